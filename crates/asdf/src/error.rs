@@ -1,0 +1,272 @@
+//! What can go wrong, and where.
+
+use std::ops::Range;
+
+use thiserror::Error as ThisError;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a part of a file cannot be read. Each variant is one part: the file, its head, its tree, a
+/// block, an array, a reference.
+#[derive(Debug, Clone, ThisError)]
+#[non_exhaustive]
+pub enum Error {
+    /// The source could not be read.
+    #[error(transparent)]
+    Io(#[from] binio::Error),
+    /// The file is no ASDF file that this crate can read.
+    #[error("{message} at offset {offset}")]
+    Layout {
+        /// What was expected and what is there.
+        message: String,
+        /// Where, in bytes from the start of the file.
+        offset: u64,
+    },
+    /// The tree is no YAML 1.1 document, or a node is not what its tag says.
+    #[error("line {line}, column {column} (offset {offset}): {message}")]
+    Yaml {
+        /// What was expected and what is there.
+        message: String,
+        /// Line in the file, from 1.
+        line: u32,
+        /// Column in characters, from 1.
+        column: u32,
+        /// Offset in the file, in bytes.
+        offset: u64,
+    },
+    /// A block cannot be read.
+    #[error("block {index}: {kind}")]
+    Block {
+        /// Number of the block, from 0.
+        index: usize,
+        /// What is wrong with it.
+        kind: BlockError,
+    },
+    /// A block's data cannot be decoded.
+    #[error("block {index} ({}): {kind}", code_name(*code))]
+    Codec {
+        /// Number of the block, from 0.
+        index: usize,
+        /// The compression code, four raw bytes.
+        code: [u8; 4],
+        /// What is wrong with the data.
+        kind: CodecError,
+    },
+    /// A node is no array, or its data cannot be had.
+    #[error("array at line {line}, column {column}: {kind}")]
+    Array {
+        /// Line in the file, from 1.
+        line: u32,
+        /// Column in characters, from 1.
+        column: u32,
+        /// What is wrong with it.
+        kind: ArrayError,
+    },
+    /// A pointer, `$ref` or external file cannot be followed.
+    #[error("{target:?}: {kind}")]
+    Reference {
+        /// The pointer or URI as written.
+        target: String,
+        /// Why it cannot be followed.
+        kind: ReferenceError,
+    },
+    /// A limit of the caller was reached.
+    #[error("{what}: {requested} is above the limit of {limit}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+        /// What the file asks for.
+        requested: u64,
+    },
+}
+
+/// Why a block cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+#[non_exhaustive]
+pub enum BlockError {
+    /// There is no such block.
+    #[error("no such block: the file has {count}")]
+    NoSuchBlock {
+        /// How many blocks there are.
+        count: usize,
+    },
+    /// No block magic where a block should begin.
+    #[error("no block magic at offset {offset}")]
+    Magic {
+        /// Offset in the file.
+        offset: u64,
+    },
+    /// `header_size` is below 48, the least that holds all fields.
+    #[error("header_size at offset {offset} is {header_size}, expected at least 48")]
+    HeaderSize {
+        /// Offset of the field in the file.
+        offset: u64,
+        /// What the field says.
+        header_size: u16,
+    },
+    /// The file ends inside the block header.
+    #[error("header at offset {offset} is cut by the end of the file at {file_len}")]
+    HeaderTruncated {
+        /// Offset of the block in the file.
+        offset: u64,
+        /// Length of the file.
+        file_len: u64,
+    },
+    /// The used bytes reach past the end of the file.
+    #[error("data at bytes {}..{} is past the end of the file at {file_len}", range.start, range.end)]
+    PastEnd {
+        /// Bytes that the header claims; the end saturates at `u64::MAX`.
+        range: Range<u64>,
+        /// Length of the file.
+        file_len: u64,
+    },
+    /// A buffer handed in does not have the size of the data.
+    #[error("buffer of {got} bytes for {want} bytes of data")]
+    BufferSize {
+        /// Size of the data.
+        want: u64,
+        /// Size of the buffer.
+        got: u64,
+    },
+    /// A range reaches outside the decoded data.
+    #[error("bytes {}..{} are outside the {len} bytes of data", range.start, range.end)]
+    RangeOutside {
+        /// The range asked for.
+        range: Range<u64>,
+        /// Size of the decoded data.
+        len: u64,
+    },
+}
+
+/// Why a block's data cannot be decoded.
+#[derive(Debug, Clone, PartialEq, Eq, ThisError)]
+#[non_exhaustive]
+pub enum CodecError {
+    /// No codec has these four bytes as its name.
+    #[error("unknown compression")]
+    UnknownCompression,
+    /// The codec is known but was not compiled in.
+    #[error("this build lacks the feature `{0}`")]
+    FeatureMissing(&'static str),
+    /// A streamed block cannot be compressed.
+    #[error("a streamed block has no compressed form")]
+    StreamedCompressed,
+    /// The stream ended before `data_size` bytes.
+    #[error("stream ends after {got} bytes, data_size says {want}")]
+    ShortStream {
+        /// Bytes decoded.
+        got: u64,
+        /// Bytes promised.
+        want: u64,
+    },
+    /// The stream goes on after `data_size` bytes.
+    #[error("stream goes on after the {want} bytes that data_size says")]
+    LongStream {
+        /// Bytes promised.
+        want: u64,
+    },
+    /// The stream is damaged.
+    #[error("{message} (near byte {offset} of the stored data)")]
+    Corrupt {
+        /// What is wrong.
+        message: String,
+        /// Offset in the stored bytes.
+        offset: u64,
+    },
+}
+
+/// Why a node is no array, or why its data cannot be had.
+#[derive(Debug, Clone, ThisError)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// The node is neither an ndarray nor a sequence.
+    #[error("not an array: {0}")]
+    NotAnArray(String),
+    /// A required key is missing.
+    #[error("`{0}` is missing")]
+    Missing(&'static str),
+    /// A key has a value that it cannot have.
+    #[error("`{key}`: {message}")]
+    Invalid {
+        /// The key.
+        key: &'static str,
+        /// What was expected and what is there.
+        message: String,
+    },
+    /// Elements lie outside the block.
+    #[error("elements lie at bytes {low}..{high} of a block of {len}")]
+    OutsideBlock {
+        /// Lowest byte of any element, relative to the block's data.
+        low: i128,
+        /// End of the highest element.
+        high: i128,
+        /// Size of the decoded block.
+        len: u64,
+    },
+    /// Inline data does not fit the array.
+    #[error("inline data: {0}")]
+    Inline(String),
+    /// The element type asked for is not the array's.
+    #[error("elements are {dtype}, not {asked}")]
+    Type {
+        /// The array's datatype.
+        dtype: String,
+        /// The type asked for.
+        asked: &'static str,
+    },
+    /// An element is no character or number of its type.
+    #[error("element {index}: {message}")]
+    Element {
+        /// Position in C order.
+        index: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// A slice does not fit the shape.
+    #[error("slice: {0}")]
+    Slice(String),
+    /// Masks that cannot apply.
+    #[error("mask: {0}")]
+    Mask(String),
+    /// The array's data is in a block or file that cannot be read.
+    #[error(transparent)]
+    Data(std::sync::Arc<Error>),
+}
+
+/// Why a pointer, `$ref` or external file cannot be followed.
+#[derive(Debug, Clone, ThisError)]
+#[non_exhaustive]
+pub enum ReferenceError {
+    /// The text is no JSON Pointer or URI.
+    #[error("{0}")]
+    Syntax(String),
+    /// Nothing is there.
+    #[error("{0}")]
+    NotFound(String),
+    /// Following it leads back to itself.
+    #[error("cycle: {}", .0.join(" -> "))]
+    Cycle(Vec<String>),
+    /// More references in a row than the limit allows.
+    #[error("more than {0} references in a row")]
+    TooDeep(u32),
+    /// The policy for external files forbids it.
+    #[error("the policy for external files forbids it: {0}")]
+    Forbidden(String),
+    /// The external file cannot be read.
+    #[error(transparent)]
+    External(std::sync::Arc<Error>),
+}
+
+/// The printable form of a compression code: `zlib`, or bytes in hexadecimal.
+pub(crate) fn code_name(code: [u8; 4]) -> String {
+    let name = code.split(|&b| b == 0).next().unwrap_or_default();
+    let rest_is_nul = code[name.len()..].iter().all(|&b| b == 0);
+    if !name.is_empty() && rest_is_nul && name.iter().all(u8::is_ascii_graphic) {
+        String::from_utf8_lossy(name).into_owned()
+    } else {
+        code.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().join(" ")
+    }
+}

@@ -1,0 +1,8 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub mod diagnostic;
+pub mod error;
+
+pub use diagnostic::{Code, Diagnostic};
+pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};

@@ -1,0 +1,2 @@
+//! scibin.
+fn main() {}

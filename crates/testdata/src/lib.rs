@@ -1,0 +1,1 @@
+//! Golden files and the comparers that check them.
