@@ -1,2 +1,64 @@
-//! Automation.
-fn main() {}
+//! Automation of the workspace: `cargo xtask TASK`. Each task is a plain program call; there are no
+//! shell scripts, so that it runs wherever cargo does.
+
+mod bench;
+mod ci;
+mod fuzz;
+mod golden;
+mod msrv;
+mod process;
+mod python;
+
+use std::process::ExitCode;
+
+/// What a task gives: an error is one line for people.
+type Outcome = Result<(), String>;
+
+/// A row of the task table: name, arguments, what it does, the function.
+struct Task {
+    name: &'static str,
+    arguments: &'static str,
+    about: &'static str,
+    run: fn(&[String]) -> Outcome,
+}
+
+const TASKS: &[Task] = &[
+    Task { name: "test", arguments: "", about: "pass every test: units, properties, behaviour, documentation", run: ci::test },
+    Task { name: "ci", arguments: "", about: "every gate, as continuous integration runs them", run: ci::ci },
+    Task { name: "golden", arguments: "[--corpus DIR]", about: "compare with the recorded files of crates/testdata, and of a corpus", run: golden::golden },
+    Task { name: "generate", arguments: "", about: "make the golden files of crates/testdata anew with the reference tools", run: python::generate },
+    Task { name: "interop", arguments: "", about: "read what the reference tools write (needs python3)", run: python::interop },
+    Task { name: "bench", arguments: "asdf [--quick]", about: "time us beside the reference tools and print the ratios (needs python3)", run: bench::bench },
+    Task { name: "fuzz", arguments: "[TARGET..] [--seconds N] [--corpus DIR]", about: "build and run the fuzz targets (needs a nightly toolchain)", run: fuzz::fuzz },
+    Task { name: "examples", arguments: "", about: "run the example programs of every crate", run: ci::examples },
+    Task { name: "msrv", arguments: "", about: "build with the minimum toolchain", run: msrv::msrv },
+    Task { name: "assets", arguments: "[DIR]", about: "write shell completions and man pages of scibin (default target/assets)", run: ci::assets },
+];
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let Some((name, rest)) = arguments.split_first() else {
+        print_tasks();
+        return ExitCode::from(2);
+    };
+    let Some(task) = TASKS.iter().find(|task| task.name == name) else {
+        eprintln!("xtask: no task `{name}`");
+        print_tasks();
+        return ExitCode::from(2);
+    };
+    match (task.run)(rest) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask {name}: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_tasks() {
+    eprintln!("usage: cargo xtask TASK [ARGUMENTS]\n");
+    for task in TASKS {
+        let call = format!("{} {}", task.name, task.arguments);
+        eprintln!("  {call:<52} {}", task.about);
+    }
+}

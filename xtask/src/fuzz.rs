@@ -1,0 +1,115 @@
+//! The fuzz targets. They are those of cargo-fuzz (`cargo +nightly fuzz run TARGET` works too);
+//! building them directly spares a machine that only checks them the tool itself.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::process::{output, program, root, run, take_option};
+
+/// Coverage instrumentation for libFuzzer and the address sanitizer.
+const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
+    -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
+    -Cllvm-args=-sanitizer-coverage-trace-compares -Zsanitizer=address -Ccodegen-units=1 --cfg fuzzing";
+
+/// No single allocation of a fuzz target may be above this many MiB.
+const MALLOC_LIMIT_MIB: u32 = 256;
+
+/// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`.
+pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
+    let (seconds, rest) = take_option(arguments, "--seconds")?;
+    let seconds = seconds.map_or(Ok(60), |text| text.parse()).map_err(|error| format!("--seconds: {error}"))?;
+    let (corpus, wanted) = take_option(&rest, "--corpus")?;
+    run_targets(&wanted, seconds, corpus.map(PathBuf::from))
+}
+
+/// Every target for a few seconds; says so plainly where no nightly toolchain is installed.
+pub(crate) fn all(seconds: u32) -> Outcome {
+    run_targets(&[], seconds, None)
+}
+
+fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outcome {
+    if output(program("cargo").args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN")).is_none() {
+        eprintln!("skipped: no nightly toolchain here (rustup toolchain install nightly)");
+        return Ok(());
+    }
+    let targets = targets()?;
+    if let Some(unknown) = wanted.iter().find(|name| !targets.contains(name)) {
+        return Err(format!("no fuzz target `{unknown}`; there are {}", targets.join(", ")));
+    }
+    let binaries = build()?;
+    let corpus = corpus.unwrap_or_else(|| root().join("../shared/corpus"));
+    for target in targets.iter().filter(|name| wanted.is_empty() || wanted.contains(name)) {
+        let found = seed(target, &corpus)?;
+        eprintln!("{target}: {found} seeds, {seconds} s");
+        let artifacts = root().join("fuzz/artifacts").join(target);
+        create(&artifacts)?;
+        run(program(binaries.join(target))
+            .arg(root().join("fuzz/corpus").join(target))
+            .arg(format!("-max_total_time={seconds}"))
+            .arg(format!("-malloc_limit_mb={MALLOC_LIMIT_MIB}"))
+            .arg(format!("-artifact_prefix={}/", artifacts.display()))
+            .args(["-timeout=20", "-rss_limit_mb=4096", "-max_len=65536", "-print_final_stats=1", "-verbosity=0"]))?;
+    }
+    Ok(())
+}
+
+/// The names of the targets: one source file each.
+fn targets() -> Result<Vec<String>, String> {
+    let directory = root().join("fuzz/fuzz_targets");
+    let entries = std::fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let mut names: Vec<String> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()))
+        .collect();
+    names.sort();
+    Ok(names)
+}
+
+/// Builds all targets with the flags that cargo-fuzz uses and gives the folder of the programs.
+fn build() -> Result<PathBuf, String> {
+    let host = host().ok_or("rustc does not tell its host")?;
+    let mut command: Command = program("cargo");
+    command
+        .args(["+nightly", "build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host])
+        .env_remove("RUSTUP_TOOLCHAIN")
+        .env_remove("RUSTC")
+        .env_remove("CARGO")
+        .env("RUSTFLAGS", RUSTFLAGS);
+    run(&mut command)?;
+    Ok(root().join("fuzz/target").join(host).join("release"))
+}
+
+fn host() -> Option<String> {
+    let version = output(program("rustc").arg("-vV"))?;
+    version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
+}
+
+/// Copies the golden files and, where it is there, the corpus into the target's own corpus.
+fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
+    let goal = root().join("fuzz/corpus").join(target);
+    create(&goal)?;
+    let format = target.split('_').next().unwrap_or(target);
+    let format = if format == "binio" { "asdf" } else { format };
+    let mut count = 0;
+    let mut folders = vec![root().join("crates/testdata").join(format), corpus.join(format)];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else { continue };
+        for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
+                let relative = path.strip_prefix(root()).unwrap_or(&path);
+                let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
+                std::fs::copy(&path, goal.join(name)).map_err(|error| format!("{}: {error}", path.display()))?;
+                count += 1;
+            }
+        }
+    }
+    Ok(count)
+}
+
+fn create(directory: &Path) -> Outcome {
+    std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))
+}

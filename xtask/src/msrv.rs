@@ -1,0 +1,54 @@
+//! The minimum toolchain: `rust-version` of the workspace is a promise, so it is built with.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::Outcome;
+use crate::process::{no_more, output, program, root, run};
+
+/// `rust-version` in Cargo.toml.
+const VERSION: &str = "1.85";
+
+/// Builds every crate with the minimum toolchain; says so plainly where it is not installed.
+pub(crate) fn msrv(arguments: &[String]) -> Outcome {
+    no_more(arguments)?;
+    let Some(mut cargo) = toolchain() else {
+        eprintln!("skipped: toolchain {VERSION} is not installed (rustup toolchain install {VERSION})");
+        return Ok(());
+    };
+    run(cargo
+        .args(["build", "--workspace", "--all-features", "--locked"])
+        .env("CARGO_TARGET_DIR", root().join("target").join("msrv")))
+}
+
+/// `cargo` of the minimum version: from rustup, or one that the system brought.
+fn toolchain() -> Option<Command> {
+    let is_wanted = |version: Option<String>| {
+        version.is_some_and(|version| version.starts_with(&format!("cargo {VERSION}.")))
+    };
+    let rustup = || {
+        let mut command = program("rustup");
+        command.args(["run", VERSION, "cargo"]);
+        command
+    };
+    if is_wanted(output(rustup().arg("--version"))) {
+        return Some(rustup());
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let places = std::env::split_paths(&path).chain([PathBuf::from("/usr/bin")]);
+    for place in places {
+        let cargo = place.join("cargo");
+        if is_wanted(output(&mut clean(&cargo))) {
+            let mut command = program(&cargo);
+            command.env("RUSTC", place.join("rustc")).env_remove("RUSTUP_TOOLCHAIN");
+            return Some(command);
+        }
+    }
+    None
+}
+
+fn clean(cargo: &Path) -> Command {
+    let mut command = program(cargo);
+    command.arg("--version").env_remove("RUSTUP_TOOLCHAIN");
+    command
+}

@@ -1,0 +1,69 @@
+//! Calling programs from the root of the workspace.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::Outcome;
+
+/// The root of the workspace.
+pub(crate) fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().unwrap_or(here).to_path_buf()
+}
+
+/// `cargo` with these arguments: the one that runs us, so that the toolchain stays the same.
+pub(crate) fn cargo<S: AsRef<OsStr>>(arguments: &[S]) -> Command {
+    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    command.args(arguments).current_dir(root());
+    command
+}
+
+/// A program from the root of the workspace.
+pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(name);
+    command.current_dir(root());
+    command
+}
+
+/// Runs a command, its output ours; anything but success is an error.
+pub(crate) fn run(command: &mut Command) -> Outcome {
+    eprintln!("$ {}", line(command));
+    let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
+    if status.success() { Ok(()) } else { Err(format!("{} gave {status}", line(command))) }
+}
+
+/// Runs a command and gives its standard output, or nothing when it cannot be run or fails.
+pub(crate) fn output(command: &mut Command) -> Option<String> {
+    let output = command.stderr(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn line(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// The value after `--name`, and the arguments without both.
+pub(crate) fn take_option(arguments: &[String], name: &str) -> Result<(Option<String>, Vec<String>), String> {
+    let mut rest = arguments.to_vec();
+    let Some(at) = rest.iter().position(|argument| argument == name) else {
+        return Ok((None, rest));
+    };
+    rest.remove(at);
+    if at < rest.len() { Ok((Some(rest.remove(at)), rest)) } else { Err(format!("{name} needs a value")) }
+}
+
+/// Whether `--name` is there, and the arguments without it.
+pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
+    let rest: Vec<String> = arguments.iter().filter(|argument| *argument != name).cloned().collect();
+    (rest.len() < arguments.len(), rest)
+}
+
+/// Fails on arguments that no one took.
+pub(crate) fn no_more(arguments: &[String]) -> Outcome {
+    match arguments.first() {
+        None => Ok(()),
+        Some(argument) => Err(format!("unexpected argument `{argument}`")),
+    }
+}
