@@ -1,1 +1,140 @@
-//! Golden files and the comparers that check them.
+//! Golden files of the workspace, and what tests need to find and compare them.
+//!
+//! Each format has a folder here (`asdf/`) with its files, the generator that made them and an
+//! `expected.json`: a list of cases, each the name of a file and what reading it must give. The
+//! corpus, a collection of other people's files that is not part of this repository, has the same
+//! form and is used where it is found ([`corpus`]).
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+/// A golden file: `path("asdf/science.asdf")`.
+pub fn path(relative: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
+}
+
+/// The corpus: the folder that `SCIBIN_CORPUS` names, else `../shared/corpus` beside the workspace,
+/// else nothing, which is said on standard error.
+///
+/// # Panics
+/// When `SCIBIN_CORPUS` names no folder: who asks for the corpus must not be told that all is well
+/// without it.
+pub fn corpus() -> Option<PathBuf> {
+    if let Some(named) = std::env::var_os("SCIBIN_CORPUS") {
+        let named = PathBuf::from(named);
+        assert!(named.is_dir(), "SCIBIN_CORPUS names {}, which is no folder", named.display());
+        return Some(named);
+    }
+    let beside = path("../../../shared/corpus");
+    if beside.is_dir() {
+        return Some(beside);
+    }
+    eprintln!("skipped: no corpus here (set SCIBIN_CORPUS to its folder)");
+    None
+}
+
+/// One case of an `expected.json`.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// Its name, unique in its list.
+    pub name: String,
+    /// The file to read.
+    pub file: PathBuf,
+    /// What reading it must give.
+    pub ours: Value,
+    /// The whole entry, for fields that only one list has.
+    pub entry: Value,
+}
+
+/// The cases of a list; their files lie beside it.
+///
+/// # Panics
+/// When the list cannot be read or has not the expected form.
+pub fn cases(list: &Path) -> Vec<Case> {
+    let text = std::fs::read_to_string(list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
+    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
+    let folder = list.parent().unwrap_or(list);
+    let entries = json["cases"].as_array().unwrap_or_else(|| panic!("{}: no cases", list.display()));
+    let case = |entry: &Value| Case {
+        name: entry["name"].as_str().unwrap_or_default().to_owned(),
+        file: folder.join(entry["file"].as_str().unwrap_or_default()),
+        ours: entry["ours"].clone(),
+        entry: entry.clone(),
+    };
+    entries.iter().map(case).collect()
+}
+
+/// Where two JSON values differ, as `pointer: expected .., found ..`; nothing when they are equal.
+///
+/// Numbers are equal when they have the same value, and an integer is no float: `5` is not `5.0`.
+pub fn difference(expected: &Value, found: &Value) -> Option<String> {
+    differ(expected, found, &mut String::new())
+}
+
+fn differ(expected: &Value, found: &Value, pointer: &mut String) -> Option<String> {
+    let at = |pointer: &str, what: String| Some(format!("{}: {what}", if pointer.is_empty() { "(root)" } else { pointer }));
+    match (expected, found) {
+        (Value::Object(expected), Value::Object(found)) => {
+            if let Some(key) = found.keys().find(|key| !expected.contains_key(*key)) {
+                return at(pointer, format!("unexpected key {key:?}"));
+            }
+            expected.iter().find_map(|(key, value)| match found.get(key) {
+                None => at(pointer, format!("key {key:?} is missing")),
+                Some(other) => within(pointer, key, |pointer| differ(value, other, pointer)),
+            })
+        }
+        (Value::Array(expected), Value::Array(found)) => {
+            if expected.len() != found.len() {
+                return at(pointer, format!("expected {} items, found {}", expected.len(), found.len()));
+            }
+            let pairs = expected.iter().zip(found).enumerate();
+            pairs.into_iter().find_map(|(index, (expected, found))| {
+                within(pointer, &index.to_string(), |pointer| differ(expected, found, pointer))
+            })
+        }
+        (Value::Number(a), Value::Number(b)) if a.is_f64() == b.is_f64() && a.as_f64() == b.as_f64() => {
+            let same_integer = a.as_i64() == b.as_i64() && a.as_u64() == b.as_u64();
+            if same_integer { None } else { at(pointer, format!("expected {a}, found {b}")) }
+        }
+        _ if expected == found => None,
+        _ => at(pointer, format!("expected {expected}, found {found}")),
+    }
+}
+
+fn within<T>(pointer: &mut String, key: &str, body: impl FnOnce(&mut String) -> T) -> T {
+    let len = pointer.len();
+    pointer.push('/');
+    pointer.push_str(key);
+    let result = body(pointer);
+    pointer.truncate(len);
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn difference_names_the_place() {
+        assert_eq!(difference(&json!({"a": [1, 2]}), &json!({"a": [1, 2]})), None);
+        assert_eq!(
+            difference(&json!({"a": [1, 2]}), &json!({"a": [1, 3]})).as_deref(),
+            Some("/a/1: expected 2, found 3")
+        );
+        assert_eq!(difference(&json!({}), &json!({"b": 1})).as_deref(), Some("(root): unexpected key \"b\""));
+    }
+
+    #[test]
+    fn an_integer_is_no_float() {
+        assert!(difference(&json!(5), &json!(5.0)).is_some());
+    }
+
+    #[test]
+    fn every_listed_golden_file_exists() {
+        for case in cases(&path("asdf/expected.json")) {
+            assert!(case.file.is_file(), "{}", case.file.display());
+        }
+    }
+}
