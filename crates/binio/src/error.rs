@@ -1,0 +1,312 @@
+//! Failures that say what, where, and what was expected.
+//!
+//! An [`Error`] has a kind, the absolute offset in the source where it happened, and a path of
+//! contexts (`block 3: used_size`) that callers add on the way up. It prints as one line:
+//!
+//! ```text
+//! block 3: used_size: needs 8 bytes, 3 are left at offset 70
+//! ```
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::checksum::Digest;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What went wrong, where (absolute offset), and on what (a path of contexts).
+///
+/// One pointer wide and cheap to pass on; cloning is for readers that remember a failure.
+///
+/// ```
+/// use binio::{Error, ErrorKind};
+///
+/// let error = Error::new(ErrorKind::Truncated { needed: 8, available: 3 })
+///     .at(70)
+///     .context("used_size")
+///     .context("block 3");
+/// assert_eq!(error.to_string(), "block 3: used_size: needs 8 bytes, 3 are left at offset 70");
+/// assert_eq!(error.offset(), Some(70));
+/// ```
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    kind: ErrorKind,
+    offset: Option<u64>,
+    /// Innermost first; printed in reverse.
+    path: Vec<Cow<'static, str>>,
+}
+
+/// The kinds of failure, each something that a caller may handle.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The operating system failed.
+    Io(Arc<io::Error>),
+    /// Fewer bytes are there than are needed.
+    Truncated {
+        /// Bytes asked for.
+        needed: u64,
+        /// Bytes there, from the same place on.
+        available: u64,
+    },
+    /// Other bytes stand where a marker should.
+    Magic {
+        /// The marker.
+        expected: Box<[u8]>,
+        /// The bytes that are there instead, perhaps fewer.
+        found: Box<[u8]>,
+    },
+    /// The data does not have the checksum that was stored with it.
+    Checksum {
+        /// The checksum in the file.
+        stored: Digest,
+        /// The checksum of the data.
+        computed: Digest,
+    },
+    /// The file asks for more than the caller's [`Limits`](crate::Limits) allow.
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+        /// What the file asks for.
+        requested: u64,
+    },
+    /// The bytes have no meaning in the format.
+    Invalid(Cow<'static, str>),
+    /// The bytes have a meaning that this build or version does not handle.
+    Unsupported(Cow<'static, str>),
+    /// A part of a remote source was not fetched yet, see `Window`.
+    NeedsData(Range<u64>),
+}
+
+impl Error {
+    /// An error without a place.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, offset: None, path: Vec::new() }))
+    }
+
+    /// Bytes without a meaning; says what was expected and what is there.
+    pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Invalid(message.into()))
+    }
+
+    /// Bytes with a meaning that this build or version does not handle.
+    pub fn unsupported(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ErrorKind::Unsupported(message.into()))
+    }
+
+    /// Fewer bytes than needed.
+    pub(crate) fn truncated(needed: u64, available: u64) -> Self {
+        Self::new(ErrorKind::Truncated { needed, available })
+    }
+
+    /// Sets the absolute offset, unless one is set: the innermost place is the most exact.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    /// Puts `what` in front of the path: `used_size`, then `block 3`.
+    #[must_use]
+    pub fn context(mut self, what: impl Into<Cow<'static, str>>) -> Self {
+        self.0.path.push(what.into());
+        self
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// Where, in bytes from the start of the source, if known.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for what in self.0.path.iter().rev() {
+            write!(f, "{what}: ")?;
+        }
+        write!(f, "{}", self.0.kind)?;
+        match self.0.offset {
+            Some(offset) => write!(f, " at offset {offset}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Error")
+            .field("kind", &self.0.kind)
+            .field("offset", &self.0.offset)
+            .field("path", &self.0.path)
+            .finish()
+    }
+}
+
+impl std::error::Error for Error {
+    /// What caused the system's error. That error's own text is in ours, and the error itself is in
+    /// [`Error::kind`].
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            ErrorKind::Io(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "{error}"),
+            Self::Truncated { needed, available } => {
+                write!(f, "needs {needed} bytes, {available} are left")
+            }
+            Self::Magic { expected, found } => {
+                let (expected, found) = (expected.escape_ascii(), found.escape_ascii());
+                write!(f, "expected \"{expected}\", found \"{found}\"")
+            }
+            Self::Checksum { stored, computed } => write!(
+                f,
+                "{} of the data is {computed}, stored is {stored}",
+                computed.algorithm().name()
+            ),
+            Self::Limit { what, limit, requested } => {
+                write!(f, "{what}: {requested} is above the limit of {limit}")
+            }
+            Self::Invalid(message) => f.write_str(message),
+            Self::Unsupported(message) => write!(f, "not supported: {message}"),
+            Self::NeedsData(range) => {
+                write!(f, "bytes {}..{} were not fetched yet", range.start, range.end)
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    /// Unwraps an error of this crate that travelled through `std::io`.
+    fn from(error: io::Error) -> Self {
+        match error.downcast::<Self>() {
+            Ok(ours) => ours,
+            Err(error) => Self::new(ErrorKind::Io(Arc::new(error))),
+        }
+    }
+}
+
+impl From<Error> for io::Error {
+    /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::Io(inner) => inner.kind(),
+            ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
+            ErrorKind::Unsupported(_) => io::ErrorKind::Unsupported,
+            ErrorKind::NeedsData(_) | ErrorKind::Limit { .. } => io::ErrorKind::Other,
+            _ => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
+    }
+}
+
+/// Adds to the path of an error on its way up.
+///
+/// ```
+/// use binio::{ByteReader, Context, Endian};
+///
+/// let mut reader = ByteReader::at(&[0; 3], 70);
+/// let error = reader.read::<u64>(Endian::Big).context("used_size").unwrap_err();
+/// assert_eq!(error.to_string(), "used_size: needs 8 bytes, 3 are left at offset 70");
+/// ```
+pub trait Context<T> {
+    /// Puts `what` in front of the path.
+    fn context(self, what: impl Into<Cow<'static, str>>) -> Result<T>;
+
+    /// The same for a text that is costly to make: called on failure only.
+    fn with_context<C: Into<Cow<'static, str>>>(self, what: impl FnOnce() -> C) -> Result<T>;
+}
+
+impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
+    fn context(self, what: impl Into<Cow<'static, str>>) -> Result<T> {
+        self.map_err(|error| error.into().context(what))
+    }
+
+    fn with_context<C: Into<Cow<'static, str>>>(self, what: impl FnOnce() -> C) -> Result<T> {
+        self.map_err(|error| error.into().context(what()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Algorithm;
+
+    #[test]
+    fn first_offset_is_kept() {
+        let error = Error::invalid("odd").at(7).at(99);
+        assert_eq!(error.offset(), Some(7));
+    }
+
+    #[test]
+    fn contexts_print_outermost_first_on_one_line() {
+        let failed: Result<()> = Err(Error::invalid("odd").at(7));
+        let error = failed.context("size").with_context(|| format!("block {}", 3)).unwrap_err();
+        assert_eq!(error.to_string(), "block 3: size: odd at offset 7");
+    }
+
+    #[test]
+    fn every_kind_says_expected_and_found() {
+        let digest = |data: &[u8]| Algorithm::Adler32.digest(data);
+        let cases = [
+            (
+                ErrorKind::Magic { expected: (*b"\xd3BLK").into(), found: (*b"\n\0").into() },
+                r#"expected "\xd3BLK", found "\n\x00""#,
+            ),
+            (
+                ErrorKind::Checksum { stored: digest(b""), computed: digest(b"a") },
+                "adler32 of the data is 00620062, stored is 00000001",
+            ),
+            (
+                ErrorKind::Limit { what: "items", limit: 2, requested: 3 },
+                "items: 3 is above the limit of 2",
+            ),
+            (ErrorKind::Unsupported("version 9".into()), "not supported: version 9"),
+            (ErrorKind::NeedsData(3..5), "bytes 3..5 were not fetched yet"),
+        ];
+        for (kind, text) in cases {
+            assert_eq!(Error::new(kind).to_string(), text);
+        }
+    }
+
+    #[test]
+    fn error_survives_a_trip_through_std_io() {
+        let ours = Error::new(ErrorKind::Truncated { needed: 2, available: 1 }).at(5);
+        let io = io::Error::from(ours);
+        assert_eq!(io.kind(), io::ErrorKind::UnexpectedEof);
+        let back = Error::from(io);
+        assert!(matches!(back.kind(), ErrorKind::Truncated { needed: 2, available: 1 }));
+        assert_eq!(back.offset(), Some(5));
+    }
+
+    #[test]
+    fn system_error_prints_once() {
+        let error = Error::from(io::Error::new(io::ErrorKind::NotFound, "gone"));
+        assert_eq!(error.to_string(), "gone");
+        assert!(std::error::Error::source(&error).is_none());
+    }
+
+    #[test]
+    fn error_is_one_pointer_wide() {
+        assert_eq!(size_of::<Result<()>>(), size_of::<usize>());
+    }
+}

@@ -1,0 +1,185 @@
+//! A cursor over a slice that knows where the slice lies in its source.
+
+use crate::{Endian, Error, ErrorKind, Result, Scalar};
+
+/// Reads fields one after another from a slice.
+///
+/// It knows the offset of the slice in its source, so every error carries an absolute offset. It
+/// never panics; a read that fails does not move it.
+///
+/// ```
+/// use binio::{ByteReader, Endian};
+///
+/// // offset  size  field
+/// //      0     4  magic "BLK1"
+/// //      4     2  version, big-endian
+/// //      6     2  name length, big-endian, then the name
+/// let header = b"BLK1\x00\x07\x00\x03abc";
+/// let mut reader = ByteReader::at(header, 1000);
+/// reader.magic(b"BLK1")?;
+/// assert_eq!(reader.read::<u16>(Endian::Big)?, 7);
+/// let len: u16 = reader.read(Endian::Big)?;
+/// assert_eq!(reader.take(len.into())?, b"abc");
+/// assert_eq!(reader.offset(), 1011);
+/// reader.finish()?;
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct ByteReader<'a> {
+    rest: &'a [u8],
+    offset: u64,
+}
+
+impl<'a> ByteReader<'a> {
+    /// A cursor over a slice that is the beginning of its source.
+    pub fn new(data: &'a [u8]) -> Self {
+        Self::at(data, 0)
+    }
+
+    /// A cursor over a slice that lies at `offset` in its source.
+    pub fn at(data: &'a [u8], offset: u64) -> Self {
+        Self { rest: data, offset }
+    }
+
+    /// Absolute offset of the next byte. An offset near `u64::MAX`, which no source has, saturates.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes left.
+    pub fn remaining(&self) -> usize {
+        self.rest.len()
+    }
+
+    /// The next `n` bytes.
+    pub fn take(&mut self, n: usize) -> Result<&'a [u8]> {
+        let (taken, rest) = self.rest.split_at_checked(n).ok_or_else(|| self.needs(n))?;
+        self.move_to(rest);
+        Ok(taken)
+    }
+
+    /// The next `N` bytes, as an array.
+    pub fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (taken, rest) = self.rest.split_first_chunk().ok_or_else(|| self.needs(N))?;
+        self.move_to(rest);
+        Ok(*taken)
+    }
+
+    /// The next number.
+    pub fn read<T: Scalar>(&mut self, endian: Endian) -> Result<T> {
+        self.take(T::SIZE).map(|bytes| T::get(bytes, endian))
+    }
+
+    /// Passes over `n` bytes.
+    pub fn skip(&mut self, n: usize) -> Result<()> {
+        self.take(n).map(drop)
+    }
+
+    /// Passes over a marker; fails with [`Magic`](ErrorKind::Magic) if other bytes or the end
+    /// stand there.
+    pub fn magic(&mut self, expected: &[u8]) -> Result<()> {
+        if let Some(rest) = self.rest.strip_prefix(expected) {
+            self.move_to(rest);
+            return Ok(());
+        }
+        let found = &self.rest[..expected.len().min(self.rest.len())];
+        let kind = ErrorKind::Magic { expected: expected.into(), found: found.into() };
+        Err(Error::new(kind).at(self.offset))
+    }
+
+    /// A cursor of its own over the next `n` bytes, which this one passes over: what is read from
+    /// it cannot run into the bytes behind.
+    pub fn child(&mut self, n: usize) -> Result<Self> {
+        let offset = self.offset;
+        self.take(n).map(|data| Self { rest: data, offset })
+    }
+
+    /// All bytes left.
+    pub fn rest(&mut self) -> &'a [u8] {
+        let taken = self.rest;
+        self.move_to(&[]);
+        taken
+    }
+
+    /// Fails if bytes are left.
+    pub fn finish(self) -> Result<()> {
+        match self.rest.len() {
+            0 => Ok(()),
+            left => Err(Error::invalid(format!("{left} bytes are left over, expected the end"))
+                .at(self.offset)),
+        }
+    }
+
+    fn move_to(&mut self, rest: &'a [u8]) {
+        let passed = self.rest.len() - rest.len();
+        self.offset = self.offset.saturating_add(passed as u64);
+        self.rest = rest;
+    }
+
+    fn needs(&self, n: usize) -> Error {
+        Error::truncated(n as u64, self.rest.len() as u64).at(self.offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn miri_fields_follow_each_other() {
+        let mut reader = ByteReader::at(&[1, 0, 2, 3, 0, 0, 0, 9, 9], 10);
+        assert_eq!(reader.read::<u8>(Endian::Big).unwrap(), 1);
+        assert_eq!(reader.read::<u16>(Endian::Big).unwrap(), 2);
+        assert_eq!(reader.read::<u32>(Endian::Little).unwrap(), 3);
+        assert_eq!(reader.offset(), 17);
+        assert_eq!(reader.array::<1>().unwrap(), [9]);
+        assert_eq!(reader.rest(), [9]);
+        assert_eq!(reader.remaining(), 0);
+        reader.finish().unwrap();
+    }
+
+    #[test]
+    fn miri_failed_read_does_not_move() {
+        let mut reader = ByteReader::at(&[1, 2, 3], 100);
+        let error = reader.read::<u32>(Endian::Big).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 4, available: 3 }));
+        assert_eq!(error.offset(), Some(100));
+        assert!(reader.array::<4>().is_err());
+        assert!(reader.skip(usize::MAX).is_err());
+        assert!(reader.magic(b"no").is_err());
+        assert_eq!(reader.take(3).unwrap(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn wrong_magic_shows_what_is_there() {
+        let error = ByteReader::at(b"\xd3BLOCK", 48).magic(b"\xd3BLK").unwrap_err();
+        assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3BLO" at offset 48"#);
+        let error = ByteReader::new(b"\xd3B").magic(b"\xd3BLK").unwrap_err();
+        assert_eq!(error.to_string(), r#"expected "\xd3BLK", found "\xd3B" at offset 0"#);
+    }
+
+    #[test]
+    fn child_ends_where_it_was_told_and_knows_its_offset() {
+        let mut parent = ByteReader::at(b"abcdef", 20);
+        parent.skip(1).unwrap();
+        let mut child = parent.child(3).unwrap();
+        assert_eq!(child.offset(), 21);
+        assert_eq!(child.take(3).unwrap(), b"bcd");
+        assert_eq!(child.skip(1).unwrap_err().offset(), Some(24));
+        assert_eq!(parent.take(2).unwrap(), b"ef");
+        assert!(parent.child(1).is_err());
+    }
+
+    #[test]
+    fn bytes_left_over_are_an_error() {
+        let error = ByteReader::at(b"ab", 5).finish().unwrap_err();
+        assert_eq!(error.to_string(), "2 bytes are left over, expected the end at offset 5");
+    }
+
+    #[test]
+    fn offset_saturates() {
+        let mut reader = ByteReader::at(b"ab", u64::MAX);
+        reader.skip(2).unwrap();
+        assert_eq!(reader.offset(), u64::MAX);
+    }
+}

@@ -1,0 +1,196 @@
+//! Finding a marker in a source, forwards and backwards, in bounded memory.
+//!
+//! A [`Scanner`] looks for one byte string in one range. Where the source is memory it looks at
+//! the range in place; else it reads windows, each overlapping the one before by the length of the
+//! marker less one byte, so that no match is lost at a seam:
+//!
+//! ```text
+//! range    |------------------------------------------|
+//! window 1 |---------------|
+//! window 2              |---------------|                  overlap: marker length - 1
+//! window 3                           |----------------|
+//! ```
+
+use std::ops::Range;
+
+use bytes::Bytes;
+use memchr::memmem::{Finder, FinderRev};
+
+use crate::{ReadAt, Result};
+
+/// Bytes read at a time unless told otherwise: large enough that the calls do not count, small
+/// enough for a cache.
+const WINDOW: usize = 256 * 1024;
+
+/// Looks for a marker in a range of a source.
+///
+/// Matches may overlap: a false match in the payload never hides a true one that begins inside it.
+/// An empty marker is found nowhere. A range that reaches past the source is cut at its end.
+///
+/// ```
+/// use binio::{Bytes, Scanner};
+///
+/// let source = Bytes::from_static(b"MARK 5 xMARK MARK");
+/// let mut scanner = Scanner::new(&source, b"MARK", 0..17);
+/// assert_eq!(scanner.next_match()?, Some(0));
+/// // The payload behind the first marker is known to end at 13: pass over it.
+/// scanner.skip_to(13);
+/// assert_eq!(scanner.next_match()?, Some(13));
+/// assert_eq!(scanner.next_match()?, None);
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Scanner<'a, S: ?Sized> {
+    source: &'a S,
+    finder: Finder<'a>,
+    /// Where the next match may begin.
+    position: u64,
+    end: u64,
+    window: usize,
+    /// What was read last, and where it lies.
+    piece: Piece,
+    piece_start: u64,
+}
+
+/// A part of the source: shared if the source is memory, else read into a buffer that is kept.
+#[derive(Debug)]
+enum Piece {
+    Shared(Bytes),
+    Read(Vec<u8>),
+}
+
+impl Piece {
+    fn as_slice(&self) -> &[u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Read(buffer) => buffer,
+        }
+    }
+}
+
+impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
+    /// A scanner for matches that lie in `range` as a whole.
+    pub fn new(source: &'a S, needle: &'a [u8], range: Range<u64>) -> Self {
+        Self {
+            source,
+            finder: Finder::new(needle),
+            position: range.start,
+            end: range.end.min(source.len()),
+            window: WINDOW,
+            piece: Piece::Read(Vec::new()),
+            piece_start: 0,
+        }
+    }
+
+    /// Sets how many bytes are read at a time from a source that is not memory (256 KiB unless
+    /// set; at least the marker's length).
+    #[must_use]
+    pub fn window(mut self, len: usize) -> Self {
+        self.window = len;
+        self
+    }
+
+    /// Offset of the next match, or `None` if there is none up to the end of the range.
+    pub fn next_match(&mut self) -> Result<Option<u64>> {
+        let needle = self.finder.needle().len();
+        while needle > 0 && self.left() >= needle as u64 {
+            let ahead = self.ahead();
+            if let Some(found) = self.finder.find(ahead) {
+                let found = self.position + found as u64;
+                self.position = found + 1;
+                return Ok(Some(found));
+            }
+            // A match may still begin in the last bytes of what was looked at.
+            self.position += (ahead.len() + 1).saturating_sub(needle) as u64;
+            if self.left() >= needle as u64 && self.ahead().len() < needle {
+                self.load(self.position, self.end)?;
+            }
+        }
+        Ok(None)
+    }
+
+    /// Goes on at `offset`, if that lies ahead: how a reader passes over a payload that it has
+    /// measured.
+    pub fn skip_to(&mut self, offset: u64) {
+        self.position = self.position.max(offset);
+    }
+
+    /// Offset of the last match from the current position to the end of the range, read backwards
+    /// window by window. Does not move the scanner.
+    pub fn rfind(&mut self) -> Result<Option<u64>> {
+        let needle = self.finder.needle().to_vec();
+        let finder = FinderRev::new(&needle);
+        let mut end = self.end;
+        while !needle.is_empty() && end.saturating_sub(self.position) >= needle.len() as u64 {
+            let start = self.position.max(end.saturating_sub(self.window_for(end)));
+            self.load(start, end)?;
+            if let Some(found) = finder.rfind(self.piece.as_slice()) {
+                return Ok(Some(start + found as u64));
+            }
+            if start == self.position {
+                break;
+            }
+            end = start + (needle.len() - 1) as u64;
+        }
+        Ok(None)
+    }
+
+    /// Bytes from the position to the end of the range.
+    fn left(&self) -> u64 {
+        self.end.saturating_sub(self.position)
+    }
+
+    /// The part of the loaded piece from the position on.
+    fn ahead(&self) -> &[u8] {
+        let start = self.position.checked_sub(self.piece_start);
+        let start = start.and_then(|start| usize::try_from(start).ok());
+        start.and_then(|start| self.piece.as_slice().get(start..)).unwrap_or_default()
+    }
+
+    /// Length of the window that ends, or begins, at a place: all of it where that is free.
+    fn window_for(&self, end: u64) -> u64 {
+        if self.source.is_memory() {
+            return end;
+        }
+        self.window.max(self.finder.needle().len()) as u64
+    }
+
+    /// Loads the window from `start` on, up to `end` at most.
+    fn load(&mut self, start: u64, end: u64) -> Result<()> {
+        let left = end - start;
+        let len = left.min(self.window_for(left));
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        if self.source.is_memory() {
+            self.piece = Piece::Shared(self.source.bytes_at(start, len)?);
+        } else {
+            let mut buffer = match std::mem::replace(&mut self.piece, Piece::Read(Vec::new())) {
+                Piece::Read(buffer) => buffer,
+                Piece::Shared(_) => Vec::new(),
+            };
+            buffer.resize(len, 0);
+            self.source.read_exact_at(&mut buffer, start)?;
+            self.piece = Piece::Read(buffer);
+        }
+        self.piece_start = start;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_across_windows_are_found() {
+        let data = b"ab..ab.ab";
+        for window in 0..12 {
+            let mut scanner = Scanner::new(&data[..], b"ab", 0..9).window(window);
+            assert_eq!(scanner.next_match().unwrap(), Some(0));
+            assert_eq!(scanner.next_match().unwrap(), Some(4));
+            assert_eq!(scanner.rfind().unwrap(), Some(7));
+            assert_eq!(scanner.next_match().unwrap(), Some(7));
+            assert_eq!(scanner.next_match().unwrap(), None);
+            assert_eq!(scanner.rfind().unwrap(), None);
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! A file, read by position.
+
+use std::fs::{self, File};
+use std::path::Path;
+
+use crate::source::check_range;
+use crate::{Context, Error, ReadAt, Result};
+
+/// A regular file, read with `pread` (`seek_read` on Windows).
+///
+/// The length is taken once, when the source is made. If the file is cut afterwards, a read past
+/// its new end fails with [`Truncated`](crate::ErrorKind::Truncated); nothing worse happens, which
+/// is why a file that others may write to is better read so than by [`Mmap`](crate::Mmap).
+#[derive(Debug)]
+pub struct FileSource {
+    file: File,
+    len: u64,
+}
+
+impl FileSource {
+    /// Opens a file for reading. Pipes, devices and directories are refused, since they cannot be
+    /// read by position.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        open_regular(path).and_then(Self::new).with_context(|| path.display().to_string())
+    }
+
+    /// A file that is open for reading. Its cursor is not used (on Windows it is moved).
+    pub fn new(file: File) -> Result<Self> {
+        let len = file.metadata()?.len();
+        Ok(Self { file, len })
+    }
+
+    /// The error for a read that met the end of the file: it was cut after it was opened.
+    fn cut_short(&self, needed: u64, offset: u64) -> Error {
+        let now = self.file.metadata().map_or(0, |metadata| metadata.len());
+        Error::truncated(needed, now.saturating_sub(offset)).at(offset)
+    }
+}
+
+/// Opens a regular file; asks before opening, since to open a pipe would wait for its writer.
+pub(crate) fn open_regular(path: &Path) -> Result<File> {
+    if !fs::metadata(path)?.is_file() {
+        return Err(Error::unsupported("only regular files can be read by position"));
+    }
+    Ok(File::open(path)?)
+}
+
+impl ReadAt for FileSource {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let needed = buf.len() as u64;
+        check_range(self.len, offset, needed)?;
+        read_exact_at(&self.file, buf, offset).map_err(|error| match error.kind() {
+            std::io::ErrorKind::UnexpectedEof => self.cut_short(needed, offset),
+            _ => Error::from(error).at(offset),
+        })
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> std::io::Result<()> {
+    use std::io::ErrorKind::{Interrupted, UnexpectedEof};
+    use std::os::windows::fs::FileExt;
+
+    while !buf.is_empty() {
+        match file.seek_read(buf, offset) {
+            Ok(0) => return Err(UnexpectedEof.into()),
+            Ok(read) => {
+                buf = &mut buf[read..];
+                offset += read as u64;
+            }
+            Err(error) if error.kind() == Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn file_with(data: &[u8]) -> (tempfile::TempDir, std::path::PathBuf) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("data");
+        fs::write(&path, data).unwrap();
+        (folder, path)
+    }
+
+    #[test]
+    fn read_past_the_end_is_truncated() {
+        let (_folder, path) = file_with(b"0123456789");
+        let source = FileSource::open(&path).unwrap();
+        let error = source.bytes_at(8, 3).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 3, available: 2 }));
+        assert_eq!(error.offset(), Some(8));
+    }
+
+    #[test]
+    fn file_cut_after_opening_is_truncated() {
+        let (_folder, path) = file_with(b"0123456789");
+        let source = FileSource::open(&path).unwrap();
+        fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(4).unwrap();
+        assert_eq!(source.len(), 10);
+        let error = source.bytes_at(2, 6).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 6, available: 2 }));
+    }
+
+    #[test]
+    fn missing_file_and_directory_are_named_in_the_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let missing = folder.path().join("missing.asdf");
+        let error = FileSource::open(&missing).unwrap_err();
+        assert!(error.to_string().contains("missing.asdf: "), "{error}");
+        let error = FileSource::open(folder.path()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+    }
+}

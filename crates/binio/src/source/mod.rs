@@ -1,0 +1,239 @@
+//! Where bytes come from: the trait [`ReadAt`] and its implementations.
+//!
+//! A *source* is a fixed sequence of bytes that is read by position. It has no cursor, so many
+//! threads may read one source. What each implementation costs:
+//!
+//! | source | `bytes_at` | errors after opening |
+//! |---|---|---|
+//! | [`Bytes`] | shares the memory | none |
+//! | `[u8]`, `Vec<u8>` | copies | none |
+//! | [`Mmap`](crate::Mmap) | shares the map | a signal, see there |
+//! | [`FileSource`] | one `pread` | of the system |
+//! | [`Stream`] | seek and read under a lock | of the reader |
+//! | [`Span`] | as its source | as its source |
+//! | `Window` | shares what was fetched | `NeedsData` |
+
+#[cfg(any(unix, windows))]
+mod file;
+mod span;
+mod stream;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use crate::{Error, Result};
+
+#[cfg(any(unix, windows))]
+pub use file::FileSource;
+#[cfg(all(any(unix, windows), feature = "mmap"))]
+pub(crate) use file::open_regular;
+pub use span::Span;
+pub use stream::Stream;
+
+/// Bytes that are read by position.
+///
+/// The length is fixed when the source is made. Every read is exact: all bytes, or an error with
+/// the offset ([`Truncated`](crate::ErrorKind::Truncated) past the end). Implementations need
+/// [`len`](Self::len) and [`read_exact_at`](Self::read_exact_at).
+///
+/// ```
+/// use binio::{Bytes, ReadAt};
+///
+/// let source = Bytes::from_static(b"#ASDF 1.0.0\n");
+/// assert_eq!(source.len(), 12);
+/// assert_eq!(source.bytes_at(1, 4)?, "ASDF");
+/// assert_eq!(source.bytes_at(10, 4).unwrap_err().offset(), Some(10));
+/// # Ok::<(), binio::Error>(())
+/// ```
+pub trait ReadAt: Send + Sync {
+    /// Length in bytes.
+    fn len(&self) -> u64;
+
+    /// Is it without bytes?
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills the buffer with the bytes from `offset` on. On failure the buffer's content is
+    /// unspecified.
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
+
+    /// The `len` bytes from `offset` on: shared where the source is memory, read otherwise.
+    ///
+    /// The range is held against the length before anything is allocated, so a length claimed by
+    /// a hostile file costs at most the size of the source.
+    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        check_range(self.len(), offset, len as u64)?;
+        let mut buffer = crate::limits::reserve("buffer", len as u64)?;
+        buffer.resize(len, 0);
+        self.read_exact_at(&mut buffer, offset)?;
+        Ok(buffer.into())
+    }
+
+    /// Is [`bytes_at`](Self::bytes_at) free, because it shares the source's memory? A reader then
+    /// takes a large range at once instead of going through it piece by piece.
+    fn is_memory(&self) -> bool {
+        false
+    }
+
+    /// Says which ranges will be read soon, so that a remote source fetches them in one go. A
+    /// hint: reading works without it.
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let _ = ranges;
+        Ok(())
+    }
+}
+
+/// Fails with `Truncated` unless `len` bytes from `offset` on are within a source of `total` bytes.
+pub(crate) fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
+    match total.checked_sub(offset) {
+        Some(available) if len <= available => Ok(()),
+        available => Err(Error::truncated(len, available.unwrap_or(0)).at(offset)),
+    }
+}
+
+/// The part of a slice, checked.
+fn slice_at(data: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
+    let start = usize::try_from(offset).ok();
+    start
+        .and_then(|start| data.get(start..)?.get(..len))
+        .ok_or_else(|| past_end(data.len() as u64, offset, len as u64))
+}
+
+fn past_end(total: u64, offset: u64, len: u64) -> Error {
+    Error::truncated(len, total.saturating_sub(offset)).at(offset)
+}
+
+impl ReadAt for [u8] {
+    fn len(&self) -> u64 {
+        self.len() as u64
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        buf.copy_from_slice(slice_at(self, offset, buf.len())?);
+        Ok(())
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        slice_at(self, offset, len).map(Bytes::copy_from_slice)
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn len(&self) -> u64 {
+        ReadAt::len(self.as_slice())
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.as_slice().read_exact_at(buf, offset)
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.as_slice().bytes_at(offset, len)
+    }
+}
+
+impl ReadAt for Bytes {
+    fn len(&self) -> u64 {
+        self.as_ref().len() as u64
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.as_ref().read_exact_at(buf, offset)
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        slice_at(self, offset, len).map(|part| self.slice_ref(part))
+    }
+
+    fn is_memory(&self) -> bool {
+        true
+    }
+}
+
+macro_rules! delegate {
+    ($($pointer:ty),*) => {$(
+        impl<T: ReadAt + ?Sized> ReadAt for $pointer {
+            fn len(&self) -> u64 {
+                (**self).len()
+            }
+
+            fn is_empty(&self) -> bool {
+                (**self).is_empty()
+            }
+
+            fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+                (**self).read_exact_at(buf, offset)
+            }
+
+            fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+                (**self).bytes_at(offset, len)
+            }
+
+            fn is_memory(&self) -> bool {
+                (**self).is_memory()
+            }
+
+            fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+                (**self).prefetch(ranges)
+            }
+        }
+    )*};
+}
+
+delegate!(&T, Box<T>, Arc<T>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    /// A source with the two required methods only.
+    struct Counting;
+
+    impl ReadAt for Counting {
+        fn len(&self) -> u64 {
+            1 << 40
+        }
+
+        fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+            check_range(self.len(), offset, buf.len() as u64)?;
+            for (byte, at) in buf.iter_mut().zip(offset..) {
+                *byte = at.to_le_bytes()[0];
+            }
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn default_bytes_at_reads() {
+        assert_eq!(Counting.bytes_at(254, 4).unwrap(), &[254, 255, 0, 1][..]);
+        assert!(!Counting.is_empty());
+    }
+
+    #[test]
+    fn default_bytes_at_checks_the_range_before_it_allocates() {
+        let error = Counting.bytes_at(1, usize::MAX).unwrap_err();
+        assert!(matches!(
+            error.kind(),
+            ErrorKind::Truncated { available, .. } if *available == (1 << 40) - 1
+        ));
+    }
+
+    #[test]
+    fn bytes_are_shared_not_copied() {
+        let source = Bytes::from(vec![1, 2, 3, 4]);
+        let part = source.bytes_at(1, 2).unwrap();
+        assert_eq!(part.as_ptr(), source[1..].as_ptr());
+        assert_eq!(source.bytes_at(4, 0).unwrap().len(), 0);
+    }
+
+    #[test]
+    fn offset_past_the_end_is_truncated_even_for_no_bytes() {
+        let error = [1_u8, 2][..].bytes_at(3, 0).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 0, available: 0 }));
+        assert_eq!(error.offset(), Some(3));
+    }
+}
