@@ -1,0 +1,205 @@
+"""Times our ASDF reader beside the Python reference on the same files in one run and prints ratios.
+
+    side_by_side.py DIRECTORY OURS [--quick]
+
+DIRECTORY holds the files, made on first use. OURS is the program `bench_tasks`. Every measurement is
+a process of its own that does a task several times; reference and ours take turns, so that a machine
+that slows down slows both. Times are medians of the repetitions, in milliseconds; a ratio above 1
+means that we are faster. Peak memory is the largest resident set of the process, less nothing.
+"""
+
+import json
+import os
+import pathlib
+import resource
+import statistics
+import subprocess
+import sys
+import time
+
+ROUNDS = 3
+
+# name: file, repetitions in a process, floor that the wall ratio must reach (None: shown only).
+TASKS = {
+    "open_1000_blocks": ("blocks.asdf", 5, 15),
+    "open_1000_blocks_no_index": ("blocks_no_index.asdf", 5, 15),
+    "tree_10000_nodes": ("tree.asdf", 5, 10),
+    "inline_100000_floats": ("inline.asdf", 1, None),
+    "open_1gib_index": ("big.asdf", 5, None),
+    "open_1gib_no_index": ("big_no_index.asdf", 1, 100),
+    "read_1gib": ("big.asdf", 1, None),
+    "verify_1gib": ("big.asdf", 1, None),
+    "verify_1gib_16_blocks": ("big_16.asdf", 1, None),
+    "zlib_smooth": ("zlib_smooth.asdf", 3, 1.4),
+    "zlib_noisy": ("zlib_noisy.asdf", 3, 1.4),
+    "bzp2_smooth": ("bzp2_smooth.asdf", 1, None),
+    "bzp2_noisy": ("bzp2_noisy.asdf", 1, None),
+    "lz4_smooth": ("lz4_smooth.asdf", 3, 2),
+    "lz4_noisy": ("lz4_noisy.asdf", 3, 2),
+    "many_zlib_blocks": ("many_zlib.asdf", 3, None),
+    "strided_step": ("views.asdf", 3, 1),
+    "strided_transposed": ("views.asdf", 3, 1),
+    "strided_reversed": ("views.asdf", 3, 1),
+    "strided_big_endian": ("views.asdf", 3, 1),
+    "complex_big_endian": ("views.asdf", 3, 1),
+    "complex_step": ("views.asdf", 3, 1),
+}
+
+# Tasks over one array of views.asdf: the key in the tree.
+VIEWS = {
+    "strided_step": "step", "strided_transposed": "transposed", "strided_reversed": "reversed",
+    "strided_big_endian": "big_step", "complex_big_endian": "complex_big", "complex_step": "complex_step",
+}
+
+
+def make(directory, quick):
+    import asdf
+    import numpy as np
+
+    random = np.random.default_rng(1)
+    scale = 16 if quick else 1
+    gib = (1 << 30) // scale
+
+    def write(name, tree, **options):
+        path = directory / name
+        if not path.exists():
+            asdf.AsdfFile(tree()).write_to(path, **options)
+
+    def without_index(name, source):
+        path, data = directory / name, directory / source
+        if not path.exists():
+            subprocess.run(["cp", data, path], check=True)
+            with open(path, "r+b") as file:
+                file.seek(-65536, os.SEEK_END)
+                tail = file.read()
+                file.seek(-65536 + tail.rindex(b"#ASDF BLOCK INDEX"), os.SEEK_END)
+                file.truncate()
+
+    def smooth(bytes):
+        return np.cumsum(np.sin(np.arange(bytes // 8) / 1000.0)).round(3)
+
+    def noisy(bytes):
+        return random.normal(1000, 30, bytes // 2).astype("<i2")
+
+    write("blocks.asdf", lambda: {f"array_{n:04}": np.arange(1000.0) + n for n in range(1000)})
+    without_index("blocks_no_index.asdf", "blocks.asdf")
+    write("tree.asdf", lambda: {f"group_{g:03}": {f"key_{k:02}": [g, k / 7, f"text {k}"] for k in range(25)} for g in range(100)})
+    write("inline.asdf", lambda: {"data": random.normal(0, 1, 100_000)}, all_array_storage="inline")
+    write("big.asdf", lambda: {"data": np.arange(gib // 8, dtype="<f8")})
+    write("big_16.asdf", lambda: {f"data_{n}": np.arange(gib // 128, dtype="<f8") + n for n in range(16)})
+    without_index("big_no_index.asdf", "big.asdf")
+    for codec, size in (("zlib", 64 << 20), ("bzp2", 16 << 20), ("lz4", 256 << 20)):
+        size //= scale
+        write(f"{codec}_smooth.asdf", lambda: {"data": smooth(size)}, all_array_compression=codec)
+        write(f"{codec}_noisy.asdf", lambda: {"data": noisy(size)}, all_array_compression=codec)
+    write("many_zlib.asdf", lambda: {f"data_{n}": smooth((8 << 20) // scale) + n for n in range(16)}, all_array_compression="zlib")
+
+    def views():
+        side = 2896 // (4 if quick else 1)
+        base = random.normal(0, 1, (side, side))
+        big, wave = base.astype(">f8"), (base + 1j * base).astype("<c16")
+        return {
+            "step": base[:, ::2], "transposed": base.T, "reversed": base[::-1, ::-1], "big_step": big[:, ::2],
+            "complex_big": wave.astype(">c16"), "complex_step": wave[:, ::2],
+        }
+
+    with asdf.config_context() as config:
+        config.default_array_save_base = True
+        write("views.asdf", views)
+
+
+def reference(task, path):
+    """The task as a user of the reference does it; gives a function to time."""
+    import asdf
+    import numpy as np
+
+    if task == "verify_1gib" or task == "verify_1gib_16_blocks":
+        def run():
+            with asdf.open(path, validate_checksums=True) as file:
+                for node in file.tree.values():
+                    if hasattr(node, "dtype"):
+                        node[...]
+    elif task in VIEWS:
+        file = asdf.open(path, memmap=True)
+        view = file[VIEWS[task]][...]
+        native = view.dtype.newbyteorder("=")
+
+        def run():
+            np.ascontiguousarray(view).astype(native, copy=False)
+    elif task.startswith("open_") or task.startswith("tree_"):
+        def run():
+            with asdf.open(path) as file:
+                file.tree
+    else:
+        def run():
+            with asdf.open(path) as file:
+                for node in file.tree.values():
+                    if hasattr(node, "dtype"):
+                        np.array(node[...])
+    return run
+
+
+def child(task, path, repetitions):
+    run = reference(task, path)
+    walls, cpus = [], []
+    for _ in range(repetitions + 1):
+        wall, cpu = time.perf_counter(), time.process_time()
+        run()
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    skip = 1 if repetitions > 1 else 0
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    print(json.dumps({"wall": walls[skip:], "cpu": cpus[skip:], "peak": peak}))
+
+
+def measure(command, threads):
+    environment = os.environ | {"RAYON_NUM_THREADS": str(threads), "OMP_NUM_THREADS": "1"}
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout)
+
+
+def collect(runs):
+    join = lambda key: [time for run in runs for time in run[key]]
+    return statistics.median(join("wall")), statistics.median(join("cpu")), max(run["peak"] for run in runs)
+
+
+def compare(directory, ours, task):
+    name, repetitions, floor = TASKS[task]
+    path = directory / name
+    commands = {
+        "reference": [sys.executable, __file__, "--task", task, path, str(repetitions)],
+        "one": [ours, task, path, str(repetitions)],
+        "two": [ours, task, path, str(repetitions)],
+    }
+    runs = {key: [] for key in commands}
+    for _ in range(ROUNDS):
+        for key, command in commands.items():
+            runs[key].append(measure(command, 2 if key == "two" else 1))
+    return {key: collect(values) for key, values in runs.items()}, floor
+
+
+def main(directory, ours, quick):
+    directory = pathlib.Path(directory) / ("quick" if quick else "full")
+    directory.mkdir(parents=True, exist_ok=True)
+    make(directory, quick)
+    print(f"{'task':<26}{'python':>10}{'ours':>10}{'ours x2':>10}  {'ratio':>7}{'cpu':>7}{'x2/x1':>7}   {'peak python':>11}{'ours':>8}  floor")
+    print(f"{'':<26}{'ms':>10}{'ms':>10}{'ms':>10}  {'wall':>7}{'':>7}{'':>7}   {'MiB':>11}{'MiB':>8}")
+    missed = []
+    for task in TASKS:
+        result, floor = compare(directory, ours, task)
+        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["reference"], result["one"], result["two"]
+        ratio, cpu_ratio, scaling = their_wall / wall, their_cpu / max(cpu, 1e-9), wall / wall2
+        verdict = "" if floor is None else f">= {floor}" + ("" if ratio >= floor else " MISSED")
+        if task == "many_zlib_blocks":
+            verdict = "x2/x1 >= 1.7" + ("" if scaling >= 1.7 else " MISSED")
+        if "MISSED" in verdict:
+            missed.append(task)
+        print(f"{task:<26}{their_wall * 1e3:>10.2f}{wall * 1e3:>10.2f}{wall2 * 1e3:>10.2f}  {ratio:>7.2f}{cpu_ratio:>7.2f}{scaling:>7.2f}"
+              f"   {their_peak / 2**20:>11.0f}{peak / 2**20:>8.0f}  {verdict}", flush=True)
+    print("floors missed: " + (", ".join(missed) if missed else "none"))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--task":
+        child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+    else:
+        main(sys.argv[1], sys.argv[2], "--quick" in sys.argv[3:])

@@ -1,0 +1,4 @@
+//! What each format's commands print. A module here calls its crate and formats; it knows nothing
+//! about bytes.
+
+pub(crate) mod asdf;

@@ -1,0 +1,72 @@
+//! How results are printed.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+/// The wishes that hold for every command.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Output {
+    pub(crate) json: bool,
+    pub(crate) quiet: bool,
+}
+
+/// Prints one JSON value on a line of its own, so that several files give JSON Lines.
+pub(crate) fn print_json(value: &Value) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")
+}
+
+/// Bytes as people read them: `1.5 MiB`.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[allow(clippy::cast_precision_loss, reason = "one decimal is printed")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    format!("{value:.1} {}", UNITS[unit])
+}
+
+/// Columns of text, aligned; the first row is the heading.
+pub(crate) fn table(rows: &[Vec<String>], right: &[bool]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (column, cell) in row.iter().enumerate() {
+            let fill = " ".repeat(widths[column] - cell.chars().count());
+            let is_right = right.get(column).copied().unwrap_or(false);
+            line.push_str(&if is_right { fill.clone() + cell } else { cell.clone() + &fill });
+            line.push_str("  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_one_decimal_from_a_kibibyte_up() {
+        assert_eq!([size(0), size(1023), size(1024), size(1_572_864)], ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]);
+        assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn tables_align_their_columns() {
+        let rows = [vec!["a".to_owned(), "size".to_owned()], vec!["long".to_owned(), "7".to_owned()]];
+        assert_eq!(table(&rows, &[false, true]), "a     size\nlong     7\n");
+    }
+}

@@ -1,0 +1,40 @@
+//! Telling a format by content, never by the name of the file.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use crate::failure::Failure;
+
+/// The formats that `scibin` knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Format {
+    Asdf,
+}
+
+/// What a format's files begin with.
+const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf)];
+
+/// The format of a file.
+pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
+    let file = File::open(path).map_err(|error| Failure::io(path, error))?;
+    let mut head = Vec::new();
+    file.take(64).read_to_end(&mut head).map_err(|error| Failure::io(path, error))?;
+    of_head(&head).ok_or_else(|| Failure::other(path.display(), "no format that scibin knows: expected a file that begins with \"#ASDF\""))
+}
+
+fn of_head(head: &[u8]) -> Option<Format> {
+    BEGINNINGS.iter().find(|(beginning, _)| head.starts_with(beginning)).map(|(_, format)| *format)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn content_tells_the_format() {
+        assert_eq!(of_head(b"#ASDF 1.0.0\n"), Some(Format::Asdf));
+        assert_eq!(of_head(b"\x89HDF\r\n"), None);
+        assert_eq!(of_head(b""), None);
+    }
+}

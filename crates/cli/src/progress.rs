@@ -1,0 +1,64 @@
+//! A progress bar for work over a second, on a terminal only.
+
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Work shorter than this shows no bar.
+const DELAY: Duration = Duration::from_secs(1);
+
+/// Counts bytes of work done. It prints nothing before a second has passed, nor when standard error
+/// is no terminal, nor when it was asked to be quiet.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    begin: Instant,
+    shown: std::sync::atomic::AtomicBool,
+}
+
+impl Progress {
+    pub(crate) fn new(bytes: u64, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {bytes_per_sec} {eta}") {
+            bar.set_style(style);
+        }
+        let silent = quiet || !io::stderr().is_terminal();
+        Self { bar, begin: Instant::now(), shown: silent.into() }
+    }
+
+    pub(crate) fn add(&self, bytes: u64) {
+        use std::sync::atomic::Ordering;
+        self.bar.inc(bytes);
+        if self.begin.elapsed() >= DELAY && !self.shown.swap(true, Ordering::Relaxed) {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
+    }
+
+    /// A writer that counts what goes through it.
+    pub(crate) fn writer<W: Write>(&self, inner: W) -> ProgressWriter<'_, W> {
+        ProgressWriter { inner, progress: self }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+pub(crate) struct ProgressWriter<'a, W> {
+    inner: W,
+    progress: &'a Progress,
+}
+
+impl<W: Write> Write for ProgressWriter<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.progress.add(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
