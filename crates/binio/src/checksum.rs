@@ -11,7 +11,7 @@ use std::io::{self, Read, Write};
 
 use sha2::Digest as _;
 
-use crate::{Endian, Error, ErrorKind, Result};
+use crate::Digest;
 
 /// Takes bytes piece by piece and gives their digest.
 pub trait Checksum {
@@ -192,110 +192,6 @@ impl Checksum for Hasher {
     }
 }
 
-/// A checksum, in the order in which it is printed, with its algorithm.
-///
-/// Prints as hexadecimal in lower case. Digests of different algorithms are never equal.
-///
-/// ```
-/// use binio::{Algorithm, Digest, Endian};
-///
-/// let computed = Algorithm::Adler32.digest(b"abc");
-/// assert_eq!(computed.to_string(), "024d0127");
-/// // The file keeps it as a little-endian number.
-/// let stored = Digest::stored(Algorithm::Adler32, &[0x27, 0x01, 0x4d, 0x02], Endian::Little)?;
-/// computed.verify(stored)?;
-/// # Ok::<(), binio::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest {
-    algorithm: Algorithm,
-    /// The digest, then zeros.
-    bytes: [u8; 64],
-}
-
-impl Digest {
-    /// A digest from bytes of the algorithm's length.
-    fn of(algorithm: Algorithm, digest: &[u8]) -> Self {
-        let mut bytes = [0; 64];
-        bytes[..algorithm.len()].copy_from_slice(digest);
-        Self { algorithm, bytes }
-    }
-
-    /// A digest from its bytes in print order. Fails if they are not [`Algorithm::len`] many.
-    pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
-        if bytes.len() != algorithm.len() {
-            return Err(Error::invalid(format!(
-                "{algorithm} digest of {} bytes, expected {}",
-                bytes.len(),
-                algorithm.len()
-            )));
-        }
-        Ok(Self::of(algorithm, bytes))
-    }
-
-    /// A digest as it lies in a file: the 32-bit sums are numbers with a byte order, all others
-    /// byte strings that have none.
-    pub fn stored(algorithm: Algorithm, bytes: &[u8], endian: Endian) -> Result<Self> {
-        let mut digest = Self::from_bytes(algorithm, bytes)?;
-        if algorithm.len() == 4 && endian == Endian::Little {
-            digest.bytes[..4].reverse();
-        }
-        Ok(digest)
-    }
-
-    /// A digest from hexadecimal digits in either case.
-    pub fn parse_hex(algorithm: Algorithm, text: &str) -> Result<Self> {
-        let malformed = || {
-            Error::invalid(format!(
-                "{algorithm} digest {text:?}, expected {} hexadecimal digits",
-                2 * algorithm.len()
-            ))
-        };
-        if text.len() != 2 * algorithm.len() {
-            return Err(malformed());
-        }
-        let mut bytes = [0; 64];
-        for (byte, digits) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-            for &digit in digits {
-                let value = char::from(digit).to_digit(16).ok_or_else(malformed)?;
-                *byte = *byte << 4 | value.to_le_bytes()[0];
-            }
-        }
-        Ok(Self { algorithm, bytes })
-    }
-
-    /// The algorithm.
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// The bytes in print order.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.algorithm.len()]
-    }
-
-    /// Holds this computed digest against the stored one; fails with
-    /// [`Checksum`](ErrorKind::Checksum) if they differ.
-    pub fn verify(&self, stored: Self) -> Result<()> {
-        if *self != stored {
-            return Err(Error::new(ErrorKind::Checksum { stored, computed: *self }));
-        }
-        Ok(())
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({} {self})", self.algorithm)
-    }
-}
-
 /// A reader that digests what passes through it.
 #[derive(Debug)]
 pub struct HashReader<R, C = Hasher> {
@@ -379,24 +275,100 @@ pub fn digest_many(algorithm: Algorithm, messages: &[&[u8]]) -> Vec<Digest> {
 mod tests {
     use super::*;
 
-    #[test]
-    fn digests_of_abc_are_those_of_the_standards() {
-        let expected = [
-            "024d0127",
-            "352441c2",
-            "900150983cd24fb0d6963f7d28e17f72",
-            "a9993e364706816aba3e25717850c26c9cd0d89d",
-            "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7",
-            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
-            "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed\
-             8086072ba1e7cc2358baeca134c825a7",
-            "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
-             2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
-        ];
+    /// Holds the digests of a message, in the order of `Algorithm::ALL`, against known ones.
+    fn assert_digests(message: &[u8], expected: [&str; 8]) {
         for (algorithm, expected) in Algorithm::ALL.into_iter().zip(expected) {
-            let digest = algorithm.digest(b"abc");
-            assert_eq!(digest.to_string(), expected);
-            assert_eq!(Digest::parse_hex(algorithm, expected).unwrap(), digest);
+            assert_eq!(algorithm.digest(message).to_string(), expected, "{algorithm}");
         }
+    }
+
+    // The messages are those of the standards (RFC 1321, FIPS 180-4); digests that the standards
+    // do not print are by Python's hashlib and zlib.
+
+    #[test]
+    fn miri_digests_of_nothing() {
+        assert_digests(
+            b"",
+            [
+                "00000001",
+                "00000000",
+                "d41d8cd98f00b204e9800998ecf8427e",
+                "da39a3ee5e6b4b0d3255bfef95601890afd80709",
+                "d14a028c2a3a2bc9476102bb288234c415a2b01f828ea62ac5b3e42f",
+                "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+                "38b060a751ac96384cd9327eb1b1e36a21fdb71114be07434c0cc7bf63f6e1da\
+                 274edebfe76f65fbd51ad2f14898b95b",
+                "cf83e1357eefb8bdf1542850d66d8007d620e4050b5715dc83f4a921d36ce9ce\
+                 47d0d13c5d85f2b0ff8318d2877eec2f63b931bd47417a81a538327af927da3e",
+            ],
+        );
+    }
+
+    #[test]
+    fn digests_of_abc() {
+        assert_digests(
+            b"abc",
+            [
+                "024d0127",
+                "352441c2",
+                "900150983cd24fb0d6963f7d28e17f72",
+                "a9993e364706816aba3e25717850c26c9cd0d89d",
+                "23097d223405d8228642a477bda255b32aadbce4bda0b3f7e36c9da7",
+                "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+                "cb00753f45a35e8bb5a03d699ac65007272c32ab0eded1631a8b605a43ff5bed\
+                 8086072ba1e7cc2358baeca134c825a7",
+                "ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a\
+                 2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f",
+            ],
+        );
+    }
+
+    #[test]
+    fn digests_of_a_message_that_fills_a_block_with_its_padding() {
+        assert_digests(
+            b"abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+            [
+                "807416f9",
+                "171a3f5f",
+                "8215ef0796a20bcaaae116d3876c664a",
+                "84983e441c3bd26ebaae4aa1f95129e5e54670f1",
+                "75388b16512776cc5dba5da1fd890150b0c6455cb4f58b1952522525",
+                "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1",
+                "3391fdddfc8dc7393707a65b1b4709397cf8b1d162af05abfe8f450de5f36bc6\
+                 b0455a8520bc4e6f5fe95b1fe3c8452b",
+                "204a8fc6dda82f0a0ced7beb8e08a41657c16ef468b228a8279be331a703c335\
+                 96fd15c13b1b07f9aa1d3bea57789ca031ad85c7a71dd70354ec631238ca3445",
+            ],
+        );
+    }
+
+    #[test]
+    fn digests_of_a_million_times_a() {
+        assert_digests(
+            &vec![b'a'; 1_000_000],
+            [
+                "15d870f9",
+                "dc25bfbc",
+                "7707d6ae4e027c70eea2a935c2296f21",
+                "34aa973cd4c4daa4f61eeb2bdbad27316534016f",
+                "20794655980c91d8bbb4c1ea97618a4bf03f42581948b2ee4ee7ad67",
+                "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0",
+                "9d0e1809716474cb086e834e310a4a1ced149e9c00f248527972cec5704c2a5b\
+                 07b8b3dc38ecc4ebae97ddd87f3d8985",
+                "e718483d0ce769644e2e42c7bc15b4638e1f98b13b2044285632a803afa973eb\
+                 de0ff244877ea60a4cb0432ce577c31beb009c5c2c49aa2e4eadb217ad8cc09b",
+            ],
+        );
+    }
+
+    #[test]
+    fn names_and_lengths_are_those_of_the_digests() {
+        for algorithm in Algorithm::ALL {
+            assert_eq!(Algorithm::from_name(algorithm.name()), Some(algorithm));
+            assert_eq!(algorithm.hasher().algorithm(), algorithm);
+            assert_eq!(algorithm.digest(b"").as_bytes().len(), algorithm.len());
+        }
+        assert_eq!(Algorithm::from_name("SHA256"), None);
+        assert_eq!(Algorithm::from_name("sha3"), None);
     }
 }

@@ -13,7 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::checksum::Digest;
+use crate::Digest;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -83,7 +83,7 @@ pub enum ErrorKind {
     Invalid(Cow<'static, str>),
     /// The bytes have a meaning that this build or version does not handle.
     Unsupported(Cow<'static, str>),
-    /// A part of a remote source was not fetched yet, see `Window`.
+    /// A part of a remote source was not fetched yet, see [`Window`](crate::Window).
     NeedsData(Range<u64>),
 }
 

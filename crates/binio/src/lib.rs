@@ -1,9 +1,12 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+mod atomic;
 mod checksum;
+mod digest;
 mod endian;
 mod error;
+pub mod fault;
 mod limits;
 #[cfg(feature = "mmap")]
 #[allow(
@@ -14,8 +17,11 @@ mod mmap;
 mod reader;
 mod scan;
 pub mod source;
+mod write;
 
-pub use checksum::{Algorithm, Checksum, Digest, HashReader, HashWriter, Hasher, digest_many};
+pub use atomic::AtomicFile;
+pub use checksum::{Algorithm, Checksum, HashReader, HashWriter, Hasher, digest_many};
+pub use digest::Digest;
 pub use endian::{Endian, Scalar, decode, decode_into, swap_in_place};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use limits::Limits;
@@ -25,6 +31,7 @@ pub use reader::ByteReader;
 pub use scan::Scanner;
 #[cfg(any(unix, windows))]
 pub use source::FileSource;
-pub use source::{ReadAt, Span, Stream};
+pub use source::{ReadAt, ReadLog, Span, Stream, Window, drive};
+pub use write::{PatchWriter, Slot};
 
 pub use bytes::Bytes;

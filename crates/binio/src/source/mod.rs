@@ -11,12 +11,15 @@
 //! | [`FileSource`] | one `pread` | of the system |
 //! | [`Stream`] | seek and read under a lock | of the reader |
 //! | [`Span`] | as its source | as its source |
-//! | `Window` | shares what was fetched | `NeedsData` |
+//! | [`Window`] | shares what was fetched | `NeedsData` |
 
 #[cfg(any(unix, windows))]
 mod file;
+mod log;
 mod span;
 mod stream;
+pub mod suite;
+mod window;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -29,8 +32,10 @@ use crate::{Error, Result};
 pub use file::FileSource;
 #[cfg(all(any(unix, windows), feature = "mmap"))]
 pub(crate) use file::open_regular;
+pub use log::ReadLog;
 pub use span::Span;
 pub use stream::Stream;
+pub use window::{Window, drive};
 
 /// Bytes that are read by position.
 ///

@@ -1,0 +1,89 @@
+//! A record of what is read: what users of remote sources pay for.
+
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::{ReadAt, Result};
+
+/// A source that records every range read from it, so that a test can state what an operation
+/// costs.
+///
+/// It behaves as a file does: even over memory [`is_memory`](ReadAt::is_memory) is false, so that
+/// the record shows the reads of a reader that has to pay for them.
+///
+/// ```
+/// use binio::{Bytes, ReadAt, ReadLog};
+///
+/// let source = ReadLog::new(Bytes::from_static(b"0123456789"));
+/// source.bytes_at(2, 4)?;
+/// source.read_exact_at(&mut [0; 1], 9)?;
+/// assert_eq!(source.ranges(), [2..6, 9..10]);
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct ReadLog<S> {
+    source: S,
+    ranges: Mutex<Vec<Range<u64>>>,
+}
+
+impl<S> ReadLog<S> {
+    /// Records the reads of a source from now on.
+    pub fn new(source: S) -> Self {
+        Self { source, ranges: Mutex::default() }
+    }
+
+    /// The ranges read so far, in order, those of failed reads included.
+    pub fn ranges(&self) -> Vec<Range<u64>> {
+        self.log().clone()
+    }
+
+    /// Forgets what was read so far.
+    pub fn clear(&self) {
+        self.log().clear();
+    }
+
+    fn log(&self) -> MutexGuard<'_, Vec<Range<u64>>> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn record(&self, offset: u64, len: usize) {
+        self.log().push(offset..offset.saturating_add(len as u64));
+    }
+}
+
+impl<S: ReadAt> ReadAt for ReadLog<S> {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.record(offset, buf.len());
+        self.source.read_exact_at(buf, offset)
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        self.record(offset, len);
+        self.source.bytes_at(offset, len)
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        self.source.prefetch(ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failed_reads_are_recorded_and_clear_forgets() {
+        let source = ReadLog::new(&b"0123"[..]);
+        assert!(source.bytes_at(3, 2).is_err());
+        assert!(source.bytes_at(u64::MAX, 2).is_err());
+        assert_eq!(source.ranges(), [3..5, u64::MAX..u64::MAX]);
+        source.clear();
+        assert!(source.ranges().is_empty());
+    }
+}

@@ -1,0 +1,110 @@
+//! The battery of tests that every source passes: for the sources here, and for yours.
+
+use std::ops::Range;
+
+use crate::{ErrorKind, ReadAt};
+
+/// Checks that a source behaves as [`ReadAt`] promises and has exactly the `expected` bytes.
+///
+/// A test instrument: panics with the rule that is broken. All ranges are tried up to 64 bytes of
+/// content, a choice of them above.
+///
+/// ```
+/// use binio::{Bytes, source::suite};
+///
+/// suite::check(&Bytes::from_static(b"0123456789"), b"0123456789");
+/// ```
+pub fn check(source: &dyn ReadAt, expected: &[u8]) {
+    assert_eq!(source.len(), expected.len() as u64, "length");
+    assert_eq!(source.is_empty(), expected.is_empty(), "is_empty agrees with the length");
+    check_hints(source, expected.len() as u64);
+    check_ranges(source, expected);
+    check_past_the_end(source, expected.len());
+    check_sharing(source, expected.len());
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| check_ranges(source, expected));
+        }
+    });
+}
+
+/// Prefetching is a hint: any ranges are fine.
+fn check_hints(source: &dyn ReadAt, len: u64) {
+    let backwards = Range { start: len, end: 0 };
+    let ranges = [0..len, 0..0, len..u64::MAX, u64::MAX..u64::MAX, backwards];
+    assert!(source.prefetch(&ranges).is_ok(), "prefetch of any ranges succeeds");
+    assert!(source.prefetch(&[]).is_ok(), "prefetch of nothing succeeds");
+}
+
+fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
+    for start in places(expected.len()) {
+        for end in places(expected.len()) {
+            if start > end {
+                continue;
+            }
+            let part = &expected[start..end];
+            let bytes = source.bytes_at(start as u64, part.len());
+            assert_eq!(bytes.expect("bytes_at within the source"), part, "bytes {start}..{end}");
+            let mut buffer = vec![0xa5; part.len()];
+            let read = source.read_exact_at(&mut buffer, start as u64);
+            read.expect("read_exact_at within the source");
+            assert_eq!(buffer, part, "bytes {start}..{end} read into a buffer");
+        }
+    }
+}
+
+/// Every place in a short source; in a long one those near its ends and around powers of two.
+fn places(len: usize) -> Vec<usize> {
+    if len <= 64 {
+        return (0..=len).collect();
+    }
+    let powers = (0..usize::BITS).map(|bit| 1 << bit).take_while(|&power| power < len);
+    let mut places: Vec<usize> =
+        powers.flat_map(|power| [power - 1, power, len - power]).chain([0, len]).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
+}
+
+fn check_past_the_end(source: &dyn ReadAt, len: usize) {
+    let end = len as u64;
+    let cases = [
+        (end, 1, 0),
+        (end.saturating_sub(1), 3, end.min(1)),
+        (0, len + 1, end),
+        (end + 1, 0, 0),
+        (end + 1, 1, 0),
+        (u64::MAX, 1, 0),
+        (u64::MAX - 1, 7, 0),
+    ];
+    for (offset, asked, there) in cases {
+        let mut buffer = vec![0; asked];
+        let outcomes =
+            [source.bytes_at(offset, asked).map(drop), source.read_exact_at(&mut buffer, offset)];
+        for outcome in outcomes {
+            let error = outcome.expect_err("a read past the end fails");
+            assert!(error.offset().is_some(), "the error says where: {error}");
+            match error.kind() {
+                ErrorKind::Truncated { needed, available } => assert_eq!(
+                    (*needed, *available),
+                    (asked as u64, there),
+                    "{asked} bytes at {offset}: what is needed and what is there"
+                ),
+                other => panic!("a read past the end is truncated, not: {other}"),
+            }
+        }
+    }
+    let huge = source.bytes_at(0, usize::MAX);
+    assert!(huge.is_err(), "an impossible length fails before anything is allocated");
+    let nothing = source.bytes_at(end, 0).expect("no bytes at the end are there");
+    assert!(nothing.is_empty(), "no bytes");
+}
+
+/// A source that says it is memory shares it.
+fn check_sharing(source: &dyn ReadAt, len: usize) {
+    if source.is_memory() && len > 0 {
+        let one = source.bytes_at(0, len).expect("the whole source");
+        let two = source.bytes_at(0, len).expect("the whole source again");
+        assert_eq!(one.as_ptr(), two.as_ptr(), "memory is shared, not copied");
+    }
+}

@@ -1,0 +1,379 @@
+//! The part of a remote source that was fetched so far, and the loop that fetches the rest.
+//!
+//! A parser on this crate reads through [`ReadAt`] and knows no network and no `async`. To run it
+//! on an object in a store, give it a [`Window`]: a read of bytes that are not there yet fails,
+//! [`drive`] notes which were missed, has them fetched, and runs the parser again:
+//!
+//! ```text
+//! parse ─ reads 0..54 ─ missed ─┐        ┌ parse ─ reads 0..54, 900..960 ─ missed ─┐
+//!                  fetch(0..54) ┘        └ ...                     fetch(900..960) ┘
+//! ```
+//!
+//! What a parser reads depends only on what it has read, so each run gets further; a file whose
+//! headers form a chain of `n` costs `n` rounds. Read-ahead makes it fewer.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+
+use crate::source::check_range;
+use crate::{Error, ErrorKind, ReadAt, Result};
+
+/// A source of known length of which parts are here and the rest can be fetched.
+///
+/// A read outside the parts fails with [`NeedsData`](ErrorKind::NeedsData).
+///
+/// ```
+/// use binio::{Bytes, ErrorKind, ReadAt, Window};
+///
+/// let window = Window::new(1000);
+/// window.insert(10, Bytes::from_static(b"0123456789"))?;
+/// assert_eq!(window.bytes_at(12, 3)?, "234");
+/// let error = window.bytes_at(15, 10).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::NeedsData(range) if *range == (20..25)));
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Window {
+    len: u64,
+    read_ahead: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// The parts by their offset. They do not overlap and none is empty.
+    parts: BTreeMap<u64, Bytes>,
+    /// Ranges that a read missed or a prefetch named since [`drive`] looked last.
+    wanted: Vec<Range<u64>>,
+    /// Did a read miss anything since then?
+    missed: bool,
+}
+
+impl Window {
+    /// A source of `len` bytes of which nothing is here.
+    pub fn new(len: u64) -> Self {
+        Self { len, read_ahead: 0, state: Mutex::default() }
+    }
+
+    /// Asks for at least so many bytes whenever some are missing. 64 KiB halve the rounds of a
+    /// typical chain of headers; the default is to ask for exactly what is needed.
+    #[must_use]
+    pub fn with_read_ahead(mut self, bytes: u64) -> Self {
+        self.read_ahead = bytes;
+        self
+    }
+
+    /// Adds fetched bytes. Of bytes that are here already the old ones stay.
+    pub fn insert(&self, offset: u64, bytes: impl Into<Bytes>) -> Result<()> {
+        let bytes = bytes.into();
+        let len = bytes.len() as u64;
+        check_range(self.len, offset, len)?;
+        let mut state = self.state();
+        for gap in state.gaps(offset..offset + len) {
+            let part = bytes.bytes_at(gap.start - offset, clamped(gap.end - gap.start))?;
+            state.parts.insert(gap.start, part);
+        }
+        Ok(())
+    }
+
+    /// The parts of a range that are not here, in order.
+    pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        self.state().gaps(range.start..range.end.min(self.len))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // No operation panics between two changes that belong together.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The bytes of a range, or the error that says which to fetch.
+    fn parts_of(&self, offset: u64, len: usize) -> Result<Vec<Bytes>> {
+        check_range(self.len, offset, len as u64)?;
+        let range = offset..offset + len as u64;
+        let mut state = self.state();
+        let gaps = state.gaps(range.clone());
+        if let (Some(first), Some(last)) = (gaps.first(), gaps.last()) {
+            let needed = self.with_more(first.start..last.end);
+            state.wanted.push(needed.clone());
+            state.missed = true;
+            return Err(Error::new(ErrorKind::NeedsData(needed)).at(offset));
+        }
+        state.pieces(range)
+    }
+
+    /// A missing range, stretched by the read-ahead.
+    fn with_more(&self, range: Range<u64>) -> Range<u64> {
+        let ahead = range.start.saturating_add(self.read_ahead);
+        range.start..range.end.max(ahead).min(self.len)
+    }
+
+    /// What to fetch: nothing unless a read failed. Forgets it.
+    fn take_wanted(&self) -> Vec<Range<u64>> {
+        let mut state = self.state();
+        let wanted = std::mem::take(&mut state.wanted);
+        if std::mem::take(&mut state.missed) { merge(wanted) } else { Vec::new() }
+    }
+}
+
+impl State {
+    /// The parts that overlap a range, and where they lie.
+    fn overlapping(&self, range: &Range<u64>) -> impl Iterator<Item = (u64, &Bytes)> {
+        let before = self.parts.range(..range.start).next_back();
+        let within = self.parts.range(range.start..range.end.max(range.start));
+        let start = range.start;
+        before
+            .into_iter()
+            .chain(within)
+            .map(|(&offset, part)| (offset, part))
+            .filter(move |&(offset, part)| offset + part.len() as u64 > start)
+    }
+
+    fn gaps(&self, range: Range<u64>) -> Vec<Range<u64>> {
+        let mut gaps = Vec::new();
+        let mut covered = range.start;
+        for (offset, part) in self.overlapping(&range) {
+            if offset > covered {
+                gaps.push(covered..offset);
+            }
+            covered = offset + part.len() as u64;
+        }
+        if range.end > covered {
+            gaps.push(covered..range.end);
+        }
+        gaps
+    }
+
+    /// The bytes of a range without gaps.
+    fn pieces(&self, range: Range<u64>) -> Result<Vec<Bytes>> {
+        self.overlapping(&range)
+            .map(|(offset, part)| {
+                let start = range.start.max(offset);
+                let end = range.end.min(offset + part.len() as u64);
+                part.bytes_at(start - offset, clamped(end - start))
+            })
+            .collect()
+    }
+}
+
+/// A length within memory that exists; saturates where it could not be.
+fn clamped(len: u64) -> usize {
+    usize::try_from(len).unwrap_or(usize::MAX)
+}
+
+/// Sorts ranges and joins those that touch.
+fn merge(mut ranges: Vec<Range<u64>>) -> Vec<Range<u64>> {
+    ranges.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<u64>> = Vec::new();
+    for range in ranges {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+impl ReadAt for Window {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        let mut rest = buf;
+        for piece in self.parts_of(offset, rest.len())? {
+            let (filled, behind) = rest.split_at_mut(piece.len());
+            filled.copy_from_slice(&piece);
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
+        let mut pieces = self.parts_of(offset, len)?;
+        match pieces.len() {
+            0 => Ok(Bytes::new()),
+            1 => Ok(pieces.swap_remove(0)),
+            _ => Ok(pieces.concat().into()),
+        }
+    }
+
+    /// Notes the ranges; the next round of [`drive`] fetches them along with what a read missed.
+    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
+        let mut state = self.state();
+        for range in ranges {
+            let gaps = state.gaps(range.start..range.end.min(self.len));
+            state.wanted.extend(gaps);
+        }
+        Ok(())
+    }
+}
+
+/// Runs `parse` on a window again and again, and `fetch` in between, until no read missed bytes.
+///
+/// `fetch` gets the missing ranges, sorted and apart, and returns the bytes of each: with HTTP one
+/// request for several ranges. It fails, or `drive` does if a fetch gives fewer bytes than asked;
+/// else every round adds bytes, so the loop ends.
+///
+/// The error type is the parser's own. Whether a run is repeated depends on the reads alone: a
+/// parser that survives a failed read, and would report it as damage, is run again as well.
+///
+/// ```
+/// use binio::{Bytes, ByteReader, Endian, Error, ReadAt, Window, drive};
+///
+/// let remote = b"\x00\x04....\x00\x03end";
+/// let window = Window::new(11);
+/// let mut rounds = 0;
+/// let tail = drive(
+///     &window,
+///     || {
+///         let head = window.bytes_at(0, 2)?;
+///         let skip: u16 = ByteReader::new(&head).read(Endian::Big)?;
+///         window.bytes_at(2 + u64::from(skip) + 2, 3)
+///     },
+///     |ranges| {
+///         rounds += 1;
+///         ranges.iter().map(|r| remote[..].bytes_at(r.start, (r.end - r.start) as usize)).collect()
+///     },
+/// )?;
+/// assert_eq!(tail, "end");
+/// assert_eq!(rounds, 2);
+/// # Ok::<(), Error>(())
+/// ```
+pub fn drive<T, E: From<Error>>(
+    window: &Window,
+    mut parse: impl FnMut() -> Result<T, E>,
+    mut fetch: impl FnMut(&[Range<u64>]) -> Result<Vec<Bytes>, E>,
+) -> Result<T, E> {
+    window.take_wanted();
+    loop {
+        let outcome = parse();
+        let wanted = window.take_wanted();
+        if wanted.is_empty() {
+            return outcome;
+        }
+        let mut fetched = fetch(&wanted)?.into_iter();
+        for range in wanted {
+            let needed = range.end - range.start;
+            let mut bytes = fetched.next().unwrap_or_default();
+            if (bytes.len() as u64) < needed {
+                let error = Error::truncated(needed, bytes.len() as u64);
+                return Err(error.at(range.start).context("fetch").into());
+            }
+            bytes.truncate(clamped(needed));
+            window.insert(range.start, bytes)?;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DATA: &[u8] = b"0123456789abcdef";
+
+    fn fetch(ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
+        ranges.iter().map(|r| DATA.bytes_at(r.start, clamped(r.end - r.start))).collect()
+    }
+
+    fn needs(error: &Error) -> Range<u64> {
+        match error.kind() {
+            ErrorKind::NeedsData(range) => range.clone(),
+            other => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn read_names_what_is_missing_only() {
+        let window = Window::new(16);
+        window.insert(2, Bytes::from_static(b"23")).unwrap();
+        window.insert(8, Bytes::from_static(b"89")).unwrap();
+        assert_eq!(window.missing(0..16), [0..2, 4..8, 10..16]);
+        assert_eq!(needs(&window.bytes_at(3, 3).unwrap_err()), 4..6);
+        assert_eq!(needs(&window.bytes_at(2, 9).unwrap_err()), 4..11);
+        let past = window.bytes_at(10, 7).unwrap_err();
+        assert!(matches!(past.kind(), ErrorKind::Truncated { needed: 7, available: 6 }));
+    }
+
+    #[test]
+    fn parts_that_overlap_and_touch_read_as_one() {
+        let window = Window::new(16);
+        window.insert(4, Bytes::from_static(b"4567")).unwrap();
+        window.insert(2, Bytes::from_static(b"23XXXX89")).unwrap();
+        window.insert(0, Bytes::from_static(b"01")).unwrap();
+        assert_eq!(window.bytes_at(0, 10).unwrap(), "0123456789");
+        let mut buffer = [0; 5];
+        window.read_exact_at(&mut buffer, 3).unwrap();
+        assert_eq!(&buffer, b"34567");
+        assert!(window.insert(15, Bytes::from_static(b"fg")).is_err());
+    }
+
+    #[test]
+    fn read_ahead_stretches_up_to_the_end() {
+        let window = Window::new(16).with_read_ahead(8);
+        assert_eq!(needs(&window.bytes_at(2, 1).unwrap_err()), 2..10);
+        assert_eq!(needs(&window.bytes_at(2, 9).unwrap_err()), 2..11);
+        assert_eq!(needs(&window.bytes_at(12, 1).unwrap_err()), 12..16);
+    }
+
+    #[test]
+    fn chain_of_reads_costs_a_round_each() {
+        let window = Window::new(16);
+        let mut rounds = Vec::new();
+        let chain = || {
+            window.bytes_at(0, 1)?;
+            window.bytes_at(4, 2)?;
+            window.bytes_at(14, 2)
+        };
+        let end = drive(&window, chain, |ranges: &[Range<u64>]| {
+            rounds.extend_from_slice(ranges);
+            fetch(ranges)
+        });
+        assert_eq!(end.unwrap(), "ef");
+        assert_eq!(rounds, [0..1, 4..6, 14..16]);
+    }
+
+    #[test]
+    fn prefetched_ranges_come_in_one_round() {
+        let window = Window::new(16);
+        let mut rounds = Vec::new();
+        let parse = || {
+            window.prefetch(&[8..10, 2..4, 4..6, 12..99])?;
+            window.bytes_at(2, 2)?;
+            window.bytes_at(8, 2)
+        };
+        let eight = drive(&window, parse, |ranges: &[Range<u64>]| {
+            rounds.push(ranges.to_vec());
+            fetch(ranges)
+        });
+        assert_eq!(eight.unwrap(), "89");
+        assert_eq!(rounds, [[2..6, 8..10, 12..16]]);
+    }
+
+    #[test]
+    fn parse_that_survives_a_missed_read_is_repeated() {
+        let window = Window::new(16);
+        let parse = || Ok::<_, Error>(window.bytes_at(0, 1).is_err());
+        assert!(!drive(&window, parse, fetch).unwrap());
+    }
+
+    #[test]
+    fn short_fetch_is_an_error_not_a_loop() {
+        let window = Window::new(16);
+        let parse = || window.bytes_at(3, 4);
+        let short = |_: &[Range<u64>]| Ok(vec![Bytes::from_static(b"345")]);
+        let error = drive(&window, parse, short).unwrap_err();
+        assert_eq!(error.to_string(), "fetch: needs 4 bytes, 3 are left at offset 3");
+        let error = drive(&window, parse, |_: &[Range<u64>]| Ok(Vec::new())).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 4, available: 0 }));
+    }
+
+    #[test]
+    fn error_of_the_parser_is_handed_out() {
+        let window = Window::new(16);
+        let parse = || window.bytes_at(3, 4).and_then(|_| Err::<(), _>(Error::invalid("odd")));
+        assert_eq!(drive(&window, parse, fetch).unwrap_err().to_string(), "odd");
+    }
+}

@@ -1,0 +1,198 @@
+//! Writing a container whose header holds numbers that are known at the end only.
+//!
+//! A block header says how long its payload is, and comes before it. [`PatchWriter::reserve`]
+//! leaves room for such a number, [`PatchWriter::fill`] goes back and writes it.
+
+use std::io::{self, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
+
+use crate::{Context, Endian, Error, Result, Scalar};
+
+/// Writes bytes and numbers, knows its position, and fills in numbers afterwards.
+///
+/// Positions count from where the writer stood when it was handed over. Wrap slow writers in a
+/// [`BufWriter`](std::io::BufWriter) first.
+///
+/// ```
+/// use std::io::{Cursor, Write};
+/// use binio::{Endian, PatchWriter};
+///
+/// let mut writer = PatchWriter::new(Cursor::new(Vec::new()))?;
+/// writer.write_all(b"BLK1")?;
+/// let size = writer.reserve::<u16>(Endian::Big)?;
+/// writer.write_all(b"payload")?;
+/// writer.fill(size, 7)?;
+/// writer.pad_to(8)?;
+/// assert_eq!(writer.finish()?.into_inner(), b"BLK1\x00\x07payload\0\0\0");
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct PatchWriter<W> {
+    inner: W,
+    /// Where the inner writer stood at first.
+    start: u64,
+    position: u64,
+    /// Slots reserved and not yet filled.
+    open_slots: usize,
+}
+
+/// Room for a number that [`PatchWriter::fill`] will write. A file with an open slot is not
+/// finished: [`PatchWriter::finish`] fails.
+#[must_use = "room was reserved for a number: fill the slot"]
+#[derive(Debug)]
+pub struct Slot<T> {
+    position: u64,
+    endian: Endian,
+    number: PhantomData<T>,
+}
+
+impl<W: Write + Seek> PatchWriter<W> {
+    /// A writer that goes on where `inner` stands.
+    pub fn new(mut inner: W) -> Result<Self> {
+        let start = inner.stream_position()?;
+        Ok(Self { inner, start, position: 0, open_slots: 0 })
+    }
+
+    /// Bytes written so far, room that was reserved included.
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// Writes a number.
+    pub fn write_scalar<T: Scalar>(&mut self, number: T, endian: Endian) -> Result<()> {
+        let mut bytes = [0; 16];
+        let bytes = &mut bytes[..T::SIZE];
+        number.put(bytes, endian);
+        Ok(self.write_all(bytes)?)
+    }
+
+    /// Writes zeros in the place of a number that is not known yet.
+    pub fn reserve<T: Scalar>(&mut self, endian: Endian) -> Result<Slot<T>> {
+        let slot = Slot { position: self.position, endian, number: PhantomData };
+        self.write_scalar(T::zeroed(), endian)?;
+        self.open_slots += 1;
+        Ok(slot)
+    }
+
+    /// Goes back to write the number that a slot of this writer was reserved for.
+    #[allow(clippy::needless_pass_by_value, reason = "a slot is filled once: it is used up")]
+    pub fn fill<T: Scalar>(&mut self, slot: Slot<T>, number: T) -> Result<()> {
+        let Slot { position: place, endian, .. } = slot;
+        let end = self.position;
+        self.seek_to(place)?;
+        self.write_scalar(number, endian).context("fill")?;
+        self.seek_to(end)?;
+        self.open_slots = self.open_slots.saturating_sub(1);
+        Ok(())
+    }
+
+    /// Writes zeros up to the next multiple of `align`; of 0 every position is one.
+    pub fn pad_to(&mut self, align: u64) -> Result<()> {
+        const ZEROS: [u8; 512] = [0; 512];
+        let beyond = self.position.checked_rem(align).unwrap_or(0);
+        let mut missing = if beyond == 0 { 0 } else { align - beyond };
+        while missing > 0 {
+            let len = usize::try_from(missing).unwrap_or(usize::MAX).min(ZEROS.len());
+            self.write_all(&ZEROS[..len])?;
+            missing -= len as u64;
+        }
+        Ok(())
+    }
+
+    /// Flushes and hands back the writer; fails if a slot was not filled.
+    pub fn finish(mut self) -> Result<W> {
+        if self.open_slots > 0 {
+            let open = self.open_slots;
+            return Err(Error::invalid(format!("{open} reserved numbers were not filled in")));
+        }
+        self.inner.flush()?;
+        Ok(self.inner)
+    }
+
+    fn seek_to(&mut self, position: u64) -> Result<()> {
+        self.inner.seek(SeekFrom::Start(self.start.saturating_add(position)))?;
+        self.position = position;
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for PatchWriter<W> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(buf)?;
+        self.position = self.position.saturating_add(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    fn writer() -> PatchWriter<Cursor<Vec<u8>>> {
+        PatchWriter::new(Cursor::new(Vec::new())).unwrap()
+    }
+
+    #[test]
+    fn miri_numbers_lie_in_their_order() {
+        let mut writer = writer();
+        writer.write_scalar(0x0102_u16, Endian::Big).unwrap();
+        writer.write_scalar(0x0102_u16, Endian::Little).unwrap();
+        writer.write_scalar(1_u128, Endian::Big).unwrap();
+        assert_eq!(writer.position(), 20);
+        let written = writer.finish().unwrap().into_inner();
+        assert_eq!(written, [&[1, 2, 2, 1][..], &[0; 15], &[1]].concat());
+    }
+
+    #[test]
+    fn miri_slots_are_filled_in_any_order() {
+        let mut writer = writer();
+        let first = writer.reserve::<u8>(Endian::Big).unwrap();
+        let second = writer.reserve::<u16>(Endian::Little).unwrap();
+        writer.write_all(b"x").unwrap();
+        writer.fill(second, 0x0203).unwrap();
+        writer.fill(first, 1).unwrap();
+        writer.write_all(b"y").unwrap();
+        assert_eq!(writer.position(), 5);
+        assert_eq!(writer.finish().unwrap().into_inner(), b"\x01\x03\x02xy");
+    }
+
+    #[test]
+    fn file_with_an_open_slot_is_not_finished() {
+        let mut writer = writer();
+        let _forgotten = writer.reserve::<u32>(Endian::Big).unwrap();
+        let error = writer.finish().unwrap_err();
+        assert_eq!(error.to_string(), "1 reserved numbers were not filled in");
+    }
+
+    #[test]
+    fn padding_reaches_the_next_multiple() {
+        for (written, align, position) in
+            [(0, 8, 0), (1, 8, 8), (8, 8, 8), (9, 1, 9), (9, 0, 9), (1, 5000, 5000)]
+        {
+            let mut writer = writer();
+            writer.write_all(&vec![1; written]).unwrap();
+            writer.pad_to(align).unwrap();
+            assert_eq!(writer.position(), position, "{written} bytes padded to {align}");
+            let bytes = writer.finish().unwrap().into_inner();
+            assert_eq!(bytes.len() as u64, position);
+            assert!(bytes[written..].iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn positions_count_from_where_the_writer_stood() {
+        let mut cursor = Cursor::new(b"head".to_vec());
+        cursor.set_position(4);
+        let mut writer = PatchWriter::new(cursor).unwrap();
+        let slot = writer.reserve::<u8>(Endian::Big).unwrap();
+        assert_eq!(writer.position(), 1);
+        writer.fill(slot, b'!').unwrap();
+        assert_eq!(writer.finish().unwrap().into_inner(), b"head!");
+    }
+}

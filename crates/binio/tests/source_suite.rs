@@ -1,0 +1,121 @@
+//! Every source passes the same battery, with every length that might matter.
+
+use std::fs;
+use std::io::Cursor;
+use std::sync::Arc;
+
+use binio::source::suite;
+use binio::{Bytes, FileSource, ReadAt, ReadLog, Span, Stream, Window};
+
+/// Contents without a period that a wrong offset could hide in.
+fn content(len: usize) -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut next = || {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        state.to_be_bytes()[0]
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+fn for_each_content(check: impl Fn(Vec<u8>)) {
+    for len in [0, 1, 2, 17, 64, 65, 5000] {
+        check(content(len));
+    }
+}
+
+#[test]
+fn memory_passes() {
+    for_each_content(|data| {
+        suite::check(&data.as_slice(), &data);
+        suite::check(&data, &data);
+        suite::check(&Bytes::from(data.clone()), &data);
+    });
+}
+
+#[test]
+fn pointers_pass() {
+    for_each_content(|data| {
+        let arc: Arc<dyn ReadAt> = Arc::new(Bytes::from(data.clone()));
+        suite::check(&arc, &data);
+        let boxed: Box<dyn ReadAt> = Box::new(data.clone());
+        suite::check(&boxed, &data);
+    });
+}
+
+#[test]
+fn file_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    for_each_content(|data| {
+        let path = folder.path().join("data");
+        fs::write(&path, &data).unwrap();
+        suite::check(&FileSource::open(&path).unwrap(), &data);
+    });
+}
+
+#[cfg(feature = "mmap")]
+#[test]
+fn mapped_file_passes() {
+    let folder = tempfile::tempdir().unwrap();
+    for_each_content(|data| {
+        let path = folder.path().join(data.len().to_string());
+        fs::write(&path, &data).unwrap();
+        suite::check(&binio::Mmap::open(&path).unwrap(), &data);
+    });
+}
+
+#[test]
+fn stream_passes() {
+    for_each_content(|data| {
+        suite::check(&Stream::new(Cursor::new(data.clone())).unwrap(), &data);
+    });
+}
+
+#[test]
+fn span_of_memory_and_of_a_span_passes() {
+    for_each_content(|data| {
+        let len = data.len() as u64;
+        let around = [&[7; 10][..], &data, &[8; 5]].concat();
+        let span = Span::new(Bytes::from(around.clone()), 10..10 + len).unwrap();
+        suite::check(&span, &data);
+        let outer = Span::new(around, 3..12 + len).unwrap();
+        suite::check(&Span::new(outer, 7..7 + len).unwrap(), &data);
+    });
+}
+
+#[test]
+fn window_filled_in_any_order_passes() {
+    for_each_content(|data| {
+        let window = Window::new(data.len() as u64);
+        let pieces: Vec<_> = data.chunks(7).zip((0..).step_by(7)).collect();
+        for (piece, offset) in pieces.iter().rev() {
+            window.insert(*offset, Bytes::copy_from_slice(piece)).unwrap();
+        }
+        suite::check(&window, &data);
+    });
+}
+
+#[test]
+fn read_log_passes() {
+    for_each_content(|data| suite::check(&ReadLog::new(data.clone()), &data));
+}
+
+/// A source that returns one byte too few at its end.
+struct Short(Vec<u8>);
+
+impl ReadAt for Short {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        let part = self.0.bytes_at(offset, buf.len().saturating_sub(1))?;
+        buf[..part.len()].copy_from_slice(&part);
+        Ok(())
+    }
+}
+
+#[test]
+#[should_panic(expected = "bytes 0..1")]
+fn battery_finds_a_source_that_reads_short() {
+    suite::check(&Short(content(17)), &content(17));
+}
