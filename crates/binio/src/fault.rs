@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn byte_faults_cut_inside_a_write() {
+    fn miri_byte_faults_cut_inside_a_write() {
         for (byte, left) in [(0, &b""[..]), (4, b"abcd"), (6, b"abcdef"), (8, b"aXYdef")] {
             let (outcome, written) = run(Fault::FailAtByte(byte));
             assert!(outcome.is_err());

@@ -41,10 +41,11 @@ impl Mmap {
             // Most systems refuse a map of no bytes.
             return Ok(Self { data: Bytes::new() });
         }
-        // SAFETY: the map is private to `Bytes`, read-only and unmapped when the last `Bytes` of
-        // it is dropped, so no reference outlives it. Its one hazard is another process that
-        // changes the file; the type's documentation hands that condition to the caller, and the
-        // contents are only ever used as plain bytes, for which every value is valid.
+        // SAFETY: the call asks that nobody changes the file while it is mapped. No system that we
+        // run on lets a reader enforce that, so the type's documentation passes the condition on.
+        // The rest is kept here: the map is read-only, nothing in this process writes through it,
+        // it is unmapped when the last `Bytes` of it is dropped, and its contents are used as
+        // plain bytes only, for which every value is valid.
         let map = unsafe { memmap2::Mmap::map(&file) }?;
         Ok(Self { data: Bytes::from_owner(map) })
     }

@@ -179,9 +179,10 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ReadLog;
 
     #[test]
-    fn matches_across_windows_are_found() {
+    fn miri_matches_across_windows_are_found() {
         let data = b"ab..ab.ab";
         for window in 0..12 {
             let mut scanner = Scanner::new(&data[..], b"ab", 0..9).window(window);
@@ -192,5 +193,64 @@ mod tests {
             assert_eq!(scanner.next_match().unwrap(), None);
             assert_eq!(scanner.rfind().unwrap(), None);
         }
+    }
+
+    #[test]
+    fn windows_overlap_by_the_marker_less_one_byte() {
+        let source = ReadLog::new(vec![b'.'; 30]);
+        let mut scanner = Scanner::new(&source, b"abc", 4..25).window(8);
+        assert_eq!(scanner.next_match().unwrap(), None);
+        assert_eq!(source.ranges(), [4..12, 10..18, 16..24, 22..25]);
+        source.clear();
+        let mut scanner = Scanner::new(&source, b"abc", 4..25).window(8);
+        assert_eq!(scanner.rfind().unwrap(), None);
+        assert_eq!(source.ranges(), [17..25, 11..19, 5..13, 4..7]);
+    }
+
+    #[test]
+    fn skipped_payload_is_not_read() {
+        let mut data = vec![b'.'; 1000];
+        data[..3].copy_from_slice(b"abc");
+        data[900..903].copy_from_slice(b"abc");
+        let source = ReadLog::new(data);
+        let mut scanner = Scanner::new(&source, b"abc", 0..1000).window(64);
+        assert_eq!(scanner.next_match().unwrap(), Some(0));
+        scanner.skip_to(890);
+        assert_eq!(scanner.next_match().unwrap(), Some(900));
+        assert_eq!(source.ranges(), [0..64, 890..954]);
+        scanner.skip_to(5);
+        assert_eq!(scanner.next_match().unwrap(), None);
+    }
+
+    #[test]
+    fn memory_is_looked_at_in_place() {
+        let source = Bytes::from(vec![b'.'; 1 << 20]);
+        let mut scanner = Scanner::new(&source, b"abc", 10..1 << 20);
+        assert_eq!(scanner.next_match().unwrap(), None);
+        let Piece::Shared(piece) = &scanner.piece else { panic!("copied") };
+        assert_eq!(piece.as_ptr(), source[10..].as_ptr());
+    }
+
+    #[test]
+    fn empty_marker_and_empty_range_match_nothing() {
+        let source: &dyn ReadAt = &Bytes::from_static(b"abc");
+        assert_eq!(Scanner::new(source, b"", 0..3).next_match().unwrap(), None);
+        assert_eq!(Scanner::new(source, b"", 0..3).rfind().unwrap(), None);
+        let backwards = Range { start: 3, end: 0 };
+        for range in [0..0, 3..3, 9..12, backwards] {
+            assert_eq!(Scanner::new(source, b"a", range.clone()).next_match().unwrap(), None);
+            assert_eq!(Scanner::new(source, b"a", range).rfind().unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn failed_read_is_handed_out_and_the_scan_can_go_on() {
+        let window = crate::Window::new(20);
+        let mut scanner = Scanner::new(&window, b"abc", 0..20).window(8);
+        assert!(scanner.next_match().is_err());
+        window.insert(0, vec![b'.'; 8]).unwrap();
+        assert!(scanner.next_match().is_err());
+        window.insert(8, b"abc.........".to_vec()).unwrap();
+        assert_eq!(scanner.next_match().unwrap(), Some(8));
     }
 }

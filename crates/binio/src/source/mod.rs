@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn default_bytes_at_reads() {
+    fn miri_default_bytes_at_reads() {
         assert_eq!(Counting.bytes_at(254, 4).unwrap(), &[254, 255, 0, 1][..]);
         assert!(!Counting.is_empty());
     }
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_shared_not_copied() {
+    fn miri_bytes_are_shared_not_copied() {
         let source = Bytes::from(vec![1, 2, 3, 4]);
         let part = source.bytes_at(1, 2).unwrap();
         assert_eq!(part.as_ptr(), source[1..].as_ptr());

@@ -79,7 +79,7 @@ mod tests {
     const DATA: &[u8] = b"0123456789";
 
     #[test]
-    fn span_does_not_show_what_lies_outside() {
+    fn miri_span_does_not_show_what_lies_outside() {
         let span = Span::new(DATA, 3..7).unwrap();
         assert_eq!(span.bytes_at(0, 4).unwrap(), "3456");
         let error = span.bytes_at(2, 3).unwrap_err();

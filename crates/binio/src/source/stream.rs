@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn length_is_that_of_the_whole_stream_wherever_the_cursor_is() {
+    fn miri_length_is_that_of_the_whole_stream_wherever_the_cursor_is() {
         let mut cursor = Cursor::new(b"0123456789");
         cursor.set_position(7);
         let source = Stream::new(cursor).unwrap();

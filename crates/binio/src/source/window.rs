@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_that_overlap_and_touch_read_as_one() {
+    fn miri_parts_that_overlap_and_touch_read_as_one() {
         let window = Window::new(16);
         window.insert(4, Bytes::from_static(b"4567")).unwrap();
         window.insert(2, Bytes::from_static(b"23XXXX89")).unwrap();
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn chain_of_reads_costs_a_round_each() {
+    fn miri_chain_of_reads_costs_a_round_each() {
         let window = Window::new(16);
         let mut rounds = Vec::new();
         let chain = || {

@@ -1,0 +1,60 @@
+//! Prints where a marker stands in a file, and the file's digest.
+//!
+//! ```text
+//! cargo run -p binio --example scan_and_digest -- image.asdf BLK sha256
+//! ```
+
+use std::env;
+use std::process::ExitCode;
+
+use binio::{Algorithm, Checksum, Context, Digest, Error, FileSource, ReadAt, Result, Scanner};
+
+/// Bytes read at a time.
+const PIECE: u64 = 1 << 20;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    let outcome = match arguments.as_slice() {
+        [path, marker] => run(path, marker, "sha256"),
+        [path, marker, algorithm] => run(path, marker, algorithm),
+        _ => Err(Error::invalid("usage: scan_and_digest FILE MARKER [ALGORITHM]")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(path: &str, marker: &str, algorithm: &str) -> Result<()> {
+    let algorithm = Algorithm::from_name(algorithm)
+        .ok_or_else(|| Error::unsupported(format!("algorithm {algorithm:?}")))?;
+    let source = FileSource::open(path)?;
+    print_matches(&source, marker.as_bytes()).with_context(|| path.to_owned())?;
+    let digest = digest(&source, algorithm).with_context(|| path.to_owned())?;
+    println!("{algorithm} {digest}");
+    Ok(())
+}
+
+fn print_matches(source: &dyn ReadAt, marker: &[u8]) -> Result<()> {
+    let mut scanner = Scanner::new(source, marker, 0..source.len());
+    while let Some(offset) = scanner.next_match()? {
+        println!("{offset}");
+    }
+    Ok(())
+}
+
+/// The digest of a whole source, in bounded memory.
+fn digest(source: &dyn ReadAt, algorithm: Algorithm) -> Result<Digest> {
+    let mut hasher = algorithm.hasher();
+    let mut offset = 0;
+    while offset < source.len() {
+        let len = PIECE.min(source.len() - offset);
+        let piece = source.bytes_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?;
+        hasher.update(&piece);
+        offset += len;
+    }
+    Ok(hasher.finish())
+}

@@ -1,0 +1,65 @@
+//! A file that is written through a fault is the old one or the new one, never a part.
+
+use std::fs;
+use std::io::{Seek, Write};
+
+use binio::fault::{Fault, FaultyWriter};
+use binio::{AtomicFile, Endian, ErrorKind, PatchWriter, Result};
+
+const OLD: &[u8] = b"the old file";
+const NEW: &[u8] = b"BLK1\x00\x07payload\0\0\0";
+
+/// Magic, payload length, payload, padding: a file as a format crate writes it.
+fn write_block<W: Write + Seek>(inner: W) -> Result<W> {
+    let mut writer = PatchWriter::new(inner)?;
+    writer.write_all(b"BLK1")?;
+    let size = writer.reserve::<u16>(Endian::Big)?;
+    let start = writer.position();
+    writer.write_all(b"payload")?;
+    let len = u16::try_from(writer.position() - start).unwrap_or(u16::MAX);
+    writer.fill(size, len)?;
+    writer.pad_to(8)?;
+    writer.finish()
+}
+
+fn replace(goal: &std::path::Path, fault: Fault) -> Result<u64> {
+    let writer = write_block(FaultyWriter::new(AtomicFile::create(goal)?, fault))?;
+    let operations = writer.operations();
+    writer.into_inner().commit()?;
+    Ok(operations)
+}
+
+#[test]
+fn failure_at_any_operation_leaves_the_old_file_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let goal = folder.path().join("goal");
+    fs::write(&goal, OLD).unwrap();
+
+    let mut operation = 0;
+    let operations = loop {
+        match replace(&goal, Fault::FailAtOperation(operation)) {
+            Ok(operations) => break operations,
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}"),
+        }
+        assert_eq!(fs::read(&goal).unwrap(), OLD, "operation {operation}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        operation += 1;
+    };
+    assert_eq!(operation, operations, "every operation was broken once");
+    assert_eq!(fs::read(&goal).unwrap(), NEW);
+}
+
+#[test]
+fn full_disk_leaves_the_old_file_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let goal = folder.path().join("goal");
+    fs::write(&goal, OLD).unwrap();
+    // The length is written twice: as zeros, then as it is.
+    let written = NEW.len() as u64 + 2;
+    for byte in 0..written {
+        assert!(replace(&goal, Fault::FailAtByte(byte)).is_err(), "byte {byte}");
+        assert_eq!(fs::read(&goal).unwrap(), OLD);
+    }
+    replace(&goal, Fault::FailAtByte(written)).unwrap();
+    assert_eq!(fs::read(&goal).unwrap(), NEW);
+}
