@@ -3,6 +3,8 @@
 
 pub mod diagnostic;
 pub mod error;
+mod tag;
+pub mod yaml;
 
 pub use diagnostic::{Code, Diagnostic};
 pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};

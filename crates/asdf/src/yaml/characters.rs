@@ -1,0 +1,101 @@
+//! Which characters a tree may hold, before the YAML parser sees it.
+//!
+//! YAML 1.1 allows tab, line feed, carriage return, NEL and everything printable. The parser
+//! behind this crate takes a NUL for the end of the document and lets the other control characters
+//! pass, so they are refused here, with the offset of the first.
+
+/// The first bytes that no tree may hold.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct BadCharacter {
+    /// Offset in the text.
+    pub(super) offset: usize,
+    /// What it is.
+    pub(super) message: String,
+}
+
+/// NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR: line breaks in YAML 1.1, text in YAML 1.2.
+pub(super) fn is_unicode_line_break(c: char) -> bool {
+    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// A text as `str`, if it is UTF-8 and every character is one that YAML 1.1 allows.
+pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
+    let checked = match std::str::from_utf8(text) {
+        Ok(checked) => checked,
+        Err(error) => {
+            let offset = error.valid_up_to();
+            let byte = text.get(offset).copied().unwrap_or_default();
+            // Something wrong may stand before it.
+            let before = text.get(..offset).and_then(|text| std::str::from_utf8(text).ok());
+            refuse_controls(before.unwrap_or_default())?;
+            return Err(BadCharacter {
+                offset,
+                message: format!("invalid UTF-8: byte {byte:#04x}"),
+            });
+        }
+    };
+    refuse_controls(checked)?;
+    Ok(checked)
+}
+
+fn refuse_controls(text: &str) -> Result<(), BadCharacter> {
+    for (offset, &byte) in text.as_bytes().iter().enumerate() {
+        // Nearly all bytes end here: printable ASCII, or inside a character beyond it.
+        let suspect = match byte {
+            0x20..=0x7e | b'\t' | b'\n' | b'\r' => false,
+            0x00..=0x1f | 0x7f | 0xc2 | 0xef => true,
+            _ => false,
+        };
+        if suspect {
+            let c = text.get(offset..).and_then(|rest| rest.chars().next());
+            if let Some(c) = c.filter(|&c| is_forbidden(c)) {
+                let message = format!("character U+{:04X} is not allowed in YAML", u32::from(c));
+                return Err(BadCharacter { offset, message });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn is_forbidden(c: char) -> bool {
+    match c {
+        '\t' | '\n' | '\r' | '\u{85}' => false,
+        '\u{0}'..='\u{1f}' | '\u{7f}'..='\u{9f}' | '\u{fffe}' | '\u{ffff}' => true,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn offset_of(text: &[u8]) -> usize {
+        check(text).expect_err("refused").offset
+    }
+
+    #[test]
+    fn controls_are_refused_at_their_offset() {
+        for byte in (0u8..=0x1f).chain([0x7f]).filter(|b| !b"\t\n\r".contains(b)) {
+            assert_eq!(offset_of(&[b'a', b':', byte]), 2, "{byte:#x}");
+        }
+        for byte in (0x80..=0x9f).filter(|&b| b != 0x85) {
+            assert_eq!(offset_of(&[b'a', 0xc2, byte]), 1, "{byte:#x}");
+        }
+        assert_eq!(offset_of("é\u{fffe}".as_bytes()), 2);
+        assert_eq!(offset_of("\u{ffff}".as_bytes()), 0);
+    }
+
+    #[test]
+    fn the_rest_of_unicode_passes() {
+        let text = "\t\r\n ~é\u{85}\u{a0}\u{2028}\u{feff}\u{fffd}\u{1f600}\u{10ffff}";
+        assert_eq!(check(text.as_bytes()), Ok(text));
+    }
+
+    #[test]
+    fn invalid_utf8_is_refused_at_its_first_byte() {
+        assert_eq!(offset_of(b"a\xffb"), 1);
+        assert_eq!(offset_of(b"ab\xe2\x80"), 2);
+        assert_eq!(offset_of(b"\xed\xa0\x80"), 0, "a surrogate");
+        assert_eq!(offset_of(b"\0\xff"), 0, "the first of two");
+    }
+}

@@ -1,0 +1,177 @@
+//! Integers of any size.
+
+use std::borrow::Cow;
+use std::fmt::{self, Write};
+
+/// The most decimal digits that a number in another base may turn into. Converting takes quadratic
+/// time; the reference implementation has this limit for decimal text too.
+const MAX_CONVERTED_DIGITS: usize = 4300;
+
+/// The integer that a scalar holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Integer<'a> {
+    /// One that fits into 128 bits.
+    Small(i128),
+    /// A larger one.
+    Large {
+        /// Whether it is below zero.
+        negative: bool,
+        /// Its absolute value in decimal digits, without leading zeros.
+        digits: Cow<'a, str>,
+    },
+}
+
+impl Integer<'_> {
+    /// The value, if it fits.
+    pub fn as_i128(&self) -> Option<i128> {
+        match self {
+            Self::Small(value) => Some(*value),
+            Self::Large { .. } => None,
+        }
+    }
+
+    /// The nearest floating-point number; infinite beyond the largest.
+    pub fn to_f64(&self) -> f64 {
+        match self {
+            #[allow(clippy::cast_precision_loss, reason = "the nearest value is what is asked for")]
+            Self::Small(value) => *value as f64,
+            Self::Large { negative, digits } => {
+                // The digits are a number, whatever their count.
+                let value = digits.parse().unwrap_or(f64::INFINITY);
+                if *negative { -value } else { value }
+            }
+        }
+    }
+
+    /// Whether a literal of this value is outside the range that the ASDF standard allows for
+    /// literals: −(2⁶³−2) to 2⁶³−1.
+    pub(super) fn is_outside_literals(&self) -> bool {
+        let range = -((1i128 << 63) - 2)..=(1i128 << 63) - 1;
+        self.as_i128().is_none_or(|value| !range.contains(&value))
+    }
+}
+
+impl fmt::Display for Integer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Small(value) => value.fmt(f),
+            Self::Large { negative, digits } => f.pad_integral(!negative, "", digits),
+        }
+    }
+}
+
+/// A number from decimal digits, underscores between them, of any length.
+pub(super) fn from_decimal(negative: bool, digits: &str) -> Integer<'_> {
+    let digits = if digits.contains('_') {
+        Cow::Owned(digits.replace('_', ""))
+    } else {
+        Cow::Borrowed(digits)
+    };
+    // 38 digits always fit.
+    if digits.len() <= 38 {
+        let value = digits.bytes().fold(0i128, |value, b| value * 10 + i128::from(b & 0xf));
+        return Integer::Small(if negative { -value } else { value });
+    }
+    let leading = digits.bytes().take_while(|&b| b == b'0').count();
+    let digits = match digits {
+        Cow::Owned(text) => Cow::Owned(text[leading..].to_owned()),
+        Cow::Borrowed(text) => Cow::Borrowed(&text[leading..]),
+    };
+    if digits.len() <= 38 {
+        // At most 38 digits follow the zeros, and they fit.
+        let value = digits.bytes().fold(0i128, |value, b| value * 10 + i128::from(b & 0xf));
+        return Integer::Small(if negative { -value } else { value });
+    }
+    match digits.parse::<i128>() {
+        Ok(value) => Integer::Small(if negative { -value } else { value }),
+        Err(_) => Integer::Large { negative, digits },
+    }
+}
+
+/// A number from Horner steps: multiply by the first, add the second.
+///
+/// `None` if it is larger than this crate converts.
+pub(super) fn from_steps(
+    negative: bool,
+    steps: impl Iterator<Item = (u32, u32)> + Clone,
+) -> Option<Integer<'static>> {
+    let small = steps.clone().try_fold(0i128, |value, (multiplier, addend)| {
+        value.checked_mul(multiplier.into())?.checked_add(addend.into())
+    });
+    if let Some(value) = small {
+        return Some(Integer::Small(if negative { -value } else { value }));
+    }
+    Some(Integer::Large { negative, digits: to_decimal(steps)?.into() })
+}
+
+/// Schoolbook conversion in limbs of nine decimal digits.
+fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
+    const LIMB: u64 = 1_000_000_000;
+    let mut limbs: Vec<u64> = Vec::new();
+    for (multiplier, addend) in steps {
+        let mut carry = u64::from(addend);
+        for limb in &mut limbs {
+            let value = *limb * u64::from(multiplier) + carry;
+            *limb = value % LIMB;
+            carry = value / LIMB;
+        }
+        while carry > 0 {
+            limbs.push(carry % LIMB);
+            carry /= LIMB;
+        }
+        if limbs.len() * 9 > MAX_CONVERTED_DIGITS + 9 {
+            return None;
+        }
+    }
+    let mut text = limbs.last().map_or_else(|| "0".to_owned(), u64::to_string);
+    for limb in limbs.iter().rev().skip(1) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{limb:09}");
+    }
+    (text.len() <= MAX_CONVERTED_DIGITS).then_some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_text_is_exact_at_any_length() {
+        assert_eq!(from_decimal(false, "1_000"), Integer::Small(1000));
+        assert_eq!(from_decimal(true, "0"), Integer::Small(0));
+        let max = i128::MAX.to_string();
+        assert_eq!(from_decimal(false, &max), Integer::Small(i128::MAX));
+        let beyond = "170141183460469231731687303715884105728";
+        assert_eq!(from_decimal(false, beyond).to_string(), beyond);
+        assert_eq!(from_decimal(true, beyond).to_string(), format!("-{beyond}"));
+        let digits = "9".repeat(1_000_000);
+        assert_eq!(from_decimal(false, &digits).to_string(), digits);
+    }
+
+    #[test]
+    fn other_bases_are_exact_up_to_4300_digits() {
+        let hex = from_steps(true, [(16, 15); 40].into_iter()).unwrap();
+        assert_eq!(hex.to_string(), "-1461501637330902918203684832716283019655932542975");
+        let hex = from_steps(false, [(16, 15); 30].into_iter()).unwrap();
+        assert_eq!(hex.as_i128(), Some((1 << 120) - 1));
+        // 2^14284 has 4300 digits, 2^14287 has 4301.
+        let power = |n| std::iter::once((2, 1)).chain(std::iter::repeat_n((2, 0), n));
+        assert_eq!(from_steps(false, power(14_284)).unwrap().to_string().len(), 4300);
+        assert_eq!(from_steps(false, power(14_287)), None);
+    }
+
+    #[test]
+    fn the_range_of_literals_lacks_two_negative_values() {
+        let outside = |value| Integer::Small(value).is_outside_literals();
+        assert!(!outside(i128::from(i64::MAX)) && outside(i128::from(i64::MAX) + 1));
+        assert!(!outside(-9_223_372_036_854_775_806) && outside(-9_223_372_036_854_775_807));
+    }
+
+    #[test]
+    fn floats_are_the_nearest() {
+        let digits = from_decimal(true, &"9".repeat(50)).to_f64();
+        assert!((digits / -1e50 - 1.0).abs() < 1e-15);
+        assert!(from_decimal(false, &"9".repeat(400)).to_f64().is_infinite());
+    }
+}

@@ -1,0 +1,270 @@
+//! Mappings: keys, duplicates, merge keys and lookup.
+//!
+//! ```text
+//! base: &base {p: 1, q: 2}
+//! x: {<<: *base, q: 3}               x has p: 1 and q: 3, its own keys win
+//! y: {<<: [*a, *b]}                  the earlier mapping wins
+//! z: {k: 1, k: 2}                    one entry, k: 2, at the place of the first
+//! ```
+//!
+//! Merged entries are never stored: a small file could ask for billions of them.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::BuildHasher;
+
+use super::document::{Class, Document};
+use super::node::Node;
+use super::number;
+use super::scalar::{self, Kind, Style};
+
+/// Mappings of more pairs have a table of their keys.
+pub(super) const INDEX_ABOVE: usize = 8;
+
+/// A mapping whose entries are not as written.
+#[derive(Debug, Default)]
+pub(super) struct Rearranged {
+    /// Its own entries without merge keys and duplicates: start and length in the children.
+    pub(super) own: (u32, u32),
+    /// Values of its merge keys, in the order of the file: mappings, or sequences of them.
+    pub(super) merges: Vec<u32>,
+}
+
+/// Open-addressing table of a mapping's own keys, by the hash of their text.
+#[derive(Debug)]
+pub(super) struct KeyIndex {
+    /// Position of the pair from 1, or 0; a power of two of them, at least a quarter empty.
+    slots: Box<[u32]>,
+}
+
+impl KeyIndex {
+    /// Room for a number of pairs.
+    pub(super) fn new(pairs: usize) -> Self {
+        let slots = pairs.saturating_add(pairs / 2).next_power_of_two().max(4);
+        Self { slots: vec![0; slots].into() }
+    }
+
+    /// The first pair of those with this hash that the test accepts.
+    pub(super) fn find(&self, hash: u64, mut test: impl FnMut(usize) -> bool) -> Option<usize> {
+        let mut at = self.first_slot(hash);
+        loop {
+            let pair = (*self.slots.get(at)? as usize).checked_sub(1)?;
+            if test(pair) {
+                return Some(pair);
+            }
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+    }
+
+    /// Adds a pair behind those of the same hash.
+    pub(super) fn insert(&mut self, hash: u64, pair: usize) {
+        let mut at = self.first_slot(hash);
+        while self.slots.get(at).is_some_and(|&slot| slot != 0) {
+            at = (at + 1) & (self.slots.len() - 1);
+        }
+        if let Some(slot) = self.slots.get_mut(at) {
+            *slot = u32::try_from(pair + 1).unwrap_or(0);
+        }
+    }
+
+    fn first_slot(&self, hash: u64) -> usize {
+        // The low bits, whatever the width of `usize`.
+        usize::try_from(hash & 0xffff_ffff).unwrap_or_default() & (self.slots.len() - 1)
+    }
+}
+
+impl Document {
+    /// What a key is called in JSON and in pointers: its text, but one spelling for each integer,
+    /// truth value and null. `None` for a collection, which can be no key.
+    pub(super) fn key_text(&self, key: u32) -> Option<Cow<'_, str>> {
+        let key = self.resolve(key);
+        let text = self.scalar_text(key);
+        Some(match self.kind(key) {
+            Kind::Sequence | Kind::Mapping => return None,
+            Kind::Null => "null".into(),
+            Kind::Bool => match scalar::boolean(text, self.scalars) {
+                Some(true) => "true".into(),
+                Some(false) => "false".into(),
+                None => text.into(),
+            },
+            Kind::Int => match number::integer(text, self.scalars) {
+                Some(integer) => integer.to_string().into(),
+                None => text.into(),
+            },
+            _ => text.into(),
+        })
+    }
+
+    pub(super) fn hash_of_key(&self, text: &str) -> u64 {
+        self.hasher.hash_one(text)
+    }
+
+    /// Whether two keys are one: the same type and value.
+    pub(super) fn same_key(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        let kind = self.kind(a);
+        if kind != self.kind(b) {
+            return false;
+        }
+        if kind == Kind::String {
+            return self.scalar_text(a) == self.scalar_text(b);
+        }
+        self.key_text(a).is_some_and(|text| self.key_text(b) == Some(text))
+    }
+
+    /// Whether a key is a plain `<<`.
+    pub(super) fn is_merge_key(&self, key: u32) -> bool {
+        let record = self.record(key);
+        if self.scalar_text(key) != "<<" || self.scalars == scalar::ScalarRules::Core12 {
+            return false;
+        }
+        match self.tag_of(key) {
+            None => record.style == Style::Plain && record.class == Class::Node(Kind::String),
+            Some(tag) => tag == "tag:yaml.org,2002:merge",
+        }
+    }
+
+    /// A mapping's own entries, key and value in turn: without merge keys, a key once.
+    pub(super) fn own_entries(&self, mapping: u32) -> &[u32] {
+        match self.rearranged.get(&mapping) {
+            Some(Rearranged { own: (start, len), .. }) => {
+                let start = *start as usize;
+                self.children.get(start..start + *len as usize).unwrap_or_default()
+            }
+            None if self.kind(mapping) == Kind::Mapping => self.written_children(mapping),
+            None => &[],
+        }
+    }
+
+    pub(super) fn has_merges(&self, mapping: u32) -> bool {
+        self.rearranged.get(&mapping).is_some_and(|rearranged| !rearranged.merges.is_empty())
+    }
+
+    /// A mapping and those it merges, each once, the one whose keys win first. Cycles are cut.
+    fn merge_order(&self, mapping: u32) -> Vec<u32> {
+        let mut order = Vec::new();
+        let mut seen = HashSet::new();
+        let mut stack = vec![mapping];
+        while let Some(id) = stack.pop() {
+            if !seen.insert(id) {
+                continue;
+            }
+            match self.kind(id) {
+                Kind::Mapping => {
+                    order.push(id);
+                    // The last of several merge keys wins, so it is pushed last.
+                    let merges = self.rearranged.get(&id).map_or(&[][..], |it| &it.merges);
+                    stack.extend(merges.iter().map(|&merge| self.resolve(merge)));
+                }
+                // The first in a list wins. A list within a list is no merge.
+                Kind::Sequence => {
+                    let items = self.written_children(id).iter().rev();
+                    let items = items.map(|&item| self.resolve(item));
+                    stack.extend(items.filter(|&item| self.kind(item) == Kind::Mapping));
+                }
+                _ => {}
+            }
+        }
+        order
+    }
+
+    /// The value of a key in a mapping.
+    pub(super) fn find(&self, mapping: u32, key: &str) -> Option<u32> {
+        if !self.has_merges(mapping) {
+            return self.find_own(mapping, key);
+        }
+        self.merge_order(mapping).into_iter().find_map(|mapping| self.find_own(mapping, key))
+    }
+
+    fn find_own(&self, mapping: u32, key: &str) -> Option<u32> {
+        let entries = self.own_entries(mapping);
+        let is_key = |candidate: u32| {
+            let candidate = self.resolve(candidate);
+            if self.kind(candidate) == Kind::String {
+                return self.scalar_text(candidate) == key;
+            }
+            self.key_text(candidate).is_some_and(|text| text == key)
+        };
+        if let Some(index) = self.indexes.get(&mapping) {
+            let hash = self.hash_of_key(key);
+            let pair = index.find(hash, |pair| {
+                entries.get(2 * pair).is_some_and(|&candidate| is_key(candidate))
+            });
+            return entries.get(2 * pair? + 1).copied();
+        }
+        let mut pairs = entries.chunks_exact(2);
+        pairs.find_map(|pair| is_key(pair[0]).then_some(pair[1]))
+    }
+
+    /// All entries of a mapping, those of its merge keys included.
+    pub(super) fn all_entries(&self, mapping: u32) -> Pairs<'_> {
+        if !self.has_merges(mapping) {
+            return Pairs::Own(self.own_entries(mapping).chunks_exact(2));
+        }
+        let mut seen = HashSet::new();
+        let mut groups = Vec::new();
+        for mapping in self.merge_order(mapping) {
+            let mut group = Vec::new();
+            for pair in self.own_entries(mapping).chunks_exact(2) {
+                let is_new = self.key_text(pair[0]).is_none_or(|text| {
+                    let kind = self.kind(self.resolve(pair[0]));
+                    seen.insert((kind, text))
+                });
+                if is_new {
+                    group.push((pair[0], pair[1]));
+                }
+            }
+            groups.push(group);
+        }
+        // What is merged comes first, as in the reference.
+        let merged: Vec<_> = groups.into_iter().rev().flatten().collect();
+        Pairs::Merged(merged.into_iter())
+    }
+}
+
+/// Records of entries, key and value.
+#[derive(Clone, Debug)]
+pub(super) enum Pairs<'a> {
+    Own(std::slice::ChunksExact<'a, u32>),
+    Merged(std::vec::IntoIter<(u32, u32)>),
+}
+
+impl Iterator for Pairs<'_> {
+    type Item = (u32, u32);
+
+    fn next(&mut self) -> Option<(u32, u32)> {
+        match self {
+            Self::Own(pairs) => pairs.next().map(|pair| (pair[0], pair[1])),
+            Self::Merged(pairs) => pairs.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        match self {
+            Self::Own(pairs) => pairs.size_hint(),
+            Self::Merged(pairs) => pairs.size_hint(),
+        }
+    }
+}
+
+/// Entries of a mapping, key and value, aliases followed.
+#[derive(Clone, Debug)]
+pub struct Entries<'a> {
+    pub(super) document: &'a Document,
+    pub(super) pairs: Pairs<'a>,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = (Node<'a>, Node<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.pairs.next()?;
+        Some((self.document.node_at(key), self.document.node_at(value)))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.pairs.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}

@@ -1,0 +1,44 @@
+//! The tree: YAML 1.1 text to an arena of nodes.
+//!
+//! ```text
+//! %YAML 1.1                          directives   which YAML, and what tag handles stand for
+//! %TAG ! tag:stsci.edu:asdf/
+//! --- !core/asdf-1.1.0               document     a tag, then the root mapping
+//! name: &id001 Abell 370             scalar       with an anchor
+//! also: *id001                       alias        the same node once more
+//! data: !core/ndarray-1.1.0          mapping      with a tag, here an array
+//!   source: 0
+//!   datatype: float64
+//! ...                                end
+//! ```
+//!
+//! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
+//! gives keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
+//! its [`value`](Node::value) is asked for. Aliases are edges of the arena, so a document may hold
+//! cycles; every walk in this crate is a loop, not a recursion, and knows where it has been.
+//!
+//! What real files do differently from YAML's own resolver is in [`ScalarRules`]: `1e3` is a
+//! string to the writer that most files come from, and `1:30` is ninety.
+
+mod binary;
+mod build;
+mod characters;
+mod directives;
+mod document;
+mod events;
+mod integer;
+mod mapping;
+mod node;
+mod number;
+mod pointer;
+mod position;
+mod scalar;
+mod timestamp;
+
+pub use document::{Document, NodeId, ParseOptions};
+pub use integer::Integer;
+pub use mapping::Entries;
+pub use node::{Items, Node, Value};
+pub use position::Position;
+pub use scalar::{Kind, ScalarRules, Style};
+pub use timestamp::{Date, DateTime};

@@ -1,0 +1,343 @@
+//! A node of a document and its value.
+
+use std::fmt;
+
+use super::document::{Document, NodeId};
+use super::integer::Integer;
+use super::mapping::Entries;
+use super::scalar::{self, Kind, Style};
+use super::timestamp::{self, Date, DateTime, Timestamp};
+use super::{Position, binary, number};
+use crate::{Error, Result};
+
+/// A node of a [`Document`]: a reference and a number, free to copy.
+///
+/// Aliases are followed: where the file mentions a node again, this is the node itself. So a walk
+/// can come back to where it was; compare [`id`](Self::id)s.
+#[derive(Clone, Copy)]
+pub struct Node<'a> {
+    document: &'a Document,
+    id: u32,
+}
+
+/// What a node holds.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Value<'a> {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool(bool),
+    /// An integer of any size.
+    Int(Integer<'a>),
+    /// A floating-point number, correctly rounded.
+    Float(f64),
+    /// Text.
+    String(&'a str),
+    /// A day.
+    Date(Date),
+    /// A day and a time of day.
+    DateTime(DateTime),
+    /// Bytes, from base 64.
+    Binary(Vec<u8>),
+    /// A list: see [`Node::items`].
+    Sequence,
+    /// Pairs: see [`Node::entries`].
+    Mapping,
+}
+
+/// Items of a sequence, aliases followed.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    document: &'a Document,
+    records: std::slice::Iter<'a, u32>,
+}
+
+impl<'a> Node<'a> {
+    /// A record that is no alias.
+    pub(super) fn new(document: &'a Document, id: u32) -> Self {
+        Self { document, id }
+    }
+
+    /// The number of the node; the same for all aliases of it.
+    pub fn id(self) -> NodeId {
+        NodeId(self.id)
+    }
+
+    /// The document it belongs to.
+    pub fn document(self) -> &'a Document {
+        self.document
+    }
+
+    /// Where its content begins: behind anchor and tag, at the quote of a quoted scalar, at the
+    /// first character of a block scalar's text, at a block mapping's first key.
+    pub fn position(self) -> Position {
+        self.document.position(self.id)
+    }
+
+    /// The tag in full: `tag:stsci.edu:asdf/core/ndarray-1.1.0`, or `!foo` for a local one. `None`
+    /// without a tag, and for the tag `!`.
+    pub fn tag(self) -> Option<&'a str> {
+        self.document.tag_of(self.id)
+    }
+
+    /// The name of its anchor.
+    pub fn anchor(self) -> Option<&'a str> {
+        self.document.anchor_of(self.id)
+    }
+
+    /// What it is. A tag of YAML's own counts even if the text does not fit it: then
+    /// [`value`](Self::value) fails.
+    pub fn kind(self) -> Kind {
+        self.document.kind(self.id)
+    }
+
+    /// How it is written.
+    pub fn style(self) -> Style {
+        self.document.record(self.id).style
+    }
+
+    /// The text of a scalar, quotes, escapes and folding resolved, otherwise as written. `None`
+    /// for a collection.
+    pub fn text(self) -> Option<&'a str> {
+        match self.kind() {
+            Kind::Sequence | Kind::Mapping => None,
+            _ => Some(self.document.scalar_text(self.id)),
+        }
+    }
+
+    /// What it holds. Fails with [`Error::Yaml`] if the text does not fit the tag, or if it is an
+    /// integer in another base than ten of more than 4,300 decimal digits.
+    pub fn value(self) -> Result<Value<'a>> {
+        let text = self.document.scalar_text(self.id);
+        let rules = self.document.scalars;
+        let by_tag = self.document.record(self.id).by_tag;
+        let value = match self.kind() {
+            Kind::Sequence | Kind::Mapping => return self.collection_value(),
+            Kind::String => (!by_tag).then_some(Value::String(text)),
+            Kind::Null => scalar::is_null(text).then_some(Value::Null),
+            Kind::Bool => scalar::boolean(text, rules)
+                .or_else(|| scalar::lenient_boolean(text).filter(|_| by_tag))
+                .map(Value::Bool),
+            Kind::Int => number::integer(text, rules).map(Value::Int),
+            Kind::Float => number::float(text, rules)
+                .or_else(|| number::lenient_float(text).filter(|_| by_tag))
+                .map(Value::Float),
+            Kind::Date | Kind::DateTime => match timestamp::parse(text) {
+                Some(Timestamp::Date(date)) => Some(Value::Date(date)),
+                Some(Timestamp::DateTime(time)) => Some(Value::DateTime(time)),
+                _ => None,
+            },
+            Kind::Binary => binary::decode(text).map(Value::Binary),
+        };
+        value.ok_or_else(|| self.misfit())
+    }
+
+    /// The text of a string.
+    pub fn as_str(self) -> Option<&'a str> {
+        match self.value_of(Kind::String)? {
+            Value::String(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The value of a truth value.
+    pub fn as_bool(self) -> Option<bool> {
+        match self.value_of(Kind::Bool)? {
+            Value::Bool(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The value of an integer that fits.
+    pub fn as_i64(self) -> Option<i64> {
+        self.as_i128().and_then(|value| value.try_into().ok())
+    }
+
+    /// The value of an integer that fits.
+    pub fn as_u64(self) -> Option<u64> {
+        self.as_i128().and_then(|value| value.try_into().ok())
+    }
+
+    /// The value of an integer that fits.
+    pub fn as_i128(self) -> Option<i128> {
+        match self.value_of(Kind::Int)? {
+            Value::Int(value) => value.as_i128(),
+            _ => None,
+        }
+    }
+
+    /// The value of a float, or of an integer as the nearest float. A string such as `1e3` is
+    /// none: see [`coerce_f64`](Self::coerce_f64).
+    pub fn as_f64(self) -> Option<f64> {
+        if !matches!(self.kind(), Kind::Float | Kind::Int) {
+            return None;
+        }
+        match self.value().ok()? {
+            Value::Float(value) => Some(value),
+            Value::Int(value) => Some(value.to_f64()),
+            _ => None,
+        }
+    }
+
+    /// Like [`as_f64`](Self::as_f64), and the number that a string spells: `1e3`, `-.5`, `inf`.
+    pub fn coerce_f64(self) -> Option<f64> {
+        self.as_f64().or_else(|| number::lenient_float(self.as_str()?))
+    }
+
+    /// Whether it is null.
+    pub fn is_null(self) -> bool {
+        self.kind() == Kind::Null
+    }
+
+    /// Items of a sequence, entries of a mapping; 0 for a scalar. Counts the entries one by one if
+    /// the mapping has merge keys.
+    pub fn len(self) -> usize {
+        match self.kind() {
+            Kind::Sequence => self.document.written_children(self.id).len(),
+            _ => self.entries().len(),
+        }
+    }
+
+    /// Whether there are no items or entries; also for a scalar.
+    pub fn is_empty(self) -> bool {
+        self.len() == 0
+    }
+
+    /// The value of a key of a mapping, merge keys included. Keys that are no strings are called
+    /// by their JSON form: `7`, `true`, `null`.
+    pub fn get(self, key: &str) -> Option<Node<'a>> {
+        let value = self.document.find(self.id, key)?;
+        Some(self.document.node_at(value))
+    }
+
+    /// An item of a sequence.
+    pub fn at(self, index: usize) -> Option<Node<'a>> {
+        if self.kind() != Kind::Sequence {
+            return None;
+        }
+        let item = self.document.written_children(self.id).get(index)?;
+        Some(self.document.node_at(*item))
+    }
+
+    /// Items of a sequence; none for other nodes.
+    pub fn items(self) -> Items<'a> {
+        let records = match self.kind() {
+            Kind::Sequence => self.document.written_children(self.id),
+            _ => &[],
+        };
+        Items { document: self.document, records: records.iter() }
+    }
+
+    /// Entries of a mapping; none for other nodes.
+    ///
+    /// Merge keys are applied: merged entries come first, and the mapping's own win. Of a key that
+    /// stands twice there is the last value at the first place.
+    pub fn entries(self) -> Entries<'a> {
+        Entries { document: self.document, pairs: self.document.all_entries(self.id) }
+    }
+
+    /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
+    pub fn raw_entries(self) -> Entries<'a> {
+        let pairs = match self.kind() {
+            Kind::Mapping => self.document.written_children(self.id),
+            _ => &[],
+        };
+        Entries {
+            document: self.document,
+            pairs: super::mapping::Pairs::Own(pairs.chunks_exact(2)),
+        }
+    }
+
+    /// What the node is called as a key, in JSON and in pointers: `7`, `true`, `null`, or its
+    /// text. Fails for a collection, which can be no key.
+    pub fn to_key(self) -> Result<std::borrow::Cow<'a, str>> {
+        self.document
+            .key_text(self.id)
+            .ok_or_else(|| self.error(format!("a {} cannot be a key", name_of(self.kind()))))
+    }
+
+    /// An error about this node.
+    pub fn error(self, message: impl Into<String>) -> Error {
+        let Position { line, column, offset } = self.position();
+        Error::Yaml { message: message.into(), line, column, offset }
+    }
+
+    /// The value if the node is of a kind and its text fits.
+    fn value_of(self, kind: Kind) -> Option<Value<'a>> {
+        if self.kind() != kind {
+            return None;
+        }
+        self.value().ok()
+    }
+
+    /// A collection may carry a tag of YAML's own that is for other nodes.
+    fn collection_value(self) -> Result<Value<'a>> {
+        let is_sequence = self.kind() == Kind::Sequence;
+        let own = self.tag().and_then(|tag| tag.strip_prefix("tag:yaml.org,2002:"));
+        let fits = match own {
+            Some("seq" | "omap" | "pairs") => is_sequence,
+            Some("map" | "set") => !is_sequence,
+            Some("str" | "int" | "float" | "bool" | "null" | "binary" | "timestamp") => false,
+            _ => true,
+        };
+        match (fits, is_sequence) {
+            (false, _) => Err(self.misfit()),
+            (true, true) => Ok(Value::Sequence),
+            (true, false) => Ok(Value::Mapping),
+        }
+    }
+
+    fn misfit(self) -> Error {
+        let what = match self.text() {
+            // A million digits are no message.
+            Some(text) if text.chars().count() > 40 => {
+                format!("`{}..`", text.chars().take(40).collect::<String>())
+            }
+            Some(text) => format!("`{text}`"),
+            None => format!("a {}", name_of(self.kind())),
+        };
+        self.error(match self.tag() {
+            Some(tag) => format!("{what} does not fit the tag `{tag}`"),
+            None => format!("{what} is too large to convert to decimal digits"),
+        })
+    }
+}
+
+/// Documents are large: this shows the node only.
+impl fmt::Debug for Node<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("Node");
+        shown.field("id", &self.id).field("kind", &self.kind());
+        if let Some(tag) = self.tag() {
+            shown.field("tag", &tag);
+        }
+        match self.text() {
+            Some(text) => shown.field("text", &text),
+            None => shown.field("len", &self.document.written_children(self.id).len()),
+        };
+        shown.finish_non_exhaustive()
+    }
+}
+
+fn name_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Sequence => "sequence",
+        Kind::Mapping => "mapping",
+        _ => "scalar",
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = Node<'a>;
+
+    fn next(&mut self) -> Option<Node<'a>> {
+        self.records.next().map(|&item| self.document.node_at(item))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.records.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Items<'_> {}

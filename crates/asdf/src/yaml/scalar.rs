@@ -1,0 +1,184 @@
+//! Which type a plain scalar has.
+
+use super::number::{self, Form};
+use super::timestamp::{self, Timestamp};
+use crate::Code;
+
+/// How untagged plain scalars turn into values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ScalarRules {
+    /// YAML 1.1 as the reference implementation reads it: `1.0e+3` is a float, `1e3` a string.
+    #[default]
+    Python,
+    /// The same, but `1e3`, `1e+3`, `1.0e3` and `-.5` are floats, as libasdf reads them.
+    Libasdf,
+    /// The core schema of YAML 1.2: `017` is seventeen, `yes` a string, and there are no dates and
+    /// no merge keys.
+    Core12,
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// Nothing.
+    Null,
+    /// True or false.
+    Bool,
+    /// An integer of any size.
+    Int,
+    /// A floating-point number.
+    Float,
+    /// Text.
+    String,
+    /// A day.
+    Date,
+    /// A day and a time of day.
+    DateTime,
+    /// Bytes, written as base 64.
+    Binary,
+    /// A list of nodes.
+    Sequence,
+    /// Pairs of nodes.
+    Mapping,
+}
+
+/// How a node is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Style {
+    /// A scalar without quotes.
+    Plain,
+    /// A scalar in `'` quotes.
+    SingleQuoted,
+    /// A scalar in `"` quotes.
+    DoubleQuoted,
+    /// A scalar after `|`.
+    Literal,
+    /// A scalar after `>`.
+    Folded,
+    /// A collection by indentation.
+    Block,
+    /// A collection in `[]` or `{}`.
+    Flow,
+}
+
+/// The type of an untagged plain scalar, and what is odd about it.
+pub(super) fn resolve(text: &str, rules: ScalarRules) -> (Kind, Option<Code>) {
+    let core = rules == ScalarRules::Core12;
+    if is_null(text) {
+        return (Kind::Null, None);
+    }
+    if boolean(text, rules).is_some() {
+        return (Kind::Bool, None);
+    }
+    match number::form(text, rules) {
+        Some(Form::Int) => {
+            // Shorter texts cannot leave the range.
+            let odd = text.len() >= 18
+                && number::integer(text, rules).is_none_or(|int| int.is_outside_literals());
+            return (Kind::Int, odd.then_some(Code::LargeInteger));
+        }
+        Some(Form::Float) => return (Kind::Float, None),
+        Some(Form::NoDigits) => return (Kind::String, Some(Code::EmptyNumber)),
+        None => {}
+    }
+    if core || !text.starts_with(|c: char| c.is_ascii_digit()) {
+        let special = !core && matches!(text, "=" | "<<");
+        return (Kind::String, special.then_some(Code::SpecialScalar));
+    }
+    match timestamp::parse(text) {
+        Some(Timestamp::Date(_)) => (Kind::Date, None),
+        Some(Timestamp::DateTime(_)) => (Kind::DateTime, None),
+        Some(Timestamp::Impossible) => (Kind::String, Some(Code::ImpossibleDate)),
+        None => (Kind::String, None),
+    }
+}
+
+/// Whether a plain text is null.
+pub(super) fn is_null(text: &str) -> bool {
+    matches!(text, "" | "~" | "null" | "Null" | "NULL")
+}
+
+/// The truth value of a plain text, if it is one.
+pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
+    match text {
+        "true" | "True" | "TRUE" => Some(true),
+        "false" | "False" | "FALSE" => Some(false),
+        _ if rules == ScalarRules::Core12 => None,
+        "yes" | "Yes" | "YES" | "on" | "On" | "ON" => Some(true),
+        "no" | "No" | "NO" | "off" | "Off" | "OFF" => Some(false),
+        _ => None,
+    }
+}
+
+/// The truth value of a text that something else says is one: in any case of letters.
+pub(super) fn lenient_boolean(text: &str) -> Option<bool> {
+    boolean(&text.to_ascii_lowercase(), ScalarRules::Python)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kind(text: &str) -> Kind {
+        resolve(text, ScalarRules::Python).0
+    }
+
+    #[test]
+    fn booleans_have_three_spellings_each() {
+        for word in ["yes", "no", "true", "false", "on", "off"] {
+            let capital = word[..1].to_uppercase() + &word[1..];
+            for text in [word, &capital, &word.to_uppercase()] {
+                assert_eq!(kind(text), Kind::Bool, "{text}");
+            }
+        }
+        for text in ["y", "Y", "n", "N", "tRue", "TRUe", "oN"] {
+            assert_eq!(kind(text), Kind::String, "{text}");
+        }
+    }
+
+    #[test]
+    fn nulls() {
+        for text in ["", "~", "null", "Null", "NULL"] {
+            assert_eq!(kind(text), Kind::Null, "{text}");
+        }
+        assert_eq!(kind("nUll"), Kind::String);
+    }
+
+    #[test]
+    fn numbers_and_dates() {
+        assert_eq!(kind("017"), Kind::Int);
+        assert_eq!(kind("5."), Kind::Float);
+        assert_eq!(kind("2001-12-14"), Kind::Date);
+        assert_eq!(kind("2001-1-2 3:04:05"), Kind::DateTime);
+        assert_eq!(kind("2001-1-2"), Kind::String);
+        assert_eq!(kind("a: b"), Kind::String);
+    }
+
+    #[test]
+    fn oddities_are_told() {
+        for (text, code) in [
+            ("0x_", Code::EmptyNumber),
+            ("2024-02-30", Code::ImpossibleDate),
+            ("=", Code::SpecialScalar),
+            ("<<", Code::SpecialScalar),
+        ] {
+            assert_eq!(resolve(text, ScalarRules::Python), (Kind::String, Some(code)), "{text}");
+        }
+        for text in ["9223372036854775808", "-9223372036854775807", "0x8000000000000000"] {
+            let want = (Kind::Int, Some(Code::LargeInteger));
+            assert_eq!(resolve(text, ScalarRules::Python), want, "{text}");
+        }
+        for text in ["9223372036854775807", "-9223372036854775806", "0x7fffffffffffffff"] {
+            assert_eq!(resolve(text, ScalarRules::Python), (Kind::Int, None), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_core_schema_knows_no_yes_and_no_dates() {
+        for text in ["yes", "off", "2001-12-14", "1:30", "<<"] {
+            assert_eq!(resolve(text, ScalarRules::Core12), (Kind::String, None), "{text}");
+        }
+        assert_eq!(resolve("True", ScalarRules::Core12), (Kind::Bool, None));
+    }
+}

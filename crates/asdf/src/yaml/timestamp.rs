@@ -1,0 +1,267 @@
+//! Dates and date-times.
+//!
+//! ```text
+//! 2001-12-14                         date
+//! 2001-12-14t21:59:43.10-05:00       date-time: `T`, `t` or blanks, then fraction and zone
+//! 2001-1-2 3:04:05                   one digit will do in a date-time, but not in a date
+//! ```
+
+use std::fmt;
+
+/// A day of the Gregorian calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Date {
+    /// 1 to 9999.
+    pub year: u16,
+    /// 1 to 12.
+    pub month: u8,
+    /// 1 to 31.
+    pub day: u8,
+}
+
+/// A day and a time of day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct DateTime {
+    /// The day.
+    pub date: Date,
+    /// 0 to 23.
+    pub hour: u8,
+    /// 0 to 59.
+    pub minute: u8,
+    /// 0 to 59.
+    pub second: u8,
+    /// 0 to 999,999; further digits of the text are cut off.
+    pub microsecond: u32,
+    /// Minutes east of UTC, if the text has a zone.
+    pub offset_minutes: Option<i16>,
+}
+
+impl fmt::Display for Date {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:04}-{:02}-{:02}", self.year, self.month, self.day)
+    }
+}
+
+impl fmt::Display for DateTime {
+    /// ISO 8601: microseconds when they are not zero, the zone as hours and minutes when there is
+    /// one.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}T{:02}:{:02}:{:02}", self.date, self.hour, self.minute, self.second)?;
+        if self.microsecond != 0 {
+            write!(f, ".{:06}", self.microsecond)?;
+        }
+        if let Some(offset) = self.offset_minutes {
+            let sign = if offset < 0 { '-' } else { '+' };
+            let minutes = offset.unsigned_abs();
+            write!(f, "{sign}{:02}:{:02}", minutes / 60, minutes % 60)?;
+        }
+        Ok(())
+    }
+}
+
+/// What a text of the form of a timestamp is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timestamp {
+    Date(Date),
+    DateTime(DateTime),
+    /// The form is right, but there is no such day or time.
+    Impossible,
+}
+
+/// Reads a timestamp; `None` if the text does not have the form of one.
+pub(super) fn parse(text: &str) -> Option<Timestamp> {
+    let mut cursor = Cursor(text.as_bytes());
+    let year = cursor.number(4, 4)?;
+    cursor.byte(b"-")?;
+    let month = cursor.number(1, 2)?;
+    let month_is_full = cursor.0.len() + 7 == text.len();
+    cursor.byte(b"-")?;
+    let day = cursor.number(1, 2)?;
+    let date = date(year, month, day);
+    if cursor.0.is_empty() {
+        let full = month_is_full && text.len() == 10;
+        return full.then(|| date.map_or(Timestamp::Impossible, Timestamp::Date));
+    }
+    if cursor.byte(b"Tt").is_none() && !cursor.skip_blanks() {
+        return None;
+    }
+    let hour = cursor.number(1, 2)?;
+    cursor.byte(b":")?;
+    let minute = cursor.number(2, 2)?;
+    cursor.byte(b":")?;
+    let second = cursor.number(2, 2)?;
+    let microsecond = if cursor.byte(b".").is_some() { cursor.fraction() } else { 0 };
+    let offset_minutes = match cursor.zone()? {
+        Zone::Absent => None,
+        Zone::Minutes(minutes) => Some(minutes),
+        Zone::Impossible => return Some(Timestamp::Impossible),
+    };
+    let Some(date) = date else { return Some(Timestamp::Impossible) };
+    if hour > 23 || minute > 59 || second > 59 {
+        return Some(Timestamp::Impossible);
+    }
+    let byte = |number: u16| u8::try_from(number).unwrap_or_default();
+    let (hour, minute, second) = (byte(hour), byte(minute), byte(second));
+    Some(Timestamp::DateTime(DateTime { date, hour, minute, second, microsecond, offset_minutes }))
+}
+
+/// The day, if there is one.
+fn date(year: u16, month: u16, day: u16) -> Option<Date> {
+    let leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    let days = match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if leap => 29,
+        2 => 28,
+        _ => return None,
+    };
+    if year == 0 || !(1..=days).contains(&day) {
+        return None;
+    }
+    Some(Date { year, month: u8::try_from(month).ok()?, day: u8::try_from(day).ok()? })
+}
+
+/// What is left of the text.
+struct Cursor<'a>(&'a [u8]);
+
+impl Cursor<'_> {
+    /// One byte of a set.
+    fn byte(&mut self, set: &[u8]) -> Option<u8> {
+        let (&first, rest) = self.0.split_first().filter(|(first, _)| set.contains(first))?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    /// A number of `min` to `max` digits, `max` at most 4.
+    fn number(&mut self, min: usize, max: usize) -> Option<u16> {
+        let digits = self.0.iter().take(max).take_while(|b| b.is_ascii_digit()).count();
+        if digits < min {
+            return None;
+        }
+        let (number, rest) = self.0.split_at(digits);
+        self.0 = rest;
+        Some(number.iter().fold(0, |value, b| value * 10 + u16::from(b & 0xf)))
+    }
+
+    fn skip_blanks(&mut self) -> bool {
+        let blanks = self.0.iter().take_while(|b| b" \t".contains(b)).count();
+        self.0 = &self.0[blanks..];
+        blanks > 0
+    }
+
+    /// The digits after the point, as microseconds.
+    fn fraction(&mut self) -> u32 {
+        let mut microsecond = 0;
+        let mut unit = 100_000;
+        while let Some(digit) = self.byte(b"0123456789") {
+            microsecond += u32::from(digit & 0xf) * unit;
+            unit /= 10;
+        }
+        microsecond
+    }
+
+    /// The zone and the end; `None` if what is left is something else.
+    fn zone(&mut self) -> Option<Zone> {
+        if self.0.is_empty() {
+            return Some(Zone::Absent);
+        }
+        self.skip_blanks();
+        if self.byte(b"Z").is_some() {
+            return self.0.is_empty().then_some(Zone::Minutes(0));
+        }
+        let negative = self.byte(b"+-")? == b'-';
+        let hours = self.number(1, 2)?;
+        let minutes = if self.0.is_empty() {
+            0
+        } else {
+            self.byte(b":")?;
+            self.number(2, 2)?
+        };
+        if !self.0.is_empty() {
+            return None;
+        }
+        match i16::try_from(hours * 60 + minutes) {
+            Ok(offset) if offset < 24 * 60 => {
+                Some(Zone::Minutes(if negative { -offset } else { offset }))
+            }
+            _ => Some(Zone::Impossible),
+        }
+    }
+}
+
+/// The end of a date-time.
+enum Zone {
+    Absent,
+    Minutes(i16),
+    /// A day or more from UTC.
+    Impossible,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn iso(text: &str) -> Option<String> {
+        parse(text).map(|timestamp| match timestamp {
+            Timestamp::Date(date) => date.to_string(),
+            Timestamp::DateTime(time) => time.to_string(),
+            Timestamp::Impossible => "impossible".into(),
+        })
+    }
+
+    #[test]
+    fn dates_have_two_digits_each() {
+        assert_eq!(iso("2001-12-14").as_deref(), Some("2001-12-14"));
+        assert_eq!(iso("2024-02-29").as_deref(), Some("2024-02-29"));
+        for string in ["2001-1-14", "2001-12-1", "2001-1-2", "01-12-14", "2001-12-14 ", "2001-"] {
+            assert_eq!(iso(string), None, "{string}");
+        }
+    }
+
+    #[test]
+    fn date_times_take_many_forms() {
+        for (text, want) in [
+            ("2001-12-14t21:59:43.10-05:00", "2001-12-14T21:59:43.100000-05:00"),
+            ("2001-12-14T21:59:43Z", "2001-12-14T21:59:43+00:00"),
+            ("2001-1-2 \t3:04:05", "2001-01-02T03:04:05"),
+            ("2001-1-2 3:04:05.1234567 +5", "2001-01-02T03:04:05.123456+05:00"),
+            ("2001-1-2 3:04:05. Z", "2001-01-02T03:04:05+00:00"),
+            ("2001-1-2 3:04:05-00:30", "2001-01-02T03:04:05-00:30"),
+            ("2026-11-20 23:24:27+00:00", "2026-11-20T23:24:27+00:00"),
+        ] {
+            assert_eq!(iso(text).as_deref(), Some(want), "{text}");
+        }
+        for string in [
+            "2001-12-14T1:2:03",
+            "2001-12-14T01:02",
+            "2001-12-14x01:02:03",
+            "2001-12-14T01:02:03 ",
+            "2001-12-14T01:02:03z",
+            "2001-12-14T01:02:03Zx",
+            "2001-12-14T01:02:03+1:2",
+            "2001-12-14T01:02:03+0100",
+        ] {
+            assert_eq!(iso(string), None, "{string}");
+        }
+    }
+
+    #[test]
+    fn impossible_days_times_and_zones_are_told() {
+        for text in [
+            "2024-02-30",
+            "2023-02-29",
+            "1900-02-29",
+            "2024-13-01",
+            "2024-00-01",
+            "2024-01-00",
+            "0000-01-01",
+            "2024-01-01T24:00:00",
+            "2024-01-01T00:60:00",
+            "2024-01-01T00:00:60",
+            "2024-01-01T00:00:00+24:00",
+            "2024-02-30T00:00:00",
+        ] {
+            assert_eq!(parse(text), Some(Timestamp::Impossible), "{text}");
+        }
+    }
+}
