@@ -1,7 +1,7 @@
 //! Replacing a file so that everybody sees the old one or the new one, never a part.
 //!
 //! ```text
-//! create   .name.1234-0.tmp appears beside name, with name's mode
+//! create   .atomic-1234-0.tmp appears beside name, with name's mode
 //! write    bytes go to the temporary file
 //! commit   its bytes reach the disk, it is renamed to name, the directory reaches the disk
 //! ```
@@ -48,13 +48,16 @@ pub struct AtomicFile {
 struct Temporary {
     path: PathBuf,
     writer: BufWriter<File>,
+    /// Renamed: the path is no longer ours to remove.
+    renamed: bool,
 }
 
 impl Drop for Temporary {
     fn drop(&mut self) {
-        // Nobody is left to tell of a failure. After a commit the name is gone, and this does
-        // nothing.
-        let _ = fs::remove_file(&self.path);
+        if !self.renamed {
+            // Nobody is left to tell of a failure.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -102,15 +105,17 @@ impl Temporary {
     fn beside(goal: &Path) -> Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
 
-        let name = goal.file_name().ok_or_else(|| Error::invalid("the path has no file name"))?;
+        if goal.file_name().is_none() {
+            return Err(Error::invalid("the path has no file name"));
+        }
         loop {
-            let mut temporary = std::ffi::OsString::from(".");
-            temporary.push(name);
+            // Without the goal's name, which may be as long as names can be.
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            temporary.push(format!(".{}-{count}.tmp", process::id()));
-            let path = goal.with_file_name(temporary);
+            let path = goal.with_file_name(format!(".atomic-{}-{count}.tmp", process::id()));
             match OpenOptions::new().write(true).create_new(true).open(&path) {
-                Ok(file) => return Ok(Self { path, writer: BufWriter::new(file) }),
+                Ok(file) => {
+                    return Ok(Self { path, writer: BufWriter::new(file), renamed: false });
+                }
                 // Left behind by a process that had our number and crashed.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(error.into()),
@@ -123,6 +128,7 @@ impl Temporary {
         self.take_mode_of(goal)?;
         self.writer.get_ref().sync_all()?;
         fs::rename(&self.path, goal)?;
+        self.renamed = true;
         sync_directory(goal)
     }
 
@@ -274,6 +280,36 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let error = AtomicFile::create(folder.path().join("no/goal")).unwrap_err();
         assert!(error.to_string().contains("goal: "), "{error}");
+    }
+
+    #[test]
+    fn name_may_be_as_long_as_names_can_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let goal = folder.path().join("n".repeat(255));
+        AtomicFile::create(&goal).unwrap().commit().unwrap();
+        assert!(goal.exists());
+    }
+
+    #[test]
+    fn path_without_a_name_is_refused() {
+        assert!(AtomicFile::create("").is_err());
+        assert!(AtomicFile::create("..").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn temporary_file_hides_what_the_old_file_hides() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let goal = folder.path().join("goal");
+        fs::write(&goal, b"old").unwrap();
+        fs::set_permissions(&goal, fs::Permissions::from_mode(0o600)).unwrap();
+        let _file = AtomicFile::create(&goal).unwrap();
+        for entry in fs::read_dir(folder.path()).unwrap() {
+            let mode = entry.unwrap().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
     }
 
     #[cfg(unix)]

@@ -8,7 +8,7 @@ mod endian;
 mod error;
 pub mod fault;
 mod limits;
-#[cfg(feature = "mmap")]
+#[cfg(all(feature = "mmap", any(unix, windows)))]
 #[allow(
     unsafe_code,
     reason = "mapping a file is unsafe by nature; the one call is justified there"
@@ -25,7 +25,7 @@ pub use digest::Digest;
 pub use endian::{Endian, Scalar, decode, decode_into, swap_in_place};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use limits::Limits;
-#[cfg(feature = "mmap")]
+#[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use mmap::Mmap;
 pub use reader::ByteReader;
 pub use scan::Scanner;

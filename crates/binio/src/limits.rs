@@ -4,6 +4,8 @@
 //! against the caller's [`Limits`]. The limits are absolute: a ratio of compressed to decoded size
 //! says nothing, since 64 MiB of zeros are an honest 79 bytes of bzip2.
 
+use std::io;
+
 use crate::{Error, ErrorKind, Result};
 
 /// Limits that the caller hands to a reader.
@@ -88,8 +90,8 @@ impl Limits {
 
     /// An empty buffer with room for exactly `len` bytes.
     ///
-    /// Fails with [`ErrorKind::Limit`] if the length is above [`max_alloc`](Self::max_alloc) or
-    /// more than the machine has; never aborts. A decoder whose input does not back the claim
+    /// Fails with [`ErrorKind::Limit`] if the length is above [`max_alloc`](Self::max_alloc), with
+    /// [`ErrorKind::Io`] (out of memory) if the machine has no such room; never aborts. A decoder whose input does not back the claim
     /// should start with less and grow.
     pub fn buffer(&self, what: &'static str, len: u64) -> Result<Vec<u8>> {
         self.check_alloc(what, len)?;
@@ -107,16 +109,12 @@ fn check(what: &'static str, limit: u64, requested: u64) -> Result<()> {
 /// An empty buffer with room for `len` bytes, or an error where the allocator has no such room.
 pub(crate) fn reserve(what: &'static str, len: u64) -> Result<Vec<u8>> {
     let mut buffer = Vec::new();
-    match usize::try_from(len).map(|len| buffer.try_reserve_exact(len)) {
-        Ok(Ok(())) => Ok(buffer),
-        // How much there is, nobody can say; what cannot be addressed is the honest limit.
-        _ => Err(Error::new(ErrorKind::Limit {
-            what,
-            limit: u64::try_from(isize::MAX).unwrap_or(u64::MAX).min(len.saturating_sub(1)),
-            requested: len,
-        })
-        .context("out of memory")),
+    let reserved = usize::try_from(len).is_ok_and(|len| buffer.try_reserve_exact(len).is_ok());
+    if !reserved {
+        let message = format!("{what}: no memory for {len} bytes");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into());
     }
+    Ok(buffer)
 }
 
 #[cfg(test)]
@@ -153,7 +151,9 @@ mod tests {
     #[test]
     fn buffer_that_no_machine_has_is_an_error_not_an_abort() {
         let limits = Limits::default().with_max_alloc(u64::MAX);
-        assert!(limits.buffer("data", u64::MAX).is_err());
-        assert!(limits.buffer("data", 1 << 62).is_err());
+        for len in [u64::MAX, 1 << 62] {
+            let error = limits.buffer("data", len).unwrap_err();
+            assert_eq!(error.to_string(), format!("data: no memory for {len} bytes"));
+        }
     }
 }

@@ -76,6 +76,9 @@ impl Window {
             let part = bytes.bytes_at(gap.start - offset, clamped(gap.end - gap.start))?;
             state.parts.insert(gap.start, part);
         }
+        let mut wanted = std::mem::take(&mut state.wanted);
+        wanted.retain(|range| !state.gaps(range.clone()).is_empty());
+        state.wanted = wanted;
         Ok(())
     }
 
@@ -110,11 +113,11 @@ impl Window {
         range.start..range.end.max(ahead).min(self.len)
     }
 
-    /// What to fetch: nothing unless a read failed. Forgets it.
-    fn take_wanted(&self) -> Vec<Range<u64>> {
+    /// What to fetch, if a read failed since the last call. It may have come in meanwhile.
+    fn take_wanted(&self) -> Option<Vec<Range<u64>>> {
         let mut state = self.state();
         let wanted = std::mem::take(&mut state.wanted);
-        if std::mem::take(&mut state.missed) { merge(wanted) } else { Vec::new() }
+        std::mem::take(&mut state.missed).then(|| merge(wanted))
     }
 }
 
@@ -250,9 +253,9 @@ pub fn drive<T, E: From<Error>>(
     window.take_wanted();
     loop {
         let outcome = parse();
-        let wanted = window.take_wanted();
+        let Some(wanted) = window.take_wanted() else { return outcome };
         if wanted.is_empty() {
-            return outcome;
+            continue;
         }
         let mut fetched = fetch(&wanted)?.into_iter();
         for range in wanted {
@@ -357,6 +360,18 @@ mod tests {
         let window = Window::new(16);
         let parse = || Ok::<_, Error>(window.bytes_at(0, 1).is_err());
         assert!(!drive(&window, parse, fetch).unwrap());
+    }
+
+    #[test]
+    fn bytes_that_came_in_meanwhile_are_not_fetched_again() {
+        let window = Window::new(16);
+        let parse = || {
+            let outcome = window.bytes_at(3, 4);
+            window.insert(0, DATA)?;
+            outcome
+        };
+        let never = |_: &[Range<u64>]| -> Result<Vec<Bytes>> { panic!("fetched") };
+        assert_eq!(drive(&window, parse, never).unwrap(), "3456");
     }
 
     #[test]
