@@ -44,6 +44,15 @@ impl fmt::Display for Diagnostic {
     }
 }
 
+/// How much a diagnostic matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    /// Odd or against the letter of the standard, and nothing is lost.
+    Remark,
+    /// Something is damaged, or lies where normal reading does not reach.
+    Damage,
+}
+
 macro_rules! codes {
     ($($(#[doc = $doc:literal])+ $name:ident,)+) => {
         /// The kinds of diagnostics. The names are stable and are what `--json` prints.
@@ -147,6 +156,23 @@ codes! {
     ReferenceSiblings,
     /// The decimal text of an integer differs from its words.
     IntegerText,
+}
+
+impl Code {
+    /// How much it matters: a check of a file fails on [`Severity::Damage`].
+    pub fn severity(self) -> Severity {
+        match self {
+            Self::BadBlock
+            | Self::TrailingBytes
+            | Self::UsedExceedsAllocated
+            | Self::DataSizeMismatch
+            | Self::MissingDocumentEnd
+            | Self::StreamChecksumCut
+            | Self::Salvaged
+            | Self::PartialRow => Severity::Damage,
+            _ => Severity::Remark,
+        }
+    }
 }
 
 impl fmt::Display for Code {

@@ -6,5 +6,5 @@ pub mod error;
 mod tag;
 pub mod yaml;
 
-pub use diagnostic::{Code, Diagnostic};
+pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};
