@@ -123,6 +123,14 @@ pub enum BlockError {
         /// Length of the file.
         file_len: u64,
     },
+    /// The data does not match the checksum of the header.
+    #[error("checksum of the header is {}, of the stored bytes {}", hex(expected), hex(computed))]
+    Checksum {
+        /// MD5 in the header.
+        expected: [u8; 16],
+        /// MD5 of the stored bytes.
+        computed: [u8; 16],
+    },
     /// A buffer handed in does not have the size of the data.
     #[error("buffer of {got} bytes for {want} bytes of data")]
     BufferSize {
@@ -258,6 +266,22 @@ pub enum ReferenceError {
     /// The external file cannot be read.
     #[error(transparent)]
     External(std::sync::Arc<Error>),
+}
+
+impl Error {
+    /// An error of the source, or the limit that was reached.
+    pub(crate) fn from_binio(error: binio::Error) -> Self {
+        match *error.kind() {
+            binio::ErrorKind::Limit { what, limit, requested } => {
+                Self::Limit { what, limit, requested }
+            }
+            _ => Self::Io(error),
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect::<Vec<_>>().concat()
 }
 
 /// The printable form of a compression code: `zlib`, or bytes in hexadecimal.

@@ -1,0 +1,232 @@
+//! The header of a binary block. All integers are big-endian; offsets count from the magic.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | magic `d3 42 4c 4b` |
+//! | 4 | 2 | `header_size`, at least 48, counted from byte 6 |
+//! | 6 | 4 | `flags`; bit 0 is STREAMED |
+//! | 10 | 4 | `compression`, NUL-padded |
+//! | 14 | 8 | `allocated_size` |
+//! | 22 | 8 | `used_size` |
+//! | 30 | 8 | `data_size`, the decoded size |
+//! | 38 | 16 | `checksum`, the MD5 of the used bytes, all zero for none |
+//! | 54 | `header_size` - 48 | reserved for later versions, skipped |
+//! | 6 + `header_size` | `used_size` | the data |
+//!
+//! The next block begins at 6 + `header_size` + `allocated_size`. Of a STREAMED block the three
+//! sizes and the checksum mean nothing: its data runs to the end of the file. Real files have an
+//! `allocated_size` that points past the end of the file in their last block, which is legal here.
+//!
+//! See the ASDF standard, "Low-level file layout", Block header.
+
+use std::ops::Range;
+
+use binio::{ByteReader, Endian};
+
+use crate::error::BlockError;
+
+/// The four bytes that begin a block. `d3` wants a continuation byte in UTF-8 and `B` is none, so
+/// no valid tree holds them.
+pub const BLOCK_MAGIC: [u8; 4] = [0xd3, 0x42, 0x4c, 0x4b];
+
+/// Bytes from the magic to the end of the checksum: the least that a block takes.
+pub const BLOCK_HEADER_LEN: usize = 54;
+
+/// The flag of a block that runs to the end of the file.
+pub const FLAG_STREAMED: u32 = 1;
+
+/// The least `header_size` that holds all fields.
+const MIN_HEADER_SIZE: u16 = 48;
+
+/// The header of a block, as written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockHeader {
+    /// Offset of the magic in the file.
+    pub offset: u64,
+    /// Bytes of the header after the `header_size` field itself.
+    pub header_size: u16,
+    /// Bit field; see [`BlockHeader::is_streamed`].
+    pub flags: u32,
+    /// The compression code, four raw bytes; all zero for none.
+    pub compression: [u8; 4],
+    /// Bytes that the file sets aside for the data.
+    pub allocated_size: u64,
+    /// Bytes of data as stored.
+    pub used_size: u64,
+    /// Bytes of data when decoded.
+    pub data_size: u64,
+    /// MD5 of the stored bytes; all zero for none.
+    pub checksum: [u8; 16],
+}
+
+impl BlockHeader {
+    /// Parses a header. `bytes` are what the file has from `offset` on, up to
+    /// [`BLOCK_HEADER_LEN`] bytes; fewer mean that the file ends there, at `file_len`.
+    ///
+    /// ```
+    /// use asdf::layout::BlockHeader;
+    ///
+    /// let mut bytes = *b"\xd3BLK\0\x30                                                ";
+    /// bytes[6..].fill(0);
+    /// bytes[29] = 8; // the last byte of used_size
+    /// let header = BlockHeader::parse(&bytes, 100, 1000)?;
+    /// assert_eq!(header.used_size, 8);
+    /// assert_eq!(header.data_start(), 100 + 54);
+    /// # Ok::<(), asdf::BlockError>(())
+    /// ```
+    pub fn parse(bytes: &[u8], offset: u64, file_len: u64) -> Result<Self, BlockError> {
+        let mut reader = ByteReader::at(bytes, offset);
+        let cut = |_| BlockError::HeaderTruncated { offset, file_len };
+        if !bytes.starts_with(&BLOCK_MAGIC) {
+            return Err(BlockError::Magic { offset });
+        }
+        reader.skip(BLOCK_MAGIC.len()).map_err(cut)?;
+        let header_size = reader.read::<u16>(Endian::Big).map_err(cut)?;
+        if header_size < MIN_HEADER_SIZE {
+            let offset = offset.saturating_add(4);
+            return Err(BlockError::HeaderSize { offset, header_size });
+        }
+        Ok(Self {
+            offset,
+            header_size,
+            flags: reader.read::<u32>(Endian::Big).map_err(cut)?,
+            compression: reader.array::<4>().map_err(cut)?,
+            allocated_size: reader.read::<u64>(Endian::Big).map_err(cut)?,
+            used_size: reader.read::<u64>(Endian::Big).map_err(cut)?,
+            data_size: reader.read::<u64>(Endian::Big).map_err(cut)?,
+            checksum: reader.array::<16>().map_err(cut)?,
+        })
+    }
+
+    /// Whether the block runs to the end of the file.
+    pub fn is_streamed(&self) -> bool {
+        self.flags & FLAG_STREAMED != 0
+    }
+
+    /// Whether the block names a compression, known or not.
+    pub fn is_compressed(&self) -> bool {
+        self.compression != [0; 4]
+    }
+
+    /// Flags that this crate does not know.
+    pub fn unknown_flags(&self) -> u32 {
+        self.flags & !FLAG_STREAMED
+    }
+
+    /// Offset of the first byte of data in the file.
+    pub fn data_start(&self) -> u64 {
+        self.offset.saturating_add(6).saturating_add(u64::from(self.header_size))
+    }
+
+    /// The stored bytes that the header claims, in a file of `file_len` bytes: `used_size` from
+    /// the data's start on, or all that follows in a STREAMED block. It may reach past the end of
+    /// the file; its end saturates.
+    pub fn claimed_range(&self, file_len: u64) -> Range<u64> {
+        let start = self.data_start();
+        let end = if self.is_streamed() {
+            file_len.max(start)
+        } else {
+            start.saturating_add(self.used_size)
+        };
+        start..end
+    }
+
+    /// Where the next block would begin; `None` when nothing can follow, because the block is
+    /// STREAMED or its sizes add up to more than 2^64.
+    pub fn next_offset(&self) -> Option<u64> {
+        if self.is_streamed() {
+            return None;
+        }
+        self.offset.checked_add(6 + u64::from(self.header_size))?.checked_add(self.allocated_size)
+    }
+
+    /// Whether the stored bytes lie inside a file of `file_len` bytes.
+    pub fn fits(&self, file_len: u64) -> bool {
+        self.claimed_range(file_len).end <= file_len
+    }
+
+    /// Whether this is likely a block and no accident: no unknown flags, and its data inside the
+    /// file. (`header_size` was checked by parsing.)
+    pub fn is_plausible(&self, file_len: u64) -> bool {
+        self.unknown_flags() == 0 && self.fits(file_len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The 54 bytes of a header with `header_size` 48.
+    fn bytes(flags: u32, code: [u8; 4], sizes: [u64; 3]) -> Vec<u8> {
+        let mut out = BLOCK_MAGIC.to_vec();
+        out.extend(48u16.to_be_bytes());
+        out.extend(flags.to_be_bytes());
+        out.extend(code);
+        for size in sizes {
+            out.extend(size.to_be_bytes());
+        }
+        out.extend([7; 16]);
+        out
+    }
+
+    #[test]
+    fn all_fields_are_big_endian_and_in_the_order_of_the_standard() {
+        let header = BlockHeader::parse(&bytes(1, *b"zlib", [3, 2, 1]), 10, 1000).unwrap();
+        let expected = BlockHeader {
+            offset: 10,
+            header_size: 48,
+            flags: 1,
+            compression: *b"zlib",
+            allocated_size: 3,
+            used_size: 2,
+            data_size: 1,
+            checksum: [7; 16],
+        };
+        assert_eq!(header, expected);
+    }
+
+    #[test]
+    fn every_cut_of_a_header_is_an_error_that_names_the_end_of_the_file() {
+        let whole = bytes(0, [0; 4], [0; 3]);
+        for len in 0..whole.len() {
+            let error = BlockHeader::parse(&whole[..len], 5, 5 + len as u64).unwrap_err();
+            let expected = if len < 4 {
+                BlockError::Magic { offset: 5 }
+            } else {
+                BlockError::HeaderTruncated { offset: 5, file_len: 5 + len as u64 }
+            };
+            assert_eq!(error, expected, "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn header_size_below_48_is_an_error_and_above_48_moves_the_data() {
+        let mut small = bytes(0, [0; 4], [0; 3]);
+        small[5] = 47;
+        let error = BlockHeader::parse(&small, 100, 1000).unwrap_err();
+        assert_eq!(error, BlockError::HeaderSize { offset: 104, header_size: 47 });
+        let mut large = bytes(0, [0; 4], [10, 8, 8]);
+        large[4..6].copy_from_slice(&u16::MAX.to_be_bytes());
+        let header = BlockHeader::parse(&large, 100, 1000).unwrap();
+        assert_eq!(header.data_start(), 100 + 6 + 65535);
+        assert_eq!(header.next_offset(), Some(100 + 6 + 65535 + 10));
+    }
+
+    #[test]
+    fn sizes_near_the_top_of_u64_saturate() {
+        for size in [1 << 31, 1 << 63, u64::MAX] {
+            let header = BlockHeader::parse(&bytes(0, [0; 4], [size; 3]), 100, 200).unwrap();
+            assert!(!header.fits(200));
+            assert!(header.claimed_range(200).end >= size);
+            assert_eq!(header.next_offset(), size.checked_add(154));
+        }
+    }
+
+    #[test]
+    fn sizes_of_a_streamed_block_are_ignored() {
+        let header = BlockHeader::parse(&bytes(1, [0; 4], [u64::MAX; 3]), 100, 500).unwrap();
+        assert_eq!(header.claimed_range(500), 154..500);
+        assert_eq!(header.next_offset(), None);
+        assert!(header.is_plausible(500));
+    }
+}

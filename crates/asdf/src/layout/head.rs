@@ -1,0 +1,375 @@
+//! The header line and the comments: everything before the tree or the first block.
+//!
+//! ```text
+//! #ASDF 1.0.0\n               header: version of the file format, major 1
+//! #ASDF_STANDARD 1.6.0\n      a comment with a meaning: version of the standard
+//! # anything\n                other comments
+//! %YAML 1.1\n                 the tree, if there is one
+//! ```
+//!
+//! Lines end with LF or CR LF. A file may be the header line alone, even without a line end. What
+//! else stands before the tree (a byte-order mark, blank lines, padding) is skipped and reported,
+//! because a tree that is missed in silence is the worst outcome.
+//!
+//! See the ASDF standard, "Low-level file layout", Header and Comments.
+
+use memchr::{memchr, memmem};
+use nom::bytes::complete::{tag, take_till1, take_while, take_while1};
+use nom::character::complete::{char, u32 as number};
+use nom::combinator::{all_consuming, rest, verify};
+use nom::sequence::preceded;
+use nom::{IResult, Parser};
+
+use super::block_header::BLOCK_MAGIC;
+use super::{Comment, Version};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::Error;
+
+const ASDF_TOKEN: &[u8] = b"#ASDF";
+const STANDARD_TOKEN: &[u8] = b"#ASDF_STANDARD";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The one version of the file format so far.
+const FORMAT_VERSION: Version = Version::new(1, 0, 0);
+
+/// The first and the last minor version of the standard that are known.
+const KNOWN_STANDARD_MINORS: std::ops::RangeInclusive<u32> = 0..=7;
+
+/// What follows the header and the comments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// The tree.
+    Tree,
+    /// A block magic.
+    Block,
+    /// The end of the text.
+    Nothing,
+}
+
+/// The header and the comments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Version of the file format.
+    pub format_version: Version,
+    /// Version of the standard.
+    pub standard_version: Option<Version>,
+    /// The other comments.
+    pub comments: Vec<Comment>,
+    /// What comes next.
+    pub content: Content,
+    /// Where it begins.
+    pub len: usize,
+    /// Number of the line where it begins, from 1.
+    pub line: u32,
+    /// What is odd about them.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses the head of a file. `complete` says that the file ends where `text` ends. `None` means
+/// that `text` is too short to tell.
+pub fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
+    let Some(line) = Line::at(text, 0, complete) else {
+        // A file that is no ASDF file need not be read to its first line end.
+        return if text.starts_with(ASDF_TOKEN) { Ok(None) } else { Err(not_asdf(text)) };
+    };
+    let mut head = Head {
+        format_version: FORMAT_VERSION,
+        standard_version: None,
+        comments: Vec::new(),
+        content: Content::Nothing,
+        len: line.next,
+        line: 2,
+        diagnostics: Vec::new(),
+    };
+    head.read_header(line.text)?;
+    Ok(head.read_comments(text, complete).then_some(head))
+}
+
+impl Head {
+    fn read_header(&mut self, line: &[u8]) -> Result<(), Error> {
+        let Ok((trailing, (blanks, word))) = header_line(line) else { return Err(not_asdf(line)) };
+        if blanks != b" " || !trailing.is_empty() {
+            let message = "white space in the header line other than one blank";
+            self.report(Code::HeaderWhitespace, ASDF_TOKEN.len(), 1, message);
+        }
+        let version = version(word).ok().filter(|(_, version)| version.major == 1);
+        let Some((suffix, version)) = version else {
+            let word = String::from_utf8_lossy(word);
+            let message = format!("file format version {word:?}, expected 1.0.0");
+            return Err(Error::Layout { message, offset: 6 });
+        };
+        self.format_version = version;
+        if version != FORMAT_VERSION || !suffix.is_empty() {
+            let word = String::from_utf8_lossy(word);
+            let message = format!("file format version {word}, read as {FORMAT_VERSION}");
+            self.report(Code::UnsupportedVersion, 6, 1, message);
+        }
+        Ok(())
+    }
+
+    /// Reads lines until something else than comments begins; `false` when the text is too short
+    /// to tell.
+    fn read_comments(&mut self, text: &[u8], complete: bool) -> bool {
+        loop {
+            let rest = &text[self.len..];
+            if rest.starts_with(&BLOCK_MAGIC) {
+                self.content = Content::Block;
+                return true;
+            }
+            let Some(line) = Line::at(text, self.len, complete) else { return false };
+            if rest.is_empty() {
+                return true;
+            }
+            if let Some(directive) = begins_tree(line.text) {
+                if !directive {
+                    let message = "the tree does not begin with %YAML 1.1";
+                    self.report(Code::MissingYamlDirective, self.len, self.line, message);
+                }
+                self.content = Content::Tree;
+                return true;
+            }
+            if line.text.starts_with(b"#") {
+                self.read_comment(line.text);
+            } else {
+                self.report_other_bytes();
+                if rest.starts_with(BYTE_ORDER_MARK) {
+                    self.len += BYTE_ORDER_MARK.len();
+                    continue;
+                }
+            }
+            self.len = line.next;
+            self.line = self.line.saturating_add(1);
+        }
+    }
+
+    fn read_comment(&mut self, line: &[u8]) {
+        if let Ok((_, word)) = standard_line(line) {
+            let version = all_consuming(version).parse(word).ok().map(|(_, version)| version);
+            self.standard_version = self.standard_version.or(version);
+            let known = version.is_some_and(|v| {
+                v.major == 1 && KNOWN_STANDARD_MINORS.contains(&v.minor) && v.patch == 0
+            });
+            if !known {
+                let message = format!("standard version {:?}", String::from_utf8_lossy(word));
+                self.report(Code::UnknownStandard, self.len, self.line, message);
+            }
+            return;
+        }
+        let text = String::from_utf8_lossy(&line[1..]).into_owned();
+        self.comments.push(Comment { offset: self.len as u64, text });
+    }
+
+    /// Reports the first bytes that are neither comment nor tree; one report is enough.
+    fn report_other_bytes(&mut self) {
+        if self.diagnostics.iter().all(|d| d.code != Code::BytesBeforeTree) {
+            let message = "bytes between the header and the tree or first block, not in a comment";
+            self.report(Code::BytesBeforeTree, self.len, self.line, message);
+        }
+    }
+
+    fn report(&mut self, code: Code, at: usize, line: u32, message: impl Into<String>) {
+        self.diagnostics.push(Diagnostic::new(code, at as u64, message).with_line(line));
+    }
+}
+
+/// A line of the head.
+struct Line<'a> {
+    /// Without its end.
+    text: &'a [u8],
+    /// Where the next one begins.
+    next: usize,
+}
+
+impl<'a> Line<'a> {
+    /// The line at `start`, which ends with LF, before a block magic, or with the file. `None` if
+    /// the text ends before the line does.
+    fn at(text: &'a [u8], start: usize, complete: bool) -> Option<Self> {
+        let bytes = &text[start..];
+        let (len, next) = match memchr(b'\n', bytes) {
+            Some(end) => (end, end + 1),
+            None if complete => (bytes.len(), bytes.len()),
+            // Padding before the first block has no line ends: the magic will do.
+            None => memmem::find(bytes, &BLOCK_MAGIC).map(|at| (at, at))?,
+        };
+        let magic = memmem::find(&bytes[..len], &BLOCK_MAGIC);
+        let (len, next) = magic.map_or((len, next), |at| (at, at));
+        let line = &bytes[..len];
+        Some(Self { text: line.strip_suffix(b"\r").unwrap_or(line), next: start + next })
+    }
+}
+
+/// Whether a line begins the tree; `Some(true)` with `%YAML`.
+fn begins_tree(line: &[u8]) -> Option<bool> {
+    let document = line == b"---" || line.starts_with(b"--- ") || line.starts_with(b"---\t");
+    if line.starts_with(b"%YAML") {
+        Some(true)
+    } else {
+        (document || line.starts_with(b"%")).then_some(false)
+    }
+}
+
+fn not_asdf(text: &[u8]) -> Error {
+    let what = if text.starts_with(BYTE_ORDER_MARK) {
+        "a byte-order mark stands before #ASDF".to_owned()
+    } else if text.starts_with(ASDF_TOKEN) {
+        "the header line is not \"#ASDF\", a blank and a version".to_owned()
+    } else {
+        let begin = text.get(..8).unwrap_or(text);
+        format!("the file begins with \"{}\"", begin.escape_ascii())
+    };
+    Error::Layout { message: format!("no ASDF file: {what}; expected \"#ASDF 1.0.0\""), offset: 0 }
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
+}
+
+/// `#ASDF` blanks version; gives the blanks, the version's text, and what trails as the rest. The
+/// rest may be blanks only.
+fn header_line(line: &[u8]) -> IResult<&[u8], (&[u8], &[u8])> {
+    let (line, _) = tag(ASDF_TOKEN).parse(line)?;
+    let (line, blanks) = take_while1(is_blank).parse(line)?;
+    let (trailing, word) = take_till1(is_blank).parse(line)?;
+    let (_, _) = all_consuming(take_while(is_blank)).parse(trailing)?;
+    Ok((trailing, (blanks, word)))
+}
+
+/// `#ASDF_STANDARD` blanks version; gives the version's text.
+fn standard_line(line: &[u8]) -> IResult<&[u8], &[u8]> {
+    preceded((tag(STANDARD_TOKEN), take_while1(is_blank)), rest.map(<[u8]>::trim_ascii_end))
+        .parse(line)
+}
+
+/// Three numbers with dots between. What follows is left, and can only be a suffix of a semantic
+/// version.
+fn version(word: &[u8]) -> IResult<&[u8], Version> {
+    let (suffix, (major, _, minor, _, patch)) =
+        (number, char('.'), number, char('.'), number).parse(word)?;
+    let (_, _) =
+        verify(rest, |s: &[u8]| s.first().is_none_or(|&b| b == b'-' || b == b'+')).parse(suffix)?;
+    Ok((suffix, Version { major, minor, patch }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn head(text: &[u8]) -> Head {
+        parse(text, true).unwrap().unwrap()
+    }
+
+    fn codes(text: &[u8]) -> Vec<Code> {
+        head(text).diagnostics.iter().map(|d| d.code).collect()
+    }
+
+    #[test]
+    fn header_standard_and_comments_stand_before_the_tree() {
+        let head = head(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n# %YAML is below\r\n%YAML 1.1\n");
+        assert_eq!(head.format_version, Version::new(1, 0, 0));
+        assert_eq!(head.standard_version, Some(Version::new(1, 6, 0)));
+        assert_eq!(head.comments, [Comment { offset: 33, text: " %YAML is below".into() }]);
+        assert_eq!((head.content, head.len, head.line), (Content::Tree, 51, 4));
+        assert_eq!(head.diagnostics, []);
+    }
+
+    #[test]
+    fn a_header_alone_is_a_file_with_or_without_line_end() {
+        for text in [&b"#ASDF 1.0.0"[..], b"#ASDF 1.0.0\n", b"#ASDF 1.0.0\r\n"] {
+            let head = head(text);
+            assert_eq!((head.content, head.len), (Content::Nothing, text.len()));
+            assert_eq!(head.diagnostics, []);
+        }
+    }
+
+    #[test]
+    fn white_space_other_than_one_blank_is_reported() {
+        for text in [&b"#ASDF  1.0.0\n"[..], b"#ASDF\t1.0.0\n", b"#ASDF 1.0.0 \n"] {
+            assert_eq!(codes(text), [Code::HeaderWhitespace], "{text:?}");
+        }
+    }
+
+    #[test]
+    fn other_versions_of_major_1_are_reported_and_other_majors_are_errors() {
+        assert_eq!(codes(b"#ASDF 1.1.0\n"), [Code::UnsupportedVersion]);
+        assert_eq!(codes(b"#ASDF 1.0.0-dev\n"), [Code::UnsupportedVersion]);
+        for text in [
+            &b"#ASDF 2.0.0\n"[..],
+            b"#ASDF 1.0\n",
+            b"#ASDF 1.0.0x\n",
+            b"#ASDF x\n",
+            b"#ASDF 99999999999.0.0\n",
+        ] {
+            assert!(matches!(parse(text, true), Err(Error::Layout { offset: 6, .. })), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_begin_with_the_token_is_no_asdf_file() {
+        for text in [
+            &b""[..],
+            b"#ASDF",
+            b"#ASDF1.0.0\n",
+            b" #ASDF 1.0.0\n",
+            b"#ASDF 1.0.0 x\n",
+            b"\xef\xbb\xbf#ASDF 1.0.0\n",
+        ] {
+            assert!(matches!(parse(text, true), Err(Error::Layout { offset: 0, .. })), "{text:?}");
+        }
+        assert!(parse(b"SIMPLE  =  T", false).is_err(), "without waiting for a line end");
+    }
+
+    #[test]
+    fn unknown_standards_are_reported() {
+        assert_eq!(codes(b"#ASDF 1.0.0\n#ASDF_STANDARD 9.9.9\n"), [Code::UnknownStandard]);
+        assert_eq!(codes(b"#ASDF 1.0.0\n#ASDF_STANDARD new\n"), [Code::UnknownStandard]);
+        assert_eq!(codes(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.7.0\n"), []);
+    }
+
+    #[test]
+    fn other_bytes_before_the_tree_are_skipped_and_reported_once() {
+        for between in [&b"\n"[..], b"  \n", b"\xef\xbb\xbf", b"x\ny\n", b"\n# c\n\n"] {
+            let text = [b"#ASDF 1.0.0\n", between, b"%YAML 1.1\n"].concat();
+            let head = head(&text);
+            assert_eq!(
+                (head.content, head.len),
+                (Content::Tree, 12 + between.len()),
+                "{between:?}"
+            );
+            assert_eq!(codes(&text), [Code::BytesBeforeTree], "{between:?}");
+        }
+    }
+
+    #[test]
+    fn a_tree_may_lack_the_yaml_directive() {
+        for text in
+            [&b"#ASDF 1.0.0\n---\n"[..], b"#ASDF 1.0.0\n--- !x\n", b"#ASDF 1.0.0\n%TAG ! x:\n"]
+        {
+            assert_eq!(head(text).content, Content::Tree);
+            assert_eq!(codes(text), [Code::MissingYamlDirective]);
+        }
+    }
+
+    #[test]
+    fn a_block_may_follow_at_once_or_after_padding() {
+        let at_once = head(b"#ASDF 1.0.0\n#c\n\xd3BLK\n");
+        assert_eq!(
+            (at_once.content, at_once.len, at_once.diagnostics),
+            (Content::Block, 15, vec![])
+        );
+        let padded = head(b"#ASDF 1.0.0\n\0\0\0\xd3BLK\n");
+        assert_eq!((padded.content, padded.len), (Content::Block, 15));
+        assert_eq!(padded.diagnostics[0].code, Code::BytesBeforeTree);
+    }
+
+    #[test]
+    fn every_beginning_of_a_head_asks_for_more_or_gives_the_same_answer() {
+        let text = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n#c\n\n%YAML 1.1\n";
+        let whole = head(text);
+        for len in 5..text.len() {
+            match parse(&text[..len], false).unwrap() {
+                None => {}
+                Some(head) => assert_eq!(head, whole, "{len} bytes"),
+            }
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The block index at the end of the file: where each block begins, as text.
+//!
+//! ```text
+//! #ASDF BLOCK INDEX\n
+//! %YAML 1.1\n
+//! ---\n
+//! - 2043\n                    or in one line: --- [2043, 16340]
+//! - 16340\n
+//! ...\n
+//! 00 00 00                    NUL bytes may follow
+//! ```
+//!
+//! The index is a hint and nothing more. This module turns its text into numbers and is strict
+//! about it; whether they agree with the blocks is found out where the blocks are read.
+//!
+//! See the ASDF standard, "Low-level file layout", Block index.
+
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_till, take_while};
+use nom::character::complete::{char, digit1, line_ending, one_of, space0, u64 as number};
+use nom::combinator::{eof, not, opt, peek, recognize, success, value, verify};
+use nom::multi::fold_many0;
+use nom::sequence::{delimited, preceded, terminated};
+use nom::{IResult, Parser};
+
+/// The line that begins a block index.
+pub const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
+
+/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is no
+/// list of non-negative integers, or one of more than `max_entries`.
+///
+/// ```
+/// use asdf::layout::index::parse;
+///
+/// assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [5, 99]\n...\n", 10), Some(vec![5, 99]));
+/// assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [5, -99]\n...\n", 10), None);
+/// ```
+pub fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
+    let (_, entries) = document(text, max_entries).ok()?;
+    Some(entries)
+}
+
+/// Whether `text` could be a piece of an index and of nothing else: numbers and the marks around
+/// them. A longer tail of the file is worth reading only then.
+pub fn looks_like_index(text: &[u8]) -> bool {
+    text.iter().all(|&b| {
+        matches!(
+            b,
+            b'0'..=b'9' | b'-' | b' ' | b'\t' | b'\r' | b'\n' | 0 | b',' | b'[' | b']' | b'.'
+        )
+    })
+}
+
+fn document(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
+    let (text, _) = (tag(INDEX_HEADER), line_ending).parse(text)?;
+    let (text, ()) = fold_many0(alt((directive, blank_line)), || (), |(), ()| ()).parse(text)?;
+    let (text, _) = opt((tag(&b"---"[..]), peek(one_of(" \t\r\n")))).parse(text)?;
+    let (text, ()) = gap(text)?;
+    let (text, entries) =
+        alt((|t| flow_list(t, max_entries), |t| block_list(t, max_entries))).parse(text)?;
+    let (text, ()) = gap(text)?;
+    let (text, _) = opt(preceded(tag(&b"..."[..]), comment_or_nothing)).parse(text)?;
+    let (text, _) = take_while(|b| matches!(b, 0 | b' ' | b'\r' | b'\n')).parse(text)?;
+    let (text, _) = eof(text)?;
+    Ok((text, entries))
+}
+
+fn directive(text: &[u8]) -> IResult<&[u8], ()> {
+    value((), delimited(char('%'), take_till(|b| b == b'\r' || b == b'\n'), line_ending))
+        .parse(text)
+}
+
+fn blank_line(text: &[u8]) -> IResult<&[u8], ()> {
+    value((), terminated(comment_or_nothing, line_ending)).parse(text)
+}
+
+fn comment_or_nothing(text: &[u8]) -> IResult<&[u8], ()> {
+    let (text, _) = space0(text)?;
+    value((), opt((char('#'), take_till(|b| b == b'\r' || b == b'\n')))).parse(text)
+}
+
+/// Blanks, line ends and comments.
+fn gap(text: &[u8]) -> IResult<&[u8], ()> {
+    let (text, ()) = fold_many0(blank_line, || (), |(), ()| ()).parse(text)?;
+    value((), space0).parse(text)
+}
+
+/// A decimal number. A leading zero would make it octal in YAML 1.1: no writer of an index means
+/// that, so it is refused.
+fn entry(text: &[u8]) -> IResult<&[u8], u64> {
+    let plain = verify(recognize(digit1), |digits: &[u8]| digits.len() == 1 || digits[0] != b'0');
+    preceded(peek(plain), number).parse(text)
+}
+
+/// `- 1` lines, all at one place of the line.
+fn block_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
+    let line = (char('-'), one_of(" \t"), space0);
+    let item =
+        delimited(line, entry, (peek(one_of(" \t\r\n\0")).map(|_| ()).or(eof.map(|_| ())), gap));
+    let (text, entries) = collect(item, max_entries).parse(text)?;
+    let (text, ()) = verify(success(()), |()| !entries.is_empty()).parse(text)?;
+    Ok((text, entries))
+}
+
+/// `[1, 2,]`: one comma may trail, as some writers leave it.
+fn flow_list(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
+    let (text, _) = (char('['), gap).parse(text)?;
+    let item = terminated(entry, (gap, char(','), gap));
+    let (text, mut entries) = collect(item, max_entries).parse(text)?;
+    let (text, last) = opt(terminated(entry, gap)).parse(text)?;
+    entries.extend(last);
+    let (text, _) = (char(']'), not(digit1)).parse(text)?;
+    Ok((text, entries))
+}
+
+/// Items in a row, at most `max` of them.
+fn collect<'a, P>(
+    item: P,
+    max: u64,
+) -> impl Parser<&'a [u8], Output = Vec<u64>, Error = nom::error::Error<&'a [u8]>>
+where
+    P: Parser<&'a [u8], Output = u64, Error = nom::error::Error<&'a [u8]>>,
+{
+    let max = usize::try_from(max).unwrap_or(usize::MAX);
+    let within = move |entries: &Vec<u64>| entries.len() <= max;
+    let push = move |mut entries: Vec<u64>, entry| {
+        // One past the limit is kept, so that the check below sees it.
+        if entries.len() <= max {
+            entries.push(entry);
+        }
+        entries
+    };
+    verify(fold_many0(item, Vec::new, push), within)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn index(body: &[u8]) -> Option<Vec<u64>> {
+        parse(&[INDEX_HEADER, b"\n%YAML 1.1\n", body].concat(), 1000)
+    }
+
+    #[test]
+    fn block_and_flow_lists_are_read() {
+        assert_eq!(index(b"---\n- 178\n- 240\n...\n"), Some(vec![178, 240]));
+        assert_eq!(index(b"--- [178, 240]\n...\n"), Some(vec![178, 240]));
+        assert_eq!(index(b"---\n[178,\n 240]\n...\n"), Some(vec![178, 240]));
+        assert_eq!(index(b"---\r\n- 178\r\n- 240\r\n...\r\n"), Some(vec![178, 240]));
+        assert_eq!(index(b"---\n  - 178 # first\n  - 240\n...\n"), Some(vec![178, 240]));
+    }
+
+    #[test]
+    fn a_comma_may_trail_in_a_flow_list() {
+        assert_eq!(index(b"--- [123,456,]\n...\n"), Some(vec![123, 456]));
+        assert_eq!(index(b"--- [,]\n...\n"), None);
+        assert_eq!(index(b"--- [1,,2]\n...\n"), None);
+    }
+
+    #[test]
+    fn an_empty_list_is_a_list_and_no_list_is_not() {
+        assert_eq!(index(b"--- []\n...\n"), Some(vec![]));
+        assert_eq!(index(b"---\n...\n"), None);
+        assert_eq!(index(b""), None);
+    }
+
+    #[test]
+    fn zero_bytes_may_follow_with_or_without_the_end_line() {
+        assert_eq!(index(b"--- [1]\n...\n\0\0\0"), Some(vec![1]));
+        assert_eq!(index(b"--- [1]\n\0\0\0"), Some(vec![1]));
+        assert_eq!(index(b"---\n- 1\n\0\0\0"), Some(vec![1]));
+        assert_eq!(index(b"---\n- 1"), Some(vec![1]));
+        assert_eq!(index(b"---\n- 1\n..."), Some(vec![1]));
+    }
+
+    #[test]
+    fn anything_but_non_negative_integers_is_no_index() {
+        for body in [
+            &b"--- [-1]\n"[..],
+            b"--- [1.5]\n",
+            b"---\n- -1\n",
+            b"---\n- 1.0\n",
+            b"---\n- a\n",
+            b"--- [[1]]\n",
+            b"---\n- [1]\n",
+            b"--- {a: 1}\n",
+            b"---\n- &x 1\n- *x\n",
+            b"--- [010]\n",
+            b"--- [18446744073709551616]\n",
+            b"---\n-1\n",
+            b"---\n- 1 2\n",
+            b"--- [1] x\n",
+        ] {
+            assert_eq!(index(body), None, "{:?}", String::from_utf8_lossy(body));
+        }
+    }
+
+    #[test]
+    fn text_after_the_index_makes_it_no_index() {
+        assert_eq!(index(b"---\n- 178\n...\ngarbage: ["), None);
+    }
+
+    #[test]
+    fn the_header_must_end_its_line() {
+        assert_eq!(parse(b"#ASDF BLOCK INDEX %YAML 1.1\n--- [178]\n...\n", 10), None);
+        assert_eq!(parse(b"#ASDF BLOCK INDEX\r\n--- [178]\n...\n", 10), Some(vec![178]));
+    }
+
+    #[test]
+    fn more_entries_than_the_limit_are_no_index() {
+        assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [1, 2, 3]\n", 3), Some(vec![1, 2, 3]));
+        assert_eq!(parse(b"#ASDF BLOCK INDEX\n---\n- 1\n- 2\n- 3\n", 2), None);
+    }
+
+    #[test]
+    fn a_million_entries_are_read_in_one_pass() {
+        let lines: String =
+            (0..1_000_000u64).map(|i| format!("- {}\n", i * 54)).collect::<Vec<_>>().concat();
+        let text = [INDEX_HEADER, b"\n---\n", lines.as_bytes(), b"...\n"].concat();
+        assert_eq!(parse(&text, 2_000_000).map(|entries| entries.len()), Some(1_000_000));
+        assert!(looks_like_index(&text[INDEX_HEADER.len()..]));
+        assert!(!looks_like_index(&text));
+    }
+}

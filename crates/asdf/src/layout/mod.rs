@@ -1,0 +1,91 @@
+//! The parts of a file as a model, and the parsers that turn bytes into it. Nothing here reads a
+//! file: every parser takes a slice and says what it found, or how far it got.
+//!
+//! ```text
+//! #ASDF 1.0.0                 header      [`head`]
+//! #ASDF_STANDARD 1.6.0        comments    [`head`]
+//! %YAML 1.1                   tree        [`tree_end`] finds where it ends
+//! ...                                     (its content is the business of [`crate::yaml`])
+//!                             padding     anything without a block magic
+//! d3 42 4c 4b ...             blocks      [`block_header`]
+//! #ASDF BLOCK INDEX           index       [`index`]
+//! 00 00 00                    NUL bytes
+//! ```
+//!
+//! See the ASDF standard, "Low-level file layout".
+
+pub mod block_header;
+pub mod head;
+pub mod index;
+pub mod tree_end;
+
+use std::fmt;
+use std::ops::Range;
+
+pub use block_header::{BLOCK_MAGIC, BlockHeader};
+
+/// A version of three numbers, as in `#ASDF 1.0.0` and `#ASDF_STANDARD 1.6.0`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Version {
+    /// Changes when old readers cannot read new files.
+    pub major: u32,
+    /// Changes when something is added.
+    pub minor: u32,
+    /// Changes when something is corrected.
+    pub patch: u32,
+}
+
+impl Version {
+    /// A version from its numbers.
+    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self { major, minor, patch }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// A comment line between the header and the tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// Offset of its `#` in the file.
+    pub offset: u64,
+    /// The line without the `#` and its end; bytes that are no UTF-8 are replaced.
+    pub text: String,
+}
+
+/// The text of a block index, found at the end of the file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct IndexText {
+    /// Offset of `#ASDF BLOCK INDEX` in the file.
+    pub offset: u64,
+    /// How many offsets it lists; `None` when it is no list of offsets.
+    pub entries: Option<usize>,
+    /// Whether it agreed with the blocks when the file was opened. An index that did not is not
+    /// used: the blocks are found by their headers.
+    pub accepted: bool,
+}
+
+/// Where the parts of a file are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layout {
+    /// Length of the file in bytes.
+    pub file_len: u64,
+    /// Version of the file format, from the header line.
+    pub format_version: Version,
+    /// Version of the standard, from the `#ASDF_STANDARD` comment.
+    pub standard_version: Option<Version>,
+    /// The comments, without `#ASDF_STANDARD`.
+    pub comments: Vec<Comment>,
+    /// The bytes of the tree, from `%YAML` to the end of the `...` line.
+    pub tree: Option<Range<u64>>,
+    /// Number of the tree's first line in the file, from 1.
+    pub tree_line: u32,
+    /// Offset of the first block's magic.
+    pub first_block: Option<u64>,
+    /// The block index, if the end of the file holds one.
+    pub index: Option<IndexText>,
+}

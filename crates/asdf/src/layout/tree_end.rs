@@ -1,0 +1,194 @@
+//! Where the tree ends.
+//!
+//! The size of the tree is written nowhere, so its end must be found: a line that begins with
+//! `...` in column 0, followed by the end of the file, a line end, or blanks and an optional
+//! comment up to the line end.
+//!
+//! ```text
+//! ...\n        ...\r\n        ...  \n        ... # end\n        ...<end of file>
+//! ```
+//!
+//! Column 0 `...` ends the document even inside a block scalar; an indented one is content, and so
+//! is `....` or `foo...bar`. Real files also have `...` directly before the block magic, or before
+//! a lone carriage return; these end the tree too, and are reported. Files without the line exist:
+//! their tree ends at the first plausible block.
+//!
+//! The regular expression that the standard gives, `\r?\n...\r?\n`, is not used: its dots match any
+//! three characters.
+//!
+//! See the ASDF standard, "Low-level file layout", Tree.
+
+use memchr::memmem;
+
+use super::block_header::BLOCK_MAGIC;
+
+/// What a look at the beginning of the tree found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeEnd {
+    /// The tree ends here.
+    Found {
+        /// Bytes of the tree, with the line of the `...`.
+        len: usize,
+        /// Whether the `...` has one of the two forms that no writer should write.
+        unusual: bool,
+    },
+    /// A block magic stands before any `...` line. If it begins no plausible block, search on with
+    /// `search(text, at + 1, ..)`.
+    Magic {
+        /// Its place in the text.
+        at: usize,
+    },
+    /// Neither is in the text so far.
+    Unknown {
+        /// Where to go on when there is more of it.
+        resume: usize,
+    },
+}
+
+/// Searches `text`, which begins with the tree, from byte `from` on. `complete` says that the file
+/// ends where `text` ends: without it the end of the text is never taken for the end of a line, so
+/// a search that is resumed with more text finds the same as one over the whole.
+pub fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
+    let from = from.min(text.len());
+    let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);
+    let limit = magic.unwrap_or(text.len());
+    for line in line_starts_with_dots(&text[..limit], from) {
+        match classify(&text[line..], complete) {
+            Line::End { len, unusual } => return TreeEnd::Found { len: line + len, unusual },
+            Line::Content => {}
+            Line::Cut => return TreeEnd::Unknown { resume: line.saturating_sub(1).max(from) },
+        }
+    }
+    match magic {
+        Some(at) => TreeEnd::Magic { at },
+        // The last bytes may begin "\n..." or the magic: look at them again.
+        None => TreeEnd::Unknown { resume: text.len().saturating_sub(3).max(from) },
+    }
+}
+
+/// Starts of the lines, from byte `from` on, that begin with `...`.
+fn line_starts_with_dots(text: &[u8], from: usize) -> impl Iterator<Item = usize> {
+    let first = (from == 0 && text.starts_with(b"...")).then_some(0);
+    let others = memmem::find_iter(&text[from..], b"\n...").map(move |at| from + at + 1);
+    first.into_iter().chain(others)
+}
+
+/// What a line that begins with `...` is.
+enum Line {
+    /// The end of the document; `len` bytes with the line end.
+    End { len: usize, unusual: bool },
+    /// Content.
+    Content,
+    /// It cannot be told before there is more text.
+    Cut,
+}
+
+fn classify(line: &[u8], complete: bool) -> Line {
+    let mut at = 3;
+    while matches!(line.get(at), Some(b' ' | b'\t')) {
+        at += 1;
+    }
+    if at > 3 && line.get(at) == Some(&b'#') {
+        at += line[at..].iter().position(|&b| b == b'\n').unwrap_or(line.len() - at);
+        if let Some(magic) = memmem::find(&line[..at], &BLOCK_MAGIC) {
+            return Line::End { len: magic, unusual: true };
+        }
+    }
+    match line.get(at..).unwrap_or_default() {
+        [] if complete => Line::End { len: at, unusual: false },
+        [b'\n', ..] => Line::End { len: at + 1, unusual: false },
+        [b'\r', b'\n', ..] => Line::End { len: at + 2, unusual: false },
+        [] => Line::Cut,
+        [b'\r'] if !complete => Line::Cut,
+        [b'\r', ..] => Line::End { len: at + 1, unusual: true },
+        rest if rest.starts_with(&BLOCK_MAGIC) => Line::End { len: at, unusual: true },
+        rest if !complete && BLOCK_MAGIC.starts_with(rest) => Line::Cut,
+        _ => Line::Content,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn whole(text: &[u8]) -> TreeEnd {
+        search(text, 0, true)
+    }
+
+    fn found(len: usize) -> TreeEnd {
+        TreeEnd::Found { len, unusual: false }
+    }
+
+    #[test]
+    fn the_end_line_may_have_any_line_end_blanks_and_a_comment() {
+        assert_eq!(whole(b"a: 1\n...\nrest"), found(9));
+        assert_eq!(whole(b"a: 1\r\n...\r\nrest"), found(11));
+        assert_eq!(whole(b"a: 1\n... \t\nrest"), found(11));
+        assert_eq!(whole(b"a: 1\n... # end\nrest"), found(15));
+        assert_eq!(whole(b"a: 1\n..."), found(8));
+        assert_eq!(whole(b"a: 1\n... # end"), found(14));
+        assert_eq!(whole(b"...\n"), found(4));
+    }
+
+    #[test]
+    fn dots_elsewhere_are_content() {
+        for text in [
+            &b"a: ...\n"[..],
+            b"a\n ...\n",
+            b"a\n....\n",
+            b"foo...bar\n",
+            b"a\n...#x\n",
+            b"a\n... x\n",
+        ] {
+            assert!(matches!(whole(text), TreeEnd::Unknown { .. }), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn dots_end_the_tree_inside_a_block_scalar() {
+        assert_eq!(whole(b"a: |\n  b\n...\n  c\n...\n"), found(13));
+    }
+
+    #[test]
+    fn dots_before_the_magic_or_a_lone_carriage_return_end_the_tree_in_an_unusual_form() {
+        assert_eq!(whole(b"a\n...\xd3BLK"), TreeEnd::Found { len: 5, unusual: true });
+        assert_eq!(whole(b"a\n...\r\xd3BLK"), TreeEnd::Found { len: 6, unusual: true });
+        assert_eq!(whole(b"a\n... # c\xd3BLK"), TreeEnd::Found { len: 9, unusual: true });
+    }
+
+    #[test]
+    fn a_magic_before_the_end_line_is_left_to_the_caller() {
+        let text = b"a: '\xd3BLK'\n...\n";
+        assert_eq!(whole(text), TreeEnd::Magic { at: 4 });
+        assert_eq!(search(text, 5, true), found(text.len()));
+    }
+
+    proptest! {
+        /// Feeding the text in pieces finds what one look at the whole finds.
+        #[test]
+        fn every_split_of_the_text_gives_the_same_end(
+            text in proptest::collection::vec(
+                prop_oneof![Just(b"\n".to_vec()), Just(b"...".to_vec()), Just(b"\r".to_vec()),
+                    Just(b" ".to_vec()), Just(b"#".to_vec()), Just(b"x".to_vec()),
+                    Just(b"\xd3BL".to_vec()), Just(b"K".to_vec())], 0..12),
+            step in 1usize..4,
+        ) {
+            let text = text.concat();
+            let at_once = whole(&text);
+            let mut from = 0;
+            let mut len = 0;
+            let in_pieces = loop {
+                len = (len + step).min(text.len());
+                match search(&text[..len], from, len == text.len()) {
+                    TreeEnd::Unknown { resume } if len < text.len() => from = resume,
+                    TreeEnd::Unknown { .. } => break search(&text, 0, true),
+                    end => break end,
+                }
+            };
+            let same_unknown = matches!(
+                (at_once, in_pieces), (TreeEnd::Unknown { .. }, TreeEnd::Unknown { .. }));
+            prop_assert!(at_once == in_pieces || same_unknown, "{at_once:?} {in_pieces:?}");
+        }
+    }
+}
