@@ -1,0 +1,179 @@
+//! Decoding of compressed blocks.
+//!
+//! | code | framing | module |
+//! |---|---|---|
+//! | `zlib` | one RFC 1950 stream | `zlib` |
+//! | `bzp2` | one bzip2 stream | `bzp2` |
+//! | `lz4\0` | chunks of LZ4 blocks, each with its length before and after compression | `lz4` |
+//! | `lz4f` | one LZ4 frame; also met under `lz4\0` | `lz4f` (feature) |
+//! | `zstd` | one Zstandard frame | `zstd` (feature) |
+//!
+//! The rules are the same for all. The output grows in steps, so that a lying `data_size` costs
+//! nothing; it must be exactly `data_size` bytes at the end, no fewer ([`CodecError::ShortStream`])
+//! and no more ([`CodecError::LongStream`]). Bytes after the end of the stream are ignored and
+//! reported. A second stream in the block is decoded when `data_size` asks for it, and reported.
+//! The checksums inside the streams are verified.
+
+mod bzp2;
+mod lz4;
+#[cfg(feature = "lz4f")]
+mod lz4f;
+mod output;
+mod stream;
+mod zlib;
+#[cfg(feature = "zstd")]
+mod zstd;
+
+use std::ops::Range;
+
+use binio::ReadAt;
+
+use crate::diagnostic::Code;
+use crate::error::CodecError;
+use output::Output;
+use stream::Format;
+
+/// What to decode.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Job {
+    /// The compression code.
+    pub(crate) code: [u8; 4],
+    /// The decoded size that the block header states.
+    pub(crate) data_size: u64,
+    /// Whether a stream that is cut inside its checksum gives its data.
+    pub(crate) salvage: bool,
+}
+
+/// Something odd in a stream that was decoded all the same.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Note {
+    pub(crate) code: Code,
+    /// Offset in the stored bytes.
+    pub(crate) at: u64,
+    pub(crate) message: String,
+}
+
+/// Why decoding failed: the data, or the machine.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    Codec(CodecError),
+    /// The source failed, or there is no memory for the output.
+    Binio(binio::Error),
+}
+
+impl From<CodecError> for Failure {
+    fn from(error: CodecError) -> Self {
+        Self::Codec(error)
+    }
+}
+
+impl From<binio::Error> for Failure {
+    fn from(error: binio::Error) -> Self {
+        Self::Binio(error)
+    }
+}
+
+/// The framings behind the codes.
+enum Framing {
+    Chunks,
+    Stream(&'static dyn Format),
+}
+
+impl Job {
+    /// Whether parts of the data can be decoded without what stands before them.
+    pub(crate) fn is_chunked(&self) -> bool {
+        matches!(self.framing(), Ok(Framing::Chunks))
+    }
+
+    fn framing(&self) -> Result<Framing, CodecError> {
+        match &self.code {
+            b"zlib" => Ok(Framing::Stream(&zlib::Zlib)),
+            b"bzp2" => Ok(Framing::Stream(&bzp2::Bzip2)),
+            b"lz4\0" => Ok(Framing::Chunks),
+            b"lz4f" => lz4_frame().map(Framing::Stream),
+            b"zstd" => zstd_frame().map(Framing::Stream),
+            _ => Err(CodecError::UnknownCompression),
+        }
+    }
+
+    /// The whole data, in a buffer that grows as it is decoded.
+    pub(crate) fn decode(&self, stored: &[u8], notes: &mut Vec<Note>) -> Result<Vec<u8>, Failure> {
+        let mut output = Output::growing(self.data_size)?;
+        self.run(stored, &mut output, true, notes)?;
+        Ok(output.into_vec())
+    }
+
+    /// The whole data, into a buffer of `data_size` bytes.
+    pub(crate) fn decode_into(
+        &self,
+        stored: &[u8],
+        buffer: &mut [u8],
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Failure> {
+        self.run(stored, &mut Output::fixed(buffer), true, notes)
+    }
+
+    /// The bytes of the data in `range`, which lies inside `data_size`. Chunks outside it are not
+    /// decoded; streams are decoded up to its end, and what follows is not looked at.
+    pub(crate) fn decode_range(
+        &self,
+        stored: &dyn ReadAt,
+        range: &Range<u64>,
+    ) -> Result<Vec<u8>, Failure> {
+        if let Framing::Chunks = self.framing()? {
+            match lz4::Table::read(stored, self.data_size, range.end) {
+                Ok(table) => return table.decode_range(stored, range),
+                Err(error) if !lz4::is_frame(stored)? => return Err(error),
+                Err(_) => {}
+            }
+        }
+        let mut output = Output::growing(range.end)?;
+        let len = usize::try_from(stored.len()).unwrap_or(usize::MAX);
+        self.run(&stored.bytes_at(0, len)?, &mut output, false, &mut Vec::new())?;
+        let mut data = output.into_vec();
+        data.drain(..usize::try_from(range.start).unwrap_or(usize::MAX).min(data.len()));
+        Ok(data)
+    }
+
+    /// Fills the output. `whole` says that this is all the data and not its beginning.
+    fn run(
+        &self,
+        stored: &[u8],
+        output: &mut Output<'_>,
+        whole: bool,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Failure> {
+        let format = match self.framing()? {
+            Framing::Stream(format) => format,
+            Framing::Chunks => match lz4::Table::read(stored, self.data_size, self.data_size) {
+                Ok(table) => return table.decode(stored, output, notes),
+                Err(error) if !lz4::is_frame(stored)? => return Err(error),
+                Err(_) => lz4_frame()?,
+            },
+        };
+        let rules = stream::Rules { whole, salvage: self.salvage };
+        stream::decode(format, stored, output, rules, notes)
+    }
+}
+
+#[cfg(feature = "lz4f")]
+#[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
+fn lz4_frame() -> Result<&'static dyn Format, CodecError> {
+    Ok(&lz4f::Lz4Frame)
+}
+
+#[cfg(not(feature = "lz4f"))]
+fn lz4_frame() -> Result<&'static dyn Format, CodecError> {
+    Err(CodecError::FeatureMissing("lz4f"))
+}
+
+#[cfg(feature = "zstd")]
+#[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
+fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
+    Ok(&zstd::Zstd)
+}
+
+#[cfg(not(feature = "zstd"))]
+fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
+    Err(CodecError::FeatureMissing("zstd"))
+}

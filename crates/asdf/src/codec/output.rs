@@ -1,0 +1,121 @@
+//! Where decoded bytes go: a buffer that grows, or one that the caller gave.
+
+use binio::{Error, ErrorKind};
+
+/// Size of the first step of a growing buffer.
+const FIRST_STEP: usize = 1 << 20;
+
+/// Decoded bytes, at most as many as are wanted.
+pub(super) struct Output<'a> {
+    storage: Storage<'a>,
+    filled: usize,
+    want: usize,
+}
+
+enum Storage<'a> {
+    /// Grows by doubling: memory is taken for at most about twice of what was really decoded.
+    Growing(Vec<u8>),
+    Fixed(&'a mut [u8]),
+}
+
+impl<'a> Output<'a> {
+    /// A buffer that grows up to `want` bytes.
+    pub(super) fn growing(want: u64) -> Result<Self, Error> {
+        let want = usize::try_from(want).map_err(|_| out_of_memory(want))?;
+        Ok(Self { storage: Storage::Growing(Vec::new()), filled: 0, want })
+    }
+
+    /// The caller's buffer, all of which is wanted.
+    pub(super) fn fixed(buffer: &'a mut [u8]) -> Self {
+        Self { filled: 0, want: buffer.len(), storage: Storage::Fixed(buffer) }
+    }
+
+    pub(super) fn filled(&self) -> u64 {
+        self.filled as u64
+    }
+
+    pub(super) fn want(&self) -> u64 {
+        self.want as u64
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.filled == self.want
+    }
+
+    /// How many bytes can be taken now without more than a doubling of the buffer.
+    pub(super) fn step(&self) -> usize {
+        match &self.storage {
+            Storage::Growing(_) => self.filled.max(FIRST_STEP).min(self.want - self.filled),
+            Storage::Fixed(_) => self.want - self.filled,
+        }
+    }
+
+    /// Room for `len` more bytes, or for what is still wanted if that is less.
+    pub(super) fn room(&mut self, len: usize) -> Result<&mut [u8], Error> {
+        let end = self.filled.saturating_add(len).min(self.want);
+        let buffer = match &mut self.storage {
+            Storage::Growing(buffer) => {
+                if buffer.len() < end {
+                    let more = end - buffer.len();
+                    buffer.try_reserve_exact(more).map_err(|_| out_of_memory(end as u64))?;
+                    buffer.resize(end, 0);
+                }
+                &mut buffer[..end]
+            }
+            Storage::Fixed(buffer) => &mut buffer[..end],
+        };
+        Ok(&mut buffer[self.filled..])
+    }
+
+    /// Says that the first `len` bytes of the room hold data.
+    pub(super) fn advance(&mut self, len: usize) {
+        self.filled = self.filled.saturating_add(len).min(self.want);
+    }
+
+    /// The data of a growing buffer.
+    pub(super) fn into_vec(self) -> Vec<u8> {
+        match self.storage {
+            Storage::Growing(mut buffer) => {
+                buffer.truncate(self.filled);
+                buffer
+            }
+            Storage::Fixed(buffer) => buffer[..self.filled].to_vec(),
+        }
+    }
+}
+
+/// The error of an allocation that failed.
+pub(super) fn out_of_memory(requested: u64) -> Error {
+    let limit = u64::try_from(isize::MAX).unwrap_or(u64::MAX).min(requested.saturating_sub(1));
+    let kind = ErrorKind::Limit { what: "decoded data", limit, requested };
+    Error::new(kind).context("out of memory")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_huge_size_takes_no_memory_before_there_is_data() {
+        let mut output = Output::growing(1 << 62).unwrap();
+        assert_eq!(output.step(), FIRST_STEP);
+        assert_eq!(output.room(FIRST_STEP).unwrap().len(), FIRST_STEP);
+        output.advance(FIRST_STEP);
+        assert_eq!(output.step(), FIRST_STEP, "doubles");
+        output.advance(10);
+        assert_eq!(output.into_vec().len(), FIRST_STEP);
+    }
+
+    #[test]
+    fn a_fixed_buffer_is_wanted_whole() {
+        let mut buffer = [0; 5];
+        let mut output = Output::fixed(&mut buffer);
+        output.room(2).unwrap().fill(7);
+        output.advance(2);
+        assert_eq!((output.filled(), output.want(), output.is_full()), (2, 5, false));
+        output.room(9).unwrap().fill(8);
+        output.advance(9);
+        assert!(output.is_full());
+        assert_eq!(buffer, [7, 7, 8, 8, 8]);
+    }
+}
