@@ -1,10 +1,26 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod blocks;
+mod cache;
+mod checksum;
+mod codec;
 pub mod diagnostic;
 pub mod error;
+mod file;
+pub mod layout;
+mod opening;
+mod options;
+mod reports;
+mod salvage;
+mod table;
 mod tag;
 pub mod yaml;
 
+pub use blocks::{Block, Blocks, Iter as BlockIter};
+pub use checksum::ChecksumVerdict;
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};
+pub use file::Asdf;
+pub use layout::{BlockHeader, Layout};
+pub use options::{OpenOptions, Strictness, Verify};

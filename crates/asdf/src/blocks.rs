@@ -1,0 +1,402 @@
+//! The binary blocks: their headers, their bytes as stored, their data.
+
+use std::ops::Range;
+
+use binio::{Algorithm, Checksum, Digest, ReadAt, Span};
+use bytes::Bytes;
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
+
+use crate::checksum::ChecksumVerdict;
+use crate::codec::{Failure, Job, Note};
+use crate::diagnostic::Code;
+use crate::error::{BlockError, CodecError, Error, Result};
+use crate::file::Asdf;
+use crate::layout::BlockHeader;
+use crate::options::{Strictness, Verify};
+use crate::table::{Entry, Header};
+
+/// How much is read at a time for a checksum.
+const HASH_STEP: u64 = 1 << 20;
+
+/// The blocks of a file.
+///
+/// Headers are read when a block is asked for: with an index just that one, without an index all
+/// up to it.
+#[derive(Clone, Copy, Debug)]
+pub struct Blocks<'a> {
+    file: &'a Asdf,
+}
+
+impl<'a> Blocks<'a> {
+    pub(crate) fn new(file: &'a Asdf) -> Self {
+        Self { file }
+    }
+
+    /// How many blocks the file has. Without an index all headers are read for it.
+    pub fn len(&self) -> Result<usize> {
+        self.file.table().len(self.file.reading())
+    }
+
+    /// Whether the file has no blocks.
+    pub fn is_empty(&self) -> bool {
+        self.file.layout().first_block.is_none()
+    }
+
+    /// The block of this number, counted from 0. A block with a broken header is there; its
+    /// [`Block::header`] is an error.
+    pub fn get(&self, index: usize) -> Result<Block<'a>> {
+        let entry = self.find(index)?;
+        entry.ok_or_else(|| {
+            let count = self.len().unwrap_or(index);
+            Error::Block { index, kind: BlockError::NoSuchBlock { count } }
+        })
+    }
+
+    /// The block that an array's `source` names: negative numbers count from the end, -1 is the
+    /// last block.
+    pub fn by_source(&self, source: i64) -> Result<Block<'a>> {
+        if let Ok(index) = usize::try_from(source) {
+            return self.get(index);
+        }
+        let count = self.len()?;
+        let from_end = usize::try_from(source.unsigned_abs()).unwrap_or(usize::MAX);
+        match count.checked_sub(from_end) {
+            Some(index) => self.get(index),
+            None => Err(Error::Block { index: 0, kind: BlockError::NoSuchBlock { count } }),
+        }
+    }
+
+    /// All blocks in the order of the file. Each header is read when its turn comes; a source that
+    /// fails ends it with an error.
+    pub fn iter(&self) -> Iter<'a> {
+        Iter { blocks: *self, next: Some(0) }
+    }
+
+    /// The data of all blocks, decoded in parallel, in their order.
+    pub fn decode_all(&self) -> Result<Vec<Result<Bytes>>> {
+        self.for_each(Block::decode)
+    }
+
+    /// The verdicts on the checksums of all blocks, found in parallel, in their order.
+    pub fn verify_all(&self) -> Result<Vec<Result<ChecksumVerdict>>> {
+        self.for_each(Block::verify)
+    }
+
+    fn for_each<T: Send>(
+        self,
+        task: impl Fn(&Block<'a>) -> Result<T> + Send + Sync,
+    ) -> Result<Vec<Result<T>>> {
+        let blocks = self.iter().collect::<Result<Vec<_>>>()?;
+        #[cfg(feature = "rayon")]
+        return Ok(blocks.par_iter().map(task).collect());
+        #[cfg(not(feature = "rayon"))]
+        return Ok(blocks.iter().map(task).collect());
+    }
+
+    fn find(self, index: usize) -> Result<Option<Block<'a>>> {
+        let entry = self.file.table().get(index, self.file.reading())?;
+        Ok(entry.map(|Entry { offset, header }| {
+            let header = match header {
+                Header::Good(header) => Ok(header),
+                Header::Bad(error) => Err(*error),
+                Header::Unread => Err(BlockError::Magic { offset }),
+            };
+            Block { file: self.file, index, offset, header }
+        }))
+    }
+}
+
+impl<'a> IntoIterator for &Blocks<'a> {
+    type Item = Result<Block<'a>>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+impl<'a> IntoIterator for Blocks<'a> {
+    type Item = Result<Block<'a>>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
+/// The blocks of a file in their order; see [`Blocks::iter`].
+#[derive(Clone, Debug)]
+pub struct Iter<'a> {
+    blocks: Blocks<'a>,
+    next: Option<usize>,
+}
+
+impl<'a> Iterator for Iter<'a> {
+    type Item = Result<Block<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let index = self.next.take()?;
+        match self.blocks.find(index) {
+            Ok(None) => None,
+            Ok(Some(block)) => {
+                self.next = index.checked_add(1);
+                Some(Ok(block))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+/// A binary block.
+#[derive(Clone, Debug)]
+pub struct Block<'a> {
+    file: &'a Asdf,
+    index: usize,
+    offset: u64,
+    header: Result<BlockHeader, BlockError>,
+}
+
+impl Block<'_> {
+    /// Number of the block, from 0.
+    pub fn index(&self) -> usize {
+        self.index
+    }
+
+    /// Offset of the block's magic in the file.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The header, or what is wrong with it.
+    pub fn header(&self) -> Result<&BlockHeader> {
+        self.header.as_ref().map_err(|kind| self.error(kind.clone()))
+    }
+
+    /// Whether the data is stored in a compressed form.
+    pub fn is_compressed(&self) -> bool {
+        self.header.as_ref().is_ok_and(BlockHeader::is_compressed)
+    }
+
+    /// The stored bytes, as offsets in the file. An error if they reach past its end; with
+    /// [`Strictness::Salvage`] the part that is there.
+    pub fn data_range(&self) -> Result<Range<u64>> {
+        let file_len = self.file.source().len();
+        let range = self.header()?.claimed_range(file_len);
+        if range.end <= file_len {
+            Ok(range)
+        } else if self.file.options().strictness == Strictness::Salvage {
+            Ok(range.start.min(file_len)..file_len)
+        } else {
+            Err(self.error(BlockError::PastEnd { range, file_len }))
+        }
+    }
+
+    /// Size of the decoded data in bytes: what the header says of a compressed block, the stored
+    /// size of an uncompressed one.
+    pub fn data_len(&self) -> Result<u64> {
+        let header = self.header()?;
+        if header.is_compressed() && !header.is_streamed() {
+            return Ok(header.data_size);
+        }
+        let range = self.data_range()?;
+        Ok(range.end - range.start)
+    }
+
+    /// The bytes as stored. Shared with the source if that is memory. Never checked.
+    pub fn raw(&self) -> Result<Bytes> {
+        let range = self.data_range()?;
+        let len = range.end - range.start;
+        Ok(self.file.source().bytes_at(range.start, Self::in_memory(len)?)?)
+    }
+
+    /// The data. Of an uncompressed block it is shared with the source if that is memory; of a
+    /// compressed one it is shared with others who asked for it, or decoded.
+    pub fn decode(&self) -> Result<Bytes> {
+        self.verify_on_read()?;
+        self.decode_unverified()
+    }
+
+    /// The data, into a buffer of just its size.
+    pub fn decode_into(&self, buffer: &mut [u8]) -> Result<()> {
+        let (want, got) = (self.data_len()?, buffer.len() as u64);
+        if want != got {
+            return Err(self.error(BlockError::BufferSize { want, got }));
+        }
+        self.verify_on_read()?;
+        let Some(job) = self.job()? else {
+            return Ok(self.file.source().read_exact_at(buffer, self.data_range()?.start)?);
+        };
+        self.check_decoded(want)?;
+        if let Some(data) = self.cached() {
+            buffer.copy_from_slice(&data);
+            return Ok(());
+        }
+        let mut notes = Vec::new();
+        let result = job.decode_into(&self.raw()?, buffer, &mut notes);
+        self.report(notes)?;
+        result.map_err(|failure| self.failure(failure))
+    }
+
+    /// A part of the data. Of an uncompressed block only these bytes are read, of an `lz4` block
+    /// only the chunks that hold them are decoded. Other blocks are decoded whole if they are
+    /// small enough to be kept for the next call, else up to the end of the range.
+    pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
+        let len = self.data_len()?;
+        if range.start > range.end || range.end > len {
+            return Err(self.error(BlockError::RangeOutside { range, len }));
+        }
+        self.verify_on_read()?;
+        let Some(job) = self.job()? else {
+            let start = self.data_range()?.start.saturating_add(range.start);
+            let len = Self::in_memory(range.end - range.start)?;
+            return Ok(self.file.source().bytes_at(start, len)?);
+        };
+        if let Some(data) = self.cached() {
+            return Ok(Self::part(&data, &range));
+        }
+        if !job.is_chunked() && self.file.cache().keeps(len) {
+            // A stream that is damaged further on still gives its beginning.
+            if let Ok(data) = self.decode_unverified() {
+                return Ok(Self::part(&data, &range));
+            }
+        }
+        self.check_decoded(if job.is_chunked() { range.end - range.start } else { range.end })?;
+        let source = self.file.source();
+        let stored = Span::new(source.as_ref(), self.data_range()?)?;
+        let data = job.decode_range(&stored, &range).map_err(|failure| self.failure(failure))?;
+        Ok(data.into())
+    }
+
+    /// What the checksum says about the data. The stored bytes are read for it; the block is
+    /// decoded only if they do not match.
+    pub fn verify(&self) -> Result<ChecksumVerdict> {
+        let header = self.header()?;
+        if header.is_streamed() || header.checksum == [0; 16] {
+            return Ok(ChecksumVerdict::Absent);
+        }
+        let stored = self.digest_stored()?;
+        if stored.as_bytes() == header.checksum {
+            return Ok(ChecksumVerdict::Stored);
+        }
+        let decoded = if header.is_compressed() { self.decode_unverified().ok() } else { None };
+        let decoded = decoded.map(|data| Algorithm::Md5.digest(&data));
+        if decoded.is_some_and(|digest| digest.as_bytes() == header.checksum) {
+            let message = "the checksum is that of the decoded data, not of the stored bytes";
+            self.file.reports().report(Code::DecodedLegacy, self.offset, message);
+            return Ok(ChecksumVerdict::DecodedLegacy);
+        }
+        Ok(ChecksumVerdict::Mismatch { stored, decoded })
+    }
+
+    fn digest_stored(&self) -> Result<Digest> {
+        let range = self.data_range()?;
+        let source = self.file.source();
+        if source.is_memory() {
+            return Ok(Algorithm::Md5.digest(&self.raw()?));
+        }
+        let mut hasher = Algorithm::Md5.hasher();
+        let mut at = range.start;
+        while at < range.end {
+            let len = HASH_STEP.min(range.end - at);
+            hasher.update(&source.bytes_at(at, Self::in_memory(len)?)?);
+            at += len;
+        }
+        Ok(hasher.finish())
+    }
+
+    /// Checks the checksum once, if the options ask for it.
+    fn verify_on_read(&self) -> Result<()> {
+        if self.file.options().verify == Verify::Never {
+            return Ok(());
+        }
+        if let Some(known) = self.file.verified().get(&self.offset) {
+            return known.clone().map_or(Ok(()), Err);
+        }
+        let error = match self.verify()? {
+            ChecksumVerdict::Mismatch { stored, .. } => {
+                let mut computed = [0; 16];
+                computed.copy_from_slice(stored.as_bytes());
+                let expected = self.header()?.checksum;
+                Some(self.error(BlockError::Checksum { expected, computed }))
+            }
+            _ => None,
+        };
+        self.file.verified().insert(self.offset, error.clone());
+        error.map_or(Ok(()), Err)
+    }
+
+    fn decode_unverified(&self) -> Result<Bytes> {
+        let Some(job) = self.job()? else { return self.raw() };
+        self.check_decoded(job.data_size)?;
+        if let Some(data) = self.cached() {
+            return Ok(data);
+        }
+        let mut notes = Vec::new();
+        // No lock is held while decoding: it may use the threads that wait for the lock.
+        let result = job.decode(&self.raw()?, &mut notes);
+        self.report(notes)?;
+        let data = result.map_err(|failure| self.failure(failure))?;
+        Ok(self.file.cache().insert(self.offset, data))
+    }
+
+    /// How to decode the block; `None` if it is not compressed.
+    fn job(&self) -> Result<Option<Job>> {
+        let header = self.header()?;
+        if !header.is_compressed() {
+            return Ok(None);
+        }
+        if header.is_streamed() {
+            return Err(self.failure(CodecError::StreamedCompressed.into()));
+        }
+        let salvage = self.file.options().strictness == Strictness::Salvage;
+        let (code, data_size) = (header.compression, header.data_size);
+        Ok(Some(Job { code, data_size, salvage }))
+    }
+
+    fn cached(&self) -> Option<Bytes> {
+        self.file.cache().get(self.offset)
+    }
+
+    fn part(data: &Bytes, range: &Range<u64>) -> Bytes {
+        let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(data.len());
+        data.slice(place(range.start)..place(range.end))
+    }
+
+    fn check_decoded(&self, len: u64) -> Result<()> {
+        let limits = &self.file.options().limits;
+        limits.check_decoded("decoded bytes of a block", len).map_err(Error::from_binio)
+    }
+
+    /// A length that a buffer can have on this machine.
+    fn in_memory(len: u64) -> Result<usize> {
+        let limit = u64::try_from(isize::MAX).unwrap_or(u64::MAX);
+        usize::try_from(len).map_err(|_| Error::Limit {
+            what: "bytes of a block",
+            limit,
+            requested: len,
+        })
+    }
+
+    /// Adds what was odd in the stream to the file's diagnostics.
+    fn report(&self, notes: Vec<Note>) -> Result<()> {
+        let start = self.header()?.data_start();
+        for Note { code, at, message } in notes {
+            let message = format!("block {}: {message}", self.index);
+            self.file.reports().report(code, start.saturating_add(at), message);
+        }
+        Ok(())
+    }
+
+    fn error(&self, kind: BlockError) -> Error {
+        Error::Block { index: self.index, kind }
+    }
+
+    fn failure(&self, failure: Failure) -> Error {
+        let code = self.header.as_ref().map_or([0; 4], |header| header.compression);
+        match failure {
+            Failure::Codec(kind) => Error::Codec { index: self.index, code, kind },
+            Failure::Binio(error) => Error::from_binio(error),
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The diagnostics of a file, collected while it is read.
+
+use std::collections::HashSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::diagnostic::{Code, Diagnostic};
+
+/// Diagnostics, each place and code once: a block that is read twice is odd once.
+#[derive(Debug, Default)]
+pub(crate) struct Reports(Mutex<Collected>);
+
+#[derive(Debug, Default)]
+struct Collected {
+    list: Vec<Diagnostic>,
+    seen: HashSet<(Code, u64)>,
+}
+
+impl Reports {
+    pub(crate) fn add(&self, diagnostic: Diagnostic) {
+        let mut collected = self.lock();
+        if collected.seen.insert((diagnostic.code, diagnostic.offset)) {
+            collected.list.push(diagnostic);
+        }
+    }
+
+    pub(crate) fn report(&self, code: Code, offset: u64, message: impl Into<String>) {
+        self.add(Diagnostic::new(code, offset, message));
+    }
+
+    pub(crate) fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
+        for diagnostic in diagnostics {
+            self.add(diagnostic);
+        }
+    }
+
+    /// Takes back what more reading has disproved.
+    pub(crate) fn retract(&self, code: Code, offset: u64) {
+        let mut collected = self.lock();
+        collected.seen.remove(&(code, offset));
+        collected.list.retain(|d| (d.code, d.offset) != (code, offset));
+    }
+
+    /// All so far, by their place in the file.
+    pub(crate) fn sorted(&self) -> Vec<Diagnostic> {
+        let mut list = self.lock().list.clone();
+        list.sort_by_key(|diagnostic| (diagnostic.offset, diagnostic.code));
+        list
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Collected> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_is_reported_once_per_code_and_in_the_order_of_the_file() {
+        let reports = Reports::default();
+        reports.report(Code::UnknownFlags, 9, "a");
+        reports.report(Code::UnknownFlags, 9, "b");
+        reports.report(Code::BadBlock, 9, "c");
+        reports.report(Code::FalseMagic, 3, "d");
+        let messages: Vec<_> = reports.sorted().into_iter().map(|d| d.message).collect();
+        assert_eq!(messages, ["d", "a", "c"].map(String::from).to_vec());
+    }
+
+    #[test]
+    fn what_is_retracted_may_be_reported_again() {
+        let reports = Reports::default();
+        reports.report(Code::IndexStale, 9, "a");
+        reports.retract(Code::IndexStale, 9);
+        assert_eq!(reports.sorted(), []);
+        reports.report(Code::IndexStale, 9, "b");
+        assert_eq!(reports.sorted().len(), 1);
+    }
+}

@@ -1,0 +1,101 @@
+//! Finding what is left of a damaged file.
+//!
+//! The normal walk ends at the first gap. Here every byte that lies in no whole block is searched
+//! for block magics, to the end of the file, and each header that is plausible is a block:
+//!
+//! ```text
+//! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
+//! ```
+//!
+//! The blocks are numbered by their place in the file, bad ones included, so that numbers before
+//! the damage stay. What was found beyond the normal walk is reported.
+
+use binio::Scanner;
+
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::layout::Layout;
+use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
+use crate::table::{BlockTable, Entry, Header, Reading, has_magic};
+
+/// All blocks of the file. `table` is what the normal reading knows; its index is not trusted.
+pub(crate) fn find_blocks(
+    layout: &Layout,
+    mut table: BlockTable,
+    reading: Reading<'_>,
+) -> Result<BlockTable> {
+    let file_len = layout.file_len;
+    let from = layout.tree.as_ref().map_or(0, |tree| tree.end);
+    let mut entries: Vec<Entry> = Vec::new();
+    // The first block was chosen on opening.
+    let first = table.get(0, reading)?;
+    let mut at = match &first {
+        Some(first) => resume_after(first, reading),
+        None => from,
+    };
+    entries.extend(first);
+    while at < file_len {
+        let chained = entries.last().is_some_and(|last| is_whole(&last.header, file_len));
+        if !(chained && has_magic(reading.source, at)?) {
+            let Some(found) = next_plausible(at, reading)? else { break };
+            let gap = found - at;
+            let message =
+                format!("a block that the chain of blocks does not reach, {gap} bytes behind it");
+            reading.reports.report(Code::Salvaged, found, message);
+            at = found;
+        }
+        let items = entries.len() as u64 + 1;
+        reading.limits.check_items("blocks", items).map_err(Error::from_binio)?;
+        let entry = Entry { offset: at, header: reading.header(at)? };
+        reading.judge(at, &entry.header);
+        at = resume_after(&entry, reading);
+        entries.push(entry);
+    }
+    for entry in &entries {
+        report_cut(entry, reading);
+    }
+    Ok(BlockTable::from_entries(entries))
+}
+
+/// Where to go on after a block: behind it if it is whole, else inside it.
+fn resume_after(entry: &Entry, reading: Reading<'_>) -> u64 {
+    let file_len = reading.source.len();
+    let after_magic = entry.offset.saturating_add(BLOCK_MAGIC.len() as u64);
+    match &entry.header {
+        Header::Good(header) if header.fits(file_len) => {
+            // Writers leave the last block allocated past the end.
+            let next = header.next_offset().filter(|&next| next <= file_len);
+            next.unwrap_or(header.claimed_range(file_len).end).max(after_magic)
+        }
+        _ => after_magic,
+    }
+}
+
+fn is_whole(header: &Header, file_len: u64) -> bool {
+    matches!(header, Header::Good(header) if header.fits(file_len))
+}
+
+/// The next magic that begins a plausible block.
+fn next_plausible(from: u64, reading: Reading<'_>) -> Result<Option<u64>> {
+    let file_len = reading.source.len();
+    let mut scanner = Scanner::new(reading.source, &BLOCK_MAGIC, from..file_len);
+    while let Some(offset) = scanner.next_match()? {
+        match reading.header(offset)? {
+            Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
+            _ => {}
+        }
+    }
+    Ok(None)
+}
+
+/// Reports a block of which a part is missing.
+fn report_cut(entry: &Entry, reading: Reading<'_>) {
+    let file_len = reading.source.len();
+    let Header::Good(header) = &entry.header else { return };
+    if !header.fits(file_len) {
+        let BlockHeader { offset, used_size, .. } = *header;
+        let there = file_len.saturating_sub(header.data_start());
+        let message = format!("a block of {used_size} bytes of which {there} are in the file");
+        reading.reports.report(Code::Salvaged, offset, message);
+    }
+}
