@@ -1,4 +1,264 @@
-//! Tags of the ASDF core schemas.
+//! Tags: their parts, and those of the core schemas by version of the standard.
+//!
+//! ```text
+//! tag:stsci.edu:asdf/core/ndarray-1.1.0
+//! |      prefix          | name  | version
+//! ```
+//!
+//! A version of the standard fixes which tags a file may use. Readers take any known tag, whatever
+//! the file declares, and treat a known name in an unknown version as plain content: what it means
+//! there cannot be known.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::yaml::{Document, Kind};
+use crate::{Code, Diagnostic};
+
+/// What all tags of the core schemas begin with.
+pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";
 
 /// A value with a name, whose content stands for it.
 pub(crate) const CONSTANT: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
+
+/// A version of the standard or of a tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Version {
+    /// First number.
+    pub major: u32,
+    /// Second number.
+    pub minor: u32,
+    /// Third number.
+    pub patch: u32,
+}
+
+impl Version {
+    /// A version of three numbers.
+    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
+        Self { major, minor, patch }
+    }
+}
+
+impl fmt::Display for Version {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
+    }
+}
+
+/// A text is no version of the form `1.2.3`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a version of the form 1.2.3")]
+pub struct ParseVersionError;
+
+impl FromStr for Version {
+    type Err = ParseVersionError;
+
+    fn from_str(text: &str) -> Result<Self, ParseVersionError> {
+        let mut numbers = text.split('.').map(|number| {
+            let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+            number.parse::<u32>().ok().filter(|_| plain)
+        });
+        let mut next = || numbers.next().flatten().ok_or(ParseVersionError);
+        let version = Self::new(next()?, next()?, next()?);
+        if numbers.next().is_some() { Err(ParseVersionError) } else { Ok(version) }
+    }
+}
+
+/// The versions of the standard that this crate knows; the last is not yet stable.
+pub const STANDARDS: [Version; 8] = [
+    Version::new(1, 0, 0),
+    Version::new(1, 1, 0),
+    Version::new(1, 2, 0),
+    Version::new(1, 3, 0),
+    Version::new(1, 4, 0),
+    Version::new(1, 5, 0),
+    Version::new(1, 6, 0),
+    Version::new(1, 7, 0),
+];
+
+/// Tags of the core schemas: name, version, and the minor version of the standard, 1.x.0, that
+/// brought it.
+const CORE: [(&str, Version, u32); 18] = [
+    ("asdf", Version::new(1, 0, 0), 0),
+    ("asdf", Version::new(1, 1, 0), 2),
+    ("column", Version::new(1, 0, 0), 0),
+    ("complex", Version::new(1, 0, 0), 0),
+    ("constant", Version::new(1, 0, 0), 0),
+    ("datatype", Version::new(1, 0, 0), 7),
+    ("extension_metadata", Version::new(1, 0, 0), 2),
+    ("externalarray", Version::new(1, 0, 0), 3),
+    ("history_entry", Version::new(1, 0, 0), 0),
+    ("integer", Version::new(1, 0, 0), 3),
+    ("integer", Version::new(1, 1, 0), 6),
+    ("integer", Version::new(1, 2, 0), 7),
+    ("ndarray", Version::new(1, 0, 0), 0),
+    ("ndarray", Version::new(1, 1, 0), 6),
+    ("ndarray", Version::new(1, 2, 0), 7),
+    ("software", Version::new(1, 0, 0), 0),
+    ("subclass_metadata", Version::new(1, 0, 0), 4),
+    ("table", Version::new(1, 0, 0), 0),
+];
+
+/// The parts of a tag.
+///
+/// ```
+/// use asdf::tag::{TagUri, Version};
+///
+/// let tag = TagUri::new("tag:stsci.edu:asdf/core/ndarray-1.1.0");
+/// assert_eq!(tag.prefix, "tag:stsci.edu:asdf/core/");
+/// assert_eq!((tag.name, tag.version), ("ndarray", Some(Version::new(1, 1, 0))));
+/// assert!(tag.is_known_core());
+/// assert_eq!(TagUri::new("!local").version, None);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TagUri<'a> {
+    /// Up to the last `/`, or to the last `:` or `!` if there is none.
+    pub prefix: &'a str,
+    /// What it tags.
+    pub name: &'a str,
+    /// After the last `-`, if it is a version.
+    pub version: Option<Version>,
+}
+
+impl<'a> TagUri<'a> {
+    /// Takes a tag apart.
+    pub fn new(tag: &'a str) -> Self {
+        let end = tag.rfind('/').or_else(|| tag.rfind([':', '!'])).map_or(0, |at| at + 1);
+        let (prefix, rest) = tag.split_at(end);
+        let versioned =
+            rest.rsplit_once('-').and_then(|(name, version)| Some((name, version.parse().ok()?)));
+        match versioned {
+            Some((name, version)) => Self { prefix, name, version: Some(version) },
+            None => Self { prefix, name: rest, version: None },
+        }
+    }
+
+    /// Whether this crate knows it: name and version.
+    pub fn is_known_core(self) -> bool {
+        self.since().is_some()
+    }
+
+    /// The version of the standard that brought it, for a known tag of the core schemas.
+    pub fn since(self) -> Option<Version> {
+        let mut known = self.known_versions();
+        known.find(|(version, _)| Some(*version) == self.version).map(|(_, since)| since)
+    }
+
+    /// The versions of a core tag of this name, and the standards that brought them.
+    fn known_versions(self) -> impl Iterator<Item = (Version, Version)> {
+        let core =
+            CORE.iter().filter(move |(name, ..)| self.prefix == CORE_PREFIX && *name == self.name);
+        core.map(|(_, version, minor)| (*version, Version::new(1, *minor, 0)))
+    }
+}
+
+/// The name of a core tag in a version that this crate knows: `ndarray` for
+/// `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
+pub fn core_name(tag: &str) -> Option<&str> {
+    let uri = TagUri::new(tag);
+    uri.is_known_core().then_some(uri.name)
+}
+
+/// Tells what is odd about a tree's root and tags, each tag once, where it first stands.
+///
+/// `declared` is the version of the standard that the file declares. Without one any known tag
+/// will do.
+pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut Vec<Diagnostic>) {
+    let root = document.root();
+    let root_tag = root.tag().map(TagUri::new);
+    let is_asdf = root_tag.is_some_and(|tag| tag.prefix == CORE_PREFIX && tag.name == "asdf");
+    let at_root = |code, message: String| {
+        let position = root.position();
+        Diagnostic::new(code, position.offset, message).with_line(position.line)
+    };
+    if root.kind() != Kind::Mapping {
+        let message = "the root of the tree is no mapping".to_owned();
+        diagnostics.push(at_root(Code::RootNotMapping, message));
+    } else if !is_asdf && (root.tag().is_some() || !root.is_empty()) {
+        let tag = root.tag().map_or("no tag".to_owned(), |tag| format!("the tag `{tag}`"));
+        let message = format!("the root of the tree has {tag}, expected `{CORE_PREFIX}asdf-1.1.0`");
+        diagnostics.push(at_root(Code::RootTag, message));
+    }
+    for (tag, position) in document.tags() {
+        let uri = TagUri::new(tag);
+        let is_known_name = uri.known_versions().next().is_some();
+        let (code, message) = match (uri.since(), declared) {
+            (None, _) if is_known_name => (
+                Code::UnknownTagVersion,
+                format!("`{tag}` is a version of `{}` that is not known", uri.name),
+            ),
+            (Some(since), Some(declared)) if since > declared => (
+                Code::NewerTag,
+                format!("`{tag}` came with standard {since}, the file declares {declared}"),
+            ),
+            _ => continue,
+        };
+        let diagnostic = Diagnostic::new(code, position.offset, message);
+        diagnostics.push(diagnostic.with_line(position.line));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::ParseOptions;
+
+    fn codes(text: &str, declared: Option<Version>) -> Vec<Code> {
+        let text = format!("%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n{text}");
+        let mut diagnostics = Vec::new();
+        let document =
+            Document::parse(text.as_bytes(), &ParseOptions::default(), &mut diagnostics).unwrap();
+        check(&document, declared, &mut diagnostics);
+        diagnostics.into_iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn versions_have_three_numbers() {
+        assert_eq!("1.10.2".parse(), Ok(Version::new(1, 10, 2)));
+        for text in ["", "1", "1.2", "1.2.3.4", "1.2.x", "1.2.+3", "1..3", "1.2.99999999999"] {
+            assert!(text.parse::<Version>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn tags_come_apart() {
+        let parts = |tag| {
+            let TagUri { prefix, name, version } = TagUri::new(tag);
+            (prefix, name, version.map(|version| version.to_string()))
+        };
+        assert_eq!(parts("tag:a/b/c-d-1.2.3"), ("tag:a/b/", "c-d", Some("1.2.3".to_owned())));
+        assert_eq!(parts("tag:yaml.org,2002:int"), ("tag:yaml.org,2002:", "int", None));
+        assert_eq!(parts("!foo-1.x"), ("!", "foo-1.x", None));
+        assert_eq!(parts(""), ("", "", None));
+    }
+
+    #[test]
+    fn a_known_name_in_an_unknown_version_is_told() {
+        assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-1.2.0"), Some("ndarray"));
+        assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-9.0.0"), None);
+        assert_eq!(core_name("tag:example.com:core/ndarray-1.0.0"), None);
+        let text = "--- !core/asdf-1.1.0\na: [!core/ndarray-9.0.0 {}, !core/ndarray-9.0.0 {}]\n";
+        assert_eq!(codes(text, None), [Code::UnknownTagVersion]);
+        assert_eq!(codes("--- !core/asdf-1.2.0\na: 1\n", None), [Code::UnknownTagVersion]);
+        assert_eq!(codes("--- !core/asdf-1.1.0\na: !core/other-9.0.0 1\n", None), []);
+    }
+
+    #[test]
+    fn a_tag_newer_than_the_declared_standard_is_told() {
+        let text = "--- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {}\n";
+        assert_eq!(codes(text, Some(Version::new(1, 6, 0))), []);
+        assert_eq!(codes(text, Some(Version::new(1, 5, 0))), [Code::NewerTag]);
+        assert_eq!(codes(text, None), []);
+    }
+
+    #[test]
+    fn the_root_is_a_tagged_mapping_or_empty() {
+        assert_eq!(codes("--- !core/asdf-1.1.0\na: 1\n", None), []);
+        assert_eq!(codes("--- !core/asdf-1.1.0\n...\n", None), []);
+        assert_eq!(codes("---\n...\n", None), []);
+        assert_eq!(codes("---\na: 1\n", None), [Code::RootTag]);
+        assert_eq!(codes("--- !other\na: 1\n", None), [Code::RootTag]);
+        assert_eq!(codes("---\n- 1\n", None), [Code::RootNotMapping]);
+        assert_eq!(codes("--- 5\n", None), [Code::RootNotMapping]);
+    }
+}

@@ -1,5 +1,9 @@
 //! Base 64, as `!!binary` has it: the standard alphabet, padded, blanks and line breaks anywhere.
 
+use std::io::{self, Write};
+
+const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
 /// The bytes that a text stands for, if it is base 64.
 pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);
@@ -39,6 +43,20 @@ pub(crate) fn decode(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Writes bytes as base 64 on one line.
+pub(crate) fn encode(bytes: &[u8], out: &mut dyn Write) -> io::Result<()> {
+    for chunk in bytes.chunks(3) {
+        let byte = |at: usize| chunk.get(at).map_or(0, |&byte| u32::from(byte));
+        let group = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let mut text = [b'='; 4];
+        for (at, place) in text.iter_mut().enumerate().take(chunk.len() + 1) {
+            *place = ALPHABET[(group >> (18 - 6 * at)) as usize & 63];
+        }
+        out.write_all(&text)?;
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +73,9 @@ mod tests {
             ("foobar", "Zm9vYmFy"),
         ] {
             assert_eq!(decode(text).as_deref(), Some(bytes.as_bytes()));
+            let mut encoded = Vec::new();
+            encode(bytes.as_bytes(), &mut encoded).unwrap();
+            assert_eq!(encoded, text.as_bytes());
         }
         assert_eq!(decode("+/\n +/ +/8="), Some(vec![0xfb, 0xff, 0xbf, 0xfb, 0xff]));
     }

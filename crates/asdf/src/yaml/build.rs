@@ -490,13 +490,15 @@ impl Builder<'_> {
         self.diagnostics.push(diagnostic.with_line(position.line));
     }
 
-    /// The parser sees the content only.
+    /// The parser sees the content only, and has the end of the stream on a line of its own.
     fn in_text(&self, place: Place) -> Place {
-        let column = if place.line == 0 { self.start.column } else { 0 };
-        Place {
-            line: place.line.saturating_add(self.start.line),
-            column: place.column.saturating_add(column),
+        let line = place.line.saturating_add(self.start.line);
+        if line >= self.lines.count() {
+            let (line, column) = self.lines.line_and_column(self.text.len());
+            return Place { line, column };
         }
+        let column = if place.line == 0 { self.start.column } else { 0 };
+        Place { line, column: place.column.saturating_add(column) }
     }
 
     fn offset(&mut self, place: Place) -> usize {

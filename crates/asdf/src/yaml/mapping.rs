@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::hash::BuildHasher;
 
 use super::document::{Class, Document};
-use super::node::Node;
+use super::node::{Mention, Node};
 use super::number;
 use super::scalar::{self, Kind, Style};
 
@@ -249,22 +249,38 @@ impl Iterator for Pairs<'_> {
 
 /// Entries of a mapping, key and value, aliases followed.
 #[derive(Clone, Debug)]
-pub struct Entries<'a> {
-    pub(super) document: &'a Document,
-    pub(super) pairs: Pairs<'a>,
-}
+pub struct Entries<'a>(pub(super) EntryMentions<'a>);
 
 impl<'a> Iterator for Entries<'a> {
     type Item = (Node<'a>, Node<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, value)| (key.node(), value.node()))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Entries<'_> {}
+
+/// Entries of a mapping, aliases not followed.
+#[derive(Clone, Debug)]
+pub(crate) struct EntryMentions<'a> {
+    pub(super) document: &'a Document,
+    pub(super) pairs: Pairs<'a>,
+}
+
+impl<'a> Iterator for EntryMentions<'a> {
+    type Item = (Mention<'a>, Mention<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
         let (key, value) = self.pairs.next()?;
-        Some((self.document.node_at(key), self.document.node_at(value)))
+        Some((Mention::new(self.document, key), Mention::new(self.document, value)))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.pairs.size_hint()
     }
 }
-
-impl ExactSizeIterator for Entries<'_> {}

@@ -35,10 +35,14 @@ mod position;
 mod scalar;
 mod timestamp;
 
+pub(crate) use binary::encode as encode_base64;
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 pub use mapping::Entries;
+pub(crate) use mapping::EntryMentions;
 pub use node::{Items, Node, Value};
+pub(crate) use node::{Mention, Mentions};
+pub(crate) use pointer::push_token;
 pub use position::Position;
 pub use scalar::{Kind, ScalarRules, Style};
 pub use timestamp::{Date, DateTime};

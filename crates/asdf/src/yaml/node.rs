@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::document::{Document, NodeId};
+use super::document::{Class, Document, NodeId};
 use super::integer::Integer;
-use super::mapping::Entries;
+use super::mapping::{Entries, EntryMentions, Pairs};
 use super::scalar::{self, Kind, Style};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
@@ -48,9 +48,35 @@ pub enum Value<'a> {
 
 /// Items of a sequence, aliases followed.
 #[derive(Clone, Debug)]
-pub struct Items<'a> {
+pub struct Items<'a>(Mentions<'a>);
+
+/// Items of a sequence, aliases not followed.
+#[derive(Clone, Debug)]
+pub(crate) struct Mentions<'a> {
     document: &'a Document,
     records: std::slice::Iter<'a, u32>,
+}
+
+/// A node as the file mentions it: where it stands, or by an alias.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mention<'a> {
+    document: &'a Document,
+    record: u32,
+}
+
+impl<'a> Mention<'a> {
+    pub(super) fn new(document: &'a Document, record: u32) -> Self {
+        Self { document, record }
+    }
+
+    /// The node, alias followed.
+    pub(crate) fn node(self) -> Node<'a> {
+        self.document.node_at(self.record)
+    }
+
+    pub(crate) fn is_alias(self) -> bool {
+        self.document.record(self.record).class == Class::Alias
+    }
 }
 
 impl<'a> Node<'a> {
@@ -226,7 +252,7 @@ impl<'a> Node<'a> {
             Kind::Sequence => self.document.written_children(self.id),
             _ => &[],
         };
-        Items { document: self.document, records: records.iter() }
+        Items(Mentions { document: self.document, records: records.iter() })
     }
 
     /// Entries of a mapping; none for other nodes.
@@ -234,7 +260,7 @@ impl<'a> Node<'a> {
     /// Merge keys are applied: merged entries come first, and the mapping's own win. Of a key that
     /// stands twice there is the last value at the first place.
     pub fn entries(self) -> Entries<'a> {
-        Entries { document: self.document, pairs: self.document.all_entries(self.id) }
+        Entries(self.entry_mentions())
     }
 
     /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
@@ -243,10 +269,23 @@ impl<'a> Node<'a> {
             Kind::Mapping => self.document.written_children(self.id),
             _ => &[],
         };
-        Entries {
-            document: self.document,
-            pairs: super::mapping::Pairs::Own(pairs.chunks_exact(2)),
-        }
+        let pairs = Pairs::Own(pairs.chunks_exact(2));
+        Entries(EntryMentions { document: self.document, pairs })
+    }
+
+    /// The node as the file mentions it where it defines it.
+    pub(crate) fn mention(self) -> Mention<'a> {
+        Mention::new(self.document, self.id)
+    }
+
+    /// Like [`items`](Self::items), aliases not followed.
+    pub(crate) fn mentions(self) -> Mentions<'a> {
+        self.items().0
+    }
+
+    /// Like [`entries`](Self::entries), aliases not followed.
+    pub(crate) fn entry_mentions(self) -> EntryMentions<'a> {
+        EntryMentions { document: self.document, pairs: self.document.all_entries(self.id) }
     }
 
     /// What the node is called as a key, in JSON and in pointers: `7`, `true`, `null`, or its
@@ -332,12 +371,24 @@ impl<'a> Iterator for Items<'a> {
     type Item = Node<'a>;
 
     fn next(&mut self) -> Option<Node<'a>> {
-        self.records.next().map(|&item| self.document.node_at(item))
+        self.0.next().map(Mention::node)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl ExactSizeIterator for Items<'_> {}
+
+impl<'a> Iterator for Mentions<'a> {
+    type Item = Mention<'a>;
+
+    fn next(&mut self) -> Option<Mention<'a>> {
+        self.records.next().map(|&item| Mention::new(self.document, item))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.records.size_hint()
     }
 }
-
-impl ExactSizeIterator for Items<'_> {}

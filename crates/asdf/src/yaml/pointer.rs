@@ -64,6 +64,18 @@ fn unescape(token: &str) -> Option<String> {
     Some(name)
 }
 
+/// Adds a token to a pointer.
+pub(crate) fn push_token(pointer: &mut String, token: &str) {
+    pointer.push('/');
+    for c in token.chars() {
+        match c {
+            '~' => pointer.push_str("~0"),
+            '/' => pointer.push_str("~1"),
+            _ => pointer.push(c),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -101,5 +113,12 @@ mod tests {
         ] {
             assert_eq!(find(text, pointer).unwrap_err(), want);
         }
+    }
+
+    #[test]
+    fn a_pushed_token_is_found_again() {
+        let mut pointer = String::new();
+        push_token(&mut pointer, "c/d~e");
+        assert_eq!(find("'c/d~e': z", &pointer).as_deref(), Ok("z"));
     }
 }

@@ -38,6 +38,11 @@ impl<'a> Lines<'a> {
         Self { text, starts, ascii: text.is_ascii(), last: (0, 0, 0) }
     }
 
+    /// How many lines there are, the one after the last line break included.
+    pub(super) fn count(&self) -> usize {
+        self.starts.len()
+    }
+
     /// Byte offset of a line (from 0) and column in characters (from 0); past the end of the text
     /// it is the end.
     pub(super) fn offset(&mut self, line: usize, column: usize) -> usize {

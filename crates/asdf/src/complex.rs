@@ -1,0 +1,139 @@
+//! Complex numbers as text, the content of `!core/complex-1.0.0` and of inline arrays.
+//!
+//! ```text
+//! (1+2j)   1 - 2i is none: no blanks inside      parentheses, if any, around it all
+//! -1       1j       -J       inf+nanj            a part may be missing; i, I, j or J
+//! ```
+
+use num_complex::Complex;
+
+/// The number that a text spells; `None` if it spells none. The sign of a zero is kept.
+///
+/// ```
+/// use num_complex::Complex;
+///
+/// assert_eq!(asdf::complex::parse("(1.5-2j)"), Some(Complex::new(1.5, -2.0)));
+/// assert_eq!(asdf::complex::parse("-i"), Some(Complex::new(0.0, -1.0)));
+/// assert_eq!(asdf::complex::parse("1+2"), None);
+/// ```
+pub fn parse(text: &str) -> Option<Complex<f64>> {
+    let text = text.trim_matches([' ', '\t']);
+    let inner = match text.strip_prefix('(') {
+        Some(rest) => rest.strip_suffix(')')?.trim_matches([' ', '\t']),
+        None => text,
+    };
+    let (first, rest) = part(inner)?;
+    if rest.is_empty() {
+        return Some(match first {
+            Part::Real(re) => Complex::new(re, 0.0),
+            Part::Imaginary(im) => Complex::new(0.0, im),
+        });
+    }
+    if !rest.starts_with(['+', '-']) {
+        return None;
+    }
+    match (first, part(rest)?) {
+        (Part::Real(re), (Part::Imaginary(im), "")) => Some(Complex::new(re, im)),
+        _ => None,
+    }
+}
+
+enum Part {
+    Real(f64),
+    Imaginary(f64),
+}
+
+/// One part at the start of a text, and what follows it.
+fn part(text: &str) -> Option<(Part, &str)> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let sign = if text.starts_with('-') { -1.0 } else { 1.0 };
+    let len = word_len(unsigned).unwrap_or_else(|| number_len(unsigned));
+    let (number, rest) = unsigned.split_at(len);
+    let after_unit = rest.strip_prefix(['i', 'I', 'j', 'J']);
+    let value = match number {
+        // The unit alone counts once.
+        "" => after_unit.map(|_| 1.0)?,
+        // The standard library spells the words the same way.
+        _ => number.parse::<f64>().ok()?,
+    } * sign;
+    Some(match after_unit {
+        Some(rest) => (Part::Imaginary(value), rest),
+        None => (Part::Real(value), rest),
+    })
+}
+
+/// Length of `infinity`, `inf` or `nan` at the start of a text.
+fn word_len(text: &str) -> Option<usize> {
+    let starts =
+        |word: &&str| text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word));
+    ["infinity", "inf", "nan"].iter().find(|word| starts(word)).map(|word| word.len())
+}
+
+/// Length of a decimal number at the start of a text.
+fn number_len(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let digits = |from: usize| {
+        let rest = bytes.get(from..).unwrap_or_default();
+        rest.iter().take_while(|b| b.is_ascii_digit()).count()
+    };
+    let mut len = digits(0);
+    if bytes.get(len) == Some(&b'.') {
+        len += 1 + digits(len + 1);
+    }
+    if matches!(bytes.get(len), Some(b'e' | b'E')) {
+        let sign = usize::from(matches!(bytes.get(len + 1), Some(b'+' | b'-')));
+        let exponent = digits(len + 1 + sign);
+        if exponent > 0 {
+            len += 1 + sign + exponent;
+        }
+    }
+    len
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bits(text: &str) -> Option<(u64, u64)> {
+        parse(text).map(|number| (number.re.to_bits(), number.im.to_bits()))
+    }
+
+    #[test]
+    fn parts_signs_units_and_parentheses() {
+        for (text, re, im) in [
+            ("1", 1.0, 0.0),
+            ("-1", -1.0, 0.0),
+            ("1j", 0.0, 1.0),
+            ("-1j", 0.0, -1.0),
+            ("(1+2j)", 1.0, 2.0),
+            ("( 1-2J )", 1.0, -2.0),
+            ("1+i", 1.0, 1.0),
+            ("-I", 0.0, -1.0),
+            ("1.5e+3-.5e-1i", 1500.0, -0.05),
+            ("(-0-0j)", -0.0, -0.0),
+            ("-0j", 0.0, -0.0),
+            ("1e400j", 0.0, f64::INFINITY),
+            ("inf-infj", f64::INFINITY, f64::NEG_INFINITY),
+            ("-Infinity+0j", f64::NEG_INFINITY, 0.0),
+            ("5.", 5.0, 0.0),
+            (" 3 ", 3.0, 0.0),
+            ("infi", 0.0, f64::INFINITY),
+            ("1e5j", 0.0, 1e5),
+        ] {
+            let want = (f64::to_bits(re), f64::to_bits(im));
+            assert_eq!(bits(text), Some(want), "{text}");
+        }
+        let number = parse("(inf+nanj)").unwrap();
+        assert!(number.re.is_infinite() && number.im.is_nan());
+    }
+
+    #[test]
+    fn other_texts_are_none() {
+        for text in [
+            "", "()", "(1", "1)", "((1))", "1+2", "1j+2j", "1j+2", "1 + 2j", "1+2j3", "x", ".",
+            "e5", "1+", "+", "1ee", "1jj", "nano", "--1", "1+-2j", "0x1", "(1)j",
+        ] {
+            assert_eq!(bits(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,437 @@
+//! The tree as JSON.
+//!
+//! | node | JSON |
+//! |---|---|
+//! | null, truth value, integer of any size | the same |
+//! | float | the shortest number that reads back; `"inf"`, `"-inf"`, `"nan"` |
+//! | text | string |
+//! | date, date-time | `"2001-12-14"`, `"2001-12-14T21:59:43.100000-05:00"` |
+//! | `!!binary` | `{"$binary": "base 64"}` |
+//! | `!!set` | list of its keys |
+//! | `!!omap`, `!!pairs` | list of `[key, value]` |
+//! | `!core/ndarray` | `{"$ndarray": {"dtype": "<f8", "shape": [2, 3]}}` |
+//! | `!core/complex` | `{"$complex": [re, im]}` |
+//! | `!core/integer` | the integer |
+//! | text that does not fit its tag | `{"$error": "InvalidScalar"}` |
+//! | other tags | the content; with [`Options::tags`] `{"$tag": uri, "$value": content}` |
+//!
+//! Keys are strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded,
+//! merge keys applied. Nothing is kept in memory but the path, and nothing recurses.
+
+use std::array;
+use std::collections::{HashMap, HashSet};
+use std::io::{self, Write};
+use std::iter::Enumerate;
+
+use crate::yaml::{
+    EntryMentions, Mention, Mentions, Node, NodeId, Value, encode_base64, push_token,
+};
+use crate::{Error, ReferenceError, Result, complex, tag};
+
+/// How many nodes may come out more than the document has: a few lines of aliases can ask for
+/// billions.
+const EXPANSION_LIMIT: u64 = 10_000_000;
+
+const SET: &str = "tag:yaml.org,2002:set";
+const OMAP: &str = "tag:yaml.org,2002:omap";
+const PAIRS: &str = "tag:yaml.org,2002:pairs";
+
+/// Choices of the form.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// Wrap tagged nodes that have no form of their own as `{"$tag": uri, "$value": ..}`.
+    pub tags: bool,
+    /// What to write for an alias.
+    pub aliases: Aliases,
+}
+
+/// What to write for an alias.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Aliases {
+    /// The node once more; one that holds itself is an error.
+    #[default]
+    Expand,
+    /// `{"$alias": "/pointer"}` to where the node was written.
+    Reference,
+}
+
+/// Type and shape of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Described {
+    /// JSON text: `"<f8"` with its quotes, or a list of fields.
+    pub dtype: String,
+    /// Lengths of the dimensions.
+    pub shape: Vec<u64>,
+}
+
+/// What knows about blocks: it describes the nodes whose JSON form depends on them.
+pub trait ArrayDescriber {
+    /// Type and shape of a node with a known ndarray tag, or the code of the error that keeps them
+    /// from being known. `None` writes the node as plain content.
+    fn describe(&self, node: Node<'_>) -> Option<Result<Described, String>>;
+
+    /// The decimal digits of a node with a known `core/integer` tag, its words being an array, or
+    /// the code of an error. `None` writes the node as plain content.
+    fn integer(&self, node: Node<'_>) -> Option<Result<String, String>>;
+}
+
+/// Leaves arrays and integers as plain content, for trees without blocks.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PlainContent;
+
+impl ArrayDescriber for PlainContent {
+    fn describe(&self, _: Node<'_>) -> Option<Result<Described, String>> {
+        None
+    }
+
+    fn integer(&self, _: Node<'_>) -> Option<Result<String, String>> {
+        None
+    }
+}
+
+/// Writes a node and what it holds, on one line.
+///
+/// Fails with [`Error::Reference`] of kind [`Cycle`](ReferenceError::Cycle) where a node holds
+/// itself, with [`Error::Limit`] if aliases expand to too much, and with [`Error::Yaml`] at a key
+/// that is a collection. What was written by then is no JSON.
+///
+/// ```
+/// use asdf::json::{self, Options, PlainContent};
+/// use asdf::yaml::{Document, ParseOptions};
+///
+/// let text = b"a: &x [1:30, 1e3, .inf]\n7: *x\n";
+/// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+/// let mut json = Vec::new();
+/// json::write(document.root(), &Options::default(), &PlainContent, &mut json)?;
+/// assert_eq!(json, br#"{"a":[90,"1e3","inf"],"7":[90,"1e3","inf"]}"#);
+/// # Ok::<(), asdf::Error>(())
+/// ```
+pub fn write(
+    node: Node<'_>,
+    options: &Options,
+    describer: &dyn ArrayDescriber,
+    out: &mut dyn Write,
+) -> Result<()> {
+    let mut writer = Writer {
+        options: *options,
+        describer,
+        out,
+        stack: Vec::new(),
+        on_path: HashSet::new(),
+        written: HashMap::new(),
+        spent: 0,
+        budget: EXPANSION_LIMIT.saturating_add(node.document().node_count() as u64),
+    };
+    writer.value(node.mention())?;
+    while let Some(frame) = writer.stack.last_mut() {
+        let is_first = frame.current.is_none();
+        match frame.children.next() {
+            Some((token, child)) => {
+                frame.current = Some(token);
+                if !is_first {
+                    writer.text(",")?;
+                }
+                if let Token::Key(key) = token {
+                    writer.string(&key.node().to_key()?)?;
+                    writer.text(":")?;
+                }
+                match child {
+                    Child::Node(mention) => writer.value(mention)?,
+                    Child::Pair(mention) => writer.pair(mention)?,
+                }
+            }
+            None => writer.close()?,
+        }
+    }
+    Ok(())
+}
+
+/// What leads to a child.
+#[derive(Clone, Copy)]
+enum Token<'a> {
+    Index(usize),
+    Key(Mention<'a>),
+}
+
+/// What to write as one item or value.
+enum Child<'a> {
+    Node(Mention<'a>),
+    /// A mapping of one entry, as a list of key and value.
+    Pair(Mention<'a>),
+}
+
+/// Children of a collection that is being written.
+enum Children<'a> {
+    Items(Enumerate<Mentions<'a>>),
+    Entries(EntryMentions<'a>),
+    /// The keys of a set.
+    Keys(Enumerate<EntryMentions<'a>>),
+    /// Items of `!!omap` or `!!pairs`.
+    Pairs(Enumerate<Mentions<'a>>),
+    /// Key and value of one of these.
+    Pair(Enumerate<array::IntoIter<Mention<'a>, 2>>),
+}
+
+impl<'a> Children<'a> {
+    fn next(&mut self) -> Option<(Token<'a>, Child<'a>)> {
+        let (token, child) = match self {
+            Self::Entries(entries) => {
+                let (key, value) = entries.next()?;
+                return Some((Token::Key(key), Child::Node(value)));
+            }
+            Self::Pairs(items) => {
+                let (at, item) = items.next()?;
+                return Some((Token::Index(at), Child::Pair(item)));
+            }
+            Self::Items(items) => items.next()?,
+            Self::Pair(pair) => pair.next()?,
+            Self::Keys(entries) => entries.next().map(|(at, (key, _))| (at, key))?,
+        };
+        Some((Token::Index(token), Child::Node(child)))
+    }
+}
+
+/// A collection that is being written.
+struct Frame<'a> {
+    id: NodeId,
+    children: Children<'a>,
+    /// What leads to the child that is being written.
+    current: Option<Token<'a>>,
+    end: &'static str,
+}
+
+struct Writer<'a, 'w> {
+    options: Options,
+    describer: &'w dyn ArrayDescriber,
+    out: &'w mut dyn Write,
+    stack: Vec<Frame<'a>>,
+    /// The collections of the stack.
+    on_path: HashSet<NodeId>,
+    /// Pointers to the anchored nodes written so far, for references to them.
+    written: HashMap<NodeId, String>,
+    /// Nodes written.
+    spent: u64,
+    budget: u64,
+}
+
+impl<'a> Writer<'a, '_> {
+    /// Writes a scalar, or begins a collection.
+    fn value(&mut self, mention: Mention<'a>) -> Result<()> {
+        let node = mention.node();
+        self.spend(1)?;
+        if self.options.aliases == Aliases::Reference {
+            match self.written.get(&node.id()) {
+                Some(pointer) if mention.is_alias() => {
+                    let pointer = pointer.clone();
+                    self.text("{\"$alias\":")?;
+                    self.string(&pointer)?;
+                    return self.text("}");
+                }
+                None if node.anchor().is_some() => {
+                    let pointer = self.pointer();
+                    self.written.insert(node.id(), pointer);
+                }
+                _ => {}
+            }
+        }
+        if self.special(node)? {
+            return Ok(());
+        }
+        let wrapped = node.tag().filter(|tag| self.options.tags && is_wrapped(tag));
+        if let Some(tag) = wrapped {
+            self.text("{\"$tag\":")?;
+            self.string(tag)?;
+            self.text(",\"$value\":")?;
+        }
+        match node.value() {
+            Err(_) => self.error("InvalidScalar")?,
+            Ok(Value::Sequence) => return self.begin_sequence(node, wrapped.is_some()),
+            Ok(Value::Mapping) => return self.begin_mapping(node, wrapped.is_some()),
+            Ok(value) => self.scalar(&value)?,
+        }
+        self.text(if wrapped.is_some() { "}" } else { "" })
+    }
+
+    /// Writes a node whose tag gives it a form of its own; tells whether it had one.
+    fn special(&mut self, node: Node<'a>) -> Result<bool> {
+        match node.tag().and_then(tag::core_name) {
+            Some("ndarray") => match self.describer.describe(node) {
+                Some(Ok(Described { dtype, shape })) => {
+                    let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+                    self.text("{\"$ndarray\":{\"dtype\":")?;
+                    self.text(&dtype)?;
+                    self.text(&format!(",\"shape\":[{}]}}}}", shape.join(",")))?;
+                }
+                Some(Err(code)) => self.error(&code)?,
+                None => return Ok(false),
+            },
+            Some("integer") => match self.describer.integer(node) {
+                Some(Ok(digits)) => self.text(&digits)?,
+                Some(Err(code)) => self.error(&code)?,
+                None => return Ok(false),
+            },
+            Some("complex") => match node.text().map(complex::parse) {
+                Some(Some(number)) => {
+                    self.text("{\"$complex\":[")?;
+                    self.float(number.re)?;
+                    self.text(",")?;
+                    self.float(number.im)?;
+                    self.text("]}")?;
+                }
+                Some(None) => self.error("InvalidScalar")?,
+                None => return Ok(false),
+            },
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+
+    fn scalar(&mut self, value: &Value<'_>) -> Result<()> {
+        match value {
+            Value::Bool(value) => self.text(if *value { "true" } else { "false" }),
+            Value::Int(value) => self.text(&value.to_string()),
+            Value::Float(value) => self.float(*value),
+            Value::String(text) => self.string(text),
+            Value::Date(date) => self.string(&date.to_string()),
+            Value::DateTime(time) => self.string(&time.to_string()),
+            Value::Binary(bytes) => {
+                self.text("{\"$binary\":\"")?;
+                encode_base64(bytes, self.out).map_err(io_error)?;
+                self.text("\"}")
+            }
+            Value::Null | Value::Sequence | Value::Mapping => self.text("null"),
+        }
+    }
+
+    fn begin_sequence(&mut self, node: Node<'a>, wrapped: bool) -> Result<()> {
+        let items = node.mentions().enumerate();
+        let is_pairs = matches!(node.tag(), Some(OMAP | PAIRS));
+        let children = if is_pairs { Children::Pairs(items) } else { Children::Items(items) };
+        self.begin(node, "[", children, if wrapped { "]}" } else { "]" })
+    }
+
+    fn begin_mapping(&mut self, node: Node<'a>, wrapped: bool) -> Result<()> {
+        let entries = node.entry_mentions();
+        // Merged entries are held in memory while the mapping is open.
+        self.spend(entries.size_hint().0 as u64)?;
+        if node.tag() == Some(SET) {
+            return self.begin(node, "[", Children::Keys(entries.enumerate()), "]");
+        }
+        self.begin(node, "{", Children::Entries(entries), if wrapped { "}}" } else { "}" })
+    }
+
+    /// Writes an item of `!!omap` or `!!pairs`.
+    fn pair(&mut self, mention: Mention<'a>) -> Result<()> {
+        let node = mention.node();
+        self.spend(1)?;
+        let mut entries = node.entry_mentions();
+        match (entries.next(), entries.next()) {
+            (Some((key, value)), None) => {
+                let pair = [key, value].into_iter().enumerate();
+                self.begin(node, "[", Children::Pair(pair), "]")
+            }
+            _ => self.error("InvalidPair"),
+        }
+    }
+
+    fn begin(
+        &mut self,
+        node: Node<'a>,
+        start: &str,
+        children: Children<'a>,
+        end: &'static str,
+    ) -> Result<()> {
+        if !self.on_path.insert(node.id()) {
+            let here = self.pointer();
+            let depth = self.stack.iter().position(|frame| frame.id == node.id()).unwrap_or(0);
+            let there = pointer_of(self.stack.get(..depth).unwrap_or_default());
+            let kind = ReferenceError::Cycle(vec![there, here.clone()]);
+            return Err(Error::Reference { target: here, kind });
+        }
+        self.stack.push(Frame { id: node.id(), children, current: None, end });
+        self.text(start)
+    }
+
+    fn close(&mut self) -> Result<()> {
+        if let Some(frame) = self.stack.pop() {
+            self.on_path.remove(&frame.id);
+            self.text(frame.end)?;
+        }
+        Ok(())
+    }
+
+    /// The pointer to the child that is being written.
+    fn pointer(&self) -> String {
+        pointer_of(&self.stack)
+    }
+
+    fn spend(&mut self, nodes: u64) -> Result<()> {
+        self.spent = self.spent.saturating_add(nodes);
+        if self.spent > self.budget {
+            let (limit, requested) = (self.budget, self.spent);
+            return Err(Error::Limit { what: "nodes of expanded aliases", limit, requested });
+        }
+        Ok(())
+    }
+
+    fn error(&mut self, code: &str) -> Result<()> {
+        self.text("{\"$error\":")?;
+        self.string(code)?;
+        self.text("}")
+    }
+
+    fn float(&mut self, value: f64) -> Result<()> {
+        match value {
+            _ if value.is_nan() => self.text("\"nan\""),
+            f64::INFINITY => self.text("\"inf\""),
+            f64::NEG_INFINITY => self.text("\"-inf\""),
+            _ => serde_json::to_writer(&mut *self.out, &value).map_err(|e| io_error(e.into())),
+        }
+    }
+
+    fn string(&mut self, text: &str) -> Result<()> {
+        serde_json::to_writer(&mut *self.out, text).map_err(|error| io_error(error.into()))
+    }
+
+    fn text(&mut self, text: &str) -> Result<()> {
+        self.out.write_all(text.as_bytes()).map_err(io_error)
+    }
+}
+
+/// The pointer to the current child of the last frame.
+fn pointer_of(frames: &[Frame<'_>]) -> String {
+    let mut pointer = String::new();
+    for token in frames.iter().filter_map(|frame| frame.current) {
+        match token {
+            Token::Index(at) => push_token(&mut pointer, &at.to_string()),
+            Token::Key(key) => push_token(&mut pointer, &key.node().to_key().unwrap_or_default()),
+        }
+    }
+    pointer
+}
+
+/// Whether a tag is no part of the node's JSON form yet.
+fn is_wrapped(tag: &str) -> bool {
+    const CONSTRUCTED: [&str; 13] = [
+        "str",
+        "int",
+        "float",
+        "bool",
+        "null",
+        "binary",
+        "timestamp",
+        "set",
+        "omap",
+        "pairs",
+        "seq",
+        "map",
+        "merge",
+    ];
+    let is_constructed =
+        tag.strip_prefix("tag:yaml.org,2002:").is_some_and(|name| CONSTRUCTED.contains(&name));
+    !is_constructed && tag::core_name(tag) != Some("constant")
+}
+
+fn io_error(error: io::Error) -> Error {
+    Error::Io(error.into())
+}

@@ -1,0 +1,83 @@
+//! Scalars as recorded from the reference implementation, with what is required of this one.
+
+use std::path::PathBuf;
+
+use asdf::yaml::{Kind, Node};
+use serde_json::Value;
+
+use crate::{to_json, try_parse};
+
+/// The folder of recorded cases: `SCIBIN_CORPUS`, or beside the workspace.
+fn corpus() -> Option<PathBuf> {
+    let folder = match std::env::var_os("SCIBIN_CORPUS") {
+        Some(folder) => PathBuf::from(folder),
+        None => PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/corpus"),
+    };
+    folder.join("asdf").is_dir().then_some(folder.join("asdf"))
+}
+
+fn type_of(node: Node<'_>) -> &'static str {
+    match node.kind() {
+        Kind::Null => "null",
+        Kind::Bool => "bool",
+        Kind::Int => "int",
+        Kind::Float => "float",
+        Kind::String => "str",
+        Kind::Date => "date",
+        Kind::DateTime => "datetime",
+        Kind::Binary => "bytes",
+        Kind::Sequence => "list",
+        Kind::Mapping => "dict",
+    }
+}
+
+#[test]
+fn every_recorded_scalar_is_as_required() {
+    let Some(corpus) = corpus() else {
+        eprintln!("SKIPPED: no corpus, set SCIBIN_CORPUS to its folder");
+        return;
+    };
+    let recorded = std::fs::read_to_string(corpus.join("scalars.json")).unwrap();
+    // Integers of any size are compared as text, which a JSON parser would round.
+    let recorded = quote_integers(&recorded);
+    let recorded: Value = serde_json::from_str(&recorded).unwrap();
+    let cases = recorded["cases"].as_array().unwrap();
+    assert!(cases.len() >= 88, "{}", cases.len());
+    for case in cases {
+        let (text, ours) = (case["text"].as_str().unwrap(), &case["ours"]);
+        let tree = format!("%YAML 1.1\n---\nv: {text}\n...\n");
+        let (document, diagnostics) = try_parse(&tree);
+        if ours["error"] == true {
+            assert!(document.is_err(), "{text}");
+            continue;
+        }
+        let document = document.unwrap();
+        let node = document.root().get("v").unwrap();
+        assert_eq!(type_of(node), ours["type"], "{text}");
+        let json: Value = serde_json::from_str(&quote_integers(&to_json(&tree))).unwrap();
+        assert_eq!(json["v"], ours["json"], "{text}");
+        for code in ours["diagnostics"].as_array().into_iter().flatten() {
+            let codes: Vec<_> = diagnostics.iter().map(|d| d.code.as_str()).collect();
+            assert!(codes.contains(&code.as_str().unwrap()), "{text}: {codes:?}");
+        }
+    }
+}
+
+/// JSON with every integer of more than 15 digits as a string.
+fn quote_integers(json: &str) -> String {
+    let mut quoted = String::new();
+    let mut rest = json;
+    while let Some(start) = rest.find(": ").map(|at| at + 2).or(rest.find("\":").map(|at| at + 2)) {
+        let (before, after) = rest.split_at(start);
+        quoted.push_str(before);
+        let len = after.bytes().take_while(|b| b.is_ascii_digit() || *b == b'-').count();
+        let ends = after[len..].starts_with([',', '}', ']']);
+        if len > 15 && ends {
+            quoted.extend(["\"int ", &after[..len], "\""]);
+        } else {
+            quoted.push_str(&after[..len]);
+        }
+        rest = &after[len..];
+    }
+    quoted + rest
+}

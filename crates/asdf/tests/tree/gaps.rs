@@ -1,0 +1,165 @@
+//! What the parser underneath lacks, one test each.
+
+use asdf::Code;
+use asdf::yaml::{Kind, Style};
+
+use crate::{fault, parse, parse_odd, to_json, try_parse};
+
+#[test]
+fn several_tag_handles_resolve_each_by_its_own_directive() {
+    let text = "%YAML 1.1\n%TAG ! tag:a/\n%TAG !e! tag:b/\n%TAG !f! tag:c/\n\
+                --- !root\nx: !e!one 1\ny: !f!two '!e!three'\nz: [!e!four {}, !f!%21five '']\n";
+    let document = parse(text);
+    let tag = |pointer| document.root().pointer(pointer).unwrap().tag().map(str::to_owned);
+    assert_eq!(tag("").as_deref(), Some("tag:a/root"));
+    assert_eq!(tag("/x").as_deref(), Some("tag:b/one"));
+    assert_eq!(tag("/y").as_deref(), Some("tag:c/two"));
+    assert_eq!(tag("/z/0").as_deref(), Some("tag:b/four"));
+    assert_eq!(tag("/z/1").as_deref(), Some("tag:c/!five"));
+    assert_eq!(document.root().get("y").unwrap().as_str(), Some("!e!three"), "text stays");
+}
+
+#[test]
+fn a_local_tag_that_looks_like_a_stand_in_stays_local() {
+    let document = parse("%TAG !e! tag:b/\n---\nx: !e~one 1\ny: !e!one 1\nz: !e;one 1\n");
+    let tag = |key| document.root().get(key).unwrap().tag().unwrap().to_owned();
+    assert_eq!([tag("x"), tag("y"), tag("z")], ["!e~one", "tag:b/one", "!e;one"]);
+}
+
+#[test]
+fn a_version_after_a_handle_keeps_the_handle() {
+    let document = parse("%TAG ! tag:a/\n%YAML 1.1\n--- !x\na: 1\n");
+    assert_eq!(document.root().tag(), Some("tag:a/x"));
+}
+
+#[test]
+fn an_undeclared_handle_is_an_error() {
+    for text in ["--- !e!x 1\n", "%TAG !f! tag:f/\n--- !e!x 1\n"] {
+        assert!(fault(text).3.contains("handle"), "{text}");
+    }
+}
+
+#[test]
+fn control_characters_are_errors_with_offset() {
+    let (line, column, offset, message) = fault("a: 1\nb: é\0\n");
+    assert_eq!((line, column, offset), (2, 5, 10));
+    assert_eq!(message, "character U+0000 is not allowed in YAML");
+    assert_eq!(fault(b"a: \xff\n").2, 3);
+    assert_eq!(fault("a: '\u{7f}'").2, 4);
+}
+
+#[test]
+fn line_breaks_of_yaml_1_1_are_text_in_quotes_and_errors_outside() {
+    for c in ["\u{85}", "\u{2028}", "\u{2029}"] {
+        assert_eq!(fault(format!("a: x{c}y\n")).2, 3);
+        assert!(try_parse(format!("a: &x{c}y 1\n")).0.is_err());
+        for text in [format!("a: 'x{c}y'\n"), format!("a: \"x{c}y\"\n"), format!("a: |\n  x{c}y")] {
+            let (document, codes) = parse_odd(&text);
+            assert_eq!(codes, [Code::UnicodeLineBreak], "{text:?}");
+            let value = document.root().get("a").unwrap().as_str().unwrap().to_owned();
+            assert_eq!(value.trim_end_matches('\n'), format!("x{c}y"));
+        }
+    }
+    let escaped = parse("a: \"x\\Ny\"\nb: \"\\\"\\L\"");
+    assert_eq!(escaped.root().get("a").unwrap().as_str(), Some("x\u{85}y"));
+    // The diagnostic tells where the character is.
+    let (_, diagnostics) = try_parse("a: \"\\N\\\"é\u{85}\"");
+    assert_eq!(diagnostics[0].offset, 10);
+}
+
+#[test]
+fn directives_are_checked() {
+    assert!(fault("%YAML 2.0\n---\na: 1\n").3.contains("2.0"));
+    assert!(fault("%YAML 1.1\n%YAML 1.1\n---\na: 1\n").3.contains("second"));
+    assert!(fault("%TAG !foo tag:x\n---\na: 1\n").3.contains("!foo"));
+    let (_, diagnostics) = try_parse("%YAML 1.1\n%FOO bar\n---\na: 1\n");
+    assert_eq!((diagnostics[0].code, diagnostics[0].offset), (Code::UnknownDirective, 10));
+    assert_eq!(diagnostics[0].line, Some(2));
+    assert_eq!(parse_odd("%YAML 1.2\n---\na: 1\n").1, [Code::YamlVersion]);
+}
+
+#[test]
+fn offsets_are_bytes_and_columns_characters() {
+    let text = "é: [ü, {ß: €}]\nx: |\n  日本\n  語\ny: 'ö'\n";
+    let document = parse(text);
+    for (pointer, line, column, at) in [
+        ("/é", 1, 4, "[ü"),
+        ("/é/0", 1, 5, "ü"),
+        ("/é/1", 1, 8, "{ß"),
+        ("/é/1/ß", 1, 12, "€"),
+        ("/x", 3, 3, "日本"),
+        ("/y", 5, 4, "'ö'"),
+    ] {
+        let position = document.root().pointer(pointer).unwrap().position();
+        assert_eq!((position.line, position.column), (line, column), "{pointer}");
+        assert!(text[usize::try_from(position.offset).unwrap()..].starts_with(at), "{pointer}");
+    }
+}
+
+#[test]
+fn empty_nodes_are_null_untagged_and_empty_text_as_str() {
+    let document = parse("a:\nb: !!str\nc: !foo\nd: ''\n");
+    let kind = |key| document.root().get(key).unwrap().kind();
+    assert_eq!(
+        ["a", "b", "c", "d"].map(kind),
+        [Kind::Null, Kind::String, Kind::String, Kind::String]
+    );
+}
+
+#[test]
+fn an_anchor_defined_again_counts_from_there() {
+    let (document, codes) = parse_odd("x: &a 1\nu: *a\ny: &a 2\nz: *a\n");
+    assert_eq!(codes, [Code::AnchorRedefined]);
+    let value = |key| document.root().get(key).unwrap().as_i64();
+    assert_eq!(["x", "u", "y", "z"].map(value), [Some(1), Some(1), Some(2), Some(2)]);
+    assert_eq!(document.root().get("z").unwrap().anchor(), Some("a"));
+}
+
+#[test]
+fn escapes_of_two_bytes_in_tags_are_one_character() {
+    let document = parse("%TAG ! tag:a/\n---\nx: !b%C3%A9%21 1\n");
+    assert_eq!(document.root().get("x").unwrap().tag(), Some("tag:a/bé!"));
+}
+
+#[test]
+fn a_second_document_is_an_error_and_text_after_the_end_is_padding() {
+    assert!(fault("--- \na: 1\n--- \nb: 1\n").3.contains("second document"));
+    assert_eq!(to_json("---\na: 1\n...\n--- [\n"), r#"{"a":1}"#);
+    assert_eq!(to_json("---\na: |\n  x\n...\n: : :"), r#"{"a":"x\n"}"#);
+}
+
+#[test]
+fn an_empty_document_is_an_empty_mapping() {
+    for text in ["", "---\n...\n", "%YAML 1.1\n---\n", "# nothing\n", "--- !core/asdf-1.1.0\n..."] {
+        assert_eq!(to_json(text), "{}", "{text:?}");
+    }
+    assert_eq!(to_json("--- ''\n"), "\"\"");
+    assert_eq!(to_json("--- !!null\n"), "null");
+}
+
+#[test]
+fn styles_are_kept() {
+    let document =
+        parse("a: x\nb: 'x'\nc: \"x\"\nd: |\n  x\ne: >\n  x\nf: [x]\ng:\n- x\nh: {x: 1}\n");
+    let style = |key: &str| document.root().get(key).unwrap().style();
+    assert_eq!(
+        ["a", "b", "c", "d", "e", "f", "g", "h"].map(style),
+        [
+            Style::Plain,
+            Style::SingleQuoted,
+            Style::DoubleQuoted,
+            Style::Literal,
+            Style::Folded,
+            Style::Flow,
+            Style::Block,
+            Style::Flow
+        ]
+    );
+    assert_eq!(document.root().style(), Style::Block);
+}
+
+#[test]
+fn tabs_do_not_indent_and_a_quoted_end_marker_in_column_0_is_an_error() {
+    assert!(try_parse("a:\n\tb: 1\n").0.is_err());
+    assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
+}

@@ -1,0 +1,155 @@
+//! Input made to break the reader.
+
+use std::fmt::Write as _;
+
+use asdf::Error;
+use asdf::json::Options;
+use asdf::yaml::{Document, ParseOptions};
+use binio::Limits;
+
+use crate::{parse, parse_odd, try_json, try_parse};
+
+fn assert_fails(text: &str) {
+    assert!(try_parse(text).0.is_err(), "{:?}..", &text[..text.len().min(20)]);
+}
+
+#[test]
+fn a_million_openings_end_at_a_limit() {
+    const MILLION: usize = 1_000_000;
+    for opening in ["[", "{", "- ", "? ", "[[{", "{a: ", "- ? "] {
+        assert_fails(&opening.repeat(MILLION / opening.len()));
+    }
+    let deep: String = (0..1_200).map(|n| " ".repeat(n) + "a:\n").collect();
+    assert_fails(&deep);
+    // No nesting, but a long line of it.
+    assert_fails(&"a:".repeat(MILLION / 2).replace("a:a:", "a: a:"));
+}
+
+#[test]
+fn depth_counts_block_and_flow() {
+    let limits = Limits::default().with_max_depth(3);
+    let options = ParseOptions { limits, ..ParseOptions::default() };
+    let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
+    assert!(parse("- - [1]").is_ok());
+    let error = parse("- - [[1]]").unwrap_err();
+    assert!(matches!(error, Error::Limit { limit: 3, requested: 4, .. }), "{error}");
+    assert!(parse("a:\n  b:\n    c: [1]").is_err());
+}
+
+#[test]
+fn a_tree_as_deep_as_the_limit_can_be_walked_and_dropped() {
+    let limits = Limits::default().with_max_depth(u32::MAX);
+    let options = ParseOptions { limits, ..ParseOptions::default() };
+    let depth = 50_000;
+    let text = "- ".repeat(depth) + "x";
+    let document = Document::parse(text.as_bytes(), &options, &mut Vec::new()).unwrap();
+    let json = try_json(&document, Options::default()).unwrap();
+    assert_eq!(json.len(), 2 * depth + 3);
+    assert!(document.root().pointer(&"/0".repeat(depth)).unwrap().as_str() == Some("x"));
+}
+
+#[test]
+fn nodes_are_counted() {
+    let limits = Limits::default().with_max_items(5);
+    let options = ParseOptions { limits, ..ParseOptions::default() };
+    let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
+    assert_eq!(parse("[1, 2, 3, 4]").unwrap().node_count(), 5);
+    assert!(matches!(parse("[1, 2, 3, 4, 5]"), Err(Error::Limit { limit: 5, .. })));
+}
+
+#[test]
+fn many_anchors_aliases_and_redefinitions() {
+    let count = 50_000;
+    let mut text = String::new();
+    for n in 0..count {
+        let _ = writeln!(text, "- &a{n} [*a{}]", n.max(1) - 1);
+    }
+    // The first alias is of the anchor that stands before it.
+    let document = parse(&text);
+    assert_eq!(document.root().len(), count);
+    let again = "- &a 1\n".repeat(count);
+    assert_eq!(parse_odd(&again).1.len(), count - 1);
+}
+
+#[test]
+fn lists_that_merge_lists_that_merge_themselves() {
+    let uses = "- {<<: *l}\n".repeat(3_000);
+    let document = parse(format!("--- &l\n{uses}"));
+    assert!(document.root().items().all(|item| item.get("k").is_none()));
+}
+
+#[test]
+fn a_key_of_a_megabyte() {
+    let key = "k".repeat(1 << 20);
+    let document = parse(format!("? {key}\n: 1\n"));
+    assert_eq!(document.root().get(&key).unwrap().as_i64(), Some(1));
+}
+
+#[test]
+fn unfinished_things_are_errors() {
+    for text in [
+        "a: 'x",
+        "a: \"x",
+        "a: \"\\",
+        "a: \"\\x",
+        "a: [",
+        "a: {b",
+        "a: !<x",
+        "a: !<",
+        "a: &",
+        "a: *",
+        "a: !x!",
+        "%",
+        "%YAML",
+        "%TAG",
+        "%TAG !",
+        "a: \"\\ud800\"",
+        "a: !%",
+        "a: !%4",
+        "a: !%ff 1",
+    ] {
+        assert_fails(text);
+    }
+}
+
+#[test]
+fn many_directives() {
+    let text: String = (0..100_000).map(|n| format!("%TAG !h{n}! tag:{n}/\n")).collect();
+    let document = parse(format!("{text}--- !h9!x\na: !h99999!y 1\n"));
+    assert_eq!(document.root().tag(), Some("tag:9/x"));
+    assert_eq!(document.root().get("a").unwrap().tag(), Some("tag:99999/y"));
+}
+
+#[test]
+fn integers_of_a_million_digits_and_places() {
+    let digits = "7".repeat(1_000_000);
+    let (document, _) =
+        parse_odd(format!("- {digits}\n- 0x{digits}\n- 1{}\n", ":00".repeat(9_999)));
+    assert_eq!(document.root().at(0).unwrap().value().unwrap(), {
+        asdf::yaml::Value::Int(asdf::yaml::Integer::Large {
+            negative: false,
+            digits: digits.into(),
+        })
+    });
+    assert!(document.root().at(1).unwrap().value().is_err());
+    assert!(document.root().at(2).unwrap().value().is_err());
+}
+
+#[test]
+fn one_long_line_beyond_ascii_takes_linear_time() {
+    let text = format!("a: [{}]\n", "é, ".repeat(200_000));
+    let document = parse(&text);
+    let last = document.root().get("a").unwrap().items().next_back_position();
+    assert_eq!(last, 5 + 3 * 199_999);
+}
+
+/// Column of the last item.
+trait LastColumn {
+    fn next_back_position(self) -> u32;
+}
+
+impl LastColumn for asdf::yaml::Items<'_> {
+    fn next_back_position(self) -> u32 {
+        self.last().expect("an item").position().column
+    }
+}

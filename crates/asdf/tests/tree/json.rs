@@ -1,0 +1,173 @@
+//! The JSON form.
+
+use std::fmt::Write as _;
+
+use asdf::json::{self, Aliases, ArrayDescriber, Described, Options};
+use asdf::yaml::Node;
+use asdf::{Error, ReferenceError};
+
+use crate::{parse, parse_odd, to_json, try_json};
+
+const CORE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n";
+
+#[test]
+fn scalars() {
+    for (text, want) in [
+        ("~", "null"),
+        ("on", "true"),
+        ("-0", "0"),
+        ("-0.0", "-0.0"),
+        ("1.0", "1.0"),
+        ("1.0e+16", "1e+16"),
+        ("4.9e-324", "5e-324"),
+        (".inf", "\"inf\""),
+        ("-.inf", "\"-inf\""),
+        (".nan", "\"nan\""),
+        ("2001-12-14", "\"2001-12-14\""),
+        ("2001-12-14t21:59:43.10-05:00", "\"2001-12-14T21:59:43.100000-05:00\""),
+        ("\"\\x01\\\"\\u00e9\"", "\"\\u0001\\\"é\""),
+        ("!!binary SGVsbG8=", r#"{"$binary":"SGVsbG8="}"#),
+    ] {
+        assert_eq!(to_json(format!("[{text}]")), format!("[{want}]"), "{text}");
+    }
+}
+
+#[test]
+fn integers_are_exact_at_any_size() {
+    for digits in [40, 5000] {
+        let text = "9".repeat(digits);
+        assert_eq!(to_json(format!("[-{text}]")), format!("[-{text}]"));
+    }
+    assert_eq!(to_json("[0xffffffffffffffffffffffffffffffffff]"), {
+        "[87112285931760246646623899502532662132735]"
+    });
+}
+
+#[test]
+fn keys_are_strings() {
+    let text = "7: a\n010: b\nyes: c\n~: d\n1.50: e\n2001-01-01: f\n'g\"': h\n";
+    let want = r#"{"7":"a","8":"b","true":"c","null":"d","1.50":"e","2001-01-01":"f","g\"":"h"}"#;
+    assert_eq!(to_json(text), want);
+}
+
+#[test]
+fn sets_and_pairs_are_lists() {
+    assert_eq!(to_json("!!set {b, a, 5}"), r#"["b","a",5]"#);
+    assert_eq!(to_json("!!omap\n- b: 1\n- a: [2]\n"), r#"[["b",1],["a",[2]]]"#);
+    assert_eq!(to_json("!!pairs [a: 1, a: 2]"), r#"[["a",1],["a",2]]"#);
+    assert_eq!(to_json("!!pairs [a, {b: 1, c: 2}]"), {
+        r#"[{"$error":"InvalidPair"},{"$error":"InvalidPair"}]"#
+    });
+}
+
+#[test]
+fn complex_numbers_are_pairs() {
+    let text = format!("{CORE}- !core/complex-1.0.0 (1-infj)\n- !core/complex-1.0.0 x\n");
+    assert_eq!(to_json(text), r#"[{"$complex":[1.0,"-inf"]},{"$error":"InvalidScalar"}]"#);
+}
+
+#[test]
+fn tags_are_written_on_demand() {
+    let text = format!("{CORE}a: !foo-1.0.0 [!!str 1]\nb: !x {{}}\nc: !core/constant-1.0.0 5\n");
+    assert_eq!(to_json(&text), r#"{"a":["1"],"b":{},"c":5}"#);
+    let options = Options { tags: true, ..Options::default() };
+    assert_eq!(
+        try_json(&parse(&text), options).unwrap(),
+        r#"{"a":{"$tag":"tag:stsci.edu:asdf/foo-1.0.0","$value":["1"]},"#.to_owned()
+            + r#""b":{"$tag":"tag:stsci.edu:asdf/x","$value":{}},"c":5}"#
+    );
+}
+
+#[test]
+fn aliases_are_expanded_or_referred_to() {
+    let text = "a/b: &x [1, &y {k: 2}]\nc: [*x, *y]\n";
+    assert_eq!(to_json(text), r#"{"a/b":[1,{"k":2}],"c":[[1,{"k":2}],{"k":2}]}"#);
+    let options = Options { aliases: Aliases::Reference, ..Options::default() };
+    assert_eq!(
+        try_json(&parse(text), options).unwrap(),
+        r#"{"a/b":[1,{"k":2}],"c":[{"$alias":"/a~1b"},{"$alias":"/a~1b/1"}]}"#
+    );
+}
+
+#[test]
+fn a_cycle_is_an_error_with_its_path() {
+    let document = parse("r: {a: &x [1, {b: *x}]}\n");
+    let error = try_json(&document, Options::default()).unwrap_err();
+    let Error::Reference { target, kind: ReferenceError::Cycle(path) } = error else {
+        panic!("another error: {error}");
+    };
+    assert_eq!((target.as_str(), path), ("/r/a/1/b", vec!["/r/a".into(), "/r/a/1/b".into()]));
+    let options = Options { aliases: Aliases::Reference, ..Options::default() };
+    assert_eq!(try_json(&document, options).unwrap(), r#"{"r":{"a":[1,{"b":{"$alias":"/r/a"}}]}}"#);
+    let root = parse("--- &x\na: *x\n");
+    assert!(try_json(&root, Options::default()).is_err());
+    assert_eq!(try_json(&root, options).unwrap(), r#"{"a":{"$alias":""}}"#);
+}
+
+#[test]
+fn an_anchor_that_was_not_written_is_expanded_where_it_is_used_first() {
+    let (document, _) = parse_odd("a: &x [1]\na: 2\nb: [*x, *x]\n");
+    let options = Options { aliases: Aliases::Reference, ..Options::default() };
+    assert_eq!(try_json(&document, options).unwrap(), r#"{"a":2,"b":[[1],{"$alias":"/b/0"}]}"#);
+}
+
+#[test]
+fn an_alias_bomb_ends_at_the_budget() {
+    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for level in 1..9 {
+        let below = format!("*a{}", level - 1);
+        let items = vec![below; 9].join(", ");
+        writeln!(text, "a{level}: &a{level} [{items}]").unwrap();
+    }
+    let error = try_json(&parse(text), Options::default()).unwrap_err();
+    assert!(matches!(error, Error::Limit { what: "nodes of expanded aliases", .. }), "{error}");
+}
+
+#[test]
+fn a_bomb_of_merges_ends_at_the_budget() {
+    let keys: String = (0..4000).map(|n| format!("k{n}: , ")).collect();
+    let uses = "{<<: *a}, ".repeat(4000);
+    let document = parse(format!("a: &a {{{keys}}}\nb: [{uses}]\n"));
+    let error = try_json(&document, Options::default()).unwrap_err();
+    assert!(matches!(error, Error::Limit { what: "nodes of expanded aliases", .. }), "{error}");
+}
+
+#[test]
+fn a_collection_as_key_is_an_error_at_the_key() {
+    let (document, _) = parse_odd("a: 1\n[b]: 2\n");
+    let error = try_json(&document, Options::default()).unwrap_err();
+    assert_eq!(error.to_string(), "line 2, column 1 (offset 5): a sequence cannot be a key");
+}
+
+/// Knows every array, and no integer but one.
+struct Describer;
+
+impl ArrayDescriber for Describer {
+    fn describe(&self, node: Node<'_>) -> Option<Result<Described, String>> {
+        if node.kind() == asdf::yaml::Kind::Sequence {
+            return Some(Err("Missing".into()));
+        }
+        Some(Ok(Described { dtype: "\"<f8\"".into(), shape: vec![2, 3] }))
+    }
+
+    fn integer(&self, node: Node<'_>) -> Option<Result<String, String>> {
+        Some(node.get("sign").map(|_| "-12".to_owned()).ok_or("Missing".to_owned()))
+    }
+}
+
+#[test]
+fn arrays_and_integers_are_what_the_describer_says() {
+    let text = format!(
+        "{CORE}a: !core/ndarray-1.1.0 {{source: 0}}\nb: !core/ndarray-1.0.0 []\n\
+         c: !core/ndarray-9.0.0 {{source: 0}}\nd: !core/integer-1.1.0 {{sign: '-'}}\n\
+         e: !core/integer-1.0.0 {{}}\n"
+    );
+    let document = parse(text);
+    let mut out = Vec::new();
+    json::write(document.root(), &Options::default(), &Describer, &mut out).unwrap();
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        r#"{"a":{"$ndarray":{"dtype":"<f8","shape":[2,3]}},"b":{"$error":"Missing"},"#.to_owned()
+            + r#""c":{"source":0},"d":-12,"e":{"$error":"Missing"}}"#
+    );
+}

@@ -1,0 +1,56 @@
+//! The tree: what YAML text turns into, and what is said about it.
+#![allow(clippy::format_collect, reason = "texts of many lines, built once")]
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
+mod corpus;
+mod gaps;
+mod hostile;
+mod json;
+mod mappings;
+mod positions;
+mod properties;
+mod tags;
+
+use asdf::json::{Options, PlainContent};
+use asdf::yaml::{Document, ParseOptions};
+use asdf::{Code, Diagnostic, Error};
+
+/// The document, or the error, and the diagnostics.
+fn try_parse(text: impl AsRef<[u8]>) -> (Result<Document, Error>, Vec<Diagnostic>) {
+    let mut diagnostics = Vec::new();
+    let document = Document::parse(text.as_ref(), &ParseOptions::default(), &mut diagnostics);
+    (document, diagnostics)
+}
+
+/// The document of a text that has nothing odd.
+fn parse(text: impl AsRef<[u8]>) -> Document {
+    let (document, diagnostics) = try_parse(text);
+    assert_eq!(diagnostics, []);
+    document.expect("the text is YAML")
+}
+
+/// The document of a text and the codes of its oddities.
+fn parse_odd(text: impl AsRef<[u8]>) -> (Document, Vec<Code>) {
+    let (document, diagnostics) = try_parse(text);
+    (document.expect("the text is YAML"), diagnostics.iter().map(|d| d.code).collect())
+}
+
+/// The error of a text that is no YAML: line, column, offset and message.
+fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
+    match try_parse(text).0.expect_err("the text is no YAML") {
+        Error::Yaml { line, column, offset, message } => (line, column, offset, message),
+        error => panic!("another error: {error}"),
+    }
+}
+
+fn try_json(document: &Document, options: Options) -> Result<String, Error> {
+    let mut out = Vec::new();
+    asdf::json::write(document.root(), &options, &PlainContent, &mut out)?;
+    Ok(String::from_utf8(out).expect("JSON is UTF-8"))
+}
+
+/// The JSON form of a text that may be odd.
+fn to_json(text: impl AsRef<[u8]>) -> String {
+    let document = try_parse(text).0.expect("the text is YAML");
+    try_json(&document, Options::default()).expect("there is a JSON form")
+}

@@ -1,0 +1,75 @@
+//! Nodes and errors say where they are.
+
+use asdf::Error;
+use asdf::yaml::{Document, ParseOptions, Position};
+
+use crate::{fault, parse};
+
+fn at(text: &str, pointer: &str) -> (u32, u32, u64) {
+    let document = parse(text);
+    let Position { line, column, offset } = document.root().pointer(pointer).unwrap().position();
+    (line, column, offset)
+}
+
+#[test]
+fn a_block_mapping_is_at_its_first_key() {
+    assert_eq!(at("---\nlong key: 1\n", ""), (2, 1, 4));
+    assert_eq!(at("a:\n  bcd: 1\n", "/a"), (2, 3, 5));
+    assert_eq!(at("- a: 1\n- b: 2\n", "/1"), (2, 3, 9));
+    assert_eq!(at("a: !t\n  &x\n  bcd: 1\n", "/a"), (3, 3, 13));
+}
+
+#[test]
+fn a_block_sequence_is_at_its_first_dash() {
+    assert_eq!(at("a:\n  - 1\n", "/a"), (2, 3, 5));
+    assert_eq!(at("a:\n- 1\n", "/a"), (2, 1, 3));
+    assert_eq!(at("a:\n-   [1]\n", "/a"), (2, 1, 3));
+    assert_eq!(at("a:\n-   [1]\n", "/a/0"), (2, 5, 7));
+}
+
+#[test]
+fn flow_collections_are_at_their_bracket() {
+    assert_eq!(at("a: [1, {b: 2}]\n", "/a"), (1, 4, 3));
+    assert_eq!(at("a: [1, {b: 2}]\n", "/a/1"), (1, 8, 7));
+    assert_eq!(at("a: [b: 2]\n", "/a/0"), (1, 5, 4));
+}
+
+#[test]
+fn scalars_are_behind_tag_and_anchor() {
+    assert_eq!(at("a: !!str &x 'y'\n", "/a"), (1, 13, 12));
+    assert_eq!(at("a: &x !!str y\n", "/a"), (1, 13, 12));
+}
+
+#[test]
+fn line_breaks_of_all_kinds_count() {
+    assert_eq!(at("a: 1\r\nb: 2\r\n", "/b"), (2, 4, 9));
+    assert_eq!(at("a: 1\rb: 2\r", "/b"), (2, 4, 8));
+    assert_eq!(at("a: >\r\n  x\r\n\r\n  y\r\nb: 2", "/b"), (5, 4, 21));
+}
+
+#[test]
+fn positions_count_from_where_the_text_is_in_the_file() {
+    let options = ParseOptions { offset: 1000, line: 3, ..ParseOptions::default() };
+    let document = Document::parse(b"---\na: b\n", &options, &mut Vec::new()).unwrap();
+    let position = document.root().get("a").unwrap().position();
+    assert_eq!((position.line, position.column, position.offset), (4, 4, 1007));
+    let mut diagnostics = Vec::new();
+    let error = Document::parse(b"a: 0x_\nb: @\n", &options, &mut diagnostics).unwrap_err();
+    let Error::Yaml { line, column, offset, .. } = error else { panic!("{error}") };
+    assert_eq!((line, column, offset), (4, 4, 1010));
+    assert_eq!((diagnostics[0].line, diagnostics[0].offset), (Some(3), 1003));
+}
+
+#[test]
+fn errors_are_where_the_parser_stopped() {
+    assert_eq!(fault("a: 1\nb: [1, 2\nc: 3\n").0, 3);
+    let (line, column, offset, message) = fault("é: @x\n");
+    assert_eq!((line, column, offset), (1, 4, 4));
+    assert!(message.contains('@'));
+}
+
+#[test]
+fn a_byte_order_mark_does_not_shift_positions() {
+    assert_eq!(at("\u{feff}a: b\n", "/a"), (1, 5, 6));
+    assert_eq!(at("\u{feff}---\na: b\n", "/a"), (2, 4, 10));
+}
