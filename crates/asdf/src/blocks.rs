@@ -400,3 +400,6 @@ impl Block<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

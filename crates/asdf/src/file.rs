@@ -17,6 +17,7 @@ use crate::options::{OpenOptions, Strictness};
 use crate::reports::Reports;
 use crate::salvage;
 use crate::table::{BlockTable, Reading};
+use crate::tag;
 use crate::yaml::{Document, Node, ParseOptions};
 
 /// An ASDF file that is open for reading.
@@ -143,11 +144,11 @@ impl Asdf {
         options.limits = self.options.limits;
         options.scalars = self.options.scalars;
         let mut diagnostics = Vec::new();
-        let document = if self.layout.tree.is_some() {
-            Document::parse(&self.tree_text, &options, &mut diagnostics)
-        } else {
-            Document::parse(b"", &options, &mut Vec::new())
-        };
+        let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
+        // A file may lack a tree; an empty one has no root to say anything about.
+        if let (Ok(document), Some(_)) = (&document, &self.layout.tree) {
+            tag::check(document, self.layout.standard_version, &mut diagnostics);
+        }
         let duplicate = diagnostics.iter().find(|d| d.code == Code::DuplicateKey).cloned();
         self.reports.extend(diagnostics);
         match duplicate {

@@ -17,6 +17,8 @@ mod reports;
 mod salvage;
 mod table;
 pub mod tag;
+#[cfg(test)]
+mod test_file;
 pub mod yaml;
 
 pub use blocks::{Block, Blocks, Iter as BlockIter};

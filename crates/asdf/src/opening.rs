@@ -419,6 +419,9 @@ impl Tail {
         if !in_order || last_listed >= self.index {
             return Ok(None);
         }
+        if reading.index_is_wrong(first, entries.get(1).copied())? {
+            return Ok(None);
+        }
         let last = if entries.len() == 1 {
             first.clone()
         } else if last_listed < prefix.bytes.len() as u64 {
@@ -441,3 +444,6 @@ impl Tail {
         Ok(Some(last))
     }
 }
+
+#[cfg(test)]
+mod tests;

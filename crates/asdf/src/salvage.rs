@@ -99,3 +99,69 @@ fn report_cut(entry: &Entry, reading: Reading<'_>) {
         reading.reports.report(Code::Salvaged, offset, message);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::{OpenOptions, Strictness};
+    use crate::test_file::{HEAD, TREE, block, codes, contents};
+
+    fn salvage(bytes: Vec<u8>) -> crate::Asdf {
+        OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap()
+    }
+
+    #[test]
+    fn blocks_behind_a_gap_are_found() {
+        let gap = &b"oops"[..];
+        let bytes = [HEAD, TREE, &block(b"one").bytes(), gap, &block(b"two").bytes()].concat();
+        assert_eq!(contents(&crate::Asdf::from_bytes(bytes.clone()).unwrap()), ["one"]);
+        let file = salvage(bytes);
+        assert_eq!(contents(&file), ["one", "two"]);
+        assert!(codes(&file).contains(&Code::Salvaged));
+    }
+
+    #[test]
+    fn blocks_behind_a_broken_header_are_found_and_keep_their_numbers() {
+        let bad = block(b"two").header_size(47).bytes();
+        let bytes = [HEAD, TREE, &block(b"one").bytes(), &bad, &block(b"three").bytes()].concat();
+        let file = salvage(bytes);
+        assert_eq!(file.blocks().len().unwrap(), 3);
+        assert!(file.blocks().get(1).unwrap().header().is_err());
+        assert_eq!(file.blocks().get(2).unwrap().decode().unwrap(), "three");
+    }
+
+    #[test]
+    fn blocks_inside_a_block_with_a_lying_size_are_found() {
+        let lying = block(b"one").used_size(1 << 40).allocated_size(1 << 40).bytes();
+        let bytes = [HEAD, TREE, &block(b"zero").bytes(), &lying, &block(b"two").bytes()].concat();
+        let file = salvage(bytes);
+        assert_eq!(file.blocks().len().unwrap(), 3);
+        assert_eq!(file.blocks().get(2).unwrap().decode().unwrap(), "two");
+    }
+
+    #[test]
+    fn blocks_inside_whole_blocks_are_data() {
+        let inner = [HEAD, TREE, &block(b"inner").bytes()[..]].concat();
+        let bytes = [HEAD, TREE, &block(&inner).bytes(), &block(b"two").bytes()].concat();
+        let file = salvage(bytes);
+        assert_eq!(file.blocks().len().unwrap(), 2);
+        assert_eq!(codes(&file), []);
+    }
+
+    #[test]
+    fn a_block_that_is_cut_gives_the_bytes_that_are_there() {
+        let mut bytes = [HEAD, TREE, &block(b"0123456789").bytes()].concat();
+        bytes.truncate(bytes.len() - 4);
+        let file = salvage(bytes);
+        assert_eq!(contents(&file), ["012345"]);
+        assert_eq!(codes(&file), [Code::BadBlock, Code::Salvaged]);
+    }
+
+    #[test]
+    fn a_file_without_damage_gives_the_same_blocks_and_no_diagnostics() {
+        let blocks = [block(b"one").bytes(), block(b"two").allocated_size(9).bytes()].concat();
+        let file = salvage([HEAD, TREE, &blocks].concat());
+        assert_eq!(contents(&file), ["one", "two"]);
+        assert_eq!(codes(&file), []);
+    }
+}

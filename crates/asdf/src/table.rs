@@ -86,6 +86,22 @@ impl Reading<'_> {
         })
     }
 
+    /// Whether what was read at an entry of an index shows that the index leads astray: no magic
+    /// there, or a block that reaches into the next one listed, or one that is followed by a block
+    /// which the index passes over.
+    pub(crate) fn index_is_wrong(&self, header: &Header, listed_next: Option<u64>) -> Result<bool> {
+        let header = match header {
+            Header::Good(header) => header,
+            Header::Bad(error) => return Ok(matches!(**error, BlockError::Magic { .. })),
+            Header::Unread => return Ok(false),
+        };
+        let Some(listed) = listed_next else { return Ok(false) };
+        let Some(next) = header.next_offset().filter(|&next| next <= listed) else {
+            return Ok(true);
+        };
+        Ok(next != listed && has_magic(self.source, next)?)
+    }
+
     /// Reports what is odd about a block.
     pub(crate) fn judge(&self, offset: u64, header: &Header) {
         let file_len = self.source.len();
@@ -208,7 +224,8 @@ impl BlockTable {
     fn touch(&mut self, index: usize, reading: Reading<'_>) -> Result<()> {
         let offset = self.entries[index].offset;
         let header = reading.header(offset)?;
-        if self.index_is_wrong(index, &header, reading)? {
+        let listed_next = self.entries.get(index + 1).map(|entry| entry.offset);
+        if reading.index_is_wrong(&header, listed_next)? {
             if let Progress::Indexed { index_offset } = self.progress {
                 let entries = self.entries.len();
                 self.entries = Vec::new();
@@ -223,24 +240,6 @@ impl BlockTable {
         reading.judge(offset, &header);
         self.entries[index].header = header;
         Ok(())
-    }
-
-    /// Whether what was read at an entry of the index shows that it leads astray: no magic there,
-    /// or a block that reaches into the next one, or one that is followed by a block which the
-    /// index passes over.
-    fn index_is_wrong(&self, index: usize, header: &Header, reading: Reading<'_>) -> Result<bool> {
-        let header = match header {
-            Header::Good(header) => header,
-            Header::Bad(error) => return Ok(matches!(**error, BlockError::Magic { .. })),
-            Header::Unread => return Ok(false),
-        };
-        let Some(listed) = self.entries.get(index + 1).map(|entry| entry.offset) else {
-            return Ok(false);
-        };
-        let Some(next) = header.next_offset().filter(|&next| next <= listed) else {
-            return Ok(true);
-        };
-        Ok(next != listed && has_magic(reading.source, next)?)
     }
 
     /// Adds the block at `next`, or finds that there is none.

@@ -20,6 +20,8 @@ mod lz4;
 mod lz4f;
 mod output;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod zlib;
 #[cfg(feature = "zstd")]
 mod zstd;

@@ -19,34 +19,10 @@ pub mod head;
 pub mod index;
 pub mod tree_end;
 
-use std::fmt;
 use std::ops::Range;
 
+pub use crate::tag::Version;
 pub use block_header::{BLOCK_MAGIC, BlockHeader};
-
-/// A version of three numbers, as in `#ASDF 1.0.0` and `#ASDF_STANDARD 1.6.0`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Version {
-    /// Changes when old readers cannot read new files.
-    pub major: u32,
-    /// Changes when something is added.
-    pub minor: u32,
-    /// Changes when something is corrected.
-    pub patch: u32,
-}
-
-impl Version {
-    /// A version from its numbers.
-    pub const fn new(major: u32, minor: u32, patch: u32) -> Self {
-        Self { major, minor, patch }
-    }
-}
-
-impl fmt::Display for Version {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}.{}.{}", self.major, self.minor, self.patch)
-    }
-}
 
 /// A comment line between the header and the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,334 @@
+use std::io::Write;
+
+use super::*;
+
+fn job(code: [u8; 4], data_size: usize) -> Job {
+    Job { code, data_size: data_size as u64, salvage: false }
+}
+
+/// What all ways of decoding give; they must agree.
+fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
+    let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
+    let result = unwrap(job.decode(stored, &mut notes));
+    if let Ok(len) = usize::try_from(job.data_size) {
+        if len < 1 << 30 {
+            let mut buffer = vec![0; len];
+            let into = unwrap(job.decode_into(stored, &mut buffer, &mut other_notes));
+            assert_eq!(into.map(|()| buffer), result);
+            assert_eq!(other_notes, notes);
+        }
+    }
+    result.map(|data| (data, notes))
+}
+
+fn unwrap<T>(result: Result<T, Failure>) -> Result<T, CodecError> {
+    result.map_err(|failure| match failure {
+        Failure::Codec(error) => error,
+        Failure::Binio(error) => panic!("{error}"),
+    })
+}
+
+fn codes(notes: &[Note]) -> Vec<(Code, u64)> {
+    notes.iter().map(|note| (note.code, note.at)).collect()
+}
+
+fn zlib(data: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+fn bzip2(data: &[u8]) -> Vec<u8> {
+    let mut encoder = ::bzip2::write::BzEncoder::new(Vec::new(), ::bzip2::Compression::best());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// One chunk of the `lz4` framing.
+fn chunk(data: &[u8]) -> Vec<u8> {
+    let block = if data.is_empty() { Vec::new() } else { lz4_flex::block::compress(data) };
+    let len = u32::try_from(block.len() + 4).unwrap();
+    let data_len = u32::try_from(data.len()).unwrap();
+    [&len.to_be_bytes()[..], &data_len.to_le_bytes(), &block].concat()
+}
+
+fn lz4(data: &[u8]) -> Vec<u8> {
+    data.chunks(1000).flat_map(chunk).collect()
+}
+
+#[cfg(feature = "lz4f")]
+fn lz4_frame_of(data: &[u8]) -> Vec<u8> {
+    use lz4_flex::frame::{FrameEncoder, FrameInfo};
+    let info = FrameInfo::new().content_checksum(true);
+    let mut encoder = FrameEncoder::with_frame_info(info, Vec::new());
+    encoder.write_all(data).unwrap();
+    encoder.finish().unwrap()
+}
+
+/// Every code with its encoder.
+type Encoder = fn(&[u8]) -> Vec<u8>;
+const CODECS: &[([u8; 4], Encoder)] = &[
+    (*b"zlib", zlib),
+    (*b"bzp2", bzip2),
+    (*b"lz4\0", lz4),
+    #[cfg(feature = "lz4f")]
+    (*b"lz4f", lz4_frame_of),
+    #[cfg(feature = "zstd")]
+    (*b"zstd", |data| ::zstd::encode_all(data, 3).unwrap()),
+];
+
+/// Data that compresses, but not to nothing.
+fn sample(len: usize) -> Vec<u8> {
+    (0..len).map(|i| u8::try_from(i * i / 7 % 251).unwrap()).collect()
+}
+
+#[test]
+fn every_codec_gives_back_what_was_encoded() {
+    for &(code, encode) in CODECS {
+        for len in [1, 999, 1000, 1001, 3 << 20] {
+            let data = sample(len);
+            let (decoded, notes) = decode(job(code, len), &encode(&data)).unwrap();
+            assert!(decoded == data, "{code:?} {len}");
+            assert_eq!(notes, [], "{code:?} {len}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_a_stream_of_nothing_with_every_code() {
+    for &(code, encode) in CODECS {
+        for stored in [encode(b""), Vec::new()] {
+            assert_eq!(decode(job(code, 0), &stored).unwrap(), (vec![], vec![]), "{code:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_ends_before_data_size_is_short_however_large_data_size_is() {
+    for &(code, encode) in CODECS {
+        let stored = encode(&sample(1000));
+        for want in [1001, 1 << 40, 1 << 62] {
+            let error = decode(Job { code, data_size: want, salvage: false }, &stored).unwrap_err();
+            assert_eq!(error, CodecError::ShortStream { got: 1000, want }, "{code:?}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_goes_on_after_data_size_is_long() {
+    for &(code, encode) in CODECS {
+        for want in [0, 1, 999] {
+            let error = decode(job(code, want), &encode(&sample(1000))).unwrap_err();
+            assert_eq!(error, CodecError::LongStream { want: want as u64 }, "{code:?} {want}");
+        }
+    }
+}
+
+#[test]
+fn every_cut_of_a_stream_is_an_error() {
+    for &(code, encode) in CODECS {
+        let stored = encode(&sample(1500));
+        for len in 0..stored.len() {
+            assert!(decode(job(code, 1500), &stored[..len]).is_err(), "{code:?} {len}");
+        }
+    }
+}
+
+#[test]
+fn bytes_after_the_stream_are_ignored_and_reported() {
+    for &(code, encode) in CODECS {
+        let data = sample(1000);
+        let stored = encode(&data);
+        let longer = [&stored[..], b"\0\0"].concat();
+        let (decoded, notes) = decode(job(code, 1000), &longer).unwrap();
+        assert!(decoded == data, "{code:?}");
+        assert_eq!(codes(&notes), [(Code::BytesAfterStream, stored.len() as u64)], "{code:?}");
+    }
+}
+
+#[test]
+fn a_second_stream_is_decoded_when_data_size_needs_it_and_ignored_when_not() {
+    for &(code, encode) in CODECS.iter().filter(|(code, _)| code != b"lz4\0") {
+        let (first, second) = (sample(1000), sample(500));
+        let stored = [encode(&first), encode(&second)].concat();
+        let place = encode(&first).len() as u64;
+        let (decoded, notes) = decode(job(code, 1500), &stored).unwrap();
+        assert!(decoded == [&first[..], &second].concat(), "{code:?}");
+        assert_eq!(codes(&notes), [(Code::SecondStream, place)], "{code:?}");
+        let (decoded, notes) = decode(job(code, 1000), &stored).unwrap();
+        assert!(decoded == first, "{code:?}");
+        assert_eq!(codes(&notes), [(Code::BytesAfterStream, place)], "{code:?}");
+    }
+}
+
+#[test]
+fn a_damaged_checksum_in_the_stream_is_an_error() {
+    // The adler32 is last in zlib, the CRC within the last bytes of bzip2 and LZ4 frames.
+    for &(code, encode) in CODECS.iter().filter(|(code, _)| !matches!(code, b"lz4\0" | b"zstd")) {
+        let mut stored = encode(&sample(1000));
+        let place = stored.len() - 2;
+        stored[place] ^= 0x40;
+        let error = decode(job(code, 1000), &stored).unwrap_err();
+        assert!(matches!(error, CodecError::Corrupt { .. }), "{code:?} {error}");
+    }
+}
+
+#[test]
+fn a_zlib_stream_cut_inside_its_checksum_gives_its_data_in_salvage_only() {
+    let data = sample(1000);
+    let stored = zlib(&data);
+    for cut in 1..=4 {
+        let stored = &stored[..stored.len() - cut];
+        assert!(matches!(decode(job(*b"zlib", 1000), stored), Err(CodecError::Corrupt { .. })));
+        let salvage = Job { salvage: true, ..job(*b"zlib", 1000) };
+        let (decoded, notes) = decode(salvage, stored).unwrap();
+        assert!(decoded == data);
+        assert_eq!(codes(&notes), [(Code::StreamChecksumCut, stored.len() as u64)]);
+    }
+}
+
+#[test]
+fn gzip_and_raw_deflate_under_zlib_are_named_in_the_error() {
+    let data = sample(1000);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&data).unwrap();
+    let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::default());
+    raw.write_all(&data).unwrap();
+    for (stored, name) in [(gzip.finish().unwrap(), "gzip"), (raw.finish().unwrap(), "raw deflate")]
+    {
+        let error = decode(job(*b"zlib", 1000), &stored).unwrap_err().to_string();
+        assert!(error.contains(name), "{error}");
+    }
+}
+
+#[test]
+fn codes_that_no_codec_has_are_unknown_and_missing_features_are_named() {
+    for code in [*b"blsc", *b"xz\0\0", *b"lz4_", *b"zlix", [0xff, 0xfe, 0, 0], *b"ZLIB"] {
+        assert_eq!(decode(job(code, 1), b"x").unwrap_err(), CodecError::UnknownCompression);
+    }
+    #[cfg(not(feature = "zstd"))]
+    assert_eq!(decode(job(*b"zstd", 1), b"x").unwrap_err(), CodecError::FeatureMissing("zstd"));
+    #[cfg(not(feature = "lz4f"))]
+    assert_eq!(decode(job(*b"lz4f", 1), b"x").unwrap_err(), CodecError::FeatureMissing("lz4f"));
+}
+
+#[test]
+fn a_range_is_the_same_as_that_part_of_the_whole() {
+    let data = sample(3500);
+    for &(code, encode) in CODECS {
+        let stored = encode(&data);
+        for (start, end) in [(0, 0), (0, 1), (999, 1001), (1000, 2000), (500, 3500), (3500, 3500)] {
+            let part = unwrap(job(code, 3500).decode_range(&stored, &(start as u64..end as u64)));
+            assert!(part.unwrap() == data[start..end], "{code:?} {start}..{end}");
+        }
+    }
+}
+
+#[test]
+fn a_range_before_the_damage_can_be_had() {
+    let data = sample(200_000);
+    for &(code, encode) in CODECS.iter().filter(|(code, _)| matches!(code, b"zlib" | b"lz4\0")) {
+        let stored = encode(&data);
+        let cut = &stored[..stored.len() - 50];
+        assert!(decode(job(code, data.len()), cut).is_err());
+        let part = unwrap(job(code, data.len()).decode_range(&cut, &(10..20)));
+        assert!(part.unwrap() == data[10..20], "{code:?}");
+    }
+}
+
+// lz4 chunks
+
+#[test]
+fn lz4_chunks_may_be_uneven_and_empty_and_trailed_by_up_to_three_bytes() {
+    let data = sample(700);
+    let chunks =
+        [chunk(&data[..1]), chunk(b""), chunk(&data[1..600]), chunk(&data[600..]), chunk(b"")];
+    let stored = chunks.concat();
+    assert_eq!(decode(job(*b"lz4\0", 700), &stored).unwrap(), (data.clone(), vec![]));
+    for trail in 1..=3 {
+        let longer = [&stored[..], &vec![0; trail]].concat();
+        let (decoded, notes) = decode(job(*b"lz4\0", 700), &longer).unwrap();
+        assert!(decoded == data);
+        assert_eq!(codes(&notes), [(Code::BytesAfterStream, stored.len() as u64)]);
+    }
+}
+
+#[test]
+fn lz4_chunk_lengths_that_cannot_be_are_errors_before_anything_is_allocated() {
+    let raw = |len: u32, data_len: u32| [len.to_be_bytes(), data_len.to_le_bytes()].concat();
+    let size = u64::from(u32::MAX);
+    let error = |stored: &[u8]| {
+        decode(Job { code: *b"lz4\0", data_size: size, salvage: false }, stored).unwrap_err()
+    };
+    for len in [0, 3] {
+        assert!(matches!(error(&raw(len, 9)), CodecError::Corrupt { offset: 0, .. }));
+    }
+    assert_eq!(error(&raw(u32::MAX, 9)), CodecError::ShortStream { got: 0, want: size });
+    // A block of no bytes that claims 4 GiB.
+    assert!(matches!(error(&raw(4, u32::MAX)), CodecError::Corrupt { .. }));
+    let claims = job(*b"lz4\0", 100);
+    assert_eq!(decode(claims, &raw(4, 101)).unwrap_err(), CodecError::LongStream { want: 100 });
+}
+
+#[test]
+fn an_lz4_chunk_that_gives_less_than_it_claims_is_an_error() {
+    let mut stored = chunk(&sample(100));
+    stored[4..8].copy_from_slice(&101u32.to_le_bytes());
+    assert!(matches!(decode(job(*b"lz4\0", 101), &stored), Err(CodecError::Corrupt { .. })));
+    let mut stored = chunk(&sample(100));
+    stored[4..8].copy_from_slice(&99u32.to_le_bytes());
+    assert!(matches!(decode(job(*b"lz4\0", 99), &stored), Err(CodecError::Corrupt { .. })));
+}
+
+#[test]
+fn lz4_blocks_without_the_decoded_length_are_an_error() {
+    let block = lz4_flex::block::compress(&sample(1000));
+    let stored = [&u32::try_from(block.len()).unwrap().to_be_bytes()[..], &block].concat();
+    assert!(decode(job(*b"lz4\0", 1000), &stored).is_err());
+}
+
+/// A frame of one stored block, which needs no encoder: descriptor, block, end mark.
+const STORED_FRAME: &[u8] = b"\x04\x22\x4d\x18\x60\x40\x82\x03\x00\x00\x80abc\0\0\0\0";
+
+#[test]
+fn an_lz4_frame_under_lz4_is_decoded_with_the_feature_and_named_without() {
+    let result = decode(job(*b"lz4\0", 3), STORED_FRAME);
+    #[cfg(feature = "lz4f")]
+    assert_eq!(result.unwrap(), (b"abc".to_vec(), vec![]));
+    #[cfg(not(feature = "lz4f"))]
+    assert_eq!(result.unwrap_err(), CodecError::FeatureMissing("lz4f"));
+}
+
+proptest::proptest! {
+    /// A damaged stream gives an error or data of the right size, from every entry.
+    #[test]
+    fn damaged_streams_never_panic(
+        changes in proptest::collection::vec((proptest::arbitrary::any::<proptest::sample::Index>(), proptest::arbitrary::any::<u8>()), 1..5),
+        data_size in proptest::prop_oneof![0usize..2000, proptest::strategy::Just(1500)],
+        salvage: bool,
+    ) {
+        for &(code, encode) in CODECS {
+            let mut stored = encode(&sample(1500));
+            for (place, value) in &changes {
+                let place = place.index(stored.len());
+                stored[place] = *value;
+            }
+            let job = Job { salvage, ..job(code, data_size) };
+            if let Ok((data, _)) = decode_lenient(job, &stored) {
+                proptest::prop_assert_eq!(data.len(), data_size);
+            }
+            let half = (data_size / 2) as u64;
+            let _ = job.decode_range(&stored, &(half..data_size as u64));
+        }
+    }
+}
+
+/// As `decode`, without comparing errors: of several damaged chunks any may be the one named.
+fn decode_lenient(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), ()> {
+    let mut notes = Vec::new();
+    let result = job.decode(stored, &mut notes).map_err(drop);
+    let mut buffer = vec![0; usize::try_from(job.data_size).unwrap()];
+    let into = job.decode_into(stored, &mut buffer, &mut Vec::new());
+    assert_eq!(result.as_ref().ok(), into.is_ok().then_some(&buffer));
+    result.map(|data| (data, notes))
+}
