@@ -7,7 +7,13 @@
 //!   or `!!` arrives with it; one of a named handle, `!x!suffix`, would be refused and is handed in
 //!   as `!x~suffix`, which takes the same space.
 //! - It numbers anchors and drops their names; a pass of its scanner gives the names.
+//! - It gives a block scalar at the very end of the text a line break too many, and refuses a `?`
+//!   there, so a text without `...` gets one.
 //! - It puts the bytes of an escape such as `%C3%A9` side by side as if they were one number.
+//!
+//! What it refuses, and what no writer is known to make: flow pairs in a flow sequence whose value
+//! is a flow collection (`[k: [1]]`), continuation lines of a quoted scalar that are indented less
+//! than its parent, escapes of three and four bytes in tags, flow collections more than 255 deep.
 //!
 //! The pass of the scanner costs as much as the parse, so it is made only for texts with anchors
 //! or named handles.
@@ -163,8 +169,7 @@ struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     fn new(content: &'a str, directives: &Directives) -> Self {
-        let mut prepared =
-            Self { content: Cow::Borrowed(content), anchors: Vec::new(), stand_in: None };
+        let mut prepared = Self { content: ended(content), anchors: Vec::new(), stand_in: None };
         let has_named = directives.has_named_handles();
         if !has_named && !content.contains('&') {
             return prepared;
@@ -194,7 +199,7 @@ impl<'a> Prepared<'a> {
         prepared.stand_in = "~;/?:@=+$.*".chars().find(is_free).filter(|_| !named.is_empty());
         if let Some(stand_in) = prepared.stand_in {
             let mut lines = Lines::new(content);
-            let mut changed = content.to_owned();
+            let mut changed = prepared.content.into_owned();
             for (place, to_second) in named {
                 let at = lines.offset(place.line, place.column) + to_second;
                 if changed.get(at..=at) == Some("!") {
@@ -205,6 +210,16 @@ impl<'a> Prepared<'a> {
         }
         prepared
     }
+}
+
+/// Content that ends with a `...` line.
+fn ended(content: &str) -> Cow<'_, str> {
+    let last = content.trim_end().rsplit(['\n', '\r']).next().unwrap_or_default();
+    if last.starts_with("...") || content.is_empty() {
+        return Cow::Borrowed(content);
+    }
+    let line_break = if content.ends_with(['\n', '\r']) { "" } else { "\n" };
+    Cow::Owned([content, line_break, "...\n"].concat())
 }
 
 /// The parser takes `%C3%A9` for U+C3A9. Written as itself a character beyond ASCII cannot be in a

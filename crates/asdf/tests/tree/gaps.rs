@@ -138,6 +138,21 @@ fn an_empty_document_is_an_empty_mapping() {
 }
 
 #[test]
+fn the_end_of_the_text_ends_scalars_as_the_end_marker_does() {
+    for (text, want) in [
+        ("a: |\n", "\"\""),
+        ("a: |+\n", "\"\""),
+        ("a: |\n  x\n", "\"x\\n\""),
+        ("a: >-\n  x\n\n", "\"x\""),
+        ("a: |+\n  x\n\n", "\"x\\n\\n\""),
+        ("a:\n  ?", "{\"null\":null}"),
+        ("a: x", "\"x\""),
+    ] {
+        assert_eq!(to_json(text), format!("{{\"a\":{want}}}"), "{text:?}");
+    }
+}
+
+#[test]
 fn styles_are_kept() {
     let document =
         parse("a: x\nb: 'x'\nc: \"x\"\nd: |\n  x\ne: >\n  x\nf: [x]\ng:\n- x\nh: {x: 1}\n");
@@ -162,4 +177,19 @@ fn styles_are_kept() {
 fn tabs_do_not_indent_and_a_quoted_end_marker_in_column_0_is_an_error() {
     assert!(try_parse("a:\n\tb: 1\n").0.is_err());
     assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
+}
+
+/// What the parser cannot read it refuses; it never reads it as something else.
+#[test]
+fn rare_forms_of_yaml_1_1_are_refused() {
+    for text in [
+        "[k: [1]]",
+        "[k: {a: 1}, 2]",
+        "a:\n  b: 'two\n lines'\n",
+        "a: 'x'# no comment\n",
+        "a: |\n\n    \n  x\n",
+        "a: !x%E2%82%AC 1",
+    ] {
+        assert!(try_parse(text).0.is_err(), "{text}");
+    }
 }

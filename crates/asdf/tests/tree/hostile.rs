@@ -73,7 +73,7 @@ fn many_anchors_aliases_and_redefinitions() {
 
 #[test]
 fn lists_that_merge_lists_that_merge_themselves() {
-    let uses = "- {<<: *l}\n".repeat(3_000);
+    let uses = "- {<<: *l}\n".repeat(500);
     let document = parse(format!("--- &l\n{uses}"));
     assert!(document.root().items().all(|item| item.get("k").is_none()));
 }

@@ -77,7 +77,7 @@ fn seeds_parse_cut_at_every_byte() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(1024))]
 
     #[test]
     fn any_bytes(text in proptest::collection::vec(any::<u8>(), 0..200)) {
