@@ -39,8 +39,8 @@ impl<'a> Blocks<'a> {
     }
 
     /// Whether the file has no blocks.
-    pub fn is_empty(&self) -> bool {
-        self.file.layout().first_block.is_none()
+    pub fn is_empty(&self) -> Result<bool> {
+        Ok(self.find(0)?.is_none())
     }
 
     /// The block of this number, counted from 0. A block with a broken header is there; its
