@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use binio::{Bytes, ReadLog};
+use binio::{Bytes, ReadLog, Window, drive};
 use proptest::prelude::*;
 
 use super::*;
@@ -438,6 +438,26 @@ fn the_rich_file_is_without_fault() {
     let file = open(rich_file());
     assert_eq!(contents(&file), ["one", "abc", "abc"]);
     assert_eq!(codes(&file), []);
+}
+
+#[test]
+fn a_file_of_which_parts_are_fetched_reads_the_same() {
+    let bytes = Bytes::from(rich_file());
+    let window = Arc::new(Window::new(bytes.len() as u64));
+    let mut fetched = Vec::new();
+    let shown = drive(
+        &window,
+        || Ok::<_, Error>(summary(&Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?)),
+        |ranges| {
+            fetched.extend_from_slice(ranges);
+            let fetch = |range: &Range<u64>| {
+                bytes.bytes_at(range.start, usize::try_from(range.end - range.start).unwrap())
+            };
+            Ok(ranges.iter().map(fetch).collect::<binio::Result<_>>()?)
+        },
+    );
+    assert_eq!(shown.unwrap(), summary(&open(bytes.to_vec())));
+    assert_eq!(fetched, [0..bytes.len() as u64], "a small file is fetched at once");
 }
 
 #[test]
