@@ -457,7 +457,11 @@ fn a_file_of_which_parts_are_fetched_reads_the_same() {
         },
     );
     assert_eq!(shown.unwrap(), summary(&open(bytes.to_vec())));
-    assert_eq!(fetched, [0..bytes.len() as u64], "a small file is fetched at once");
+    assert_eq!(
+        fetched,
+        std::slice::from_ref(&(0..bytes.len() as u64)),
+        "a small file is fetched at once"
+    );
 }
 
 #[test]
