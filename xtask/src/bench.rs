@@ -17,8 +17,17 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
 }
 
 fn asdf(quick: bool) -> Outcome {
-    let python = python::interpreter()?.ok_or("no python3 here, and it is what we are compared with")?;
-    run(&mut cargo(&["build", "--release", "--package", "asdf", "--all-features", "--example", "bench_tasks"]))?;
+    let python =
+        python::interpreter()?.ok_or("no python3 here, and it is what we are compared with")?;
+    run(&mut cargo(&[
+        "build",
+        "--release",
+        "--package",
+        "asdf",
+        "--all-features",
+        "--example",
+        "bench_tasks",
+    ]))?;
     let directory = root().join("target").join("bench");
     let ours = root().join("target/release/examples/bench_tasks");
     let mut command = program(python);

@@ -19,7 +19,17 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let gates: &[(&str, fn() -> Outcome)] = &[
         ("format", || run(&mut cargo(&["fmt", "--all", "--check"]))),
-        ("lints", || run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"]))),
+        ("lints", || {
+            run(&mut cargo(&[
+                "clippy",
+                "--workspace",
+                "--all-targets",
+                "--all-features",
+                "--",
+                "-D",
+                "warnings",
+            ]))
+        }),
         ("tests", || test(&[])),
         ("features", features),
         ("documentation", documentation),
@@ -44,13 +54,21 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
 /// Each library alone and without its default features, as a user with one dependency builds it.
 fn features() -> Outcome {
     for package in ["binio", "asdf"] {
-        run(&mut cargo(&["test", "--package", package, "--no-default-features", "--lib", "--tests"]))?;
+        run(&mut cargo(&[
+            "test",
+            "--package",
+            package,
+            "--no-default-features",
+            "--lib",
+            "--tests",
+        ]))?;
     }
     Ok(())
 }
 
 fn documentation() -> Outcome {
-    run(cargo(&["doc", "--workspace", "--no-deps", "--all-features"]).env("RUSTDOCFLAGS", "-D warnings"))
+    run(cargo(&["doc", "--workspace", "--no-deps", "--all-features"])
+        .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
 /// The examples, each with arguments that make it do its work on a golden file.
@@ -61,7 +79,8 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
         ("binio", "scan_and_digest", &[file][..]),
         ("asdf", "read_array", &[file, "/image/data"][..]),
     ] {
-        run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"]).args(arguments))?;
+        run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])
+            .args(arguments))?;
     }
     Ok(())
 }
@@ -73,5 +92,6 @@ pub(crate) fn assets(arguments: &[String]) -> Outcome {
         [directory] => directory.into(),
         [_, rest @ ..] => return no_more(rest),
     };
-    run(cargo(&["run", "--quiet", "--package", "scibin", "--example", "assets", "--"]).arg(directory))
+    run(cargo(&["run", "--quiet", "--package", "scibin", "--example", "assets", "--"])
+        .arg(directory))
 }

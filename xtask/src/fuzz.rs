@@ -18,7 +18,9 @@ const MALLOC_LIMIT_MIB: u32 = 256;
 /// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`.
 pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     let (seconds, rest) = take_option(arguments, "--seconds")?;
-    let seconds = seconds.map_or(Ok(60), |text| text.parse()).map_err(|error| format!("--seconds: {error}"))?;
+    let seconds = seconds
+        .map_or(Ok(60), |text| text.parse())
+        .map_err(|error| format!("--seconds: {error}"))?;
     let (corpus, wanted) = take_option(&rest, "--corpus")?;
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
@@ -29,7 +31,9 @@ pub(crate) fn all(seconds: u32) -> Outcome {
 }
 
 fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outcome {
-    if output(program("cargo").args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN")).is_none() {
+    if output(program("cargo").args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN"))
+        .is_none()
+    {
         eprintln!("skipped: no nightly toolchain here (rustup toolchain install nightly)");
         return Ok(());
     }
@@ -49,7 +53,13 @@ fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outc
             .arg(format!("-max_total_time={seconds}"))
             .arg(format!("-malloc_limit_mb={MALLOC_LIMIT_MIB}"))
             .arg(format!("-artifact_prefix={}/", artifacts.display()))
-            .args(["-timeout=20", "-rss_limit_mb=4096", "-max_len=65536", "-print_final_stats=1", "-verbosity=0"]))?;
+            .args([
+                "-timeout=20",
+                "-rss_limit_mb=4096",
+                "-max_len=65536",
+                "-print_final_stats=1",
+                "-verbosity=0",
+            ]))?;
     }
     Ok(())
 }
@@ -57,7 +67,8 @@ fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outc
 /// The names of the targets: one source file each.
 fn targets() -> Result<Vec<String>, String> {
     let directory = root().join("fuzz/fuzz_targets");
-    let entries = std::fs::read_dir(&directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    let entries = std::fs::read_dir(&directory)
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
     let mut names: Vec<String> = entries
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
@@ -72,7 +83,15 @@ fn build() -> Result<PathBuf, String> {
     let host = host().ok_or("rustc does not tell its host")?;
     let mut command: Command = program("cargo");
     command
-        .args(["+nightly", "build", "--release", "--manifest-path", "fuzz/Cargo.toml", "--target", &host])
+        .args([
+            "+nightly",
+            "build",
+            "--release",
+            "--manifest-path",
+            "fuzz/Cargo.toml",
+            "--target",
+            &host,
+        ])
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("RUSTC")
         .env_remove("CARGO")
@@ -102,7 +121,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
-                std::fs::copy(&path, goal.join(name)).map_err(|error| format!("{}: {error}", path.display()))?;
+                std::fs::copy(&path, goal.join(name))
+                    .map_err(|error| format!("{}: {error}", path.display()))?;
                 count += 1;
             }
         }

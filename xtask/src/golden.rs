@@ -8,10 +8,20 @@ use crate::process::{cargo, no_more, root, run, take_option};
 pub(crate) fn golden(arguments: &[String]) -> Outcome {
     let (corpus, rest) = take_option(arguments, "--corpus")?;
     no_more(&rest)?;
-    let mut command = cargo(&["test", "--package", "asdf", "--all-features", "--test", "golden", "--", "--nocapture"]);
+    let mut command = cargo(&[
+        "test",
+        "--package",
+        "asdf",
+        "--all-features",
+        "--test",
+        "golden",
+        "--",
+        "--nocapture",
+    ]);
     match corpus {
         Some(corpus) => {
-            let corpus = std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
+            let corpus =
+                std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
             if !corpus.is_dir() {
                 return Err(format!("{} is no directory", corpus.display()));
             }
@@ -19,7 +29,11 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
         }
         None => {
             let beside = root().join("../shared/corpus");
-            let found = if beside.is_dir() { "found beside the workspace" } else { "not here: its cases are skipped" };
+            let found = if beside.is_dir() {
+                "found beside the workspace"
+            } else {
+                "not here: its cases are skipped"
+            };
             eprintln!("corpus {found}");
         }
     }

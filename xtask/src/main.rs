@@ -23,16 +23,66 @@ struct Task {
 }
 
 const TASKS: &[Task] = &[
-    Task { name: "test", arguments: "", about: "pass every test: units, properties, behaviour, documentation", run: ci::test },
-    Task { name: "ci", arguments: "", about: "every gate, as continuous integration runs them", run: ci::ci },
-    Task { name: "golden", arguments: "[--corpus DIR]", about: "compare with the recorded files of crates/testdata, and of a corpus", run: golden::golden },
-    Task { name: "generate", arguments: "", about: "make the golden files of crates/testdata anew with the reference tools", run: python::generate },
-    Task { name: "interop", arguments: "", about: "read what the reference tools write (needs python3)", run: python::interop },
-    Task { name: "bench", arguments: "asdf [--quick]", about: "time us beside the reference tools and print the ratios (needs python3)", run: bench::bench },
-    Task { name: "fuzz", arguments: "[TARGET..] [--seconds N] [--corpus DIR]", about: "build and run the fuzz targets (needs a nightly toolchain)", run: fuzz::fuzz },
-    Task { name: "examples", arguments: "", about: "run the example programs of every crate", run: ci::examples },
-    Task { name: "msrv", arguments: "", about: "build with the minimum toolchain", run: msrv::msrv },
-    Task { name: "assets", arguments: "[DIR]", about: "write shell completions and man pages of scibin (default target/assets)", run: ci::assets },
+    Task {
+        name: "test",
+        arguments: "",
+        about: "pass every test: units, properties, behaviour, documentation",
+        run: ci::test,
+    },
+    Task {
+        name: "ci",
+        arguments: "",
+        about: "every gate, as continuous integration runs them",
+        run: ci::ci,
+    },
+    Task {
+        name: "golden",
+        arguments: "[--corpus DIR]",
+        about: "compare with the recorded files of crates/testdata, and of a corpus",
+        run: golden::golden,
+    },
+    Task {
+        name: "generate",
+        arguments: "",
+        about: "make the golden files of crates/testdata anew with the reference tools",
+        run: python::generate,
+    },
+    Task {
+        name: "interop",
+        arguments: "",
+        about: "read what the reference tools write (needs python3)",
+        run: python::interop,
+    },
+    Task {
+        name: "bench",
+        arguments: "asdf [--quick]",
+        about: "time us beside the reference tools and print the ratios (needs python3)",
+        run: bench::bench,
+    },
+    Task {
+        name: "fuzz",
+        arguments: "[TARGET..] [--seconds N] [--corpus DIR]",
+        about: "build and run the fuzz targets (needs a nightly toolchain)",
+        run: fuzz::fuzz,
+    },
+    Task {
+        name: "examples",
+        arguments: "",
+        about: "run the example programs of every crate",
+        run: ci::examples,
+    },
+    Task {
+        name: "msrv",
+        arguments: "",
+        about: "build with the minimum toolchain",
+        run: msrv::msrv,
+    },
+    Task {
+        name: "assets",
+        arguments: "[DIR]",
+        about: "write shell completions and man pages of scibin (default target/assets)",
+        run: ci::assets,
+    },
 ];
 
 fn main() -> ExitCode {

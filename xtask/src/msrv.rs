@@ -13,7 +13,9 @@ const VERSION: &str = "1.85";
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
-        eprintln!("skipped: toolchain {VERSION} is not installed (rustup toolchain install {VERSION})");
+        eprintln!(
+            "skipped: toolchain {VERSION} is not installed (rustup toolchain install {VERSION})"
+        );
         return Ok(());
     };
     run(cargo

@@ -45,18 +45,26 @@ fn line(command: &Command) -> String {
 }
 
 /// The value after `--name`, and the arguments without both.
-pub(crate) fn take_option(arguments: &[String], name: &str) -> Result<(Option<String>, Vec<String>), String> {
+pub(crate) fn take_option(
+    arguments: &[String],
+    name: &str,
+) -> Result<(Option<String>, Vec<String>), String> {
     let mut rest = arguments.to_vec();
     let Some(at) = rest.iter().position(|argument| argument == name) else {
         return Ok((None, rest));
     };
     rest.remove(at);
-    if at < rest.len() { Ok((Some(rest.remove(at)), rest)) } else { Err(format!("{name} needs a value")) }
+    if at < rest.len() {
+        Ok((Some(rest.remove(at)), rest))
+    } else {
+        Err(format!("{name} needs a value"))
+    }
 }
 
 /// Whether `--name` is there, and the arguments without it.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
-    let rest: Vec<String> = arguments.iter().filter(|argument| *argument != name).cloned().collect();
+    let rest: Vec<String> =
+        arguments.iter().filter(|argument| *argument != name).cloned().collect();
     (rest.len() < arguments.len(), rest)
 }
 

@@ -20,7 +20,9 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let wanted = PACKAGES.join("\n");
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
         run(program("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
-        run(program(&python).args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(PACKAGES))?;
+        run(program(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+            .args(PACKAGES))?;
         std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
     }
     Ok(Some(python))
@@ -35,8 +37,17 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
     };
     let directory = root().join("target").join("interop");
     script(&python, "crates/asdf/tests/interop/write.py", &directory)?;
-    run(cargo(&["test", "--package", "asdf", "--all-features", "--test", "interop", "--", "--nocapture"])
-        .env("SCIBIN_INTEROP", &directory))
+    run(cargo(&[
+        "test",
+        "--package",
+        "asdf",
+        "--all-features",
+        "--test",
+        "interop",
+        "--",
+        "--nocapture",
+    ])
+    .env("SCIBIN_INTEROP", &directory))
 }
 
 /// Makes the golden files anew.
@@ -47,6 +58,7 @@ pub(crate) fn generate(arguments: &[String]) -> Outcome {
 }
 
 fn script(python: &Path, script: &str, directory: &Path) -> Outcome {
-    std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    std::fs::create_dir_all(directory)
+        .map_err(|error| format!("{}: {error}", directory.display()))?;
     run(program(python).arg(script).arg(directory))
 }

@@ -326,6 +326,13 @@ impl Block<'_> {
         error.map_or(Ok(()), Err)
     }
 
+    /// The stored bytes as offsets in the file, their checksum checked if the options ask for it:
+    /// for reading some of them only.
+    pub(crate) fn verified_range(&self) -> Result<Range<u64>> {
+        self.verify_on_read()?;
+        self.data_range()
+    }
+
     fn decode_unverified(&self) -> Result<Bytes> {
         let Some(job) = self.job()? else { return self.raw() };
         self.check_decoded(job.data_size)?;

@@ -233,6 +233,14 @@ pub enum ArrayError {
         /// What is wrong.
         message: String,
     },
+    /// A buffer handed in does not have room for just the elements.
+    #[error("buffer of {got} elements for {want}")]
+    BufferSize {
+        /// How many elements there are.
+        want: u64,
+        /// How many the buffer holds.
+        got: u64,
+    },
     /// A slice does not fit the shape.
     #[error("slice: {0}")]
     Slice(String),

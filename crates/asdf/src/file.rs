@@ -11,6 +11,7 @@ use crate::blocks::Blocks;
 use crate::cache::DecodedCache;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
+use crate::external::OpenFiles;
 use crate::layout::Layout;
 use crate::opening::{self, Opened};
 use crate::options::{OpenOptions, Strictness};
@@ -18,7 +19,7 @@ use crate::reports::Reports;
 use crate::salvage;
 use crate::table::{BlockTable, Reading};
 use crate::tag;
-use crate::yaml::{Document, Node, ParseOptions};
+use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
 ///
@@ -57,6 +58,8 @@ pub struct Asdf {
     cache: Mutex<DecodedCache>,
     /// Blocks whose checksum was checked on reading, by offset, and what is wrong with them.
     verified: Mutex<HashMap<u64, Option<Error>>>,
+    /// Other files that this one, or one of them, names.
+    open_files: OpenFiles,
 }
 
 impl Asdf {
@@ -112,6 +115,7 @@ impl Asdf {
             table,
             cache,
             verified,
+            open_files: OpenFiles::new(),
         })
     }
 
@@ -130,11 +134,6 @@ impl Asdf {
     pub fn document(&self) -> Result<&Document> {
         let document = self.document.get_or_init(|| self.parse_tree());
         document.as_ref().map_err(Clone::clone)
-    }
-
-    /// The root node of the tree.
-    pub fn tree(&self) -> Result<Node<'_>> {
-        Ok(self.document()?.root())
     }
 
     fn parse_tree(&self) -> Result<Document> {
@@ -196,6 +195,10 @@ impl Asdf {
     /// How the file was opened.
     pub fn options(&self) -> &OpenOptions {
         &self.options
+    }
+
+    pub(crate) fn open_files(&self) -> &OpenFiles {
+        &self.open_files
     }
 
     pub(crate) fn reports(&self) -> &Reports {

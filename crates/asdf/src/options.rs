@@ -7,6 +7,7 @@ use binio::{Limits, ReadAt};
 use bytes::Bytes;
 
 use crate::error::Result;
+use crate::external::External;
 use crate::file::Asdf;
 use crate::yaml::ScalarRules;
 
@@ -51,6 +52,7 @@ pub struct OpenOptions {
     pub(crate) strictness: Strictness,
     pub(crate) verify: Verify,
     pub(crate) scalars: ScalarRules,
+    pub(crate) external: External,
     pub(crate) limits: Limits,
     pub(crate) cache_size: u64,
 }
@@ -61,6 +63,7 @@ impl Default for OpenOptions {
             strictness: Strictness::default(),
             verify: Verify::default(),
             scalars: ScalarRules::default(),
+            external: External::default(),
             limits: Limits::default(),
             cache_size: 64 << 20,
         }
@@ -91,6 +94,13 @@ impl OpenOptions {
     #[must_use]
     pub fn scalars(mut self, rules: ScalarRules) -> Self {
         self.scalars = rules;
+        self
+    }
+
+    /// Which other files the file may name as places of its data and goals of its references.
+    #[must_use]
+    pub fn external(mut self, external: External) -> Self {
+        self.external = external;
         self
     }
 

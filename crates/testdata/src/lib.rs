@@ -52,10 +52,13 @@ pub struct Case {
 /// # Panics
 /// When the list cannot be read or has not the expected form.
 pub fn cases(list: &Path) -> Vec<Case> {
-    let text = std::fs::read_to_string(list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
-    let json: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
+    let text =
+        std::fs::read_to_string(list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
+    let json: Value =
+        serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
     let folder = list.parent().unwrap_or(list);
-    let entries = json["cases"].as_array().unwrap_or_else(|| panic!("{}: no cases", list.display()));
+    let entries =
+        json["cases"].as_array().unwrap_or_else(|| panic!("{}: no cases", list.display()));
     let case = |entry: &Value| Case {
         name: entry["name"].as_str().unwrap_or_default().to_owned(),
         file: folder.join(entry["file"].as_str().unwrap_or_default()),
@@ -73,7 +76,9 @@ pub fn difference(expected: &Value, found: &Value) -> Option<String> {
 }
 
 fn differ(expected: &Value, found: &Value, pointer: &mut String) -> Option<String> {
-    let at = |pointer: &str, what: String| Some(format!("{}: {what}", if pointer.is_empty() { "(root)" } else { pointer }));
+    let at = |pointer: &str, what: String| {
+        Some(format!("{}: {what}", if pointer.is_empty() { "(root)" } else { pointer }))
+    };
     match (expected, found) {
         (Value::Object(expected), Value::Object(found)) => {
             if let Some(key) = found.keys().find(|key| !expected.contains_key(*key)) {
@@ -86,14 +91,19 @@ fn differ(expected: &Value, found: &Value, pointer: &mut String) -> Option<Strin
         }
         (Value::Array(expected), Value::Array(found)) => {
             if expected.len() != found.len() {
-                return at(pointer, format!("expected {} items, found {}", expected.len(), found.len()));
+                return at(
+                    pointer,
+                    format!("expected {} items, found {}", expected.len(), found.len()),
+                );
             }
             let pairs = expected.iter().zip(found).enumerate();
             pairs.into_iter().find_map(|(index, (expected, found))| {
                 within(pointer, &index.to_string(), |pointer| differ(expected, found, pointer))
             })
         }
-        (Value::Number(a), Value::Number(b)) if a.is_f64() == b.is_f64() && a.as_f64() == b.as_f64() => {
+        (Value::Number(a), Value::Number(b))
+            if a.is_f64() == b.is_f64() && a.as_f64() == b.as_f64() =>
+        {
             let same_integer = a.as_i64() == b.as_i64() && a.as_u64() == b.as_u64();
             if same_integer { None } else { at(pointer, format!("expected {a}, found {b}")) }
         }
@@ -123,7 +133,10 @@ mod tests {
             difference(&json!({"a": [1, 2]}), &json!({"a": [1, 3]})).as_deref(),
             Some("/a/1: expected 2, found 3")
         );
-        assert_eq!(difference(&json!({}), &json!({"b": 1})).as_deref(), Some("(root): unexpected key \"b\""));
+        assert_eq!(
+            difference(&json!({}), &json!({"b": 1})).as_deref(),
+            Some("(root): unexpected key \"b\"")
+        );
     }
 
     #[test]

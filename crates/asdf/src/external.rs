@@ -1,0 +1,245 @@
+//! Other files that a file names: where an array's data is, or the goal of a reference.
+//!
+//! ```yaml
+//! data: !core/ndarray-1.1.0 {source: base0000.asdf, ..}   # the first block of that file
+//! other: {$ref: "base.asdf#/data"}                        # a node of that file
+//! ```
+//!
+//! A name is a relative URI: percent-decoded, relative to the folder of the file that has it. It
+//! is the file of a stranger that names other files, so a policy decides which may be opened:
+//! [`External`]. Nothing is ever fetched from a network.
+//!
+//! Only regular files are opened, once each, and they are kept as long as the file that asked
+//! first. All files that are reached from it, by whatever way, share one list of at most
+//! [`MAX_FILES`]; a file that names itself, directly or not, is that same file.
+
+use std::fmt;
+use std::path::{Component, Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use binio::ReadAt;
+
+use crate::error::{Error, ReferenceError, Result};
+use crate::file::Asdf;
+
+/// How many other files may be reached from one.
+pub const MAX_FILES: usize = 64;
+
+/// Opens what a URI names, as written in the file and without its fragment.
+pub type Resolver = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
+
+/// Which other files may be opened.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum External {
+    /// None.
+    Deny,
+    /// Those in the folder of the file that was opened first, and in folders below it, also after
+    /// symbolic links are followed. No `..`, no absolute path, no scheme.
+    #[default]
+    SameDir,
+    /// The same, but below this folder.
+    Root(PathBuf),
+    /// Any on this machine: paths with `..`, absolute paths, `file:` URIs. For trusted files.
+    Any,
+    /// What this function gives.
+    Resolver(Arc<Resolver>),
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deny => f.write_str("Deny"),
+            Self::SameDir => f.write_str("SameDir"),
+            Self::Root(root) => f.debug_tuple("Root").field(root).finish(),
+            Self::Any => f.write_str("Any"),
+            Self::Resolver(_) => f.write_str("Resolver(..)"),
+        }
+    }
+}
+
+/// Two files: the one that was opened by the user, which has the policy and the list of others,
+/// and the one that a node is in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Files<'a> {
+    pub(crate) root: &'a Asdf,
+    pub(crate) current: &'a Asdf,
+}
+
+/// The other files that were opened. Slots are filled in order and never emptied, so that files
+/// can be borrowed for as long as the list lives.
+#[derive(Default)]
+pub(crate) struct OpenFiles {
+    slots: Vec<OnceLock<(Key, Box<Asdf>)>>,
+    filling: Mutex<()>,
+}
+
+/// What makes a file the same as another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Key {
+    /// A path without links.
+    Path(PathBuf),
+    /// What a resolver was given.
+    Uri(String),
+}
+
+impl OpenFiles {
+    pub(crate) fn new() -> Self {
+        Self { slots: (0..MAX_FILES).map(|_| OnceLock::new()).collect(), filling: Mutex::new(()) }
+    }
+
+    /// The file of a key, opened if it is not yet.
+    fn get(&self, key: &Key, open: impl FnOnce() -> Result<Asdf>) -> Result<&Asdf> {
+        // Opening reads the head of one file; two threads need not do it twice.
+        let _filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+        for slot in &self.slots {
+            match slot.get() {
+                Some((known, file)) if known == key => return Ok(file),
+                Some(_) => {}
+                None => {
+                    let file = Box::new(open()?);
+                    return Ok(&slot.get_or_init(|| (key.clone(), file)).1);
+                }
+            }
+        }
+        let limit = u64::try_from(MAX_FILES).unwrap_or(u64::MAX);
+        Err(Error::Limit { what: "external files", limit, requested: limit + 1 })
+    }
+}
+
+impl<'a> Files<'a> {
+    /// The files of a node of the file that was opened first.
+    pub(crate) fn of(root: &'a Asdf) -> Self {
+        Self { root, current: root }
+    }
+
+    /// The file that a URI without fragment names; the empty one is the current file.
+    pub(crate) fn open(self, uri: &str) -> Result<Self> {
+        if uri.is_empty() {
+            return Ok(self);
+        }
+        let fail = |kind| Error::Reference { target: uri.to_owned(), kind };
+        let options = self.root.options();
+        let policy = &options.external;
+        if let External::Resolver(resolver) = policy {
+            let open = || options.from_source(resolver(uri)?);
+            let current = self.root.open_files().get(&Key::Uri(uri.to_owned()), open);
+            let current = current.map_err(|error| fail(ReferenceError::External(error.into())))?;
+            return Ok(Self { current, ..self });
+        }
+        let path = self.find(uri, policy).map_err(fail)?;
+        if self.root.path().and_then(|root| root.canonicalize().ok()).as_ref() == Some(&path) {
+            return Ok(Self::of(self.root));
+        }
+        let current = self
+            .root
+            .open_files()
+            .get(&Key::Path(path.clone()), || options.open(&path))
+            .map_err(|error| fail(ReferenceError::External(error.into())))?;
+        Ok(Self { current, ..self })
+    }
+
+    /// The path that a URI names, without links, if the policy allows it and a regular file is
+    /// there.
+    fn find(self, uri: &str, policy: &External) -> Result<PathBuf, ReferenceError> {
+        let forbidden = |why: &str| ReferenceError::Forbidden(why.to_owned());
+        let root = match policy {
+            External::Deny | External::Resolver(_) => {
+                return Err(forbidden("no external files are allowed"));
+            }
+            External::Any => None,
+            External::Root(root) => Some(root.clone()),
+            External::SameDir => Some(folder_of(self.root)?),
+        };
+        let relative = path_of(uri)?;
+        if root.is_some() {
+            check_plain(uri, &relative)?;
+        }
+        let path =
+            if relative.is_absolute() { relative } else { folder_of(self.current)?.join(relative) };
+        let not_found = |error: std::io::Error| {
+            ReferenceError::NotFound(format!("external file {}: {error}", path.display()))
+        };
+        let found = path.canonicalize().map_err(not_found)?;
+        if let Some(root) = root {
+            let root = root.canonicalize().map_err(not_found)?;
+            if !found.starts_with(&root) {
+                return Err(forbidden(&format!("it leads out of {}", root.display())));
+            }
+        }
+        // A FIFO would block for ever, a device never end.
+        if !found.metadata().map_err(not_found)?.is_file() {
+            return Err(forbidden("it is no regular file"));
+        }
+        Ok(found)
+    }
+}
+
+/// The folder of a file.
+fn folder_of(file: &Asdf) -> Result<PathBuf, ReferenceError> {
+    let path = file.path().ok_or_else(|| {
+        ReferenceError::Forbidden("the file that names it has no path itself".into())
+    })?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    Ok(if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder.to_owned() })
+}
+
+/// The path that a URI spells: percent-decoded, `file:` taken off.
+fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
+    let path = uri.strip_prefix("file:").unwrap_or(uri);
+    let path = match path.strip_prefix("//") {
+        // `file://localhost/path` and `file:///path`.
+        Some(rest) if path.len() < uri.len() => rest.strip_prefix("localhost").unwrap_or(rest),
+        _ => path,
+    };
+    let decoded = percent_decode(path)
+        .ok_or_else(|| ReferenceError::Syntax("the percent signs spell no UTF-8 text".into()))?;
+    if decoded.contains('\0') {
+        return Err(ReferenceError::Syntax("a NUL in the name of a file".into()));
+    }
+    Ok(PathBuf::from(decoded))
+}
+
+/// Refuses all but names and folders below.
+fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
+    let scheme = uri.split_once(':').is_some_and(|(scheme, _)| {
+        let letters = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+        scheme.starts_with(|c: char| c.is_ascii_alphabetic()) && scheme.chars().all(letters)
+    });
+    if scheme {
+        return Err(ReferenceError::Forbidden("it has a scheme".into()));
+    }
+    for component in path.components() {
+        match component {
+            Component::Normal(_) | Component::CurDir => {}
+            Component::ParentDir => return Err(ReferenceError::Forbidden("it has `..`".into())),
+            _ => return Err(ReferenceError::Forbidden("it is absolute".into())),
+        }
+    }
+    Ok(())
+}
+
+/// Resolves `%41`; a percent sign without two digits stands for itself. `None` if the bytes are
+/// no UTF-8.
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = match after {
+            [high, low, ..] if first == b'%' => hex(*high).zip(hex(*low)),
+            _ => None,
+        };
+        if let Some((high, low)) = code {
+            bytes.push(high << 4 | low);
+            rest = &after[2..];
+        } else {
+            bytes.push(first);
+            rest = after;
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| digit.try_into().ok())
+}

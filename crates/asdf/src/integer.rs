@@ -1,0 +1,267 @@
+//! `!core/integer`: integers of any size, as an array of words.
+//!
+//! ```yaml
+//! !core/integer-1.1.0
+//! words: !core/ndarray-1.1.0 [3, 1]    # uint32, the least significant first: 2^32 + 3
+//! sign: +                              # or -
+//! string: '4294967299'                 # for people
+//! ```
+//!
+//! The words count; a text that differs is reported. Zero has no words.
+
+use std::fmt::Write;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
+use crate::node::Node;
+use crate::yaml;
+
+/// The most words that turn into decimal digits: this takes quadratic time.
+const MAX_DECIMAL_WORDS: usize = 1024;
+
+/// The most decimal digits that turn into words, for the same reason; they fit the words above.
+const MAX_DECIMAL_DIGITS: usize = 9864;
+
+/// An integer of any size.
+///
+/// ```
+/// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+///     --- !core/asdf-1.1.0\nx: 340282366920938463463374607431768211456\n...\n"[..])?;
+/// let integer = file.tree()?.pointer("/x")?.integer()?;
+/// assert_eq!(integer.words(), [0, 0, 0, 0, 1]);
+/// assert_eq!(integer.as_i128(), None);
+/// # Ok::<(), asdf::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct BigInteger {
+    negative: bool,
+    /// Least significant first; the last is not 0.
+    words: Vec<u32>,
+}
+
+impl BigInteger {
+    fn new(negative: bool, mut words: Vec<u32>) -> Self {
+        let len = words.iter().rposition(|&word| word != 0).map_or(0, |last| last + 1);
+        words.truncate(len);
+        Self { negative: negative && len > 0, words }
+    }
+
+    /// Reads a node whatever its tag.
+    pub(crate) fn read(node: Node<'_>) -> Result<Self> {
+        let words = node.get("words").ok_or_else(|| node.error("expected `words`"))?;
+        let negative = match node.get("sign").and_then(Node::text) {
+            Some("+") => false,
+            Some("-") => true,
+            _ => return Err(node.error("expected `sign` to be `+` or `-`")),
+        };
+        // Words written out in the tree have no datatype of their own.
+        let words = words.ndarray()?;
+        let words = match words.read::<i64>() {
+            Ok(words) => words.into_iter().map(u32::try_from).collect::<Result<_, _>>().ok(),
+            Err(_) if words.is_empty() => Some(Vec::new()),
+            Err(_) => Some(words.read::<u32>()?),
+        };
+        let words = words.ok_or_else(|| node.error("expected words from 0 to 2^32 - 1"))?;
+        let integer = Self::new(negative, words);
+        if let Some(text) = node.get("string").and_then(Node::text) {
+            integer.compare(text, node);
+        }
+        Ok(integer)
+    }
+
+    /// Reports a text that is another number.
+    fn compare(&self, text: &str, node: Node<'_>) {
+        // Where the digits are too many to be found, nothing can be said.
+        if self.to_decimal().is_ok_and(|digits| digits != text.trim()) {
+            let yaml::Position { line, offset, .. } = node.position();
+            let message = "`string` is another number than `words`, which count";
+            let diagnostic = Diagnostic::new(Code::IntegerText, offset, message).with_line(line);
+            node.file().reports().add(diagnostic);
+        }
+    }
+
+    /// The value of an integer literal; `None` if it has too many digits.
+    pub(crate) fn from_literal(literal: &yaml::Integer<'_>) -> Option<Self> {
+        match literal {
+            yaml::Integer::Small(value) => {
+                let size = value.unsigned_abs();
+                // Each word is what is left below the next 32 bits.
+                let words = (0..4).map(|i| u32::try_from((size >> (32 * i)) & 0xffff_ffff));
+                Some(Self::new(*value < 0, words.collect::<Result<_, _>>().ok()?))
+            }
+            yaml::Integer::Large { negative, digits } => {
+                if digits.len() > MAX_DECIMAL_DIGITS {
+                    return None;
+                }
+                let mut words = Vec::new();
+                for chunk in digits.as_bytes().chunks(9) {
+                    let chunk = std::str::from_utf8(chunk).ok()?;
+                    let scale = 10_u64.pow(u32::try_from(chunk.len()).ok()?);
+                    multiply_add(&mut words, scale, chunk.parse().ok()?);
+                }
+                Some(Self::new(*negative, words))
+            }
+        }
+    }
+
+    /// Whether it is below zero.
+    pub fn is_negative(&self) -> bool {
+        self.negative
+    }
+
+    /// Its absolute value in words of 32 bits, the least significant first; none for zero.
+    pub fn words(&self) -> &[u32] {
+        &self.words
+    }
+
+    /// The value, if it fits.
+    pub fn as_i128(&self) -> Option<i128> {
+        let mut size = 0_u128;
+        if self.words.len() > 4 {
+            return None;
+        }
+        for &word in self.words.iter().rev() {
+            size = size << 32 | u128::from(word);
+        }
+        if self.negative { 0_i128.checked_sub_unsigned(size) } else { i128::try_from(size).ok() }
+    }
+
+    /// The value in decimal digits. Fails with [`Error::Limit`] above 1024 words.
+    pub fn to_decimal(&self) -> Result<String> {
+        if self.words.len() > MAX_DECIMAL_WORDS {
+            return Err(Error::Limit {
+                what: "words of an integer to write in decimal digits",
+                limit: u64::try_from(MAX_DECIMAL_WORDS).unwrap_or(u64::MAX),
+                requested: u64::try_from(self.words.len()).unwrap_or(u64::MAX),
+            });
+        }
+        let mut rest = self.words.clone();
+        let mut chunks = Vec::new();
+        while !rest.is_empty() {
+            chunks.push(divide(&mut rest, 1_000_000_000));
+        }
+        let mut text = String::from(if self.negative { "-" } else { "" });
+        let first = chunks.pop().unwrap_or(0);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{first}");
+        for chunk in chunks.iter().rev() {
+            let _ = write!(text, "{chunk:09}");
+        }
+        Ok(text)
+    }
+}
+
+/// The lower and the upper half.
+fn halves(value: u64) -> (u32, u64) {
+    (u32::try_from(value & 0xffff_ffff).unwrap_or(u32::MAX), value >> 32)
+}
+
+fn multiply_add(words: &mut Vec<u32>, factor: u64, add: u64) {
+    let mut carry = add;
+    for word in words.iter_mut() {
+        (*word, carry) = halves(u64::from(*word) * factor + carry);
+    }
+    if carry > 0 {
+        words.push(halves(carry).0);
+    }
+}
+
+/// Divides in place and gives the remainder.
+fn divide(words: &mut Vec<u32>, divisor: u64) -> u64 {
+    let mut remainder = 0;
+    for word in words.iter_mut().rev() {
+        let value = remainder << 32 | u64::from(*word);
+        *word = halves(value / divisor).0;
+        remainder = value % divisor;
+    }
+    while words.last() == Some(&0) {
+        words.pop();
+    }
+    remainder
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::Asdf;
+
+    fn file(content: &str) -> Asdf {
+        let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
+        Asdf::from_bytes(format!("{head}--- !core/asdf-1.1.0\n{content}\n...\n")).unwrap()
+    }
+
+    fn read(content: &str) -> (Result<BigInteger>, Vec<Code>) {
+        let file = file(&format!("x: {content}"));
+        let integer = file.tree().unwrap().get("x").unwrap().integer();
+        (integer, file.diagnostics().iter().map(|diagnostic| diagnostic.code).collect())
+    }
+
+    #[test]
+    fn words_count_from_the_least_significant() {
+        let (integer, diagnostics) = read(
+            "!core/integer-1.1.0 {words: !core/ndarray-1.1.0 {data: [3, 1], datatype: uint32}, \
+             sign: '-', string: '-4294967299'}",
+        );
+        assert_eq!(integer.unwrap().as_i128(), Some(-4_294_967_299));
+        assert_eq!(diagnostics, []);
+    }
+
+    #[test]
+    fn a_text_that_differs_is_reported_and_does_not_count() {
+        let (integer, diagnostics) = read("!core/integer-1.1.0 {words: [7], sign: +, string: '8'}");
+        assert_eq!(integer.unwrap().to_decimal().unwrap(), "7");
+        assert_eq!(diagnostics, [Code::IntegerText]);
+    }
+
+    #[test]
+    fn zero_has_no_words() {
+        let (integer, _) = read("!core/integer-1.1.0 {words: [], sign: '-', string: '0'}");
+        let integer = integer.unwrap();
+        assert_eq!((integer.words(), integer.is_negative()), (&[][..], false));
+        assert_eq!(integer.to_decimal().unwrap(), "0");
+    }
+
+    #[test]
+    fn what_is_no_integer_is_an_error() {
+        for text in [
+            "!core/integer-1.1.0 {sign: +}",
+            "!core/integer-1.1.0 {words: [1]}",
+            "!core/integer-1.1.0 {words: [1], sign: 1}",
+            "!core/integer-1.1.0 {words: [-1], sign: +}",
+            "!core/integer-1.1.0 {words: [1.5], sign: +}",
+            "1.5",
+            "abc",
+        ] {
+            assert!(read(text).0.is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn very_long_integers_keep_their_words_but_give_no_digits() {
+        let long = BigInteger::new(false, vec![1; MAX_DECIMAL_WORDS + 1]);
+        assert!(matches!(long.to_decimal(), Err(Error::Limit { .. })));
+        assert!(read(&"9".repeat(MAX_DECIMAL_DIGITS + 1)).0.is_err());
+        let longest = read(&"9".repeat(MAX_DECIMAL_DIGITS)).0.unwrap();
+        assert_eq!(longest.to_decimal().unwrap(), "9".repeat(MAX_DECIMAL_DIGITS));
+    }
+
+    proptest! {
+        #[test]
+        fn literals_and_digits_agree(value: i128) {
+            let literal = yaml::Integer::Small(value);
+            let integer = BigInteger::from_literal(&literal).unwrap();
+            prop_assert_eq!(integer.as_i128(), Some(value));
+            prop_assert_eq!(integer.to_decimal().unwrap(), value.to_string());
+        }
+
+        #[test]
+        fn decimal_digits_read_back(digits in "[1-9][0-9]{40,200}", negative: bool) {
+            let literal = yaml::Integer::Large { negative, digits: digits.as_str().into() };
+            let integer = BigInteger::from_literal(&literal).unwrap();
+            let sign = if negative { "-" } else { "" };
+            prop_assert_eq!(integer.to_decimal().unwrap(), format!("{sign}{digits}"));
+        }
+    }
+}

@@ -1,0 +1,568 @@
+//! Arrays written out in the tree: nested sequences to bytes.
+//!
+//! ```yaml
+//! data: [[1, 2, null], [4, 5, 6]]     # shape [2, 3], int64, one element masked
+//! ```
+//!
+//! | items, without a datatype | datatype |
+//! |---|---|
+//! | truth values only | `bool8` |
+//! | integers, and truth values | `int64`, or `uint64` where needed |
+//! | a float among them | `float64` |
+//! | a `!core/complex` among them | `complex128` |
+//! | strings | `[ucs4, n]` of the longest |
+//! | nothing but nulls, or nothing | `float64` |
+//!
+//! With a datatype each item must be a value of it: 300 is no `uint8` and 1.7 no `int32`. Null is
+//! a masked element of any type; inside a record it masks the record. With a record type each
+//! record is a sequence of as many items as there are fields, so the shape ends there.
+
+use binio::{Endian, Limits};
+use bytes::Bytes;
+
+use crate::error::{ArrayError, Error, Result};
+use crate::ndarray::Place;
+use crate::ndarray::dtype::{Datatype, MAX_DIMENSIONS, Record, ScalarType};
+use crate::ndarray::extent::count;
+use crate::ndarray::number::{self, put};
+use crate::ndarray::parse::{ArrayHeader, Shape};
+use crate::tag;
+use crate::yaml::{Integer, Kind, Node, Value};
+
+/// Type and shape of an inline array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Inferred {
+    pub(crate) datatype: Datatype,
+    pub(crate) shape: Vec<u64>,
+}
+
+/// The elements of an inline array, packed in C order.
+#[derive(Clone, Debug)]
+pub(crate) struct InlineData {
+    pub(crate) elements: Bytes,
+    /// A byte an element, not 0 where it is masked.
+    pub(crate) mask: Option<Bytes>,
+}
+
+/// Finds out type and shape. Every item is visited if either is not declared.
+pub(crate) fn infer(header: &ArrayHeader<'_>, data: Node<'_>, limits: &Limits) -> Result<Inferred> {
+    let shape = find_shape(data, header.datatype.as_ref(), header.shape.as_ref())?;
+    let datatype = match &header.datatype {
+        Some(datatype) => datatype.clone(),
+        None => infer_datatype(data, &shape, limits)?.into(),
+    };
+    Ok(Inferred { datatype, shape })
+}
+
+/// Reads the elements.
+pub(crate) fn read(
+    data: Node<'_>,
+    inferred: &Inferred,
+    byteorder: Endian,
+    limits: &Limits,
+) -> Result<InlineData> {
+    let Inferred { datatype, shape } = inferred;
+    let elements = count(shape).unwrap_or(u64::MAX);
+    let size = elements.saturating_mul(datatype.size());
+    limits.check_alloc("bytes of an inline array", size).map_err(Error::from_binio)?;
+    let mut out = Vec::new();
+    let mut masked = Vec::new();
+    let mut index = 0_usize;
+    let mut budget = Budget { visited: 0, limits };
+    walk(data, shape, &mut |node| {
+        if !push(node, datatype, byteorder, &mut out, &mut budget)? {
+            masked.push(index);
+        }
+        index += 1;
+        Ok(())
+    })?;
+    let mask = (!masked.is_empty()).then(|| {
+        let mut mask = vec![0; index];
+        for place in masked {
+            mask[place] = 1;
+        }
+        mask.into()
+    });
+    Ok(InlineData { elements: out.into(), mask })
+}
+
+fn error(node: Node<'_>, message: impl Into<String>) -> Error {
+    Place::of(node).error(ArrayError::Inline(message.into()))
+}
+
+/// Counts along the first item of each level, unless declared.
+fn find_shape(
+    data: Node<'_>,
+    datatype: Option<&Datatype>,
+    declared: Option<&Shape>,
+) -> Result<Vec<u64>> {
+    let dimensions = declared.map(|shape| shape.dimensions.len() + usize::from(shape.streamed));
+    let record = datatype.and_then(Datatype::as_record);
+    let mut shape = Vec::new();
+    let mut node = data;
+    while node.kind() == Kind::Sequence {
+        let ends = match (dimensions, record) {
+            (Some(dimensions), _) => shape.len() == dimensions,
+            (None, Some(record)) => is_record(node, record),
+            (None, None) => false,
+        };
+        if ends {
+            break;
+        }
+        if shape.len() == MAX_DIMENSIONS {
+            let message = format!("nested deeper than {MAX_DIMENSIONS} dimensions");
+            return Err(error(data, message));
+        }
+        shape.push(node.len().try_into().unwrap_or(u64::MAX));
+        match node.at(0) {
+            Some(first) => node = first,
+            None => break,
+        }
+    }
+    let Some(declared) = declared else { return Ok(shape) };
+    let rows = declared.streamed.then(|| shape.first().copied().unwrap_or(0));
+    let wanted: Vec<u64> = rows.into_iter().chain(declared.dimensions.iter().copied()).collect();
+    let both_empty = wanted.contains(&0) && shape.contains(&0);
+    if wanted == shape || both_empty {
+        return Ok(wanted);
+    }
+    Err(error(data, format!("`shape` is {wanted:?}, the data has {shape:?}")))
+}
+
+/// Whether a sequence has the form of one record.
+fn is_record(node: Node<'_>, record: &Record) -> bool {
+    let fields = record.fields();
+    node.len() == fields.len()
+        && node.items().zip(fields).all(|(item, field)| {
+            let mut innermost = item;
+            for _ in field.shape() {
+                match innermost.at(0) {
+                    Some(inner) => innermost = inner,
+                    None => return innermost.kind() == Kind::Sequence || innermost.is_null(),
+                }
+            }
+            match field.datatype() {
+                Datatype::Scalar(_) => innermost.kind() != Kind::Sequence,
+                Datatype::Record(record) => is_record(innermost, record),
+            }
+        })
+}
+
+/// How many items were visited: aliases can spell more than the tree has nodes.
+struct Budget<'l> {
+    visited: u64,
+    limits: &'l Limits,
+}
+
+impl Budget<'_> {
+    fn visit(&mut self) -> Result<()> {
+        self.visited += 1;
+        let check = self.limits.check_items("items of inline arrays", self.visited);
+        check.map_err(Error::from_binio)
+    }
+}
+
+/// Calls `leaf` for each element in C order; the data must have the shape exactly.
+fn walk<'a>(
+    data: Node<'a>,
+    shape: &[u64],
+    leaf: &mut dyn FnMut(Node<'a>) -> Result<()>,
+) -> Result<()> {
+    if shape.contains(&0) { Ok(()) } else { descend(data, shape, leaf) }
+}
+
+/// One level of the nest; at most [`MAX_DIMENSIONS`] of them.
+fn descend<'a>(
+    node: Node<'a>,
+    shape: &[u64],
+    leaf: &mut dyn FnMut(Node<'a>) -> Result<()>,
+) -> Result<()> {
+    let Some((&count, inner)) = shape.split_first() else { return leaf(node) };
+    if node.kind() != Kind::Sequence {
+        return Err(error(node, format!("ragged: expected a sequence of {count} items")));
+    }
+    if u64::try_from(node.len()) != Ok(count) {
+        let message = format!("ragged: {} items where others have {count}", node.len());
+        return Err(error(node, message));
+    }
+    node.items().try_for_each(|item| descend(item, inner, leaf))
+}
+
+/// What was seen of the items of an array without a datatype.
+#[derive(Default)]
+struct Seen {
+    /// The widest of the numbers.
+    widest: Option<Width>,
+    lowest: i128,
+    highest: i128,
+    /// Characters of the longest string.
+    longest: Option<usize>,
+}
+
+/// Kinds of numbers, each of which holds those before it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Width {
+    Bool,
+    Int,
+    Float,
+    Complex,
+}
+
+fn infer_datatype(data: Node<'_>, shape: &[u64], limits: &Limits) -> Result<ScalarType> {
+    let mut seen = Seen::default();
+    let mut budget = Budget { visited: 0, limits };
+    walk(data, shape, &mut |node| {
+        budget.visit()?;
+        seen.add(node)
+    })?;
+    let Seen { widest, lowest, highest, longest } = seen;
+    match (widest, longest) {
+        (Some(_), Some(_)) => Err(error(data, "strings and numbers in one array")),
+        (None, Some(longest)) => Ok(ScalarType::Ucs4(longest.try_into().unwrap_or(u64::MAX))),
+        (Some(Width::Bool), None) => Ok(ScalarType::Bool8),
+        (Some(Width::Int), None) => {
+            if i64::try_from(lowest).is_ok() && i64::try_from(highest).is_ok() {
+                Ok(ScalarType::Int64)
+            } else if lowest >= 0 && u64::try_from(highest).is_ok() {
+                Ok(ScalarType::Uint64)
+            } else {
+                Err(error(data, "no datatype holds all of these integers"))
+            }
+        }
+        (Some(Width::Complex), None) => Ok(ScalarType::Complex128),
+        (Some(Width::Float) | None, None) => Ok(ScalarType::Float64),
+    }
+}
+
+impl Seen {
+    fn add(&mut self, node: Node<'_>) -> Result<()> {
+        let width = match node.kind() {
+            _ if is_complex(node) => Width::Complex,
+            Kind::Null => return Ok(()),
+            Kind::Bool => Width::Bool,
+            Kind::Int => {
+                // Larger ones fit no integer type; as floats they are fine.
+                let value = node.as_i128().unwrap_or(i128::MAX);
+                self.lowest = self.lowest.min(value);
+                self.highest = self.highest.max(value);
+                Width::Int
+            }
+            Kind::Float => Width::Float,
+            Kind::String => {
+                let length = node.text().unwrap_or_default().chars().count();
+                self.longest = self.longest.max(Some(length));
+                return Ok(());
+            }
+            Kind::Sequence => return Err(error(node, "ragged: a sequence among single items")),
+            _ => return Err(error(node, "expected a number, a truth value, a string or null")),
+        };
+        self.widest = self.widest.max(Some(width));
+        Ok(())
+    }
+}
+
+fn is_complex(node: Node<'_>) -> bool {
+    node.tag().is_some_and(|tag| tag::core_name(tag) == Some("complex"))
+}
+
+/// Appends one element; `false` when it is null, or has a null inside.
+fn push(
+    node: Node<'_>,
+    datatype: &Datatype,
+    byteorder: Endian,
+    out: &mut Vec<u8>,
+    budget: &mut Budget<'_>,
+) -> Result<bool> {
+    budget.visit()?;
+    match datatype {
+        Datatype::Scalar(scalar) => push_scalar(node, *scalar, byteorder, out),
+        Datatype::Record(record) => push_record(node, record, out, budget),
+    }
+}
+
+fn push_record(
+    node: Node<'_>,
+    record: &Record,
+    out: &mut Vec<u8>,
+    budget: &mut Budget<'_>,
+) -> Result<bool> {
+    let fields = record.fields();
+    if node.is_null() {
+        push_zeros(record.size(), out);
+        return Ok(false);
+    }
+    if node.kind() != Kind::Sequence || node.len() != fields.len() {
+        return Err(error(
+            node,
+            format!("expected a record: a sequence of {} items", fields.len()),
+        ));
+    }
+    let mut whole = true;
+    for (item, field) in node.items().zip(fields) {
+        let shape = field.shape();
+        if item.is_null() {
+            let elements = count(shape).unwrap_or(u64::MAX);
+            push_zeros(elements.saturating_mul(field.datatype().size()), out);
+            whole = false;
+        } else {
+            walk(item, shape, &mut |item| {
+                whole &= push(item, field.datatype(), field.byteorder(), out, budget)?;
+                Ok(())
+            })?;
+        }
+    }
+    Ok(whole)
+}
+
+/// The size is within the limit that was checked for the whole array.
+fn push_zeros(size: u64, out: &mut Vec<u8>) {
+    out.resize(out.len().saturating_add(usize::try_from(size).unwrap_or(0)), 0);
+}
+
+fn push_scalar(
+    node: Node<'_>,
+    scalar: ScalarType,
+    byteorder: Endian,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    let start = out.len();
+    if node.is_null() {
+        push_zeros(scalar.size(), out);
+        return Ok(false);
+    }
+    let misfit = || {
+        let text = node.text().map_or("a collection".into(), |text| {
+            let short: String = text.chars().take(40).collect();
+            format!("`{short}`")
+        });
+        error(node, format!("{text} is no {scalar}"))
+    };
+    match scalar {
+        ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
+            push_text(node, scalar, byteorder, out).ok_or_else(misfit)?;
+            let missing = scalar.size().checked_sub(u64::try_from(out.len() - start).unwrap_or(0));
+            push_zeros(missing.ok_or_else(misfit)?, out);
+        }
+        _ => {
+            let number = number_of(node).ok_or_else(misfit)?;
+            number::push(number, scalar, byteorder, out).ok_or_else(misfit)?;
+        }
+    }
+    Ok(true)
+}
+
+/// The number that a node is.
+pub(crate) fn number_of(node: Node<'_>) -> Option<number::Number> {
+    if is_complex(node) {
+        return crate::complex::parse(node.text()?).map(number::Number::Complex);
+    }
+    match node.value().ok()? {
+        Value::Bool(truth) => Some(number::Number::Bool(truth)),
+        Value::Int(integer) => Some(match &integer {
+            Integer::Small(value) => number::Number::Int(*value),
+            // Fits no integer type, but a float.
+            _ => number::Number::Float(integer.to_f64()),
+        }),
+        Value::Float(value) => Some(number::Number::Float(value)),
+        _ => None,
+    }
+}
+
+fn push_text(
+    node: Node<'_>,
+    scalar: ScalarType,
+    byteorder: Endian,
+    out: &mut Vec<u8>,
+) -> Option<()> {
+    let text = node.as_str()?;
+    match scalar {
+        ScalarType::Ascii(_) => {
+            text.is_ascii().then_some(())?;
+            out.extend(text.as_bytes());
+        }
+        _ => text.chars().for_each(|c| put(u32::from(c).to_le_bytes(), byteorder, out)),
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::{Document, ParseOptions};
+
+    fn parse(text: &str) -> Document {
+        let head = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n";
+        let text = format!("{head}{text}\n...\n");
+        Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new()).unwrap()
+    }
+
+    fn try_read(text: &str, limits: &Limits) -> Result<(Inferred, InlineData)> {
+        let document = parse(text);
+        let header = ArrayHeader::parse(document.root(), &mut Vec::new())?;
+        let crate::ndarray::Source::Inline(data) = header.source else { panic!("{text}") };
+        let inferred = infer(&header, data, limits)?;
+        let elements = read(data, &inferred, header.byteorder, limits)?;
+        Ok((inferred, elements))
+    }
+
+    fn reads(text: &str) -> (Inferred, InlineData) {
+        try_read(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn refuses(text: &str) -> String {
+        match try_read(text, &Limits::default()) {
+            Ok(read) => panic!("{text}: {read:?}"),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn type_of(text: &str) -> String {
+        reads(text).0.datatype.to_string()
+    }
+
+    fn bytes(text: &str) -> Vec<u8> {
+        reads(text).1.elements.to_vec()
+    }
+
+    #[test]
+    fn types_are_inferred_and_never_narrow() {
+        assert_eq!(type_of("[yes, no]"), "bool8");
+        assert_eq!(type_of("[0x10, 017, 1_0]"), "int64");
+        assert_eq!(type_of("[1, true]"), "int64");
+        assert_eq!(type_of("[1, 9223372036854775808]"), "uint64");
+        assert_eq!(type_of("[1, 1.5]"), "float64");
+        assert_eq!(type_of("[1, 2.5, !core/complex-1.0.0 1+1j]"), "complex128");
+        assert_eq!(type_of("[a, bcd]"), "[ucs4, 3]");
+        assert_eq!(type_of("[null, null]"), "float64");
+        assert_eq!(type_of("[]"), "float64");
+        refuses("[-1, 9223372036854775808]");
+        refuses("[18446744073709551616]");
+        refuses("[1, a]");
+        refuses("[2001-12-14]");
+        refuses("[{a: 1}]");
+    }
+
+    #[test]
+    fn integers_beyond_64_bits_are_floats_among_floats() {
+        assert_eq!(bytes("[1.0, 18446744073709551616]")[8..], 2_f64.powi(64).to_le_bytes());
+    }
+
+    #[test]
+    fn the_spelling_of_numbers_is_that_of_the_tree() {
+        let values = [16_i64, 15, 10, 1].map(i64::to_le_bytes).concat();
+        assert_eq!(bytes("[0x10, 017, 1_0, yes]"), values);
+    }
+
+    #[test]
+    fn nested_sequences_are_dimensions() {
+        assert_eq!(reads("[[1, 2, 3], [4, 5, 6]]").0.shape, [2, 3]);
+        assert_eq!(reads("[[[]], [[]]]").0.shape, [2, 1, 0]);
+        assert_eq!(reads("{data: 5}").0.shape, [0; 0]);
+    }
+
+    #[test]
+    fn ragged_data_is_an_error() {
+        for text in ["[[1, 2], [3]]", "[[1], 2]", "[1, [2]]", "[[[1]], [[1, 2]]]", "[[1], null]"] {
+            assert!(refuses(text).contains("ragged"), "{text}");
+        }
+    }
+
+    #[test]
+    fn null_is_a_masked_element() {
+        let (inferred, data) = reads("[1, null, 3]");
+        assert_eq!(inferred.datatype.to_string(), "int64");
+        assert_eq!(data.elements[8..16], [0; 8]);
+        assert_eq!(data.mask.unwrap()[..], [0, 1, 0]);
+        assert!(reads("[1, 2]").1.mask.is_none());
+        assert_eq!(reads("{data: [null, a], datatype: [ascii, 2]}").1.elements[..], *b"\0\0a\0");
+    }
+
+    #[test]
+    fn declared_types_hold_what_fits() {
+        assert_eq!(bytes("{data: [1, -1], datatype: int8}"), [1, 255]);
+        assert_eq!(bytes("{data: [1, 2], datatype: int16, byteorder: big}"), [0, 1, 0, 2]);
+        assert_eq!(bytes("{data: [yes, 0], datatype: bool8}"), [1, 0]);
+        assert_eq!(bytes("{data: [1, 2.0], datatype: uint8}"), [1, 2]);
+        assert_eq!(bytes("{data: [0.1], datatype: float32}"), 0.1_f32.to_le_bytes());
+        assert_eq!(bytes("{data: [.inf], datatype: float16}"), [0, 0x7c]);
+        assert_eq!(bytes("{data: [é], datatype: [ucs4, 2]}"), [0xe9, 0, 0, 0, 0, 0, 0, 0]);
+        let complex = bytes("{data: [1, !core/complex-1.0.0 -2j], datatype: complex64}");
+        assert_eq!(complex, [1_f32, 0.0, 0.0, -2.0].map(f32::to_le_bytes).concat());
+    }
+
+    #[test]
+    fn declared_types_refuse_what_does_not_fit() {
+        for (item, datatype) in [
+            ("300", "uint8"),
+            ("-1", "uint64"),
+            ("1.7", "int32"),
+            (".nan", "int32"),
+            ("1e3", "float64"),
+            ("a", "int8"),
+            ("2", "bool8"),
+            ("0.5", "bool8"),
+            ("70000.0", "float16"),
+            ("1.0e+300", "float32"),
+            ("!core/complex-1.0.0 1j", "float64"),
+            ("abc", "[ascii, 2]"),
+            ("é", "[ascii, 2]"),
+            ("abc", "[ucs4, 2]"),
+            ("5", "[ascii, 2]"),
+        ] {
+            let message = refuses(&format!("{{data: [{item}], datatype: {datatype}}}"));
+            assert!(message.contains(&format!("is no {datatype}")), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_declared_shape_must_agree() {
+        assert_eq!(reads("{data: [], datatype: int8, shape: [0, 3]}").0.shape, [0, 3]);
+        assert_eq!(reads("{data: [[1], [2]], datatype: int8, shape: ['*', 1]}").0.shape, [2, 1]);
+        refuses("{data: [1, 2], datatype: int8, shape: [3]}");
+        refuses("{data: [1, 2], datatype: int8, shape: [2, 1]}");
+        refuses("{data: [[1], [2]], datatype: int8, shape: [2]}");
+        refuses("{data: [1], datatype: int8, shape: []}");
+    }
+
+    #[test]
+    fn records_end_the_shape() {
+        let datatype = "[{name: a, datatype: int8}, {name: b, datatype: uint16, byteorder: big}]";
+        let (inferred, data) = reads(&format!("{{data: [[1, 2], [3, 4]], datatype: {datatype}}}"));
+        assert_eq!(inferred.shape, [2]);
+        assert_eq!(data.elements[..], [1, 0, 2, 3, 0, 4]);
+        let (inferred, data) =
+            reads(&format!("{{data: [[1, 2], null], datatype: {datatype}, shape: [2]}}"));
+        assert_eq!(inferred.shape, [2]);
+        assert_eq!(data.mask.unwrap()[..], [0, 1]);
+        refuses(&format!("{{data: [[1, 2], [3]], datatype: {datatype}}}"));
+    }
+
+    #[test]
+    fn fields_have_shapes_and_records_of_their_own() {
+        let datatype = "[{name: a, datatype: int8, shape: [2, 2]}, \
+                        {name: r, datatype: [int8, [ascii, 1]]}]";
+        let text = format!("{{data: [[[[1, 2], [3, 4]], [5, x]]], datatype: {datatype}}}");
+        let (inferred, data) = reads(&text);
+        assert_eq!(inferred.shape, [1]);
+        assert_eq!(data.elements[..], [1, 2, 3, 4, 5, b'x']);
+        refuses(&format!("{{data: [[[[1, 2], [3]], [5, x]]], datatype: {datatype}}}"));
+    }
+
+    #[test]
+    fn hostile_data_ends_in_errors() {
+        let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
+        assert!(refuses(&deep).contains("nested deeper"));
+        assert!(refuses("&a [*a]").contains("nested deeper"));
+        refuses("{data: [a], datatype: [ascii, 1099511627776]}");
+        let mut bomb = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
+        for level in 1..6 {
+            let list = vec![format!("*a{}", level - 1); 10].join(", ");
+            let level = level.to_string();
+            bomb.extend(["a", &level, ": &a", &level, " [", &list, "]\n"]);
+        }
+        let text = bomb + "data: *a5\n";
+        let few = Limits::default().with_max_items(10_000);
+        assert!(try_read(&text, &few).is_err());
+        assert_eq!(try_read(&text, &Limits::default()).unwrap().0.shape, [10; 6]);
+    }
+}

@@ -1,0 +1,493 @@
+//! An ndarray node of the tree: what it declares, checked key by key. No block is looked at.
+//!
+//! ```yaml
+//! !core/ndarray-1.1.0
+//! source: 0                 # block, from the end when negative; or the name of a file
+//! datatype: float64         # or [ascii, 5], [ucs4, 5], a list of fields
+//! byteorder: little         # that of the fields, too, where they have none of their own
+//! shape: ['*', 8]           # '*': as many rows as the block holds
+//! offset: 16                # bytes to the first element
+//! strides: [128, 16]        # bytes from one element to the next; C order when missing
+//! mask: -999.0              # elements that do not count: a value, or an array
+//! ```
+//!
+//! Inline arrays have `data`, nested sequences, instead of `source`; a bare sequence is short for
+//! `{data: [..]}`.
+
+use binio::Endian;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{ArrayError, Result};
+use crate::ndarray::Place;
+use crate::ndarray::dtype::{
+    Datatype, Field, MAX_DIMENSIONS, MAX_RECORD_DEPTH, Record, ScalarType,
+};
+use crate::yaml::{Kind, Node};
+
+/// The most fields that a datatype may have, those of nested records counted.
+const MAX_FIELDS: usize = 65_536;
+
+/// Where the elements of an array are.
+#[derive(Clone, Copy, Debug)]
+pub enum Source<'a> {
+    /// In a block of this file; negative numbers count from the end.
+    Block(i64),
+    /// In the first block of another file, by its URI.
+    External(&'a str),
+    /// In the tree.
+    Inline(Node<'a>),
+}
+
+/// The shape that an array declares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// Whether there is one dimension more before the others, as long as the block allows: `'*'`.
+    pub streamed: bool,
+    /// The other dimensions, outermost first.
+    pub dimensions: Vec<u64>,
+}
+
+/// What an ndarray node declares.
+#[derive(Clone, Debug)]
+pub struct ArrayHeader<'a> {
+    /// Where the elements are.
+    pub source: Source<'a>,
+    /// What an element is; only inline arrays may leave it open.
+    pub datatype: Option<Datatype>,
+    /// The order of the bytes in numbers; little-endian where nothing is said and nothing needed.
+    pub byteorder: Endian,
+    /// Counts; only inline arrays may leave them open.
+    pub shape: Option<Shape>,
+    /// Bytes from the start of the block to the first element.
+    pub offset: u64,
+    /// Bytes from one element to the next, one a dimension.
+    pub strides: Option<Vec<i64>>,
+    /// What does not count.
+    pub mask: Option<Node<'a>>,
+}
+
+impl<'a> ArrayHeader<'a> {
+    /// Reads a mapping or a bare sequence, whatever its tag.
+    pub fn parse(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
+        let place = Place::of(node);
+        match node.kind() {
+            Kind::Sequence => Ok(Self::inline(node)),
+            Kind::Mapping => Self::parse_mapping(node, diagnostics),
+            _ => Err(place.error(ArrayError::NotAnArray(
+                "expected a mapping with `source` or `data`, or a sequence".into(),
+            ))),
+        }
+    }
+
+    fn inline(data: Node<'a>) -> Self {
+        Self {
+            source: Source::Inline(data),
+            datatype: None,
+            byteorder: Endian::Little,
+            shape: None,
+            offset: 0,
+            strides: None,
+            mask: None,
+        }
+    }
+
+    fn parse_mapping(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
+        let place = Place::of(node);
+        let present = |key| node.get(key).filter(|value| !value.is_null());
+        let source = match (present("source"), node.get("data")) {
+            (Some(source), None) => parse_source(source)?,
+            (None, Some(data)) => Source::Inline(data),
+            (Some(_), Some(_)) => {
+                return Err(place.invalid("source", "there is `data`, too: which one counts?"));
+            }
+            (None, None) => return Err(place.error(ArrayError::Missing("source"))),
+        };
+        let is_inline = matches!(source, Source::Inline(_));
+        let declared = present("byteorder").map(parse_byteorder).transpose()?;
+        // Inline numbers are no bytes: the order is ours to choose.
+        let byteorder = declared.or(is_inline.then_some(Endian::Little));
+        let datatype = present("datatype")
+            .map(|node| DatatypeParser { fields: 0 }.parse(node, byteorder, 0))
+            .transpose()?;
+        let shape = present("shape").map(parse_shape).transpose()?;
+        if !is_inline {
+            if let (Some(Datatype::Scalar(scalar)), None) = (&datatype, byteorder) {
+                if scalar.component_width() > 1 {
+                    return Err(place.error(ArrayError::Missing("byteorder")));
+                }
+            }
+            if declared.is_none() {
+                let message = "`byteorder` is missing on an array that can be read without";
+                diagnostics.push(place.diagnostic(Code::MissingByteorder, message));
+            }
+        }
+        let strides = present("strides").map(parse_strides).transpose()?;
+        if strides.as_ref().is_some_and(|strides| strides.contains(&0)) {
+            diagnostics.push(place.diagnostic(Code::ZeroStride, "a stride is 0"));
+        }
+        let header = Self {
+            source,
+            datatype,
+            byteorder: byteorder.unwrap_or(Endian::Little),
+            shape,
+            offset: present("offset").map_or(Ok(0), parse_offset)?,
+            strides,
+            mask: present("mask"),
+        };
+        if !is_inline {
+            header.type_and_shape(place)?;
+        }
+        Ok(header)
+    }
+}
+
+impl ArrayHeader<'_> {
+    /// Type and shape, which an array in a block always declares.
+    pub(crate) fn type_and_shape(&self, place: Place) -> Result<(&Datatype, &Shape)> {
+        let datatype = self.datatype.as_ref();
+        let datatype = datatype.ok_or_else(|| place.error(ArrayError::Missing("datatype")))?;
+        let shape = self.shape.as_ref().ok_or_else(|| place.error(ArrayError::Missing("shape")))?;
+        Ok((datatype, shape))
+    }
+}
+
+fn parse_source(node: Node<'_>) -> Result<Source<'_>> {
+    if let Some(name) = node.as_str() {
+        return Ok(Source::External(name));
+    }
+    node.as_i64().map(Source::Block).ok_or_else(|| {
+        Place::of(node).invalid("source", "expected a block number or the name of a file")
+    })
+}
+
+fn parse_byteorder(node: Node<'_>) -> Result<Endian> {
+    match node.as_str() {
+        Some("little") => Ok(Endian::Little),
+        Some("big") => Ok(Endian::Big),
+        _ => Err(Place::of(node).invalid("byteorder", "expected `little` or `big`")),
+    }
+}
+
+fn parse_offset(node: Node<'_>) -> Result<u64> {
+    node.as_u64()
+        .ok_or_else(|| Place::of(node).invalid("offset", "expected a number of bytes, 0 or more"))
+}
+
+/// The items of a list of numbers, one a dimension.
+fn dimensions<'a>(node: Node<'a>, key: &'static str) -> Result<crate::yaml::Items<'a>> {
+    if node.kind() != Kind::Sequence {
+        return Err(Place::of(node).invalid(key, "expected a list of integers"));
+    }
+    if node.len() > MAX_DIMENSIONS {
+        let message = format!("{} dimensions, the limit is {MAX_DIMENSIONS}", node.len());
+        return Err(Place::of(node).invalid(key, message));
+    }
+    Ok(node.items())
+}
+
+fn parse_strides(node: Node<'_>) -> Result<Vec<i64>> {
+    dimensions(node, "strides")?
+        .map(|item| {
+            item.as_i64()
+                .ok_or_else(|| Place::of(item).invalid("strides", "expected integers of 64 bits"))
+        })
+        .collect()
+}
+
+fn parse_shape(node: Node<'_>) -> Result<Shape> {
+    let mut shape = Shape { streamed: false, dimensions: Vec::new() };
+    for (i, item) in dimensions(node, "shape")?.enumerate() {
+        if i == 0 && item.as_str() == Some("*") {
+            shape.streamed = true;
+        } else {
+            shape.dimensions.push(parse_dimension(item)?);
+        }
+    }
+    Ok(shape)
+}
+
+fn parse_dimension(node: Node<'_>) -> Result<u64> {
+    node.as_u64().filter(|&count| i64::try_from(count).is_ok()).ok_or_else(|| {
+        let message = "expected integers from 0 to 2^63 - 1, the first may be '*'";
+        Place::of(node).invalid("shape", message)
+    })
+}
+
+/// Reads datatypes, and counts fields: a few aliases can spell very many.
+struct DatatypeParser {
+    fields: usize,
+}
+
+impl DatatypeParser {
+    /// `byteorder` is that of what encloses the type; `None` when nothing says any.
+    fn parse(
+        &mut self,
+        node: Node<'_>,
+        byteorder: Option<Endian>,
+        depth: usize,
+    ) -> Result<Datatype> {
+        let place = Place::of(node);
+        match node.kind() {
+            Kind::String => match node.text().and_then(ScalarType::from_name) {
+                Some(scalar) => Ok(scalar.into()),
+                None => Err(place.invalid("datatype", unknown_name(node))),
+            },
+            Kind::Sequence => match parse_string_type(node)? {
+                Some(scalar) => Ok(scalar.into()),
+                None => self.parse_record(node, byteorder, depth).map(Datatype::Record),
+            },
+            _ => Err(place.invalid("datatype", "expected a name or a list of fields")),
+        }
+    }
+
+    fn parse_record(
+        &mut self,
+        node: Node<'_>,
+        byteorder: Option<Endian>,
+        depth: usize,
+    ) -> Result<Record> {
+        let place = Place::of(node);
+        if depth >= MAX_RECORD_DEPTH {
+            let message = format!("records nest deeper than {MAX_RECORD_DEPTH}");
+            return Err(place.invalid("datatype", message));
+        }
+        let mut fields = Vec::new();
+        for (i, item) in node.items().enumerate() {
+            self.fields += 1;
+            if self.fields > MAX_FIELDS {
+                let message = format!("more than {MAX_FIELDS} fields");
+                return Err(place.invalid("datatype", message));
+            }
+            fields.push(self.parse_field(item, i, byteorder, depth)?);
+        }
+        Record::packed(fields).map_err(|kind| place.error(kind))
+    }
+
+    /// A bare datatype, or a mapping `{name, datatype, byteorder, shape}`.
+    fn parse_field(
+        &mut self,
+        node: Node<'_>,
+        index: usize,
+        byteorder: Option<Endian>,
+        depth: usize,
+    ) -> Result<Field> {
+        let place = Place::of(node);
+        let (mut name, mut datatype, mut shape) = (format!("f{index}"), node, Vec::new());
+        let mut byteorder = byteorder;
+        if node.kind() == Kind::Mapping {
+            datatype =
+                node.get("datatype").ok_or_else(|| place.error(ArrayError::Missing("datatype")))?;
+            if let Some(given) = node.get("name").filter(|name| !name.is_null()) {
+                let text = given.text();
+                text.ok_or_else(|| place.invalid("datatype", "the name of a field is no text"))?
+                    .clone_into(&mut name);
+            }
+            if let Some(order) = node.get("byteorder").filter(|order| !order.is_null()) {
+                byteorder = Some(parse_byteorder(order)?);
+            }
+            if let Some(counts) = node.get("shape") {
+                shape = dimensions(counts, "shape")?.map(parse_dimension).collect::<Result<_>>()?;
+            }
+        }
+        let datatype = self.parse(datatype, byteorder, depth + 1)?;
+        let needs_order = datatype.as_scalar().is_some_and(|scalar| scalar.component_width() > 1);
+        if byteorder.is_none() && needs_order {
+            return Err(place.error(ArrayError::Missing("byteorder")));
+        }
+        Ok(Field::new(name, datatype, byteorder.unwrap_or(Endian::Little), shape))
+    }
+}
+
+fn unknown_name(node: Node<'_>) -> String {
+    match node.text().unwrap_or_default() {
+        name @ ("ascii" | "ucs4") => format!("{name} needs a length: [{name}, 5]"),
+        name if name.len() > 40 => "unknown datatype".into(),
+        name => format!("unknown datatype {name:?}"),
+    }
+}
+
+/// `[ascii, 5]` or `[ucs4, 5]`. Any other list is a record.
+fn parse_string_type(node: Node<'_>) -> Result<Option<ScalarType>> {
+    let (2, Some(name), Some(length)) = (node.len(), node.at(0), node.at(1)) else {
+        return Ok(None);
+    };
+    let new: fn(u64) -> ScalarType = match name.as_str() {
+        Some("ascii") if length.kind() == Kind::Int => ScalarType::Ascii,
+        Some("ucs4") if length.kind() == Kind::Int => ScalarType::Ucs4,
+        _ => return Ok(None),
+    };
+    // Four bytes a character must stay below 2^63.
+    let length = length.as_u64().filter(|&length| length < 1 << 60).ok_or_else(|| {
+        Place::of(node).invalid("datatype", "expected a length from 0 to 2^60 - 1")
+    })?;
+    Ok(Some(new(length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use crate::yaml::{Document, ParseOptions};
+
+    fn document(text: &str) -> Document {
+        let text = format!("%YAML 1.1\n---\n{text}\n...\n");
+        Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new()).unwrap()
+    }
+
+    fn kind_of(text: &str) -> ArrayError {
+        match ArrayHeader::parse(document(text).root(), &mut Vec::new()) {
+            Err(Error::Array { kind, .. }) => kind,
+            other => panic!("{text}: {other:?}"),
+        }
+    }
+
+    fn datatype(text: &str) -> Datatype {
+        let text = format!("{{source: 0, byteorder: little, shape: [1], datatype: {text}}}");
+        let document = document(&text);
+        ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap().datatype.unwrap()
+    }
+
+    #[test]
+    fn every_key_is_read() {
+        let document = document(
+            "{source: -2, datatype: float64, byteorder: big, shape: [010, 0x4, 1_0], offset: 8, \
+             strides: [-16, 0, 1], mask: 5}",
+        );
+        let mut diagnostics = Vec::new();
+        let header = ArrayHeader::parse(document.root(), &mut diagnostics).unwrap();
+        assert!(matches!(header.source, Source::Block(-2)));
+        assert_eq!(header.datatype, Some(ScalarType::Float64.into()));
+        assert_eq!(header.byteorder, Endian::Big);
+        assert_eq!(header.shape, Some(Shape { streamed: false, dimensions: vec![8, 4, 10] }));
+        assert_eq!(header.offset, 8);
+        assert_eq!(header.strides, Some(vec![-16, 0, 1]));
+        assert_eq!(header.mask.unwrap().as_i64(), Some(5));
+        assert_eq!(diagnostics[0].code, Code::ZeroStride);
+    }
+
+    #[test]
+    fn a_quoted_number_is_the_name_of_a_file() {
+        let document = document("{source: '0', datatype: int8, byteorder: big, shape: []}");
+        let header = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap();
+        assert!(matches!(header.source, Source::External("0")));
+    }
+
+    #[test]
+    fn a_bare_sequence_is_inline_data() {
+        let document = document("[1, 2]");
+        let header = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap();
+        assert!(matches!(header.source, Source::Inline(node) if node.len() == 2));
+    }
+
+    #[test]
+    fn the_first_dimension_may_be_open() {
+        let document = document("{source: 0, datatype: int8, byteorder: big, shape: ['*', 3]}");
+        let shape = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap().shape.unwrap();
+        assert_eq!(shape, Shape { streamed: true, dimensions: vec![3] });
+        let second = "{source: 0, datatype: int8, byteorder: big, shape: [3, '*']}";
+        assert!(matches!(kind_of(second), ArrayError::Invalid { key: "shape", .. }));
+    }
+
+    #[test]
+    fn missing_keys_are_errors() {
+        let missing = |text| match kind_of(text) {
+            ArrayError::Missing(key) => key,
+            other => panic!("{other}"),
+        };
+        assert_eq!(missing("{datatype: int8}"), "source");
+        assert_eq!(missing("{source: 0, byteorder: big, shape: [1]}"), "datatype");
+        assert_eq!(missing("{source: 0, byteorder: big, datatype: int8}"), "shape");
+        assert_eq!(missing("{source: 0, shape: [1], datatype: int16}"), "byteorder");
+        assert_eq!(missing("{source: 0, shape: [1], datatype: [{datatype: int16}]}"), "byteorder");
+    }
+
+    #[test]
+    fn byteorder_may_be_missing_where_it_says_nothing() {
+        for datatype in ["int8", "bool8", "[ascii, 3]", "[{datatype: int16, byteorder: big}]"] {
+            let document = document(&format!("{{source: 0, shape: [1], datatype: {datatype}}}"));
+            let mut diagnostics = Vec::new();
+            ArrayHeader::parse(document.root(), &mut diagnostics).unwrap();
+            assert_eq!(diagnostics[0].code, Code::MissingByteorder, "{datatype}");
+        }
+    }
+
+    #[test]
+    fn wrong_values_are_errors_at_their_key() {
+        for (wrong, key) in [
+            ("source: 1.5", "source"),
+            ("source: 99999999999999999999", "source"),
+            ("byteorder: middle", "byteorder"),
+            ("shape: 3", "shape"),
+            ("shape: [-1]", "shape"),
+            ("shape: [9223372036854775808]", "shape"),
+            ("offset: -1", "offset"),
+            ("offset: a", "offset"),
+            ("strides: [1.0]", "strides"),
+            ("datatype: float128", "datatype"),
+            ("datatype: ascii", "datatype"),
+            ("datatype: [ascii, -1]", "datatype"),
+            ("datatype: [ucs4, 4611686018427387904]", "datatype"),
+            ("datatype: {name: a}", "datatype"),
+            ("datatype: [{name: a, datatype: int8}, {name: a, datatype: int8}]", "datatype"),
+            ("data: [1]", "source"),
+        ] {
+            let all = ["source: 0", "datatype: int8", "byteorder: big", "shape: [1]"];
+            let kept = all.into_iter().filter(|entry| entry.split(':').next() != Some(key));
+            let kept: Vec<&str> =
+                if wrong.starts_with("data:") { all.to_vec() } else { kept.collect() };
+            match kind_of(&format!("{{{}, {wrong}}}", kept.join(", "))) {
+                ArrayError::Invalid { key: found, .. } => assert_eq!(found, key, "{wrong}"),
+                other => panic!("{wrong}: {other}"),
+            }
+        }
+    }
+
+    #[test]
+    fn two_members_name_and_integer_are_a_string_type() {
+        assert_eq!(datatype("[ascii, 5]"), ScalarType::Ascii(5).into());
+        assert_eq!(datatype("[ucs4, 0]"), ScalarType::Ucs4(0).into());
+        assert_eq!(datatype("[ascii, 1099511627776]").size(), 1 << 40);
+        let record = datatype("[[ascii, 4], [ucs4, 2]]");
+        assert_eq!(record.descr_json(Endian::Big), r#"[["f0", "|S4"], ["f1", "<U2"]]"#);
+    }
+
+    #[test]
+    fn fields_inherit_the_byte_order_of_what_encloses_them() {
+        let record = datatype(
+            "[{name: k, datatype: uint16, byteorder: big}, {name: j, datatype: uint16}, int8, \
+             {name: r, byteorder: big, shape: [2], datatype: [{name: x, datatype: int32}]}]",
+        );
+        assert_eq!(
+            record.descr_json(Endian::Little),
+            r#"[["k", ">u2"], ["j", "<u2"], ["f2", "|i1"], ["r", [["x", ">i4"]], [2]]]"#
+        );
+    }
+
+    #[test]
+    fn records_that_nest_without_end_are_errors() {
+        let nested = format!("{}int8{}", "[".repeat(200), "]".repeat(200));
+        let text = format!("{{source: 0, byteorder: big, shape: [1], datatype: {nested}}}");
+        assert!(matches!(kind_of(&text), ArrayError::Invalid { key: "datatype", .. }));
+        let own = "{source: 0, byteorder: big, shape: [1], datatype: &a [*a]}";
+        assert!(matches!(kind_of(own), ArrayError::Invalid { key: "datatype", .. }));
+    }
+
+    #[test]
+    fn records_of_very_many_fields_are_errors() {
+        let mut text = String::from("x: &a0 [int8, int8, int8, int8, int8, int8, int8, int8]\n");
+        for level in 1..8 {
+            let alias = format!("*a{}", level - 1);
+            let list = vec![alias; 8].join(", ");
+            text.extend(["x", &level.to_string(), ": &a", &level.to_string(), " [", &list, "]\n"]);
+        }
+        text += "source: 0\nbyteorder: big\nshape: [1]\ndatatype: *a7";
+        assert!(matches!(kind_of(&text), ArrayError::Invalid { key: "datatype", .. }));
+    }
+
+    #[test]
+    fn too_many_dimensions_are_an_error() {
+        let many = vec!["1"; 10_000].join(", ");
+        let text = format!("{{source: 0, byteorder: big, datatype: int8, shape: [{many}]}}");
+        assert!(matches!(kind_of(&text), ArrayError::Invalid { key: "shape", .. }));
+    }
+}

@@ -1,0 +1,250 @@
+//! Nodes that know their file: navigation as in [`yaml`], arrays and references.
+
+use num_complex::Complex;
+
+use crate::error::{ArrayError, Error, Result};
+use crate::external::Files;
+use crate::file::Asdf;
+use crate::integer::BigInteger;
+use crate::ndarray::{self, NdArray};
+use crate::yaml::{self, Kind, NodeId, Position, Style, Value};
+use crate::{complex, tag};
+
+/// A node of a file's tree; free to copy.
+///
+/// It is a [`yaml::Node`] with the file that its arrays and references need. Aliases are followed;
+/// references are not: see [`Self::resolve`].
+///
+/// ```
+/// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+///     --- !core/asdf-1.1.0\nmeta: {gain: 2.5, data: !core/ndarray-1.1.0 [1, 2]}\n...\n"[..])?;
+/// let meta = file.tree()?.get("meta").ok_or("no meta")?;
+/// assert_eq!(meta.pointer("/gain")?.as_f64(), Some(2.5));
+/// assert_eq!(meta.pointer("/data")?.ndarray()?.shape(), [2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Node<'a> {
+    files: Files<'a>,
+    yaml: yaml::Node<'a>,
+}
+
+impl<'a> Node<'a> {
+    pub(crate) fn new(files: Files<'a>, yaml: yaml::Node<'a>) -> Self {
+        Self { files, yaml }
+    }
+
+    pub(crate) fn files(self) -> Files<'a> {
+        self.files
+    }
+
+    fn with(self, yaml: yaml::Node<'a>) -> Self {
+        Self { yaml, ..self }
+    }
+
+    /// The node of the tree alone.
+    pub fn yaml(self) -> yaml::Node<'a> {
+        self.yaml
+    }
+
+    /// The file that it is in: that of a reference's goal may be another than that of the root.
+    pub fn file(self) -> &'a Asdf {
+        self.files.current
+    }
+
+    /// The number of the node in its document; the same for all aliases of it.
+    pub fn id(self) -> NodeId {
+        self.yaml.id()
+    }
+
+    /// The document it belongs to.
+    pub fn document(self) -> &'a yaml::Document {
+        self.yaml.document()
+    }
+
+    /// Where its content begins; see [`yaml::Node::position`].
+    pub fn position(self) -> Position {
+        self.yaml.position()
+    }
+
+    /// The tag in full; see [`yaml::Node::tag`].
+    pub fn tag(self) -> Option<&'a str> {
+        self.yaml.tag()
+    }
+
+    /// The name of its anchor.
+    pub fn anchor(self) -> Option<&'a str> {
+        self.yaml.anchor()
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        self.yaml.kind()
+    }
+
+    /// How it is written.
+    pub fn style(self) -> Style {
+        self.yaml.style()
+    }
+
+    /// The text of a scalar; see [`yaml::Node::text`].
+    pub fn text(self) -> Option<&'a str> {
+        self.yaml.text()
+    }
+
+    /// What it holds; see [`yaml::Node::value`].
+    pub fn value(self) -> Result<Value<'a>> {
+        self.yaml.value()
+    }
+
+    /// The text of a string.
+    pub fn as_str(self) -> Option<&'a str> {
+        self.yaml.as_str()
+    }
+
+    /// The value of a truth value.
+    pub fn as_bool(self) -> Option<bool> {
+        self.yaml.as_bool()
+    }
+
+    /// The value of an integer that fits.
+    pub fn as_i64(self) -> Option<i64> {
+        self.yaml.as_i64()
+    }
+
+    /// The value of an integer that fits.
+    pub fn as_u64(self) -> Option<u64> {
+        self.yaml.as_u64()
+    }
+
+    /// The value of an integer that fits.
+    pub fn as_i128(self) -> Option<i128> {
+        self.yaml.as_i128()
+    }
+
+    /// The value of a float, or of an integer as the nearest float.
+    pub fn as_f64(self) -> Option<f64> {
+        self.yaml.as_f64()
+    }
+
+    /// Like [`as_f64`](Self::as_f64), and the number that a string spells.
+    pub fn coerce_f64(self) -> Option<f64> {
+        self.yaml.coerce_f64()
+    }
+
+    /// Whether it is null.
+    pub fn is_null(self) -> bool {
+        self.yaml.is_null()
+    }
+
+    /// Items of a sequence, entries of a mapping; 0 for a scalar.
+    pub fn len(self) -> usize {
+        self.yaml.len()
+    }
+
+    /// Whether there are no items or entries; also for a scalar.
+    pub fn is_empty(self) -> bool {
+        self.yaml.is_empty()
+    }
+
+    /// The value of a key of a mapping; see [`yaml::Node::get`].
+    pub fn get(self, key: &str) -> Option<Self> {
+        self.yaml.get(key).map(|node| self.with(node))
+    }
+
+    /// An item of a sequence.
+    pub fn at(self, index: usize) -> Option<Self> {
+        self.yaml.at(index).map(|node| self.with(node))
+    }
+
+    /// Items of a sequence; none for other nodes.
+    pub fn items(self) -> impl ExactSizeIterator<Item = Self> {
+        self.yaml.items().map(move |node| self.with(node))
+    }
+
+    /// Entries of a mapping, merge keys applied; see [`yaml::Node::entries`].
+    pub fn entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> {
+        self.yaml.entries().map(move |(key, value)| (self.with(key), self.with(value)))
+    }
+
+    /// Entries of a mapping as written; see [`yaml::Node::raw_entries`].
+    pub fn raw_entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> {
+        self.yaml.raw_entries().map(move |(key, value)| (self.with(key), self.with(value)))
+    }
+
+    /// The node that a JSON Pointer from this one leads to.
+    pub fn pointer(self, pointer: &str) -> Result<Self> {
+        self.yaml.pointer(pointer).map(|node| self.with(node))
+    }
+
+    /// What the node is called as a key; see [`yaml::Node::to_key`].
+    pub fn to_key(self) -> Result<std::borrow::Cow<'a, str>> {
+        self.yaml.to_key()
+    }
+
+    /// An error about this node.
+    pub fn error(self, message: impl Into<String>) -> Error {
+        self.yaml.error(message)
+    }
+
+    /// The name of its tag, if that is of the core schemas in a version that this crate knows.
+    fn core_name(self) -> Option<&'a str> {
+        self.tag().and_then(tag::core_name)
+    }
+
+    /// Whether it is an array by its tag.
+    pub fn is_ndarray(self) -> bool {
+        self.core_name() == Some("ndarray")
+    }
+
+    /// The array that a node with an ndarray tag is, or a sequence without a tag. What it declares
+    /// is checked, and where its elements are; they are not read, unless they are in the tree.
+    ///
+    /// An ndarray tag of an unknown version is no array: see [`Self::ndarray_forced`].
+    pub fn ndarray(self) -> Result<NdArray<'a>> {
+        let is_plain_list = self.tag().is_none() && self.kind() == Kind::Sequence;
+        if self.is_ndarray() || is_plain_list {
+            return self.ndarray_forced();
+        }
+        let message = match self.tag() {
+            Some(tag) => format!("its tag is {tag}"),
+            None => "it has no ndarray tag and is no sequence".into(),
+        };
+        let Position { line, column, .. } = self.position();
+        Err(Error::Array { line, column, kind: ArrayError::NotAnArray(message) })
+    }
+
+    /// The same whatever the tag.
+    pub fn ndarray_forced(self) -> Result<NdArray<'a>> {
+        ndarray::open(self.files, self.yaml)
+    }
+
+    /// The value of a `!core/complex` node, or of a real number.
+    pub fn complex(self) -> Result<Complex<f64>> {
+        let value = if self.core_name() == Some("complex") {
+            self.text().and_then(complex::parse)
+        } else {
+            self.as_f64().map(|re| Complex::new(re, 0.0))
+        };
+        value.ok_or_else(|| self.error("expected a complex number such as `(1+2j)`"))
+    }
+
+    /// The value of a `!core/integer` node, or of an integer of any size.
+    pub fn integer(self) -> Result<BigInteger> {
+        if self.core_name() == Some("integer") {
+            return BigInteger::read(self);
+        }
+        match self.value()? {
+            Value::Int(integer) => BigInteger::from_literal(&integer)
+                .ok_or_else(|| self.error("the integer has too many digits")),
+            _ => Err(self.error("expected an integer")),
+        }
+    }
+}
+
+impl Asdf {
+    /// The root node of the tree.
+    pub fn tree(&self) -> Result<Node<'_>> {
+        Ok(Node::new(Files::of(self), self.document()?.root()))
+    }
+}

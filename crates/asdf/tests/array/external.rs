@@ -1,0 +1,170 @@
+//! Data in other files, and which may be opened.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use asdf::{ArrayError, Asdf, Error, External, NdArray, OpenOptions, ReferenceError, Result};
+use binio::Bytes;
+use tempfile::TempDir;
+
+use super::{bytes_of, node};
+
+/// A folder with `main.asdf`, whose array `/a` is in the file of this name.
+fn folder(name: &str) -> TempDir {
+    let folder = TempDir::new().unwrap();
+    write_main(folder.path(), name);
+    folder
+}
+
+fn write_main(folder: &Path, name: &str) {
+    let keys = format!("source: '{name}', datatype: uint8, byteorder: big, shape: [2]");
+    let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[&[8, 9]]);
+    fs::write(folder.join("main.asdf"), bytes).unwrap();
+}
+
+/// A file of one block and no tree.
+fn exploded(data: &[u8]) -> Vec<u8> {
+    let mut bytes = b"#ASDF 1.0.0\n".to_vec();
+    bytes.extend(super::block(*b"\0\0\0\0", data, data.len()));
+    bytes
+}
+
+fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
+    let file = OpenOptions::new().external(external).open(folder.join("main.asdf"))?;
+    node(&file, "/a").ndarray().and_then(|array: NdArray<'_>| array.read::<u8>())
+}
+
+/// Why the file was not opened.
+fn refused(folder: &Path, external: External) -> ReferenceError {
+    let error = read(folder, external).unwrap_err();
+    let Error::Array { kind: ArrayError::Data(inner), .. } = error else { panic!("{error}") };
+    match &*inner {
+        Error::Reference { kind, .. } => kind.clone(),
+        other => panic!("{other}"),
+    }
+}
+
+fn is_forbidden(folder: &Path, external: External) -> bool {
+    matches!(refused(folder, external), ReferenceError::Forbidden(_))
+}
+
+#[test]
+fn the_first_block_of_a_file_beside_is_read() {
+    for name in ["data0000.asdf", "data%30000.asdf", "data0000.asdf#/x", "./data0000.asdf"] {
+        let folder = folder(name);
+        fs::write(folder.path().join("data0000.asdf"), exploded(&[1, 2])).unwrap();
+        assert_eq!(read(folder.path(), External::SameDir).unwrap(), [1, 2], "{name}");
+    }
+}
+
+#[test]
+fn a_file_in_a_folder_below_is_read() {
+    let folder = folder("sub/x.asdf");
+    fs::create_dir(folder.path().join("sub")).unwrap();
+    fs::write(folder.path().join("sub/x.asdf"), exploded(&[1, 2])).unwrap();
+    assert_eq!(read(folder.path(), External::SameDir).unwrap(), [1, 2]);
+}
+
+#[test]
+fn an_empty_name_is_the_file_itself() {
+    for name in ["", "#", "main.asdf", "#/x"] {
+        let folder = folder(name);
+        let file = Asdf::open(folder.path().join("main.asdf")).unwrap();
+        let array = node(&file, "/a").ndarray().unwrap();
+        assert_eq!(array.read::<u8>().unwrap(), [8, 9], "{name}");
+    }
+}
+
+#[test]
+fn a_name_of_digits_is_no_number() {
+    let folder = folder("0");
+    let why = refused(folder.path(), External::SameDir);
+    assert!(matches!(why, ReferenceError::NotFound(_)), "{why}");
+}
+
+#[test]
+fn what_leads_elsewhere_is_forbidden() {
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
+    let absolute = outside.path().join("x.asdf").display().to_string();
+    for name in [
+        "../x.asdf",
+        "sub/../../x.asdf",
+        "%2e%2e/x.asdf",
+        &absolute,
+        &format!("file://{absolute}"),
+        "http://localhost/x.asdf",
+        "/dev/zero",
+    ] {
+        assert!(is_forbidden(folder(name).path(), External::SameDir), "{name}");
+    }
+    assert_eq!(read(folder(&absolute).path(), External::Any).unwrap(), [1, 2]);
+    assert_eq!(read(folder(&format!("file://{absolute}")).path(), External::Any).unwrap(), [1, 2]);
+}
+
+#[test]
+fn no_policy_but_any_leaves_its_folder() {
+    let folder = folder("x.asdf");
+    fs::write(folder.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
+    let elsewhere = TempDir::new().unwrap();
+    assert!(is_forbidden(folder.path(), External::Deny));
+    assert!(is_forbidden(folder.path(), External::Root(elsewhere.path().into())));
+    assert_eq!(read(folder.path(), External::Root(folder.path().into())).unwrap(), [1, 2]);
+}
+
+#[cfg(unix)]
+#[test]
+fn links_are_followed_before_the_policy_decides() {
+    let outside = TempDir::new().unwrap();
+    fs::write(outside.path().join("x.asdf"), exploded(&[1, 2])).unwrap();
+    let folder = folder("link.asdf");
+    let link = folder.path().join("link.asdf");
+    std::os::unix::fs::symlink(outside.path().join("x.asdf"), &link).unwrap();
+    assert!(is_forbidden(folder.path(), External::SameDir));
+    fs::remove_file(&link).unwrap();
+    fs::write(folder.path().join("x.asdf"), exploded(&[3, 4])).unwrap();
+    std::os::unix::fs::symlink("x.asdf", &link).unwrap();
+    assert_eq!(read(folder.path(), External::SameDir).unwrap(), [3, 4]);
+}
+
+#[cfg(unix)]
+#[test]
+fn only_regular_files_are_opened() {
+    assert!(is_forbidden(folder("/dev/zero").path(), External::Any));
+    let folder = folder("folder");
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    assert!(is_forbidden(folder.path(), External::SameDir));
+}
+
+#[test]
+fn a_file_without_path_names_no_others_but_through_a_resolver() {
+    let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
+    let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
+    let file = Asdf::from_bytes(bytes.clone()).unwrap();
+    assert!(super::refusal(&file).contains("no path"));
+    let resolver = External::Resolver(Arc::new(|uri: &str| {
+        assert_eq!(uri, "any.asdf");
+        Ok(Arc::new(Bytes::from(exploded(&[5, 6]))))
+    }));
+    let file = OpenOptions::new().external(resolver).from_bytes(bytes).unwrap();
+    assert_eq!(super::array(&file, "/a").read::<u8>().unwrap(), [5, 6]);
+}
+
+#[test]
+fn more_files_than_the_limit_are_refused() {
+    let folder = TempDir::new().unwrap();
+    let mut tree = String::new();
+    for i in 0..65 {
+        let keys = format!("source: x{i}.asdf, datatype: uint8, byteorder: big, shape: [1]");
+        tree += &format!("a{i}: !core/ndarray-1.1.0 {{{keys}}}\n");
+        fs::write(folder.path().join(format!("x{i}.asdf")), exploded(&[1])).unwrap();
+    }
+    fs::write(folder.path().join("main.asdf"), bytes_of(&tree, &[])).unwrap();
+    let file = Asdf::open(folder.path().join("main.asdf")).unwrap();
+    for i in 0..64 {
+        super::array(&file, &format!("/a{i}"));
+    }
+    assert!(node(&file, "/a64").ndarray().unwrap_err().to_string().contains("external files"));
+    super::array(&file, "/a3");
+}

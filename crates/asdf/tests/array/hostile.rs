@@ -1,0 +1,103 @@
+//! Numbers that no honest file has: all end in errors, soon, and without memory for them.
+
+use asdf::ndarray::Order;
+use asdf::{Asdf, Error, OpenOptions};
+use binio::Limits;
+
+use super::{a, array, bytes_of, file, refusal};
+
+#[test]
+fn shapes_that_overflow_are_refused() {
+    let dimensions = vec!["1"; 10_000].join(", ");
+    for shape in [
+        "[4611686018427387904, 4]",
+        "[9223372036854775807, 9223372036854775807]",
+        "[18446744073709551616]",
+        "[-1]",
+        "[1.5]",
+        &format!("[{dimensions}]"),
+    ] {
+        refusal(&file(&a(&format!("datatype: int16, byteorder: big, shape: {shape}")), &[&[0; 8]]));
+    }
+}
+
+#[test]
+fn offsets_and_strides_that_reach_outside_are_refused() {
+    for keys in [
+        "offset: 8",
+        "offset: -1",
+        "offset: 9223372036854775807",
+        "offset: 18446744073709551615",
+        "strides: [9223372036854775807]",
+        "strides: [-9223372036854775808]",
+        "strides: [-9223372036854775809]",
+        "strides: [-1]",
+        "strides: [8]",
+        "strides: [1, 1]",
+        "offset: 9223372036854775807, strides: [-9223372036854775807]",
+    ] {
+        refusal(&file(
+            &a(&format!("datatype: int8, byteorder: big, shape: [2], {keys}")),
+            &[&[0; 8]],
+        ));
+    }
+}
+
+#[test]
+fn an_overlapping_view_is_read_within_the_limits_only() {
+    let tree =
+        a("datatype: int8, byteorder: big, shape: [1099511627776, 1048576], strides: [0, 0]");
+    let file = file(&tree, &[&[7]]);
+    let array = array(&file, "/a");
+    assert_eq!(array.len(), 1 << 60);
+    assert!(matches!(array.read::<i8>(), Err(Error::Limit { .. })));
+    assert!(matches!(array.view::<i8>(), Err(Error::Limit { .. })));
+    assert!(matches!(array.read_bytes(Order::Native), Err(Error::Limit { .. })));
+    assert!(matches!(array.write_npy(std::io::sink()), Err(Error::Limit { .. })));
+    assert_eq!(
+        array.slice(&asdf::ndarray::Slice::parse("5,-3:").unwrap()).unwrap().read::<i8>().unwrap(),
+        [7; 3]
+    );
+}
+
+#[test]
+fn the_limit_on_buffers_holds_for_every_read() {
+    let bytes = bytes_of(&a("datatype: int8, byteorder: big, shape: [100]"), &[&[0; 100]]);
+    let limits = Limits::default().with_max_alloc(99);
+    let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
+    assert!(matches!(array(&file, "/a").read::<i8>(), Err(Error::Limit { .. })));
+    // What is only borrowed needs no buffer.
+    assert_eq!(array(&file, "/a").view::<i8>().unwrap().len(), 100);
+}
+
+#[test]
+fn elements_of_great_size_need_no_memory_before_they_are_read() {
+    let with = |datatype: &str, shape: &str| {
+        file(&a(&format!("datatype: {datatype}, byteorder: big, shape: {shape}")), &[&[0; 8]])
+    };
+    refusal(&with("[ascii, 1099511627776]", "[1]"));
+    refusal(&with("[ucs4, 1152921504606846975]", "[1]"));
+    refusal(&with("[ucs4, 4611686018427387904]", "[1]"));
+    refusal(&with("[{name: x, datatype: int8, shape: [4294967296, 4294967296]}]", "[1]"));
+    assert!(array(&with("[ascii, 1099511627776]", "[0]"), "/a").strings().unwrap().is_empty());
+}
+
+#[test]
+fn elements_without_bytes_are_counted_against_the_limit() {
+    let file = file(&a("datatype: [ascii, 0], byteorder: big, shape: [1099511627776]"), &[&[]]);
+    assert!(matches!(array(&file, "/a").strings(), Err(Error::Limit { .. })));
+    assert_eq!(array(&file, "/a").read::<u8>().unwrap(), [0; 0]);
+    let mut npy = Vec::new();
+    array(&file, "/a").write_npy(&mut npy).unwrap();
+    assert_eq!(npy.len(), 128);
+}
+
+#[test]
+fn a_cut_block_fails_its_array_alone() {
+    let tree = format!("{}\nb: [1]", a("datatype: int8, byteorder: big, shape: [8]"));
+    let mut bytes = bytes_of(&tree, &[&[0; 8]]);
+    bytes.truncate(bytes.len() - 1);
+    let file = Asdf::from_bytes(bytes).unwrap();
+    assert!(refusal(&file).contains("past the end"));
+    assert_eq!(array(&file, "/b").len(), 1);
+}

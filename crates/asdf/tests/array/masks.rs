@@ -1,0 +1,107 @@
+//! What does not count.
+
+use super::{a, array, file, refusal};
+
+fn mask(tree: &str, data: &[u8]) -> Option<Vec<bool>> {
+    let file = file(tree, &[data]);
+    array(&file, "/a").mask().unwrap()
+}
+
+#[test]
+fn a_number_masks_what_is_equal_to_it() {
+    let with = |value: &str| {
+        mask(
+            &a(&format!("datatype: uint8, byteorder: big, shape: [3], mask: {value}")),
+            &[0, 2, 255],
+        )
+    };
+    assert_eq!(with("2").unwrap(), [false, true, false]);
+    assert_eq!(with("2.0").unwrap(), [false, true, false]);
+    assert_eq!(with("-1").unwrap(), [false; 3]);
+    assert_eq!(with("2.5").unwrap(), [false; 3]);
+    assert_eq!(with(".nan").unwrap(), [false; 3]);
+    assert_eq!(mask(&a("datatype: uint8, byteorder: big, shape: [3]"), &[0, 2, 255]), None);
+}
+
+#[test]
+fn a_value_is_taken_to_the_type_of_the_array_first() {
+    let data = [0.1_f32, -0.0, f32::NAN].map(f32::to_le_bytes).concat();
+    let with = |value: &str| {
+        mask(&a(&format!("datatype: float32, byteorder: little, shape: [3], mask: {value}")), &data)
+    };
+    assert_eq!(with("0.1").unwrap(), [true, false, false]);
+    assert_eq!(with("0").unwrap(), [false, true, false]);
+    assert_eq!(with(".nan").unwrap(), [false, false, true]);
+}
+
+#[test]
+fn complex_values_compare_both_parts() {
+    let data = [1.0_f64, 2.0, 1.0, 0.0, f64::NAN, 0.0].map(f64::to_le_bytes).concat();
+    let with = |value: &str| {
+        let keys = "datatype: complex128, byteorder: little, shape: [3]";
+        mask(&a(&format!("{keys}, mask: {value}")), &data)
+    };
+    assert_eq!(with("!core/complex-1.0.0 1+2j").unwrap(), [true, false, false]);
+    assert_eq!(with("1").unwrap(), [false, true, false]);
+    assert_eq!(with(".nan").unwrap(), [false, false, true]);
+}
+
+#[test]
+fn an_array_masks_where_it_is_not_zero_and_is_repeated() {
+    let keys = "datatype: uint8, byteorder: big, shape: [2, 3]";
+    let inline = format!("{keys}, mask: [true, false, true]");
+    assert_eq!(mask(&a(&inline), &[0; 6]).unwrap(), [true, false, true, true, false, true]);
+    let column = "{source: 0, datatype: float64, byteorder: little, shape: [2, 1]}";
+    let tree = a(&format!("{keys}, mask: !core/ndarray-1.1.0 {column}"));
+    let data = [-0.0_f64, f64::NAN].map(f64::to_le_bytes).concat();
+    assert_eq!(mask(&tree, &data).unwrap(), [false, false, false, true, true, true]);
+}
+
+#[test]
+fn masks_go_along_with_parts() {
+    let tree = a("datatype: uint8, byteorder: big, shape: [2, 2], mask: [[0, 1], [1, 0]]");
+    let file = file(&tree, &[&[1, 2, 3, 4]]);
+    let row = array(&file, "/a").slice(&asdf::ndarray::Slice::parse("1,::-1").unwrap()).unwrap();
+    let masked = row.masked::<u8>().unwrap();
+    assert_eq!(masked.values, [4, 3]);
+    assert_eq!(masked.mask.unwrap(), [false, true]);
+}
+
+#[test]
+fn a_mask_of_records_counts_for_all_of_a_field() {
+    let tree =
+        a("datatype: [{name: x, datatype: uint8, shape: [2]}], byteorder: big, shape: [2], \
+                  mask: [0, 1]");
+    let file = file(&tree, &[&[1, 2, 3, 4]]);
+    let field = array(&file, "/a").field("x").unwrap();
+    assert_eq!(field.mask().unwrap().unwrap(), [false, false, true, true]);
+}
+
+#[test]
+fn nulls_of_inline_data_are_masked() {
+    let file = file("a: [[1, null], [3, 4]]", &[]);
+    let array = array(&file, "/a");
+    assert!(array.is_masked());
+    assert_eq!(array.mask().unwrap().unwrap(), [false, true, false, false]);
+    assert_eq!(array.read::<i64>().unwrap(), [1, 0, 3, 4]);
+}
+
+#[test]
+fn the_mask_of_a_mask_does_not_count() {
+    let tree = "a: &x !core/ndarray-1.1.0\n  data: [0, 1]\n  datatype: int8\n  mask: *x\n";
+    assert_eq!(mask(tree, &[]).unwrap(), [false, true]);
+}
+
+#[test]
+fn masks_that_cannot_apply_are_errors() {
+    let keys = "datatype: uint8, byteorder: big, shape: [3]";
+    for mask in ["[1, 0]", "[[1, 0, 1]]", "text", "[a, b, c]", "{data: x}"] {
+        refusal(&file(&a(&format!("{keys}, mask: {mask}")), &[&[0; 3]]));
+    }
+    for datatype in ["[{name: x, datatype: uint8}]", "[ascii, 1]"] {
+        let tree = a(&format!("datatype: {datatype}, byteorder: big, shape: [3], mask: 1"));
+        let file = file(&tree, &[&[0; 3]]);
+        assert!(array(&file, "/a").mask().is_err(), "{datatype}");
+        assert!(array(&file, "/a").read_bytes(asdf::ndarray::Order::Stored).is_ok());
+    }
+}
