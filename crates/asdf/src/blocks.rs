@@ -83,6 +83,20 @@ impl<'a> Blocks<'a> {
         self.for_each(Block::verify)
     }
 
+    /// Checks all blocks in parallel: that each decodes, and its checksum. `done` is called with
+    /// the number of each block that is finished, from any thread and in any order.
+    pub fn check_all(
+        &self,
+        done: impl Fn(usize) + Send + Sync,
+    ) -> Result<Vec<Result<ChecksumVerdict>>> {
+        self.for_each(|block| {
+            let verdict = block.verify();
+            let decoded = if block.is_compressed() { block.decode().map(drop) } else { Ok(()) };
+            done(block.index());
+            decoded.and(verdict)
+        })
+    }
+
     fn for_each<T: Send>(
         self,
         task: impl Fn(&Block<'a>) -> Result<T> + Send + Sync,
@@ -266,6 +280,21 @@ impl Block<'_> {
         let stored = Span::new(source.as_ref(), self.data_range()?)?;
         let data = job.decode_range(&stored, &range).map_err(|failure| self.failure(failure))?;
         Ok(data.into())
+    }
+
+    /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts
+    /// can be decoded by themselves, else the part of what [`Self::decode`] gives.
+    pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {
+        match self.job()? {
+            Some(job) if !job.is_chunked() => {
+                let (data, len) = (self.decode()?, self.data_len()?);
+                if range.start > range.end || range.end > len {
+                    return Err(self.error(BlockError::RangeOutside { range, len }));
+                }
+                Ok(Self::part(&data, &range))
+            }
+            _ => self.decode_range(range),
+        }
     }
 
     /// What the checksum says about the data. The stored bytes are read for it; the block is

@@ -1,5 +1,7 @@
 //! Nodes that know their file: navigation as in [`yaml`], arrays and references.
 
+use std::io::Write;
+
 use num_complex::Complex;
 
 use crate::error::{ArrayError, Error, Result};
@@ -8,7 +10,7 @@ use crate::file::Asdf;
 use crate::integer::BigInteger;
 use crate::ndarray::{self, NdArray};
 use crate::yaml::{self, Kind, NodeId, Position, Style, Value};
-use crate::{complex, tag};
+use crate::{complex, json, tag};
 
 /// A node of a file's tree; free to copy.
 ///
@@ -242,9 +244,24 @@ impl<'a> Node<'a> {
     }
 }
 
+impl Node<'_> {
+    /// Writes the node and all below it as JSON, in the form that [`json`] tells. Of arrays it is
+    /// type and shape.
+    pub fn write_json(self, out: &mut dyn Write, options: &json::Options) -> Result<()> {
+        json::write(self.yaml, options, self.file(), out)
+    }
+}
+
 impl Asdf {
     /// The root node of the tree.
     pub fn tree(&self) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.root()))
+    }
+
+    /// All nodes of the tree in the order of the text, keys among them; each once, however often
+    /// aliases mention it.
+    pub fn nodes(&self) -> Result<impl Iterator<Item = Node<'_>>> {
+        let files = Files::of(self);
+        Ok(self.document()?.nodes().map(move |node| Node::new(files, node)))
     }
 }

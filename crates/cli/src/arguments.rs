@@ -34,7 +34,7 @@ pub(crate) enum Command {
     /// Check files: structure, checksums, that everything decodes
     Verify(Files),
     /// Print or extract one node or array
-    Get(Get),
+    Get(NodeRequest),
     /// Files of the Advanced Scientific Data Format
     Asdf(Asdf),
 }
@@ -47,7 +47,7 @@ pub(crate) struct Files {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct Get {
+pub(crate) struct NodeRequest {
     /// The file
     pub(crate) file: PathBuf,
     /// JSON Pointer of the node, such as /image/data; "" is the whole tree
@@ -98,7 +98,7 @@ pub(crate) enum AsdfCommand {
     /// Print or extract one node or array
     Get {
         #[command(flatten)]
-        get: Get,
+        request: NodeRequest,
         #[command(flatten)]
         reading: Reading,
     },
@@ -140,4 +140,14 @@ pub(crate) enum Aliases {
     Expand,
     /// Name the place: {"$alias": "/pointer"}
     Ref,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Arguments::command().debug_assert();
+    }
 }

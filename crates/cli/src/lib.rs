@@ -2,8 +2,8 @@
 #![forbid(unsafe_code)]
 
 mod arguments;
-mod formats;
 mod failure;
+mod formats;
 mod output;
 mod probe;
 mod progress;
@@ -52,10 +52,14 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
     let output = arguments.output();
     match &arguments.command {
         Command::Info(info) => each(&info.files, |file| match probe::format(file)? {
-            probe::Format::Asdf => formats::asdf::info(file, &arguments::Reading::default(), &output),
+            probe::Format::Asdf => {
+                formats::asdf::info(file, &arguments::Reading::default(), &output)
+            }
         }),
         Command::Verify(verify) => each(&verify.files, |file| match probe::format(file)? {
-            probe::Format::Asdf => formats::asdf::verify(file, &arguments::Reading::default(), &output),
+            probe::Format::Asdf => {
+                formats::asdf::verify(file, &arguments::Reading::default(), &output)
+            }
         }),
         Command::Get(get) => match probe::format(&get.file)? {
             probe::Format::Asdf => formats::asdf::get(get, &arguments::Reading::default(), &output),

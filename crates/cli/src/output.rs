@@ -37,7 +37,13 @@ pub(crate) fn size(bytes: u64) -> String {
 /// Columns of text, aligned; the first row is the heading.
 pub(crate) fn table(rows: &[Vec<String>], right: &[bool]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter()
+            .filter_map(|row| row.get(column))
+            .map(|cell| cell.chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for row in rows {
@@ -60,13 +66,17 @@ mod tests {
 
     #[test]
     fn sizes_have_one_decimal_from_a_kibibyte_up() {
-        assert_eq!([size(0), size(1023), size(1024), size(1_572_864)], ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]);
+        assert_eq!(
+            [size(0), size(1023), size(1024), size(1_572_864)],
+            ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]
+        );
         assert_eq!(size(u64::MAX), "16.0 EiB");
     }
 
     #[test]
     fn tables_align_their_columns() {
-        let rows = [vec!["a".to_owned(), "size".to_owned()], vec!["long".to_owned(), "7".to_owned()]];
+        let rows =
+            [vec!["a".to_owned(), "size".to_owned()], vec!["long".to_owned(), "7".to_owned()]];
         assert_eq!(table(&rows, &[false, true]), "a     size\nlong     7\n");
     }
 }

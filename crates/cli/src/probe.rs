@@ -20,7 +20,12 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     let file = File::open(path).map_err(|error| Failure::io(path, error))?;
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head).map_err(|error| Failure::io(path, error))?;
-    of_head(&head).ok_or_else(|| Failure::other(path.display(), "no format that scibin knows: expected a file that begins with \"#ASDF\""))
+    of_head(&head).ok_or_else(|| {
+        Failure::other(
+            path.display(),
+            "no format that scibin knows: expected a file that begins with \"#ASDF\"",
+        )
+    })
 }
 
 fn of_head(head: &[u8]) -> Option<Format> {

@@ -44,6 +44,9 @@ def describe_array(node):
         data = np.array(array.data)
         data[mask] = np.zeros((), data.dtype)
         array = data
+    if array.dtype.kind == "f":
+        # PyYAML's `.nan` has its sign bit set; a NaN is a NaN.
+        array = np.where(np.isnan(array), np.array(np.nan, array.dtype), array)
     little = np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<"))
     result["sha256"] = hashlib.sha256(little.tobytes()).hexdigest()
     return result

@@ -23,7 +23,7 @@ use std::ops::Range;
 
 use binio::{ByteReader, Endian};
 
-use crate::error::BlockError;
+use crate::error::{BlockError, code_name};
 
 /// The four bytes that begin a block. `d3` wants a continuation byte in UTF-8 and `B` is none, so
 /// no valid tree holds them.
@@ -96,6 +96,11 @@ impl BlockHeader {
             data_size: reader.read::<u64>(Endian::Big).map_err(cut)?,
             checksum: reader.array::<16>().map_err(cut)?,
         })
+    }
+
+    /// The name of the compression for people: `zlib`, or the four bytes in hexadecimal.
+    pub fn compression_name(&self) -> String {
+        code_name(self.compression)
     }
 
     /// Whether the block runs to the end of the file.

@@ -299,7 +299,7 @@ impl<'a> NdArray<'a> {
             }
             Data::Block { block, .. } => {
                 let extent = view.extent();
-                let data = block.decode_range(extent.clone())?;
+                let data = block.decode_part(extent.clone())?;
                 tile::copy_from_slice(&data, extent.start, view, swap, out)
             }
         }
@@ -315,7 +315,7 @@ impl<'a> NdArray<'a> {
                 if !block.is_compressed() && !file.source().is_memory() {
                     return Ok(None);
                 }
-                block.decode_range(extent).map(Some)
+                block.decode_part(extent).map(Some)
             }
         }
     }

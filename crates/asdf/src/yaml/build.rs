@@ -196,8 +196,9 @@ impl Builder<'_> {
             .stack
             .last()
             .is_some_and(|open| open.is_mapping && (self.pending.len() - open.children) % 2 == 0);
+        let resolved_as = if properties.non_specific { Style::Plain } else { style };
         let (kind, by_tag, odd) =
-            kind_of(text, style, properties.tag.as_deref(), self.options.scalars);
+            kind_of(text, resolved_as, properties.tag.as_deref(), self.options.scalars);
         if self.check_breaks && text.contains(is_unicode_line_break) {
             self.unicode_line_break(style, place)?;
         }

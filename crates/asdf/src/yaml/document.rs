@@ -128,6 +128,14 @@ impl Document {
         self.node_at(if known { id.0 } else { self.root })
     }
 
+    /// All nodes, keys among them, in the order of the text; each once, however often aliases
+    /// mention it.
+    pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+        let nodes = (0u32..).zip(&self.records);
+        let nodes = nodes.filter(|(_, record)| matches!(record.class, Class::Node(_)));
+        nodes.map(|(id, _)| self.node_at(id))
+    }
+
     /// How many nodes there are, aliases included.
     pub fn node_count(&self) -> usize {
         self.records.len()

@@ -54,6 +54,8 @@ pub(super) struct Properties {
     pub(super) anchor: usize,
     /// The tag in full; none for `!`.
     pub(super) tag: Option<String>,
+    /// Whether the tag is `!`: a scalar then resolves as if it were plain, as the field's tools do.
+    pub(super) non_specific: bool,
 }
 
 /// A line from 0, and a column in characters from 0.
@@ -112,13 +114,13 @@ impl EventSource for PullParser<'_> {
                 ParserEvent::Alias(anchor) => Event::Alias(anchor),
                 ParserEvent::SequenceEnd | ParserEvent::MappingEnd => Event::End,
                 ParserEvent::SequenceStart(anchor, tag) => {
-                    Event::SequenceStart(self.properties(anchor, tag))
+                    Event::SequenceStart(self.properties(anchor, tag.as_ref()))
                 }
                 ParserEvent::MappingStart(anchor, tag) => {
-                    Event::MappingStart(self.properties(anchor, tag))
+                    Event::MappingStart(self.properties(anchor, tag.as_ref()))
                 }
                 ParserEvent::Scalar(text, style, anchor, tag) => {
-                    let properties = self.properties(anchor, tag);
+                    let properties = self.properties(anchor, tag.as_ref());
                     Event::Scalar { text, style: style_of(style), properties }
                 }
             };
@@ -133,8 +135,9 @@ impl EventSource for PullParser<'_> {
 }
 
 impl PullParser<'_> {
-    fn properties(&self, anchor: usize, tag: Option<Tag>) -> Properties {
-        Properties { anchor, tag: tag.and_then(|tag| self.expand(&tag)) }
+    fn properties(&self, anchor: usize, tag: Option<&Tag>) -> Properties {
+        let full = tag.and_then(|tag| self.expand(tag));
+        Properties { anchor, non_specific: tag.is_some() && full.is_none(), tag: full }
     }
 
     /// The tag in full. The parser has `!!` resolved already, and gives the tag `!` as a suffix.

@@ -29,7 +29,7 @@ fn tags_of_yaml_decide_the_type() {
         ("!!omap [a: 1]", "Sequence"),
         ("!<tag:yaml.org,2002:int> '7'", "Int(Small(7))"),
         ("! 5", "Int(Small(5))"),
-        ("! '5'", "String(\"5\")"),
+        ("! '5'", "Int(Small(5))"),
         ("!!python/name:os.system x", "String(\"x\")"),
         ("!foo 5", "String(\"5\")"),
     ] {

@@ -1,0 +1,21 @@
+//! Prints an array's shape, datatype and the mean of a tile: `read_array FILE POINTER`.
+
+use asdf::Asdf;
+use asdf::ndarray::Slice;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let (Some(path), Some(pointer)) = (arguments.next(), arguments.next()) else {
+        return Err("usage: read_array FILE POINTER".into());
+    };
+    let file = Asdf::open(path)?;
+    for diagnostic in file.diagnostics() {
+        eprintln!("{diagnostic}");
+    }
+    let array = file.tree()?.pointer(&pointer)?.ndarray()?;
+    println!("{} {:?}", array.dtype(), array.shape());
+    // The first ten rows, every other column: only their bytes are read.
+    let tile = array.slice(&Slice::parse("0:10,::2")?)?.read::<f32>()?;
+    println!("mean of a tile: {:.6}", tile.iter().sum::<f32>() / tile.len() as f32);
+    Ok(())
+}

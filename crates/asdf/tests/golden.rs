@@ -1,0 +1,73 @@
+//! Golden files: what we read is what is recorded. Our own files always; the corpus where it is.
+
+mod runner;
+
+use std::path::Path;
+
+/// Cases whose requirement we do not meet for a reason: they must differ, so that the list stays true.
+const CODEC_WAITS: &[(&str, &str)] = &[
+    ("blsc_raw", "the codec blsc is not there yet"),
+    ("blsc_framed_(Abacus)", "the codec blsc is not there yet"),
+];
+
+#[test]
+fn our_own_files_read_as_recorded() {
+    runner::run(&testdata::path("asdf/expected.json"), &[]);
+}
+
+#[test]
+fn corpus_layout_cases() {
+    corpus("layout/layout.json", &[]);
+}
+
+#[test]
+fn corpus_codec_cases() {
+    corpus("codec/codec.json", CODEC_WAITS);
+}
+
+#[test]
+fn corpus_ndarray_cases() {
+    corpus("ndarray/expected.json", &[]);
+}
+
+#[test]
+fn corpus_fixture_cases() {
+    corpus("fixtures/fixtures.json", &[]);
+}
+
+#[test]
+fn corpus_reference_pairs_have_equal_values() {
+    let Some(corpus) = testdata::corpus() else { return };
+    let mut failures = Vec::new();
+    let mut count = 0;
+    for standard in ["1.0.0", "1.6.0"] {
+        let folder = corpus.join("asdf/reference").join(standard);
+        let entries = std::fs::read_dir(&folder).expect("the corpus has its reference files");
+        let files = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        for yaml in
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
+        {
+            count += 1;
+            if let Err(text) = runner::same_values(&yaml.with_extension("asdf"), &yaml) {
+                failures.push(format!("{standard} {}: {text}", name(&yaml)));
+            }
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {count} pairs differ:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
+    assert_eq!(count, 30, "fifteen pairs for each of two standards");
+}
+
+fn corpus(list: &str, held_wrong: &[(&str, &str)]) {
+    if let Some(corpus) = testdata::corpus() {
+        runner::run(&corpus.join("asdf").join(list), held_wrong);
+    }
+}
+
+fn name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}

@@ -1,0 +1,274 @@
+//! Runs the cases of an `expected.json`: opens each file, and compares tree, blocks, arrays,
+//! diagnostics and checksums with what the case requires.
+
+use std::path::Path;
+
+use asdf::json::Options;
+use asdf::ndarray::Order;
+use asdf::{Asdf, ChecksumVerdict, NdArray, Node, OpenOptions, Strictness};
+use binio::Algorithm;
+use serde_json::{Map, Value, json};
+use testdata::Case;
+
+/// Runs the cases and fails with every one that differs. A case in `held_wrong` is one whose
+/// requirement we hold to be wrong, with the reason: it must differ, or the entry is out of date.
+pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
+    let cases = testdata::cases(list);
+    let mut failures = Vec::new();
+    for case in &cases {
+        let reason =
+            held_wrong.iter().find(|(name, _)| *name == case.name).map(|(_, reason)| reason);
+        match (check(case), reason) {
+            (Ok(()), None) => {}
+            (Err(difference), Some(reason)) => {
+                eprintln!("{}: held to be wrong, {reason}: {difference}", case.name);
+            }
+            (Ok(()), Some(_)) => {
+                failures.push(format!("{}: agrees, although listed as held to be wrong", case.name))
+            }
+            (Err(difference), None) => failures.push(format!("{}: {difference}", case.name)),
+        }
+    }
+    let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
+    for (name, _) in held_wrong {
+        if !names.contains(name) {
+            failures.push(format!("{name}: listed as held to be wrong, but there is no such case"));
+        }
+    }
+    assert!(
+        failures.is_empty(),
+        "{} of {} cases differ:\n{}",
+        failures.len(),
+        cases.len(),
+        failures.join("\n")
+    );
+    eprintln!("{}: {} cases agree", list.display(), cases.len() - held_wrong.len());
+}
+
+fn check(case: &Case) -> Result<(), String> {
+    let ours = &case.ours;
+    let file = match Asdf::open(&case.file) {
+        Ok(file) => file,
+        Err(_) if ours["tree"] == "error" => return Ok(()),
+        Err(error) => return Err(format!("does not open: {error}")),
+    };
+    if let Some(expected) = ours["nblocks"].as_u64() {
+        let found = file.blocks().len().map_err(|error| format!("blocks: {error}"))? as u64;
+        if found != expected {
+            return Err(format!("expected {expected} blocks, found {found}"));
+        }
+    }
+    match (ours["tree"].as_str(), tree_value(&file)) {
+        (Some("error"), Ok(value)) => {
+            return Err(format!("expected an error, the tree is {value}"));
+        }
+        (Some("error" | "any"), Err(_)) | (Some("any"), Ok(_)) => {}
+        (_, Err(error)) => return Err(format!("tree: {error}")),
+        (_, Ok(value)) => {
+            if let Some(expected) = ours.get("value") {
+                let found = without_library(value, expected);
+                testdata::difference(expected, &found)
+                    .map_or(Ok(()), |text| Err(format!("tree: {text}")))?;
+            }
+        }
+    }
+    for (pointer, expected) in ours["arrays"].as_object().unwrap_or(&Map::new()) {
+        check_array(&file, pointer, expected).map_err(|text| format!("array {pointer}: {text}"))?;
+    }
+    check_diagnostics(&file, ours)?;
+    check_checksums(&file, ours)?;
+    check_salvage(case)
+}
+
+/// The JSON form of the tree.
+fn tree_value(file: &Asdf) -> Result<Value, String> {
+    let mut text = Vec::new();
+    let root = file.tree().map_err(|error| error.to_string())?;
+    root.write_json(&mut text, &Options::default()).map_err(|error| error.to_string())?;
+    serde_json::from_slice(&text).map_err(|error| format!("our JSON: {error}"))
+}
+
+/// What the writing library says of itself counts only where the case says something of it.
+fn without_library(mut value: Value, expected: &Value) -> Value {
+    if let Some(map) = value.as_object_mut() {
+        for key in ["asdf_library", "history"] {
+            if expected.get(key).is_none() {
+                map.shift_remove(key);
+            }
+        }
+    }
+    value
+}
+
+fn check_array(file: &Asdf, pointer: &str, expected: &Value) -> Result<(), String> {
+    let found = array_facts(file, pointer);
+    if expected.get("error").is_some() {
+        return match found {
+            Err(_) => Ok(()),
+            Ok(facts) => Err(format!("expected an error ({}), found {facts}", expected["error"])),
+        };
+    }
+    let found = found?;
+    for key in ["shape", "sha256", "mask", "dtype"] {
+        let Some(wanted) = expected.get(key) else { continue };
+        let wanted = if key == "dtype" { little(wanted) } else { wanted.clone() };
+        if let Some(text) = testdata::difference(&wanted, &found[key]) {
+            return Err(format!("{key}{text}"));
+        }
+    }
+    Ok(())
+}
+
+/// dtype, shape, mask, and the digest of the C-order little-endian bytes with masked positions
+/// zeroed.
+fn array_facts(file: &Asdf, pointer: &str) -> Result<Value, String> {
+    let facts = || -> asdf::Result<Value> {
+        let array = file.tree()?.pointer(pointer)?.ndarray()?;
+        let mut bytes = array.read_bytes(Order::Little)?;
+        let mask = array.mask()?;
+        if let Some(mask) = &mask {
+            let size = bytes.len() / mask.len().max(1);
+            for (element, _) in
+                bytes.chunks_mut(size.max(1)).zip(mask).filter(|(_, masked)| **masked)
+            {
+                element.fill(0);
+            }
+        }
+        Ok(json!({
+            "dtype": dtype(&array),
+            "shape": array.shape(),
+            "sha256": Algorithm::Sha256.digest(&bytes).to_string(),
+            "mask": mask,
+        }))
+    };
+    facts().map_err(|error| error.to_string())
+}
+
+/// The datatype as numpy spells it, in little byte order.
+fn dtype(array: &NdArray<'_>) -> Value {
+    let json = array.dtype().descr_json(array.byteorder());
+    little(&serde_json::from_str(&json).expect("our JSON is JSON"))
+}
+
+/// A dtype with every byte order little, which is how the digest is taken.
+fn little(dtype: &Value) -> Value {
+    match dtype {
+        Value::String(text) if text.starts_with('>') => Value::String(text.replacen('>', "<", 1)),
+        Value::Array(items) => items.iter().map(little).collect(),
+        other => other.clone(),
+    }
+}
+
+/// Every code of the case is there; where our own cases say `[]`, nothing is.
+fn check_diagnostics(file: &Asdf, ours: &Value) -> Result<(), String> {
+    let Some(expected) = ours["diagnostics"].as_array() else { return Ok(()) };
+    let found: Vec<String> =
+        file.diagnostics().iter().map(|diagnostic| diagnostic.code.to_string()).collect();
+    for code in expected.iter().filter_map(Value::as_str) {
+        if !found.iter().any(|other| other == code) {
+            return Err(format!("diagnostic {code} is missing, found {found:?}"));
+        }
+    }
+    Ok(())
+}
+
+fn check_checksums(file: &Asdf, ours: &Value) -> Result<(), String> {
+    let Some(expected) = ours["verify"].as_bool() else { return Ok(()) };
+    let verdicts = file.blocks().verify_all().map_err(|error| error.to_string())?;
+    let pass = verdicts.iter().all(|verdict| matches!(verdict, Ok(verdict) if !matches!(verdict, ChecksumVerdict::Mismatch { .. })));
+    if pass == expected {
+        Ok(())
+    } else {
+        Err(format!("checksums: expected pass {expected}, found {verdicts:?}"))
+    }
+}
+
+/// How many blocks salvage finds, where the case says so.
+fn check_salvage(case: &Case) -> Result<(), String> {
+    let Some(expected) = case.ours["salvaged"].as_u64() else { return Ok(()) };
+    let file = OpenOptions::new()
+        .strictness(Strictness::Salvage)
+        .open(&case.file)
+        .map_err(|error| error.to_string())?;
+    let found = file.blocks().len().map_err(|error| error.to_string())? as u64;
+    if found == expected {
+        Ok(())
+    } else {
+        Err(format!("salvage: expected {expected} blocks, found {found}"))
+    }
+}
+
+/// Compares two files by value: the nodes at every place are equal, arrays element by element
+/// whether they lie in blocks, other files or the tree, aliases and `$ref` followed.
+pub(crate) fn same_values(one: &Path, other: &Path) -> Result<(), String> {
+    let open =
+        |path: &Path| Asdf::open(path).map_err(|error| format!("{}: {error}", path.display()));
+    let (one, other) = (open(one)?, open(other)?);
+    let a = one.tree().map_err(|error| error.to_string())?;
+    let b = other.tree().map_err(|error| error.to_string())?;
+    let keys = |node: &Node<'_>| -> Vec<String> {
+        let keys = node.entries().filter_map(|(key, _)| key.as_str().map(str::to_owned));
+        let mut keys: Vec<String> =
+            keys.filter(|key| key != "asdf_library" && key != "history").collect();
+        keys.sort();
+        keys
+    };
+    if keys(&a) != keys(&b) {
+        return Err(format!("keys {:?} and {:?}", keys(&a), keys(&b)));
+    }
+    keys(&a).iter().try_for_each(|key| {
+        same_node(a.get(key), b.get(key)).map_err(|text| format!("/{key}{text}"))
+    })
+}
+
+fn same_node(a: Option<Node<'_>>, b: Option<Node<'_>>) -> Result<(), String> {
+    let (Some(a), Some(b)) = (a, b) else { return Err(": missing".to_owned()) };
+    if a.is_ndarray() && b.is_ndarray() {
+        let error = |error: asdf::Error| format!(": {error}");
+        return same_array(&a.ndarray().map_err(error)?, &b.ndarray().map_err(error)?);
+    }
+    if a.kind() != b.kind() {
+        return Err(format!(": {:?} and {:?}", a.kind(), b.kind()));
+    }
+    if a.len() != b.len() {
+        return Err(format!(": {} and {} items", a.len(), b.len()));
+    }
+    for (key, value) in a.entries() {
+        let key = key.as_str().unwrap_or_default();
+        same_node(Some(value), b.get(key)).map_err(|text| format!("/{key}{text}"))?;
+    }
+    for (index, item) in a.items().enumerate() {
+        same_node(Some(item), b.at(index)).map_err(|text| format!("/{index}{text}"))?;
+    }
+    let same = match (a.as_f64(), b.as_f64()) {
+        (Some(x), Some(y)) => x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()),
+        _ => a.text() == b.text() || a.complex().ok().is_some_and(|x| b.complex().ok() == Some(x)),
+    };
+    if same { Ok(()) } else { Err(format!(": {:?} and {:?}", a.text(), b.text())) }
+}
+
+fn same_array(a: &NdArray<'_>, b: &NdArray<'_>) -> Result<(), String> {
+    if dtype(a) != dtype(b) || a.shape() != b.shape() {
+        return Err(format!(": {} {:?} and {} {:?}", dtype(a), a.shape(), dtype(b), b.shape()));
+    }
+    let bytes =
+        |array: &NdArray<'_>| array.read_bytes(Order::Little).map_err(|error| format!(": {error}"));
+    let (x, y) = (bytes(a)?, bytes(b)?);
+    let width = match dtype(a).as_str() {
+        Some("<f4" | "<c8") => 4,
+        Some("<f8" | "<c16") => 8,
+        _ => 1,
+    };
+    let same = x.len() == y.len()
+        && x.chunks(width).zip(y.chunks(width)).all(|(x, y)| x == y || (is_nan(x) && is_nan(y)));
+    if same { Ok(()) } else { Err(": the elements differ".to_owned()) }
+}
+
+/// A float of 4 or 8 little-endian bytes that is no number; the bits of NaNs differ between writers.
+fn is_nan(bytes: &[u8]) -> bool {
+    match *bytes {
+        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).is_nan(),
+        [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]).is_nan(),
+        _ => false,
+    }
+}

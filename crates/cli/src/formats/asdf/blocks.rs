@@ -1,0 +1,89 @@
+//! `scibin asdf blocks`: the binary blocks as a table.
+
+use std::path::Path;
+
+use asdf::{Asdf, Block};
+use serde_json::{Value, json};
+
+use crate::Verdict;
+use crate::arguments::Reading;
+use crate::failure::Failure;
+use crate::output::{Output, print_json, table};
+
+pub(crate) fn blocks(path: &Path, reading: &Reading, output: &Output) -> Result<Verdict, Failure> {
+    let file = super::open(path, reading)?;
+    if output.json {
+        let blocks = all(path, &file)?;
+        print_json(&blocks.iter().map(block_json).collect())?;
+    } else {
+        print!("{}", text(&all(path, &file)?));
+        super::remark(path, &file, output);
+    }
+    Ok(Verdict::Fine)
+}
+
+/// All blocks of a file.
+pub(super) fn all<'a>(path: &Path, file: &'a Asdf) -> Result<Vec<Block<'a>>, Failure> {
+    file.blocks().iter().collect::<asdf::Result<_>>().map_err(|error| Failure::asdf(path, error))
+}
+
+fn text(blocks: &[Block<'_>]) -> String {
+    let heading = ["block", "offset", "compression", "allocated", "used", "data", "checksum"];
+    let mut rows = vec![heading.map(str::to_owned).to_vec()];
+    for block in blocks {
+        let number = vec![block.index().to_string(), block.offset().to_string()];
+        let cells = match block.header() {
+            Ok(header) if header.is_streamed() => {
+                let len =
+                    block.data_len().map_or_else(|error| error.to_string(), |len| len.to_string());
+                vec!["streamed".to_owned(), String::new(), len.clone(), len, "-".to_owned()]
+            }
+            Ok(header) => vec![
+                compression(block),
+                header.allocated_size.to_string(),
+                header.used_size.to_string(),
+                header.data_size.to_string(),
+                checksum(header.checksum).unwrap_or_else(|| "-".to_owned()),
+            ],
+            Err(error) => vec![error.to_string()],
+        };
+        rows.push([number, cells].concat());
+    }
+    table(&rows, &[true, true, false, true, true, true, false])
+}
+
+/// A block header as JSON, field by field with the standard's names.
+pub(crate) fn block_json(block: &Block<'_>) -> Value {
+    let mut value = json!({"index": block.index(), "offset": block.offset()});
+    let fields = match block.header() {
+        Ok(header) => json!({
+            "header_size": header.header_size,
+            "flags": header.flags,
+            "streamed": header.is_streamed(),
+            "compression": header.is_compressed().then(|| compression(block)),
+            "allocated_size": header.allocated_size,
+            "used_size": header.used_size,
+            "data_size": header.data_size,
+            "data_offset": header.data_start(),
+            "checksum": checksum(header.checksum),
+        }),
+        Err(error) => json!({"error": error.to_string()}),
+    };
+    if let (Value::Object(value), Value::Object(fields)) = (&mut value, fields) {
+        value.extend(fields);
+    }
+    value
+}
+
+pub(crate) fn compression(block: &Block<'_>) -> String {
+    match block.header() {
+        Ok(header) if header.is_compressed() => header.compression_name(),
+        Ok(_) => "none".to_owned(),
+        Err(_) => "?".to_owned(),
+    }
+}
+
+/// The MD5 in hexadecimal; zero means that there is none.
+fn checksum(bytes: [u8; 16]) -> Option<String> {
+    (bytes != [0; 16]).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,117 @@
+//! `scibin asdf info`: what is in a file, at a glance.
+
+use std::path::Path;
+
+use asdf::{Asdf, Block};
+use serde_json::{Value, json};
+
+use super::blocks::{self, block_json};
+use super::outline::outline;
+use crate::Verdict;
+use crate::arguments::Reading;
+use crate::failure::Failure;
+use crate::output::{Output, print_json, size};
+
+/// Lines of the outline.
+const MAX_LINES: usize = 40;
+
+pub(crate) fn info(path: &Path, reading: &Reading, output: &Output) -> Result<Verdict, Failure> {
+    let file = super::open(path, reading)?;
+    let blocks = blocks::all(path, &file)?;
+    if output.json {
+        print_json(&info_json(path, &file, &blocks))?;
+    } else {
+        print!("{}", text(path, &file, &blocks));
+    }
+    Ok(Verdict::Fine)
+}
+
+fn text(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> String {
+    let layout = file.layout();
+    let standard = layout
+        .standard_version
+        .map_or_else(|| "not stated".to_owned(), |version| version.to_string());
+    let mut text = format!("{}\n", path.display());
+    text += &format!(
+        "  format    ASDF {}, standard {standard}, {}\n",
+        layout.format_version,
+        size(layout.file_len)
+    );
+    if let Ok(Some(library)) = file.library() {
+        text += &format!("  written   by {} {}\n", library.name, library.version);
+    }
+    text += &format!("  blocks    {}\n", blocks_line(file, blocks));
+    for diagnostic in file.diagnostics() {
+        text += &format!("  remark    {diagnostic}\n");
+    }
+    match file.tree() {
+        Ok(root) => {
+            text += &format!("  tree      {} nodes\n", root.document().node_count());
+            for line in outline(root, Some(MAX_LINES)).lines() {
+                text += &format!("  {line}\n");
+            }
+        }
+        Err(error) => text += &format!("  tree      cannot be read: {error}\n"),
+    }
+    text
+}
+
+fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
+    if blocks.is_empty() {
+        return "none".to_owned();
+    }
+    let stored: u64 = blocks
+        .iter()
+        .filter_map(|block| block.data_range().ok())
+        .map(|range| range.end - range.start)
+        .sum();
+    let data: u64 =
+        blocks.iter().filter_map(|block| block.data_len().ok()).fold(0, u64::saturating_add);
+    let compressed = blocks
+        .iter()
+        .filter(|block| block.header().is_ok_and(|header| header.is_compressed()))
+        .count();
+    let index = match &file.layout().index {
+        Some(index) if index.accepted => "index valid",
+        Some(_) => "index not usable",
+        None => "no index",
+    };
+    format!(
+        "{}, {compressed} compressed, {} stored, {} decoded, {index}",
+        blocks.len(),
+        size(stored),
+        size(data)
+    )
+}
+
+fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
+    let layout = file.layout();
+    let blocks: Vec<Value> = blocks.iter().map(block_json).collect();
+    let tree = match file.tree() {
+        Ok(root) => json!({"nodes": root.document().node_count()}),
+        Err(error) => json!({"error": error.to_string()}),
+    };
+    let library = file.library().ok().flatten();
+    let range = |range: &std::ops::Range<u64>| json!([range.start, range.end]);
+    json!({
+        "file": path.display().to_string(),
+        "format": "asdf",
+        "size": layout.file_len,
+        "version": layout.format_version.to_string(),
+        "standard": layout.standard_version.map(|version| version.to_string()),
+        "library": library.map(|library| json!({"name": library.name, "version": library.version})),
+        "tree_range": layout.tree.as_ref().map(range),
+        "tree": tree,
+        "blocks": blocks,
+        "diagnostics": diagnostics_json(file),
+    })
+}
+
+pub(crate) fn diagnostics_json(file: &Asdf) -> Vec<Value> {
+    let one = |diagnostic: &asdf::Diagnostic| {
+        json!({
+            "code": diagnostic.code.as_str(), "offset": diagnostic.offset, "line": diagnostic.line, "message": diagnostic.message,
+        })
+    };
+    file.diagnostics().iter().map(one).collect()
+}

@@ -1,0 +1,59 @@
+//! The commands for ASDF files.
+
+mod blocks;
+mod get;
+mod info;
+mod outline;
+mod print;
+mod tree;
+mod verify;
+
+use std::path::Path;
+
+use asdf::{Asdf, External, OpenOptions, Strictness};
+
+use crate::arguments::{self, AsdfCommand, Reading};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{Verdict, each};
+
+pub(crate) use get::get;
+pub(crate) use info::info;
+pub(crate) use verify::verify;
+
+/// Runs `scibin asdf ..`.
+pub(crate) fn run(command: &arguments::Asdf, output: &Output) -> Result<Verdict, Failure> {
+    match &command.command {
+        AsdfCommand::Info { files, reading } => {
+            each(&files.files, |file| info(file, reading, output))
+        }
+        AsdfCommand::Tree { file, tags, aliases, reading } => {
+            tree::tree(file, *tags, *aliases, reading, output)
+        }
+        AsdfCommand::Blocks { file, reading } => blocks::blocks(file, reading, output),
+        AsdfCommand::Get { request, reading } => get(request, reading, output),
+        AsdfCommand::Verify { files, reading } => {
+            each(&files.files, |file| verify(file, reading, output))
+        }
+    }
+}
+
+fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
+    let external = match reading.external {
+        arguments::External::Deny => External::Deny,
+        arguments::External::SameDir => External::SameDir,
+        arguments::External::Any => External::Any,
+    };
+    let strictness = if reading.salvage { Strictness::Salvage } else { Strictness::Normal };
+    let options = OpenOptions::new().strictness(strictness).external(external);
+    options.open(path).map_err(|error| Failure::asdf(path, error))
+}
+
+/// Remarks about the file, on standard error so that results stay clean.
+fn remark(path: &Path, file: &Asdf, output: &Output) {
+    if !output.quiet {
+        for diagnostic in file.diagnostics() {
+            eprintln!("scibin: {}: {diagnostic}", path.display());
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The tree as an outline for people: a line for each node, containers met twice shown once.
+
+use std::collections::HashSet;
+
+use asdf::Node;
+use asdf::yaml::{Kind, NodeId};
+
+/// Longest text of a scalar in the outline.
+const MAX_TEXT: usize = 60;
+
+/// A line to come: its node, key and the drawing before it.
+struct Line<'a> {
+    node: Node<'a>,
+    key: String,
+    prefix: String,
+    last: bool,
+}
+
+/// The outline, cut after `max_lines`, with a remark on what was cut.
+pub(crate) fn outline(root: Node<'_>, max_lines: Option<usize>) -> String {
+    let mut text = String::new();
+    let mut seen = HashSet::from([root.id()]);
+    let mut stack = children(root, "");
+    let mut lines = 0;
+    while let Some(line) = stack.pop() {
+        if max_lines.is_some_and(|max| lines >= max) {
+            text.push_str(&format!(
+                "... ({} more places; `asdf tree` shows all)\n",
+                stack.len() + 1
+            ));
+            break;
+        }
+        lines += 1;
+        let branch = if line.last { "└─" } else { "├─" };
+        let summary = summary(line.node, &seen);
+        text.push_str(&format!("{}{branch}{}: {summary}\n", line.prefix, line.key));
+        let is_container =
+            matches!(line.node.kind(), Kind::Mapping | Kind::Sequence) && !line.node.is_ndarray();
+        if is_container && seen.insert(line.node.id()) {
+            let prefix = line.prefix + if line.last { "  " } else { "│ " };
+            stack.extend(children(line.node, &prefix));
+        }
+    }
+    text
+}
+
+/// The children of a node, last first.
+fn children<'a>(node: Node<'a>, prefix: &str) -> Vec<Line<'a>> {
+    let named: Vec<(String, Node<'a>)> = match node.kind() {
+        Kind::Mapping => node
+            .entries()
+            .map(|(key, value)| (key.text().unwrap_or("?").to_owned(), value))
+            .collect(),
+        Kind::Sequence if node.items().all(is_plain) => Vec::new(),
+        Kind::Sequence => {
+            node.items().enumerate().map(|(index, item)| (index.to_string(), item)).collect()
+        }
+        _ => Vec::new(),
+    };
+    let count = named.len();
+    let line = |(index, (key, node))| Line {
+        node,
+        key,
+        prefix: prefix.to_owned(),
+        last: index + 1 == count,
+    };
+    named.into_iter().enumerate().map(line).rev().collect()
+}
+
+fn is_plain(node: Node<'_>) -> bool {
+    !matches!(node.kind(), Kind::Mapping | Kind::Sequence)
+}
+
+fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
+    let tag = node.tag().map(short_tag).map(|tag| format!(" {tag}")).unwrap_or_default();
+    if node.is_ndarray() {
+        return match node.ndarray() {
+            Ok(array) => format!("{} {:?}{tag}", array.dtype(), array.shape()),
+            Err(error) => format!("{error}{tag}"),
+        };
+    }
+    let again = if seen.contains(&node.id()) { " (as above)" } else { "" };
+    match node.kind() {
+        Kind::Mapping => format!("{{{}}}{tag}{again}", node.len()),
+        Kind::Sequence if node.items().all(is_plain) && !node.is_empty() => {
+            let items: Vec<&str> = node.items().take(12).filter_map(|item| item.text()).collect();
+            cut(&format!("[{}]", items.join(", ")), node.len() > 12) + &tag
+        }
+        Kind::Sequence => format!("[{}]{tag}{again}", node.len()),
+        _ => cut(node.text().unwrap_or(""), false) + &tag,
+    }
+}
+
+/// `core/ndarray-1.1.0` of `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
+fn short_tag(tag: &str) -> String {
+    let short = tag.rsplit_once("asdf/").map_or(tag, |(_, name)| name);
+    format!("!{}", short.trim_start_matches('!'))
+}
+
+/// One line of at most `MAX_TEXT` characters.
+fn cut(text: &str, more: bool) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    if line.chars().count() <= MAX_TEXT && !more {
+        return line;
+    }
+    let head: String = line.chars().take(MAX_TEXT).collect();
+    head + " ..."
+}

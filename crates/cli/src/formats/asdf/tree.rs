@@ -1,0 +1,38 @@
+//! `scibin asdf tree`: the tree, as an outline or with its values as JSON.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use asdf::json::{self, Options};
+
+use super::outline::outline;
+use crate::Verdict;
+use crate::arguments::{Aliases, Reading};
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) fn tree(
+    path: &Path,
+    tags: bool,
+    aliases: Aliases,
+    reading: &Reading,
+    output: &Output,
+) -> Result<Verdict, Failure> {
+    let file = super::open(path, reading)?;
+    let root = file.tree().map_err(|error| Failure::asdf(path, error))?;
+    if output.json {
+        let aliases = match aliases {
+            Aliases::Expand => json::Aliases::Expand,
+            Aliases::Ref => json::Aliases::Reference,
+        };
+        let options = Options { tags, aliases };
+        let mut out = BufWriter::new(io::stdout().lock());
+        root.write_json(&mut out, &options).map_err(|error| Failure::asdf(path, error))?;
+        out.write_all(b"\n")?;
+        out.flush()?;
+    } else {
+        print!("{}", outline(root, None));
+        super::remark(path, &file, output);
+    }
+    Ok(Verdict::Fine)
+}

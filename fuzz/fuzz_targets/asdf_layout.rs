@@ -1,0 +1,32 @@
+//! Any bytes open or fail with an error, the chain of blocks ends, and what the blocks claim lies in
+//! the file.
+
+#![no_main]
+
+use asdf::{OpenOptions, Strictness};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    for strictness in [Strictness::Normal, Strictness::Strict, Strictness::Salvage] {
+        let file = match OpenOptions::new().strictness(strictness).from_bytes(data.to_vec()) {
+            Ok(file) => file,
+            Err(error) => {
+                let _ = error.to_string();
+                continue;
+            }
+        };
+        let blocks = file.blocks();
+        assert!(blocks.len().expect("memory does not fail") <= data.len() / 4 + 1);
+        for block in blocks {
+            let block = block.expect("memory does not fail");
+            assert!(block.offset() < data.len() as u64);
+            if let Ok(range) = block.data_range() {
+                assert!(range.start <= range.end && range.end <= data.len() as u64);
+                assert_eq!(block.raw().expect("its range is in the file").len() as u64, range.end - range.start);
+            }
+        }
+        for diagnostic in file.diagnostics() {
+            let _ = diagnostic.to_string();
+        }
+    }
+});
