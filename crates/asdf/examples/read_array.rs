@@ -1,4 +1,4 @@
-//! Prints an array's shape, datatype and the mean of a tile: `read_array FILE POINTER`.
+//! Prints an array's shape and datatype, and the largest element of a tile: `read_array FILE POINTER`.
 
 use asdf::Asdf;
 use asdf::ndarray::Slice;
@@ -16,6 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     println!("{} {:?}", array.dtype(), array.shape());
     // The first ten rows, every other column: only their bytes are read.
     let tile = array.slice(&Slice::parse("0:10,::2")?)?.read::<f32>()?;
-    println!("mean of a tile: {:.6}", tile.iter().sum::<f32>() / tile.len() as f32);
+    println!(
+        "largest of a tile of {}: {}",
+        tile.len(),
+        tile.iter().copied().fold(f32::MIN, f32::max)
+    );
     Ok(())
 }

@@ -53,18 +53,18 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
     match &arguments.command {
         Command::Info(info) => each(&info.files, |file| match probe::format(file)? {
             probe::Format::Asdf => {
-                formats::asdf::info(file, &arguments::Reading::default(), &output)
+                formats::asdf::info(file, &arguments::Reading::default(), output)
             }
         }),
         Command::Verify(verify) => each(&verify.files, |file| match probe::format(file)? {
             probe::Format::Asdf => {
-                formats::asdf::verify(file, &arguments::Reading::default(), &output)
+                formats::asdf::verify(file, &arguments::Reading::default(), output)
             }
         }),
         Command::Get(get) => match probe::format(&get.file)? {
-            probe::Format::Asdf => formats::asdf::get(get, &arguments::Reading::default(), &output),
+            probe::Format::Asdf => formats::asdf::get(get, &arguments::Reading::default(), output),
         },
-        Command::Asdf(command) => formats::asdf::run(command, &output),
+        Command::Asdf(command) => formats::asdf::run(command, output),
     }
 }
 

@@ -15,7 +15,7 @@ fn scibin(arguments: &[&str]) -> Output {
 
 fn on(command: &[&str], file: &str, rest: &[&str]) -> Output {
     let path = golden(file);
-    scibin(&[command, &[path.to_str().unwrap()], rest].concat())
+    scibin(&[command, &[path.to_str().expect("text")], rest].concat())
 }
 
 fn stdout(output: &Output) -> String {

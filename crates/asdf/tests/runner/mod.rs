@@ -24,7 +24,8 @@ pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
                 eprintln!("{}: held to be wrong, {reason}: {difference}", case.name);
             }
             (Ok(()), Some(_)) => {
-                failures.push(format!("{}: agrees, although listed as held to be wrong", case.name))
+                failures
+                    .push(format!("{}: agrees, although listed as held to be wrong", case.name));
             }
             (Err(difference), None) => failures.push(format!("{}: {difference}", case.name)),
         }
@@ -266,9 +267,8 @@ fn same_array(a: &NdArray<'_>, b: &NdArray<'_>) -> Result<(), String> {
 
 /// A float of 4 or 8 little-endian bytes that is no number; the bits of NaNs differ between writers.
 fn is_nan(bytes: &[u8]) -> bool {
-    match *bytes {
-        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).is_nan(),
-        [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]).is_nan(),
-        _ => false,
+    if let Ok(single) = <[u8; 4]>::try_from(bytes) {
+        return f32::from_le_bytes(single).is_nan();
     }
+    <[u8; 8]>::try_from(bytes).is_ok_and(|double| f64::from_le_bytes(double).is_nan())
 }

@@ -1,5 +1,6 @@
 //! `scibin asdf blocks`: the binary blocks as a table.
 
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use asdf::{Asdf, Block};
@@ -10,13 +11,13 @@ use crate::arguments::Reading;
 use crate::failure::Failure;
 use crate::output::{Output, print_json, table};
 
-pub(crate) fn blocks(path: &Path, reading: &Reading, output: &Output) -> Result<Verdict, Failure> {
+pub(crate) fn blocks(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
     if output.json {
         let blocks = all(path, &file)?;
         print_json(&blocks.iter().map(block_json).collect())?;
     } else {
-        print!("{}", text(&all(path, &file)?));
+        io::stdout().lock().write_all(text(&all(path, &file)?).as_bytes())?;
         super::remark(path, &file, output);
     }
     Ok(Verdict::Fine)
@@ -85,5 +86,5 @@ pub(crate) fn compression(block: &Block<'_>) -> String {
 
 /// The MD5 in hexadecimal; zero means that there is none.
 fn checksum(bytes: [u8; 16]) -> Option<String> {
-    (bytes != [0; 16]).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    (bytes != [0; 16]).then(|| format!("{:032x}", u128::from_be_bytes(bytes)))
 }

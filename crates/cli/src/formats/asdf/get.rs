@@ -18,7 +18,7 @@ use crate::progress::Progress;
 pub(crate) fn get(
     request: &NodeRequest,
     reading: &Reading,
-    output: &Output,
+    output: Output,
 ) -> Result<Verdict, Failure> {
     let file = super::open(&request.file, reading)?;
     let fail = |error| Failure::asdf(&request.file, error);
@@ -52,7 +52,7 @@ fn write_npy(
     array: &NdArray<'_>,
     goal: &Path,
     request: &NodeRequest,
-    output: &Output,
+    output: Output,
 ) -> Result<(), Failure> {
     let progress = Progress::new(array.len().saturating_mul(array.dtype().size()), output.quiet);
     let fail = |error| Failure::asdf(&request.file, error);
@@ -68,7 +68,7 @@ fn write_npy(
     out.commit().map_err(|error| Failure::other(goal.display(), error.to_string()))
 }
 
-fn print_node(node: Node<'_>, request: &NodeRequest, output: &Output) -> Result<(), Failure> {
+fn print_node(node: Node<'_>, request: &NodeRequest, output: Output) -> Result<(), Failure> {
     let mut out = BufWriter::new(io::stdout().lock());
     match node.text() {
         Some(text) if !output.json => out.write_all(text.as_bytes())?,

@@ -1,8 +1,9 @@
 //! `scibin asdf info`: what is in a file, at a glance.
 
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use asdf::{Asdf, Block};
+use asdf::{Asdf, Block, BlockHeader};
 use serde_json::{Value, json};
 
 use super::blocks::{self, block_json};
@@ -15,45 +16,46 @@ use crate::output::{Output, print_json, size};
 /// Lines of the outline.
 const MAX_LINES: usize = 40;
 
-pub(crate) fn info(path: &Path, reading: &Reading, output: &Output) -> Result<Verdict, Failure> {
+pub(crate) fn info(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
     let blocks = blocks::all(path, &file)?;
     if output.json {
         print_json(&info_json(path, &file, &blocks))?;
     } else {
-        print!("{}", text(path, &file, &blocks));
+        let mut out = BufWriter::new(io::stdout().lock());
+        write_text(&mut out, path, &file, &blocks)?;
+        out.flush()?;
     }
     Ok(Verdict::Fine)
 }
 
-fn text(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> String {
+fn write_text(
+    out: &mut dyn Write,
+    path: &Path,
+    file: &Asdf,
+    blocks: &[Block<'_>],
+) -> io::Result<()> {
     let layout = file.layout();
-    let standard = layout
-        .standard_version
-        .map_or_else(|| "not stated".to_owned(), |version| version.to_string());
-    let mut text = format!("{}\n", path.display());
-    text += &format!(
-        "  format    ASDF {}, standard {standard}, {}\n",
-        layout.format_version,
-        size(layout.file_len)
-    );
+    let standard = layout.standard_version.map(|version| version.to_string());
+    let standard = standard.as_deref().unwrap_or("not stated");
+    let (version, size) = (layout.format_version, size(layout.file_len));
+    writeln!(out, "{}", path.display())?;
+    writeln!(out, "  format    ASDF {version}, standard {standard}, {size}")?;
     if let Ok(Some(library)) = file.library() {
-        text += &format!("  written   by {} {}\n", library.name, library.version);
+        writeln!(out, "  written   by {} {}", library.name, library.version)?;
     }
-    text += &format!("  blocks    {}\n", blocks_line(file, blocks));
+    writeln!(out, "  blocks    {}", blocks_line(file, blocks))?;
+    let tree = file.tree();
     for diagnostic in file.diagnostics() {
-        text += &format!("  remark    {diagnostic}\n");
+        writeln!(out, "  remark    {diagnostic}")?;
     }
-    match file.tree() {
+    match tree {
         Ok(root) => {
-            text += &format!("  tree      {} nodes\n", root.document().node_count());
-            for line in outline(root, Some(MAX_LINES)).lines() {
-                text += &format!("  {line}\n");
-            }
+            writeln!(out, "  tree      {} nodes", root.document().node_count())?;
+            outline(out, root, "  ", Some(MAX_LINES))
         }
-        Err(error) => text += &format!("  tree      cannot be read: {error}\n"),
+        Err(error) => writeln!(out, "  tree      cannot be read: {error}"),
     }
-    text
 }
 
 fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
@@ -67,10 +69,8 @@ fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
         .sum();
     let data: u64 =
         blocks.iter().filter_map(|block| block.data_len().ok()).fold(0, u64::saturating_add);
-    let compressed = blocks
-        .iter()
-        .filter(|block| block.header().is_ok_and(|header| header.is_compressed()))
-        .count();
+    let compressed =
+        blocks.iter().filter(|block| block.header().is_ok_and(BlockHeader::is_compressed)).count();
     let index = match &file.layout().index {
         Some(index) if index.accepted => "index valid",
         Some(_) => "index not usable",

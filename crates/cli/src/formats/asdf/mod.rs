@@ -22,7 +22,7 @@ pub(crate) use info::info;
 pub(crate) use verify::verify;
 
 /// Runs `scibin asdf ..`.
-pub(crate) fn run(command: &arguments::Asdf, output: &Output) -> Result<Verdict, Failure> {
+pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, Failure> {
     match &command.command {
         AsdfCommand::Info { files, reading } => {
             each(&files.files, |file| info(file, reading, output))
@@ -50,7 +50,7 @@ fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
 }
 
 /// Remarks about the file, on standard error so that results stay clean.
-fn remark(path: &Path, file: &Asdf, output: &Output) {
+fn remark(path: &Path, file: &Asdf, output: Output) {
     if !output.quiet {
         for diagnostic in file.diagnostics() {
             eprintln!("scibin: {}: {diagnostic}", path.display());

@@ -1,6 +1,7 @@
 //! The tree as an outline for people: a line for each node, containers met twice shown once.
 
 use std::collections::HashSet;
+use std::io::{self, Write};
 
 use asdf::Node;
 use asdf::yaml::{Kind, NodeId};
@@ -17,23 +18,24 @@ struct Line<'a> {
 }
 
 /// The outline, cut after `max_lines`, with a remark on what was cut.
-pub(crate) fn outline(root: Node<'_>, max_lines: Option<usize>) -> String {
-    let mut text = String::new();
+pub(crate) fn outline(
+    out: &mut dyn Write,
+    root: Node<'_>,
+    indent: &str,
+    max_lines: Option<usize>,
+) -> io::Result<()> {
     let mut seen = HashSet::from([root.id()]);
-    let mut stack = children(root, "");
+    let mut stack = children(root, indent);
     let mut lines = 0;
     while let Some(line) = stack.pop() {
         if max_lines.is_some_and(|max| lines >= max) {
-            text.push_str(&format!(
-                "... ({} more places; `asdf tree` shows all)\n",
-                stack.len() + 1
-            ));
-            break;
+            let more = stack.len() + 1;
+            return writeln!(out, "{indent}... ({more} more places; `asdf tree` shows all)");
         }
         lines += 1;
         let branch = if line.last { "└─" } else { "├─" };
         let summary = summary(line.node, &seen);
-        text.push_str(&format!("{}{branch}{}: {summary}\n", line.prefix, line.key));
+        writeln!(out, "{}{branch}{}: {summary}", line.prefix, line.key)?;
         let is_container =
             matches!(line.node.kind(), Kind::Mapping | Kind::Sequence) && !line.node.is_ndarray();
         if is_container && seen.insert(line.node.id()) {
@@ -41,7 +43,7 @@ pub(crate) fn outline(root: Node<'_>, max_lines: Option<usize>) -> String {
             stack.extend(children(line.node, &prefix));
         }
     }
-    text
+    Ok(())
 }
 
 /// The children of a node, last first.
@@ -83,7 +85,7 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     match node.kind() {
         Kind::Mapping => format!("{{{}}}{tag}{again}", node.len()),
         Kind::Sequence if node.items().all(is_plain) && !node.is_empty() => {
-            let items: Vec<&str> = node.items().take(12).filter_map(|item| item.text()).collect();
+            let items: Vec<&str> = node.items().take(12).filter_map(Node::text).collect();
             cut(&format!("[{}]", items.join(", ")), node.len() > 12) + &tag
         }
         Kind::Sequence => format!("[{}]{tag}{again}", node.len()),

@@ -16,7 +16,7 @@ pub(crate) fn tree(
     tags: bool,
     aliases: Aliases,
     reading: &Reading,
-    output: &Output,
+    output: Output,
 ) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
     let root = file.tree().map_err(|error| Failure::asdf(path, error))?;
@@ -31,7 +31,9 @@ pub(crate) fn tree(
         out.write_all(b"\n")?;
         out.flush()?;
     } else {
-        print!("{}", outline(root, None));
+        let mut out = BufWriter::new(io::stdout().lock());
+        outline(&mut out, root, "", None)?;
+        out.flush()?;
         super::remark(path, &file, output);
     }
     Ok(Verdict::Fine)

@@ -1,5 +1,6 @@
 //! `scibin verify`: what is wrong with a file.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use asdf::{Asdf, ChecksumVerdict, Severity};
@@ -20,12 +21,12 @@ struct Problem {
 }
 
 impl Problem {
-    fn new(place: impl Into<String>, message: impl ToString) -> Self {
+    fn new(place: impl Into<String>, message: &impl ToString) -> Self {
         Self { place: place.into(), message: message.to_string() }
     }
 }
 
-pub(crate) fn verify(path: &Path, reading: &Reading, output: &Output) -> Result<Verdict, Failure> {
+pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
     let mut problems = Vec::new();
     let checked = check_blocks(path, &file, output, &mut problems)?;
@@ -34,21 +35,23 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: &Output) -> Result<
         .diagnostics()
         .into_iter()
         .filter(|diagnostic| diagnostic.code.severity() == Severity::Damage);
-    problems.extend(damage.map(|diagnostic| Problem::new("layout", diagnostic)));
+    problems.extend(damage.map(|diagnostic| Problem::new("layout", &diagnostic)));
     if output.json {
         print_json(&report(path, &file, &checked, &problems))?;
     } else {
+        let mut out = io::stdout().lock();
         for problem in &problems {
-            println!("{}: {}: {}", path.display(), problem.place, problem.message);
+            writeln!(out, "{}: {}: {}", path.display(), problem.place, problem.message)?;
         }
         if problems.is_empty() && !output.quiet {
             let bytes = checked.iter().map(|block| block.bytes).sum();
-            println!(
+            writeln!(
+                out,
                 "{}: fine, {} blocks of {} checked",
                 path.display(),
                 checked.len(),
                 size(bytes)
-            );
+            )?;
             super::remark(path, &file, output);
         }
     }
@@ -65,7 +68,7 @@ struct Checked {
 fn check_blocks(
     path: &Path,
     file: &Asdf,
-    output: &Output,
+    output: Output,
     problems: &mut Vec<Problem>,
 ) -> Result<Vec<Checked>, Failure> {
     let blocks = all(path, file)?;
@@ -85,11 +88,11 @@ fn check_blocks(
             Ok(ChecksumVerdict::Stored) => "stored",
             Ok(ChecksumVerdict::DecodedLegacy) => "decoded_legacy",
             Ok(_) => {
-                problems.push(Problem::new(place, "checksum does not match the data"));
+                problems.push(Problem::new(place, &"checksum does not match the data"));
                 "mismatch"
             }
             Err(error) => {
-                problems.push(Problem::new(place, error));
+                problems.push(Problem::new(place, &error));
                 "error"
             }
         };
@@ -102,13 +105,13 @@ fn check_blocks(
 fn check_tree(file: &Asdf, problems: &mut Vec<Problem>) {
     let nodes = match file.nodes() {
         Ok(nodes) => nodes,
-        Err(error) => return problems.push(Problem::new("tree", error)),
+        Err(error) => return problems.push(Problem::new("tree", &error)),
     };
     for node in nodes {
         let outcome =
             if node.is_ndarray() { node.ndarray().map(drop) } else { node.value().map(drop) };
         if let Err(error) = outcome {
-            problems.push(Problem::new("tree", error));
+            problems.push(Problem::new("tree", &error));
         }
     }
 }
