@@ -76,7 +76,7 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
     for (package, example, arguments) in [
-        ("binio", "scan_and_digest", &[file][..]),
+        ("binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
         ("asdf", "read_array", &[file, "/image/data"][..]),
     ] {
         run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])

@@ -23,7 +23,7 @@ fn main() -> Outcome {
             None => once(task, path)?,
         }
         walls.push(wall.elapsed().as_secs_f64());
-        cpus.push((cpu_time() - cpu).as_secs_f64());
+        cpus.push(cpu_time().saturating_sub(cpu).as_secs_f64());
     }
     let skip = usize::from(repetitions > 1);
     println!(

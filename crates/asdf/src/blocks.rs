@@ -285,9 +285,10 @@ impl Block<'_> {
     /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts
     /// can be decoded by themselves, else the part of what [`Self::decode`] gives.
     pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {
+        let len = self.data_len()?;
         match self.job()? {
-            Some(job) if !job.is_chunked() => {
-                let (data, len) = (self.decode()?, self.data_len()?);
+            Some(job) if !job.is_chunked() || range == (0..len) => {
+                let data = self.decode()?;
                 if range.start > range.end || range.end > len {
                     return Err(self.error(BlockError::RangeOutside { range, len }));
                 }

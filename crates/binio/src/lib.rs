@@ -7,6 +7,7 @@ mod digest;
 mod endian;
 mod error;
 pub mod fault;
+mod huge_pages;
 mod limits;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 #[allow(
@@ -24,6 +25,7 @@ pub use checksum::{Algorithm, Checksum, HashReader, HashWriter, Hasher, digest_m
 pub use digest::Digest;
 pub use endian::{Endian, Scalar, decode, decode_into, swap_in_place};
 pub use error::{Context, Error, ErrorKind, Result};
+pub use huge_pages::prefer_huge_pages;
 pub use limits::Limits;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use mmap::Mmap;

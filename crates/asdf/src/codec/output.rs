@@ -58,6 +58,7 @@ impl<'a> Output<'a> {
                 if buffer.len() < end {
                     let more = end - buffer.len();
                     buffer.try_reserve_exact(more).map_err(|_| out_of_memory(end as u64))?;
+                    binio::prefer_huge_pages(buffer);
                     buffer.resize(end, 0);
                 }
                 &mut buffer[..end]
