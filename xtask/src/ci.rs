@@ -14,10 +14,13 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
     run(&mut cargo(&["test", "--workspace", "--all-features"]))
 }
 
+/// A check that passes or says why not.
+type Gate = fn() -> Outcome;
+
 /// Every gate.
 pub(crate) fn ci(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
-    let gates: &[(&str, fn() -> Outcome)] = &[
+    let gates: &[(&str, Gate)] = &[
         ("format", || run(&mut cargo(&["fmt", "--all", "--check"]))),
         ("lints", || {
             run(&mut cargo(&[

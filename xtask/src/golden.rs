@@ -18,24 +18,17 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
         "--",
         "--nocapture",
     ]);
-    match corpus {
-        Some(corpus) => {
-            let corpus =
-                std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
-            if !corpus.is_dir() {
-                return Err(format!("{} is no directory", corpus.display()));
-            }
-            command.env("SCIBIN_CORPUS", corpus);
+    if let Some(corpus) = corpus {
+        let corpus = std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
+        if !corpus.is_dir() {
+            return Err(format!("{} is no directory", corpus.display()));
         }
-        None => {
-            let beside = root().join("../shared/corpus");
-            let found = if beside.is_dir() {
-                "found beside the workspace"
-            } else {
-                "not here: its cases are skipped"
-            };
-            eprintln!("corpus {found}");
-        }
+        command.env("SCIBIN_CORPUS", corpus);
+    } else {
+        let found = root().join("../shared/corpus").is_dir();
+        let found =
+            if found { "found beside the workspace" } else { "not here: its cases are skipped" };
+        eprintln!("corpus {found}");
     }
     run(&mut command)
 }

@@ -148,7 +148,7 @@ impl Table {
         let touched = self.chunks[first..].iter().take_while(|c| c.data.start < range.end);
         for chunk in touched {
             let block = stored.bytes_at(chunk.stored.start, len_of(&chunk.stored))?;
-            let mut whole = Output::growing(chunk.data.end - chunk.data.start)?;
+            let mut whole = Output::growing(chunk.data.end - chunk.data.start, block.len() as u64)?;
             let data = whole.room(len_of(&chunk.data))?;
             decode_chunk(chunk, &block, data)?;
             let from = range.start.max(chunk.data.start) - chunk.data.start;

@@ -100,7 +100,7 @@ impl Job {
 
     /// The whole data, in a buffer that grows as it is decoded.
     pub(crate) fn decode(&self, stored: &[u8], notes: &mut Vec<Note>) -> Result<Vec<u8>, Failure> {
-        let mut output = Output::growing(self.data_size)?;
+        let mut output = Output::growing(self.data_size, self.plausible(stored.len() as u64))?;
         self.run(stored, &mut output, true, notes)?;
         Ok(output.into_vec())
     }
@@ -113,6 +113,18 @@ impl Job {
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
         self.run(stored, &mut Output::fixed(buffer), true, notes)
+    }
+
+    /// How many bytes this many stored bytes may well decode to: what deflate and LZ4 can give at
+    /// the most, and some factor for the formats that have no such bound. It sizes a first buffer
+    /// and refuses nothing.
+    fn plausible(&self, stored: u64) -> u64 {
+        let factor = match &self.code {
+            b"zlib" => 1032,
+            b"lz4\0" | b"lz4f" => 255,
+            _ => 16,
+        };
+        stored.saturating_mul(factor)
     }
 
     /// The bytes of the data in `range`, which lies inside `data_size`. Chunks outside it are not
@@ -129,7 +141,7 @@ impl Job {
                 Err(_) => {}
             }
         }
-        let mut output = Output::growing(range.end)?;
+        let mut output = Output::growing(range.end, self.plausible(stored.len()))?;
         let len = usize::try_from(stored.len()).unwrap_or(usize::MAX);
         self.run(&stored.bytes_at(0, len)?, &mut output, false, &mut Vec::new())?;
         let mut data = output.into_vec();

@@ -13,16 +13,22 @@ pub(super) struct Output<'a> {
 }
 
 enum Storage<'a> {
-    /// Grows by doubling: memory is taken for at most about twice of what was really decoded.
+    /// As large as the stored bytes can make plausible, then growing by doubling. What is never
+    /// written to is never touched, so memory is taken for what was really decoded.
     Growing(Vec<u8>),
     Fixed(&'a mut [u8]),
 }
 
 impl<'a> Output<'a> {
-    /// A buffer that grows up to `want` bytes.
-    pub(super) fn growing(want: u64) -> Result<Self, Error> {
+    /// A buffer that grows up to `want` bytes. `plausible` is how many the stored bytes may well
+    /// give: room for so many is there at once, since a buffer that moves loses its large pages.
+    pub(super) fn growing(want: u64, plausible: u64) -> Result<Self, Error> {
+        let first = usize::try_from(plausible.min(want)).map_err(|_| out_of_memory(want))?;
         let want = usize::try_from(want).map_err(|_| out_of_memory(want))?;
-        Ok(Self { storage: Storage::Growing(Vec::new()), filled: 0, want })
+        let buffer = bytemuck::allocation::try_zeroed_vec(first);
+        let mut buffer = buffer.map_err(|()| out_of_memory(plausible))?;
+        binio::prefer_huge_pages(&mut buffer);
+        Ok(Self { storage: Storage::Growing(buffer), filled: 0, want })
     }
 
     /// The caller's buffer, all of which is wanted.
@@ -98,7 +104,7 @@ mod tests {
 
     #[test]
     fn a_huge_size_takes_no_memory_before_there_is_data() {
-        let mut output = Output::growing(1 << 62).unwrap();
+        let mut output = Output::growing(1 << 62, 100).unwrap();
         assert_eq!(output.step(), FIRST_STEP);
         assert_eq!(output.room(FIRST_STEP).unwrap().len(), FIRST_STEP);
         output.advance(FIRST_STEP);

@@ -44,11 +44,14 @@ pub(crate) mod sealed {
 
 /// A vector of zeros, or the error of an allocator that has no more.
 fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
-    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| crate::error::Error::Limit {
+    let zeroed = bytemuck::allocation::try_zeroed_vec(len);
+    let mut zeroed = zeroed.map_err(|()| crate::error::Error::Limit {
         what: "memory for an array",
         limit: u64::try_from(isize::MAX).unwrap_or(u64::MAX),
         requested: u64::try_from(len).unwrap_or(u64::MAX),
-    })
+    })?;
+    binio::prefer_huge_pages(&mut zeroed);
+    Ok(zeroed)
 }
 
 /// Bytes of zero.
