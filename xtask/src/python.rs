@@ -37,17 +37,8 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
     };
     let directory = root().join("target").join("interop");
     script(&python, "crates/asdf/tests/interop/write.py", &directory)?;
-    run(cargo(&[
-        "test",
-        "--package",
-        "asdf",
-        "--all-features",
-        "--test",
-        "interop",
-        "--",
-        "--nocapture",
-    ])
-    .env("SCIBIN_INTEROP", &directory))
+    let test = ["test", "--package", "asdf", "--all-features", "--test", "golden"];
+    run(cargo(&test).args(["interop", "--", "--nocapture"]).env("SCIBIN_INTEROP", &directory))
 }
 
 /// Makes the golden files anew.

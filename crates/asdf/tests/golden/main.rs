@@ -1,8 +1,10 @@
-//! Golden files: what we read is what is recorded. Our own files always; the corpus where it is.
+//! Golden files: what we read is what is recorded. Our own files always; the corpus where it is; and
+//! what the Python reference writes where `cargo xtask interop` had it write.
 
+mod pairs;
 mod runner;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Cases whose requirement we do not meet for a reason: they must differ, so that the list stays true.
 const CODEC_WAITS: &[(&str, &str)] = &[
@@ -48,7 +50,7 @@ fn corpus_reference_pairs_have_equal_values() {
             files.filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
         {
             count += 1;
-            if let Err(text) = runner::same_values(&yaml.with_extension("asdf"), &yaml) {
+            if let Err(text) = pairs::same_values(&yaml.with_extension("asdf"), &yaml) {
                 failures.push(format!("{standard} {}: {text}", name(&yaml)));
             }
         }
@@ -60,6 +62,16 @@ fn corpus_reference_pairs_have_equal_values() {
         failures.join("\n")
     );
     assert_eq!(count, 30, "fifteen pairs for each of two standards");
+}
+
+/// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
+#[test]
+fn interop_arrays_of_the_reference_read_equal() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
+        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
+        return;
+    };
+    runner::run(&PathBuf::from(folder).join("expected.json"), &[]);
 }
 
 fn corpus(list: &str, held_wrong: &[(&str, &str)]) {
