@@ -77,7 +77,10 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     let tag = node.tag().map(short_tag).map(|tag| format!(" {tag}")).unwrap_or_default();
     if node.is_ndarray() {
         return match node.ndarray() {
-            Ok(array) => format!("{} {:?}{tag}", array.dtype(), array.shape()),
+            Ok(array) => {
+                let dtype = cut(&array.dtype().to_string(), false);
+                format!("{dtype} {:?}{tag}", array.shape())
+            }
             Err(error) => format!("{error}{tag}"),
         };
     }

@@ -1,9 +1,10 @@
 //! `scibin verify`: what is wrong with a file.
 
+use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use asdf::{Asdf, ChecksumVerdict, Severity};
+use asdf::{Asdf, ChecksumVerdict, Code, Diagnostic, Severity};
 use serde_json::{Value, json};
 
 use super::blocks::all;
@@ -26,22 +27,33 @@ impl Problem {
     }
 }
 
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Errors of blocks and arrays name their place themselves.
+        if !self.message.starts_with(&self.place) {
+            write!(f, "{}: ", self.place)?;
+        }
+        f.write_str(&self.message)
+    }
+}
+
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
     let mut problems = Vec::new();
     let checked = check_blocks(path, &file, output, &mut problems)?;
     check_tree(&file, &mut problems);
-    let damage = file
-        .diagnostics()
-        .into_iter()
-        .filter(|diagnostic| diagnostic.code.severity() == Severity::Damage);
+    // A block that cannot be read was found out above.
+    let is_new = |diagnostic: &Diagnostic| {
+        diagnostic.code.severity() == Severity::Damage && diagnostic.code != Code::BadBlock
+    };
+    let damage = file.diagnostics().into_iter().filter(is_new);
     problems.extend(damage.map(|diagnostic| Problem::new("layout", &diagnostic)));
     if output.json {
         print_json(&report(path, &file, &checked, &problems))?;
     } else {
         let mut out = io::stdout().lock();
         for problem in &problems {
-            writeln!(out, "{}: {}: {}", path.display(), problem.place, problem.message)?;
+            writeln!(out, "{}: {problem}", path.display())?;
         }
         if problems.is_empty() && !output.quiet {
             let bytes = checked.iter().map(|block| block.bytes).sum();
