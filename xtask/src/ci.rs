@@ -80,6 +80,7 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     let file = "crates/testdata/asdf/science.asdf";
     for (package, example, arguments) in [
         ("binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
+        ("testdata", "cases", &[][..]),
         ("asdf", "read_array", &[file, "/image/data"][..]),
     ] {
         run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])

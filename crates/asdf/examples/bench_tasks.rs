@@ -17,7 +17,7 @@ fn main() -> Outcome {
     let view = prepared_view(task, path)?;
     let (mut walls, mut cpus) = (Vec::new(), Vec::new());
     for _ in 0..=repetitions {
-        let (wall, cpu) = (Instant::now(), cpu_time());
+        let (cpu, wall) = (cpu_time(), Instant::now());
         match &view {
             Some(file) => read_view(file, task)?,
             None => once(task, path)?,

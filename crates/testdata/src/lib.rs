@@ -1,9 +1,5 @@
-//! Golden files of the workspace, and what tests need to find and compare them.
-//!
-//! Each format has a folder here (`asdf/`) with its files, the generator that made them and an
-//! `expected.json`: a list of cases, each the name of a file and what reading it must give. The
-//! corpus, a collection of other people's files that is not part of this repository, has the same
-//! form and is used where it is found ([`corpus`]).
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
 
