@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 const CODEC_WAITS: &[(&str, &str)] = &[
     ("blsc_raw", "the codec blsc is not there yet"),
     ("blsc_framed_(Abacus)", "the codec blsc is not there yet"),
+    #[cfg(not(feature = "zstd"))]
+    ("zstd_2_frames", "the feature `zstd` is off"),
 ];
 
 #[test]
