@@ -15,14 +15,27 @@ use bytes::Bytes;
 use half::f16;
 use num_complex::Complex;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::ndarray::dtype::ScalarType;
+use crate::ndarray::extent::Strided;
+use crate::ndarray::swap::Swap;
+use crate::ndarray::tile;
 
 /// A type that elements can be read as; see the [table](self).
 pub trait Element: sealed::Storage {}
 
+/// Elements that are in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct InMemory<'m> {
+    pub(crate) data: &'m [u8],
+    /// Where the data begins, in the terms of the array's offset.
+    pub(crate) start: u64,
+    pub(crate) array: &'m Strided,
+    pub(crate) swap: &'m Swap,
+}
+
 pub(crate) mod sealed {
-    use super::{Result, ScalarType};
+    use super::{InMemory, Result, ScalarType};
 
     /// Fills a buffer with the elements' bytes in native order.
     pub(crate) type Fill<'f> = &'f mut dyn FnMut(&mut [u8]) -> Result<()>;
@@ -36,22 +49,61 @@ pub(crate) mod sealed {
         fn collect(len: usize, fill: Fill<'_>) -> Result<Vec<Self>>;
         /// Fills elements that exist from bytes.
         fn fill(out: &mut [Self], fill: Fill<'_>) -> Result<()>;
+        /// Appends elements that are in memory, where that is faster than to fill them; else
+        /// `None`, and nothing done.
+        fn append(elements: InMemory<'_>, out: &mut Vec<Self>) -> Option<()>;
         /// The bytes as elements without a copy; `None` when they are not aligned or this type
         /// is not any bytes.
         fn borrow(bytes: &[u8]) -> Option<&[Self]>;
     }
 }
 
+/// A page that is worth asking for.
+const LARGE_PAGE: usize = 2 << 20;
+
+/// More than what an allocator writes before its memory.
+const HEADER: usize = 64;
+
+/// From this size on, allocators take memory from the system for one vector alone.
+pub(crate) const OWN_MEMORY: usize = 32 << 20;
+
+/// How many elements to ask for where `len` are wanted. Linux aligns memory to large pages only if
+/// it is a whole number of them, less the allocator's header; and the hint ends with the last whole
+/// small page, so that the last large page is not one. What is asked for in addition is never
+/// touched, and so costs nothing.
+fn with_whole_pages<T>(len: usize) -> usize {
+    let size = size_of::<T>().max(1);
+    let bytes = len.checked_mul(size).filter(|&bytes| bytes > OWN_MEMORY);
+    let pages =
+        bytes.and_then(|bytes| bytes.checked_add(HEADER)?.checked_next_multiple_of(LARGE_PAGE));
+    let asked = pages.and_then(|pages| pages.checked_add(LARGE_PAGE - HEADER));
+    asked.map_or(len, |bytes| bytes / size)
+}
+
 /// A vector of zeros, or the error of an allocator that has no more.
 fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
-    let zeroed = bytemuck::allocation::try_zeroed_vec(len);
-    let mut zeroed = zeroed.map_err(|()| crate::error::Error::Limit {
+    let mut out = bytemuck::allocation::try_zeroed_vec(with_whole_pages::<T>(len))
+        .map_err(|()| out_of_memory(len))?;
+    // In time: the zeros of a large vector are only promised until it is written to.
+    binio::prefer_huge_pages(&mut out);
+    out.truncate(len);
+    Ok(out)
+}
+
+fn out_of_memory(len: usize) -> Error {
+    Error::Limit {
         what: "memory for an array",
         limit: u64::try_from(isize::MAX).unwrap_or(u64::MAX),
         requested: u64::try_from(len).unwrap_or(u64::MAX),
-    })?;
-    binio::prefer_huge_pages(&mut zeroed);
-    Ok(zeroed)
+    }
+}
+
+/// Room for so many elements, or the error of an allocator that has no more.
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(with_whole_pages::<T>(len)).map_err(|_| out_of_memory(len))?;
+    binio::prefer_huge_pages(&mut out);
+    Ok(out)
 }
 
 /// Bytes of zero.
@@ -81,6 +133,10 @@ macro_rules! elements {
 
             fn fill(out: &mut [Self], fill: sealed::Fill<'_>) -> Result<()> {
                 fill(bytemuck::cast_slice_mut(out))
+            }
+
+            fn append(elements: InMemory<'_>, out: &mut Vec<Self>) -> Option<()> {
+                tile::append(elements, out)
             }
 
             fn borrow(bytes: &[u8]) -> Option<&[Self]> {
@@ -127,6 +183,10 @@ impl sealed::Storage for bool {
         Ok(())
     }
 
+    fn append(_: InMemory<'_>, _: &mut Vec<Self>) -> Option<()> {
+        None
+    }
+
     fn borrow(_: &[u8]) -> Option<&[Self]> {
         None
     }
@@ -139,7 +199,7 @@ pub struct Elements<T: Element>(Place<T>);
 
 #[derive(Clone, Debug)]
 enum Place<T> {
-    /// Checked to be castable when it was made.
+    /// Memory of the block. Checked to be castable when it was made.
     Shared(Bytes),
     Owned(Vec<T>),
 }

@@ -12,6 +12,7 @@
 //! [`NdArray::view`] borrows the block's memory where it can; all other reads are one pass over
 //! the elements, with their byte order changed on the way.
 
+mod append;
 pub mod dtype;
 pub mod element;
 pub mod extent;

@@ -18,7 +18,7 @@ use binio::ReadAt;
 
 use crate::error::{ArrayError, Result};
 use crate::ndarray::Place;
-use crate::ndarray::element::zeroed_bytes;
+use crate::ndarray::element::{InMemory, zeroed_bytes};
 use crate::ndarray::extent::{Strided, c_strides};
 use crate::ndarray::gather::{Axis, Gather};
 use crate::ndarray::swap::Swap;
@@ -46,6 +46,13 @@ pub(crate) fn copy_from_slice(
     let from = array.offset().checked_sub(start).ok_or_else(outside)?;
     let from = usize::try_from(from).map_err(|_| too_large(array))?;
     gather.copy(data, from, out, 0).ok_or_else(outside)
+}
+
+/// Appends elements in C order. `None`, and nothing done, where [`copy_from_slice`] has to do it.
+pub(crate) fn append<T: bytemuck::Pod>(elements: InMemory<'_>, out: &mut Vec<T>) -> Option<()> {
+    let InMemory { data, start, array, swap } = elements;
+    let from = usize::try_from(array.offset().checked_sub(start)?).ok()?;
+    plan(array, swap)?.append(data, from, out)
 }
 
 /// Reads elements from a source that holds the data from `base` on to `out`, packed in C order.

@@ -11,7 +11,7 @@ use crate::blocks::Block;
 use crate::error::{ArrayError, Error, Result};
 use crate::file::Asdf;
 use crate::ndarray::dtype::{Datatype, Field};
-use crate::ndarray::element::{Element, Elements, zeroed_bytes};
+use crate::ndarray::element::{Element, Elements, InMemory, OWN_MEMORY, reserved, zeroed_bytes};
 use crate::ndarray::extent::Strided;
 use crate::ndarray::mask::Mask;
 use crate::ndarray::slice::Slice;
@@ -160,21 +160,20 @@ impl<'a> NdArray<'a> {
     /// one pass over them. The mask does not count here.
     pub fn view<T: Element>(&self) -> Result<Elements<T>> {
         self.per_element::<T>()?;
-        if self.view.is_contiguous() && self.swap(Order::Native) == Swap::None {
-            if let Some(bytes) = self.shared_bytes()? {
-                if let Some(elements) = Elements::shared(bytes) {
-                    return Ok(elements);
-                }
-            }
+        if let Some(elements) = self.shared_elements()? {
+            return Ok(elements);
         }
-        self.read().map(Elements::owned)
+        self.read_copy().map(Elements::owned)
     }
 
     /// The elements in C order. The mask does not count here.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        let len = self.count::<T>()?;
+        self.count::<T>()?;
         self.checked_size()?;
-        T::collect(len, &mut |bytes| self.fill(bytes, Order::Native))
+        match self.shared_elements()? {
+            Some(elements) => Ok(elements.into_vec()),
+            None => self.read_copy(),
+        }
     }
 
     /// The elements in C order into a slice of just their number; see [`Self::read`].
@@ -233,6 +232,45 @@ impl<'a> NdArray<'a> {
             shape.map(|count| usize::try_from(count).unwrap_or(usize::MAX)).collect();
         ndarray::ArrayD::from_shape_vec(shape, self.read()?)
             .map_err(|error| self.place.invalid("shape", error.to_string()))
+    }
+
+    /// The elements as they lie in memory.
+    fn shared_elements<T: Element>(&self) -> Result<Option<Elements<T>>> {
+        if !self.view.is_contiguous() || self.swap(Order::Native) != Swap::None {
+            return Ok(None);
+        }
+        Ok(self.shared_bytes()?.and_then(Elements::shared))
+    }
+
+    /// A copy in a vector.
+    fn read_copy<T: Element>(&self) -> Result<Vec<T>> {
+        let len = self.count::<T>()?;
+        // Zeros cost nothing in memory that comes fresh from the system, and runs are swapped a
+        // little faster into memory that is there.
+        let is_fresh_run = self.checked_size()? >= OWN_MEMORY && self.view.is_contiguous();
+        if let Some((data, start)) = self.data_in_memory()?.filter(|_| !is_fresh_run) {
+            let mut out = reserved(len)?;
+            let swap = self.swap(Order::Native);
+            let elements = InMemory { data: &data, start, array: &self.view, swap: &swap };
+            if T::append(elements, &mut out).is_some() {
+                return Ok(out);
+            }
+        }
+        T::collect(len, &mut |bytes| self.fill(bytes, Order::Native))
+    }
+
+    /// The data around the elements and where it begins, if it is in memory.
+    fn data_in_memory(&self) -> Result<Option<(Bytes, u64)>> {
+        match &self.data {
+            Data::Inline(bytes) => Ok(Some((bytes.clone(), 0))),
+            Data::Block { file, block, .. } => {
+                if block.is_compressed() || !file.source().is_memory() {
+                    return Ok(None);
+                }
+                let extent = self.view.extent();
+                Ok(Some((block.decode_part(extent.clone())?, extent.start)))
+            }
+        }
     }
 
     /// How many of a type one element is.
