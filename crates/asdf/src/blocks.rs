@@ -391,6 +391,11 @@ impl Block<'_> {
         Ok(Some(Job { code, data_size, salvage }))
     }
 
+    /// Whether the block is decoded already and still there.
+    pub(crate) fn is_cached(&self) -> bool {
+        self.cached().is_some()
+    }
+
     fn cached(&self) -> Option<Bytes> {
         self.file.cache().get(self.offset)
     }

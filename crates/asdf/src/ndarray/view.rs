@@ -170,10 +170,7 @@ impl<'a> NdArray<'a> {
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.count::<T>()?;
         self.checked_size()?;
-        match self.shared_elements()? {
-            Some(elements) => Ok(elements.into_vec()),
-            None => self.read_copy(),
-        }
+        self.read_copy()
     }
 
     /// The elements in C order into a slice of just their number; see [`Self::read`].
@@ -212,7 +209,7 @@ impl<'a> NdArray<'a> {
         let write_error = |error: std::io::Error| Error::Io(error.into());
         let header = npy::header(&self.datatype, self.byteorder, self.shape());
         out.write_all(&header).map_err(write_error)?;
-        let source = self.decoded_once()?;
+        let source = self.to_decoded()?;
         self.view.for_each_piece(PIECE, &mut |piece| {
             let size = usize::try_from(piece.packed_size().unwrap_or(u64::MAX));
             let mut bytes = zeroed_bytes(size.unwrap_or(usize::MAX))?;
@@ -305,8 +302,9 @@ impl<'a> NdArray<'a> {
         Ok(())
     }
 
-    /// The same array with its block decoded, where it would be decoded for each piece.
-    fn decoded_once(&self) -> Result<Self> {
+    /// The same array with its block decoded, for who reads it part by part: a compressed block
+    /// that is too large to be kept is otherwise decoded for each part.
+    pub fn to_decoded(&self) -> Result<Self> {
         match &self.data {
             Data::Block { block, .. } if block.is_compressed() => {
                 Ok(Self { data: Data::Inline(block.decode()?), ..self.clone() })
@@ -337,6 +335,13 @@ impl<'a> NdArray<'a> {
             }
             Data::Block { block, .. } => {
                 let extent = view.extent();
+                let is_whole = view.is_contiguous() && extent == (0..block.data_len()?);
+                if is_whole && !block.is_cached() {
+                    // Straight to where it is wanted: a buffer between costs as much as decoding.
+                    block.decode_into(out)?;
+                    swap.apply(out, usize::try_from(view.item_size()).unwrap_or(usize::MAX));
+                    return Ok(());
+                }
                 let data = block.decode_part(extent.clone())?;
                 tile::copy_from_slice(&data, extent.start, view, swap, out)
             }

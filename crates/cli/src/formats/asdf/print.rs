@@ -58,7 +58,7 @@ pub(super) fn array(array: &NdArray<'_>, json: bool) -> Result<(), PrintError> {
     let mut punctuation = Punctuation::new(array.shape(), json);
     let size = usize::try_from(array.dtype().size()).unwrap_or(usize::MAX).max(1);
     let mut index = 0;
-    for_each_piece(array, |piece| {
+    for_each_piece(&array.to_decoded()?, |piece| {
         let bytes = piece.read_bytes(Order::Little)?;
         for item in bytes.chunks(size) {
             punctuation.before(&mut out)?;
