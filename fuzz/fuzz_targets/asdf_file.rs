@@ -10,7 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let strictness = if data.len() % 2 == 0 { Strictness::Normal } else { Strictness::Salvage };
-    let limits = Limits::default().with_max_alloc(64 << 20).with_max_decoded(16 << 20).with_max_items(1 << 20);
+    let limits = Limits::default().with_max_alloc(2 << 20).with_max_decoded(2 << 20).with_max_items(1 << 20);
     let options = OpenOptions::new().strictness(strictness).limits(limits).external(External::Deny);
     let Ok(file) = options.from_bytes(data.to_vec()) else { return };
     for block in file.blocks() {
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
         let _ = block.verify();
     }
     let Ok(nodes) = file.nodes() else { return };
-    for node in nodes.take(1000) {
+    for node in nodes.take(200) {
         let Ok(array) = node.ndarray() else { continue };
         let _ = (array.view::<f64>().is_ok(), array.read_bytes(asdf::ndarray::Order::Little).is_ok(), array.mask().is_ok());
         let _ = (array.strings().is_ok(), array.write_npy(std::io::sink()).is_ok());
