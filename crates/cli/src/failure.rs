@@ -45,11 +45,17 @@ impl From<io::Error> for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.subject)?;
-        match &self.cause {
-            Cause::Asdf(error) => error.fmt(f),
-            Cause::Io(error) => error.fmt(f),
-            Cause::Other(message) => f.write_str(message),
+        let message = match &self.cause {
+            Cause::Asdf(error) => error.to_string(),
+            Cause::Io(error) => error.to_string(),
+            Cause::Other(message) => message.clone(),
+        };
+        // Errors of opening a file name it themselves.
+        let is_named =
+            message.strip_prefix(&self.subject).is_some_and(|rest| rest.starts_with(": "));
+        if !is_named {
+            write!(f, "{}: ", self.subject)?;
         }
+        f.write_str(&message)
     }
 }

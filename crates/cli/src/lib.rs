@@ -47,7 +47,7 @@ pub fn main() -> ExitCode {
         Ok(Verdict::Found) => ExitCode::from(1),
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("scibin: {failure}");
+            output::say(&failure);
             ExitCode::from(2)
         }
     }
@@ -85,8 +85,9 @@ fn each(
         match body(file) {
             Ok(Verdict::Fine) => {}
             Ok(Verdict::Found) => verdict = Verdict::Found,
+            Err(error) if error.is_closed_pipe() => return Err(error),
             Err(error) if failure.is_none() => failure = Some(error),
-            Err(error) => eprintln!("scibin: {error}"),
+            Err(error) => output::say(&error),
         }
     }
     failure.map_or(Ok(verdict), Err)

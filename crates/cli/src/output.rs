@@ -1,14 +1,66 @@
 //! How results are printed.
 
+use std::fmt;
 use std::io::{self, Write};
+use std::path::Path;
 
 use serde_json::Value;
+
+use crate::failure::Failure;
 
 /// The wishes that hold for every command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
     pub(crate) json: bool,
     pub(crate) quiet: bool,
+}
+
+/// Prints a line on standard error. If nobody reads it, there is nobody to tell.
+pub(crate) fn say(line: &impl fmt::Display) {
+    let _ = writeln!(io::stderr().lock(), "scibin: {line}");
+}
+
+/// A writer that keeps its own failure, to tell it from that of what is written: the first is
+/// about the output, the second about the file that is read.
+pub(crate) struct Sink<W> {
+    inner: W,
+    failed: Option<io::Error>,
+}
+
+impl<W: Write> Sink<W> {
+    pub(crate) fn new(inner: W) -> Self {
+        Self { inner, failed: None }
+    }
+
+    /// The outcome of writing here from `file`.
+    pub(crate) fn finish(
+        mut self,
+        written: asdf::Result<()>,
+        file: &Path,
+        goal: impl FnOnce(io::Error) -> Failure,
+    ) -> Result<(), Failure> {
+        match (written, self.failed.take()) {
+            (Ok(()), _) => self.inner.flush().map_err(goal),
+            (Err(_), Some(failed)) => Err(goal(failed)),
+            (Err(error), None) => Err(Failure::asdf(file, error)),
+        }
+    }
+
+    fn keep(&mut self, error: io::Error) -> io::Error {
+        let copy = error.kind().into();
+        self.failed = Some(error);
+        copy
+    }
+}
+
+impl<W: Write> Write for Sink<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.inner.write(bytes).map_err(|error| self.keep(error))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush().map_err(|error| self.keep(error))
+    }
 }
 
 /// Prints one JSON value on a line of its own, so that several files give JSON Lines.

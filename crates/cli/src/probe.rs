@@ -1,6 +1,6 @@
 //! Telling a format by content, never by the name of the file.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
@@ -17,6 +17,11 @@ const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf)];
 
 /// The format of a file.
 pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
+    let metadata = fs::metadata(path).map_err(|error| Failure::io(path, error))?;
+    // To open a pipe would wait for its writer, and what is read from it is gone.
+    if !metadata.is_file() {
+        return Err(Failure::other(path.display(), "not a regular file"));
+    }
     let file = File::open(path).map_err(|error| Failure::io(path, error))?;
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head).map_err(|error| Failure::io(path, error))?;

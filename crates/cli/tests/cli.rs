@@ -1,7 +1,7 @@
 //! The program as a user runs it: output, status, messages.
 
-use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
 
 use serde_json::{Value, json};
 
@@ -207,4 +207,116 @@ fn wrong_arguments_are_status_2() {
     assert_eq!(status(&scibin(&["asdf", "nonsense"])), 2);
     assert_eq!(status(&scibin(&[])), 2);
     assert_eq!(status(&scibin(&["--help"])), 0);
+}
+
+const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+     --- !core/asdf-1.1.0\n";
+
+/// A file of this tree and of one block, of which only the header and the data are there.
+fn written(folder: &Path, tree: &str, used_size: u64, data: &[u8]) -> String {
+    let mut bytes = format!("{HEAD}{tree}\n...\n").into_bytes();
+    bytes.extend(b"\xd3BLK\0\x30");
+    bytes.extend([0; 8]); // flags, compression
+    bytes.extend([used_size.to_be_bytes(); 3].concat()); // allocated, used and decoded size
+    bytes.extend([0; 16]); // no checksum
+    bytes.extend(data);
+    let path = folder.join("made.asdf");
+    std::fs::write(&path, bytes).expect("the file is written");
+    path.to_str().expect("text").to_owned()
+}
+
+#[test]
+fn verify_finds_a_cut_block_that_no_array_uses_and_has_no_checksum() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "a: 1", 100, b"0123456789");
+    let output = scibin(&["verify", &file]);
+    assert_eq!(status(&output), 1, "{}", stdout(&output));
+    assert!(stdout(&output).contains("block 0: "), "{}", stdout(&output));
+}
+
+#[test]
+fn verify_finds_what_is_no_complex_number_and_no_integer() {
+    let folder = tempfile::tempdir().unwrap();
+    for bad in [
+        "!core/complex-1.0.0 foo",
+        "!core/complex-1.0.0 [1]",
+        "!core/integer-1.1.0 {words: [1.5], sign: +}",
+        "!core/integer-1.1.0 5",
+    ] {
+        let file = written(folder.path(), &format!("a: {bad}"), 0, b"");
+        assert_eq!(status(&scibin(&["verify", &file])), 1, "{bad}");
+    }
+}
+
+#[test]
+fn get_prints_elements_without_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree =
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: [ascii, 0], byteorder: big, shape: [3]}";
+    let file = written(folder.path(), tree, 0, b"");
+    let value = json_of(&scibin(&["get", &file, "/a", "--json"]));
+    assert_eq!(value, json!({"dtype": "|S0", "shape": [3], "values": ["", "", ""]}));
+}
+
+#[test]
+fn keys_cannot_break_lines_or_colour_the_outline() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), r#""a\n\e[31mb": 1"#, 0, b"");
+    let output = scibin(&["asdf", "tree", &file]);
+    assert_eq!(stdout(&output), "└─a  [31mb: 1\n");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = tempfile::tempdir().unwrap();
+    let tree = format!(
+        "list: [{}]\na: !core/ndarray-1.1.0 \
+         {{source: 0, datatype: uint8, byteorder: big, shape: [1000000]}}",
+        "abcdefgh, ".repeat(50_000)
+    );
+    let file = written(folder.path(), &tree, 1_000_000, &vec![1; 1_000_000]);
+    for arguments in [
+        &["asdf", "tree", "--json", &file][..],
+        &["asdf", "tree", &file],
+        &["get", &file, "/list"],
+        &["get", &file, "/a"],
+        &["get", &file, "/a", "-o", "-"],
+    ] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_scibin"))
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((status(&output), stderr(&output)), (0, String::new()), "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn messages_that_nobody_reads_do_not_change_the_status() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_scibin"))
+        .args(["verify", "/no/such/file", "/no/other/file"])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stderr.take());
+    assert_eq!(child.wait().unwrap().code(), Some(2));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_pipe_is_refused_at_once_and_named_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe.asdf");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    for command in [&["info"][..], &["verify"], &["asdf", "info"]] {
+        let output = scibin(&[command, &[pipe.to_str().unwrap()]].concat());
+        assert_eq!(status(&output), 2);
+        assert_eq!(stderr(&output).matches("pipe.asdf").count(), 1, "{}", stderr(&output));
+    }
 }

@@ -12,7 +12,7 @@ use super::print;
 use crate::Verdict;
 use crate::arguments::{NodeRequest, Reading};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Sink};
 use crate::progress::Progress;
 
 pub(crate) fn get(
@@ -55,27 +55,30 @@ fn write_npy(
     output: Output,
 ) -> Result<(), Failure> {
     let progress = Progress::new(array.len().saturating_mul(array.dtype().size()), output.quiet);
-    let fail = |error| Failure::asdf(&request.file, error);
     if goal == Path::new("-") {
-        let mut out = progress.writer(io::stdout().lock());
-        array.write_npy(&mut out).map_err(fail)?;
-        out.flush()?;
-        return Ok(());
+        let mut out = Sink::new(progress.writer(io::stdout().lock()));
+        let written = array.write_npy(&mut out);
+        return out.finish(written, &request.file, Failure::from);
     }
     let mut out = AtomicFile::create(goal)
         .map_err(|error| Failure::other(goal.display(), error.to_string()))?;
-    array.write_npy(progress.writer(&mut out)).map_err(fail)?;
+    let mut sink = Sink::new(progress.writer(&mut out));
+    let written = array.write_npy(&mut sink);
+    sink.finish(written, &request.file, |error| Failure::io(goal, error))?;
     out.commit().map_err(|error| Failure::other(goal.display(), error.to_string()))
 }
 
 fn print_node(node: Node<'_>, request: &NodeRequest, output: Output) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
-    match node.text() {
-        Some(text) if !output.json => out.write_all(text.as_bytes())?,
-        _ => node
-            .write_json(&mut out, &Options::default())
-            .map_err(|error| Failure::asdf(&request.file, error))?,
+    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    let written = match node.text() {
+        Some(text) if !output.json => {
+            out.write_all(text.as_bytes())?;
+            Ok(())
+        }
+        _ => node.write_json(&mut out, &Options::default()),
+    };
+    if written.is_ok() {
+        out.write_all(b"\n")?;
     }
-    out.write_all(b"\n")?;
-    Ok(out.flush()?)
+    out.finish(written, &request.file, Failure::from)
 }

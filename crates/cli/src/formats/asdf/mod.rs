@@ -14,7 +14,7 @@ use asdf::{Asdf, External, OpenOptions, Strictness};
 
 use crate::arguments::{self, AsdfCommand, Reading};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, say};
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
@@ -53,7 +53,7 @@ fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
 fn remark(path: &Path, file: &Asdf, output: Output) {
     if !output.quiet {
         for diagnostic in file.diagnostics() {
-            eprintln!("scibin: {}: {diagnostic}", path.display());
+            say(&format_args!("{}: {diagnostic}", path.display()));
         }
     }
 }

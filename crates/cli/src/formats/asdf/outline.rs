@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::io::{self, Write};
+use std::rc::Rc;
 
 use asdf::Node;
 use asdf::yaml::{Kind, NodeId};
@@ -13,7 +14,8 @@ const MAX_TEXT: usize = 60;
 struct Line<'a> {
     node: Node<'a>,
     key: String,
-    prefix: String,
+    /// The same for all children of a node.
+    prefix: Rc<str>,
     last: bool,
 }
 
@@ -39,7 +41,7 @@ pub(crate) fn outline(
         let is_container =
             matches!(line.node.kind(), Kind::Mapping | Kind::Sequence) && !line.node.is_ndarray();
         if is_container && seen.insert(line.node.id()) {
-            let prefix = line.prefix + if line.last { "  " } else { "│ " };
+            let prefix = format!("{}{}", line.prefix, if line.last { "  " } else { "│ " });
             stack.extend(children(line.node, &prefix));
         }
     }
@@ -51,7 +53,7 @@ fn children<'a>(node: Node<'a>, prefix: &str) -> Vec<Line<'a>> {
     let named: Vec<(String, Node<'a>)> = match node.kind() {
         Kind::Mapping => node
             .entries()
-            .map(|(key, value)| (key.text().unwrap_or("?").to_owned(), value))
+            .map(|(key, value)| (cut(key.text().unwrap_or("?"), false), value))
             .collect(),
         Kind::Sequence if node.items().all(is_plain) => Vec::new(),
         Kind::Sequence => {
@@ -60,10 +62,11 @@ fn children<'a>(node: Node<'a>, prefix: &str) -> Vec<Line<'a>> {
         _ => Vec::new(),
     };
     let count = named.len();
+    let prefix: Rc<str> = prefix.into();
     let line = |(index, (key, node))| Line {
         node,
         key,
-        prefix: prefix.to_owned(),
+        prefix: Rc::clone(&prefix),
         last: index + 1 == count,
     };
     named.into_iter().enumerate().map(line).rev().collect()
@@ -99,7 +102,7 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
 /// `core/ndarray-1.1.0` of `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
 fn short_tag(tag: &str) -> String {
     let short = tag.rsplit_once("asdf/").map_or(tag, |(_, name)| name);
-    format!("!{}", short.trim_start_matches('!'))
+    format!("!{}", cut(short.trim_start_matches('!'), false))
 }
 
 /// One line of at most `MAX_TEXT` characters.

@@ -56,11 +56,14 @@ pub(super) fn array(array: &NdArray<'_>, json: bool) -> Result<(), PrintError> {
         )?;
     }
     let mut punctuation = Punctuation::new(array.shape(), json);
-    let size = usize::try_from(array.dtype().size()).unwrap_or(usize::MAX).max(1);
+    let size = usize::try_from(array.dtype().size()).unwrap_or(usize::MAX);
     let mut index = 0;
     for_each_piece(&array.to_decoded()?, |piece| {
-        let bytes = piece.read_bytes(Order::Little)?;
-        for item in bytes.chunks(size) {
+        let mut bytes = &piece.read_bytes(Order::Little)?[..];
+        // Counted, since elements such as texts of length 0 have no bytes.
+        for _ in 0..piece.len() {
+            let (item, rest) = bytes.split_at(size.min(bytes.len()));
+            bytes = rest;
             punctuation.before(&mut out)?;
             let value = if masked(index) { Value::Null } else { element(array.dtype(), item) };
             match (json, &value) {
@@ -181,12 +184,15 @@ impl Punctuation {
         if !self.json || !self.shape.contains(&0) {
             return Ok(());
         }
+        // To the axes before the first of 0, each of its empty lists is an element.
         let depth = self.shape.iter().position(|&n| n == 0).unwrap_or(0);
-        let mut text = "[]".to_owned();
-        for &n in self.shape[..depth].iter().rev() {
-            text = format!("[{}]", vec![text; usize::try_from(n).unwrap_or(0)].join(", "));
+        let mut outer = Self::new(&self.shape[..depth], true);
+        for _ in 0..outer.shape.iter().copied().fold(1, u64::saturating_mul) {
+            outer.before(out)?;
+            out.write_all(b"[]")?;
+            outer.after(out)?;
         }
-        out.write_all(text.as_bytes())
+        Ok(())
     }
 }
 
@@ -212,6 +218,23 @@ mod tests {
         assert_eq!(punctuated(&[], true), "0");
         assert_eq!(punctuated(&[2, 0], true), "[[], []]");
         assert_eq!(punctuated(&[0, 2], true), "[]");
+        assert_eq!(punctuated(&[2, 1, 0, 3], true), "[[[]], [[]]]");
+    }
+
+    #[test]
+    fn countless_empty_lists_take_no_memory() {
+        /// Takes some bytes and then no more.
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        assert!(Punctuation::new(&[u64::MAX, 0], true).end(&mut Full(1000)).is_err());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::outline::outline;
 use crate::Verdict;
 use crate::arguments::{Aliases, Reading};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, Sink};
 
 pub(crate) fn tree(
     path: &Path,
@@ -26,10 +26,12 @@ pub(crate) fn tree(
             Aliases::Ref => json::Aliases::Reference,
         };
         let options = Options { tags, aliases };
-        let mut out = BufWriter::new(io::stdout().lock());
-        root.write_json(&mut out, &options).map_err(|error| Failure::asdf(path, error))?;
-        out.write_all(b"\n")?;
-        out.flush()?;
+        let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+        let written = root.write_json(&mut out, &options);
+        if written.is_ok() {
+            out.write_all(b"\n")?;
+        }
+        out.finish(written, path, Failure::from)?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
         outline(&mut out, root, "", None)?;

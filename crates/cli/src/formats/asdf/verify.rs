@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use asdf::{Asdf, ChecksumVerdict, Code, Diagnostic, Severity};
+use asdf::{Asdf, ChecksumVerdict, Code, Diagnostic, Severity, tag};
 use serde_json::{Value, json};
 
 use super::blocks::all;
@@ -120,8 +120,12 @@ fn check_tree(file: &Asdf, problems: &mut Vec<Problem>) {
         Err(error) => return problems.push(Problem::new("tree", &error)),
     };
     for node in nodes {
-        let outcome =
-            if node.is_ndarray() { node.ndarray().map(drop) } else { node.value().map(drop) };
+        let outcome = match node.tag().and_then(tag::core_name) {
+            Some("ndarray") => node.ndarray().map(drop),
+            Some("complex") => node.complex().map(drop),
+            Some("integer") => node.integer().map(drop),
+            _ => node.value().map(drop),
+        };
         if let Err(error) = outcome {
             problems.push(Problem::new("tree", &error));
         }
