@@ -83,7 +83,7 @@ impl<'a> Blocks<'a> {
         self.for_each(Block::verify)
     }
 
-    /// Checks all blocks in parallel: that each decodes, and its checksum. `done` is called with
+    /// Checks all blocks in parallel: that each is in the file and decodes, and its checksum. `done` is called with
     /// the number of each block that is finished, from any thread and in any order.
     pub fn check_all(
         &self,
@@ -91,9 +91,14 @@ impl<'a> Blocks<'a> {
     ) -> Result<Vec<Result<ChecksumVerdict>>> {
         self.for_each(|block| {
             let verdict = block.verify();
-            let decoded = if block.is_compressed() { block.decode().map(drop) } else { Ok(()) };
+            // Without a checksum nothing else would look whether the data is there.
+            let data = if block.is_compressed() {
+                block.decode().map(drop)
+            } else {
+                block.data_range().map(drop)
+            };
             done(block.index());
-            decoded.and(verdict)
+            data.and(verdict)
         })
     }
 

@@ -237,3 +237,15 @@ fn a_checksum_is_checked_once_on_reading() {
     block.decode().unwrap();
     assert_eq!(source.ranges().len(), 3);
 }
+
+#[test]
+fn checking_all_finds_a_cut_block_without_compression_and_checksum() {
+    let mut bytes = [HEAD, TREE, &block(b"whole").bytes(), &block(b"0123456789").bytes()].concat();
+    bytes.truncate(bytes.len() - 4);
+    let file = Asdf::from_bytes(bytes).unwrap();
+    let verdicts = file.blocks().check_all(|_| ()).unwrap();
+    assert!(matches!(verdicts[0], Ok(ChecksumVerdict::Absent)));
+    let Err(Error::Block { index: 1, kind: BlockError::PastEnd { .. } }) = &verdicts[1] else {
+        panic!("{:?}", verdicts[1]);
+    };
+}
