@@ -110,6 +110,7 @@ impl Head {
     /// Reads lines until something else than comments begins; `false` when the text is too short
     /// to tell.
     fn read_comments(&mut self, text: &[u8], complete: bool) -> bool {
+        let mut other_bytes = false;
         loop {
             let rest = &text[self.len..];
             if rest.starts_with(&BLOCK_MAGIC) {
@@ -131,7 +132,10 @@ impl Head {
             if line.text.starts_with(b"#") {
                 self.read_comment(line.text);
             } else {
-                self.report_other_bytes();
+                // One report is enough.
+                if !std::mem::replace(&mut other_bytes, true) {
+                    self.report_other_bytes();
+                }
                 if rest.starts_with(BYTE_ORDER_MARK) {
                     self.len += BYTE_ORDER_MARK.len();
                     continue;
@@ -159,12 +163,10 @@ impl Head {
         self.comments.push(Comment { offset: self.len as u64, text });
     }
 
-    /// Reports the first bytes that are neither comment nor tree; one report is enough.
+    /// Reports bytes that are neither comment nor tree.
     fn report_other_bytes(&mut self) {
-        if self.diagnostics.iter().all(|d| d.code != Code::BytesBeforeTree) {
-            let message = "bytes between the header and the tree or first block, not in a comment";
-            self.report(Code::BytesBeforeTree, self.len, self.line, message);
-        }
+        let message = "bytes between the header and the tree or first block, not in a comment";
+        self.report(Code::BytesBeforeTree, self.len, self.line, message);
     }
 
     fn report(&mut self, code: Code, at: usize, line: u32, message: impl Into<String>) {
@@ -337,6 +339,14 @@ mod tests {
             );
             assert_eq!(codes(&text), [Code::BytesBeforeTree], "{between:?}");
         }
+    }
+
+    #[test]
+    fn many_odd_lines_take_linear_time() {
+        let lines = "#ASDF_STANDARD x\n".repeat(100_000) + &"\n".repeat(1_000_000);
+        let odd = codes(format!("#ASDF 1.0.0\n{lines}%YAML 1.1\n").as_bytes());
+        assert_eq!(odd.len(), 100_001);
+        assert_eq!(odd.last(), Some(&Code::BytesBeforeTree));
     }
 
     #[test]
