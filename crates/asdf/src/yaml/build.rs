@@ -161,6 +161,7 @@ impl Builder<'_> {
             }
         }
         self.finish_root()?;
+        self.document.check_merges(&self.options.limits)?;
         Ok(self.document)
     }
 
@@ -476,7 +477,7 @@ impl Builder<'_> {
             _ => rest.find(is_unicode_line_break),
         };
         if let Some(at) = written {
-            let (line, _) = self.lines.line_and_column(offset + at);
+            let line = self.lines.line(offset + at);
             let message = "NEL, LS or PS ends a line in YAML 1.1 and is kept as text here";
             let offset = file_offset(self.options, offset + at);
             let diagnostic = Diagnostic::new(Code::UnicodeLineBreak, offset, message);

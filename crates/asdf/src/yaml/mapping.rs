@@ -13,10 +13,13 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
 
+use binio::Limits;
+
 use super::document::{Class, Document};
 use super::node::{Mention, Node};
 use super::number;
 use super::scalar::{self, Kind, Style};
+use crate::{Error, Result};
 
 /// Mappings of more pairs have a table of their keys.
 pub(super) const INDEX_ABOVE: usize = 8;
@@ -141,31 +144,29 @@ impl Document {
     }
 
     /// A mapping and those it merges, each once, the one whose keys win first. Cycles are cut.
-    fn merge_order(&self, mapping: u32) -> Vec<u32> {
-        let mut order = Vec::new();
-        let mut seen = HashSet::new();
-        let mut stack = vec![mapping];
-        while let Some(id) = stack.pop() {
-            if !seen.insert(id) {
-                continue;
-            }
-            match self.kind(id) {
-                Kind::Mapping => {
-                    order.push(id);
-                    // The last of several merge keys wins, so it is pushed last.
-                    let merges = self.rearranged.get(&id).map_or(&[][..], |it| &it.merges);
-                    stack.extend(merges.iter().map(|&merge| self.resolve(merge)));
+    fn merge_order(&self, mapping: u32) -> MergeOrder<'_> {
+        MergeOrder { document: self, seen: HashSet::new(), stack: vec![mapping], steps: 1 }
+    }
+
+    /// Merging is done anew for each mapping that is asked for, so that what the merge keys of all
+    /// mappings ask for together is bounded here, once: a chain of ten thousand mappings, each
+    /// merging the one before, asks for a hundred million entries.
+    pub(super) fn check_merges(&self, limits: &Limits) -> Result<()> {
+        let limit = limits.max_items;
+        let mut spent = 0;
+        let merging = self.rearranged.iter().filter(|(_, it)| !it.merges.is_empty());
+        for (&mapping, _) in merging {
+            let mut order = self.merge_order(mapping);
+            while let Some(merged) = order.next() {
+                spent += self.own_entries(merged).len() as u64 / 2;
+                let requested = spent.saturating_add(order.steps);
+                if requested > limit {
+                    return Err(Error::Limit { what: "merged entries", limit, requested });
                 }
-                // The first in a list wins. A list within a list is no merge.
-                Kind::Sequence => {
-                    let items = self.written_children(id).iter().rev();
-                    let items = items.map(|&item| self.resolve(item));
-                    stack.extend(items.filter(|&item| self.kind(item) == Kind::Mapping));
-                }
-                _ => {}
             }
+            spent += order.steps;
         }
-        order
+        Ok(())
     }
 
     /// The value of a key in a mapping.
@@ -173,7 +174,7 @@ impl Document {
         if !self.has_merges(mapping) {
             return self.find_own(mapping, key);
         }
-        self.merge_order(mapping).into_iter().find_map(|mapping| self.find_own(mapping, key))
+        self.merge_order(mapping).find_map(|mapping| self.find_own(mapping, key))
     }
 
     fn find_own(&self, mapping: u32, key: &str) -> Option<u32> {
@@ -219,6 +220,53 @@ impl Document {
         // What is merged comes first, as in the reference.
         let merged: Vec<_> = groups.into_iter().rev().flatten().collect();
         Pairs::Merged(merged.into_iter())
+    }
+}
+
+/// See [`Document::merge_order`].
+struct MergeOrder<'a> {
+    document: &'a Document,
+    seen: HashSet<u32>,
+    /// Mappings, and sequences of them, to come; the next is the last.
+    stack: Vec<u32>,
+    /// How many were put there so far.
+    steps: u64,
+}
+
+impl MergeOrder<'_> {
+    fn push(&mut self, nodes: impl Iterator<Item = u32>) {
+        let before = self.stack.len();
+        self.stack.extend(nodes);
+        self.steps += (self.stack.len() - before) as u64;
+    }
+}
+
+impl Iterator for MergeOrder<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        let document = self.document;
+        while let Some(id) = self.stack.pop() {
+            if !self.seen.insert(id) {
+                continue;
+            }
+            match document.kind(id) {
+                Kind::Mapping => {
+                    // The last of several merge keys wins, so it is pushed last.
+                    let merges = document.rearranged.get(&id).map_or(&[][..], |it| &it.merges);
+                    self.push(merges.iter().map(|&merge| document.resolve(merge)));
+                    return Some(id);
+                }
+                // The first in a list wins. A list within a list is no merge.
+                Kind::Sequence => {
+                    let items = document.written_children(id).iter().rev();
+                    let items = items.map(|&item| document.resolve(item));
+                    self.push(items.filter(|&item| document.kind(item) == Kind::Mapping));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 }
 

@@ -65,9 +65,14 @@ impl<'a> Lines<'a> {
         offset
     }
 
+    /// Line (from 0) of a byte offset.
+    pub(super) fn line(&self, offset: usize) -> usize {
+        self.starts.partition_point(|&start| start as usize <= offset).saturating_sub(1)
+    }
+
     /// Line (from 0) and column in characters (from 0) of a byte offset.
     pub(super) fn line_and_column(&self, offset: usize) -> (usize, usize) {
-        let line = self.starts.partition_point(|&start| start as usize <= offset).saturating_sub(1);
+        let line = self.line(offset);
         let start = self.starts.get(line).map_or(0, |&start| start as usize);
         let column = self.text.get(start..offset).map_or(0, |text| text.chars().count());
         (line, column)

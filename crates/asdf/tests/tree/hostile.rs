@@ -79,6 +79,20 @@ fn lists_that_merge_lists_that_merge_themselves() {
 }
 
 #[test]
+fn merge_keys_that_ask_for_too_much_together_end_at_a_limit() {
+    let limits = Limits::default().with_max_items(100_000);
+    let options = ParseOptions { limits, ..ParseOptions::default() };
+    let chain: String =
+        (1..1_000).map(|n| format!("m{n}: &m{n} {{<<: *m{}, k{n}: 1}}\n", n - 1)).collect();
+    let list = "b: &b [{a: 1}".to_owned() + &", {a: 1}".repeat(1_000) + "]\n";
+    let uses: String = (0..1_000).map(|n| format!("m{n}: {{<<: *b}}\n")).collect();
+    for text in [format!("m0: &m0 {{k0: 1}}\n{chain}"), list + &uses] {
+        let error = Document::parse(text.as_bytes(), &options, &mut Vec::new()).unwrap_err();
+        assert!(matches!(error, Error::Limit { what: "merged entries", .. }), "{error}");
+    }
+}
+
+#[test]
 fn a_key_of_a_megabyte() {
     let key = "k".repeat(1 << 20);
     let document = parse(format!("? {key}\n: 1\n"));
