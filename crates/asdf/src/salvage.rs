@@ -10,7 +10,7 @@
 //! The blocks are numbered by their place in the file, bad ones included, so that numbers before
 //! the damage stay. What was found beyond the normal walk is reported.
 
-use binio::Scanner;
+use binio::{ReadAt, Scanner};
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -34,10 +34,12 @@ pub(crate) fn find_blocks(
         None => from,
     };
     entries.extend(first);
+    // One for the whole file: what it has read once it does not read again.
+    let mut scanner = Scanner::new(reading.source, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
         let chained = entries.last().is_some_and(|last| is_whole(&last.header, file_len));
         if !(chained && has_magic(reading.source, at)?) {
-            let Some(found) = next_plausible(at, reading)? else { break };
+            let Some(found) = next_plausible(&mut scanner, at, reading)? else { break };
             let gap = found - at;
             let message =
                 format!("a block that the chain of blocks does not reach, {gap} bytes behind it");
@@ -75,10 +77,14 @@ fn is_whole(header: &Header, file_len: u64) -> bool {
     matches!(header, Header::Good(header) if header.fits(file_len))
 }
 
-/// The next magic that begins a plausible block.
-fn next_plausible(from: u64, reading: Reading<'_>) -> Result<Option<u64>> {
+/// The next magic from `from` on that begins a plausible block.
+fn next_plausible(
+    scanner: &mut Scanner<'_, dyn ReadAt + '_>,
+    from: u64,
+    reading: Reading<'_>,
+) -> Result<Option<u64>> {
     let file_len = reading.source.len();
-    let mut scanner = Scanner::new(reading.source, &BLOCK_MAGIC, from..file_len);
+    scanner.skip_to(from);
     while let Some(offset) = scanner.next_match()? {
         match reading.header(offset)? {
             Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
@@ -163,5 +169,21 @@ mod tests {
         let file = salvage([HEAD, TREE, &blocks].concat());
         assert_eq!(contents(&file), ["one", "two"]);
         assert_eq!(codes(&file), []);
+    }
+
+    #[test]
+    fn many_gaps_are_searched_in_one_pass() {
+        let mut bytes = [HEAD, TREE].concat();
+        for _ in 0..2000 {
+            bytes.extend(block(b"one").bytes());
+            bytes.extend(b"gap");
+        }
+        let len = bytes.len() as u64;
+        let source = std::sync::Arc::new(binio::ReadLog::new(bytes));
+        let options = OpenOptions::new().strictness(Strictness::Salvage);
+        let file = options.from_source(source.clone()).unwrap();
+        assert_eq!(file.blocks().len().unwrap(), 2000);
+        let read: u64 = source.ranges().iter().map(|range| range.end - range.start).sum();
+        assert!(read < 4 * len, "{read} bytes read of {len}");
     }
 }
