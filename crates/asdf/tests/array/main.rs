@@ -10,6 +10,7 @@ mod metadata;
 mod parts;
 mod reads;
 mod references;
+mod sources;
 
 use std::sync::Arc;
 

@@ -1,0 +1,117 @@
+//! The same file from every kind of source.
+
+use std::io::Cursor;
+use std::ops::Range;
+use std::sync::Arc;
+
+use asdf::json::Options;
+use asdf::ndarray::Slice;
+use asdf::{Asdf, ChecksumVerdict, Error, OpenOptions, Result, Verify};
+use binio::{Bytes, FileSource, ReadAt, Stream, Window, drive};
+
+/// More than is read in one step, so that blocks in the middle have to be asked for.
+const LEN: usize = 300_000;
+
+/// Three blocks: one of a plain array, one compressed, one of text; the last is named from the end.
+fn bytes() -> Vec<u8> {
+    let numbers: Vec<u8> =
+        (0..LEN).flat_map(|n| [n.to_le_bytes()[0], n.to_le_bytes()[1]]).collect();
+    let tree = format!(
+        "plain: !core/ndarray-1.1.0 \
+         {{source: 0, datatype: uint16, byteorder: little, shape: [{LEN}]}}\n\
+         zlib: !core/ndarray-1.1.0 \
+         {{source: 1, datatype: uint16, byteorder: little, shape: [{LEN}]}}\n\
+         text: !core/ndarray-1.1.0 \
+         {{source: -1, datatype: [ascii, 3], byteorder: little, shape: ['*']}}"
+    );
+    let mut bytes = super::bytes_of(&tree, &[&numbers]);
+    let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut zlib, &numbers).unwrap();
+    bytes.extend(super::block(*b"zlib", &zlib.finish().unwrap(), numbers.len()));
+    bytes.extend(super::block([0; 4], b"onetwo", 6));
+    bytes
+}
+
+/// Something of all that can be read.
+struct Content {
+    plain: Vec<u16>,
+    zlib: Vec<u16>,
+    text: Vec<String>,
+    json: String,
+}
+
+fn read(file: &Asdf) -> Result<Content> {
+    let root = file.tree()?;
+    let tile = [Slice::Range { start: Some(70_000), stop: Some(280_000), step: 70_000 }];
+    let plain = root.pointer("/plain")?.ndarray()?.slice(&tile)?.read::<u16>()?;
+    let zlib = root.pointer("/zlib")?.ndarray()?.slice(&tile)?.read::<u16>()?;
+    let text = root.pointer("/text")?.ndarray()?.strings()?;
+    for verdict in file.blocks().verify_all()? {
+        assert_eq!(verdict?, ChecksumVerdict::Absent);
+    }
+    let mut json = Vec::new();
+    root.write_json(&mut json, &Options::default())?;
+    let json = String::from_utf8(json).unwrap();
+    Ok(Content { plain, zlib, text, json })
+}
+
+fn check(file: &Asdf) {
+    let Content { plain, zlib, text, json } = read(file).unwrap();
+    // Each number is its place, modulo 2^16.
+    assert_eq!(plain, [4464, 8928, 13392]);
+    assert_eq!(zlib, plain);
+    assert_eq!(text, ["one", "two"]);
+    assert!(json.contains(r#""text":{"$ndarray":{"dtype":"|S3","shape":[2]}}"#), "{json}");
+    assert_eq!(file.diagnostics(), []);
+}
+
+#[test]
+fn memory_files_maps_and_streams_read_alike() {
+    let bytes = bytes();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.asdf");
+    std::fs::write(&path, &bytes).unwrap();
+    let sources: Vec<Arc<dyn ReadAt>> = vec![
+        Arc::new(Bytes::from(bytes.clone())),
+        Arc::new(bytes.clone()),
+        Arc::new(FileSource::open(&path).unwrap()),
+        #[cfg(feature = "mmap")]
+        Arc::new(binio::Mmap::open(&path).unwrap()),
+        Arc::new(Stream::new(Cursor::new(bytes)).unwrap()),
+    ];
+    for verify in [Verify::Never, Verify::OnRead] {
+        let options = OpenOptions::new().verify(verify);
+        check(&options.open(&path).unwrap());
+        for source in &sources {
+            check(&options.from_source(Arc::clone(source)).unwrap());
+        }
+    }
+}
+
+#[test]
+fn a_remote_file_is_read_without_being_fetched_whole() {
+    let bytes = Bytes::from(bytes());
+    let window = Arc::new(Window::new(bytes.len() as u64));
+    let mut fetched = 0;
+    let read = |pointer: &str, fetched: &mut u64| {
+        drive(
+            &window,
+            || {
+                let file = Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?;
+                let array = file.tree()?.pointer(pointer)?.ndarray()?;
+                array.slice(&[Slice::Index(1)])?.read_bytes(asdf::ndarray::Order::Little)
+            },
+            |ranges: &[Range<u64>]| {
+                *fetched += ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+                let fetch = |range: &Range<u64>| {
+                    bytes.bytes_at(range.start, usize::try_from(range.end - range.start).unwrap())
+                };
+                Ok::<_, Error>(ranges.iter().map(fetch).collect::<binio::Result<_>>()?)
+            },
+        )
+        .unwrap()
+    };
+    assert_eq!(read("/plain", &mut fetched), [1, 0]);
+    assert_eq!(read("/text", &mut fetched), *b"two");
+    assert!(fetched < 200_000, "{fetched} of {} bytes", bytes.len());
+}
