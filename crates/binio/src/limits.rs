@@ -23,8 +23,8 @@ use crate::{Error, ErrorKind, Result};
 pub struct Limits {
     /// Bytes of any one buffer whose size the file states. Default: 4 GiB.
     pub max_alloc: u64,
-    /// Bytes that all decoding of one file may give together. Default: `u64::MAX`, no limit, since
-    /// a caller decodes what it asks for, one buffer at a time.
+    /// Bytes that decoding one thing, such as a block, may give. Default: `u64::MAX`, no limit,
+    /// since a caller decodes what it asks for, one thing at a time.
     pub max_decoded: u64,
     /// Levels of nesting. Default: 1000, far above any file made by a program and far below what
     /// would exhaust a thread's stack.
@@ -73,7 +73,7 @@ impl Limits {
         check(what, self.max_alloc, bytes)
     }
 
-    /// May `bytes` be decoded in total?
+    /// May one thing decode to `bytes`?
     pub fn check_decoded(&self, what: &'static str, bytes: u64) -> Result<()> {
         check(what, self.max_decoded, bytes)
     }
