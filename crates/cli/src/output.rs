@@ -17,7 +17,13 @@ pub(crate) struct Output {
 
 /// Prints a line on standard error. If nobody reads it, there is nobody to tell.
 pub(crate) fn say(line: &impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "scibin: {line}");
+    let _ = writeln!(io::stderr().lock(), "scibin: {}", one_line(&line.to_string()));
+}
+
+/// Text of a file or about it, fit for a line on a terminal: names in a file may hold line ends
+/// and the escapes that move a cursor.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
 /// A writer that keeps its own failure, to tell it from that of what is written: the first is

@@ -264,6 +264,19 @@ fn keys_cannot_break_lines_or_colour_the_outline() {
     let file = written(folder.path(), r#""a\n\e[31mb": 1"#, 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert_eq!(stdout(&output), "└─a  [31mb: 1\n");
+    // A key that stands twice is named in a remark.
+    let file = written(folder.path(), "\"a\\n\\e[31mb\": 1\n\"a\\n\\e[31mb\": 2", 0, b"");
+    let output = scibin(&["asdf", "tree", &file]);
+    assert!(stderr(&output).contains("DuplicateKey"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains('\u{1b}'), "{}", stderr(&output));
+    assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
+}
+
+#[test]
+fn an_array_written_without_its_mask_is_remarked() {
+    let output = on(&["get"], "masked", &["/image", "-o", "-"]);
+    assert!(stderr(&output).contains("no masks"), "{}", stderr(&output));
+    assert_eq!(stderr(&on(&["get", "-q"], "masked", &["/image", "-o", "-"])), "");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use super::print;
 use crate::Verdict;
 use crate::arguments::{NodeRequest, Reading};
 use crate::failure::Failure;
-use crate::output::{Output, Sink};
+use crate::output::{Output, Sink, say};
 use crate::progress::Progress;
 
 pub(crate) fn get(
@@ -31,7 +31,13 @@ pub(crate) fn get(
             array = array.slice(&slices).map_err(fail)?;
         }
         match &request.output {
-            Some(goal) => write_npy(&array, goal, request, output)?,
+            Some(goal) => {
+                write_npy(&array, goal, request, output)?;
+                if array.is_masked() && !output.quiet {
+                    let file = request.file.display();
+                    say(&format_args!("{file}: .npy has no masks: all elements were written"));
+                }
+            }
             None => print::array(&array, output.json).map_err(|error| error.of(&request.file))?,
         }
     } else {

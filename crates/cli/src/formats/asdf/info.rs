@@ -11,7 +11,7 @@ use super::outline::outline;
 use crate::Verdict;
 use crate::arguments::Reading;
 use crate::failure::Failure;
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, one_line, print_json, size};
 
 /// Lines of the outline.
 const MAX_LINES: usize = 40;
@@ -42,19 +42,22 @@ fn write_text(
     writeln!(out, "{}", path.display())?;
     writeln!(out, "  format    ASDF {version}, standard {standard}, {size}")?;
     if let Ok(Some(library)) = file.library() {
-        writeln!(out, "  written   by {} {}", library.name, library.version)?;
+        let library = format!("{} {}", library.name, library.version);
+        writeln!(out, "  written   by {}", one_line(&library))?;
     }
     writeln!(out, "  blocks    {}", blocks_line(file, blocks))?;
     let tree = file.tree();
     for diagnostic in file.diagnostics() {
-        writeln!(out, "  remark    {diagnostic}")?;
+        writeln!(out, "  remark    {}", one_line(&diagnostic.to_string()))?;
     }
     match tree {
         Ok(root) => {
             writeln!(out, "  tree      {} nodes", root.document().node_count())?;
             outline(out, root, "  ", Some(MAX_LINES))
         }
-        Err(error) => writeln!(out, "  tree      cannot be read: {error}"),
+        Err(error) => {
+            writeln!(out, "  tree      cannot be read: {}", one_line(&error.to_string()))
+        }
     }
 }
 

@@ -7,6 +7,8 @@ use std::rc::Rc;
 use asdf::Node;
 use asdf::yaml::{Kind, NodeId};
 
+use crate::output::one_line;
+
 /// Longest text of a scalar in the outline.
 const MAX_TEXT: usize = 60;
 
@@ -84,7 +86,7 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
                 let dtype = cut(&array.dtype().to_string(), false);
                 format!("{dtype} {:?}{tag}", array.shape())
             }
-            Err(error) => format!("{error}{tag}"),
+            Err(error) => one_line(&error.to_string()) + &tag,
         };
     }
     let again = if seen.contains(&node.id()) { " (as above)" } else { "" };
@@ -107,7 +109,7 @@ fn short_tag(tag: &str) -> String {
 
 /// One line of at most `MAX_TEXT` characters.
 fn cut(text: &str, more: bool) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line = one_line(text);
     if line.chars().count() <= MAX_TEXT && !more {
         return line;
     }

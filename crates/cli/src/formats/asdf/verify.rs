@@ -12,7 +12,7 @@ use super::info::diagnostics_json;
 use crate::Verdict;
 use crate::arguments::Reading;
 use crate::failure::Failure;
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, one_line, print_json, size};
 use crate::progress::Progress;
 
 /// Something wrong, and where.
@@ -53,7 +53,7 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<V
     } else {
         let mut out = io::stdout().lock();
         for problem in &problems {
-            writeln!(out, "{}: {problem}", path.display())?;
+            writeln!(out, "{}: {}", path.display(), one_line(&problem.to_string()))?;
         }
         if problems.is_empty() && !output.quiet {
             let bytes = checked.iter().map(|block| block.bytes).sum();
