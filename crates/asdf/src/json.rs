@@ -32,6 +32,9 @@ use crate::{Error, ReferenceError, Result, complex, tag};
 /// billions.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
+/// How many bytes of an array's type count as much as a node: about one field.
+const DTYPE_BYTES_PER_NODE: u64 = 16;
+
 const SET: &str = "tag:yaml.org,2002:set";
 const OMAP: &str = "tag:yaml.org,2002:omap";
 const PAIRS: &str = "tag:yaml.org,2002:pairs";
@@ -257,6 +260,8 @@ impl<'a> Writer<'a, '_> {
         match node.tag().and_then(tag::core_name) {
             Some("ndarray") => match self.describer.describe(node) {
                 Some(Ok(Described { dtype, shape })) => {
+                    // Many arrays may share one long list of fields by an alias.
+                    self.spend(dtype.len() as u64 / DTYPE_BYTES_PER_NODE)?;
                     let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
                     self.text("{\"$ndarray\":{\"dtype\":")?;
                     self.text(&dtype)?;

@@ -133,6 +133,25 @@ fn a_bomb_of_merges_ends_at_the_budget() {
 }
 
 #[test]
+fn a_bomb_of_long_types_ends_at_the_budget() {
+    /// Knows every array to be of one long type.
+    struct Long;
+    impl ArrayDescriber for Long {
+        fn describe(&self, _: Node<'_>) -> Option<Result<Described, String>> {
+            Some(Ok(Described { dtype: "x".repeat(16 << 20), shape: vec![1] }))
+        }
+        fn integer(&self, _: Node<'_>) -> Option<Result<String, String>> {
+            None
+        }
+    }
+    let arrays = "- !core/ndarray-1.1.0 {}\n".repeat(12);
+    let document = parse(format!("%TAG ! tag:stsci.edu:asdf/\n---\n{arrays}"));
+    let written =
+        asdf::json::write(document.root(), &Options::default(), &Long, &mut std::io::sink());
+    assert!(matches!(written, Err(Error::Limit { .. })), "{written:?}");
+}
+
+#[test]
 fn a_collection_as_key_is_an_error_at_the_key() {
     let (document, _) = parse_odd("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
