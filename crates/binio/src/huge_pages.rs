@@ -30,12 +30,14 @@ fn advise(start: *mut u8, len: usize) {
         return;
     }
     let page = rustix::param::page_size();
-    let skip = start.align_offset(page);
-    let Some(whole) = len.checked_sub(skip).map(|rest| rest / page * page) else { return };
-    let first = start.wrapping_add(skip);
-    // SAFETY: `first..first + whole` lies inside the one allocation of `len` bytes at `start`, of
-    // which the caller's exclusive borrow keeps hold, and is a whole number of pages.
-    // MADV_HUGEPAGE neither reads nor writes memory nor changes what it holds or may be used for.
+    // Outwards to whole pages: a large page whose first small one is left out is not made.
+    let before = start.addr() % page;
+    let first = start.wrapping_sub(before);
+    let whole = len.saturating_add(before).next_multiple_of(page);
+    // SAFETY: each page of `first..first + whole` holds a byte of the one allocation of `len` bytes
+    // at `start`, of which the caller's exclusive borrow keeps hold, so all of them are mapped.
+    // MADV_HUGEPAGE neither reads nor writes memory nor changes what it holds or may be used for,
+    // so that other allocations in the first and the last page do not notice.
     let advised =
         unsafe { rustix::mm::madvise(first.cast(), whole, rustix::mm::Advice::LinuxHugepage) };
     // A kernel without large pages refuses; the buffer is then as good as before.
