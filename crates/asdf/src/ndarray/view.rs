@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use binio::{Endian, Limits};
 use bytes::Bytes;
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
 
 use crate::blocks::Block;
 use crate::error::{ArrayError, Error, Result};
@@ -20,6 +22,15 @@ use crate::ndarray::{Place, npy, tile};
 
 /// Elements are written in pieces of about this many bytes.
 const PIECE: u64 = 1 << 20;
+
+/// From this many bytes on, elements are copied over threads: 1 GiB in 54 ms on two cores instead of
+/// 100, 128 MiB of big-endian complex128 in 11 instead of 13. 64 MiB gained nothing.
+#[cfg(feature = "rayon")]
+const PARALLEL: usize = 96 << 20;
+
+/// What a thread copies at a time.
+#[cfg(feature = "rayon")]
+const PARALLEL_PIECE: u64 = 4 << 20;
 
 /// An array: its type, its shape, and where its elements are.
 ///
@@ -244,8 +255,11 @@ impl<'a> NdArray<'a> {
         let len = self.count::<T>()?;
         // Zeros cost nothing in memory that comes fresh from the system, and runs are swapped a
         // little faster into memory that is there.
-        let is_fresh_run = self.checked_size()? >= OWN_MEMORY && self.view.is_contiguous();
-        if let Some((data, start)) = self.data_in_memory()?.filter(|_| !is_fresh_run) {
+        let size = self.checked_size()?;
+        let fill = size >= OWN_MEMORY && self.view.is_contiguous();
+        #[cfg(feature = "rayon")]
+        let fill = fill || self.pays_threads(size);
+        if let Some((data, start)) = self.data_in_memory()?.filter(|_| !fill) {
             let mut out = reserved(len)?;
             let swap = self.swap(Order::Native);
             let elements = InMemory { data: &data, start, array: &self.view, swap: &swap };
@@ -319,7 +333,40 @@ impl<'a> NdArray<'a> {
 
     /// Copies the elements to a buffer of just their size.
     fn fill(&self, out: &mut [u8], order: Order) -> Result<()> {
-        self.fill_part(&self.view, &self.swap(order), out)
+        let swap = self.swap(order);
+        #[cfg(feature = "rayon")]
+        if self.pays_threads(out.len()) {
+            return self.fill_over_threads(&swap, out);
+        }
+        self.fill_part(&self.view, &swap, out)
+    }
+
+    /// Whether the elements are in memory, so many that threads copy them sooner: one core alone
+    /// does not use all that the memory can give.
+    #[cfg(feature = "rayon")]
+    fn pays_threads(&self, size: usize) -> bool {
+        let in_memory = match &self.data {
+            Data::Inline(_) => true,
+            Data::Block { file, block, .. } => !block.is_compressed() && file.source().is_memory(),
+        };
+        // Pieces must be whole elements, or their bytes could not be swapped.
+        let whole = self.datatype.size() <= PARALLEL_PIECE;
+        in_memory && whole && size >= PARALLEL && rayon::current_num_threads() > 1
+    }
+
+    #[cfg(feature = "rayon")]
+    fn fill_over_threads(&self, swap: &Swap, out: &mut [u8]) -> Result<()> {
+        let mut rest = out;
+        let mut pieces = Vec::new();
+        self.view.for_each_piece::<Error>(PARALLEL_PIECE, &mut |piece| {
+            let size = piece.packed_size().and_then(|size| usize::try_from(size).ok());
+            let size = size.unwrap_or(usize::MAX).min(rest.len());
+            let (place, after) = std::mem::take(&mut rest).split_at_mut(size);
+            rest = after;
+            pieces.push((piece.clone(), place));
+            Ok(())
+        })?;
+        pieces.into_par_iter().try_for_each(|(piece, place)| self.fill_part(&piece, swap, place))
     }
 
     fn fill_part(&self, view: &Strided, swap: &Swap, out: &mut [u8]) -> Result<()> {

@@ -305,3 +305,16 @@ fn arrays_of_the_ndarray_crate_have_the_shape() {
     assert_eq!(array.shape(), [2, 3]);
     assert_eq!(array[[1, 0]], 4);
 }
+
+#[test]
+fn an_array_large_enough_for_threads_reads_as_its_parts_do() {
+    // 100 MiB of big-endian int32, transposed: element (i, j) is j * ROWS + i.
+    const ROWS: u32 = 5000;
+    const COLUMNS: u32 = 5300;
+    let data: Vec<u8> = (0..ROWS * COLUMNS).flat_map(u32::to_be_bytes).collect();
+    let shape = format!("shape: [{ROWS}, {COLUMNS}], strides: [4, {}]", ROWS * 4);
+    let file = file(&a(&format!("datatype: uint32, byteorder: big, {shape}")), &[&data]);
+    let whole = array(&file, "/a").read::<u32>().unwrap();
+    let expected = (0..ROWS).flat_map(|i| (0..COLUMNS).map(move |j| j * ROWS + i));
+    assert!(whole.into_iter().eq(expected));
+}
