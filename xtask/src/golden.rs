@@ -3,32 +3,39 @@
 use crate::Outcome;
 use crate::process::{cargo, no_more, root, run, take_option};
 
+/// The test binaries that compare with what is recorded, and which of their tests.
+const GOLDEN_TESTS: &[&[&str]] = &[
+    &["--package", "asdf", "--test", "golden"],
+    &["--package", "asdf", "--test", "tree", "corpus_scalar_cases"],
+];
+
 /// The golden tests of every format crate. With `--corpus` they also run the recorded cases of a
 /// corpus, which is then required to be there.
 pub(crate) fn golden(arguments: &[String]) -> Outcome {
     let (corpus, rest) = take_option(arguments, "--corpus")?;
     no_more(&rest)?;
-    let mut command = cargo(&[
-        "test",
-        "--package",
-        "asdf",
-        "--all-features",
-        "--test",
-        "golden",
-        "--",
-        "--nocapture",
-    ]);
-    if let Some(corpus) = corpus {
-        let corpus = std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
-        if !corpus.is_dir() {
-            return Err(format!("{} is no directory", corpus.display()));
+    let corpus = match corpus {
+        Some(corpus) => {
+            let path =
+                std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
+            if !path.is_dir() {
+                return Err(format!("{} is no directory", path.display()));
+            }
+            Some(path)
         }
-        command.env("SCIBIN_CORPUS", corpus);
-    } else {
-        let found = root().join("../shared/corpus").is_dir();
-        let found =
-            if found { "found beside the workspace" } else { "not here: its cases are skipped" };
-        eprintln!("corpus {found}");
+        None => None,
+    };
+    let beside = root().join("../shared/corpus").is_dir();
+    if corpus.is_none() && std::env::var_os("SCIBIN_CORPUS").is_none() && !beside {
+        eprintln!("no corpus here: its cases are skipped");
     }
-    run(&mut command)
+    for tests in GOLDEN_TESTS {
+        let mut command = cargo(&["test", "--all-features"]);
+        command.args(*tests).args(["--", "--nocapture"]);
+        if let Some(corpus) = &corpus {
+            command.env("SCIBIN_CORPUS", corpus);
+        }
+        run(&mut command)?;
+    }
+    Ok(())
 }
