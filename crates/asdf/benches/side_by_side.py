@@ -38,12 +38,12 @@ TASKS = {
     "lz4_smooth": ("lz4_smooth.asdf", 3, 2),
     "lz4_noisy": ("lz4_noisy.asdf", 3, 2),
     "many_zlib_blocks": ("many_zlib.asdf", 3, None),
-    "strided_step": ("views.asdf", 3, 1),
-    "strided_transposed": ("views.asdf", 3, 1),
-    "strided_reversed": ("views.asdf", 3, 1),
-    "strided_big_endian": ("views.asdf", 3, 1),
-    "complex_big_endian": ("views.asdf", 3, 1),
-    "complex_step": ("views.asdf", 3, 1),
+    "strided_step": ("views.asdf", 15, 1),
+    "strided_transposed": ("views.asdf", 15, 1),
+    "strided_reversed": ("views.asdf", 15, 1),
+    "strided_big_endian": ("views.asdf", 15, 1),
+    "complex_big_endian": ("views.asdf", 15, 1),
+    "complex_step": ("views.asdf", 15, 1),
 }
 
 # Tasks over one array of views.asdf: the key in the tree.
