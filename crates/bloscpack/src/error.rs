@@ -1,0 +1,283 @@
+//! What can go wrong, and where.
+
+use std::fmt;
+
+use binio::Digest;
+use thiserror::Error as ThisError;
+
+use crate::Version;
+
+/// A result of this crate.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// A failure: what, and at which byte of the file.
+#[derive(Clone, Debug)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone, Debug)]
+struct Inner {
+    kind: ErrorKind,
+    offset: Option<u64>,
+}
+
+/// What went wrong.
+#[derive(Clone, Debug, ThisError)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// Reading or writing failed.
+    #[error(transparent)]
+    Io(#[from] binio::Error),
+    /// The file ends too early.
+    #[error("{what}: needs {needed} bytes, {available} are left")]
+    Truncated {
+        /// The part that is cut.
+        what: &'static str,
+        /// How many bytes it takes.
+        needed: u64,
+        /// How many there are.
+        available: u64,
+    },
+    /// The file does not begin with `blpk`.
+    #[error("no Bloscpack file: expected \"blpk\", found \"{}\"", found.escape_ascii())]
+    NotBloscpack {
+        /// What it begins with, at most four bytes.
+        found: Vec<u8>,
+    },
+    /// A version that nobody defined.
+    #[error("version {0} of the format is unknown: expected 1, 2 or 3")]
+    UnsupportedVersion(u8),
+    /// Option bits that nobody defined: they may stand for a section that hides the chunks.
+    #[error("unknown option bits {0:#04x}: expected only bit 0 (offsets) and bit 1 (metadata)")]
+    UnknownOptions(u8),
+    /// A checksum number above 8.
+    #[error("unknown checksum {0}: expected 0 to 8")]
+    UnknownChecksum(u8),
+    /// A header field that has no meaning.
+    #[error("header field {field}: {message}")]
+    InvalidHeader {
+        /// Its name in the format.
+        field: &'static str,
+        /// What it is and what was expected.
+        message: String,
+    },
+    /// A digest does not match.
+    #[error(
+        "{part}: {} of the stored bytes is {computed}, in the file is {stored}",
+        computed.algorithm().name()
+    )]
+    ChecksumMismatch {
+        /// What the digest is of.
+        part: Part,
+        /// The digest in the file.
+        stored: Digest,
+        /// The digest of the bytes.
+        computed: Digest,
+    },
+    /// A chunk is no Blosc buffer, or does not decode.
+    #[error("chunk {chunk}: {reason}")]
+    CorruptChunk {
+        /// Number of the chunk, from 0.
+        chunk: u64,
+        /// What is wrong with it.
+        reason: binio::Error,
+    },
+    /// A chunk is a Blosc2 buffer.
+    #[error("chunk {chunk}: a Blosc2 buffer, which Bloscpack files do not hold")]
+    Blosc2Chunk {
+        /// Number of the chunk, from 0.
+        chunk: u64,
+    },
+    /// The header's sizes are other than the chunks'.
+    #[error("{message}")]
+    SizeMismatch {
+        /// Which size, what it is and what was expected.
+        message: String,
+    },
+    /// The offsets are not where the chunks are.
+    #[error("{message}")]
+    OffsetMismatch {
+        /// What is wrong with them.
+        message: String,
+        /// Whether they are right but for their order, so that the order is in doubt.
+        permuted: bool,
+    },
+    /// The metadata cannot be read; the chunks can.
+    #[error("metadata: {0}")]
+    Metadata(MetadataError),
+    /// The file holds no numpy array.
+    #[error("no numpy array: {0}")]
+    NotNumpy(String),
+    /// The array holds Python objects.
+    #[error("the dtype holds Python objects, which are not bytes")]
+    ObjectDtype,
+    /// A dtype that numpy does not have.
+    #[error("dtype: {0}")]
+    InvalidDtype(String),
+    /// The shape does not fit the data, or what was asked for does not fit the shape.
+    #[error("shape: {0}")]
+    ShapeMismatch(String),
+    /// What is to be written has no room.
+    #[error("{what}: {needed} are needed, there is room for {available}")]
+    NotEnoughSpace {
+        /// What of: chunks, bytes of metadata.
+        what: &'static str,
+        /// How many are needed.
+        needed: u64,
+        /// How many fit.
+        available: u64,
+    },
+    /// An option of the caller that cannot be honoured.
+    #[error("{option}: {message}")]
+    InvalidOption {
+        /// Its name.
+        option: &'static str,
+        /// Why not.
+        message: String,
+    },
+    /// A layout of another version cannot do this.
+    #[error("{what} in {version}")]
+    NotInVersion {
+        /// What cannot be done.
+        what: &'static str,
+        /// The layout.
+        version: Version,
+    },
+    /// Bytes that the data do not have.
+    #[error("bytes {start}..{end} are past the end of the data at {len}")]
+    OutOfRange {
+        /// First byte asked for.
+        start: u64,
+        /// End of the range.
+        end: u64,
+        /// Length of the data.
+        len: u64,
+    },
+    /// A limit of the caller was reached.
+    #[error("{what}: {requested} is above the limit of {limit}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// The limit.
+        limit: u64,
+        /// What is asked for.
+        requested: u64,
+    },
+    /// Something else about the file: an interrupted append, a hole between chunks.
+    #[error("{0}")]
+    Damaged(String),
+}
+
+/// What a digest is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// A chunk, from 0.
+    Chunk(u64),
+    /// The metadata.
+    Metadata,
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chunk(chunk) => write!(f, "chunk {chunk}"),
+            Self::Metadata => f.write_str("metadata"),
+        }
+    }
+}
+
+/// Why metadata cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, ThisError)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// The file has none.
+    #[error("the file has none")]
+    Absent,
+    /// They are in a form that nobody defined.
+    #[error("unknown serializer \"{}\", expected \"JSON\"", .0.escape_ascii())]
+    UnknownSerializer([u8; 8]),
+    /// They are compressed in a way that nobody defined.
+    #[error("unknown codec {0}, expected 0 (none) or 1 (zlib)")]
+    UnknownCodec(u8),
+    /// They do not decompress.
+    #[error("zlib: {0}")]
+    Zlib(String),
+    /// They are not as long as their header says.
+    #[error("{found} bytes where the header says {expected}")]
+    Size {
+        /// `meta_size` of the header.
+        expected: u64,
+        /// How many there are; one more than expected stands for any more.
+        found: u64,
+    },
+    /// They are no JSON.
+    #[error("no JSON: {0}")]
+    Json(String),
+}
+
+impl Error {
+    /// A failure without a place.
+    pub fn new(kind: ErrorKind) -> Self {
+        Self(Box::new(Inner { kind, offset: None }))
+    }
+
+    /// The same at a byte of the file. The first place that is told stays.
+    #[must_use]
+    pub fn at(mut self, offset: u64) -> Self {
+        self.0.offset.get_or_insert(offset);
+        self
+    }
+
+    pub(crate) fn header(field: &'static str, offset: u64, message: impl Into<String>) -> Self {
+        Self::new(ErrorKind::InvalidHeader { field, message: message.into() }).at(offset)
+    }
+
+    /// What went wrong.
+    pub fn kind(&self) -> &ErrorKind {
+        &self.0.kind
+    }
+
+    /// The byte of the file where it went wrong.
+    pub fn offset(&self) -> Option<u64> {
+        self.0.offset
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.0.kind)?;
+        match self.0.offset {
+            Some(offset) => write!(f, " at offset {offset}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.0.kind)
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self::new(kind)
+    }
+}
+
+impl From<binio::Error> for Error {
+    fn from(error: binio::Error) -> Self {
+        match error.kind() {
+            binio::ErrorKind::Limit { what, limit, requested } => {
+                let (what, limit, requested) = (*what, *limit, *requested);
+                Self::new(ErrorKind::Limit { what, limit, requested })
+            }
+            _ => Self::new(ErrorKind::Io(error)),
+        }
+    }
+}
+
+impl From<std::io::Error> for Error {
+    fn from(error: std::io::Error) -> Self {
+        binio::Error::from(error).into()
+    }
+}

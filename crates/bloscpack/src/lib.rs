@@ -1,0 +1,15 @@
+//! Reads and writes Bloscpack files: chunks of Blosc-compressed data with checksums, metadata and
+//! numpy arrays.
+#![forbid(unsafe_code)]
+
+mod checksum;
+mod error;
+mod finding;
+mod header;
+mod options;
+
+pub use checksum::Checksum;
+pub use error::{Error, ErrorKind, MetadataError, Part, Result};
+pub use finding::{Code, Finding, Severity};
+pub use header::{Header, Version};
+pub use options::{Order, Strictness, Verify};
