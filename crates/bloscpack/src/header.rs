@@ -38,7 +38,7 @@ use crate::{Checksum, Strictness};
 const MAGIC: &[u8; 4] = b"blpk";
 
 /// The largest plain size of a Blosc buffer.
-const MAX_NBYTES: u32 = i32::MAX as u32 - 16;
+pub(crate) const MAX_NBYTES: u32 = i32::MAX as u32 - 16;
 
 /// Bytes of a header of version 1.
 const V1_LEN: usize = 16;

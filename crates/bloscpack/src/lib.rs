@@ -3,12 +3,14 @@
 #![forbid(unsafe_code)]
 
 mod checksum;
+mod chunking;
 mod error;
 mod finding;
 mod header;
 mod options;
 
 pub use checksum::Checksum;
+pub use chunking::{ChunkSize, Chunking};
 pub use error::{Error, ErrorKind, MetadataError, Part, Result};
 pub use finding::{Code, Finding, Severity};
 pub use header::{Header, Version};
