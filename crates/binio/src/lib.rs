@@ -2,6 +2,8 @@
 #![deny(unsafe_code)]
 
 mod atomic;
+#[cfg(feature = "blosc")]
+pub mod blosc;
 mod checksum;
 mod digest;
 mod endian;

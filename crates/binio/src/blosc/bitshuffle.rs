@@ -1,0 +1,98 @@
+//! Bit shuffle: for m elements of a block, bit b of byte k (b = 0 the lowest) makes row r = 8k + b
+//! of m / 8 bytes, in which element i has bit i % 8 of byte i / 8. Bytes after the last whole
+//! element stay where they are. When m is no multiple of 8, the whole block stays as it is.
+
+/// Puts the bits of the elements of `source` together by their place in the element.
+pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
+    let Some(row_len) = row_len(typesize, source.len()) else {
+        return out.copy_from_slice(source);
+    };
+    for (column, elements) in source.chunks_exact(8 * typesize).enumerate() {
+        for k in 0..typesize {
+            let bytes: [u8; 8] = std::array::from_fn(|i| elements[i * typesize + k]);
+            for (b, byte) in transpose(bytes).into_iter().enumerate() {
+                out[(8 * k + b) * row_len + column] = byte;
+            }
+        }
+    }
+    let whole = 8 * row_len * typesize;
+    out[whole..].copy_from_slice(&source[whole..]);
+}
+
+/// The reverse of [`bitshuffle`]; `out` is as long as `source`.
+pub(super) fn bitunshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
+    let Some(row_len) = row_len(typesize, source.len()) else {
+        return out.copy_from_slice(source);
+    };
+    for (column, elements) in out.chunks_exact_mut(8 * typesize).enumerate() {
+        for k in 0..typesize {
+            let bytes: [u8; 8] = std::array::from_fn(|b| source[(8 * k + b) * row_len + column]);
+            for (i, byte) in transpose(bytes).into_iter().enumerate() {
+                elements[i * typesize + k] = byte;
+            }
+        }
+    }
+    let whole = 8 * row_len * typesize;
+    out[whole..].copy_from_slice(&source[whole..]);
+}
+
+/// Bytes of a row, if the block is shuffled at all.
+fn row_len(typesize: usize, len: usize) -> Option<usize> {
+    let elements = len / typesize;
+    (elements > 0 && elements % 8 == 0).then_some(elements / 8)
+}
+
+/// Transposes 8 × 8 bits: bit j of byte i becomes bit i of byte j.
+fn transpose(rows: [u8; 8]) -> [u8; 8] {
+    // Swaps the off-diagonal quarters of squares of 2, 4 and 8 bits.
+    let mut x = u64::from_le_bytes(rows);
+    for (shift, mask) in
+        [(7, 0x00aa_00aa_00aa_00aa), (14, 0x0000_cccc_0000_cccc), (28, 0x0000_0000_f0f0_f0f0)]
+    {
+        let swapped = (x ^ (x >> shift)) & mask;
+        x ^= swapped ^ (swapped << shift);
+    }
+    x.to_le_bytes()
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_lie_where_the_rule_puts_them() {
+        for typesize in [1, 2, 3, 8] {
+            for elements in [8, 16, 40] {
+                let len = typesize * elements + typesize - 1;
+                let source: Vec<u8> = (0..len).map(|n| (n * n * 31 + n / 7) as u8).collect();
+                let mut out = vec![0; len];
+                bitshuffle(typesize, &source, &mut out);
+                for i in 0..elements {
+                    for r in 0..8 * typesize {
+                        let plain = source[i * typesize + r / 8] >> (r % 8) & 1;
+                        let stored = out[r * (elements / 8) + i / 8] >> (i % 8) & 1;
+                        assert_eq!(stored, plain, "element {i}, row {r}");
+                    }
+                }
+                let whole = typesize * elements;
+                assert_eq!(out[whole..], source[whole..], "tail");
+                let mut back = vec![0; len];
+                bitunshuffle(typesize, &out, &mut back);
+                assert_eq!(back, source);
+            }
+        }
+    }
+
+    #[test]
+    fn a_count_that_is_no_multiple_of_eight_leaves_the_block_as_it_is() {
+        for elements in [0, 1, 7, 9, 15] {
+            let source: Vec<u8> = (0..4 * elements + 3).collect();
+            let mut out = vec![0; source.len()];
+            bitshuffle(4, &source, &mut out);
+            assert_eq!(out, source);
+            bitunshuffle(4, &source, &mut out);
+            assert_eq!(out, source);
+        }
+    }
+}

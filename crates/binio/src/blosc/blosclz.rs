@@ -1,0 +1,234 @@
+//! blosclz, Blosc's own codec. A stream is instructions, the first one a run of literals:
+//!
+//! | first byte | then | gives |
+//! |---|---|---|
+//! | `000n nnnn` | n + 1 bytes | these bytes |
+//! | `lllo oooo`, l from 1 | lengths if l = 7, low byte, far bytes if all ones | a match |
+//!
+//! A match copies l + 2 bytes, and for l = 7 what the length bytes add: each adds itself, and 255
+//! says that another follows. Its distance is o · 256 + low byte + 1; where both are all ones, two
+//! more bytes (big-endian) add to 8192. A match may reach into what it writes, and repeats it then.
+//!
+//! The length bytes have no bound in the format. A decoder that adds them up before it looks at the
+//! room left is what a stream of 8 MB of 255 overruns; here the sum ends as soon as it is too long.
+
+use crate::{Error, Result};
+
+/// First byte of an instruction from which on it is a match.
+const MATCH: u8 = 32;
+/// The length that says that length bytes follow.
+const LONG: usize = 6;
+/// The shortest match.
+const MIN_MATCH: usize = 3;
+/// The high part of a distance that, with a low byte of 255, says that far bytes follow.
+const FAR_HIGH: usize = 31 << 8;
+/// What the far bytes of a distance add to.
+const FAR: usize = 8191;
+
+/// Decodes a stream to exactly the length of `out`. Errors count from `offset`, the stream's place.
+pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
+    let mut input = Input { stream, at: 0, offset };
+    let mut done = 0;
+    let mut control = input.byte()? & (MATCH - 1);
+    loop {
+        let at = input.place() - 1;
+        if control < MATCH {
+            let run = usize::from(control) + 1;
+            let literals = input.take(run)?;
+            let Some(place) = out.get_mut(done..done + run) else {
+                return Err(too_long(at, out.len()));
+            };
+            place.copy_from_slice(literals);
+            done += run;
+            if input.is_empty() {
+                break;
+            }
+        } else {
+            let room = out.len() - done;
+            let (len, distance) = input.read_match(control, room)?;
+            if len > room {
+                return Err(too_long(at, out.len()));
+            }
+            if distance > done {
+                let message = format!("blosclz: match {distance} back, {done} bytes are there");
+                return Err(Error::invalid(message).at(at));
+            }
+            copy_match(out, done, distance, len);
+            done += len;
+        }
+        control = input.byte()?;
+    }
+    if done < out.len() {
+        let message = format!("blosclz: gives {done} bytes, expected {}", out.len());
+        return Err(Error::invalid(message).at(input.place()));
+    }
+    Ok(())
+}
+
+/// Copies `len` bytes from `distance` back to `at`, as if byte by byte.
+fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
+    if distance == 1 {
+        let byte = out[at - 1];
+        out[at..at + len].fill(byte);
+        return;
+    }
+    let start = at - distance;
+    let mut copied = 0;
+    while copied < len {
+        // What is there from the start of the match on repeats it, so each step may double.
+        let step = (distance + copied).min(len - copied);
+        out.copy_within(start..start + step, at + copied);
+        copied += step;
+    }
+}
+
+struct Input<'a> {
+    stream: &'a [u8],
+    at: usize,
+    offset: u64,
+}
+
+impl<'a> Input<'a> {
+    /// Where the next byte lies, for errors.
+    fn place(&self) -> u64 {
+        self.offset + self.at as u64
+    }
+
+    fn is_empty(&self) -> bool {
+        self.at == self.stream.len()
+    }
+
+    fn byte(&mut self) -> Result<u8> {
+        let &byte = self.stream.get(self.at).ok_or_else(|| self.short(1))?;
+        self.at += 1;
+        Ok(byte)
+    }
+
+    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
+        let taken = self.stream.get(self.at..self.at + len).ok_or_else(|| self.short(len))?;
+        self.at += len;
+        Ok(taken)
+    }
+
+    /// Length and distance of a match. The length is right if it is not above `room`.
+    fn read_match(&mut self, control: u8, room: usize) -> Result<(usize, usize)> {
+        let mut len = usize::from(control >> 5) - 1;
+        if len == LONG {
+            loop {
+                let byte = self.byte()?;
+                len += usize::from(byte);
+                if byte != 255 || len > room {
+                    break;
+                }
+            }
+        }
+        let high = usize::from(control & (MATCH - 1)) << 8;
+        let low = usize::from(self.byte()?);
+        let mut distance = high + low;
+        if low == 255 && high == FAR_HIGH {
+            distance = usize::from(self.byte()?) << 8;
+            distance += usize::from(self.byte()?) + FAR;
+        }
+        Ok((len + MIN_MATCH, distance + 1))
+    }
+
+    fn short(&self, needed: usize) -> Error {
+        let left = self.stream.len() - self.at;
+        Error::truncated(needed as u64, left as u64).at(self.place()).context("blosclz")
+    }
+}
+
+fn too_long(at: u64, expected: usize) -> Error {
+    Error::invalid(format!("blosclz: gives more than {expected} bytes")).at(at)
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn decoded(stream: &[u8], len: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; len];
+        decode(stream, 0, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn literals_are_copied() {
+        assert_eq!(decoded(b"\x02abc", 3).unwrap(), b"abc");
+        assert_eq!(
+            decoded(b"\x22abc", 3).unwrap(),
+            b"abc",
+            "the first byte's upper bits are a mark"
+        );
+        assert_eq!(decoded(b"\x00a\x01bc", 3).unwrap(), b"abc");
+    }
+
+    #[test]
+    fn a_match_repeats_what_it_writes() {
+        assert_eq!(decoded(b"\x02abc\x20\x02\x00x", 7).unwrap(), b"abcabcx");
+        assert_eq!(decoded(b"\x00a\x40\x00\x00x", 6).unwrap(), b"aaaaax", "distance 1 fills");
+        assert_eq!(
+            decoded(b"\x01ab\xc0\x01\x00x", 11).unwrap(),
+            b"ababababab".iter().chain(b"x").copied().collect::<Vec<_>>()
+        );
+    }
+
+    #[test]
+    fn length_bytes_add_up_until_one_is_not_255() {
+        let len = 9 + 255 + 7;
+        let mut expected = vec![b'a'; 1 + len];
+        expected.push(b'x');
+        assert_eq!(decoded(b"\x00a\xe0\xff\x07\x00\x00x", len + 2).unwrap(), expected);
+    }
+
+    #[test]
+    fn far_bytes_reach_behind_8191() {
+        let plain: Vec<u8> = (0..9000_u32).map(|n| (n * 7 + n / 251) as u8).collect();
+        let mut stream = Vec::new();
+        for run in plain.chunks(32) {
+            stream.push(run.len() as u8 - 1);
+            stream.extend_from_slice(run);
+        }
+        // 8192 + 3 * 256 + 5 back, and the furthest that one byte reaches: 8191.
+        stream.extend_from_slice(&[0x3f, 0xff, 3, 5]);
+        stream.extend_from_slice(&[0x3f, 0xfe]);
+        stream.extend_from_slice(b"\x00x");
+        let out = decoded(&stream, 9007).unwrap();
+        let from = 9000 - (8192 + 3 * 256 + 5);
+        assert_eq!(out[9000..9003], plain[from..from + 3]);
+        assert_eq!(out[9003..9006], plain[9003 - 8191..9006 - 8191]);
+    }
+
+    #[test]
+    fn each_kind_of_damage_is_an_error() {
+        let cases: &[(&[u8], &str)] = &[
+            (b"", "blosclz: needs 1 bytes, 0 are left at offset 0"),
+            (b"\x05ab", "blosclz: needs 6 bytes, 2 are left at offset 1"),
+            (b"\x01ab", "blosclz: gives 2 bytes, expected 10 at offset 3"),
+            (b"\x0aabcdefghijk", "blosclz: gives more than 10 bytes at offset 0"),
+            (b"\x00a\x20", "blosclz: needs 1 bytes, 0 are left at offset 3"),
+            (b"\x00a\x20\x01\x00x", "blosclz: match 2 back, 1 bytes are there at offset 2"),
+            (b"\x00a\x3f\xff\x00", "blosclz: needs 1 bytes, 0 are left at offset 5"),
+            (b"\x00a\xe0\x01\x00\x00x", "blosclz: gives more than 10 bytes at offset 2"),
+        ];
+        for (stream, message) in cases {
+            assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);
+        }
+    }
+
+    #[test]
+    fn a_stream_that_ends_with_a_match_is_an_error() {
+        let error = decoded(b"\x00a\x20\x00", 4).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Truncated { .. }), "{error}");
+    }
+
+    #[test]
+    fn length_bytes_are_not_summed_beyond_the_room() {
+        let mut stream = b"\x03abcd\xe0".to_vec();
+        stream.resize(stream.len() + 8_421_605, 255);
+        stream.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        let error = decoded(&stream, 65536).unwrap_err();
+        assert_eq!(error.to_string(), "blosclz: gives more than 65536 bytes at offset 5");
+    }
+}

@@ -1,0 +1,207 @@
+//! The codecs of streams. None stores the length of its data before it; a stream has to give
+//! exactly what the split asks for.
+//!
+//! | codec | stream |
+//! |---|---|
+//! | blosclz | see the module |
+//! | lz4 | one LZ4 block |
+//! | snappy | raw snappy, whose own length has to agree |
+//! | zlib | one stream of RFC 1950, to its end mark |
+//! | zstd | one frame |
+
+use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
+
+use super::blosclz;
+use super::encode::Compressor;
+use super::header::Codec;
+use crate::{Error, Result};
+
+/// The first bytes of a Zstandard frame of today. The C library may have been built to read the
+/// frames of its first drafts too, which no Blosc buffer has.
+const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+impl Codec {
+    /// The most bytes that one byte of a stream can give, by the arithmetic of the codec: a length
+    /// byte of 255, the deflate bound, a copy of 64 in three bytes, a run of 2 MiB in four.
+    pub(super) fn max_expansion(self) -> u64 {
+        match self {
+            Self::Blosclz | Self::Lz4 => 255,
+            Self::Snappy => 22,
+            Self::Zlib => 1032,
+            Self::Zstd => 1 << 19,
+        }
+    }
+}
+
+/// Decoders with the state that they keep from one stream to the next.
+#[derive(Default)]
+pub(super) struct Decoders {
+    zlib: Option<Decompress>,
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+impl Decoders {
+    /// Decodes a stream to exactly the length of `out`. Errors count from `offset`, the stream's
+    /// place.
+    pub(super) fn decode(
+        &mut self,
+        codec: Codec,
+        stream: &[u8],
+        offset: u64,
+        out: &mut [u8],
+    ) -> Result<()> {
+        let failed = |error: &dyn std::fmt::Display| {
+            Error::invalid(format!("{}: {error}", codec.name())).at(offset)
+        };
+        let len = match codec {
+            Codec::Blosclz => return blosclz::decode(stream, offset, out),
+            Codec::Lz4 => {
+                lz4_flex::block::decompress_into(stream, out).map_err(|error| failed(&error))?
+            }
+            Codec::Snappy => {
+                snap::raw::Decoder::new().decompress(stream, out).map_err(|error| failed(&error))?
+            }
+            Codec::Zlib => {
+                let zlib = self.zlib.get_or_insert_with(|| Decompress::new(true));
+                zlib.reset(true);
+                let status = zlib
+                    .decompress(stream, out, FlushDecompress::Finish)
+                    .map_err(|error| failed(&error))?;
+                if status != Status::StreamEnd {
+                    return Err(failed(&"the stream has no end where its data should end"));
+                }
+                usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
+            }
+            Codec::Zstd => {
+                let frame = zstd::zstd_safe::find_frame_compressed_size(stream);
+                if !stream.starts_with(&ZSTD_MAGIC) || frame != Ok(stream.len()) {
+                    return Err(failed(&"expected one whole frame"));
+                }
+                let zstd = self.zstd.get_or_insert_with(zstd::bulk::Decompressor::default);
+                zstd.decompress_to_buffer(stream, out).map_err(|error| failed(&error))?
+            }
+        };
+        if len != out.len() {
+            return Err(failed(&format_args!("gives {len} bytes, expected {}", out.len())));
+        }
+        Ok(())
+    }
+}
+
+/// Encoders with the state that they keep from one stream to the next.
+pub(super) struct Encoder(Kind);
+
+enum Kind {
+    Lz4,
+    Snappy(Box<snap::raw::Encoder>),
+    Zlib(Compress),
+    Zstd(zstd::bulk::Compressor<'static>),
+}
+
+impl Encoder {
+    /// An encoder of a level from 1 to 9; lz4 and snappy have one speed only.
+    pub(super) fn new(compressor: Compressor, level: u8) -> Result<Self> {
+        let level = i32::from(level);
+        Ok(Self(match compressor {
+            Compressor::Lz4 => Kind::Lz4,
+            Compressor::Snappy => Kind::Snappy(Box::new(snap::raw::Encoder::new())),
+            Compressor::Zlib => {
+                Kind::Zlib(Compress::new(Compression::new(level.unsigned_abs()), true))
+            }
+            Compressor::Zstd => {
+                // The scale of nine levels laid over the codec's own, the last one its best.
+                let range = zstd::compression_level_range();
+                let level = if level < 9 { 2 * level - 1 } else { *range.end() };
+                Kind::Zstd(zstd::bulk::Compressor::new(level)?)
+            }
+            Compressor::Blosclz | Compressor::Lz4hc => {
+                let name = compressor.name();
+                let message = format!("compression by {name} without the feature blosc-compress");
+                return Err(Error::unsupported(message));
+            }
+        }))
+    }
+
+    /// Appends the stream of `data` to `out` if it is shorter than the data, and says whether.
+    pub(super) fn encode(&mut self, data: &[u8], out: &mut Vec<u8>) -> bool {
+        let start = out.len();
+        let room = match &self.0 {
+            Kind::Lz4 => lz4_flex::block::get_maximum_output_size(data.len()),
+            Kind::Snappy(_) => snap::raw::max_compress_len(data.len()),
+            Kind::Zlib(_) | Kind::Zstd(_) => data.len(),
+        };
+        out.resize(start + room, 0);
+        let place = &mut out[start..];
+        let len = match &mut self.0 {
+            Kind::Lz4 => lz4_flex::block::compress_into(data, place).ok(),
+            Kind::Snappy(encoder) => encoder.compress(data, place).ok(),
+            Kind::Zlib(encoder) => {
+                encoder.reset();
+                let status = encoder.compress(data, place, FlushCompress::Finish);
+                let len = usize::try_from(encoder.total_out()).ok();
+                len.filter(|_| matches!(status, Ok(Status::StreamEnd)))
+            }
+            Kind::Zstd(encoder) => encoder.compress_to_buffer(data, place).ok(),
+        };
+        let shorter = len.filter(|&len| len < data.len());
+        out.truncate(start + shorter.unwrap_or(0));
+        shorter.is_some()
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
+mod tests {
+    use super::*;
+
+    const PURE: [Compressor; 4] =
+        [Compressor::Lz4, Compressor::Snappy, Compressor::Zlib, Compressor::Zstd];
+
+    fn stream(compressor: Compressor, data: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        assert!(Encoder::new(compressor, 5).unwrap().encode(data, &mut out));
+        out
+    }
+
+    #[test]
+    fn a_stream_has_to_give_exactly_what_is_asked_for() {
+        let data = b"abcdabcdabcd".repeat(50);
+        let mut decoders = Decoders::default();
+        for compressor in PURE {
+            let stream = stream(compressor, &data);
+            for len in [data.len() - 1, data.len(), data.len() + 1] {
+                let mut out = vec![0; len];
+                let result = decoders.decode(compressor.codec(), &stream, 0, &mut out);
+                assert_eq!(result.is_ok(), len == data.len(), "{compressor:?} {len}");
+                if let Err(error) = result {
+                    assert!(error.to_string().starts_with(compressor.codec().name()), "{error}");
+                }
+            }
+            let mut out = vec![0; data.len()];
+            let cut = &stream[..stream.len() - 1];
+            assert!(decoders.decode(compressor.codec(), cut, 0, &mut out).is_err(), "cut");
+            assert!(decoders.decode(compressor.codec(), &[], 0, &mut out).is_err(), "empty");
+            decoders.decode(compressor.codec(), &stream, 0, &mut out).unwrap();
+            assert_eq!(out, data, "after failures");
+        }
+    }
+
+    #[test]
+    fn a_second_frame_is_not_taken() {
+        let data = [7; 100];
+        let one = stream(Compressor::Zstd, &data);
+        let mut out = [0; 200];
+        let two = [one.clone(), one].concat();
+        assert!(Decoders::default().decode(Codec::Zstd, &two, 0, &mut out).is_err());
+    }
+
+    #[test]
+    fn data_that_does_not_shrink_has_no_stream() {
+        let data: Vec<u8> = (0..100_u32).map(|n| (n * 151 + n * n) as u8).collect();
+        for compressor in PURE {
+            let mut out = vec![1, 2];
+            assert!(!Encoder::new(compressor, 9).unwrap().encode(&data, &mut out));
+            assert_eq!(out, [1, 2]);
+        }
+    }
+}

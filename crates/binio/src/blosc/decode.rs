@@ -1,0 +1,551 @@
+//! From a buffer to its data: whole, in blocks, or any range.
+
+use std::io;
+use std::ops::Range;
+
+use super::bitshuffle::bitunshuffle;
+use super::codecs::Decoders;
+use super::header::{HEADER_LEN, Header, Shuffle};
+use super::shuffle::unshuffle;
+use crate::{Context, Error, Limits, Result, prefer_huge_pages};
+
+/// Bytes of a stream's length, and of a position in the table of blocks.
+const WORD: usize = 4;
+
+/// A whole buffer, its length and header checked. The streams are checked as they are decoded.
+///
+/// Offsets in errors count from the buffer's start.
+#[derive(Clone, Copy, Debug)]
+pub struct Buffer<'a> {
+    header: Header,
+    bytes: &'a [u8],
+}
+
+/// Memory that decoding needs for a while: keep one for each thread and hand it to every call.
+#[derive(Default)]
+pub struct Scratch {
+    /// A block before its bytes are put back in order.
+    shuffled: Vec<u8>,
+    /// A block of which only a part is wanted.
+    block: Vec<u8>,
+    decoders: Decoders,
+}
+
+impl<'a> Buffer<'a> {
+    /// Takes bytes that are one buffer, no more and no less.
+    ///
+    /// Besides what [`Header::parse`] refuses, fails when the length is not `ctbytes`, and when a
+    /// block would hold more than its codec can make of so many bytes.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self> {
+        let header = Header::parse(bytes)?;
+        let (ctbytes, available) = (u64::from(header.ctbytes()), bytes.len() as u64);
+        if available < ctbytes {
+            return Err(Error::truncated(ctbytes, available).at(0));
+        }
+        if available > ctbytes {
+            let message = format!("buffer of {available} bytes with ctbytes {ctbytes}");
+            return Err(Error::invalid(message).at(12));
+        }
+        if header.block_count() > 0 && !header.is_memcpyed() {
+            let (stored, blocksize) = (ctbytes - header.table_end(), header.blocksize());
+            if u64::from(blocksize) > stored * header.codec().max_expansion() {
+                let message = format!("blocksize {blocksize} cannot come from {stored} bytes");
+                return Err(Error::invalid(message).at(8));
+            }
+        }
+        Ok(Self { header, bytes })
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The bytes of the data that are in a block, or `None` after the last one.
+    pub fn block_range(&self, index: u32) -> Option<Range<usize>> {
+        let (nbytes, len) = (self.nbytes(), self.block_len());
+        let start = usize::try_from(index).ok()?.checked_mul(len)?;
+        (start < nbytes).then(|| start..nbytes.min(start.saturating_add(len)))
+    }
+
+    /// Decodes all the data into `out`, which is `nbytes` long.
+    pub fn decode_into(&self, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        check_len(out.len(), self.nbytes())?;
+        for (index, place) in (0..).zip(out.chunks_mut(self.block_len())) {
+            self.decode_block(index, place, scratch)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes the bytes of the data in `range` into `out`, which is as long. Blocks outside the
+    /// range are not looked at.
+    pub fn decode_range_into(
+        &self,
+        range: Range<usize>,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let nbytes = self.nbytes();
+        if range.start > range.end || range.end > nbytes {
+            let message = format!("bytes {}..{} of {nbytes}", range.start, range.end);
+            return Err(Error::invalid(message));
+        }
+        check_len(out.len(), range.len())?;
+        if self.header.is_memcpyed() {
+            out.copy_from_slice(&self.bytes[HEADER_LEN..][range]);
+            return Ok(());
+        }
+        let (mut at, mut out) = (range.start, out);
+        while !out.is_empty() {
+            let start = at / self.block_len() * self.block_len();
+            let end = nbytes.min(start.saturating_add(self.block_len()));
+            let (place, rest) = out.split_at_mut(range.end.min(end) - at);
+            let index = at / self.block_len();
+            if place.len() == end - start {
+                self.decode_block(index, place, scratch)?;
+            } else {
+                let mut block = std::mem::take(&mut scratch.block);
+                let whole = room(&mut block, end - start)?;
+                let decoded = self.decode_block(index, whole, scratch);
+                place.copy_from_slice(&whole[at - start..][..place.len()]);
+                scratch.block = block;
+                decoded?;
+            }
+            at += place.len();
+            out = rest;
+        }
+        Ok(())
+    }
+
+    /// Decodes all the data.
+    ///
+    /// Memory is taken for what the stored bytes can give at the most, and then block by block.
+    /// Fails with [`Limit`](crate::ErrorKind::Limit) if `nbytes` is above what the limits allow.
+    pub fn decode(&self, limits: &Limits) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.decode_to(&mut out, limits, &mut Scratch::default())?;
+        Ok(out)
+    }
+
+    /// As [`decode`](Self::decode), into a buffer whose content is replaced and whose memory is
+    /// used again. It is empty after an error.
+    ///
+    /// Leave the old content in it: bytes that are there need no clearing before they are written.
+    pub fn decode_to(
+        &self,
+        out: &mut Vec<u8>,
+        limits: &Limits,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let decoded = self.fill(out, limits, scratch);
+        if decoded.is_err() {
+            out.clear();
+        }
+        decoded
+    }
+
+    fn fill(&self, out: &mut Vec<u8>, limits: &Limits, scratch: &mut Scratch) -> Result<()> {
+        let nbytes = self.nbytes();
+        limits.check_decoded("nbytes", nbytes as u64)?;
+        limits.check_alloc("nbytes", nbytes as u64)?;
+        if self.header.is_memcpyed() {
+            out.clear();
+            out.try_reserve_exact(nbytes).map_err(|_| out_of_memory(nbytes))?;
+            out.extend_from_slice(&self.bytes[HEADER_LEN..]);
+            return Ok(());
+        }
+        // No more than the bytes can give, unless blocks share them, which only hostile ones do.
+        let expansion = self.header.codec().max_expansion();
+        let possible = (self.bytes.len() as u64).saturating_mul(expansion);
+        let first = nbytes.min(usize::try_from(possible).unwrap_or(usize::MAX));
+        if out.capacity() < first {
+            *out = zeroed(first)?;
+            prefer_huge_pages(out);
+        }
+        out.truncate(nbytes);
+        for index in 0..self.header.block_count() as usize {
+            let start = index * self.block_len();
+            let end = nbytes.min(start.saturating_add(self.block_len()));
+            if out.len() < end {
+                out.try_reserve(end - out.len()).map_err(|_| out_of_memory(end))?;
+                out.resize(end, 0);
+            }
+            self.decode_block(index, &mut out[start..end], scratch)?;
+        }
+        Ok(())
+    }
+
+    fn nbytes(&self) -> usize {
+        self.header.nbytes() as usize
+    }
+
+    /// Length of a block of the data that is not the last one. At least 1.
+    fn block_len(&self) -> usize {
+        if self.header.is_memcpyed() || self.header.nbytes() == 0 {
+            self.nbytes().max(1)
+        } else {
+            self.header.blocksize() as usize
+        }
+    }
+
+    /// Decodes one block to the whole of `out`, which is as long as the block.
+    fn decode_block(&self, index: usize, out: &mut [u8], scratch: &mut Scratch) -> Result<()> {
+        if self.header.is_memcpyed() {
+            out.copy_from_slice(&self.bytes[HEADER_LEN..]);
+            return Ok(());
+        }
+        let typesize = usize::from(self.header.typesize());
+        let Scratch { shuffled, decoders, .. } = scratch;
+        let reorder: fn(usize, &[u8], &mut [u8]) = match self.header.shuffle() {
+            Shuffle::Byte if typesize > 1 => unshuffle,
+            Shuffle::Bit if out.len() >= typesize => bitunshuffle,
+            _ => return self.decode_streams(index, out, decoders),
+        };
+        let shuffled = room(shuffled, out.len())?;
+        self.decode_streams(index, shuffled, decoders)?;
+        reorder(typesize, shuffled, out);
+        Ok(())
+    }
+
+    /// Decodes the streams of a block, which stay in the order of the shuffle.
+    fn decode_streams(&self, index: usize, out: &mut [u8], decoders: &mut Decoders) -> Result<()> {
+        let blocks = self.header.block_count() as usize;
+        let entry = HEADER_LEN + WORD * index;
+        let first = HEADER_LEN + WORD * blocks..=self.bytes.len() - WORD;
+        let start = self.word(entry)?;
+        let mut at = usize::try_from(start).unwrap_or(usize::MAX);
+        if !first.contains(&at) {
+            let message = format!(
+                "block {index}: starts at {start}, expected {} to {}",
+                first.start(),
+                first.end()
+            );
+            return Err(Error::invalid(message).at(entry as u64));
+        }
+        let splits = self.header.splits(out.len());
+        if out.len() % splits != 0 {
+            let message = format!("block {index}: {} bytes in {splits} streams", out.len());
+            return Err(Error::invalid(message).at(entry as u64));
+        }
+        for place in out.chunks_exact_mut(out.len() / splits) {
+            let context = || format!("block {index}");
+            let len = self.word(at).with_context(context)?;
+            let left = self.bytes.len() - at - WORD;
+            let stream = usize::try_from(len)
+                .ok()
+                .and_then(|len| self.bytes.get(at + WORD..)?.get(..len))
+                .ok_or_else(|| {
+                    let message = format!("block {index}: stream of {len} bytes, {left} are left");
+                    Error::invalid(message).at(at as u64)
+                })?;
+            at += WORD;
+            if stream.len() == place.len() {
+                place.copy_from_slice(stream);
+            } else if stream.len() > worst_len(place.len()) {
+                let message = format!(
+                    "block {index}: stream of {len} bytes for {}, more than any codec makes",
+                    place.len()
+                );
+                return Err(Error::invalid(message).at((at - WORD) as u64));
+            } else {
+                decoders
+                    .decode(self.header.codec(), stream, at as u64, place)
+                    .with_context(context)?;
+            }
+            at += stream.len();
+        }
+        Ok(())
+    }
+
+    /// The signed number at an offset.
+    fn word(&self, at: usize) -> Result<i32> {
+        let bytes = self.bytes.get(at..).and_then(|rest| rest.first_chunk());
+        bytes.map(|bytes| i32::from_le_bytes(*bytes)).ok_or_else(|| {
+            let left = self.bytes.len().saturating_sub(at);
+            Error::truncated(WORD as u64, left as u64).at(at as u64)
+        })
+    }
+}
+
+/// The longest stream that a codec makes of this many bytes that do not shrink. Empty parts could
+/// make a stream longer without end; where many blocks share it, each would cost its whole length.
+fn worst_len(len: usize) -> usize {
+    len.saturating_add(len / 6).saturating_add(64)
+}
+
+fn check_len(len: usize, expected: usize) -> Result<()> {
+    if len == expected {
+        return Ok(());
+    }
+    Err(Error::invalid(format!("{len} bytes of room for {expected} bytes of data")))
+}
+
+/// The first `len` bytes of a buffer that is made longer where it has to be.
+fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
+    if buffer.len() < len {
+        *buffer = Vec::new();
+        *buffer = zeroed(len)?;
+    }
+    Ok(&mut buffer[..len])
+}
+
+/// Zeros that take no memory before they are written to.
+fn zeroed(len: usize) -> Result<Vec<u8>> {
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| out_of_memory(len))
+}
+
+fn out_of_memory(len: usize) -> Error {
+    io::Error::new(io::ErrorKind::OutOfMemory, format!("no memory for {len} bytes")).into()
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
+mod tests {
+    use super::*;
+    use crate::blosc::{CompressOptions, Compressor, compress};
+
+    /// A buffer of blocks, each given by its streams, in the order in which they are stored;
+    /// `starts` says which of them each block of the data is.
+    struct Build {
+        flags: u8,
+        typesize: u8,
+        nbytes: u32,
+        blocksize: u32,
+        starts: Vec<usize>,
+        blocks: Vec<Vec<Vec<u8>>>,
+    }
+
+    impl Build {
+        fn bytes(&self) -> Vec<u8> {
+            let table = HEADER_LEN + WORD * self.starts.len();
+            let (mut body, mut places) = (Vec::new(), Vec::new());
+            for block in &self.blocks {
+                places.push(table + body.len());
+                for stream in block {
+                    body.extend_from_slice(&(stream.len() as u32).to_le_bytes());
+                    body.extend_from_slice(stream);
+                }
+            }
+            let mut bytes = vec![2, 1, self.flags, self.typesize];
+            for field in [self.nbytes, self.blocksize, (table + body.len()) as u32] {
+                bytes.extend_from_slice(&field.to_le_bytes());
+            }
+            for &block in &self.starts {
+                bytes.extend_from_slice(&(places[block] as u32).to_le_bytes());
+            }
+            bytes.extend_from_slice(&body);
+            bytes
+        }
+    }
+
+    /// Three plain blocks of four bytes, the last one short, not split, not shuffled.
+    fn three_blocks() -> Build {
+        Build {
+            flags: 0x10,
+            typesize: 1,
+            nbytes: 10,
+            blocksize: 4,
+            starts: vec![0, 1, 2],
+            blocks: vec![vec![b"abcd".into()], vec![b"efgh".into()], vec![b"ij".into()]],
+        }
+    }
+
+    fn decode(bytes: &[u8]) -> Result<Vec<u8>> {
+        Buffer::parse(bytes)?.decode(&Limits::default())
+    }
+
+    #[test]
+    fn blocks_may_stand_in_any_order() {
+        let mut build = three_blocks();
+        assert_eq!(decode(&build.bytes()).unwrap(), b"abcdefghij");
+        build.starts = vec![1, 0, 2];
+        assert_eq!(decode(&build.bytes()).unwrap(), b"efghabcdij");
+    }
+
+    #[test]
+    fn blocks_may_share_their_streams() {
+        let mut build = three_blocks();
+        build.starts = vec![0; 3];
+        build.nbytes = 12;
+        assert_eq!(decode(&build.bytes()).unwrap(), b"abcdabcdabcd");
+    }
+
+    #[test]
+    fn an_empty_buffer_gives_no_bytes() {
+        let bytes = [2, 1, 0x13, 8, 0, 0, 0, 0, 1, 0, 0, 0, 16, 0, 0, 0];
+        let buffer = Buffer::parse(&bytes).unwrap();
+        assert_eq!(buffer.decode(&Limits::default()).unwrap(), b"");
+        assert_eq!(buffer.block_range(0), None);
+        buffer.decode_range_into(0..0, &mut [], &mut Scratch::default()).unwrap();
+    }
+
+    #[test]
+    fn memcpyed_data_is_not_shuffled() {
+        let bytes = b"\x02\x01\x03\x04\x08\0\0\0\0\0\0\0\x18\0\0\0abcdefgh";
+        let buffer = Buffer::parse(bytes).unwrap();
+        assert_eq!(buffer.decode(&Limits::default()).unwrap(), b"abcdefgh");
+        assert_eq!(buffer.block_range(0), Some(0..8));
+        let mut part = [0; 3];
+        buffer.decode_range_into(2..5, &mut part, &mut Scratch::default()).unwrap();
+        assert_eq!(&part, b"cde");
+    }
+
+    #[test]
+    fn length_has_to_be_ctbytes() {
+        let mut bytes = three_blocks().bytes();
+        let cut = Buffer::parse(&bytes[..bytes.len() - 1]).unwrap_err();
+        assert_eq!(cut.to_string(), "needs 50 bytes, 49 are left at offset 0");
+        bytes.push(0);
+        let long = Buffer::parse(&bytes).unwrap_err();
+        assert_eq!(long.to_string(), "buffer of 51 bytes with ctbytes 50 at offset 12");
+    }
+
+    #[test]
+    fn wrong_starts_and_lengths_are_errors_of_their_block() {
+        let whole = three_blocks().bytes();
+        let cases: &[(usize, i32, &str)] = &[
+            (20, 27, "block 1: starts at 27, expected 28 to 46 at offset 20"),
+            (20, -1, "block 1: starts at -1, expected 28 to 46 at offset 20"),
+            (24, 47, "block 2: starts at 47, expected 28 to 46 at offset 24"),
+            (36, -1, "block 1: stream of -1 bytes, 10 are left at offset 36"),
+            (36, 11, "block 1: stream of 11 bytes, 10 are left at offset 36"),
+            (36, i32::MAX, "block 1: stream of 2147483647 bytes, 10 are left at offset 36"),
+            (36, 0, "block 1: blosclz: needs 1 bytes, 0 are left at offset 40"),
+        ];
+        for &(at, value, message) in cases {
+            let mut bytes = whole.clone();
+            bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
+            assert_eq!(decode(&bytes).unwrap_err().to_string(), message);
+        }
+    }
+
+    #[test]
+    fn a_block_that_does_not_divide_into_its_streams_is_an_error() {
+        let build = Build {
+            flags: 0x01,
+            typesize: 3,
+            nbytes: 400,
+            blocksize: 400,
+            starts: vec![0],
+            blocks: vec![vec![vec![0; 133]; 3]],
+        };
+        let error = decode(&build.bytes()).unwrap_err();
+        assert_eq!(error.to_string(), "block 0: 400 bytes in 3 streams at offset 16");
+    }
+
+    #[test]
+    fn byte_shuffle_wins_over_bit_shuffle() {
+        let build = Build {
+            flags: 0x15,
+            typesize: 2,
+            nbytes: 16,
+            blocksize: 16,
+            starts: vec![0],
+            blocks: vec![vec![b"acegikmobdfhjlnp".into()]],
+        };
+        assert_eq!(decode(&build.bytes()).unwrap(), b"abcdefghijklmnop");
+    }
+
+    #[test]
+    fn a_blocksize_beyond_what_the_bytes_can_give_is_refused_before_it_is_allocated() {
+        let build = Build {
+            flags: 0x30,
+            typesize: 1,
+            nbytes: 2_000_000_000,
+            blocksize: 2_000_000_000,
+            starts: vec![0],
+            blocks: vec![vec![vec![0; 10]]],
+        };
+        let error = Buffer::parse(&build.bytes()).unwrap_err();
+        assert_eq!(error.to_string(), "blocksize 2000000000 cannot come from 14 bytes at offset 8");
+    }
+
+    #[test]
+    fn streams_padded_with_nothing_are_refused() {
+        // A zlib stream of many empty stored blocks before its one byte.
+        let mut stream = vec![0x78, 0x01];
+        stream.extend_from_slice(&[0, 0, 0, 0xff, 0xff].repeat(100));
+        stream.extend_from_slice(&[1, 1, 0, 0xfe, 0xff, b'a', 0, 0x62, 0, 0x62]);
+        let build = Build {
+            flags: 0x70,
+            typesize: 1,
+            nbytes: 1,
+            blocksize: 1,
+            starts: vec![0],
+            blocks: vec![vec![stream]],
+        };
+        let error = decode(&build.bytes()).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "block 0: stream of 512 bytes for 1, more than any codec makes at offset 20"
+        );
+    }
+
+    #[test]
+    fn limits_hold_before_anything_is_decoded() {
+        let bytes = three_blocks().bytes();
+        let buffer = Buffer::parse(&bytes).unwrap();
+        for limits in [Limits::default().with_max_decoded(9), Limits::default().with_max_alloc(9)] {
+            let error = buffer.decode(&limits).unwrap_err();
+            assert_eq!(error.to_string(), "nbytes: 10 is above the limit of 9");
+        }
+        assert!(buffer.decode(&Limits::default().with_max_decoded(10)).is_ok());
+    }
+
+    #[test]
+    fn a_recycled_buffer_keeps_nothing_of_its_old_content() {
+        let bytes = three_blocks().bytes();
+        let buffer = Buffer::parse(&bytes).unwrap();
+        let (limits, mut scratch) = (Limits::default(), Scratch::default());
+        for len in [0, 3, 10, 1000] {
+            let mut out = vec![7; len];
+            buffer.decode_to(&mut out, &limits, &mut scratch).unwrap();
+            assert_eq!(out, b"abcdefghij");
+        }
+        let mut out = vec![7; 100];
+        let mut bad = bytes.clone();
+        bad[36] = 0;
+        let bad = Buffer::parse(&bad).unwrap();
+        assert!(bad.decode_to(&mut out, &limits, &mut scratch).is_err());
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn only_the_blocks_of_a_range_are_decoded() {
+        let mut bytes = three_blocks().bytes();
+        bytes[28] = 0; // block 0 is broken
+        let buffer = Buffer::parse(&bytes).unwrap();
+        let mut scratch = Scratch::default();
+        let mut part = [0; 5];
+        buffer.decode_range_into(5..10, &mut part, &mut scratch).unwrap();
+        assert_eq!(&part, b"fghij");
+        assert!(buffer.decode_range_into(3..8, &mut part, &mut scratch).is_err());
+        assert_eq!(buffer.block_range(2), Some(8..10));
+        assert_eq!(buffer.block_range(3), None);
+    }
+
+    #[test]
+    fn ranges_and_room_that_do_not_fit_are_errors() {
+        let bytes = three_blocks().bytes();
+        let buffer = Buffer::parse(&bytes).unwrap();
+        let mut scratch = Scratch::default();
+        let mut out = [0; 10];
+        assert!(buffer.decode_into(&mut out[..9], &mut scratch).is_err());
+        assert!(buffer.decode_range_into(0..9, &mut out, &mut scratch).is_err());
+        assert!(buffer.decode_range_into(9..11, &mut out[..2], &mut scratch).is_err());
+        #[allow(clippy::reversed_empty_ranges, reason = "that is the mistake")]
+        let reversed = buffer.decode_range_into(5..3, &mut [], &mut scratch);
+        assert!(reversed.is_err());
+    }
+
+    #[test]
+    fn old_buffers_with_small_blocks_are_not_split_although_their_flags_allow_it() {
+        let data = b"0123456789".repeat(30);
+        let options = CompressOptions::new(Compressor::Zlib).typesize(4).shuffle(Shuffle::None);
+        let packed = compress(&data, &options).unwrap();
+        let mut old = packed.clone();
+        assert_eq!(old[2], 0x70, "75 bytes a stream: not split");
+        old[2] = 0x60;
+        assert_eq!(decode(&old).unwrap(), data);
+    }
+}

@@ -1,0 +1,296 @@
+//! From data to a buffer.
+
+use super::bitshuffle::bitshuffle;
+use super::codecs::Encoder;
+use super::header::{
+    Codec, FLAG_MEMCPYED, FLAG_NOT_SPLIT, HEADER_LEN, MAX_NBYTES, Shuffle, splits_evenly,
+};
+use super::shuffle::shuffle;
+use crate::{Error, ErrorKind, Result};
+
+/// Data below this length is not compressed, and no block is smaller.
+const MIN_BLOCKSIZE: usize = 128;
+/// The largest block that the C library decodes.
+const MAX_BLOCKSIZE: usize = 715_827_542;
+/// The unit of automatic block sizes, a first-level cache.
+const CACHE: usize = 32 << 10;
+
+/// What a writer picks; what a reader sees is the [`Codec`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Compressor {
+    /// Blosc's own; needs the feature `blosc-compress`.
+    Blosclz,
+    /// LZ4, fast.
+    Lz4,
+    /// LZ4, slow and smaller; needs the feature `blosc-compress`.
+    Lz4hc,
+    /// Snappy.
+    Snappy,
+    /// zlib.
+    Zlib,
+    /// Zstandard.
+    Zstd,
+}
+
+impl Compressor {
+    /// All of them, in the order of the format's numbers.
+    pub const ALL: [Self; 6] =
+        [Self::Blosclz, Self::Lz4, Self::Lz4hc, Self::Snappy, Self::Zlib, Self::Zstd];
+
+    /// The name that Blosc and its tools use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lz4hc => "lz4hc",
+            _ => self.codec().name(),
+        }
+    }
+
+    /// The compressor of this [`name`](Self::name).
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|compressor| compressor.name() == name)
+    }
+
+    /// The codec that reads what it makes.
+    pub fn codec(self) -> Codec {
+        match self {
+            Self::Blosclz => Codec::Blosclz,
+            Self::Lz4 | Self::Lz4hc => Codec::Lz4,
+            Self::Snappy => Codec::Snappy,
+            Self::Zlib => Codec::Zlib,
+            Self::Zstd => Codec::Zstd,
+        }
+    }
+
+    /// Whether it is slow and has blocks twice as large for that.
+    fn is_slow(self) -> bool {
+        matches!(self, Self::Lz4hc | Self::Zlib | Self::Zstd)
+    }
+}
+
+/// How to compress: level 5, byte shuffle, typesize 8 and an automatic block size, unless told.
+///
+/// ```
+/// use binio::blosc::{CompressOptions, Compressor, Shuffle, compress};
+///
+/// let options = CompressOptions::new(Compressor::Zstd).level(3).shuffle(Shuffle::Bit).typesize(2);
+/// assert!(compress(&[7; 4096], &options)?.len() < 100);
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressOptions {
+    compressor: Compressor,
+    level: u8,
+    shuffle: Shuffle,
+    typesize: u8,
+    blocksize: u32,
+}
+
+impl CompressOptions {
+    /// The defaults with this compressor.
+    pub fn new(compressor: Compressor) -> Self {
+        Self { compressor, level: 5, shuffle: Shuffle::Byte, typesize: 8, blocksize: 0 }
+    }
+
+    /// Sets the level, 0 (stored) to 9 (smallest).
+    #[must_use]
+    pub fn level(mut self, level: u8) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Sets the shuffle.
+    #[must_use]
+    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
+        self.shuffle = shuffle;
+        self
+    }
+
+    /// Sets the bytes of an element, 1 to 255.
+    #[must_use]
+    pub fn typesize(mut self, bytes: u8) -> Self {
+        self.typesize = bytes;
+        self
+    }
+
+    /// Asks for blocks of so many bytes; 0 leaves it to level and compressor. Blocks are whole
+    /// elements, and 128 bytes at least.
+    #[must_use]
+    pub fn blocksize(mut self, bytes: u32) -> Self {
+        self.blocksize = bytes;
+        self
+    }
+
+    /// The compressor.
+    pub fn get_compressor(&self) -> Compressor {
+        self.compressor
+    }
+
+    /// The level.
+    pub fn get_level(&self) -> u8 {
+        self.level
+    }
+
+    /// The shuffle.
+    pub fn get_shuffle(&self) -> Shuffle {
+        self.shuffle
+    }
+
+    /// Bytes of an element.
+    pub fn get_typesize(&self) -> u8 {
+        self.typesize
+    }
+
+    /// The block size asked for, 0 for an automatic one.
+    pub fn get_blocksize(&self) -> u32 {
+        self.blocksize
+    }
+
+    fn check(self, nbytes: usize) -> Result<()> {
+        if nbytes > MAX_NBYTES as usize {
+            let (limit, requested) = (u64::from(MAX_NBYTES), nbytes as u64);
+            return Err(Error::new(ErrorKind::Limit { what: "nbytes", limit, requested }));
+        }
+        if self.level > 9 {
+            return Err(Error::invalid(format!("level {}, expected 0 to 9", self.level)));
+        }
+        if self.typesize == 0 {
+            return Err(Error::invalid("typesize 0, expected 1 to 255"));
+        }
+        Ok(())
+    }
+}
+
+/// Compresses data into one buffer, at most 16 bytes longer than the data.
+///
+/// Fails on more than [`MAX_NBYTES`] bytes, on a level or typesize out of range, and with
+/// [`Unsupported`](ErrorKind::Unsupported) on a compressor that this build does not have.
+pub fn compress(data: &[u8], options: &CompressOptions) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    compress_into(data, options, &mut out)?;
+    Ok(out)
+}
+
+/// As [`compress`], into a buffer whose content is replaced and whose memory is used again.
+pub fn compress_into(data: &[u8], options: &CompressOptions, out: &mut Vec<u8>) -> Result<()> {
+    options.check(data.len())?;
+    out.clear();
+    #[cfg(feature = "blosc-compress")]
+    if options.compressor != Compressor::Snappy {
+        return super::ffi::compress(data, *options, out);
+    }
+    compress_here(data, *options, out)
+}
+
+/// Compresses with the codec crates alone, to an empty `out`.
+fn compress_here(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
+    let mut encoder = Encoder::new(options.compressor, options.level.max(1))?;
+    let blocksize = blocksize(data.len(), options);
+    let splits = options.compressor != Compressor::Zstd
+        && u32::try_from(blocksize).is_ok_and(|len| splits_evenly(options.typesize, len));
+    let flags = options.shuffle.flags()
+        | if splits { 0 } else { FLAG_NOT_SPLIT }
+        | options.compressor.codec().flags();
+    let header = |flags: u8, ctbytes: usize| {
+        let mut header = [0; HEADER_LEN];
+        header[..4].copy_from_slice(&[2, 1, flags, options.typesize]);
+        for (field, value) in header[4..].chunks_exact_mut(4).zip([data.len(), blocksize, ctbytes])
+        {
+            field.copy_from_slice(&word(value));
+        }
+        header
+    };
+    let longest = data.len() + HEADER_LEN;
+    if options.level > 0 && data.len() >= MIN_BLOCKSIZE {
+        let table = 4 * data.len().div_ceil(blocksize);
+        out.resize(HEADER_LEN + table, 0);
+        let mut shuffled = Vec::new();
+        for (index, block) in data.chunks(blocksize).enumerate() {
+            let start = word(out.len());
+            out[HEADER_LEN + 4 * index..][..4].copy_from_slice(&start);
+            let splits =
+                if splits && block.len() == blocksize { options.typesize.into() } else { 1 };
+            let ordered = in_order(block, options, &mut shuffled);
+            for split in ordered.chunks_exact(block.len() / splits) {
+                encode_split(split, &mut encoder, out);
+            }
+            if out.len() > longest {
+                break;
+            }
+        }
+        if out.len() <= longest {
+            let header = header(flags, out.len());
+            out[..HEADER_LEN].copy_from_slice(&header);
+            return Ok(());
+        }
+    }
+    out.clear();
+    out.extend_from_slice(&header(flags | FLAG_MEMCPYED, longest));
+    out.extend_from_slice(data);
+    Ok(())
+}
+
+/// Appends a stream with its length, stored plain when it would not shrink.
+fn encode_split(split: &[u8], encoder: &mut Encoder, out: &mut Vec<u8>) {
+    let at = out.len();
+    out.extend_from_slice(&[0; 4]);
+    if !encoder.encode(split, out) {
+        out.extend_from_slice(split);
+    }
+    let len = word(out.len() - at - 4);
+    out[at..at + 4].copy_from_slice(&len);
+}
+
+/// A block in the order in which it is compressed.
+fn in_order<'a>(block: &'a [u8], options: CompressOptions, shuffled: &'a mut Vec<u8>) -> &'a [u8] {
+    let typesize = usize::from(options.typesize);
+    let reorder: fn(usize, &[u8], &mut [u8]) = match options.shuffle {
+        Shuffle::Byte if typesize > 1 => shuffle,
+        Shuffle::Bit => bitshuffle,
+        _ => return block,
+    };
+    shuffled.resize(block.len(), 0);
+    reorder(typesize, block, shuffled);
+    shuffled
+}
+
+/// The size of blocks for data of this length, as the C library chooses it.
+fn blocksize(nbytes: usize, options: CompressOptions) -> usize {
+    let typesize = usize::from(options.typesize);
+    if nbytes < typesize {
+        return 1;
+    }
+    let mut blocksize = nbytes;
+    if options.blocksize > 0 {
+        blocksize = (options.blocksize as usize).clamp(MIN_BLOCKSIZE, MAX_BLOCKSIZE);
+    } else if nbytes >= CACHE {
+        blocksize = match (options.level, options.compressor.is_slow()) {
+            (0, _) => CACHE / 4,
+            (1, _) => CACHE / 2,
+            (2, _) => CACHE,
+            (3, _) => 2 * CACHE,
+            (4 | 5, _) => 4 * CACHE,
+            (9, true) => 16 * CACHE,
+            _ => 8 * CACHE,
+        };
+        if options.compressor.is_slow() {
+            blocksize *= 2;
+        }
+    }
+    let splits = options.compressor != Compressor::Zstd
+        && u32::try_from(blocksize).is_ok_and(|len| splits_evenly(options.typesize, len));
+    if options.level > 0 && splits {
+        // Each of the streams should be about as long as such a block.
+        blocksize = (blocksize.min(256 << 10) * typesize).clamp(64 << 10, 1 << 20);
+    }
+    blocksize = blocksize.min(nbytes);
+    if blocksize > typesize {
+        blocksize -= blocksize % typesize;
+    }
+    blocksize
+}
+
+/// A length as it is stored. The longest buffer is checked to fit.
+fn word(value: usize) -> [u8; 4] {
+    u32::try_from(value).unwrap_or(u32::MAX).to_le_bytes()
+}

@@ -1,0 +1,72 @@
+//! The C library's compressor, and nothing else of it: its decoder is unsafe on hostile data, and
+//! its other calls obey the environment and global state.
+
+use std::ffi::{CStr, c_int};
+
+use super::encode::{CompressOptions, Compressor};
+use super::header::{HEADER_LEN, MAX_NBYTES, Shuffle};
+use crate::{Error, Result};
+
+/// Compresses `data` to `out`, which is empty. The options have been checked.
+pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
+    let level = options.get_level();
+    let typesize = options.get_typesize();
+    // What the library is promised below.
+    if data.len() > MAX_NBYTES as usize || level > 9 || typesize == 0 {
+        return Err(Error::invalid("options of the compressor are out of range"));
+    }
+    let room = data.len() + HEADER_LEN;
+    out.clear();
+    out.try_reserve_exact(room).map_err(|error| Error::from(std::io::Error::from(error)))?;
+    let name = name(options.get_compressor());
+    let shuffle: c_int = match options.get_shuffle() {
+        Shuffle::None => 0,
+        Shuffle::Byte => 1,
+        Shuffle::Bit => 2,
+    };
+    // The library takes it as an i32.
+    let blocksize = options.get_blocksize().min(MAX_NBYTES);
+    let place = out.spare_capacity_mut();
+    // SAFETY: the source pointer is valid for reads of `data.len()` bytes, which the library only
+    // reads; the destination pointer is valid for writes of `room` bytes, the reserved capacity,
+    // and does not overlap the source, since it is borrowed exclusively. The name is a C string
+    // with the lifetime of the program. Both lengths fit an i32, as the library assumes: `room` is
+    // at most `MAX_NBYTES` + 16 = 2^31 - 1. Level and typesize are in the range that it documents,
+    // the shuffle is one of its three numbers, and it brings the block size into its own range.
+    // With one thread it starts none, and it keeps no pointer after it returns.
+    let written = unsafe {
+        blosc_src::blosc_compress_ctx(
+            c_int::from(level),
+            shuffle,
+            usize::from(typesize),
+            data.len(),
+            data.as_ptr().cast(),
+            place.as_mut_ptr().cast(),
+            room,
+            name.as_ptr(),
+            blocksize as usize,
+            1,
+        )
+    };
+    let len = usize::try_from(written).ok().filter(|len| (HEADER_LEN..=room).contains(len));
+    let Some(len) = len else {
+        return Err(Error::invalid(format!("the Blosc compressor failed with {written}")));
+    };
+    // SAFETY: the library says that it wrote `len` bytes from the start of the buffer on: header,
+    // table of blocks and streams, or header and data, without gaps. `len` is not above `room`,
+    // which is not above the capacity.
+    unsafe { out.set_len(len) };
+    Ok(())
+}
+
+/// The name by which the library knows a compressor.
+fn name(compressor: Compressor) -> &'static CStr {
+    match compressor {
+        Compressor::Blosclz => c"blosclz",
+        Compressor::Lz4 => c"lz4",
+        Compressor::Lz4hc => c"lz4hc",
+        Compressor::Snappy => c"snappy",
+        Compressor::Zlib => c"zlib",
+        Compressor::Zstd => c"zstd",
+    }
+}
