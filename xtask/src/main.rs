@@ -43,14 +43,14 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "generate",
-        arguments: "",
+        arguments: "[FORMAT]",
         about: "make the golden files of crates/testdata anew with the reference tools",
         run: python::generate,
     },
     Task {
         name: "interop",
-        arguments: "",
-        about: "read what the reference tools write (needs python3)",
+        arguments: "[FORMAT]",
+        about: "read what the reference tools write, and the other way round (needs python3)",
         run: python::interop,
     },
     Task {

@@ -7,7 +7,45 @@ use crate::Outcome;
 use crate::process::{cargo, no_more, output, program, root, run};
 
 /// What is installed, with the versions that the golden files and figures come from.
-const PACKAGES: &[&str] = &["asdf==6.0.0", "lz4", "numpy>=2,<3"];
+const PACKAGES: &[&str] = &[
+    "asdf==6.0.0",
+    "blosc==1.11.4",
+    "bloscpack==0.16.0",
+    "lz4",
+    "numcodecs==0.16.6",
+    "numpy>=2,<3",
+];
+
+/// What makes bloscpack importable, for `site-packages`.
+const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
+
+/// A format crate that has a reference in Python. `crates/testdata/NAME/generate.py` makes its golden
+/// files.
+struct Format {
+    name: &'static str,
+    /// What shows that both read each other, in order.
+    interop: &'static [Step],
+}
+
+/// A step of an interoperability run. All steps of a format work in one folder.
+enum Step {
+    /// A Python script, called with the folder.
+    Script(&'static str),
+    /// The tests of a crate's test binary with a name that begins so; the folder is in
+    /// `SCIBIN_INTEROP`.
+    Test(&'static str, &'static str, &'static str),
+}
+
+const FORMATS: &[Format] = &[
+    Format {
+        name: "asdf",
+        interop: &[
+            Step::Script("crates/asdf/tests/interop/write.py"),
+            Step::Test("asdf", "golden", "interop"),
+        ],
+    },
+    Format { name: "bloscpack", interop: &[] },
+];
 
 /// The interpreter of the virtual environment, made on first use; nothing where there is no python3.
 pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
@@ -17,39 +55,72 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let directory = root().join("target").join("python");
     let python = directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let stamp = directory.join("packages");
-    let wanted = PACKAGES.join("\n");
+    let wanted = format!("{}\n{SHIM}", PACKAGES.join("\n"));
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
         run(program("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
         run(program(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
             .args(PACKAGES))?;
-        std::fs::write(&stamp, wanted).map_err(|error| format!("{}: {error}", stamp.display()))?;
+        write(&site_packages(&python)?.join("mutable_mapping.pth"), SHIM)?;
+        write(&stamp, &wanted)?;
     }
     Ok(Some(python))
 }
 
-/// Reads arrays of every datatype, byte order, stride and mask that the reference writes.
+fn site_packages(python: &Path) -> Result<PathBuf, String> {
+    let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
+    let answer = output(program(python).args(["-c", ask]));
+    answer.map(|path| path.trim().into()).ok_or_else(|| "python does not tell its folders".into())
+}
+
+fn write(path: &Path, text: &str) -> Outcome {
+    std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
+}
+
+/// `interop [FORMAT]`: reads what the reference writes, and has it read what we write.
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
-    no_more(arguments)?;
+    let formats = wanted(arguments)?;
     let Some(python) = interpreter()? else {
         eprintln!("skipped: no python3 here");
         return Ok(());
     };
-    let directory = root().join("target").join("interop");
-    script(&python, "crates/asdf/tests/interop/write.py", &directory)?;
-    let test = ["test", "--package", "asdf", "--all-features", "--test", "golden"];
-    run(cargo(&test).args(["interop", "--", "--nocapture"]).env("SCIBIN_INTEROP", &directory))
+    for format in formats {
+        let directory = root().join("target").join("interop").join(format.name);
+        create(&directory)?;
+        for step in format.interop {
+            match step {
+                Step::Script(script) => run(program(&python).arg(script).arg(&directory))?,
+                Step::Test(package, binary, tests) => {
+                    let test = ["test", "--package", package, "--all-features", "--test", binary];
+                    run(cargo(&test)
+                        .args([tests, "--", "--nocapture"])
+                        .env("SCIBIN_INTEROP", &directory))?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
-/// Makes the golden files anew.
+/// `generate [FORMAT]`: makes the golden files anew.
 pub(crate) fn generate(arguments: &[String]) -> Outcome {
-    no_more(arguments)?;
+    let formats = wanted(arguments)?;
     let python = interpreter()?.ok_or("no python3 here")?;
-    script(&python, "crates/testdata/asdf/generate.py", &root().join("crates/testdata/asdf"))
+    for format in formats {
+        let directory = root().join("crates/testdata").join(format.name);
+        run(program(&python).arg(directory.join("generate.py")).arg(&directory))?;
+    }
+    Ok(())
 }
 
-fn script(python: &Path, script: &str, directory: &Path) -> Outcome {
-    std::fs::create_dir_all(directory)
-        .map_err(|error| format!("{}: {error}", directory.display()))?;
-    run(program(python).arg(script).arg(directory))
+/// The format named, or all.
+fn wanted(arguments: &[String]) -> Result<&'static [Format], String> {
+    let Some((name, rest)) = arguments.split_first() else { return Ok(FORMATS) };
+    no_more(rest)?;
+    let at = FORMATS.iter().position(|format| format.name == name);
+    at.map(|at| &FORMATS[at..=at]).ok_or_else(|| format!("the reference has no format `{name}`"))
+}
+
+fn create(directory: &Path) -> Outcome {
+    std::fs::create_dir_all(directory).map_err(|error| format!("{}: {error}", directory.display()))
 }
