@@ -242,8 +242,8 @@ pub enum ArrayError {
         got: u64,
     },
     /// A slice does not fit the shape.
-    #[error("slice: {0}")]
-    Slice(String),
+    #[error(transparent)]
+    Slice(binio::Error),
     /// Masks that cannot apply.
     #[error("mask: {0}")]
     Mask(String),

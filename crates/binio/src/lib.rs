@@ -17,8 +17,10 @@ mod limits;
     reason = "mapping a file is unsafe by nature; the one call is justified there"
 )]
 mod mmap;
+pub mod npy;
 mod reader;
 mod scan;
+pub mod slice;
 pub mod source;
 mod write;
 

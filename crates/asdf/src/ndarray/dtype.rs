@@ -391,13 +391,6 @@ impl Datatype {
     }
 }
 
-/// A shape as a Python tuple: `()`, `(3,)`, `(2, 3)`.
-pub(crate) fn python_tuple(numbers: &[u64]) -> String {
-    let mut out = String::new();
-    write_tuple(&mut out, numbers, &PYTHON);
-    out
-}
-
 /// How lists and strings are spelled.
 struct Dialect {
     open: char,

@@ -19,7 +19,6 @@ pub mod extent;
 mod gather;
 mod inline;
 mod mask;
-mod npy;
 mod number;
 mod open;
 pub mod parse;

@@ -1,171 +1,31 @@
-//! Parts of an array by `start:stop:step` on each axis, with the meaning that numpy gives them.
-//!
-//! | text | elements of an axis of `n` |
-//! |---|---|
-//! | `:` | all |
-//! | `2:5` | 2, 3, 4; what lies outside the axis is left out |
-//! | `-3:` | the last three |
-//! | `::2` | every second |
-//! | `::-1` | all, backwards; a missing start is then the last, a missing stop before the first |
-//! | `3`, `-1` | one; the axis goes away. Outside of the axis it is an error |
-//!
-//! Axes that are not named are taken whole. Nothing is read: a slice of an array is the same bytes
-//! with another shape, other strides and another offset.
+//! Parts of an array: the same bytes with another shape, other strides and another offset. Nothing
+//! is read.
 
-use nom::bytes::complete::take_while1;
-use nom::character::complete::{char, space0};
-use nom::combinator::{all_consuming, map_res, opt, recognize};
-use nom::multi::separated_list0;
-use nom::sequence::{delimited, preceded};
-use nom::{IResult, Parser};
+use binio::slice;
+
+pub use binio::slice::Slice;
 
 use crate::error::ArrayError;
 use crate::ndarray::extent::Strided;
 
-/// What to take of one axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Slice {
-    /// One element; the axis goes away. Negative numbers count from the end.
-    Index(i64),
-    /// Every `step`-th element from `start` up to but without `stop`. Negative positions count
-    /// from the end, a negative step goes backwards, 0 is an error.
-    Range {
-        /// First element; missing: the first in the direction of the step.
-        start: Option<i64>,
-        /// End, not taken itself; missing: all to the end in the direction of the step.
-        stop: Option<i64>,
-        /// From one element to the next.
-        step: i64,
-    },
-}
-
-impl Slice {
-    /// The whole axis.
-    pub const ALL: Self = Self::Range { start: None, stop: None, step: 1 };
-
-    /// Reads one slice an axis from text, separated by commas.
-    ///
-    /// ```
-    /// use asdf::ndarray::Slice;
-    /// let slices = Slice::parse("0:10, ::-2, 3").unwrap();
-    /// assert_eq!(slices[0], Slice::Range { start: Some(0), stop: Some(10), step: 1 });
-    /// assert_eq!(slices[1], Slice::Range { start: None, stop: None, step: -2 });
-    /// assert_eq!(slices[2], Slice::Index(3));
-    /// assert!(Slice::parse("::0").is_err());
-    /// ```
-    pub fn parse(text: &str) -> Result<Vec<Self>, ArrayError> {
-        let parsed = all_consuming(separated_list0(char(','), padded(slice))).parse(text);
-        match parsed {
-            Ok((_, slices)) => Ok(slices),
-            Err(nom::Err::Error(error) | nom::Err::Failure(error)) => {
-                let column = text.len() - error.input.len() + 1;
-                Err(ArrayError::Slice(format!(
-                    "{text:?} at character {column}: expected start:stop:step or an index on each \
-                     axis, with numbers of 64 bits and no step of 0"
-                )))
-            }
-            Err(nom::Err::Incomplete(_)) => Err(ArrayError::Slice(format!("{text:?} is cut"))),
-        }
-    }
-
-    /// Position of the first element, count and step on an axis of `len`.
-    fn resolve(self, axis: usize, len: u64) -> Result<(i128, u64, i128), ArrayError> {
-        let len = i128::from(len);
-        match self {
-            Self::Index(index) => {
-                let position = from_end(index, len);
-                if position < 0 || position >= len {
-                    return Err(ArrayError::Slice(format!(
-                        "index {index} is outside of axis {axis} of {len}"
-                    )));
-                }
-                Ok((position, 1, 1))
-            }
-            Self::Range { step: 0, .. } => {
-                Err(ArrayError::Slice(format!("the step on axis {axis} is 0")))
-            }
-            Self::Range { start, stop, step } => {
-                let step = i128::from(step);
-                // A backward slice begins at the last element and ends before the first.
-                let (low, high) = if step > 0 { (0, len) } else { (-1, len - 1) };
-                let place = |position: i64| from_end(position, len).clamp(low, high);
-                let (first, last) = if step > 0 { (low, high) } else { (high, low) };
-                let start = start.map_or(first, place);
-                let stop = stop.map_or(last, place);
-                let count = if step > 0 {
-                    (stop - start + step - 1).div_euclid(step)
-                } else {
-                    (start - stop - step - 1).div_euclid(-step)
-                };
-                Ok((start, u64::try_from(count).unwrap_or(0), step))
-            }
-        }
-    }
-}
-
-fn from_end(position: i64, len: i128) -> i128 {
-    let position = i128::from(position);
-    if position < 0 { position + len } else { position }
-}
-
-fn padded<'t, O>(
-    inner: impl Parser<&'t str, Output = O, Error = nom::error::Error<&'t str>>,
-) -> impl Parser<&'t str, Output = O, Error = nom::error::Error<&'t str>> {
-    delimited(space0, inner, space0)
-}
-
-fn number(text: &str) -> IResult<&str, i64> {
-    let digits = take_while1(|c: char| c.is_ascii_digit());
-    let signed = recognize((opt(nom::branch::alt((char('-'), char('+')))), digits));
-    map_res(signed, str::parse).parse(text)
-}
-
-/// `start:stop:step` with all parts optional, or an index.
-fn slice(text: &str) -> IResult<&str, Slice> {
-    let (text, start) = opt(number).parse(text)?;
-    let (text, stop) = opt(preceded(padded(char(':')), opt(number))).parse(text)?;
-    let Some(stop) = stop else {
-        return match start {
-            Some(index) => Ok((text, Slice::Index(index))),
-            None => {
-                Err(nom::Err::Error(nom::error::make_error(text, nom::error::ErrorKind::Digit)))
-            }
-        };
-    };
-    let (text, step) = opt(preceded(padded(char(':')), opt(step))).parse(text)?;
-    Ok((text, Slice::Range { start, stop, step: step.flatten().unwrap_or(1) }))
-}
-
-fn step(text: &str) -> IResult<&str, i64> {
-    nom::combinator::verify(number, |step| *step != 0).parse(text)
-}
-
 impl Strided {
     /// The part of an array that these slices name, one an axis from the outermost.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self, ArrayError> {
-        if slices.len() > self.shape().len() {
-            return Err(ArrayError::Slice(format!(
-                "{} slices for {} dimensions",
-                slices.len(),
-                self.shape().len()
-            )));
-        }
-        let mut shape = Vec::with_capacity(self.shape().len());
-        let mut strides = Vec::with_capacity(self.shape().len());
+        let parts = slice::resolve(slices, self.shape()).map_err(ArrayError::Slice)?;
+        let mut shape = Vec::with_capacity(parts.len());
+        let mut strides = Vec::with_capacity(parts.len());
         let mut offset = i128::from(self.offset());
-        let all = slices.iter().copied().chain(std::iter::repeat(Slice::ALL));
-        let axes = self.shape().iter().zip(self.strides());
-        for (axis, ((&len, &stride), slice)) in axes.zip(all).enumerate() {
-            let (start, count, step) = slice.resolve(axis, len)?;
-            if count > 0 {
-                offset = offset.saturating_add(start.saturating_mul(i128::from(stride)));
+        for (part, &stride) in parts.iter().zip(self.strides()) {
+            if part.count > 0 {
+                let reach = i128::from(part.start).saturating_mul(i128::from(stride));
+                offset = offset.saturating_add(reach);
             }
-            if matches!(slice, Slice::Range { .. }) {
-                shape.push(count);
+            if part.is_kept {
+                shape.push(part.count);
                 // With one element or none the step leads nowhere, however long it is; with more
                 // it stays inside the array.
-                let long = i64::try_from(i128::from(stride).saturating_mul(step));
-                strides.push(if count > 1 { long.unwrap_or(stride) } else { stride });
+                let long = stride.checked_mul(part.step);
+                strides.push(if part.count > 1 { long.unwrap_or(stride) } else { stride });
             }
         }
         self.part(shape, strides, offset, self.item_size())
@@ -211,33 +71,6 @@ mod tests {
                 .collect();
         }
         places
-    }
-
-    #[test]
-    fn text_is_read_as_numpy_writes_it() {
-        assert_eq!(
-            Slice::parse("0:10,:,3").unwrap(),
-            [range(Some(0), Some(10), 1), Slice::ALL, Slice::Index(3)]
-        );
-        assert_eq!(
-            Slice::parse(" -3 : , ::-2 ,-1").unwrap(),
-            [range(Some(-3), None, 1), range(None, None, -2), Slice::Index(-1)]
-        );
-        assert_eq!(Slice::parse("1:2:").unwrap(), [range(Some(1), Some(2), 1)]);
-        assert_eq!(Slice::parse("").unwrap(), []);
-    }
-
-    #[test]
-    fn other_text_is_an_error() {
-        for text in ["a", "1,", ",", "1:2:3:4", "1 2", "::0", "99999999999999999999", "1.5", "--1"]
-        {
-            assert!(Slice::parse(text).is_err(), "{text}");
-        }
-        let message = Slice::parse("0:3,x").unwrap_err().to_string();
-        assert!(
-            message.contains("at character 4") || message.contains("at character 5"),
-            "{message}"
-        );
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::ndarray::extent::Strided;
 use crate::ndarray::mask::Mask;
 use crate::ndarray::slice::Slice;
 use crate::ndarray::swap::{Order, Swap};
-use crate::ndarray::{Place, npy, tile};
+use crate::ndarray::{Place, tile};
 
 /// Elements are written in pieces of about this many bytes.
 const PIECE: u64 = 1 << 20;
@@ -218,7 +218,8 @@ impl<'a> NdArray<'a> {
     pub fn write_npy(&self, mut out: impl Write) -> Result<()> {
         self.check_total()?;
         let write_error = |error: std::io::Error| Error::Io(error.into());
-        let header = npy::header(&self.datatype, self.byteorder, self.shape());
+        let descr = self.datatype.descr_python(self.byteorder);
+        let header = binio::npy::header(&descr, false, self.shape());
         out.write_all(&header).map_err(write_error)?;
         let source = self.to_decoded()?;
         self.view.for_each_piece(PIECE, &mut |piece| {
