@@ -115,6 +115,13 @@ impl Error {
         self
     }
 
+    /// Counts the offset from `start`: what failed knew only its own part of the source.
+    #[must_use]
+    pub fn within(mut self, start: u64) -> Self {
+        self.0.offset = self.0.offset.map(|offset| start.saturating_add(offset));
+        self
+    }
+
     /// Puts `what` in front of the path: `used_size`, then `block 3`.
     #[must_use]
     pub fn context(mut self, what: impl Into<Cow<'static, str>>) -> Self {
@@ -255,6 +262,13 @@ mod tests {
     fn first_offset_is_kept() {
         let error = Error::invalid("odd").at(7).at(99);
         assert_eq!(error.offset(), Some(7));
+    }
+
+    #[test]
+    fn offset_within_a_part_becomes_one_of_the_whole() {
+        assert_eq!(Error::invalid("odd").at(7).within(100).offset(), Some(107));
+        assert_eq!(Error::invalid("odd").at(7).within(u64::MAX).offset(), Some(u64::MAX));
+        assert_eq!(Error::invalid("odd").within(100).offset(), None);
     }
 
     #[test]

@@ -223,8 +223,15 @@ impl Error {
     /// The same at a byte of the file. The first place that is told stays.
     #[must_use]
     pub fn at(mut self, offset: u64) -> Self {
-        self.0.offset.get_or_insert(offset);
+        if self.offset().is_none() {
+            self.0.offset = Some(offset);
+        }
         self
+    }
+
+    /// Whether the source failed, not the file: such an error is never a finding about the file.
+    pub(crate) fn is_io(&self) -> bool {
+        matches!(self.0.kind, ErrorKind::Io(_))
     }
 
     pub(crate) fn header(field: &'static str, offset: u64, message: impl Into<String>) -> Self {
@@ -238,7 +245,12 @@ impl Error {
 
     /// The byte of the file where it went wrong.
     pub fn offset(&self) -> Option<u64> {
-        self.0.offset
+        match &self.0.kind {
+            ErrorKind::Io(error) | ErrorKind::CorruptChunk { reason: error, .. } => {
+                error.offset().or(self.0.offset)
+            }
+            _ => self.0.offset,
+        }
     }
 }
 

@@ -104,6 +104,8 @@ codes! {
     MagicPadding: Note,
     /// A key of the metadata occurs twice; the last counts.
     DuplicateKey: Note,
+    /// An integer of the metadata is beyond 64 bits: its value is rounded, its text is exact.
+    BigInteger: Note,
     /// The metadata describe an array that the data are not.
     Array: Damage,
     // Chunks

@@ -7,6 +7,8 @@ mod chunking;
 mod error;
 mod finding;
 mod header;
+mod json;
+mod meta;
 mod options;
 
 pub use checksum::Checksum;
@@ -14,4 +16,5 @@ pub use chunking::{ChunkSize, Chunking};
 pub use error::{Error, ErrorKind, MetadataError, Part, Result};
 pub use finding::{Code, Finding, Severity};
 pub use header::{Header, Version};
-pub use options::{Order, Strictness, Verify};
+pub use meta::{MetaHeader, Metadata};
+pub use options::{ChunkOrder, Strictness, Verify};

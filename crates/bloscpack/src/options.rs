@@ -22,7 +22,7 @@ pub enum Verify {
 
 /// Which order of the chunks holds, where the offsets say another than the file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
+pub enum ChunkOrder {
     /// Neither: such a file is refused, since nobody can tell what it holds.
     #[default]
     Unambiguous,
