@@ -140,6 +140,7 @@ impl Error {
     }
 }
 
+/// On one line; `{:#}` leaves out the offset, for a caller that prints it in its own way.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for what in self.0.path.iter().rev() {
@@ -147,8 +148,8 @@ impl fmt::Display for Error {
         }
         write!(f, "{}", self.0.kind)?;
         match self.0.offset {
-            Some(offset) => write!(f, " at offset {offset}"),
-            None => Ok(()),
+            Some(offset) if !f.alternate() => write!(f, " at offset {offset}"),
+            _ => Ok(()),
         }
     }
 }
@@ -276,6 +277,7 @@ mod tests {
         let failed: Result<()> = Err(Error::invalid("odd").at(7));
         let error = failed.context("size").with_context(|| format!("block {}", 3)).unwrap_err();
         assert_eq!(error.to_string(), "block 3: size: odd at offset 7");
+        assert_eq!(format!("{error:#}"), "block 3: size: odd");
     }
 
     #[test]

@@ -25,8 +25,8 @@ struct Inner {
 #[non_exhaustive]
 pub enum ErrorKind {
     /// Reading or writing failed.
-    #[error(transparent)]
-    Io(#[from] binio::Error),
+    #[error("{0:#}")]
+    Io(binio::Error),
     /// The file ends too early.
     #[error("{what}: needs {needed} bytes, {available} are left")]
     Truncated {
@@ -74,7 +74,7 @@ pub enum ErrorKind {
         computed: Digest,
     },
     /// A chunk is no Blosc buffer, or does not decode.
-    #[error("chunk {chunk}: {reason}")]
+    #[error("chunk {chunk}: {reason:#}")]
     CorruptChunk {
         /// Number of the chunk, from 0.
         chunk: u64,
@@ -150,6 +150,14 @@ pub enum ErrorKind {
         /// End of the range.
         end: u64,
         /// Length of the data.
+        len: u64,
+    },
+    /// A chunk that the file does not have.
+    #[error("no chunk {index}: there are {len}")]
+    NoChunk {
+        /// The chunk asked for, from 0.
+        index: u64,
+        /// Number of chunks.
         len: u64,
     },
     /// A limit of the caller was reached.
@@ -257,7 +265,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0.kind)?;
-        match self.0.offset {
+        match self.offset() {
             Some(offset) => write!(f, " at offset {offset}"),
             None => Ok(()),
         }
@@ -266,7 +274,11 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(&self.0.kind)
+        // Its own text is in ours.
+        match &self.0.kind {
+            ErrorKind::Io(error) => error.source(),
+            _ => None,
+        }
     }
 }
 

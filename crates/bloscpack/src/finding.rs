@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::Error;
+
 /// Something odd that did not stop the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -22,6 +24,16 @@ pub struct Finding {
 impl Finding {
     pub(crate) fn new(code: Code, offset: u64, message: impl Into<String>) -> Self {
         Self { code, offset, chunk: None, message: message.into() }
+    }
+
+    pub(crate) fn of_chunk(mut self, index: u64) -> Self {
+        self.chunk = Some(index);
+        self
+    }
+
+    /// What stops a reader elsewhere, where the caller goes on.
+    pub(crate) fn from_error(code: Code, error: &Error) -> Self {
+        Self::new(code, error.offset().unwrap_or_default(), error.kind().to_string())
     }
 
     /// How much it matters.

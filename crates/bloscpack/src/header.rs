@@ -134,8 +134,8 @@ impl Header {
         if reader.magic(MAGIC).is_err() {
             let found = bytes.iter().take(MAGIC.len()).copied().collect::<Vec<_>>();
             let is_cut = found.len() < MAGIC.len() && MAGIC.starts_with(&found);
-            let kind = if is_cut { truncated(bytes) } else { ErrorKind::NotBloscpack { found } };
-            return Err(Error::new(kind).at(0));
+            let other = ErrorKind::NotBloscpack { found };
+            return Err(if is_cut { truncated(bytes) } else { Error::new(other).at(0) });
         }
         let version = match reader.read::<u8>(Endian::Little).map_err(|_| truncated(bytes))? {
             1 => return Self::parse_v1(bytes),
@@ -316,9 +316,10 @@ impl Header {
     }
 }
 
-fn truncated(bytes: &[u8]) -> ErrorKind {
-    let needed = if bytes.get(4) == Some(&1) { V1_LEN } else { LEN };
-    ErrorKind::Truncated { what: "header", needed: needed as u64, available: bytes.len() as u64 }
+fn truncated(bytes: &[u8]) -> Error {
+    let needed = if bytes.get(4) == Some(&1) { V1_LEN } else { LEN } as u64;
+    let available = bytes.len() as u64;
+    Error::new(ErrorKind::Truncated { what: "header", needed, available }).at(0)
 }
 
 fn size(field: &'static str, offset: u64, value: i32) -> Result<Option<u32>> {

@@ -155,7 +155,10 @@ mod tests {
         let big = |text: &str| parse(text.as_bytes()).unwrap().big_integer;
         assert_eq!(big("[1, 18446744073709551616]").as_deref(), Some("18446744073709551616"));
         assert_eq!(big("-9223372036854775809").as_deref(), Some("-9223372036854775809"));
-        assert_eq!(big(r#"[1e300, -0, 1.8446744073709551616e19, true, "\"99999999999999999999"]"#), None);
+        assert_eq!(
+            big(r#"[1e300, -0, 1.8446744073709551616e19, true, "\"99999999999999999999"]"#),
+            None
+        );
         assert_eq!(big(r#"{"99999999999999999999": "\\"}"#), None);
     }
 

@@ -85,8 +85,10 @@ impl MetaHeader {
             user_codec: fields.array()?,
         };
         if header.max_meta_size < header.meta_comp_size {
-            let message =
-                format!("{}, below the meta_comp_size {}", header.max_meta_size, header.meta_comp_size);
+            let message = format!(
+                "{}, below the meta_comp_size {}",
+                header.max_meta_size, header.meta_comp_size
+            );
             return Err(Error::header("max_meta_size", start + 16, message));
         }
         Ok(header)
@@ -322,7 +324,8 @@ mod tests {
 
     #[test]
     fn any_value_is_metadata() {
-        for (text, value) in [("\"abc\"", json!("abc")), ("null", Value::Null), ("[1]", json!([1]))] {
+        for (text, value) in [("\"abc\"", json!("abc")), ("null", Value::Null), ("[1]", json!([1]))]
+        {
             assert_eq!(read(&section(text.as_bytes())).unwrap().json().unwrap(), value);
         }
     }
@@ -426,7 +429,12 @@ mod tests {
         let metadata = read(&bytes).unwrap();
         assert_eq!(
             codes(&metadata),
-            [Code::MagicPadding, Code::MetadataReserved, Code::MetadataReserved, Code::DuplicateKey]
+            [
+                Code::MagicPadding,
+                Code::MetadataReserved,
+                Code::MetadataReserved,
+                Code::DuplicateKey
+            ]
         );
         assert!(metadata.check(Strictness::Strict, &mut Vec::new()).is_err());
         let metadata = read(&section(b"12345678901234567890")).unwrap();

@@ -1,5 +1,14 @@
 //! How to read a file: strictness, limits, checks.
 
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::{Limits, ReadAt};
+use bytes::Bytes;
+
+use crate::Reader;
+use crate::error::Result;
+
 /// What to do about a file that is not as it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Strictness {
@@ -30,4 +39,121 @@ pub enum ChunkOrder {
     Offsets,
     /// That of the chunks in the file, as the original reads it.
     File,
+}
+
+/// How to read a file.
+///
+/// ```
+/// use bloscpack::{ErrorKind, OpenOptions, Strictness};
+///
+/// let options = OpenOptions::new().strictness(Strictness::Strict);
+/// let error = options.from_bytes(&b"#ASDF 1.0.0\n"[..]).unwrap_err();
+/// assert!(matches!(error.kind(), ErrorKind::NotBloscpack { .. }));
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenOptions {
+    pub(crate) strictness: Strictness,
+    pub(crate) verify: Verify,
+    pub(crate) order: ChunkOrder,
+    pub(crate) limits: Limits,
+    pub(crate) max_metadata: u64,
+    pub(crate) ignore_metadata: bool,
+}
+
+impl Default for OpenOptions {
+    fn default() -> Self {
+        Self {
+            strictness: Strictness::default(),
+            verify: Verify::default(),
+            order: ChunkOrder::default(),
+            limits: Limits::default().with_max_decoded(16 << 30),
+            max_metadata: 16 << 20,
+            ignore_metadata: false,
+        }
+    }
+}
+
+impl OpenOptions {
+    /// The default options: lenient, digests checked on reading.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// What to do about a file that is not as it should be.
+    #[must_use]
+    pub fn strictness(mut self, strictness: Strictness) -> Self {
+        self.strictness = strictness;
+        self
+    }
+
+    /// When to check the digest of a chunk.
+    #[must_use]
+    pub fn verify(mut self, verify: Verify) -> Self {
+        self.verify = verify;
+        self
+    }
+
+    /// Which order of the chunks holds, where the offsets say another than the file.
+    #[must_use]
+    pub fn order(mut self, order: ChunkOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// What the file may make this crate allocate, decode and count.
+    ///
+    /// `max_decoded` (here 16 GiB by default) is for what is decoded to memory in one call; what is
+    /// written elsewhere is not limited. `max_alloc` is for any one buffer, such as a chunk;
+    /// `max_items` for the number of chunks.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The most bytes that the text of the metadata may have. Default: 16 MiB.
+    #[must_use]
+    pub fn max_metadata(mut self, bytes: u64) -> Self {
+        self.max_metadata = bytes;
+        self
+    }
+
+    /// Whether a wrong digest of the metadata is a finding and fails only
+    /// [`Reader::metadata`], instead of failing to open the file. In lenient reading all else that
+    /// can be wrong with metadata is so anyhow.
+    #[must_use]
+    pub fn ignore_metadata(mut self, ignore: bool) -> Self {
+        self.ignore_metadata = ignore;
+        self
+    }
+
+    /// Opens a file: by memory map with the feature `mmap`, by positional reads without.
+    #[cfg(any(unix, windows))]
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
+        let path = path.as_ref();
+        #[cfg(feature = "mmap")]
+        let source: Arc<dyn ReadAt> = Arc::new(binio::Mmap::open(path)?);
+        #[cfg(not(feature = "mmap"))]
+        let source: Arc<dyn ReadAt> = Arc::new(binio::FileSource::open(path)?);
+        Reader::with_options(source, self.clone())
+    }
+
+    /// Reads a file that is in memory. Nothing is copied.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "options build readers, as in std's OpenOptions"
+    )]
+    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Reader> {
+        let bytes: Bytes = bytes.into();
+        Reader::with_options(Arc::new(bytes), self.clone())
+    }
+
+    /// Reads a file from any source.
+    #[allow(
+        clippy::wrong_self_convention,
+        reason = "options build readers, as in std's OpenOptions"
+    )]
+    pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Reader> {
+        Reader::with_options(source, self.clone())
+    }
 }

@@ -1,0 +1,346 @@
+//! A file that is open for reading.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use binio::blosc::{self, Scratch};
+use binio::{ReadAt, prefer_huge_pages};
+use bytes::Bytes;
+
+use crate::chunk::{self, ChunkEntry, ChunkSource};
+use crate::error::{ErrorKind, Result};
+use crate::finding::{Code, Finding};
+use crate::header::Header;
+use crate::layout::Layout;
+use crate::meta::{MetaHeader, Metadata};
+use crate::opening::{self, Opened};
+use crate::options::{OpenOptions, Strictness, Verify};
+
+/// A Bloscpack file that is open for reading.
+///
+/// Opening reads the header, the metadata, the table of offsets and 16 bytes of each chunk. A file
+/// opens when its structure holds: what is merely odd is among the [`findings`](Self::findings),
+/// and a chunk whose bytes are wrong fails when it is read.
+///
+/// Many threads may read one file.
+///
+/// ```
+/// use bloscpack::Reader;
+///
+/// // One chunk of four bytes, which is not compressed, without offsets and checksum.
+/// let mut bytes = b"blpk\x03\x00\x00\x01".to_vec();
+/// bytes.extend(4_i32.to_le_bytes()); // chunk_size
+/// bytes.extend(4_i32.to_le_bytes()); // last_chunk
+/// bytes.extend(1_i64.to_le_bytes()); // nchunks
+/// bytes.extend(0_i64.to_le_bytes()); // max_app_chunks
+/// bytes.extend(b"\x02\x01\x02\x01\x04\0\0\0\x04\0\0\0\x14\0\0\0data");
+///
+/// let file = Reader::from_bytes(bytes)?;
+/// assert_eq!(file.len(), 4);
+/// assert_eq!(file.read_all()?, b"data");
+/// let mut part = [0; 2];
+/// file.read_at(1, &mut part)?;
+/// assert_eq!(&part, b"at");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub struct Reader {
+    source: Arc<dyn ReadAt>,
+    options: OpenOptions,
+    header: Header,
+    meta: Option<MetaHeader>,
+    metadata: Option<Result<Metadata>>,
+    layout: Layout,
+    findings: Vec<Finding>,
+    /// A bit for each chunk whose digest was found right.
+    verified: Vec<AtomicU64>,
+}
+
+/// A part of a chunk, none of them empty.
+#[derive(Debug)]
+pub(crate) struct Piece {
+    /// The chunk.
+    pub(crate) index: usize,
+    /// The bytes of the chunk's data.
+    pub(crate) range: Range<usize>,
+    /// Where they begin in the data of the file.
+    pub(crate) position: u64,
+}
+
+impl Reader {
+    /// Opens a file with the default options.
+    #[cfg(any(unix, windows))]
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        OpenOptions::default().open(path)
+    }
+
+    /// Reads a file that is in memory, with the default options. Nothing is copied.
+    pub fn from_bytes(bytes: impl Into<Bytes>) -> Result<Self> {
+        OpenOptions::default().from_bytes(bytes)
+    }
+
+    /// Reads a file from any source, with the default options.
+    pub fn from_source(source: Arc<dyn ReadAt>) -> Result<Self> {
+        OpenOptions::default().from_source(source)
+    }
+
+    pub(crate) fn with_options(source: Arc<dyn ReadAt>, options: OpenOptions) -> Result<Self> {
+        let mut findings = Vec::new();
+        let Opened { header, meta, layout } = opening::open(&source, &options, &mut findings)?;
+        let section = meta.as_ref().zip(layout.metadata());
+        let metadata = section.map(|(meta, section)| {
+            read_metadata(&source, meta, section.start, &options, &mut findings)
+        });
+        let metadata = metadata.transpose()?;
+        let verified = (0..layout.chunks().len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { source, options, header, meta, metadata, layout, findings, verified })
+    }
+
+    /// The header, as it is in the file.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Where the parts of the file are.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What was found odd on opening, in the order in which the file was read.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Where the bytes come from.
+    pub fn source(&self) -> &Arc<dyn ReadAt> {
+        &self.source
+    }
+
+    /// How the file was opened.
+    pub fn options(&self) -> &OpenOptions {
+        &self.options
+    }
+
+    /// Length of the data in bytes.
+    pub fn len(&self) -> u64 {
+        self.layout.plain_len()
+    }
+
+    /// Whether there are no data.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The header of the metadata section, if there is one.
+    pub fn meta_header(&self) -> Option<&MetaHeader> {
+        self.meta.as_ref()
+    }
+
+    /// The metadata, if the file has a section of them. Fails where their text cannot be had:
+    /// every call with the same error.
+    pub fn metadata(&self) -> Result<Option<&Metadata>> {
+        match &self.metadata {
+            None => Ok(None),
+            Some(Ok(metadata)) => Ok(Some(metadata)),
+            Some(Err(error)) => Err(error.clone()),
+        }
+    }
+
+    /// The chunks, in the order of their data.
+    pub fn chunks(&self) -> &[ChunkEntry] {
+        self.layout.chunks()
+    }
+
+    fn chunk(&self, index: usize) -> Result<&ChunkEntry> {
+        self.chunks().get(index).ok_or_else(|| {
+            let (index, len) = (index as u64, self.chunks().len() as u64);
+            ErrorKind::NoChunk { index, len }.into()
+        })
+    }
+
+    fn chunk_source(&self) -> ChunkSource<'_> {
+        ChunkSource { source: &self.source, checksum: self.header.checksum }
+    }
+
+    /// The Blosc header of a chunk: codec, shuffle, typesize and so on.
+    pub fn chunk_header(&self, index: usize) -> Result<blosc::Header> {
+        self.chunk_source().header(index as u64, self.chunk(index)?.offset)
+    }
+
+    /// The Blosc buffer of a chunk, as it is in the file. Its digest is checked unless that was
+    /// done before or [`Verify::Never`] is chosen.
+    pub fn chunk_bytes(&self, index: usize) -> Result<Bytes> {
+        let chunk = self.chunk(index)?;
+        let (buffer, digest) = self.chunk_source().stored(chunk)?;
+        if self.options.verify == Verify::OnRead && !self.is_verified(index) {
+            self.chunk_source().check(index as u64, chunk, &buffer, &digest)?;
+            self.set_verified(index);
+        }
+        Ok(buffer)
+    }
+
+    fn is_verified(&self, index: usize) -> bool {
+        let bits = self.verified.get(index / 64).map_or(0, |bits| bits.load(Ordering::Relaxed));
+        bits >> (index % 64) & 1 == 1
+    }
+
+    fn set_verified(&self, index: usize) {
+        if let Some(bits) = self.verified.get(index / 64) {
+            bits.fetch_or(1 << (index % 64), Ordering::Relaxed);
+        }
+    }
+
+    /// The data of a chunk. Memory grows with what is decoded.
+    pub fn decode_chunk(&self, index: usize) -> Result<Vec<u8>> {
+        let mut out = Vec::new();
+        self.decode_chunk_to(index, &mut out, &mut Scratch::default())?;
+        Ok(out)
+    }
+
+    /// The data of a chunk, into a buffer whose content is replaced and whose memory is used again.
+    pub fn decode_chunk_to(
+        &self,
+        index: usize,
+        out: &mut Vec<u8>,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        self.with_chunk(index, |buffer| buffer.decode_to(out, &self.options.limits, scratch))
+    }
+
+    /// The data of a chunk, into `out`, which is as long ([`ChunkEntry::nbytes`]).
+    pub fn decode_chunk_into(
+        &self,
+        index: usize,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let whole = 0..self.chunk(index)?.nbytes as usize;
+        self.decode_chunk_range_into(index, whole, out, scratch)
+    }
+
+    /// The bytes of a chunk's data in `range`, into `out`, which is as long. Only the Blosc blocks
+    /// that the range touches are decoded.
+    pub fn decode_chunk_range_into(
+        &self,
+        index: usize,
+        range: Range<usize>,
+        out: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let len = u64::from(self.chunk(index)?.nbytes);
+        let (start, end) = (range.start as u64, range.end as u64);
+        if start > end || end > len || end - start != out.len() as u64 {
+            let end = start.saturating_add(out.len() as u64).max(end);
+            return Err(ErrorKind::OutOfRange { start, end, len }.into());
+        }
+        self.with_chunk(index, |buffer| buffer.decode_range_into(range, out, scratch))
+    }
+
+    fn with_chunk<T>(
+        &self,
+        index: usize,
+        decode: impl FnOnce(&blosc::Buffer<'_>) -> binio::Result<T>,
+    ) -> Result<T> {
+        let bytes = self.chunk_bytes(index)?;
+        let (number, offset) = (index as u64, self.chunk(index)?.offset);
+        let buffer = chunk::parse(number, offset, &bytes)?;
+        decode(&buffer).map_err(|error| chunk::corrupt(number, offset, &bytes, error))
+    }
+
+    /// Fills `out` with the data from `position` on. Of each chunk that it touches the stored
+    /// bytes are read, and the Blosc blocks that it touches are decoded.
+    pub fn read_at(&self, position: u64, out: &mut [u8]) -> Result<()> {
+        let end = position.saturating_add(out.len() as u64);
+        let mut scratch = Scratch::default();
+        let mut rest = out;
+        for Piece { index, range, .. } in self.pieces(position..end)? {
+            let (part, behind) = rest.split_at_mut(range.len());
+            self.decode_chunk_range_into(index, range, part, &mut scratch)?;
+            rest = behind;
+        }
+        Ok(())
+    }
+
+    /// The parts of chunks that make up a range of the data. Chunks without bytes in it are not
+    /// among them.
+    pub(crate) fn pieces(
+        &self,
+        range: Range<u64>,
+    ) -> Result<impl Iterator<Item = Piece> + Send + use<'_>> {
+        let (start, end, len) = (range.start, range.end, self.len());
+        if start > end || end > len {
+            return Err(ErrorKind::OutOfRange { start, end, len }.into());
+        }
+        let first = if start == end { None } else { self.layout.chunk_at(start) };
+        let chunks = first.and_then(|first| Some((first, self.chunks().get(first..)?)));
+        let (first, chunks) = chunks.unwrap_or_default();
+        let piece = move |(index, chunk): (usize, &ChunkEntry)| {
+            let position = chunk.plain_offset().max(start);
+            let place = |position: u64| {
+                let place = (position - chunk.plain_offset()).min(u64::from(chunk.nbytes));
+                usize::try_from(place).unwrap_or(usize::MAX)
+            };
+            Piece { index, range: place(position)..place(end), position }
+        };
+        Ok((first..)
+            .zip(chunks)
+            .take_while(move |(_, chunk)| chunk.plain_offset() < end)
+            .map(piece)
+            .filter(|piece| !piece.range.is_empty()))
+    }
+
+    /// All data. Memory is that of the data, which the limits bound (16 GiB unless set), and is
+    /// only taken up as they are decoded.
+    pub fn read_all(&self) -> Result<Vec<u8>> {
+        let mut out = self.room_for(self.len())?;
+        self.read_at(0, &mut out)?;
+        Ok(out)
+    }
+
+    /// Zeros for data of this length, which take no memory before they are written to.
+    pub(crate) fn room_for(&self, len: u64) -> Result<Vec<u8>> {
+        self.options.limits.check_decoded("length of the data", len)?;
+        let zeroed = usize::try_from(len).map(bytemuck::allocation::try_zeroed_vec);
+        let Ok(Ok(mut out)) = zeroed else {
+            let message = format!("no memory for {len} bytes of data");
+            return Err(std::io::Error::new(std::io::ErrorKind::OutOfMemory, message).into());
+        };
+        prefer_huge_pages(&mut out);
+        Ok(out)
+    }
+}
+
+/// Reads the metadata and holds them against the rules. What costs only them is a finding in
+/// lenient reading.
+fn read_metadata(
+    source: &dyn ReadAt,
+    header: &MetaHeader,
+    start: u64,
+    options: &OpenOptions,
+    findings: &mut Vec<Finding>,
+) -> Result<Result<Metadata>> {
+    let metadata = Metadata::read(source, header, start, options.max_metadata);
+    let checked = match &metadata {
+        Ok(metadata) => metadata.check(options.strictness, findings),
+        Err(error) => Err(error.clone()),
+    };
+    if let Err(error) = checked {
+        let is_digest = matches!(error.kind(), ErrorKind::ChecksumMismatch { .. });
+        let stops = options.strictness == Strictness::Strict
+            || error.is_io()
+            || is_digest && !options.ignore_metadata;
+        if stops {
+            return Err(error);
+        }
+        findings.push(Finding::from_error(Code::Metadata, &error));
+    }
+    Ok(metadata)
+}
+
+impl fmt::Debug for Reader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Reader").field("header", &self.header).finish_non_exhaustive()
+    }
+}

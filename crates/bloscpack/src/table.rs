@@ -1,0 +1,145 @@
+//! The table of offsets, as it is read.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 · nchunks | where each chunk begins, i64; -1 until the writer knows it |
+//! | | 8 · `max_app_chunks` | spare entries, -1 |
+
+use std::ops::Range;
+
+use binio::{ByteReader, Endian, ReadAt};
+
+use crate::error::Result;
+
+const ENTRY: u64 = 8;
+/// Entries read at a time.
+const STEP: u64 = 1 << 17;
+
+/// What the entries of the chunks say.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Entries {
+    /// All are -1: the writer did not come to fill them in.
+    Unset,
+    /// All lie where chunks can begin.
+    Set(Vec<u64>),
+    /// This one does not.
+    Broken {
+        /// Its number.
+        index: u64,
+        /// What it says.
+        value: i64,
+    },
+}
+
+/// A table of offsets.
+#[derive(Debug)]
+pub(crate) struct Table {
+    pub(crate) entries: Entries,
+    /// The first spare entry that is not -1, and what it is.
+    pub(crate) spare: Option<(u64, i64)>,
+}
+
+impl Table {
+    /// Bytes of a table with so many entries.
+    pub(crate) fn len_of(entries: u64) -> Option<u64> {
+        entries.checked_mul(ENTRY)
+    }
+
+    /// Where an entry of a table that begins at `start` lies.
+    pub(crate) fn entry(start: u64, index: u64) -> u64 {
+        start.saturating_add(index.saturating_mul(ENTRY))
+    }
+
+    /// Reads a table that is known to lie in the source: `nchunks` entries of chunks that can begin
+    /// in `data`, then spare ones.
+    ///
+    /// Entries are kept as long as they are possible, so that memory goes by the bytes of real
+    /// tables and not by the number of entries that a header claims.
+    pub(crate) fn read(
+        source: &dyn ReadAt,
+        range: &Range<u64>,
+        nchunks: u64,
+        data: &Range<u64>,
+    ) -> Result<Self> {
+        let total = (range.end - range.start) / ENTRY;
+        let (mut set, mut unset, mut broken, mut spare) = (Vec::new(), 0, None, None);
+        let mut index = 0;
+        while index < total {
+            let step = STEP.min(total - index);
+            let offset = Self::entry(range.start, index);
+            let piece =
+                source.bytes_at(offset, usize::try_from(step * ENTRY).unwrap_or(usize::MAX))?;
+            let mut values = ByteReader::at(&piece, offset);
+            for index in index..index + step {
+                let value: i64 = values.read(Endian::Little)?;
+                match u64::try_from(value) {
+                    _ if index >= nchunks => {
+                        spare = spare.or((value != -1).then_some((index, value)));
+                    }
+                    Ok(begin) if data.contains(&begin) => set.push(begin),
+                    _ => {
+                        unset += u64::from(value == -1);
+                        broken.get_or_insert((index, value));
+                    }
+                }
+            }
+            if broken.is_some() {
+                set = Vec::new();
+            }
+            index += step;
+        }
+        let entries = match broken {
+            Some(_) if unset == nchunks => Entries::Unset,
+            Some((index, value)) => Entries::Broken { index, value },
+            None => Entries::Set(set),
+        };
+        Ok(Self { entries, spare })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(values: &[i64], nchunks: u64) -> Table {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Table::read(&bytes, &(0..bytes.len() as u64), nchunks, &(100..200)).unwrap()
+    }
+
+    #[test]
+    fn entries_are_those_of_the_chunks() {
+        let table = read(&[150, 100, 199, -1, -1], 3);
+        assert_eq!(table.entries, Entries::Set(vec![150, 100, 199]));
+        assert_eq!(table.spare, None);
+        assert_eq!(read(&[], 0).entries, Entries::Set(vec![]));
+    }
+
+    #[test]
+    fn table_of_nothing_but_minus_one_is_unset() {
+        assert_eq!(read(&[-1, -1, -1], 2).entries, Entries::Unset);
+    }
+
+    #[test]
+    fn first_impossible_entry_is_named() {
+        for value in [-1, -2, 0, 99, 200, i64::MAX, i64::MIN] {
+            let table = read(&[100, value, -1], 3);
+            assert_eq!(table.entries, Entries::Broken { index: 1, value });
+        }
+    }
+
+    #[test]
+    fn first_spare_entry_that_is_set_is_named() {
+        assert_eq!(read(&[100, -1, 7, 8], 1).spare, Some((2, 7)));
+    }
+
+    #[test]
+    fn long_tables_are_read_in_steps() {
+        let len = usize::try_from(STEP).unwrap() + 3;
+        let mut values = vec![100; len];
+        assert_eq!(read(&values, len as u64).entries, Entries::Set(vec![100; len]));
+        values[len - 1] = 3;
+        let broken = Entries::Broken { index: len as u64 - 1, value: 3 };
+        assert_eq!(read(&values, len as u64).entries, broken);
+        assert_eq!(read(&values, len as u64 - 1).spare, Some((len as u64 - 1, 3)));
+    }
+}
