@@ -1,39 +1,53 @@
 //! Side-by-side benchmarks: the reference and ours in one run, in turns, on the same files.
 
+use std::path::PathBuf;
+
 use crate::Outcome;
 use crate::process::{cargo, no_more, program, root, run, take_flag};
 use crate::python;
 
-/// `bench asdf [--quick]`: `--quick` takes small files and few repetitions, to see that it runs.
-pub(crate) fn bench(arguments: &[String]) -> Outcome {
-    let (quick, rest) = take_flag(arguments, "--quick");
-    match rest.split_first() {
-        Some((format, rest)) if format == "asdf" => {
-            no_more(rest)?;
-            asdf(quick)
-        }
-        _ => Err("expected the format: asdf".to_owned()),
-    }
+/// The benchmark of a format: `crates/NAME/benches/side_by_side.py`, called with a folder and our
+/// programs.
+struct Bench {
+    name: &'static str,
+    /// The programs: package and example. A name is for one package, for all lie in one folder.
+    programs: &'static [(&'static str, &'static str)],
 }
 
-fn asdf(quick: bool) -> Outcome {
+const BENCHES: &[Bench] = &[
+    Bench { name: "asdf", programs: &[("asdf", "bench_tasks")] },
+    Bench { name: "bloscpack", programs: &[("bloscpack", "bloscpack_tasks"), ("binio", "blosc_speed")] },
+];
+
+/// `bench FORMAT [--quick]`: `--quick` takes small files and few repetitions, to see that it runs.
+pub(crate) fn bench(arguments: &[String]) -> Outcome {
+    let (quick, rest) = take_flag(arguments, "--quick");
+    let named = rest.split_first().and_then(|(name, rest)| {
+        Some((BENCHES.iter().find(|bench| bench.name == name)?, rest))
+    });
+    let Some((bench, rest)) = named else {
+        let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
+        return Err(format!("expected the format: {}", names.join(" or ")));
+    };
+    no_more(rest)?;
     let python =
         python::interpreter()?.ok_or("no python3 here, and it is what we are compared with")?;
-    run(&mut cargo(&[
-        "build",
-        "--release",
-        "--package",
-        "asdf",
-        "--all-features",
-        "--example",
-        "bench_tasks",
-    ]))?;
-    let directory = root().join("target").join("bench");
-    let ours = root().join("target/release/examples/bench_tasks");
     let mut command = program(python);
-    command.arg("crates/asdf/benches/side_by_side.py").arg(&directory).arg(ours);
+    command
+        .arg(format!("crates/{}/benches/side_by_side.py", bench.name))
+        .arg(root().join("target").join("bench").join(bench.name));
+    for (package, example) in bench.programs {
+        command.arg(build(package, example)?);
+    }
     if quick {
         command.arg("--quick");
     }
     run(&mut command)
+}
+
+/// Builds an example in release and gives the program.
+fn build(package: &str, example: &str) -> Result<PathBuf, String> {
+    let options = ["build", "--release", "--all-features", "--package", package];
+    run(cargo(&options).args(["--example", example]))?;
+    Ok(root().join("target/release/examples").join(example))
 }

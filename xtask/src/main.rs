@@ -55,7 +55,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        arguments: "asdf [--quick]",
+        arguments: "asdf|bloscpack [--quick]",
         about: "time us beside the reference tools and print the ratios (needs python3)",
         run: bench::bench,
     },

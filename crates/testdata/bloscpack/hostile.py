@@ -54,7 +54,8 @@ def headers(pack, three, fine, odd, error):
         yield f"version_{version}", whole[:4] + bytes([version]) + whole[5:], error("UnsupportedVersion")
     # A file of version 3 that says another: its chunks are not where that version has them.
     for version in (1, 2):
-        yield f"version_{version}", whole[:4] + bytes([version]) + whole[5:], ERROR
+        roomy = pack(room=2)
+        yield f"version_{version}", roomy[:4] + bytes([version]) + roomy[5:], ERROR
     yield "v1_reserved", b"blpk\1\0\7\0" + layout.pack_v1(three)[8:], error("InvalidHeader")
     yield "v1_count_above", layout.pack_v1(three, 4), error(*SHORT)
     yield "v1_count_huge", layout.pack_v1(three, 1 << 60), error(*SHORT)
@@ -230,13 +231,13 @@ def sections(pack, fine, odd, error):
         yield f"meta_comp_size_{name}", pack(metadata=section[:20] + struct.pack("<I", value) + section[24:]), error(*length)
     for name, at in (("header", 50), ("payload", 80), ("padding", 32 + 32 + stored + 3), ("digest", 32 + len(section) - 1)):
         yield f"meta_cut_in_{name}", pack(metadata=section)[:at], error(*SHORT)
-    yield "meta_bomb", file(payload=zlib.compress(bytes(4 << 20), 9)), bad
+    yield "meta_bomb", file(payload=zlib.compress(bytes(4 << 20), 9), room=5000), bad
     yield "meta_zlib_cut", file(payload=zlib.compress(TEXT)[:-5]), bad
     for name, text in (
         ("bad", b'{"a":'), ("empty", b""), ("bom", b"\xef\xbb\xbf{}"), ("not_utf8", b'{"a":"\xff"}'), ("nan", b'{"a":NaN}'),
         ("infinity", b"[-Infinity]"), ("two_values", b"{} {}"), ("deep", b"[" * 5000 + b"]" * 5000),
     ):
-        yield f"meta_json_{name}", pack(metadata=layout.section(text, codec=1 if text else 0, room=len(text))), bad
+        yield f"meta_json_{name}", pack(metadata=layout.section(text, codec=1 if text else 0, room=len(text) + 16)), bad
     yield "meta_json_twice", pack(metadata=layout.section(b'{"a":1,"a":2}')), either | {"findings": ["DuplicateKey"], "metadata": {"a": 2}}
     yield "meta_json_surrogate", pack(metadata=layout.section(b'{"a":"\\ud800"}')), fine | {"strict": ["good", "error"], "verify": [0, 1]}
 
@@ -264,6 +265,6 @@ def arrays(pack, fine):
         value = {key: item for key, item in (numpy | change).items() if item is not None}
         kinds = {"ShapeMismatch": ["ShapeMismatch", "NotNumpy"], "InvalidDtype": ["InvalidDtype", "NotNumpy", "ShapeMismatch"]}
         text = json.dumps(value, separators=(",", ":")).encode()
-        yield f"array_{name}", pack(metadata=layout.section(text, room=len(text))), wrong | {"array_error": kinds.get(kind, [kind])}
+        yield f"array_{name}", pack(metadata=layout.section(text, room=len(text) + 16)), wrong | {"array_error": kinds.get(kind, [kind])}
     yield "array_no_metadata", pack(), fine | {"array_error": ["NotNumpy"]}
     yield "array_list", pack(metadata=layout.section(b"[1]")), wrong | {"array_error": ["NotNumpy"]}

@@ -90,29 +90,51 @@ def pack_v0(chunks):
     return b"blpk" + struct.pack("<I", len(chunks)) + b"".join(chunks)
 
 
+def begin(data, version=3):
+    """Number of chunks, checksum, and where the first chunk lies."""
+    if version < 2:
+        return (struct.unpack_from("<I", data, 4)[0], "None", 8) if version == 0 else (struct.unpack_from("<q", data, 8)[0], "None", 16)
+    options, checksum = data[5], CHECKSUMS[data[6]]
+    nchunks, last_field = struct.unpack_from("<2q", data, 16)
+    position = 32
+    if version == 3 and options & 2:
+        position += 32 + struct.unpack_from("<I", data, 48)[0] + len(digest(CHECKSUMS[data[41]], b""))
+    if options & 1:
+        position += 8 * (nchunks + (last_field if version == 3 else 0))
+    return nchunks, checksum, position
+
+
+def chunks(data, version=3):
+    """Each chunk, and the position behind its digest."""
+    nchunks, checksum, position = begin(data, version)
+    size = len(digest(checksum, b""))
+    while nchunks != 0 and position < len(data):
+        end = position + struct.unpack_from("<I", data, position + 12)[0]
+        yield data[position:end], end + size
+        position, nchunks = end + size, nchunks - 1
+
+
+def metadata(data):
+    """The text of the metadata."""
+    codec, stored = data[42], struct.unpack_from("<I", data, 52)[0]
+    payload = data[64 : 64 + stored]
+    return zlib.decompress(payload) if codec == 1 else payload
+
+
 def record(data, version=3):
-    """The fields of a whole file: header, where the chunks lie, and what they say of themselves."""
-    facts, checksum, position = {"version": version}, "None", {0: 8, 1: 16}.get(version, 32)
-    count = struct.unpack_from("<I" if version == 0 else "<q", data, {0: 4, 1: 8}.get(version, 16))[0]
+    """The fields of a whole file: its header, and what the chunks say of themselves."""
+    facts = {"version": version}
     if version >= 2:
-        _, options, checksum_id, typesize, chunk_size, last_chunk, nchunks, last_field = struct.unpack_from("<4B2i2q", data, 4)
-        checksum = CHECKSUMS[checksum_id]
+        _, options, checksum, typesize, chunk_size, last_chunk, nchunks, last_field = struct.unpack_from("<4B2i2q", data, 4)
         facts["header"] = {
-            "options": options, "checksum": checksum, "typesize": typesize, "chunk_size": chunk_size,
+            "options": options, "checksum": CHECKSUMS[checksum], "typesize": typesize, "chunk_size": chunk_size,
             "last_chunk": last_chunk, "nchunks": nchunks, "last_field": last_field,
         }
-        if version == 3 and options & 2:
-            meta_checksum, room = data[41], struct.unpack_from("<I", data, 48)[0]
-            position += 32 + room + len(digest(CHECKSUMS[meta_checksum], b""))
-        if options & 1:
-            position += 8 * (nchunks + (last_field if version == 3 else 0))
-    sizes, codecs = [], set()
-    while len(sizes) != count and position < len(data):
-        flags, (nbytes, _, ctbytes) = data[position + 2], struct.unpack_from("<3I", data, position + 4)
-        sizes.append(nbytes)
-        codecs.add(CODECS[flags >> 5])
-        position += ctbytes + len(digest(checksum, b""))
-    facts |= {"chunks": len(sizes), "chunk_nbytes": sizes[:12], "codecs": sorted(codecs), "stale_tail": len(data) - position}
+    parts, end = list(chunks(data, version)), begin(data, version)[2]
+    facts["chunks"] = len(parts)
+    facts["chunk_nbytes"] = [struct.unpack_from("<I", chunk, 4)[0] for chunk, _ in parts][:12]
+    facts["codecs"] = sorted({CODECS[chunk[2] >> 5] for chunk, _ in parts})
+    facts["stale_tail"] = len(data) - (parts[-1][1] if parts else end)
     return facts
 
 
