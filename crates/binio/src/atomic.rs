@@ -81,6 +81,28 @@ impl AtomicFile {
         &self.goal
     }
 
+    /// The temporary file, with all that was written so far, to read it back or to copy to it. Its
+    /// cursor is where the next bytes go.
+    ///
+    /// ```
+    /// use std::io::{Read, Seek, SeekFrom, Write};
+    /// use binio::AtomicFile;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let mut file = AtomicFile::create(folder.path().join("table"))?;
+    /// file.write_all(b"so far")?;
+    /// file.seek(SeekFrom::Start(3))?;
+    /// let mut read = String::new();
+    /// file.file()?.read_to_string(&mut read)?;
+    /// assert_eq!(read, "far");
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn file(&mut self) -> Result<&File> {
+        let writer = self.writer()?;
+        writer.flush()?;
+        Ok(writer.get_ref())
+    }
+
     /// Puts the file in its place. When this returns, it is on the disk under its name.
     ///
     /// On failure the old file is as it was, with one exception: if only the last step fails, the
@@ -112,7 +134,7 @@ impl Temporary {
             // Without the goal's name, which may be as long as names can be.
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = goal.with_file_name(format!(".atomic-{}-{count}.tmp", process::id()));
-            match OpenOptions::new().write(true).create_new(true).open(&path) {
+            match OpenOptions::new().read(true).write(true).create_new(true).open(&path) {
                 Ok(file) => {
                     return Ok(Self { path, writer: BufWriter::new(file), renamed: false });
                 }

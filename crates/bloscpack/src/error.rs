@@ -301,7 +301,23 @@ impl From<binio::Error> for Error {
 }
 
 impl From<std::io::Error> for Error {
+    /// Unwraps an error of this crate that travelled through `std::io`.
     fn from(error: std::io::Error) -> Self {
-        binio::Error::from(error).into()
+        match error.downcast::<Self>() {
+            Ok(ours) => ours,
+            Err(error) => binio::Error::from(error).into(),
+        }
+    }
+}
+
+impl From<Error> for std::io::Error {
+    /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
+    fn from(error: Error) -> Self {
+        let kind = match error.kind() {
+            ErrorKind::Io(error) => std::io::Error::from(error.clone()).kind(),
+            ErrorKind::InvalidOption { .. } => std::io::ErrorKind::InvalidInput,
+            _ => std::io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
     }
 }

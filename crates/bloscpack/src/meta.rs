@@ -19,6 +19,8 @@
 //! 0 and the level as it was. Where the section ends needs the checksum and `max_meta_size` only;
 //! so metadata that cannot be read cost no chunk.
 
+pub(crate) mod encode;
+
 use std::io::Read;
 use std::ops::Range;
 

@@ -1,0 +1,237 @@
+//! The metadata section from values to bytes.
+//!
+//! The text is what the original writes: JSON without blanks, keys in their order, everything but
+//! ASCII escaped. The bytes that zlib makes of it differ between libraries and versions.
+
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::ser::{Formatter, Serializer};
+
+use super::{CODEC_NONE, CODEC_ZLIB, MAGIC, MetaHeader};
+use crate::Checksum;
+use crate::error::{ErrorKind, Result};
+
+/// The longest text that is written: what a reader takes unless it is told to take more.
+const MAX_TEXT: u64 = 16 << 20;
+
+/// How metadata are stored.
+///
+/// ```
+/// use bloscpack::MetadataOptions;
+///
+/// let options = MetadataOptions { max_size: Some(4096), ..MetadataOptions::default() };
+/// assert_eq!((options.compress, options.level), (true, 6));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MetadataOptions {
+    /// The checksum of the payload. Default: adler32.
+    pub checksum: Checksum,
+    /// Whether to compress by zlib, where that makes it smaller. Default: yes.
+    pub compress: bool,
+    /// The level of compression, 0 to 9. Default: 6.
+    pub level: u8,
+    /// Room for the payload in bytes, so that other metadata fit later without moving the chunks.
+    /// Default: ten times the text.
+    pub max_size: Option<u32>,
+}
+
+impl Default for MetadataOptions {
+    fn default() -> Self {
+        Self { checksum: Checksum::Adler32, compress: true, level: 6, max_size: None }
+    }
+}
+
+impl MetaHeader {
+    /// The bytes of this header.
+    pub fn encode(&self) -> [u8; Self::LEN] {
+        let mut out = [0; Self::LEN];
+        out[..8].copy_from_slice(&self.magic);
+        out[8..12].copy_from_slice(&[self.options, self.checksum.id(), self.codec, self.level]);
+        for (field, size) in out[12..24].chunks_exact_mut(4).zip([
+            self.meta_size,
+            self.max_meta_size,
+            self.meta_comp_size,
+        ]) {
+            field.copy_from_slice(&size.to_le_bytes());
+        }
+        out[24..].copy_from_slice(&self.user_codec);
+        out
+    }
+}
+
+/// The text of a value.
+pub(crate) fn to_text(value: &Value) -> Vec<u8> {
+    let mut text = Vec::new();
+    let written = value.serialize(&mut Serializer::with_formatter(&mut text, Ascii));
+    debug_assert!(written.is_ok(), "a value has a text, and memory takes it");
+    text
+}
+
+/// Escapes everything but printable ASCII, in UTF-16 units.
+struct Ascii;
+
+impl Formatter for Ascii {
+    fn write_string_fragment<W: Write + ?Sized>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        for part in fragment.split_inclusive(|c| !matches!(c, ' '..='~')) {
+            let plain = part.trim_end_matches(|c| !matches!(c, ' '..='~'));
+            writer.write_all(plain.as_bytes())?;
+            for unit in part[plain.len()..].encode_utf16() {
+                write!(writer, "\\u{unit:04x}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A whole section of this text: header, payload, room, digest.
+pub(crate) fn section(text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
+    let header = MetaHeader {
+        magic: MAGIC,
+        options: 0,
+        checksum: options.checksum,
+        codec: CODEC_NONE,
+        level: options.level,
+        meta_size: 0,
+        max_meta_size: 0,
+        meta_comp_size: 0,
+        user_codec: [0; 8],
+    };
+    header.section_of(text, options)
+}
+
+impl MetaHeader {
+    /// A section of another text with what this header says beside it.
+    pub(crate) fn section_of(&self, text: &[u8], options: &MetadataOptions) -> Result<Vec<u8>> {
+        if options.level > 9 {
+            let message = format!("{}, expected 0 to 9", options.level);
+            return Err(ErrorKind::InvalidOption { option: "meta_level", message }.into());
+        }
+        let requested = text.len() as u64;
+        let meta_size = u32::try_from(requested).ok().filter(|_| requested <= MAX_TEXT);
+        let meta_size = meta_size.ok_or({
+            let what = "length of the metadata";
+            ErrorKind::Limit { what, limit: MAX_TEXT, requested }
+        })?;
+        let compressed = if options.compress { compress(text, options.level)? } else { Vec::new() };
+        // As large as the text stays compressed.
+        let (codec, payload) = match options.compress && compressed.len() <= text.len() {
+            true => (CODEC_ZLIB, &compressed[..]),
+            false => (CODEC_NONE, text),
+        };
+        let max_meta_size = options.max_size.unwrap_or(meta_size.saturating_mul(10));
+        let meta_comp_size = match u32::try_from(payload.len()) {
+            Ok(len) if len <= max_meta_size => len,
+            _ => {
+                let (needed, available) = (payload.len() as u64, max_meta_size.into());
+                let what = "bytes of metadata";
+                return Err(ErrorKind::NotEnoughSpace { what, needed, available }.into());
+            }
+        };
+        let header = Self {
+            checksum: options.checksum,
+            codec,
+            level: options.level,
+            meta_size,
+            max_meta_size,
+            meta_comp_size,
+            ..self.clone()
+        };
+        let mut section = header.encode().to_vec();
+        section.extend_from_slice(payload);
+        section.resize(Self::LEN + max_meta_size as usize, 0);
+        section.extend(options.checksum.compute(payload));
+        Ok(section)
+    }
+}
+
+fn compress(text: &[u8], level: u8) -> io::Result<Vec<u8>> {
+    let mut encoder = ZlibEncoder::new(Vec::new(), Compression::new(level.into()));
+    encoder.write_all(text)?;
+    encoder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn text(value: &Value) -> String {
+        String::from_utf8(to_text(value)).unwrap()
+    }
+
+    #[test]
+    fn text_is_that_of_python() {
+        // Printed by json.dumps(value, separators=(",", ":")).
+        assert_eq!(
+            text(
+                &json!({"z": [1, -2.5, true, null], "a": "\u{e9}\u{1f600}x\"\\/\n\u{1f}\u{7f}~ "})
+            ),
+            r#"{"z":[1,-2.5,true,null],"a":"\u00e9\ud83d\ude00x\"\\/\n\u001f\u007f~ "}"#
+        );
+        assert_eq!(text(&json!({"\u{fc}": {}, "": []})), r#"{"\u00fc":{},"":[]}"#);
+    }
+
+    #[test]
+    fn section_is_that_of_the_original() {
+        // Written by the original with meta_codec "None".
+        let options = MetadataOptions { compress: false, ..MetadataOptions::default() };
+        let section = section(br#"{"a":1}"#, &options).unwrap();
+        let mut expected = b"JSON\0\0\0\0\x00\x01\x00\x06".to_vec();
+        expected.extend([7, 0, 0, 0, 70, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        expected.extend(br#"{"a":1}"#);
+        expected.extend([0; 63]);
+        expected.extend(Checksum::Adler32.compute(br#"{"a":1}"#));
+        assert_eq!(section, expected);
+    }
+
+    #[test]
+    fn text_that_zlib_enlarges_is_stored_plain_and_keeps_the_level() {
+        let stored = section(b"[1]", &MetadataOptions::default()).unwrap();
+        assert_eq!((stored[10], stored[11], &stored[32..35]), (0, 6, &b"[1]"[..]));
+        let long = format!("[{}1]", "1,".repeat(500));
+        let stored = section(long.as_bytes(), &MetadataOptions::default()).unwrap();
+        assert_eq!((stored[10], stored[11]), (1, 6));
+        assert_eq!(stored.len(), 32 + 10 * long.len() + 4);
+    }
+
+    #[test]
+    fn payload_has_to_fit_its_room() {
+        let options = MetadataOptions { max_size: Some(3), ..MetadataOptions::default() };
+        assert_eq!(section(b"[1]", &options).unwrap().len(), 32 + 3 + 4);
+        let error = section(b"[11]", &options).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotEnoughSpace { needed: 4, available: 3, .. }));
+    }
+
+    #[test]
+    fn level_and_length_have_limits() {
+        let options = MetadataOptions { level: 10, ..MetadataOptions::default() };
+        let error = section(b"[1]", &options).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::InvalidOption { option: "meta_level", .. }));
+        let long = vec![b' '; 16 << 20];
+        assert!(section(&long, &MetadataOptions::default()).is_ok());
+        let long = vec![b' '; (16 << 20) + 1];
+        let error = section(&long, &MetadataOptions::default()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { limit: 16_777_216, .. }));
+    }
+
+    #[test]
+    fn header_that_is_written_is_read_back() {
+        for checksum in Checksum::ALL {
+            let options = MetadataOptions { checksum, ..MetadataOptions::default() };
+            let section = section(br#"{"key":"value"}"#, &options).unwrap();
+            let header = MetaHeader::parse(&section[..32], 0).unwrap();
+            assert_eq!(header.section_len(), section.len() as u64);
+            let metadata = super::super::Metadata::read(&section, &header, 0, 1 << 20).unwrap();
+            assert_eq!(metadata.json().unwrap(), json!({"key": "value"}));
+        }
+    }
+}
