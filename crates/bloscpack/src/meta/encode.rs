@@ -122,9 +122,10 @@ impl MetaHeader {
         })?;
         let compressed = if options.compress { compress(text, options.level)? } else { Vec::new() };
         // As large as the text stays compressed.
-        let (codec, payload) = match options.compress && compressed.len() <= text.len() {
-            true => (CODEC_ZLIB, &compressed[..]),
-            false => (CODEC_NONE, text),
+        let (codec, payload) = if options.compress && compressed.len() <= text.len() {
+            (CODEC_ZLIB, &compressed[..])
+        } else {
+            (CODEC_NONE, text)
         };
         let max_meta_size = options.max_size.unwrap_or(meta_size.saturating_mul(10));
         let meta_comp_size = match u32::try_from(payload.len()) {
