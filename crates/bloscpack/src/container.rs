@@ -118,10 +118,10 @@ pub(crate) fn copy(mut source: &File, range: Range<u64>, sink: &mut AtomicFile) 
     source.seek(SeekFrom::Start(range.start))?;
     let needed = range.end - range.start;
     let available = io::copy(&mut source.take(needed), &mut sink.file()?)?;
-    match available == needed {
-        true => Ok(()),
-        false => Err(ErrorKind::Truncated { what: "chunks", needed, available }.into()),
+    if available != needed {
+        return Err(ErrorKind::Truncated { what: "chunks", needed, available }.into());
     }
+    Ok(())
 }
 
 impl<W: Write + Seek> ContainerWriter<W> {

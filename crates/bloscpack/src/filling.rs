@@ -43,6 +43,7 @@ impl Filling {
         data: &[u8],
         commit: impl FnMut(&mut Vec<u8>) -> Result<()>,
     ) -> Result<usize> {
+        self.check()?;
         let taken = if self.batch.is_empty() && data.len() >= self.batch_len {
             // As they are, without a copy.
             let whole = data.len() - data.len() % self.batch_len;
@@ -62,7 +63,16 @@ impl Filling {
 
     /// Gives all that is left to `commit`; where there were no data, nothing.
     pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.check()?;
         self.store_batch(commit)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.failed {
+            // A chunk that is lost is a hole in the data.
+            return Err(io::Error::other("a chunk before could not be written").into());
+        }
+        Ok(())
     }
 
     /// The chunk that stands for no data.
@@ -81,10 +91,6 @@ impl Filling {
     }
 
     fn store(&mut self, data: &[u8], commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
-        if self.failed {
-            // A chunk that is lost is a hole in the data.
-            return Err(io::Error::other("a chunk before was not written").into());
-        }
         let chunks = data.chunks(self.chunk_size);
         let recipe = self.recipe;
         let store = |(): &mut (), chunk: &[u8], stored: &mut Vec<u8>| recipe.store(chunk, stored);

@@ -10,13 +10,16 @@ use crate::parallel::available_threads;
 use crate::recipe::Recipe;
 use crate::{Checksum, ChunkSize, Chunking, Header, MetadataOptions, Version};
 
-/// What is written where nothing is said: the original's defaults.
+/// The original's, where the build has it.
+const COMPRESSOR: Compressor =
+    if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 const LEVEL: u8 = 7;
 const TYPESIZE: u32 = 8;
 
 /// How to write a file. The defaults are those of the original: version 3, blosclz at level 7 with
 /// byte shuffle for elements of 8 bytes, chunks of 1 MiB, adler32, offsets with room for ten times
-/// as many chunks. Chunks are compressed on all processors.
+/// as many chunks. Chunks are compressed on all processors. Without the feature `c-blosc` the default
+/// is lz4, since blosclz and lz4hc come with it.
 ///
 /// Options are checked before anything is written; what they ask for and cannot have is
 /// [`InvalidOption`](ErrorKind::InvalidOption), or [`NotInVersion`](ErrorKind::NotInVersion) where
@@ -57,7 +60,7 @@ impl Default for WriterOptions {
     fn default() -> Self {
         Self {
             version: Version::V3,
-            compressor: Compressor::Blosclz,
+            compressor: COMPRESSOR,
             level: LEVEL,
             shuffle: Shuffle::Byte,
             typesize: TYPESIZE,
@@ -168,12 +171,11 @@ impl WriterOptions {
         let version = self.version;
         let not_here = |what| Error::new(ErrorKind::NotInVersion { what, version });
         match version {
-            Version::V3 => {}
             Version::V2 if self.metadata.is_some() => return Err(not_here("no metadata")),
             Version::V2 if self.max_app_chunks.is_some_and(|room| room > 0) => {
                 return Err(not_here("no room for appending"));
             }
-            Version::V2 => {}
+            Version::V2 | Version::V3 => {}
             _ => return Err(not_here("nothing is written")),
         }
         if !self.offsets && self.max_app_chunks.is_some_and(|room| room > 0) {
@@ -284,7 +286,7 @@ mod tests {
     #[cfg(not(feature = "c-blosc"))]
     #[test]
     fn compressor_that_the_build_does_not_have_is_refused() {
-        let error = refused(&WriterOptions::new());
+        let error = refused(&WriterOptions::new().compressor(Compressor::Blosclz));
         assert!(error.to_string().starts_with("compressor: "), "{error}");
     }
 }

@@ -115,10 +115,10 @@ impl<W: Write + Seek> Output<W> {
         }
         self.kept.extend_from_slice(stored);
         self.lens.push(stored.len() as u64);
-        match self.kept.len() > MAX_KEPT {
-            true => self.begin(self.header_of_many()?),
-            false => Ok(()),
+        if self.kept.len() > MAX_KEPT {
+            self.begin(self.header_of_many()?)?;
         }
+        Ok(())
     }
 
     /// The header of a file whose number of chunks is not known: its table is long, and the number
@@ -229,13 +229,14 @@ mod tests {
     fn more_chunks_than_the_table_has_entries_are_refused() {
         let options = options().level(0).chunk_size(ChunkSize::Bytes(256)).max_app_chunks(0);
         let mut writer = Writer::new(sink(), &options).unwrap();
+        let data = data(1 << 20);
         let error = loop {
-            if let Err(error) = writer.write_all(&[0; 1 << 20]) {
+            if let Err(error) = writer.write_all(&data) {
                 break Error::from(error);
             }
         };
         assert!(matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }), "{error}");
-        assert!(writer.write_all(&[0; 1 << 20]).is_err(), "it stays so");
+        assert!(writer.write_all(&data).is_err(), "it stays so");
     }
 
     #[test]
