@@ -16,15 +16,18 @@ struct Bench {
 
 const BENCHES: &[Bench] = &[
     Bench { name: "asdf", programs: &[("asdf", "bench_tasks")] },
-    Bench { name: "bloscpack", programs: &[("bloscpack", "bloscpack_tasks"), ("binio", "blosc_speed")] },
+    Bench {
+        name: "bloscpack",
+        programs: &[("bloscpack", "bloscpack_tasks"), ("binio", "blosc_speed")],
+    },
 ];
 
 /// `bench FORMAT [--quick]`: `--quick` takes small files and few repetitions, to see that it runs.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
-    let named = rest.split_first().and_then(|(name, rest)| {
-        Some((BENCHES.iter().find(|bench| bench.name == name)?, rest))
-    });
+    let named = rest
+        .split_first()
+        .and_then(|(name, rest)| Some((BENCHES.iter().find(|bench| bench.name == name)?, rest)));
     let Some((bench, rest)) = named else {
         let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
         return Err(format!("expected the format: {}", names.join(" or ")));

@@ -159,11 +159,11 @@ impl Chain<'_> {
         let place = Table::entry(table.start, fault.index);
         let mismatch =
             |message| Error::new(ErrorKind::OffsetMismatch { message, permuted: false }).at(place);
-        if self.options.strictness == Strictness::Strict {
-            return Err(mismatch(fault.to_string()));
-        }
         let reader = self.reader();
         let scanned = self.scan(start, nchunks).and_then(|chunks| {
+            if self.options.strictness == Strictness::Strict {
+                return Err(mismatch(fault.to_string()));
+            }
             (0..).zip(&chunks).try_for_each(|(index, chunk)| reader.hold(index, chunk))?;
             Ok(chunks)
         });
@@ -173,8 +173,15 @@ impl Chain<'_> {
                 findings.push(Finding::new(Code::OffsetMismatch, place, message));
                 Ok(chunks)
             }
-            Err(error) if error.is_io() => Err(error),
-            Err(error) => Err(mismatch(format!("{fault}; in sequence, {error}"))),
+            Err(error) => {
+                // The offsets of a file that is cut point behind its end.
+                let kept = matches!(
+                    error.kind(),
+                    ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }
+                );
+                let failed = mismatch(format!("{fault}; in sequence, {error}"));
+                Err(if kept || error.is_of_caller() { error } else { failed })
+            }
         }
     }
 

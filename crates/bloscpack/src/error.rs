@@ -175,6 +175,18 @@ pub enum ErrorKind {
     Damaged(String),
 }
 
+impl ErrorKind {
+    /// The chunk that it is about, from 0.
+    pub fn chunk(&self) -> Option<u64> {
+        match self {
+            Self::CorruptChunk { chunk, .. }
+            | Self::Blosc2Chunk { chunk }
+            | Self::ChecksumMismatch { part: Part::Chunk(chunk), .. } => Some(*chunk),
+            _ => None,
+        }
+    }
+}
+
 /// What a digest is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
@@ -240,6 +252,11 @@ impl Error {
     /// Whether the source failed, not the file: such an error is never a finding about the file.
     pub(crate) fn is_io(&self) -> bool {
         matches!(self.0.kind, ErrorKind::Io(_))
+    }
+
+    /// Whether the source or a limit of the caller failed, and the file may be as it should be.
+    pub(crate) fn is_of_caller(&self) -> bool {
+        self.is_io() || matches!(self.0.kind, ErrorKind::Limit { .. })
     }
 
     pub(crate) fn header(field: &'static str, offset: u64, message: impl Into<String>) -> Self {

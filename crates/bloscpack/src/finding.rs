@@ -33,7 +33,13 @@ impl Finding {
 
     /// What stops a reader elsewhere, where the caller goes on.
     pub(crate) fn from_error(code: Code, error: &Error) -> Self {
-        Self::new(code, error.offset().unwrap_or_default(), error.kind().to_string())
+        let chunk = error.kind().chunk();
+        let mut message = error.kind().to_string();
+        if let Some(chunk) = chunk {
+            let prefix = format!("chunk {chunk}: ");
+            message = message.strip_prefix(&prefix).map(str::to_owned).unwrap_or(message);
+        }
+        Self { code, offset: error.offset().unwrap_or_default(), chunk, message }
     }
 
     /// How much it matters.
@@ -105,6 +111,8 @@ codes! {
     OffsetMismatch: Damage,
     /// A spare offset is not -1.
     SpareOffset: Damage,
+    /// The file ends too early.
+    Truncated: Damage,
     /// Bytes after the last chunk, such as appending leaves.
     StaleTail: Note,
     // Metadata

@@ -26,6 +26,7 @@ mod table;
 mod test_file;
 mod unpack;
 mod unversioned;
+mod verify;
 mod write_options;
 mod writer;
 
@@ -44,5 +45,6 @@ pub use pack::{pack_file, pack_reader, pack_slice, pack_source, pack_to_vec};
 pub use reader::Reader;
 pub use stream::StreamWriter;
 pub use unpack::{Progress, UnpackOptions};
+pub use verify::{Report, VerifyOptions, verify, verify_source};
 pub use write_options::WriterOptions;
 pub use writer::Writer;

@@ -12,12 +12,12 @@ use bytes::Bytes;
 
 use crate::chunk::{self, ChunkEntry, ChunkSource};
 use crate::error::{ErrorKind, Result};
-use crate::finding::{Code, Finding};
+use crate::finding::Finding;
 use crate::header::Header;
 use crate::layout::Layout;
 use crate::meta::{MetaHeader, Metadata};
 use crate::opening::{self, Opened};
-use crate::options::{OpenOptions, Strictness, Verify};
+use crate::options::{OpenOptions, Verify};
 
 /// A Bloscpack file that is open for reading.
 ///
@@ -88,12 +88,8 @@ impl Reader {
 
     pub(crate) fn with_options(source: Arc<dyn ReadAt>, options: OpenOptions) -> Result<Self> {
         let mut findings = Vec::new();
-        let Opened { header, meta, layout } = opening::open(&source, &options, &mut findings)?;
-        let section = meta.as_ref().zip(layout.metadata());
-        let metadata = section.map(|(meta, section)| {
-            read_metadata(&source, meta, section.start, &options, &mut findings)
-        });
-        let metadata = metadata.transpose()?;
+        let opened = opening::open(&source, &options, &mut findings)?;
+        let Opened { header, meta, metadata, layout } = opened;
         let verified = (0..layout.chunks().len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         Ok(Self { source, options, header, meta, metadata, layout, findings, verified })
     }
@@ -153,14 +149,14 @@ impl Reader {
         self.layout.chunks()
     }
 
-    fn chunk(&self, index: usize) -> Result<&ChunkEntry> {
+    pub(crate) fn chunk(&self, index: usize) -> Result<&ChunkEntry> {
         self.chunks().get(index).ok_or_else(|| {
             let (index, len) = (index as u64, self.chunks().len() as u64);
             ErrorKind::NoChunk { index, len }.into()
         })
     }
 
-    fn chunk_source(&self) -> ChunkSource<'_> {
+    pub(crate) fn chunk_source(&self) -> ChunkSource<'_> {
         ChunkSource { source: &self.source, checksum: self.header.checksum }
     }
 
@@ -310,33 +306,6 @@ impl Reader {
         prefer_huge_pages(&mut out);
         Ok(out)
     }
-}
-
-/// Reads the metadata and holds them against the rules. What costs only them is a finding in
-/// lenient reading.
-fn read_metadata(
-    source: &dyn ReadAt,
-    header: &MetaHeader,
-    start: u64,
-    options: &OpenOptions,
-    findings: &mut Vec<Finding>,
-) -> Result<Result<Metadata>> {
-    let metadata = Metadata::read(source, header, start, options.max_metadata);
-    let checked = match &metadata {
-        Ok(metadata) => metadata.check(options.strictness, findings),
-        Err(error) => Err(error.clone()),
-    };
-    if let Err(error) = checked {
-        let is_digest = matches!(error.kind(), ErrorKind::ChecksumMismatch { .. });
-        let stops = options.strictness == Strictness::Strict
-            || error.is_io()
-            || is_digest && !options.ignore_metadata;
-        if stops {
-            return Err(error);
-        }
-        findings.push(Finding::from_error(Code::Metadata, &error));
-    }
-    Ok(metadata)
 }
 
 impl fmt::Debug for Reader {

@@ -1,0 +1,290 @@
+//! Checks a file to the last byte: what opening checks, the digest and the structure of every chunk,
+//! and, deeply, that every chunk decodes.
+//!
+//! | status | what it means |
+//! |---|---|
+//! | fine | nothing worse than notes, such as a stale tail |
+//! | damage | the file can be read, in part at least, and something is wrong |
+//! | an error | it cannot be read at all |
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use binio::ReadAt;
+use binio::blosc::Scratch;
+
+use crate::Reader;
+use crate::chunk;
+use crate::error::{Error, ErrorKind, Result};
+use crate::finding::{Code, Finding, Severity};
+use crate::options::OpenOptions;
+use crate::parallel::{available_threads, for_each};
+use crate::unpack::Progress;
+
+/// Findings on chunks that are kept; of more only the number is told.
+const MAX_FINDINGS: usize = 10_000;
+
+/// How to check a file.
+#[derive(Clone, Copy)]
+pub struct VerifyOptions<'a> {
+    deep: bool,
+    threads: usize,
+    progress: Option<Progress<'a>>,
+}
+
+impl Default for VerifyOptions<'_> {
+    fn default() -> Self {
+        Self { deep: true, threads: available_threads(), progress: None }
+    }
+}
+
+impl<'a> VerifyOptions<'a> {
+    /// Deeply, on as many threads as the machine runs at once.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether to decode every chunk, not only to check its digest.
+    #[must_use]
+    pub fn deep(mut self, deep: bool) -> Self {
+        self.deep = deep;
+        self
+    }
+
+    /// How many threads check chunks. With 1 all happens on the caller's.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Whom to tell how many bytes of data are done.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'a>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+}
+
+impl fmt::Debug for VerifyOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("VerifyOptions")
+            .field("deep", &self.deep)
+            .field("threads", &self.threads)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a check found.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Everything that is odd: of the file first, then chunk by chunk.
+    pub findings: Vec<Finding>,
+    /// How many chunks were checked.
+    pub chunks: u64,
+}
+
+impl Report {
+    /// Whether nothing is wrong: notes are allowed.
+    pub fn is_fine(&self) -> bool {
+        self.findings.iter().all(|finding| finding.severity() == Severity::Note)
+    }
+}
+
+/// Checks a file that is open. Fails where the source or a limit does; all that is wrong with the
+/// file is in the report.
+///
+/// ```
+/// use bloscpack::{Code, Reader, VerifyOptions, verify};
+///
+/// # let mut bytes = b"blpk\x03\x00\x00\x01\x04\0\0\0\x04\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
+/// # bytes.extend([0; 8]);
+/// # bytes.extend(b"\x02\x01\x02\x01\x04\0\0\0\x04\0\0\0\x14\0\0\0data");
+/// bytes.extend(b"more");
+/// let report = verify(&Reader::from_bytes(bytes)?, &VerifyOptions::new())?;
+/// assert!(report.is_fine());
+/// assert_eq!(report.findings[0].code, Code::StaleTail);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<Report> {
+    let bad = Mutex::new((Vec::new(), 0_u64));
+    let threads = options.threads.min(file.chunks().len());
+    let buffers = || (Vec::new(), Scratch::default());
+    for_each(threads, 0..file.chunks().len(), buffers, |(data, scratch), index| {
+        if let Err(error) = check(file, index, options.deep, data, scratch) {
+            if error.is_of_caller() {
+                return Err(error);
+            }
+            let mut bad = bad.lock().unwrap_or_else(PoisonError::into_inner);
+            let (findings, more) = &mut *bad;
+            if findings.len() < MAX_FINDINGS {
+                findings.push(Finding::from_error(Code::BadChunk, &error));
+            } else {
+                *more += 1;
+            }
+        }
+        if let (Some(progress), Some(chunk)) = (options.progress, file.chunks().get(index)) {
+            progress(chunk.nbytes.into());
+        }
+        Ok(())
+    })?;
+    let (mut bad, more) = bad.into_inner().unwrap_or_else(PoisonError::into_inner);
+    bad.sort_by_key(|finding| finding.chunk);
+    if more > 0 {
+        let message = format!("{more} more chunks are bad");
+        bad.push(Finding::new(Code::BadChunk, file.layout().data().start, message));
+    }
+    let mut findings = file.findings().to_vec();
+    findings.extend(bad);
+    Ok(Report { findings, chunks: file.chunks().len() as u64 })
+}
+
+/// Holds a chunk against its digest, and its structure against the rules; decodes it if asked to.
+fn check(
+    file: &Reader,
+    index: usize,
+    deep: bool,
+    data: &mut Vec<u8>,
+    scratch: &mut Scratch,
+) -> Result<()> {
+    let (number, chunk) = (index as u64, file.chunk(index)?);
+    let source = file.chunk_source();
+    let (bytes, digest) = source.stored(chunk)?;
+    source.check(number, chunk, &bytes, &digest)?;
+    let buffer = chunk::parse(number, chunk.offset, &bytes)?;
+    if deep {
+        buffer
+            .decode_to(data, &file.options().limits, scratch)
+            .map_err(|error| chunk::corrupt(number, chunk.offset, &bytes, error))?;
+    }
+    Ok(())
+}
+
+/// Checks a file that may not open at all: what keeps it from opening is in the report if the
+/// header is right, and else an error. Limits and order are those of `opening`.
+pub fn verify_source(
+    source: Arc<dyn ReadAt>,
+    opening: &OpenOptions,
+    options: &VerifyOptions<'_>,
+) -> Result<Report> {
+    match opening.clone().ignore_metadata(true).from_source(source) {
+        Ok(file) => verify(&file, options),
+        Err(error) => {
+            let finding = finding(&error).ok_or(error)?;
+            Ok(Report { findings: vec![finding], chunks: 0 })
+        }
+    }
+}
+
+/// What keeps a file from opening behind its header, as a finding.
+fn finding(error: &Error) -> Option<Finding> {
+    let code = match error.kind() {
+        ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,
+        ErrorKind::OffsetMismatch { .. } => Code::OffsetMismatch,
+        ErrorKind::SizeMismatch { .. } => Code::SizeMismatch,
+        ErrorKind::Metadata(_) => Code::Metadata,
+        ErrorKind::Truncated { .. } if error.offset() > Some(0) => Code::Truncated,
+        _ => return None,
+    };
+    Some(Finding::from_error(code, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::test_file::TestFile;
+
+    fn file() -> TestFile {
+        TestFile::of(&[&[1; 100], &[2; 100], &[3; 40]])
+    }
+
+    fn report(file: &TestFile, options: &VerifyOptions<'_>) -> Result<Report> {
+        verify_source(Arc::new(file.bytes()), &OpenOptions::new(), options)
+    }
+
+    #[test]
+    fn good_file_is_fine_and_all_its_bytes_are_told() {
+        let done = AtomicU64::new(0);
+        let progress = |bytes| {
+            done.fetch_add(bytes, Ordering::Relaxed);
+        };
+        for threads in [1, 2] {
+            let options = VerifyOptions::new().threads(threads).progress(&progress);
+            let report = report(&file(), &options).unwrap();
+            assert_eq!((report.is_fine(), report.findings, report.chunks), (true, vec![], 3));
+        }
+        assert_eq!(done.into_inner(), 480);
+    }
+
+    #[test]
+    fn each_bad_digest_is_a_finding_with_its_chunk_and_place() {
+        let mut file = file();
+        for chunk in [0, 2] {
+            *file.chunks[chunk].last_mut().unwrap() ^= 1;
+        }
+        for threads in [1, 3] {
+            let report = report(&file, &VerifyOptions::new().threads(threads)).unwrap();
+            let places: Vec<_> =
+                report.findings.iter().map(|f| (f.code, f.chunk, f.offset)).collect();
+            let digest = |index: usize| file.chunk_start(index + 1) - 4;
+            assert_eq!(
+                places,
+                [(Code::BadChunk, Some(0), digest(0)), (Code::BadChunk, Some(2), digest(2))]
+            );
+            assert!(!report.is_fine());
+            assert!(report.findings[0].message.starts_with("adler32 of the stored bytes is "));
+        }
+    }
+
+    #[test]
+    fn only_a_deep_check_sees_a_stream_that_does_not_decode() {
+        // A chunk whose digest is right and whose one stream is one byte too long.
+        let mut file = TestFile::of(&[&[1; 1000], &[2; 1000]]);
+        let mut buffer = crate::test_file::buffer(&[7; 1000]);
+        let stream = 20;
+        buffer[stream] += 1;
+        buffer.push(0);
+        let ctbytes = u32::try_from(buffer.len()).unwrap();
+        buffer[12..16].copy_from_slice(&ctbytes.to_le_bytes());
+        let digest = file.checksum.compute(&buffer);
+        file.chunks[1] = [buffer, digest].concat();
+        file.set_offsets();
+        let quick = VerifyOptions::new().deep(false);
+        assert!(report(&file, &quick).unwrap().is_fine());
+        let report = report(&file, &VerifyOptions::new()).unwrap();
+        assert_eq!(report.findings.len(), 1);
+        assert_eq!((report.findings[0].code, report.findings[0].chunk), (Code::BadChunk, Some(1)));
+    }
+
+    #[test]
+    fn what_keeps_a_file_from_opening_is_a_finding_behind_the_header_only() {
+        let good = file();
+        let cut = TestFile { chunks: good.chunks[..2].to_vec(), ..good.clone() };
+        let mut corrupt = good.clone();
+        corrupt.chunks[1][1] = 9;
+        let mut permuted = good.clone();
+        permuted.offsets.as_mut().unwrap().swap(0, 2);
+        let empty = TestFile::of(&[&[1; 100], &[], &[3; 40]]);
+        for (file, code) in [
+            (cut, Code::Truncated),
+            (corrupt, Code::BadChunk),
+            (permuted, Code::OffsetMismatch),
+            (empty, Code::SizeMismatch),
+        ] {
+            let report = report(&file, &VerifyOptions::new()).unwrap();
+            assert_eq!(report.findings.iter().map(|f| f.code).collect::<Vec<_>>(), [code]);
+        }
+        for file in [TestFile { version: 9, ..good.clone() }, TestFile { nchunks: -2, ..good }] {
+            assert!(report(&file, &VerifyOptions::new()).is_err());
+        }
+        let short = verify_source(
+            Arc::new(b"blpk\x03".to_vec()),
+            &OpenOptions::new(),
+            &VerifyOptions::new(),
+        );
+        assert!(matches!(short.unwrap_err().kind(), ErrorKind::Truncated { .. }));
+    }
+}

@@ -1,0 +1,3 @@
+//! Golden files: what we read is what is recorded.
+
+mod corpus;
