@@ -2,6 +2,8 @@
 //! of m / 8 bytes, in which element i has bit i % 8 of byte i / 8. Bytes after the last whole
 //! element stay where they are. When m is no multiple of 8, the whole block stays as it is.
 
+use super::shuffle::unshuffle;
+
 /// Puts the bits of the elements of `source` together by their place in the element.
 pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
@@ -19,21 +21,27 @@ pub(super) fn bitshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     out[whole..].copy_from_slice(&source[whole..]);
 }
 
-/// The reverse of [`bitshuffle`]; `out` is as long as `source`.
-pub(super) fn bitunshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
+/// The reverse of [`bitshuffle`]; `planes`, which is for work on the way, and `out` are as long as
+/// `source`.
+///
+/// Eight rows that are put together as bytes of elements are squares of bits, which turned around
+/// are the bytes k of eight elements: a plane, and the planes are a byte shuffle.
+pub(super) fn bitunshuffle(typesize: usize, source: &[u8], planes: &mut [u8], out: &mut [u8]) {
     let Some(row_len) = row_len(typesize, source.len()) else {
         return out.copy_from_slice(source);
     };
-    for (column, elements) in out.chunks_exact_mut(8 * typesize).enumerate() {
-        for k in 0..typesize {
-            let bytes: [u8; 8] = std::array::from_fn(|b| source[(8 * k + b) * row_len + column]);
-            for (i, byte) in transpose(bytes).into_iter().enumerate() {
-                elements[i * typesize + k] = byte;
+    let plane_len = 8 * row_len;
+    let (whole, tail) = source.split_at(plane_len * typesize);
+    for (bits, plane) in whole.chunks_exact(plane_len).zip(planes.chunks_exact_mut(plane_len)) {
+        unshuffle(8, bits, plane);
+        for square in plane.chunks_exact_mut(8) {
+            if let Ok(bits) = <[u8; 8]>::try_from(&*square) {
+                square.copy_from_slice(&transpose(bits));
             }
         }
     }
-    let whole = 8 * row_len * typesize;
-    out[whole..].copy_from_slice(&source[whole..]);
+    planes[whole.len()..].copy_from_slice(tail);
+    unshuffle(typesize, planes, out);
 }
 
 /// Bytes of a row, if the block is shuffled at all.
@@ -78,7 +86,7 @@ mod tests {
                 let whole = typesize * elements;
                 assert_eq!(out[whole..], source[whole..], "tail");
                 let mut back = vec![0; len];
-                bitunshuffle(typesize, &out, &mut back);
+                bitunshuffle(typesize, &out, &mut vec![0; len], &mut back);
                 assert_eq!(back, source);
             }
         }
@@ -91,7 +99,7 @@ mod tests {
             let mut out = vec![0; source.len()];
             bitshuffle(4, &source, &mut out);
             assert_eq!(out, source);
-            bitunshuffle(4, &source, &mut out);
+            bitunshuffle(4, &source, &mut vec![0; source.len()], &mut out);
             assert_eq!(out, source);
         }
     }

@@ -12,6 +12,7 @@
 //! The length bytes have no bound in the format. A decoder that adds them up before it looks at the
 //! room left is what a stream of 8 MB of 255 overruns; here the sum ends as soon as it is too long.
 
+use super::copies::{copy_literals, copy_match};
 use crate::{Error, Result};
 
 /// First byte of an instruction from which on it is a match.
@@ -27,119 +28,85 @@ const FAR: usize = 8191;
 
 /// Decodes a stream to exactly the length of `out`. Errors count from `offset`, the stream's place.
 pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
-    let mut input = Input { stream, at: 0, offset };
-    let mut done = 0;
-    let mut control = input.byte()? & (MATCH - 1);
+    let truncated = |at: usize, needed: usize| {
+        let left = stream.len().saturating_sub(at);
+        let error = Error::truncated(needed as u64, left as u64);
+        Err(error.at(offset + at as u64).context("blosclz"))
+    };
+    let invalid = |at: usize, message: &str| {
+        Err(Error::invalid(format!("blosclz: {message}")).at(offset + at as u64))
+    };
+    let Some(first) = stream.first() else { return truncated(0, 1) };
+    let mut control = first & (MATCH - 1);
+    let (mut at, mut done) = (1, 0);
     loop {
-        let at = input.place() - 1;
+        let start = at - 1;
+        let room = out.len() - done;
         if control < MATCH {
             let run = usize::from(control) + 1;
-            let literals = input.take(run)?;
-            let Some(place) = out.get_mut(done..done + run) else {
-                return Err(too_long(at, out.len()));
-            };
-            place.copy_from_slice(literals);
+            let rest = &stream[at..];
+            if run > rest.len() {
+                return truncated(at, run);
+            }
+            if run > room {
+                return invalid(start, &format!("gives more than {} bytes", out.len()));
+            }
+            copy_literals(rest, &mut out[done..], run);
+            at += run;
             done += run;
-            if input.is_empty() {
+            if at == stream.len() {
                 break;
             }
         } else {
-            let room = out.len() - done;
-            let (len, distance) = input.read_match(control, room)?;
+            let Some((len, distance)) = read_match(control, stream, &mut at, room) else {
+                return truncated(stream.len(), 1);
+            };
             if len > room {
-                return Err(too_long(at, out.len()));
+                return invalid(start, &format!("gives more than {} bytes", out.len()));
             }
             if distance > done {
-                let message = format!("blosclz: match {distance} back, {done} bytes are there");
-                return Err(Error::invalid(message).at(at));
+                return invalid(start, &format!("match {distance} back, {done} bytes are there"));
             }
             copy_match(out, done, distance, len);
             done += len;
         }
-        control = input.byte()?;
+        let Some(&next) = stream.get(at) else { return truncated(at, 1) };
+        control = next;
+        at += 1;
     }
     if done < out.len() {
-        let message = format!("blosclz: gives {done} bytes, expected {}", out.len());
-        return Err(Error::invalid(message).at(input.place()));
+        return invalid(at, &format!("gives {done} bytes, expected {}", out.len()));
     }
     Ok(())
 }
 
-/// Copies `len` bytes from `distance` back to `at`, as if byte by byte.
-fn copy_match(out: &mut [u8], at: usize, distance: usize, len: usize) {
-    if distance == 1 {
-        let byte = out[at - 1];
-        out[at..at + len].fill(byte);
-        return;
-    }
-    let start = at - distance;
-    let mut copied = 0;
-    while copied < len {
-        // What is there from the start of the match on repeats it, so each step may double.
-        let step = (distance + copied).min(len - copied);
-        out.copy_within(start..start + step, at + copied);
-        copied += step;
-    }
-}
-
-struct Input<'a> {
-    stream: &'a [u8],
-    at: usize,
-    offset: u64,
-}
-
-impl<'a> Input<'a> {
-    /// Where the next byte lies, for errors.
-    fn place(&self) -> u64 {
-        self.offset + self.at as u64
-    }
-
-    fn is_empty(&self) -> bool {
-        self.at == self.stream.len()
-    }
-
-    fn byte(&mut self) -> Result<u8> {
-        let &byte = self.stream.get(self.at).ok_or_else(|| self.short(1))?;
-        self.at += 1;
-        Ok(byte)
-    }
-
-    fn take(&mut self, len: usize) -> Result<&'a [u8]> {
-        let taken = self.stream.get(self.at..self.at + len).ok_or_else(|| self.short(len))?;
-        self.at += len;
-        Ok(taken)
-    }
-
-    /// Length and distance of a match. The length is right if it is not above `room`.
-    fn read_match(&mut self, control: u8, room: usize) -> Result<(usize, usize)> {
-        let mut len = usize::from(control >> 5) - 1;
-        if len == LONG {
-            loop {
-                let byte = self.byte()?;
-                len += usize::from(byte);
-                if byte != 255 || len > room {
-                    break;
-                }
+/// Length and distance of a match, or `None` if the stream ends before. The length is right if it
+/// is not above `room`.
+#[inline]
+fn read_match(control: u8, stream: &[u8], at: &mut usize, room: usize) -> Option<(usize, usize)> {
+    let mut byte = || {
+        let &byte = stream.get(*at)?;
+        *at += 1;
+        Some(usize::from(byte))
+    };
+    let mut len = usize::from(control >> 5) - 1;
+    if len == LONG {
+        loop {
+            let more = byte()?;
+            len += more;
+            if more != 255 || len > room {
+                break;
             }
         }
-        let high = usize::from(control & (MATCH - 1)) << 8;
-        let low = usize::from(self.byte()?);
-        let mut distance = high + low;
-        if low == 255 && high == FAR_HIGH {
-            distance = usize::from(self.byte()?) << 8;
-            distance += usize::from(self.byte()?) + FAR;
-        }
-        Ok((len + MIN_MATCH, distance + 1))
     }
-
-    fn short(&self, needed: usize) -> Error {
-        let left = self.stream.len() - self.at;
-        Error::truncated(needed as u64, left as u64).at(self.place()).context("blosclz")
+    let high = usize::from(control & (MATCH - 1)) << 8;
+    let low = byte()?;
+    let mut distance = high + low;
+    if low == 255 && high == FAR_HIGH {
+        distance = byte()? << 8;
+        distance += byte()? + FAR;
     }
-}
-
-fn too_long(at: u64, expected: usize) -> Error {
-    Error::invalid(format!("blosclz: gives more than {expected} bytes")).at(at)
+    Some((len + MIN_MATCH, distance + 1))
 }
 
 #[cfg(test)]

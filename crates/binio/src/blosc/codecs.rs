@@ -14,6 +14,7 @@ use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, 
 use super::blosclz;
 use super::encode::Compressor;
 use super::header::Codec;
+use super::lz4;
 use crate::{Error, Result};
 
 /// The first bytes of a Zstandard frame of today. The C library may have been built to read the
@@ -55,9 +56,7 @@ impl Decoders {
         };
         let len = match codec {
             Codec::Blosclz => return blosclz::decode(stream, offset, out),
-            Codec::Lz4 => {
-                lz4_flex::block::decompress_into(stream, out).map_err(|error| failed(&error))?
-            }
+            Codec::Lz4 => return lz4::decode(stream, offset, out),
             Codec::Snappy => {
                 snap::raw::Decoder::new().decompress(stream, out).map_err(|error| failed(&error))?
             }

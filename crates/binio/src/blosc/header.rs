@@ -34,7 +34,7 @@ pub(super) const FLAG_NOT_SPLIT: u8 = 0x10;
 pub(super) const CODEC_SHIFT: u8 = 5;
 
 /// Blocks are split into as many streams as a type has bytes, up to this many.
-const MAX_SPLITS: u8 = 16;
+pub(super) const MAX_SPLITS: u8 = 16;
 /// A stream of a split block gives this many bytes at least.
 const MIN_SPLIT: u32 = 128;
 

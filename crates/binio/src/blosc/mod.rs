@@ -38,12 +38,14 @@
 mod bitshuffle;
 mod blosclz;
 mod codecs;
+mod copies;
 mod decode;
 mod encode;
 #[cfg(feature = "blosc-compress")]
 #[allow(unsafe_code, reason = "calls the C compressor; the one call is justified there")]
 mod ffi;
 mod header;
+mod lz4;
 mod shuffle;
 
 pub use decode::{Buffer, Scratch};
