@@ -9,27 +9,40 @@ struct Readme;
 mod arguments;
 mod failure;
 mod formats;
+mod goal;
 mod output;
+mod print;
 mod probe;
 mod progress;
 mod values;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser};
 
 pub use arguments::Arguments;
 
-use arguments::Command;
+use arguments::{Command, asdf};
 use failure::Failure;
+use output::Output;
+use probe::Format;
 
-/// What a command found out: the exit status that is no failure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What came of a command, from good to bad: its exit status.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Verdict {
-    /// All is well: status 0.
+    /// All is well.
     Fine,
-    /// The check found something: status 1.
+    /// The check found something.
     Found,
+    /// It could not be done.
+    Failed,
+}
+
+impl From<Verdict> for ExitCode {
+    fn from(verdict: Verdict) -> Self {
+        Self::from(verdict as u8)
+    }
 }
 
 /// The description of the command line, from which completions and man pages are made.
@@ -42,32 +55,27 @@ pub fn command() -> clap::Command {
 /// Status 0: fine. 1: the check found something. 2: it could not be done, said on standard error.
 pub fn main() -> ExitCode {
     let arguments = Arguments::parse();
-    match run(&arguments) {
-        Ok(Verdict::Fine) => ExitCode::SUCCESS,
-        Ok(Verdict::Found) => ExitCode::from(1),
+    let output = arguments.output();
+    match run(&arguments.command, output) {
+        Ok(verdict) => verdict.into(),
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output::say(&failure);
-            ExitCode::from(2)
+            output.say(&failure);
+            Verdict::Failed.into()
         }
     }
 }
 
-fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
-    let output = arguments.output();
-    match &arguments.command {
-        Command::Info(info) => each(&info.files, |file| match probe::format(file)? {
-            probe::Format::Asdf => {
-                formats::asdf::info(file, &arguments::Reading::default(), output)
-            }
+fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
+    match command {
+        Command::Info(info) => each(&info.files, output, |file| match probe::format(file)? {
+            Format::Asdf => formats::asdf::info(file, &asdf::Reading::default(), output),
         }),
-        Command::Verify(verify) => each(&verify.files, |file| match probe::format(file)? {
-            probe::Format::Asdf => {
-                formats::asdf::verify(file, &arguments::Reading::default(), output)
-            }
+        Command::Verify(verify) => each(&verify.files, output, |file| match probe::format(file)? {
+            Format::Asdf => formats::asdf::verify(file, &asdf::Reading::default(), output),
         }),
         Command::Get(get) => match probe::format(&get.file)? {
-            probe::Format::Asdf => formats::asdf::get(get, &arguments::Reading::default(), output),
+            Format::Asdf => formats::asdf::get(get, &asdf::Reading::default(), output),
         },
         Command::Asdf(command) => formats::asdf::run(command, output),
     }
@@ -76,19 +84,20 @@ fn run(arguments: &Arguments) -> Result<Verdict, Failure> {
 /// Runs a command on each file: a file that fails does not keep the others from their turn, and the
 /// worst outcome counts.
 fn each(
-    files: &[std::path::PathBuf],
-    mut body: impl FnMut(&std::path::Path) -> Result<Verdict, Failure>,
+    files: &[PathBuf],
+    output: Output,
+    mut body: impl FnMut(&Path) -> Result<Verdict, Failure>,
 ) -> Result<Verdict, Failure> {
-    let mut verdict = Verdict::Fine;
-    let mut failure = None;
+    let mut worst = Verdict::Fine;
     for file in files {
-        match body(file) {
-            Ok(Verdict::Fine) => {}
-            Ok(Verdict::Found) => verdict = Verdict::Found,
-            Err(error) if error.is_closed_pipe() => return Err(error),
-            Err(error) if failure.is_none() => failure = Some(error),
-            Err(error) => output::say(&error),
-        }
+        let verdict = body(file).or_else(|failure| {
+            if failure.is_closed_pipe() {
+                return Err(failure);
+            }
+            output.say(&failure);
+            Ok(Verdict::Failed)
+        })?;
+        worst = worst.max(verdict);
     }
-    failure.map_or(Ok(verdict), Err)
+    Ok(worst)
 }

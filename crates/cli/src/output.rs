@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::path::Path;
 
 use serde_json::Value;
 
@@ -11,13 +10,25 @@ use crate::failure::Failure;
 /// The wishes that hold for every command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Output {
+    /// The name that messages begin with.
+    pub(crate) program: &'static str,
     pub(crate) json: bool,
     pub(crate) quiet: bool,
 }
 
-/// Prints a line on standard error. If nobody reads it, there is nobody to tell.
-pub(crate) fn say(line: &impl fmt::Display) {
-    let _ = writeln!(io::stderr().lock(), "scibin: {}", one_line(&line.to_string()));
+impl Output {
+    /// Prints a line on standard error. If nobody reads it, there is nobody to tell.
+    pub(crate) fn say(self, line: &impl fmt::Display) {
+        let line = one_line(&line.to_string());
+        let _ = writeln!(io::stderr().lock(), "{}: {line}", self.program);
+    }
+
+    /// The same with what is good to know but no error.
+    pub(crate) fn remark(self, line: &impl fmt::Display) {
+        if !self.quiet {
+            self.say(line);
+        }
+    }
 }
 
 /// Text of a file or about it, fit for a line on a terminal: names in a file may hold line ends
@@ -38,17 +49,17 @@ impl<W: Write> Sink<W> {
         Self { inner, failed: None }
     }
 
-    /// The outcome of writing here from `file`.
-    pub(crate) fn finish(
+    /// The outcome of writing here from a file: a failure of `source` there, of `goal` here.
+    pub(crate) fn finish<T, E>(
         mut self,
-        written: asdf::Result<()>,
-        file: &Path,
+        written: Result<T, E>,
+        source: impl FnOnce(E) -> Failure,
         goal: impl FnOnce(io::Error) -> Failure,
-    ) -> Result<(), Failure> {
+    ) -> Result<T, Failure> {
         match (written, self.failed.take()) {
-            (Ok(()), _) => self.inner.flush().map_err(goal),
+            (Ok(value), _) => self.inner.flush().map(|()| value).map_err(goal),
             (Err(_), Some(failed)) => Err(goal(failed)),
-            (Err(error), None) => Err(Failure::asdf(file, error)),
+            (Err(error), None) => Err(source(error)),
         }
     }
 

@@ -333,3 +333,23 @@ fn a_pipe_is_refused_at_once_and_named_once() {
         assert_eq!(stderr(&output).matches("pipe.asdf").count(), 1, "{}", stderr(&output));
     }
 }
+
+#[test]
+fn an_output_that_exists_is_replaced_only_by_force() {
+    let folder = tempfile::tempdir().unwrap();
+    let goal = folder.path().join("part.npy");
+    std::fs::write(&goal, b"old").unwrap();
+    let goal_text = goal.to_str().unwrap();
+    let output = on(&["get"], "strides", &["/base", "-o", goal_text]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("part.npy: exists already"), "{}", stderr(&output));
+    assert_eq!(std::fs::read(&goal).unwrap(), b"old");
+    assert_eq!(status(&on(&["get"], "strides", &["/base", "-o", goal_text, "--force"])), 0);
+    assert!(std::fs::read(&goal).unwrap().starts_with(b"\x93NUMPY"));
+}
+
+#[test]
+fn get_without_a_pointer_gives_the_tree() {
+    let whole = stdout(&on(&["get", "--json"], "tree", &[]));
+    assert_eq!(stdout(&on(&["get", "--json"], "tree", &[""])), whole);
+}

@@ -7,7 +7,7 @@ use asdf::{Asdf, Block};
 use serde_json::{Value, json};
 
 use crate::Verdict;
-use crate::arguments::Reading;
+use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::output::{Output, print_json, table};
 

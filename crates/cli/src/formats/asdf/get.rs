@@ -6,23 +6,25 @@ use std::path::Path;
 use asdf::json::Options;
 use asdf::ndarray::Slice;
 use asdf::{NdArray, Node};
-use binio::AtomicFile;
 
 use super::print;
 use crate::Verdict;
-use crate::arguments::{NodeRequest, Reading};
+use crate::arguments::GetRequest;
+use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
-use crate::output::{Output, Sink, say};
+use crate::goal;
+use crate::output::{Output, Sink};
 use crate::progress::Progress;
 
 pub(crate) fn get(
-    request: &NodeRequest,
+    request: &GetRequest,
     reading: &Reading,
     output: Output,
 ) -> Result<Verdict, Failure> {
     let file = super::open(&request.file, reading)?;
     let fail = |error| Failure::asdf(&request.file, error);
-    let node = file.tree().and_then(|root| root.pointer(&request.pointer)).map_err(fail)?;
+    let pointer = request.pointer.as_deref().unwrap_or_default();
+    let node = file.tree().and_then(|root| root.pointer(pointer)).map_err(fail)?;
     if node.is_ndarray() {
         let mut array = node.ndarray().map_err(fail)?;
         if let Some(text) = &request.slice {
@@ -33,16 +35,18 @@ pub(crate) fn get(
         match &request.output {
             Some(goal) => {
                 write_npy(&array, goal, request, output)?;
-                if array.is_masked() && !output.quiet {
+                if array.is_masked() {
                     let file = request.file.display();
-                    say(&format_args!("{file}: .npy has no masks: all elements were written"));
+                    output.remark(&format_args!(
+                        "{file}: .npy has no masks: all elements were written"
+                    ));
                 }
             }
             None => print::array(&array, output.json).map_err(|error| error.of(&request.file))?,
         }
     } else {
         if request.slice.is_some() || request.output.is_some() {
-            let place = format!("{} {}", request.file.display(), request.pointer);
+            let place = format!("{} {}", request.file.display(), pointer);
             return Err(Failure::other(
                 place,
                 "no array, and only arrays have slices and .npy files",
@@ -57,24 +61,19 @@ pub(crate) fn get(
 fn write_npy(
     array: &NdArray<'_>,
     goal: &Path,
-    request: &NodeRequest,
+    request: &GetRequest,
     output: Output,
 ) -> Result<(), Failure> {
     let progress = Progress::new(array.len().saturating_mul(array.dtype().size()), output.quiet);
-    if goal == Path::new("-") {
-        let mut out = Sink::new(progress.writer(io::stdout().lock()));
-        let written = array.write_npy(&mut out);
-        return out.finish(written, &request.file, Failure::from);
-    }
-    let mut out = AtomicFile::create(goal)
-        .map_err(|error| Failure::other(goal.display(), error.to_string()))?;
-    let mut sink = Sink::new(progress.writer(&mut out));
-    let written = array.write_npy(&mut sink);
-    sink.finish(written, &request.file, |error| Failure::io(goal, error))?;
-    out.commit().map_err(|error| Failure::other(goal.display(), error.to_string()))
+    goal::write(
+        goal,
+        request.force,
+        |out| array.write_npy(&mut progress.writer(out)),
+        |error| Failure::asdf(&request.file, error),
+    )
 }
 
-fn print_node(node: Node<'_>, request: &NodeRequest, output: Output) -> Result<(), Failure> {
+fn print_node(node: Node<'_>, request: &GetRequest, output: Output) -> Result<(), Failure> {
     let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
     let written = match node.text() {
         Some(text) if !output.json => {
@@ -86,5 +85,5 @@ fn print_node(node: Node<'_>, request: &NodeRequest, output: Output) -> Result<(
     if written.is_ok() {
         out.write_all(b"\n")?;
     }
-    out.finish(written, &request.file, Failure::from)
+    out.finish(written, |error| Failure::asdf(&request.file, error), Failure::from)
 }

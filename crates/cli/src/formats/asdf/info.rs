@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::blocks::{self, block_json};
 use super::outline::outline;
 use crate::Verdict;
-use crate::arguments::Reading;
+use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json, size};
 

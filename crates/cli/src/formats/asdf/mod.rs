@@ -6,15 +6,16 @@ mod info;
 mod outline;
 mod print;
 mod tree;
+mod values;
 mod verify;
 
 use std::path::Path;
 
 use asdf::{Asdf, External, OpenOptions, Strictness};
 
-use crate::arguments::{self, AsdfCommand, Reading};
+use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading};
 use crate::failure::Failure;
-use crate::output::{Output, say};
+use crate::output::Output;
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
@@ -25,7 +26,7 @@ pub(crate) use verify::verify;
 pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, Failure> {
     match &command.command {
         AsdfCommand::Info { files, reading } => {
-            each(&files.files, |file| info(file, reading, output))
+            each(&files.files, output, |file| info(file, reading, output))
         }
         AsdfCommand::Tree { file, tags, aliases, reading } => {
             tree::tree(file, *tags, *aliases, reading, output)
@@ -33,7 +34,7 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         AsdfCommand::Blocks { file, reading } => blocks::blocks(file, reading, output),
         AsdfCommand::Get { request, reading } => get(request, reading, output),
         AsdfCommand::Verify { files, reading } => {
-            each(&files.files, |file| verify(file, reading, output))
+            each(&files.files, output, |file| verify(file, reading, output))
         }
     }
 }
@@ -51,9 +52,7 @@ fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
 
 /// Remarks about the file, on standard error so that results stay clean.
 fn remark(path: &Path, file: &Asdf, output: Output) {
-    if !output.quiet {
-        for diagnostic in file.diagnostics() {
-            say(&format_args!("{}: {diagnostic}", path.display()));
-        }
+    for diagnostic in file.diagnostics() {
+        output.remark(&format_args!("{}: {diagnostic}", path.display()));
     }
 }

@@ -7,7 +7,7 @@ use asdf::json::{self, Options};
 
 use super::outline::outline;
 use crate::Verdict;
-use crate::arguments::{Aliases, Reading};
+use crate::arguments::asdf::{Aliases, Reading};
 use crate::failure::Failure;
 use crate::output::{Output, Sink};
 
@@ -31,7 +31,7 @@ pub(crate) fn tree(
         if written.is_ok() {
             out.write_all(b"\n")?;
         }
-        out.finish(written, path, Failure::from)?;
+        out.finish(written, |error| Failure::asdf(path, error), Failure::from)?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
         outline(&mut out, root, "", None)?;

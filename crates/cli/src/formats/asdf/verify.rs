@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::blocks::all;
 use super::info::diagnostics_json;
 use crate::Verdict;
-use crate::arguments::Reading;
+use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json, size};
 use crate::progress::Progress;

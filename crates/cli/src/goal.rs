@@ -1,0 +1,72 @@
+//! Where a command writes: a file that appears when it is complete, or standard output.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use binio::AtomicFile;
+
+use crate::failure::Failure;
+use crate::output::Sink;
+
+/// A file to be written.
+pub(crate) struct Goal {
+    path: PathBuf,
+    file: AtomicFile,
+}
+
+impl Goal {
+    /// Begins a file. One that exists is an error, unless it is to be replaced.
+    pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
+        if !replace && path.symlink_metadata().is_ok() {
+            return Err(Failure::other(path.display(), "exists already; --force replaces it"));
+        }
+        let file = AtomicFile::create(path).map_err(|error| failure(path, &error))?;
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// Puts the file in its place. Dropped without it, the file leaves nothing.
+    pub(crate) fn commit(self) -> Result<(), Failure> {
+        let Self { path, file } = self;
+        file.commit().map_err(|error| failure(&path, &error))
+    }
+}
+
+fn failure(path: &Path, error: &binio::Error) -> Failure {
+    Failure::other(path.display(), error.to_string())
+}
+
+impl Write for Goal {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+/// Writes to a file that appears when all is written, or to standard output for "-". `source` says
+/// whose failure it is that is not one of writing.
+pub(crate) fn write<T, E>(
+    path: &Path,
+    replace: bool,
+    body: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+    source: impl FnOnce(E) -> Failure,
+) -> Result<T, Failure> {
+    if is_standard(path) {
+        let mut out = Sink::new(io::stdout().lock());
+        let written = body(&mut out);
+        return out.finish(written, source, Failure::from);
+    }
+    let mut goal = Goal::create(path, replace)?;
+    let mut out = Sink::new(&mut goal);
+    let written = body(&mut out);
+    let value = out.finish(written, source, |error| Failure::io(path, error))?;
+    goal.commit()?;
+    Ok(value)
+}
+
+/// Whether a name stands for standard input or output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
