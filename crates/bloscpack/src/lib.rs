@@ -2,6 +2,7 @@
 //! numpy arrays.
 #![forbid(unsafe_code)]
 
+mod array;
 mod chain;
 mod checksum;
 mod chunk;
@@ -30,6 +31,7 @@ mod verify;
 mod write_options;
 mod writer;
 
+pub use array::{Dtype, Field, Kind, Record, Scalar, TimeUnit};
 pub use binio::blosc::{Compressor, Shuffle};
 pub use checksum::Checksum;
 pub use chunk::ChunkEntry;
