@@ -31,7 +31,7 @@ mod verify;
 mod write_options;
 mod writer;
 
-pub use array::{Dtype, Field, Kind, Record, Scalar, TimeUnit};
+pub use array::{ArrayInfo, ArrayOrder, Dtype, Field, Kind, Record, Scalar, TimeUnit};
 pub use binio::blosc::{Compressor, Shuffle};
 pub use checksum::Checksum;
 pub use chunk::ChunkEntry;

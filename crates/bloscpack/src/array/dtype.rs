@@ -491,15 +491,11 @@ impl Field {
 
 /// The shape of a field: one count, or a tuple of them.
 fn field_shape(literal: &Literal) -> Option<Vec<u64>> {
-    let count = |literal: &Literal| match literal {
-        Literal::Integer(count) => u64::try_from(*count).ok(),
-        _ => None,
+    let shape = match literal {
+        Literal::Integer(count) => vec![u64::try_from(*count).ok()?],
+        _ => literal.counts()?,
     };
-    match literal.items() {
-        Some(items) if items.len() > MAX_DIMENSIONS => None,
-        Some(items) => items.iter().map(count).collect(),
-        None => count(literal).map(|count| vec![count]),
-    }
+    (shape.len() <= MAX_DIMENSIONS).then_some(shape)
 }
 
 /// Bytes of an array; `None` at 2^63 and above. Any count of 0 makes it 0, whatever the others are.

@@ -88,6 +88,15 @@ impl Literal {
         }
     }
 
+    /// A list or tuple of integers from 0.
+    pub(crate) fn counts(&self) -> Option<Vec<u64>> {
+        let count = |item: &Self| match item {
+            Self::Integer(count) => u64::try_from(*count).ok(),
+            _ => None,
+        };
+        self.items()?.iter().map(count).collect()
+    }
+
     pub(crate) fn as_text(&self) -> Option<&str> {
         match self {
             Self::Text(text) => Some(text),

@@ -1,0 +1,251 @@
+//! What the metadata say about an array.
+//!
+//! A file that holds an array has a JSON object as metadata, with these keys among others:
+//!
+//! | key | value |
+//! |---|---|
+//! | `dtype` | type of an element, see [`Dtype`] |
+//! | `shape` | list of counts, outermost first; `[]` for a single element |
+//! | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first one |
+//! | `container` | `"numpy"` |
+
+use serde_json::{Map, Value};
+
+use crate::array::Dtype;
+use crate::array::dtype::{MAX_DIMENSIONS, byte_size};
+use crate::error::{Error, ErrorKind, Result};
+
+/// Which index of an array varies fastest in its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ArrayOrder {
+    /// The last.
+    #[default]
+    C,
+    /// The first.
+    F,
+}
+
+impl ArrayOrder {
+    /// The letter in the metadata.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::C => "C",
+            Self::F => "F",
+        }
+    }
+}
+
+/// Type, shape and order of an array.
+///
+/// ```
+/// use bloscpack::{ArrayInfo, ArrayOrder, Dtype};
+///
+/// let info = ArrayInfo::new(Dtype::parse("<f8")?, vec![2, 3], ArrayOrder::C)?;
+/// let json = info.to_json();
+/// assert_eq!(json.to_string(), r#"{"dtype":"'<f8'","shape":[2,3],"order":"C","container":"numpy"}"#);
+/// assert_eq!(ArrayInfo::from_json(&json)?, info);
+/// assert_eq!(info.byte_size(), 48);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ArrayInfo {
+    dtype: Dtype,
+    shape: Vec<u64>,
+    order: ArrayOrder,
+    byte_size: u64,
+}
+
+fn not_numpy(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::NotNumpy(message.into()))
+}
+
+fn bad_shape(message: impl Into<String>) -> Error {
+    Error::new(ErrorKind::ShapeMismatch(message.into()))
+}
+
+impl ArrayInfo {
+    /// Fails with [`ErrorKind::ShapeMismatch`] for more than 64 dimensions and from 2^63 bytes on.
+    pub fn new(dtype: Dtype, shape: Vec<u64>, order: ArrayOrder) -> Result<Self> {
+        if shape.len() > MAX_DIMENSIONS {
+            let message = format!("{} dimensions, numpy has at most {MAX_DIMENSIONS}", shape.len());
+            return Err(bad_shape(message));
+        }
+        let byte_size = byte_size(&shape, dtype.itemsize())
+            .ok_or_else(|| bad_shape(format!("{shape:?} of {dtype} is longer than 2^63 bytes")))?;
+        Ok(Self { dtype, shape, order, byte_size })
+    }
+
+    /// Reads the metadata of any release.
+    ///
+    /// Fails with [`ErrorKind::NotNumpy`] where they describe no array, with those of
+    /// [`Dtype::from_json`] for its type, and with [`ErrorKind::ShapeMismatch`] for its shape.
+    pub fn from_json(metadata: &Value) -> Result<Self> {
+        match metadata.get("container") {
+            Some(Value::String(container)) if container == "numpy" => {}
+            Some(other) => return Err(not_numpy(format!("the container is {}", excerpt(other)))),
+            None => return Err(not_numpy("the metadata name no container")),
+        }
+        let key = |key: &str| {
+            metadata.get(key).ok_or_else(|| not_numpy(format!("the metadata have no {key}")))
+        };
+        let dtype = Dtype::from_json(key("dtype")?)?;
+        let shape = key("shape")?;
+        let counts = shape.as_array().filter(|counts| counts.len() <= MAX_DIMENSIONS);
+        let counts: Option<Vec<u64>> =
+            counts.and_then(|counts| counts.iter().map(Value::as_u64).collect());
+        let counts = counts.ok_or_else(|| {
+            let shape = excerpt(shape);
+            bad_shape(format!("expected a list of at most {MAX_DIMENSIONS} counts, found {shape}"))
+        })?;
+        let order = match key("order")? {
+            Value::String(order) if order == "C" => ArrayOrder::C,
+            Value::String(order) if order == "F" => ArrayOrder::F,
+            other => {
+                let message = format!("the order is {}, not \"C\" or \"F\"", excerpt(other));
+                return Err(not_numpy(message));
+            }
+        };
+        Self::new(dtype, counts, order)
+    }
+
+    /// The metadata, as the original writes them.
+    pub fn to_json(&self) -> Value {
+        let mut object = Map::new();
+        object.insert("dtype".into(), self.dtype.descr().into());
+        object.insert("shape".into(), self.shape.clone().into());
+        object.insert("order".into(), self.order.name().into());
+        object.insert("container".into(), "numpy".into());
+        object.into()
+    }
+
+    /// What one element is.
+    pub fn dtype(&self) -> &Dtype {
+        &self.dtype
+    }
+
+    /// Counts, outermost first; empty for a single element.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Which index varies fastest in the data.
+    pub fn order(&self) -> ArrayOrder {
+        self.order
+    }
+
+    /// Bytes of all elements.
+    pub fn byte_size(&self) -> u64 {
+        self.byte_size
+    }
+
+    /// Fails with [`ErrorKind::ShapeMismatch`] unless the array takes just the bytes that are there.
+    pub fn check_size(&self, len: u64) -> Result<()> {
+        if self.byte_size == len {
+            return Ok(());
+        }
+        let Self { dtype, shape, byte_size, .. } = self;
+        Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size} bytes, the data have {len}")))
+    }
+}
+
+/// The beginning of a value that may be long, for messages.
+fn excerpt(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(40) {
+        Some((end, _)) => format!("{}..", text.get(..end).unwrap_or_default()),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn metadata() -> Value {
+        json!({"dtype": "'<f8'", "shape": [3, 2], "order": "F", "container": "numpy", "more": 1})
+    }
+
+    fn with(key: &str, value: Value) -> Value {
+        let mut metadata = metadata();
+        metadata[key] = value;
+        metadata
+    }
+
+    fn without(key: &str) -> Value {
+        let mut metadata = metadata();
+        metadata.as_object_mut().unwrap().remove(key);
+        metadata
+    }
+
+    fn fails(metadata: &Value) -> ErrorKind {
+        ArrayInfo::from_json(metadata).unwrap_err().kind().clone()
+    }
+
+    #[test]
+    fn keys_beside_those_of_the_array_do_not_matter() {
+        let info = ArrayInfo::from_json(&metadata()).unwrap();
+        assert_eq!(
+            (info.shape(), info.order(), info.byte_size()),
+            (&[3, 2][..], ArrayOrder::F, 48)
+        );
+        assert_eq!(info.dtype().to_string(), "<f8");
+    }
+
+    #[test]
+    fn metadata_are_those_of_the_original() {
+        // bloscpack 0.16: metadata of np.zeros((2, 3), dtype=[('a', 'S1'), ('b', '<f8', (2,))]).
+        let dtype = Dtype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();
+        let info = ArrayInfo::new(dtype, vec![2, 3], ArrayOrder::C).unwrap();
+        assert_eq!(
+            info.to_json().to_string(),
+            r#"{"dtype":"[('a', '|S1'), ('b', '<f8', (2,))]","shape":[2,3],"order":"C","container":"numpy"}"#
+        );
+        assert_eq!(ArrayInfo::from_json(&info.to_json()).unwrap(), info);
+    }
+
+    #[test]
+    fn metadata_of_no_array_say_why() {
+        for metadata in [
+            json!(null),
+            json!([1]),
+            json!({}),
+            without("container"),
+            without("dtype"),
+            without("shape"),
+            without("order"),
+            with("container", json!("carray")),
+            with("container", json!(null)),
+            with("order", json!("A")),
+        ] {
+            assert!(matches!(fails(&metadata), ErrorKind::NotNumpy(_)), "{metadata}");
+        }
+        assert!(matches!(fails(&with("dtype", json!("'|O'"))), ErrorKind::ObjectDtype));
+        assert!(matches!(fails(&with("dtype", json!(null))), ErrorKind::InvalidDtype(_)));
+    }
+
+    #[test]
+    fn shapes_that_no_array_has_are_errors() {
+        let many = json!(vec![1; 65]);
+        let huge = json!([1_u64 << 60]);
+        for shape in [json!([-1]), json!(5), json!("5"), json!([1.0]), json!([[1]]), many, huge] {
+            assert!(
+                matches!(fails(&with("shape", shape.clone())), ErrorKind::ShapeMismatch(_)),
+                "{shape}"
+            );
+        }
+        let long = with("shape", json!("x".repeat(100_000)));
+        assert!(ArrayInfo::from_json(&long).unwrap_err().to_string().len() < 200);
+    }
+
+    #[test]
+    fn the_data_have_just_the_bytes_of_the_array() {
+        let info = ArrayInfo::from_json(&metadata()).unwrap();
+        assert!(info.check_size(48).is_ok());
+        let error = info.check_size(40).unwrap_err();
+        assert_eq!(error.to_string(), "shape: [3, 2] of <f8 takes 48 bytes, the data have 40");
+        let none = ArrayInfo::new(Dtype::parse("<f8").unwrap(), vec![u64::MAX, 0], ArrayOrder::C);
+        assert!(none.unwrap().check_size(0).is_ok());
+    }
+}
