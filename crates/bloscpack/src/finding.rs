@@ -90,6 +90,8 @@ macro_rules! codes {
 
 codes! {
     // Header
+    /// The header's numbers are wrong; recovery does without them.
+    Header: Damage,
     /// Option bits of a version 2 file that nobody defined.
     UnknownOptions: Damage,
     /// The header's typesize is 0; it is advisory.

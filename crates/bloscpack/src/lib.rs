@@ -21,7 +21,9 @@ mod pack;
 mod parallel;
 mod reader;
 mod recipe;
+mod recover;
 mod stream;
+mod survey;
 mod table;
 #[cfg(test)]
 mod test_file;
@@ -45,6 +47,7 @@ pub use meta::{MetaHeader, Metadata};
 pub use options::{ChunkOrder, OpenOptions, Strictness, Verify};
 pub use pack::{pack_file, pack_reader, pack_slice, pack_source, pack_to_vec};
 pub use reader::Reader;
+pub use recover::{Loss, RecoverOptions, RecoverReport, recover};
 pub use stream::StreamWriter;
 pub use unpack::{Progress, UnpackOptions};
 pub use verify::{Report, VerifyOptions, verify, verify_source};

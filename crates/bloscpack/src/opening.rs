@@ -43,7 +43,7 @@ pub(crate) fn open(
 ) -> Result<Opened> {
     let head = source.bytes_at(0, usize::try_from(source.len().min(HEAD)).unwrap_or_default())?;
     if let Some(chunks) = unversioned::find(source, &head, &options.limits)? {
-        let header = unversioned::header(&chunks);
+        let header = unversioned::header(chunks.len() as u64);
         let sections = Sections { metadata: None, offsets: None, data_start: header.len() };
         let layout = Layout::new(sections, source.len(), source.len(), chunks);
         return Ok(Opened { header, meta: None, metadata: None, layout });

@@ -50,6 +50,24 @@ impl Table {
         start.saturating_add(index.saturating_mul(ENTRY))
     }
 
+    /// The entries of the chunks of a table that is known to lie in the source, whatever they say.
+    pub(crate) fn raw(
+        source: &dyn ReadAt,
+        range: &Range<u64>,
+        nchunks: Option<u64>,
+    ) -> Result<Vec<i64>> {
+        let total = ((range.end - range.start) / ENTRY).min(nchunks.unwrap_or(0));
+        let mut entries = Vec::new();
+        while (entries.len() as u64) < total {
+            let step = STEP.min(total - entries.len() as u64);
+            let offset = Self::entry(range.start, entries.len() as u64);
+            let piece =
+                source.bytes_at(offset, usize::try_from(step * ENTRY).unwrap_or(usize::MAX))?;
+            entries.extend_from_slice(&binio::decode::<i64>(&piece, Endian::Little)?);
+        }
+        Ok(entries)
+    }
+
     /// Reads a table that is known to lie in the source: `nchunks` entries of chunks that can begin
     /// in `data`, then spare ones.
     ///

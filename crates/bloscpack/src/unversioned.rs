@@ -17,7 +17,7 @@ use crate::chunk::{ChunkEntry, ChunkSource};
 use crate::error::Result;
 use crate::header::{Header, Version};
 
-const HEADER_LEN: u64 = 8;
+pub(crate) const HEADER_LEN: u64 = 8;
 
 /// The chunks of an unversioned file; nothing if it is none. `head` are its first bytes.
 pub(crate) fn find(
@@ -41,7 +41,7 @@ pub(crate) fn find(
 }
 
 /// The number of chunks, where a Blosc header follows it.
-fn claimed(head: &[u8]) -> Option<u64> {
+pub(crate) fn claimed(head: &[u8]) -> Option<u64> {
     let mut reader = ByteReader::new(head);
     reader.magic(b"blpk").ok()?;
     let nchunks: u32 = reader.read(Endian::Little).ok()?;
@@ -51,11 +51,11 @@ fn claimed(head: &[u8]) -> Option<u64> {
 }
 
 /// The header of an unversioned file.
-pub(crate) fn header(chunks: &[ChunkEntry]) -> Header {
+pub(crate) fn header(nchunks: u64) -> Header {
     Header {
         version: Version::Unversioned,
         checksum: Checksum::None,
-        nchunks: Some(chunks.len() as u64),
+        nchunks: Some(nchunks),
         ..Header::default()
     }
 }
