@@ -54,14 +54,18 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
     Ok(())
 }
 
-/// Each library alone and without its default features, as a user with one dependency builds it.
+/// Each library alone and without its default features, as a user with one dependency builds it, and
+/// the features that stand for themselves.
 fn features() -> Outcome {
-    for package in ["binio", "asdf"] {
+    for (package, features) in [("binio", ""), ("binio", "blosc"), ("asdf", ""), ("bloscpack", "")]
+    {
         run(&mut cargo(&[
             "test",
             "--package",
             package,
             "--no-default-features",
+            "--features",
+            features,
             "--lib",
             "--tests",
         ]))?;

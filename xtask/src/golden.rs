@@ -7,6 +7,7 @@ use crate::process::{cargo, no_more, root, run, take_option};
 const GOLDEN_TESTS: &[&[&str]] = &[
     &["--package", "asdf", "--test", "golden"],
     &["--package", "asdf", "--test", "tree", "corpus_scalar_cases"],
+    &["--package", "bloscpack", "--test", "golden"],
 ];
 
 /// The golden tests of every format crate. With `--corpus` they also run the recorded cases of a

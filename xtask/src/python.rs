@@ -44,7 +44,13 @@ const FORMATS: &[Format] = &[
             Step::Test("asdf", "golden", "interop"),
         ],
     },
-    Format { name: "bloscpack", interop: &[] },
+    Format {
+        name: "bloscpack",
+        interop: &[
+            Step::Script("crates/bloscpack/tests/interop/write.py"),
+            Step::Test("bloscpack", "golden", "interop"),
+        ],
+    },
 ];
 
 /// The interpreter of the virtual environment, made on first use; nothing where there is no python3.

@@ -1,0 +1,180 @@
+//! Runs cases: reads each file, leniently and strictly, verifies it, and compares with what the case
+//! requires. The fields are described in the README of `testdata`; what is absent is not compared.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use binio::{Algorithm, FileSource};
+use bloscpack::{
+    ChunkOrder, Error, ErrorKind, OpenOptions, Part, Reader, Result, Strictness, UnpackOptions,
+    VerifyOptions, verify_source,
+};
+use serde_json::{Value, json};
+
+use crate::ways::every_way_gives;
+
+/// No case may take longer.
+const MAX_TIME: Duration = Duration::from_secs(10);
+
+/// Runs the cases, each a file and what it must give, and fails with every one that differs.
+pub(crate) fn run<'a>(list: &Path, cases: impl Iterator<Item = (&'a Path, &'a Value)>) {
+    let (mut count, mut failures) = (0, Vec::new());
+    for (path, ours) in cases {
+        let begin = Instant::now();
+        let result = check(path, ours);
+        let time = begin.elapsed();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        failures.extend(result.err().map(|text| format!("{name}: {text}")));
+        failures.extend((time > MAX_TIME).then(|| format!("{name}: took {time:?}")));
+        count += 1;
+    }
+    let failed = failures.len();
+    assert!(failures.is_empty(), "{failed} of {count} cases differ:\n{}", failures.join("\n"));
+    eprintln!("{}: {count} cases agree", list.display());
+}
+
+fn check(path: &Path, ours: &Value) -> Result<(), String> {
+    outcome(path, &OpenOptions::new(), ours, "unpack")?;
+    outcome(path, &OpenOptions::new().strictness(Strictness::Strict), ours, "strict")?;
+    for (order, field) in
+        [(ChunkOrder::File, "order_file_sha256"), (ChunkOrder::Offsets, "order_offsets_sha256")]
+    {
+        if let Some(expected) = ours.get(field) {
+            let data = unpack(path, &OpenOptions::new().order(order)).map_err(text)?;
+            same(field, expected, &json!(sha256(&data)))?;
+        }
+    }
+    check_verify(path, ours)?;
+    if let Ok(file) = Reader::open(path) {
+        check_facts(&file, ours)?;
+        if ours["unpack"] == json!(["good"]) {
+            let data = file.read_all().map_err(text)?;
+            every_way_gives(&file, &data).map_err(text)??;
+        }
+    }
+    Ok(())
+}
+
+/// Unpacks and holds the outcome against those that the case allows; what is good has the very bytes.
+fn outcome(path: &Path, options: &OpenOptions, ours: &Value, mode: &str) -> Result<(), String> {
+    let allowed = &ours[mode];
+    let is = |outcome: &str| allowed.as_array().is_some_and(|all| all.contains(&outcome.into()));
+    match unpack(path, options) {
+        Ok(data) if is("good") && ours["plain_sha256"] == sha256(&data) => Ok(()),
+        Ok(data) if is("empty") && data.is_empty() => Ok(()),
+        Ok(_) | Err(_) if is("any") => Ok(()),
+        Ok(data) => Err(format!("{mode}: {} bytes, allowed are {allowed}", data.len())),
+        Err(error) if !is("error") => Err(format!("{mode}: {error}, allowed are {allowed}")),
+        Err(error) if ours.get("array").is_some() || fits(&error, &ours["class"]) => Ok(()),
+        Err(error) => Err(format!("{mode}: {error}, the kinds allowed are {}", ours["class"])),
+    }
+}
+
+fn unpack(path: &Path, options: &OpenOptions) -> Result<Vec<u8>> {
+    let mut data = Vec::new();
+    options.open(path)?.unpack_to(&mut data, &UnpackOptions::new())?;
+    Ok(data)
+}
+
+/// Whether the kind of an error is among those listed, where there is a list.
+fn fits(error: &Error, class: &Value) -> bool {
+    let debug = format!("{:?}", error.kind());
+    let name = debug.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let of_metadata =
+        matches!(error.kind(), ErrorKind::ChecksumMismatch { part: Part::Metadata, .. });
+    class.as_array().is_none_or(|class| {
+        class.contains(&name.into()) || (of_metadata && class.contains(&"Metadata".into()))
+    })
+}
+
+/// The status of a deep check, and what it finds.
+fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
+    let source = FileSource::open(path).map_err(|error| error.to_string())?;
+    let report = verify_source(Arc::new(source), &OpenOptions::new(), &VerifyOptions::new());
+    let status = match &report {
+        Ok(report) => u8::from(!report.is_fine()),
+        Err(_) => 2,
+    };
+    let allowed = &ours["verify"];
+    if !allowed.as_array().is_some_and(|all| all.contains(&status.into())) {
+        return Err(format!("verify: status {status}, allowed are {allowed}: {report:?}"));
+    }
+    let (Some(expected), Ok(report)) = (ours["findings"].as_array(), report) else {
+        return Ok(());
+    };
+    let found: Vec<&str> = report.findings.iter().map(|finding| finding.code.as_str()).collect();
+    let is_missing = |code: &&str| !found.contains(code);
+    if let Some(code) = expected.iter().filter_map(Value::as_str).find(is_missing) {
+        return Err(format!("verify: finding {code} is missing, found {found:?}"));
+    }
+    if expected.is_empty() && !found.is_empty() {
+        return Err(format!("verify: expected no findings, found {:?}", report.findings));
+    }
+    Ok(())
+}
+
+fn check_facts(file: &Reader, ours: &Value) -> Result<(), String> {
+    let found = facts(file).map_err(text)?;
+    for (field, found) in found.as_object().into_iter().flatten() {
+        if let Some(expected) = ours.get(field) {
+            same(field, expected, found)?;
+        }
+    }
+    if let Some(expected) = ours.get("metadata") {
+        let metadata = file.metadata().map_err(text)?.ok_or("no metadata")?;
+        same("metadata", expected, &metadata.json().map_err(text)?)?;
+    }
+    if let Some(expected) = ours.get("metadata_text") {
+        let metadata = file.metadata().map_err(text)?.ok_or("no metadata")?;
+        same("metadata_text", expected, &json!(String::from_utf8_lossy(metadata.text())))?;
+    }
+    Ok(())
+}
+
+/// What is in the header and the layout, in the words of the lists.
+fn facts(file: &Reader) -> Result<Value> {
+    let chunks = file.chunks();
+    let codec = |index| file.chunk_header(index).map(|header| header.codec().name());
+    let mut codecs = (0..chunks.len()).map(codec).collect::<Result<Vec<_>>>()?;
+    codecs.sort_unstable();
+    codecs.dedup();
+    let sizes: Vec<u32> = chunks.iter().map(|chunk| chunk.nbytes).take(12).collect();
+    let tail = file.layout().stale_tail();
+    let header = file.header();
+    let size = |size: Option<u32>| size.map_or(-1, i64::from);
+    Ok(json!({
+        "version": header.version.number(),
+        "size": file.layout().file_len(),
+        "plain_size": file.len(),
+        "chunks": chunks.len(),
+        "chunk_nbytes": sizes,
+        "codecs": codecs,
+        "stale_tail": tail.end - tail.start,
+        "header": {
+            "options": u8::from(header.offsets) + 2 * u8::from(header.metadata),
+            "checksum": header.checksum.name(),
+            "typesize": header.typesize,
+            "chunk_size": size(header.chunk_size),
+            "last_chunk": size(header.last_chunk),
+            "nchunks": header.nchunks.map_or(json!(-1), |nchunks| json!(nchunks)),
+            "last_field": header.max_app_chunks,
+        },
+    }))
+}
+
+fn sha256(data: &[u8]) -> String {
+    Algorithm::Sha256.digest(data).to_string()
+}
+
+fn same(what: &str, expected: &Value, found: &Value) -> Result<(), String> {
+    match testdata::difference(expected, found) {
+        None => Ok(()),
+        Some(difference) => Err(format!("{what}: {difference}")),
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "for map_err")]
+fn text(error: Error) -> String {
+    error.to_string()
+}

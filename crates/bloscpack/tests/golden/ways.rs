@@ -1,0 +1,49 @@
+//! Every way to read a file gives the same bytes.
+
+use bloscpack::{Reader, Result, UnpackOptions};
+
+/// Over one thread and several, to memory, a sink and a file, chunk by chunk, and in parts.
+pub(crate) fn every_way_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {
+    let mut chunks = Vec::new();
+    for index in 0..file.chunks().len() {
+        chunks.extend(file.decode_chunk(index)?);
+    }
+    let mut ways = vec![("chunks", chunks)];
+    for threads in [1, 3] {
+        let options = UnpackOptions::new().threads(threads);
+        let mut sink = Vec::new();
+        file.unpack_to(&mut sink, &options)?;
+        let target = tempfile::tempfile().map_err(binio::Error::from)?;
+        file.unpack_to_file(&target, &options)?;
+        let written = binio::FileSource::new(target)?;
+        let written = binio::ReadAt::bytes_at(&written, 0, data.len())?.to_vec();
+        ways.extend([
+            ("sink", sink),
+            ("file", written),
+            ("memory", file.read_all_parallel(&options)?),
+        ]);
+    }
+    for (way, found) in ways {
+        if found != data {
+            return Ok(Err(format!("{way}: other bytes")));
+        }
+    }
+    // Ranges that begin and end at and beside the borders of chunks.
+    let borders = file.chunks().iter().flat_map(|chunk| {
+        let range = chunk.plain_range();
+        [range.start, range.start + 1, range.end.saturating_sub(1), range.end]
+    });
+    let mut borders: Vec<u64> = borders.filter(|&border| border <= file.len()).take(16).collect();
+    borders.dedup();
+    for &start in &borders {
+        for &end in borders.iter().filter(|&&end| end >= start) {
+            let range = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
+            let mut part = vec![0; range.len()];
+            file.read_at(start, &mut part)?;
+            if part != data[range.clone()] {
+                return Ok(Err(format!("read_at {range:?}: other bytes")));
+            }
+        }
+    }
+    Ok(Ok(()))
+}
