@@ -1,5 +1,7 @@
 //! What an archive may make its reader hold, count and write.
 
+use crate::{ErrorKind, Result};
+
 macro_rules! limits {
     ($($(#[doc = $doc:literal])+ $name:ident, $with:ident = $default:expr;)+) => {
         /// Limits that the caller hands to a reader or an extractor. Numbers in an archive are
@@ -37,7 +39,9 @@ limits! {
     max_json_bytes, with_max_json_bytes = 1 << 40;
     /// Entries of an archive. Default: 16 million.
     max_entries, with_max_entries = 1 << 24;
-    /// Regions of all files together. Default: 16 million.
+    /// Members of an entry, known or not. Default: 10,000.
+    max_members, with_max_members = 10_000;
+    /// Regions of a file. Default: 16 million.
     max_regions, with_max_regions = 1 << 24;
     /// Violations that are collected before the reader gives up. Default: 100,000.
     max_violations, with_max_violations = 100_000;
@@ -53,4 +57,12 @@ limits! {
     max_total_size, with_max_total_size = 1 << 46;
     /// Bytes that are written for all files together, holes not counted. Default: 1 TiB.
     max_materialized_bytes, with_max_materialized_bytes = 1 << 40;
+}
+
+/// Fails with [`ErrorKind::Limit`] when `requested` is above `limit`.
+pub(crate) fn check(what: &'static str, limit: u64, requested: u64) -> Result<()> {
+    if requested > limit {
+        return Err(ErrorKind::Limit { what, limit, requested }.into());
+    }
+    Ok(())
 }

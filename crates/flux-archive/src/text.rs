@@ -113,6 +113,14 @@ impl<'a> Text<'a> {
         Cow::Owned(plain)
     }
 
+    /// The decoded text; borrowed for as long as the archive where nothing was escaped.
+    pub fn into_decoded(self) -> Cow<'a, str> {
+        if self.escaped.len() as u64 == self.len {
+            return self.escaped;
+        }
+        Cow::Owned(self.decode().into_owned())
+    }
+
     /// Writes the decoded text, with a bounded buffer.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut buffer = Vec::with_capacity(STEP);

@@ -1,0 +1,431 @@
+//! From members to the meaning of an entry.
+//!
+//! | `mode` | `encoding` | `data` | content |
+//! |---|---|---|---|
+//! | directory | | | a directory |
+//! | link | | string | a symbolic link |
+//! | regular | | | empty, or a hole of `size` bytes |
+//! | regular | | any JSON | that JSON |
+//! | regular | `utf-8` | string | text |
+//! | regular | `base64` | string | bytes |
+//! | regular | `blobvec` | array | regions |
+//!
+//! All readers of Flux take what is a warning here in one and the same way; what they differ in, or
+//! what loses content, is an error.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
+
+use serde_json::value::RawValue;
+
+use super::raw::{Member, RawEntry};
+use super::regions::regions;
+use super::report::Report;
+use crate::json::{integer, push_token};
+use crate::{
+    ArchivePath, Base64, Code, Content, Entry, FileType, Limits, Mode, Profile, Result, Text,
+    TextError, limits,
+};
+
+/// The entry of what was written, unless it has a violation that every profile refuses. The profile
+/// matters for the dialect before RFC 37 only. Fails at a limit.
+pub(crate) fn decode<'a>(
+    raw: &RawEntry<'a>,
+    profile: Profile,
+    limits: &Limits,
+    report: &mut Report<'a>,
+) -> Result<Option<Entry<'a>>> {
+    let Some(members) = raw.members() else {
+        report.entry(Code::EntryType, "", || "expected an object".to_owned());
+        return Ok(None);
+    };
+    let members = Members::sort(members, report);
+    let path = path(raw.key, &members, limits, report)?;
+    let mode = mode(&members, report);
+    let size = size(&members, report);
+    let mtime = time("mtime", members.mtime, report);
+    let ctime = time("ctime", members.ctime, report);
+    let old = members.old_dialect(profile, report);
+    let (Some(mode), false) = (mode, old && profile != Profile::Legacy) else { return Ok(None) };
+    let mut context = Context { members: &members, size: size.unwrap_or_default(), limits, report };
+    let content = match mode.file_type() {
+        FileType::Directory => Some(context.directory()),
+        FileType::Symlink => context.symlink()?,
+        FileType::Regular if old => context.old_regular()?,
+        FileType::Regular => context.regular()?,
+    };
+    let (Some(path), Ok(size), Ok(mtime), Ok(ctime), Some(content)) =
+        (path, size, mtime, ctime, content)
+    else {
+        return Ok(None);
+    };
+    let size = size.filter(|_| mode.file_type() == FileType::Regular);
+    let entry = Entry { path, mode, size, mtime, ctime, content, extra: members.extra };
+    limits::check("bytes of a file", limits.max_file_size, entry.len())?;
+    Ok(Some(entry))
+}
+
+/// The members by name; of a name that occurs twice the last.
+#[derive(Default)]
+struct Members<'a> {
+    path: Option<&'a RawValue>,
+    mode: Option<&'a RawValue>,
+    size: Option<&'a RawValue>,
+    mtime: Option<&'a RawValue>,
+    ctime: Option<&'a RawValue>,
+    encoding: Option<&'a RawValue>,
+    data: Option<&'a RawValue>,
+    /// What RFC 37 does not know.
+    extra: Vec<(Text<'a>, &'a RawValue)>,
+}
+
+impl<'a> Members<'a> {
+    fn sort(written: &[Member<'a>], report: &mut Report<'a>) -> Self {
+        let mut members = Self::default();
+        let mut places = HashMap::new();
+        for &Member { key, value } in written {
+            let Ok(name) = Text::from_json(key) else { continue };
+            let name_text = name.decode();
+            let before = match &*name_text {
+                "path" => members.path.replace(value).is_some(),
+                "mode" => members.mode.replace(value).is_some(),
+                "size" => members.size.replace(value).is_some(),
+                "mtime" => members.mtime.replace(value).is_some(),
+                "ctime" => members.ctime.replace(value).is_some(),
+                "encoding" => members.encoding.replace(value).is_some(),
+                "data" => members.data.replace(value).is_some(),
+                unknown => members.add_extra(unknown, &name, value, &mut places),
+            };
+            if before {
+                let mut place = String::new();
+                push_token(&mut place, &name.decode());
+                report.entry(Code::DuplicateKey, &place, || "the key is there before".to_owned());
+            }
+        }
+        members
+    }
+    /// Keeps what RFC 37 does not know; tells whether it was there before.
+    fn add_extra(
+        &mut self,
+        name: &str,
+        key: &Text<'a>,
+        value: &'a RawValue,
+        places: &mut HashMap<String, usize>,
+    ) -> bool {
+        match places.entry(name.to_owned()) {
+            Occupied(place) => {
+                self.extra[*place.get()].1 = value;
+                true
+            }
+            Vacant(place) => {
+                place.insert(self.extra.len());
+                self.extra.push((key.clone(), value));
+                false
+            }
+        }
+    }
+
+    fn extra(&self, name: &str) -> Option<&'a RawValue> {
+        self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| *value)
+    }
+
+    /// Is the entry in the dialect before RFC 37? It told itself by `type` and `version`, and had
+    /// `blobvec` as a member of its own.
+    fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
+        let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
+        let blobvec = self.encoding.is_none() && self.extra("blobvec").is_some();
+        let old = fileref && self.extra("version").is_some() || blobvec;
+        if old {
+            report.entry(Code::OldDialect, "", || {
+                let remedy = match profile {
+                    Profile::Legacy => "",
+                    _ => "; the profile \"legacy\" reads it",
+                };
+                format!("the dialect of Flux before RFC 37{remedy}")
+            });
+        }
+        old
+    }
+}
+
+/// The path, from the member or the key, normalised.
+fn path<'a>(
+    key: Option<&'a RawValue>,
+    members: &Members<'a>,
+    limits: &Limits,
+    report: &mut Report<'a>,
+) -> Result<Option<ArchivePath>> {
+    let (written, place) = match (members.path, key) {
+        (Some(path), Some(_)) => {
+            report.entry(Code::PathInDict, "/path", || "it overrides the key".to_owned());
+            (path, "/path")
+        }
+        (Some(path), None) => (path, "/path"),
+        (None, Some(key)) => (key, ""),
+        (None, None) => {
+            report.entry(Code::PathType, "", || "path is missing".to_owned());
+            return Ok(None);
+        }
+    };
+    let text = match Text::from_json(written) {
+        Ok(text) => text,
+        Err(error) => {
+            report.entry(Code::PathType, place, || format!("expected a string, found {error}"));
+            return Ok(None);
+        }
+    };
+    limits::check("bytes of a path", limits.max_path_len, text.len())?;
+    match ArchivePath::normalise(&text.decode()) {
+        Ok((path, dropped)) => {
+            for error in dropped {
+                report.entry(error.code(), place, || error.to_string());
+            }
+            let depth = path.components().count() as u64;
+            limits::check("components of a path", limits.max_path_depth, depth)?;
+            Ok(Some(path))
+        }
+        Err(error) => {
+            report.entry(error.code(), place, || error.to_string());
+            Ok(None)
+        }
+    }
+}
+
+fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
+    let Some(value) = members.mode else {
+        report.entry(Code::ModeType, "", || "mode is missing".to_owned());
+        return None;
+    };
+    let Some(mode) = integer(value).and_then(|mode| u32::try_from(mode).ok()) else {
+        report.entry(Code::ModeType, "/mode", || {
+            format!("expected an integer of 32 bits, found {}", brief(value))
+        });
+        return None;
+    };
+    let known = Mode::from_u32(mode);
+    if known.is_none() {
+        report.entry(Code::FileType, "/mode", || {
+            format!("mode 0{mode:o} is of no regular file, directory or symbolic link")
+        });
+    }
+    known
+}
+
+/// A member of the wrong kind, which was reported.
+#[derive(Clone, Copy)]
+struct Wrong;
+
+fn size<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Result<Option<u64>, Wrong> {
+    let Some(value) = members.size else { return Ok(None) };
+    let size = integer(value).and_then(|size| u64::try_from(size).ok());
+    if size.is_none() {
+        report.entry(Code::SizeType, "/size", || {
+            format!("expected an integer from 0 to 2^63-1, found {}", brief(value))
+        });
+    }
+    size.ok_or(Wrong).map(Some)
+}
+
+fn time<'a>(
+    name: &str,
+    value: Option<&'a RawValue>,
+    report: &mut Report<'a>,
+) -> Result<Option<i64>, Wrong> {
+    let Some(value) = value else { return Ok(None) };
+    let seconds = integer(value);
+    if seconds.is_none() {
+        report.entry(Code::TimeType, &format!("/{name}"), || {
+            format!("expected an integer of 64 bits, found {}", brief(value))
+        });
+    }
+    seconds.ok_or(Wrong).map(Some)
+}
+
+/// A value for a message.
+fn brief(value: &RawValue) -> String {
+    let text = value.get();
+    match text.char_indices().nth(40) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
+    }
+}
+
+/// What the content of an entry is made from.
+struct Context<'m, 'a> {
+    members: &'m Members<'a>,
+    size: Option<u64>,
+    limits: &'m Limits,
+    report: &'m mut Report<'a>,
+}
+
+impl<'a> Context<'_, 'a> {
+    fn directory(&mut self) -> Content<'a> {
+        let members = self.members;
+        self.needless("size", members.size);
+        self.needless("encoding", members.encoding);
+        self.needless("data", members.data);
+        Content::Directory
+    }
+
+    fn symlink(&mut self) -> Result<Option<Content<'a>>> {
+        let members = self.members;
+        self.needless("encoding", members.encoding);
+        if members.extra("type").is_none() {
+            self.needless("size", members.size);
+        }
+        let Some(data) = members.data else {
+            self.report.entry(Code::LinkTarget, "", || "the target is missing".to_owned());
+            return Ok(None);
+        };
+        let problem = match Text::from_json(data) {
+            Err(error) => format!("expected a string as target, found {error}"),
+            Ok(target) if target.is_empty() => "the target is empty".to_owned(),
+            Ok(target) if target.has_nul() => "the target has a NUL".to_owned(),
+            Ok(target) => {
+                limits::check("bytes of a link", self.limits.max_link_len, target.len())?;
+                return Ok(Some(Content::Symlink(target.into_decoded())));
+            }
+        };
+        self.report.entry(Code::LinkTarget, "/data", || problem);
+        Ok(None)
+    }
+
+    fn needless(&mut self, name: &str, value: Option<&RawValue>) {
+        if value.is_some() {
+            let message = || format!("{name} has no meaning here");
+            self.report.entry(Code::NeedlessMember, &format!("/{name}"), message);
+        }
+    }
+
+    fn regular(&mut self) -> Result<Option<Content<'a>>> {
+        let Some(encoding) = self.members.encoding else {
+            let data = self.members.data;
+            return Ok(if let Some(json) = data { self.json(json) } else { self.empty() });
+        };
+        let name = Text::from_json(encoding).map(Text::into_decoded).unwrap_or_default();
+        if !matches!(&*name, "utf-8" | "base64" | "blobvec") {
+            self.report.entry(Code::Encoding, "/encoding", || {
+                let found = brief(encoding);
+                format!("expected \"utf-8\", \"base64\" or \"blobvec\", found {found}")
+            });
+            return Ok(None);
+        }
+        let Some(data) = self.members.data else {
+            self.report.entry(Code::DataMissing, "", || format!("encoding {name} without data"));
+            return Ok(None);
+        };
+        match &*name {
+            "utf-8" => Ok(self.text(data)),
+            "base64" => Ok(self.base64(data)),
+            _ => self.blobvec(data),
+        }
+    }
+
+    /// A file of the dialect before RFC 37: its data in base64 or else in regions.
+    fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
+        match (self.members.data, self.members.extra("blobvec")) {
+            (Some(data), _) => Ok(self.base64(data)),
+            (None, Some(regions)) if regions.get() != "[]" => self.blobvec(regions),
+            (None, _) => Ok(self.empty()),
+        }
+    }
+
+    fn empty(&mut self) -> Option<Content<'a>> {
+        self.size_of_data(0, true).then_some(Content::Empty)
+    }
+
+    fn json(&mut self, json: &'a RawValue) -> Option<Content<'a>> {
+        self.needless("size", self.members.size);
+        let len = json.get().len() as u64;
+        let fits = self.size.is_none_or(|size| size >= len);
+        if !fits {
+            self.size_below_data(len);
+        }
+        fits.then_some(Content::Json(json))
+    }
+
+    fn text(&mut self, data: &'a RawValue) -> Option<Content<'a>> {
+        let text = self.string(data)?;
+        if text.has_nul() {
+            self.report.entry(Code::TextWithNul, "/data", || {
+                "text with a NUL, which no reader of Flux takes".to_owned()
+            });
+        }
+        self.size_of_data(text.len(), false).then_some(Content::Text(text))
+    }
+
+    fn base64(&mut self, data: &'a RawValue) -> Option<Content<'a>> {
+        let text = self.string(data)?;
+        let Some(data) = Base64::parse(text.into_decoded()) else {
+            self.report.entry(Code::Base64, "/data", || "no base64".to_owned());
+            return None;
+        };
+        if !data.is_tidy() {
+            self.report.entry(Code::UntidyBase64, "/data", || {
+                "base64 without its padding, or with bits left over".to_owned()
+            });
+        }
+        self.size_of_data(data.len(), false).then_some(Content::Base64(data))
+    }
+
+    fn blobvec(&mut self, data: &'a RawValue) -> Result<Option<Content<'a>>> {
+        if !data.get().starts_with('[') {
+            self.report.entry(Code::DataType, "/data", || {
+                format!("expected an array of regions, found {}", brief(data))
+            });
+            return Ok(None);
+        }
+        self.size_of_data(0, true);
+        let place = if self.members.data.is_some() { "/data" } else { "/blobvec" };
+        let regions = regions(data, place, self.size, self.limits, self.report)?;
+        Ok(regions.map(Content::Blobvec))
+    }
+
+    /// The data as a string.
+    fn string(&mut self, data: &'a RawValue) -> Option<Text<'a>> {
+        match Text::from_json(data) {
+            Ok(text) => Some(text),
+            Err(TextError::NoString) => {
+                let message = || format!("expected a string, found {}", brief(data));
+                self.report.entry(Code::DataType, "/data", message);
+                None
+            }
+            Err(error) => {
+                self.report.entry(Code::DataType, "/data", || error.to_string());
+                None
+            }
+        }
+    }
+
+    /// Holds the size against that of the data: do they fit? Behind the data a file of `holes` may
+    /// go on.
+    fn size_of_data(&mut self, len: u64, holes: bool) -> bool {
+        match self.size {
+            None => self.size_missing(),
+            Some(size) if size < len => {
+                self.size_below_data(len);
+                return false;
+            }
+            Some(size) if size > len && !holes => {
+                self.report.entry(Code::SizeAboveData, "/size", || {
+                    format!("{size} is above the {len} bytes of data; zeros follow")
+                });
+            }
+            Some(_) => {}
+        }
+        true
+    }
+
+    fn size_missing(&mut self) {
+        if self.members.size.is_none() {
+            self.report.entry(Code::SizeMissing, "", || "size is missing".to_owned());
+        }
+    }
+
+    fn size_below_data(&mut self, len: u64) {
+        let size = self.size.unwrap_or_default();
+        self.report.entry(Code::SizeBelowData, "/size", || {
+            format!("{size} is below the {len} bytes of data")
+        });
+    }
+}

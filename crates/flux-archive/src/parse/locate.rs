@@ -1,0 +1,191 @@
+//! Where in a document the archive is, and in which form.
+//!
+//! | document | archive |
+//! |---|---|
+//! | `[` | the array |
+//! | `{`, members of an entry (`mode` a number, `path` a string) | objects one after the other |
+//! | `{`, `attributes` without `mode`, in it `system`, in it `files` | a jobspec: its files |
+//! | `{`, anything else | the dict |
+//!
+//! A value of a dict is an object, so a number or string under one of RFC 37's keys tells that the
+//! document begins with an entry. Of a dict only as much is looked at as that takes.
+
+use crate::json::{Cursor, integer};
+use crate::parse::raw::Member;
+use crate::{Error, ErrorKind, Form, Result, Text};
+
+/// Where a jobspec has its files.
+const JOBSPEC_FILES: &str = "/attributes/system/files";
+
+/// The archive in its document.
+pub(super) struct Place<'a> {
+    /// Inside of the array or dict; before the first of the objects.
+    pub(super) cursor: Cursor<'a>,
+    /// Nothing if there is a value of another kind.
+    pub(super) form: Option<Form>,
+    pub(super) pointer: String,
+}
+
+/// Finds the archive at a pointer, or where the document tells that it is.
+pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'a>> {
+    let mut cursor = Cursor::new(text);
+    let mut pointer = pointer.unwrap_or_default();
+    let mut form = None;
+    if pointer.is_empty() && cursor.peek() == Some(b'{') {
+        match kind(cursor.clone())? {
+            Kind::Entry => form = Some(Form::Objects),
+            Kind::Jobspec => pointer = JOBSPEC_FILES,
+            Kind::Dict => {}
+        }
+    }
+    if !pointer.is_empty() {
+        cursor = follow(text, pointer)?;
+    }
+    if form.is_none() {
+        form = match cursor.peek() {
+            Some(b'[') => Some(Form::Array),
+            Some(b'{') => Some(Form::Dict),
+            _ => None,
+        };
+        if form.is_none() {
+            cursor.value()?;
+            if pointer.is_empty() {
+                cursor.finish()?;
+            }
+        } else if !cursor.take(b'[') {
+            cursor.take(b'{');
+        }
+    }
+    Ok(Place { cursor, form, pointer: pointer.to_owned() })
+}
+
+enum Kind {
+    Dict,
+    Entry,
+    Jobspec,
+}
+
+/// What the object at the beginning is.
+fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
+    cursor.expect(b'{')?;
+    let mut first = true;
+    while cursor.item(first, b'}')? {
+        first = false;
+        let key = cursor.key()?;
+        let kind = cursor.peek();
+        let inside = cursor.clone();
+        let value = cursor.value()?;
+        let member = Member { key, value };
+        let is_one_of = |names: &[&str]| names.iter().any(|name| member.is(name));
+        match kind {
+            Some(b'"') if is_one_of(&["path", "encoding"]) => return Ok(Kind::Entry),
+            Some(b'{') if is_one_of(&["data"]) => {}
+            Some(b'{') if is_one_of(&["attributes"]) => {
+                let entry = child(inside.clone(), "mode")?.is_some();
+                let system = child(inside, "system")?;
+                let files = system.map(|system| child(system, "files")).transpose()?.flatten();
+                return Ok(if files.is_some() && !entry { Kind::Jobspec } else { Kind::Dict });
+            }
+            Some(b'{') => return Ok(Kind::Dict),
+            _ if is_one_of(&["mode", "size", "mtime", "ctime"]) && integer(value).is_some() => {
+                return Ok(Kind::Entry);
+            }
+            _ => {}
+        }
+    }
+    Ok(Kind::Dict)
+}
+
+/// The value at a JSON pointer. The whole document is JSON up to its end.
+fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
+    let fail = |message: &str| {
+        let (pointer, message) = (pointer.to_owned(), message.to_owned());
+        Error::new(ErrorKind::Pointer { pointer, message })
+    };
+    let tokens =
+        pointer.strip_prefix('/').ok_or_else(|| fail("expected \"/\" at its beginning"))?;
+    let mut whole = Cursor::new(text);
+    whole.value()?;
+    whole.finish()?;
+    let mut cursor = Cursor::new(text);
+    for token in tokens.split('/') {
+        let token = token.replace("~1", "/").replace("~0", "~");
+        cursor = child(cursor, &token)?.ok_or_else(|| fail(&format!("there is no {token:?}")))?;
+    }
+    Ok(cursor)
+}
+
+/// The value of a key (of several the last) or of an index.
+fn child<'a>(mut cursor: Cursor<'a>, token: &str) -> Result<Option<Cursor<'a>>> {
+    let array = cursor.take(b'[');
+    if !array && !cursor.take(b'{') {
+        return Ok(None);
+    }
+    let mut found = None;
+    let mut index = 0_u64;
+    while cursor.item(index == 0, if array { b']' } else { b'}' })? {
+        let is_it = if array {
+            token == index.to_string()
+        } else {
+            Text::from_json(cursor.key()?).is_ok_and(|key| key.decode() == token)
+        };
+        if is_it {
+            found = Some(cursor.clone());
+        }
+        cursor.value()?;
+        index += 1;
+    }
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(text: &str, pointer: Option<&str>) -> (Option<Form>, String) {
+        let place = locate(text, pointer).unwrap();
+        (place.form, place.pointer)
+    }
+
+    #[test]
+    fn form_is_told_by_the_first_members() {
+        for (text, form) in [
+            ("[]", Some(Form::Array)),
+            ("{}", Some(Form::Dict)),
+            (r#"{"path":{"mode":33188}}"#, Some(Form::Dict)),
+            (r#"{"data":{"mode":33188},"attributes":{"mode":33188}}"#, Some(Form::Dict)),
+            (r#"{"attributes":{"mode":33188,"system":{"files":{}}}}"#, Some(Form::Dict)),
+            (r#"{"data":{"a":1},"mode":33188,"path":"a"}"#, Some(Form::Objects)),
+            (r#"{"path":"a","mode":33188}{"path":"b","mode":33188}"#, Some(Form::Objects)),
+            (r#"{"version":1,"type":"fileref","path":"a"}"#, Some(Form::Objects)),
+            ("5", None),
+            ("\"[]\"", None),
+        ] {
+            assert_eq!(place(text, None), (form, String::new()), "{text}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_jobspec_are_found() {
+        let jobspec = r#"{"version":1,"resources":[{"type":"slot"}],"tasks":[],
+            "attributes":{"system":{"duration":0,"files":{"script":{"mode":33152}}}}}"#;
+        assert_eq!(place(jobspec, None), (Some(Form::Dict), JOBSPEC_FILES.to_owned()));
+        let without = r#"{"version":1,"attributes":{"system":{}}}"#;
+        assert_eq!(place(without, None), (Some(Form::Dict), String::new()));
+    }
+
+    #[test]
+    fn pointer_leads_into_objects_and_arrays() {
+        let text = r#"{"a/b":[5,{"m~":{}}],"a/b":[0,{"m~":[]}]}"#;
+        assert_eq!(place(text, Some("/a~1b/1/m~0")).0, Some(Form::Array));
+        for (pointer, message) in [
+            ("/x", "JSON pointer \"/x\": there is no \"x\""),
+            ("/a~1b/2", "JSON pointer \"/a~1b/2\": there is no \"2\""),
+            ("/a~1b/01", "JSON pointer \"/a~1b/01\": there is no \"01\""),
+            ("x", "JSON pointer \"x\": expected \"/\" at its beginning"),
+        ] {
+            let Err(error) = locate(text, Some(pointer)) else { panic!("{pointer}") };
+            assert_eq!(error.to_string(), message);
+        }
+    }
+}

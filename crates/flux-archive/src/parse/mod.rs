@@ -1,0 +1,113 @@
+//! From JSON text to an archive: raw entries, their meaning, and what they are to each other.
+
+mod entry;
+mod locate;
+mod options;
+mod raw;
+mod regions;
+mod report;
+
+use std::collections::HashMap;
+
+use serde_json::value::RawValue;
+
+pub(crate) use entry::decode;
+pub use options::ParseOptions;
+pub use raw::{Member, RawEntries, RawEntry};
+pub(crate) use report::Report;
+
+use crate::{
+    Archive, Code, Entry, ErrorKind, FileType, Form, Profile, Result, Severity, Text, limits,
+};
+
+/// Parses all that can be, and collects what `filter` does not accept. Entries that mean nothing are
+/// left out; of a dict's keys the last counts.
+fn examine<'a>(document: &'a [u8], options: &ParseOptions, filter: Profile) -> Result<Archive<'a>> {
+    let mut raw_entries = options.entries(document)?;
+    let mut report = Report::new(filter, &options.limits, raw_entries.pointer());
+    match raw_entries.form() {
+        Some(Form::Array | Form::Dict) => {}
+        Some(Form::Objects) if filter != Profile::Strict => {}
+        _ => report.archive(Code::Container, "expected an array or object of entries"),
+    }
+    let form = raw_entries.form().unwrap_or(Form::Array);
+    let mut placed = Vec::new();
+    let mut total = 0_u64;
+    for raw in &mut raw_entries {
+        let raw = raw?;
+        report.enter(&raw);
+        if let Some(entry) = decode(&raw, options.profile, &options.limits, &mut report)? {
+            total = total.saturating_add(entry.len());
+            limits::check("bytes of all files", options.limits.max_total_size, total)?;
+            let path = raw.path();
+            placed.push(Placed { index: raw.index, key: raw.key, path, entry });
+        }
+    }
+    drop_duplicate_keys(&mut placed, &mut report);
+    check_paths(&placed, &mut report);
+    let entries = placed.into_iter().map(|placed| placed.entry).collect();
+    Ok(Archive { form, entries, violations: report.finish()? })
+}
+
+/// The archive, unless it has a violation that the profile refuses.
+fn judge(mut archive: Archive<'_>, profile: Profile) -> Result<Archive<'_>> {
+    let mut errors = std::mem::take(&mut archive.violations);
+    let refused = |code: Code| code.severity(profile) == Severity::Error;
+    if errors.iter().any(|violation| refused(violation.code)) {
+        errors.retain(|violation| refused(violation.code));
+        return Err(ErrorKind::Violations(errors).into());
+    }
+    archive.violations = errors;
+    Ok(archive)
+}
+
+/// An entry and where it was written.
+struct Placed<'a> {
+    index: u64,
+    key: Option<&'a RawValue>,
+    path: Option<Text<'a>>,
+    entry: Entry<'a>,
+}
+
+impl<'a> Placed<'a> {
+    fn report(&self, report: &mut Report<'a>, code: Code, message: impl FnOnce() -> String) {
+        report.enter_at(self.index, self.key, self.path.clone());
+        report.entry(code, "", message);
+    }
+}
+
+fn drop_duplicate_keys<'a>(placed: &mut Vec<Placed<'a>>, report: &mut Report<'a>) {
+    let mut last = HashMap::new();
+    let mut superseded = vec![false; placed.len()];
+    for (at, item) in placed.iter().enumerate() {
+        let Some(Ok(key)) = item.key.map(Text::from_json) else { continue };
+        if let Some(before) = last.insert(key.decode().into_owned(), at) {
+            superseded[before] = true;
+            item.report(report, Code::DuplicateKey, || "the key is there before".to_owned());
+        }
+    }
+    let mut superseded = superseded.into_iter();
+    placed.retain(|_| !superseded.next().unwrap_or_default());
+}
+
+/// No path twice, and nothing below what is no directory.
+fn check_paths<'a>(placed: &[Placed<'a>], report: &mut Report<'a>) {
+    // A path that is anything but a directory once is none for what lies below it.
+    let mut types: HashMap<&str, FileType> = HashMap::with_capacity(placed.len());
+    for item in placed {
+        let (path, mut kind) = (item.entry.path().as_str(), item.entry.file_type());
+        if let Some(&before) = types.get(path) {
+            item.report(report, Code::DuplicatePath, || format!("a {before} has this path before"));
+            kind = if kind == FileType::Directory { before } else { kind };
+        }
+        types.insert(path, kind);
+    }
+    for item in placed {
+        let blocked = item.entry.path().ancestors().find_map(|above| {
+            types.get(above).filter(|kind| **kind != FileType::Directory).map(|kind| (above, *kind))
+        });
+        if let Some((above, kind)) = blocked {
+            item.report(report, Code::BelowNoDirectory, || format!("{above:?} is a {kind}"));
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! The document as entries that are not interpreted yet: where they lie, how they are held
+//! together, and their members with keys and values as they are written.
+
+use serde_json::value::RawValue;
+
+use super::locate::locate;
+use super::options::ParseOptions;
+use crate::json::{Cursor, push_token};
+use crate::{Form, Result, Text, limits};
+
+/// A member of an entry, as written.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// The key, a JSON string.
+    pub key: &'a RawValue,
+    /// The value, any JSON.
+    pub value: &'a RawValue,
+}
+
+impl Member<'_> {
+    /// Is this its key?
+    pub fn is(&self, name: &str) -> bool {
+        let key = self.key.get();
+        key.len() == name.len() + 2 && &key[1..=name.len()] == name
+            || key.contains('\\') && Text::from_json(self.key).is_ok_and(|key| key.decode() == name)
+    }
+}
+
+/// One item of an archive that is not interpreted yet; it need not be an object.
+#[derive(Clone, Debug)]
+pub struct RawEntry<'a> {
+    pub(crate) index: u64,
+    pub(crate) key: Option<&'a RawValue>,
+    pub(crate) members: Option<Vec<Member<'a>>>,
+    pub(crate) json: &'a str,
+}
+
+impl<'a> RawEntry<'a> {
+    /// Its number in the archive, from 0.
+    pub fn index(&self) -> u64 {
+        self.index
+    }
+
+    /// Its key, if the archive is a dict.
+    pub fn key(&self) -> Option<&'a RawValue> {
+        self.key
+    }
+
+    /// Its members in their order; nothing if it is no object.
+    pub fn members(&self) -> Option<&[Member<'a>]> {
+        self.members.as_deref()
+    }
+
+    /// Its text.
+    pub fn json(&self) -> &'a str {
+        self.json
+    }
+
+    /// The value of a key; of several the last.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        let members = self.members.as_deref().unwrap_or_default();
+        members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
+    }
+
+    /// Its path as written: that of the member, or else the key. Not fit for a file system.
+    pub fn path(&self) -> Option<Text<'a>> {
+        Text::from_json(self.get("path").or(self.key)?).ok()
+    }
+}
+
+/// Appends a key to a JSON pointer; one that is no Unicode as it is written.
+pub(crate) fn push_key(pointer: &mut String, key: &RawValue) {
+    match Text::from_json(key) {
+        Ok(key) => push_token(pointer, &key.decode()),
+        Err(_) => push_token(pointer, key.get()),
+    }
+}
+
+/// The entries of a document, one at a time, in bounded memory; made by [`ParseOptions::entries`].
+///
+/// After an error there is nothing more.
+#[derive(Clone, Debug)]
+pub struct RawEntries<'a> {
+    cursor: Cursor<'a>,
+    form: Option<Form>,
+    pointer: String,
+    max_entries: u64,
+    max_members: u64,
+    index: u64,
+    done: bool,
+}
+
+impl<'a> RawEntries<'a> {
+    pub(super) fn new(text: &'a str, options: &ParseOptions) -> Result<Self> {
+        let place = locate(text, options.pointer.as_deref())?;
+        Ok(Self {
+            cursor: place.cursor,
+            form: place.form,
+            pointer: place.pointer,
+            max_entries: options.limits.max_entries,
+            max_members: options.limits.max_members,
+            index: 0,
+            done: place.form.is_none(),
+        })
+    }
+
+    /// How the entries are held together; nothing where the document is of no such kind.
+    pub fn form(&self) -> Option<Form> {
+        self.form
+    }
+
+    /// Where the archive is in the document, as a JSON pointer.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
+    fn advance(&mut self) -> Result<Option<RawEntry<'a>>> {
+        let first = self.index == 0;
+        let more = match self.form {
+            None => false,
+            Some(Form::Array) => self.cursor.item(first, b']')?,
+            Some(Form::Dict) => self.cursor.item(first, b'}')?,
+            Some(Form::Objects) => self.cursor.peek().is_some(),
+        };
+        if !more {
+            if self.pointer.is_empty() {
+                self.cursor.finish()?;
+            }
+            return Ok(None);
+        }
+        limits::check("entries", self.max_entries, self.index + 1)?;
+        let key = if self.form == Some(Form::Dict) { Some(self.cursor.key()?) } else { None };
+        self.cursor.peek();
+        let start = self.cursor.position();
+        let members = self.members()?;
+        let entry = RawEntry { index: self.index, key, members, json: self.cursor.since(start) };
+        self.index += 1;
+        Ok(Some(entry))
+    }
+
+    fn members(&mut self) -> Result<Option<Vec<Member<'a>>>> {
+        if !self.cursor.take(b'{') {
+            self.cursor.value()?;
+            return Ok(None);
+        }
+        let mut members = Vec::with_capacity(8);
+        while self.cursor.item(members.is_empty(), b'}')? {
+            limits::check("members of an entry", self.max_members, members.len() as u64 + 1)?;
+            let (key, value) = (self.cursor.key()?, self.cursor.value()?);
+            members.push(Member { key, value });
+        }
+        Ok(Some(members))
+    }
+}
+
+impl<'a> Iterator for RawEntries<'a> {
+    type Item = Result<RawEntry<'a>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.done {
+            return None;
+        }
+        let entry = self.advance().transpose();
+        self.done = !matches!(entry, Some(Ok(_)));
+        entry
+    }
+}

@@ -1,0 +1,128 @@
+//! The regions of a file whose data lie in a store: an array of `[offset, size, blobref]`.
+
+use serde_json::value::RawValue;
+
+use super::report::Report;
+use crate::json::{Cursor, integer};
+use crate::{BlobRef, Code, Limits, Region, Result, Text, limits};
+
+/// Above this many bytes a blob is more than RFC 10 has in mind, and some store may not take it.
+const USUAL_BLOB_SIZE: u64 = 1 << 20;
+
+/// All regions, unless one of them has no meaning. `place` is the JSON pointer from the entry.
+pub(super) fn regions<'a>(
+    data: &'a RawValue,
+    place: &str,
+    size: Option<u64>,
+    limits: &Limits,
+    report: &mut Report<'a>,
+) -> Result<Option<Vec<Region>>> {
+    let mut cursor = Cursor::new(data.get());
+    let mut regions = Vec::new();
+    let (mut count, mut end, mut valid) = (0_u64, 0, true);
+    cursor.expect(b'[')?;
+    while cursor.item(count == 0, b']')? {
+        limits::check("regions of a file", limits.max_regions, count + 1)?;
+        let tuple = cursor.value()?;
+        let mut at = Place { report: &mut *report, pointer: place, index: count };
+        match region(tuple, &mut at)? {
+            Some(region) if size.is_some_and(|size| region.end() > size) => {
+                valid = false;
+                at.add(Code::Region, "", || {
+                    format!("it ends at {}, beyond the file", region.end())
+                });
+            }
+            Some(region) => {
+                if region.offset < end {
+                    at.add(Code::UntidyRegions, "", || {
+                        format!("it begins at {}, before the end of others at {end}", region.offset)
+                    });
+                }
+                end = end.max(region.end());
+                regions.push(region);
+            }
+            None => valid = false,
+        }
+        count += 1;
+    }
+    Ok(valid.then_some(regions))
+}
+
+/// A region that is being looked at.
+struct Place<'r, 'a> {
+    report: &'r mut Report<'a>,
+    pointer: &'r str,
+    index: u64,
+}
+
+impl Place<'_, '_> {
+    fn add(&mut self, code: Code, place: &str, message: impl FnOnce() -> String) {
+        let pointer = format!("{}/{}{place}", self.pointer, self.index);
+        self.report.entry(code, &pointer, message);
+    }
+}
+
+fn region(tuple: &RawValue, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
+    let mut members = [None; 3];
+    let mut count = 0;
+    let mut cursor = Cursor::new(tuple.get());
+    if cursor.take(b'[') {
+        while cursor.item(count == 0, b']')? {
+            let value = cursor.value()?;
+            if let Some(member) = members.get_mut(count) {
+                *member = Some(value);
+            }
+            count += 1;
+        }
+    }
+    let [Some(offset), Some(size), Some(blobref)] = members else {
+        at.add(Code::Region, "", || "expected offset, size and blobref".to_owned());
+        return Ok(None);
+    };
+    if count > 3 {
+        at.add(Code::UntidyRegions, "", || format!("{count} members, where 3 have a meaning"));
+    }
+    let mut number = |value, place, what| {
+        let number = integer(value).and_then(|number| u64::try_from(number).ok());
+        if number.is_none() {
+            at.add(Code::Region, place, || format!("expected the {what} as an integer from 0 on"));
+        }
+        number
+    };
+    let (offset, size) = (number(offset, "/0", "offset"), number(size, "/1", "size"));
+    let blobref = blobref_of(blobref, at);
+    let (Some(offset), Some(size), Some(blobref)) = (offset, size, blobref) else {
+        return Ok(None);
+    };
+    if offset.checked_add(size).is_none_or(|end| i64::try_from(end).is_err()) {
+        at.add(Code::Region, "", || "it ends beyond 63 bits".to_owned());
+        return Ok(None);
+    }
+    if size == 0 {
+        at.add(Code::UntidyRegions, "/1", || "a region of length 0".to_owned());
+    }
+    if size > USUAL_BLOB_SIZE {
+        at.add(Code::UntidyBlob, "/1", || format!("a blob of {size} bytes, above 1 MiB"));
+    }
+    Ok(Some(Region { offset, size, blobref }))
+}
+
+fn blobref_of(value: &RawValue, at: &mut Place<'_, '_>) -> Option<BlobRef> {
+    let Ok(text) = Text::from_json(value) else {
+        at.add(Code::Region, "/2", || "expected the blobref as a string".to_owned());
+        return None;
+    };
+    let text = text.decode();
+    match BlobRef::parse(&text) {
+        Ok(blobref) => {
+            if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                at.add(Code::UntidyBlob, "/2", || "a blobref in upper case".to_owned());
+            }
+            Some(blobref)
+        }
+        Err(error) => {
+            at.add(error.code(), "/2", || error.to_string());
+            None
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The archives that the C implementation of Flux was run on: what it extracts we read, but for
+//! what is listed with its reason.
+
+use std::collections::BTreeMap;
+
+use flux_archive::{Archive, Profile};
+use serde_json::Value;
+
+/// Cases that Flux extracts, and we refuse.
+const REFUSED: &[(&str, &str)] = &[
+    ("type-size--5", "a negative size is no size; Flux makes an empty file"),
+    ("type-size-9223372036854775807", "above the limit; Flux makes an empty file"),
+    ("path-inner-dotdot", "no \"..\" leads anywhere"),
+    ("dotdot-n", "it leads out of the target"),
+    ("symlink-then-through-n", "it leads out of the target through a link"),
+    ("symlink-then-dir-then-through-ns", "below a link of the archive"),
+    ("encoding-without-data", "the content is lost; Flux makes zeros"),
+    ("bv-data-string", "the content is lost; Flux makes zeros"),
+    ("bv-data-object", "the content is lost; Flux makes zeros"),
+    ("legacy-v1-blobvec", "Flux makes zeros; the profile legacy reads it"),
+];
+
+/// Cases that Flux fails at, and whose archive we read.
+const READ: &[(&str, &str)] = &[
+    ("path-name-256", "how long a name may be is up to the file system"),
+    ("file-over-nonempty-dir", "fails at what lies on the disk"),
+    ("existing-file-n", "fails at what lies on the disk"),
+    ("existing-symlink-n", "fails at what lies on the disk"),
+    ("bv-blob-shorter-than-region", "fails at the store"),
+    ("json-bigint", "JSON content is kept as text; Flux has 64 bits"),
+    ("json-nested-2049", "JSON content is kept as text; Flux has 2048 levels"),
+    ("json-nul", "JSON content is kept as text; Flux takes no NUL"),
+    ("utf8-nul", "it has one meaning; Flux takes no NUL"),
+];
+
+#[test]
+fn what_flux_extracts_is_read_but_for_what_is_listed() {
+    let Some(corpus) = testdata::corpus() else { return };
+    let text = std::fs::read_to_string(corpus.join("flux/cases-extract.json")).unwrap();
+    let cases: Value = serde_json::from_str(&text).unwrap();
+    let refused: BTreeMap<_, _> = REFUSED.iter().copied().collect();
+    let read: BTreeMap<_, _> = READ.iter().copied().collect();
+    let mut wrong = Vec::new();
+    for case in cases["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        let archive = archive(case);
+        let found = Archive::parse(archive.as_bytes(), Profile::Flux);
+        let theirs = case["reference"]["rc"] == 0;
+        let listed = refused.contains_key(name) || read.contains_key(name);
+        let expected = if theirs { !refused.contains_key(name) } else { read.contains_key(name) };
+        if found.is_ok() != expected || listed != (theirs != expected) {
+            let found = found.map(|archive| format!("{:?}", archive.violations()));
+            wrong.push(format!("{name}: status {}, {found:?}", case["reference"]["rc"]));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn archive(case: &Value) -> String {
+    if let Some(text) = case["archive"].as_str() {
+        return text.replace("@SANDBOX@", "/sandbox");
+    }
+    let repeat = &case["archive_repeat"];
+    let part = |name: &str| repeat[name].as_str().unwrap_or_default();
+    let count = usize::try_from(repeat["count"].as_u64().unwrap()).unwrap();
+    part("head").to_owned()
+        + &part("unit_open").repeat(count)
+        + &part("unit_close").repeat(count)
+        + part("tail")
+}

@@ -1,0 +1,90 @@
+//! Array, dict, objects, and archives inside of other documents.
+
+use flux_archive::{Archive, Content, Form, ParseOptions, Profile};
+
+fn paths(archive: &Archive<'_>) -> Vec<String> {
+    archive.entries().iter().map(|entry| entry.path().to_string()).collect()
+}
+
+#[test]
+fn array_and_dict_hold_the_same_entries() {
+    let array = br#"[{"path":"a","mode":33188,"size":0},{"path":"d/b","mode":16877}]"#;
+    let dict = br#"{"a":{"mode":33188,"size":0},"d\/b":{"mode":16877}}"#;
+    let array = Archive::parse(array, Profile::Strict).unwrap();
+    let dict = Archive::parse(dict, Profile::Strict).unwrap();
+    assert_eq!((array.form(), dict.form()), (Form::Array, Form::Dict));
+    assert_eq!(paths(&array), ["a", "d/b"]);
+    assert_eq!(paths(&dict), ["a", "d/b"]);
+}
+
+#[test]
+fn empty_archives() {
+    for document in ["[]", "{}", " [ ] "] {
+        let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
+        assert!(archive.entries().is_empty());
+    }
+}
+
+#[test]
+fn objects_need_no_separator() {
+    let document = br#"{"mode":33188,"path":"a"}{"path":"b","mode":16877}
+        {"path":"c","mode":33188}"#;
+    let archive = Archive::parse(document, Profile::Flux).unwrap();
+    assert_eq!(archive.form(), Form::Objects);
+    assert_eq!(paths(&archive), ["a", "b", "c"]);
+}
+
+#[test]
+fn files_of_a_jobspec_are_an_archive() {
+    let jobspec = br##"{"resources":[],"tasks":[],"attributes":{"system":{"files":{
+        "script":{"mode":33216,"data":"#!/bin/sh\ntrue\n","encoding":"utf-8"},
+        "conf.json":{"mode":33152,"data":{"a":2.50}}}}},"version":1}"##;
+    let archive = Archive::parse(jobspec, Profile::Flux).unwrap();
+    assert_eq!(paths(&archive), ["script", "conf.json"]);
+    let Content::Json(json) = archive.entries()[1].content() else { panic!() };
+    assert_eq!(json.get(), r#"{"a":2.50}"#);
+    let lint = ParseOptions::new().profile(Profile::Strict).lint(jobspec).unwrap();
+    assert_eq!(lint[0].pointer, "/attributes/system/files/script");
+}
+
+#[test]
+fn pointer_finds_an_archive_anywhere() {
+    let document = br#"{"x":[0,[{"path":"a","mode":33188,"size":-1}]],"y":5}"#;
+    let options = ParseOptions::new().pointer("/x/1");
+    assert_eq!(options.lint(document).unwrap()[0].pointer, "/x/1/0/size");
+    let error = ParseOptions::new().pointer("/z").parse(document).unwrap_err();
+    assert_eq!(error.to_string(), "JSON pointer \"/z\": there is no \"z\"");
+    let error = ParseOptions::new().pointer("/y").parse(document).unwrap_err();
+    assert_eq!(error.to_string(), "R101 expected an array or object of entries (at /y)");
+}
+
+#[test]
+fn json_content_keeps_its_text() {
+    for value in ["1e400", "12345678901234567890", "-0.0", "2.50", r#"{"a":1,"a":2}"#, "null"] {
+        let document = format!(r#"[{{"path":"f","mode":33188,"data":{value}}}]"#);
+        let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
+        let Content::Json(json) = archive.entries()[0].content() else { panic!("{value}") };
+        assert_eq!(json.get(), value);
+        assert_eq!(archive.entries()[0].len(), value.len() as u64);
+    }
+}
+
+#[test]
+fn unknown_members_are_kept() {
+    let document = br#"[{"path":"f","mode":33188,"size":0,"owner":{"uid": 1},"\u006f":[]}]"#;
+    let archive = Archive::parse(document, Profile::Strict).unwrap();
+    let extra: Vec<_> = archive.entries()[0]
+        .extra()
+        .iter()
+        .map(|(name, value)| (name.decode().into_owned(), value.get()))
+        .collect();
+    assert_eq!(extra, [("owner".to_owned(), "{\"uid\": 1}"), ("o".to_owned(), "[]")]);
+}
+
+#[test]
+fn members_may_be_written_with_escapes() {
+    let document =
+        br#"[{"p\u0061th":"\u0066","mode":33188,"encoding":"utf\u002d8","data":"x","size":1}]"#;
+    let archive = Archive::parse(document, Profile::Strict).unwrap();
+    assert_eq!(paths(&archive), ["f"]);
+}

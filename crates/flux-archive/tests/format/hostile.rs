@@ -1,0 +1,118 @@
+//! Documents that want to hurt: errors, never a panic, never memory without bound.
+
+use flux_archive::{Archive, Content, ErrorKind, Limits, ParseOptions, Profile};
+
+#[track_caller]
+fn error(document: &[u8]) -> String {
+    Archive::parse(document, Profile::Legacy).unwrap_err().to_string()
+}
+
+#[test]
+fn what_is_no_json_is_told_with_its_offset() {
+    for (document, message) in [
+        (&b""[..], "no JSON: expected a value, found the end at offset 0"),
+        (b"[", "no JSON: expected a value, found the end at offset 1"),
+        (b"[{},", "no JSON: expected a value, found the end at offset 4"),
+        (b"[{}", "no JSON: expected ',' or ']', found the end at offset 3"),
+        (b"[{}]x", "no JSON: expected the end, found 'x' at offset 4"),
+        (b"{} []", "no JSON: expected the end, found '[' at offset 3"),
+        (b"[{\"a\":1,}]", "no JSON: expected a key in double quotes, found '}' at offset 8"),
+        (b"[{\"a\" 1}]", "no JSON: expected ':', found '1' at offset 6"),
+        (b"[\xff]", "no JSON: no UTF-8 at offset 1"),
+        (b"[/*x*/]", "no JSON: expected value at offset 1"),
+    ] {
+        assert_eq!(error(document), message, "{}", document.escape_ascii());
+    }
+}
+
+#[test]
+fn comma_at_the_end_is_no_json() {
+    assert!(error(br#"[{"path":"f","mode":33188,"size":0},]"#).starts_with("no JSON"));
+}
+
+#[test]
+fn content_of_any_depth_is_read() {
+    for depth in [200, 2049, 100_000] {
+        let json = "[".repeat(depth) + &"]".repeat(depth);
+        let document = format!(r#"[{{"path":"f","mode":33188,"data":{json}}}]"#);
+        let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
+        assert!(
+            matches!(archive.entries()[0].content(), Content::Json(found) if found.get() == json)
+        );
+    }
+}
+
+#[test]
+fn depth_anywhere_else_is_no_danger() {
+    let deep = |open: &str, close: &str| open.repeat(100_000) + &close.repeat(100_000);
+    for document in [
+        deep("[", "]"),
+        deep("{\"a\":", "}"),
+        "[".repeat(100_000),
+        "{\"data\":".repeat(100_000),
+        "{\"attributes\":".repeat(100_000),
+        format!(r#"[{{"path":{0},"mode":{0},"size":{0},"encoding":{0}}}]"#, deep("[", "]")),
+        format!(r#"[{{"path":"f","mode":33188,"encoding":"blobvec","data":{}}}]"#, deep("[", "]")),
+    ] {
+        assert!(Archive::parse(document.as_bytes(), Profile::Flux).is_err());
+    }
+}
+
+#[test]
+fn limits_are_held() {
+    let options = |limits: Limits| ParseOptions::new().limits(limits);
+    let default = Limits::default();
+    let two = br#"[{"path":"a/b","mode":33188,"size":9},{"path":"b","mode":41471,"data":"tt"}]"#;
+    assert!(options(default).parse(two).is_ok());
+    for (limits, what) in [
+        (default.with_max_json_bytes(10), "bytes of JSON"),
+        (default.with_max_entries(1), "entries"),
+        (default.with_max_members(2), "members of an entry"),
+        (default.with_max_path_len(2), "bytes of a path"),
+        (default.with_max_path_depth(1), "components of a path"),
+        (default.with_max_link_len(1), "bytes of a link"),
+        (default.with_max_file_size(8), "bytes of a file"),
+        (default.with_max_total_size(8), "bytes of all files"),
+    ] {
+        let error = options(limits).parse(two).unwrap_err();
+        assert!(
+            matches!(error.kind(), ErrorKind::Limit { what: found, .. } if *found == what),
+            "{error}"
+        );
+    }
+    let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
+    let regions = format!(
+        r#"[{{"path":"f","mode":33188,"encoding":"blobvec","data":[[0,1,"{sha1}"],[1,1,"{sha1}"]]}}]"#
+    );
+    let error = options(default.with_max_regions(1)).parse(regions.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1");
+    let error = options(default.with_max_violations(3)).parse(b"[5,5,5,5]").unwrap_err();
+    assert_eq!(error.to_string(), "violations: 4 is above the limit of 3");
+}
+
+#[test]
+fn huge_sizes_are_above_the_limit() {
+    let document = br#"[{"path":"f","mode":33188,"size":9223372036854775807}]"#;
+    let error = Archive::parse(document, Profile::Flux).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+}
+
+#[test]
+fn huge_numbers_of_unknown_members_do_no_harm() {
+    let digits = "9".repeat(100_000);
+    let document =
+        format!(r#"[{{"path":"f","mode":33188,"size":0,"x":{digits}.{digits}e{digits}}}]"#);
+    assert!(Archive::parse(document.as_bytes(), Profile::Strict).is_ok());
+    let document = format!(r#"[{{"path":"f","mode":{digits},"size":{digits}}}]"#);
+    let error = Archive::parse(document.as_bytes(), Profile::Flux).unwrap_err();
+    assert!(error.violations().iter().all(|violation| violation.message.len() < 200));
+}
+
+#[test]
+fn lone_surrogates_harm_what_they_are_in() {
+    let document = r#"[{"path":"f","mode":33188,"size":0,"\ud800":"\ud800","\ud800":1}]"#;
+    let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
+    assert_eq!(archive.entries().len(), 1);
+    let json = r#"[{"path":"f","mode":33188,"data":"\ud800"}]"#;
+    assert!(Archive::parse(json.as_bytes(), Profile::Strict).is_ok());
+}
