@@ -1,0 +1,80 @@
+//! What reading costs: which bytes are read, and which are decoded.
+
+use std::sync::{Arc, Mutex};
+
+use binio::{ReadAt, ReadLog};
+use bloscpack::{OpenOptions, Reader, Verify};
+
+/// A source that changes while it is read, as no file should.
+struct Changing(Mutex<Vec<u8>>);
+
+impl Changing {
+    fn flip(&self, at: u64) {
+        self.0.lock().unwrap()[usize::try_from(at).unwrap()] ^= 1;
+    }
+}
+
+impl ReadAt for Changing {
+    fn len(&self) -> u64 {
+        self.0.lock().unwrap().len() as u64
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        self.0.lock().unwrap().read_exact_at(buf, offset)
+    }
+}
+
+#[test]
+fn digest_is_checked_until_it_was_right_once() {
+    let source = Arc::new(Changing(Mutex::new(super::file(30_000, 10_000))));
+    let file = Reader::from_source(source.clone()).unwrap();
+    let digest = file.chunks()[1].stored_range().end;
+    let read = |file: &Reader| file.read_at(15_000, &mut [0; 10]);
+    source.flip(digest);
+    assert!(read(&file).is_err() && read(&file).is_err());
+    source.flip(digest);
+    assert!(read(&file).is_ok());
+    source.flip(digest);
+    assert!(read(&file).is_ok(), "not checked again");
+    assert!(file.decode_chunk(0).is_ok(), "the others have their own");
+
+    let never = OpenOptions::new().verify(Verify::Never).from_source(source).unwrap();
+    assert!(read(&never).is_ok());
+}
+
+#[test]
+fn a_part_is_read_from_the_chunks_that_it_touches_only() {
+    let bytes = super::file(100_000, 10_000);
+    let log = Arc::new(ReadLog::new(bytes));
+    let file = Reader::from_source(log.clone() as Arc<dyn ReadAt>).unwrap();
+    log.clear();
+    file.read_at(25_000, &mut [0; 10_000]).unwrap();
+    let stored = |index: usize| {
+        let range = file.chunks()[index].stored_range();
+        range.start..range.end + 4
+    };
+    assert_eq!(log.ranges(), [stored(2), stored(3)]);
+    log.clear();
+    file.read_at(100_000, &mut []).unwrap();
+    assert_eq!(log.ranges(), []);
+}
+
+#[test]
+fn blocks_that_a_part_does_not_touch_may_be_broken() {
+    // One chunk of several Blosc blocks; without a checksum only decoding can notice.
+    let data = super::data(1 << 20);
+    let options = super::options(1 << 20).checksum(bloscpack::Checksum::None).level(1);
+    let mut bytes = bloscpack::pack_to_vec(&data, &options).unwrap();
+    let file = Reader::from_bytes(bytes.clone()).unwrap();
+    let (header, start) = (file.chunk_header(0).unwrap(), file.chunks()[0].offset);
+    assert!(header.block_count() > 1);
+    let blocksize = u64::from(header.blocksize());
+    // The last entry of the table of blocks points nowhere.
+    let entry = usize::try_from(start).unwrap() + 16 + 4 * (header.block_count() as usize - 1);
+    bytes[entry..entry + 4].fill(0xff);
+    let file = Reader::from_bytes(bytes).unwrap();
+    let mut part = vec![0; usize::try_from(blocksize).unwrap()];
+    file.read_at(blocksize / 2, &mut part).unwrap();
+    assert_eq!(part, data[part.len() / 2..][..part.len()]);
+    assert!(file.read_at(file.len() - 1, &mut [0]).is_err());
+}

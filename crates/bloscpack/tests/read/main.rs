@@ -1,0 +1,26 @@
+//! Reading: the same from every kind of source and in every way, whatever the bytes are.
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
+mod cost;
+mod properties;
+mod sources;
+
+use bloscpack::{ChunkSize, Compressor, WriterOptions, pack_to_vec};
+
+/// Data that compress, and differ everywhere.
+fn data(len: usize) -> Vec<u8> {
+    (0..len).map(|at| (at / 7).to_le_bytes()[usize::from(at % 5 == 0)]).collect()
+}
+
+/// Options that every build has, with small chunks.
+fn options(chunk_size: u32) -> WriterOptions {
+    WriterOptions::new()
+        .compressor(Compressor::Lz4)
+        .typesize(4)
+        .chunk_size(ChunkSize::Bytes(chunk_size))
+}
+
+/// A file of [`data`].
+fn file(len: usize, chunk_size: u32) -> Vec<u8> {
+    pack_to_vec(&data(len), &options(chunk_size)).unwrap()
+}

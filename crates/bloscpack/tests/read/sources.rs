@@ -1,0 +1,125 @@
+//! The same file from every kind of source.
+
+use std::io::Cursor;
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::{Bytes, FileSource, ReadAt, Stream, Window, drive};
+use bloscpack::{Error, OpenOptions, Reader, Result, UnpackOptions, Verify, VerifyOptions, verify};
+use serde_json::json;
+
+const LEN: usize = 100_000;
+
+fn bytes() -> Vec<u8> {
+    let options = super::options(10_000).metadata(&json!({"a": [1, 2]}));
+    bloscpack::pack_to_vec(&super::data(LEN), &options).unwrap()
+}
+
+/// Something of all that can be read.
+fn read(file: &Reader) -> Result<Vec<u8>> {
+    assert_eq!(file.metadata()?.unwrap().json()?, json!({"a": [1, 2]}));
+    let report = verify(file, &VerifyOptions::new().threads(2))?;
+    assert!(report.is_fine() && report.chunks == 10);
+    let mut part = vec![0; 12_345];
+    file.read_at(54_321, &mut part)?;
+    let mut ranged = Vec::new();
+    file.unpack_range_to(54_321..66_666, &mut ranged, &UnpackOptions::new().threads(2))?;
+    assert_eq!(ranged, part);
+    Ok(part)
+}
+
+#[test]
+fn memory_files_maps_and_streams_read_alike() {
+    let bytes = bytes();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.blp");
+    std::fs::write(&path, &bytes).unwrap();
+    let sources: Vec<Arc<dyn ReadAt>> = vec![
+        Arc::new(Bytes::from(bytes.clone())),
+        Arc::new(bytes.clone()),
+        Arc::new(FileSource::open(&path).unwrap()),
+        #[cfg(feature = "mmap")]
+        Arc::new(binio::Mmap::open(&path).unwrap()),
+        Arc::new(Stream::new(Cursor::new(bytes)).unwrap()),
+    ];
+    let expected = &super::data(LEN)[54_321..66_666];
+    for verify in [Verify::Never, Verify::OnRead] {
+        let options = OpenOptions::new().verify(verify);
+        assert_eq!(read(&options.open(&path).unwrap()).unwrap(), expected);
+        for source in &sources {
+            assert_eq!(read(&options.from_source(Arc::clone(source)).unwrap()).unwrap(), expected);
+        }
+    }
+}
+
+/// Fetches what a parse misses, and says how many bytes and rounds that took.
+fn fetched<T>(bytes: &Bytes, parse: impl Fn(Reader) -> Result<T>) -> (T, u64, u32) {
+    let window = Arc::new(Window::new(bytes.len() as u64));
+    let (mut fetched, mut rounds) = (0, 0);
+    let value = drive(
+        &window,
+        || parse(Reader::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?),
+        |ranges: &[Range<u64>]| {
+            rounds += 1;
+            fetched += ranges.iter().map(|range| range.end - range.start).sum::<u64>();
+            let fetch = |range: &Range<u64>| {
+                bytes.bytes_at(range.start, usize::try_from(range.end - range.start).unwrap())
+            };
+            Ok::<_, Error>(ranges.iter().map(fetch).collect::<binio::Result<_>>()?)
+        },
+    );
+    (value.unwrap(), fetched, rounds)
+}
+
+#[test]
+fn a_remote_file_is_opened_in_rounds_and_one_chunk_of_it_is_fetched() {
+    let bytes = Bytes::from(bytes());
+    let read = |file: Reader| {
+        let mut part = [0; 8];
+        file.read_at(54_321, &mut part)?;
+        Ok((part, file.chunks()[5].ctbytes))
+    };
+    let ((part, ctbytes), count, rounds) = fetched(&bytes, read);
+    assert_eq!(part, super::data(LEN)[54_321..54_329]);
+    // The header; that of the metadata; payload, digest and table; the first Blosc header, and with
+    // it all others; the chunk.
+    assert_eq!(rounds, 5);
+    let around = 2000;
+    assert!(count < u64::from(ctbytes) + around, "{count} of {} bytes", bytes.len());
+}
+
+#[test]
+fn a_remote_file_verifies_and_is_recovered_though_reads_fail_meanwhile() {
+    let bytes = Bytes::from(bytes());
+    let (report, ..) = fetched(&bytes, |file| verify(&file, &VerifyOptions::new()));
+    assert_eq!(report.findings, []);
+    let (kept, ..) = fetched(&bytes, |file| {
+        let mut sink = Cursor::new(Vec::new());
+        bloscpack::recover(
+            file.source(),
+            &mut sink,
+            &bloscpack::RecoverOptions::new().skip_bad(true),
+        )
+        .map(|report| report.kept)
+    });
+    assert_eq!(kept, 10);
+}
+
+#[test]
+fn a_source_that_fails_is_no_damage() {
+    // Everything but the last chunk is there.
+    let bytes = Bytes::from(bytes());
+    let window = Arc::new(Window::new(bytes.len() as u64));
+    let file = Reader::from_bytes(bytes.clone()).unwrap();
+    let last = usize::try_from(file.chunks()[9].offset).unwrap() + 16;
+    window.insert(0, bytes.slice(..last)).unwrap();
+    let file = Reader::from_source(Arc::clone(&window) as Arc<dyn ReadAt>).unwrap();
+    for error in [
+        verify(&file, &VerifyOptions::new()).unwrap_err(),
+        file.read_all().unwrap_err(),
+        file.unpack_to(&mut Vec::new(), &UnpackOptions::new()).unwrap_err(),
+    ] {
+        let bloscpack::ErrorKind::Io(source) = error.kind() else { panic!("{error}") };
+        assert!(matches!(source.kind(), binio::ErrorKind::NeedsData(_)), "{error}");
+    }
+}
