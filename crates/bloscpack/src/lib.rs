@@ -1,5 +1,4 @@
-//! Reads and writes Bloscpack files: chunks of Blosc-compressed data with checksums, metadata and
-//! numpy arrays.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod array;
