@@ -3,9 +3,14 @@
 
 mod base64;
 mod blobref;
+mod convert;
+mod diff;
 mod error;
+mod fnmatch;
 mod json;
+mod lenient;
 mod limits;
+mod list;
 mod mode;
 mod model;
 mod parse;
@@ -13,11 +18,17 @@ mod path;
 mod profile;
 mod text;
 mod violation;
+mod write;
 
 pub use base64::Base64;
 pub use blobref::{BlobRef, BlobRefError, HashType};
+pub use convert::{convert, fix};
+pub use diff::{Change, Difference, diff};
 pub use error::{Error, ErrorKind, Result};
+pub use fnmatch::fnmatch;
+pub use lenient::repair_commas;
 pub use limits::Limits;
+pub use list::{INVALID_ENTRY, LongLine, cut_line};
 pub use mode::{FileType, Mode};
 pub use model::{Archive, Content, Entry, Form, Region};
 pub use parse::{Member, ParseOptions, RawEntries, RawEntry};
@@ -25,3 +36,4 @@ pub use path::{ArchivePath, PathError};
 pub use profile::{Profile, Severity};
 pub use text::{Text, TextError};
 pub use violation::{Code, Violation};
+pub use write::{Body, Encoding, Writer};

@@ -27,6 +27,9 @@ use crate::{
     TextError, limits,
 };
 
+/// Members of the dialect before RFC 37 that RFC 37 does not have.
+const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
+
 /// The entry of what was written, unless it has a violation that every profile refuses. The profile
 /// matters for the dialect before RFC 37 only. Fails at a limit.
 pub(crate) fn decode<'a>(
@@ -39,7 +42,7 @@ pub(crate) fn decode<'a>(
         report.entry(Code::EntryType, "", || "expected an object".to_owned());
         return Ok(None);
     };
-    let members = Members::sort(members, report);
+    let mut members = Members::sort(members, report);
     let path = path(raw.key, &members, limits, report)?;
     let mode = mode(&members, report);
     let size = size(&members, report);
@@ -59,6 +62,10 @@ pub(crate) fn decode<'a>(
     else {
         return Ok(None);
     };
+    if old {
+        let meant = |key: &Text<'_>| OLD_MEMBERS.contains(&&*key.decode());
+        members.extra.retain(|(key, _)| !meant(key));
+    }
     let size = size.filter(|_| mode.file_type() == FileType::Regular);
     let entry = Entry { path, mode, size, mtime, ctime, content, extra: members.extra };
     limits::check("bytes of a file", limits.max_file_size, entry.len())?;

@@ -20,8 +20,8 @@ use crate::{Archive, Error, ErrorKind, Limits, Profile, Result, Violation, limit
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions {
-    pub(super) profile: Profile,
-    pub(super) limits: Limits,
+    pub(crate) profile: Profile,
+    pub(crate) limits: Limits,
     pub(super) pointer: Option<String>,
 }
 

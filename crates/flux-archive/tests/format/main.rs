@@ -5,4 +5,6 @@ mod corpus;
 mod document;
 mod forms;
 mod hostile;
+mod properties;
 mod violations;
+mod writing;

@@ -1,0 +1,219 @@
+//! Archives in another form, and mended ones. What needs no change is copied as it was written.
+
+use std::collections::{HashMap, HashSet};
+use std::io::Write;
+
+use crate::parse::{Report, decode};
+use crate::{ErrorKind, Form, ParseOptions, Profile, RawEntry, Result, Text, Violation, Writer};
+
+/// Writes an archive in the form of the writer: array to dict, dict to array, or the same form.
+///
+/// Fails, before anything is written, at what the profile refuses. In a dict the last entry of a
+/// path stays. Gives the violations that the profile reports.
+///
+/// ```
+/// use flux_archive::{Form, ParseOptions, Writer, convert};
+///
+/// let array = br#"[{"path":"a","mode":16877,"note":1.50}]"#;
+/// let mut writer = Writer::new(Vec::new(), Form::Dict);
+/// convert(array, &ParseOptions::new(), &mut writer)?;
+/// assert_eq!(writer.finish()?, br#"{"a":{"mode":16877,"note":1.50}}"#);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+pub fn convert<W: Write>(
+    document: &[u8],
+    options: &ParseOptions,
+    writer: &mut Writer<W>,
+) -> Result<Vec<Violation>> {
+    let violations = options.parse(document)?.violations;
+    let replaced = replaced(document, options, writer.form())?;
+    for raw in options.entries(document)? {
+        let raw = raw?;
+        if !replaced.contains(&raw.index()) {
+            writer.copy(&raw)?;
+        }
+    }
+    Ok(violations)
+}
+
+/// Writes an archive with all violations mended that have one right answer, and gives the number of
+/// entries that it changed.
+///
+/// Mended are paths that are absolute, untidy or override a key, keys that occur twice, sizes that
+/// are missing or needless, text with a NUL, untidy base64, blobrefs in upper case, regions out of
+/// order that do not overlap, and, with [`Profile::Legacy`], the old dialect. The rest stays as it
+/// is. Fails where an entry has no path that a writer could use.
+pub fn fix<W: Write>(
+    document: &[u8],
+    options: &ParseOptions,
+    writer: &mut Writer<W>,
+) -> Result<u64> {
+    let raw_entries = options.entries(document)?;
+    let pointer = raw_entries.pointer().to_owned();
+    if raw_entries.form().is_none() {
+        options.parse(document)?;
+    }
+    let replaced = replaced(document, options, Form::Array)?;
+    let mut changed = 0;
+    for raw in raw_entries {
+        let raw = raw?;
+        if replaced.contains(&raw.index()) {
+            changed += 1;
+            continue;
+        }
+        let mut report = Report::new(Profile::Strict, &options.limits, &pointer);
+        let entry = decode(&raw, options.profile, &options.limits, &mut report)?;
+        match entry {
+            Some(entry) if !report.finish()?.is_empty() => match writer.entry(&entry) {
+                Ok(()) => changed += 1,
+                Err(error) if matches!(error.kind(), ErrorKind::NotWritable { .. }) => {
+                    writer.copy(&raw)?;
+                }
+                Err(error) => return Err(error),
+            },
+            _ => writer.copy(&raw)?,
+        }
+    }
+    Ok(changed)
+}
+
+/// The numbers of entries that a later one replaces: by its key, and in a dict by its path.
+fn replaced(document: &[u8], options: &ParseOptions, goal: Form) -> Result<HashSet<u64>> {
+    let mut replaced = HashSet::new();
+    let mut by = |name: fn(&RawEntry<'_>) -> Option<String>| -> Result<()> {
+        let mut last = HashMap::new();
+        for raw in options.entries(document)? {
+            let raw = raw?;
+            if replaced.contains(&raw.index()) {
+                continue;
+            }
+            if let Some(before) = name(&raw).and_then(|name| last.insert(name, raw.index())) {
+                replaced.insert(before);
+            }
+        }
+        Ok(())
+    };
+    if options.entries(document)?.form() == Some(Form::Dict) {
+        by(|raw| Text::from_json(raw.key()?).map(|key| key.to_string()).ok())?;
+    }
+    if goal == Form::Dict {
+        by(|raw| raw.path().map(|path| path.to_string()))?;
+    }
+    Ok(replaced)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn converted(document: &str, form: Form) -> String {
+        let mut writer = Writer::new(Vec::new(), form);
+        convert(document.as_bytes(), &ParseOptions::new(), &mut writer).unwrap();
+        String::from_utf8(writer.finish().unwrap()).unwrap()
+    }
+
+    fn fixed(document: &str, form: Form) -> (u64, String) {
+        let options = ParseOptions::new().profile(Profile::Legacy);
+        let mut writer = Writer::new(Vec::new(), form);
+        let changed = fix(document.as_bytes(), &options, &mut writer).unwrap();
+        (changed, String::from_utf8(writer.finish().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn array_and_dict_convert_into_each_other() {
+        let array =
+            r#"[{"path":"a","mode":16877},{"path":"b/\u00e9","x":[1, 2],"mode":33188,"data":1e2}]"#;
+        let dict = r#"{"a":{"mode":16877},"b/\u00e9":{"x":[1, 2],"mode":33188,"data":1e2}}"#;
+        assert_eq!(converted(array, Form::Dict), dict);
+        assert_eq!(converted(dict, Form::Array), array);
+        assert_eq!(converted(array, Form::Array), array);
+        assert_eq!(converted(&converted(array, Form::Objects), Form::Dict), dict);
+    }
+
+    #[test]
+    fn last_entry_of_a_path_stays_in_a_dict() {
+        let array = r#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
+        assert_eq!(converted(array, Form::Dict), r#"{"a":{"mode":16832}}"#);
+        assert_eq!(converted(array, Form::Array), array);
+        let dict =
+            r#"{"x":{"path":"a","mode":1},"k":{"path":"a","mode":16877},"x":{"mode":16832}}"#;
+        let last = r#"[{"path":"a","mode":16877},{"path":"x","mode":16832}]"#;
+        assert!(
+            convert(
+                dict.as_bytes(),
+                &ParseOptions::new(),
+                &mut Writer::new(Vec::new(), Form::Array)
+            )
+            .is_err()
+        );
+        assert_eq!(converted(&dict.replace(":1}", ":33188}"), Form::Array), last);
+    }
+
+    #[test]
+    fn nothing_is_written_of_what_the_profile_refuses() {
+        let options = ParseOptions::new().profile(Profile::Strict);
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, Form::Dict);
+        let document = br#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
+        assert!(convert(document, &options, &mut writer).is_err());
+        drop(writer);
+        assert!(out.is_empty());
+    }
+
+    #[test]
+    fn what_has_one_right_answer_is_mended() {
+        for (document, form, mended) in [
+            (
+                r#"[{"path":"/a//b/","size":1,"x":5,"mode":33188}]"#,
+                Form::Array,
+                r#"[{"path":"a/b","size":1,"mode":33188,"x":5}]"#,
+            ),
+            (r#"{"k":{"path":"./a","mode":16877}}"#, Form::Dict, r#"{"a":{"mode":16877}}"#),
+            (
+                r#"{"f":{"mode":33188,"encoding":"utf-8","data":"a\u0000"}}"#,
+                Form::Dict,
+                r#"{"f":{"encoding":"base64","data":"YQA=","size":2,"mode":33188}}"#,
+            ),
+            (
+                r#"[{"path":"f","mode":33188,"encoding":"base64","data":"YWJ","size":2}]"#,
+                Form::Array,
+                r#"[{"path":"f","encoding":"base64","data":"YWI=","size":2,"mode":33188}]"#,
+            ),
+            (
+                r#"[{"path":"d","mode":16877,"data":5,"mtime":-1}]"#,
+                Form::Array,
+                r#"[{"path":"d","mtime":-1,"mode":16877}]"#,
+            ),
+            (
+                r#"[{"version":1,"type":"fileref","path":"f","size":3,"mode":33188,"blobvec":[],"data":"YWJj"}]"#,
+                Form::Array,
+                r#"[{"path":"f","encoding":"base64","data":"YWJj","size":3,"mode":33188}]"#,
+            ),
+            (
+                r#"{"f":{"mode":33188,"size":0},"f":{"mode":33188,"size":5}}"#,
+                Form::Dict,
+                r#"{"f":{"mode":33188,"size":5}}"#,
+            ),
+        ] {
+            assert_eq!(fixed(document, form), (1, mended.to_owned()));
+            assert_eq!(fixed(mended, form), (0, mended.to_owned()));
+            let strict = ParseOptions::new().profile(Profile::Strict);
+            assert_eq!(strict.lint(mended.as_bytes()).unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn what_has_no_right_answer_stays() {
+        let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
+        for document in [
+            r#"[{"path":"f","mode":33188,"size":9,"encoding":"utf-8","data":"ab"}]"#.to_owned(),
+            r#"[{"path":"../f","mode":33188,"size":0}]"#.to_owned(),
+            r#"[{"path":"f","mode":5}]"#.to_owned(),
+            format!(
+                r#"[{{"path":"f","mode":33188,"size":9,"encoding":"blobvec","data":[[0,4,"{sha1}"],[2,4,"{sha1}"]]}}]"#
+            ),
+        ] {
+            assert_eq!(fixed(&document, Form::Array), (0, document.clone()));
+        }
+    }
+}

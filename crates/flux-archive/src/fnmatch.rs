@@ -1,0 +1,179 @@
+//! Patterns as POSIX has them in `fnmatch` without flags: what `flux archive list PATTERN` takes.
+//!
+//! | pattern | matches |
+//! |---|---|
+//! | `*` | any characters, `/` and a leading dot too |
+//! | `?` | one character, of those too |
+//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` | one character of, or not of, a set |
+//! | `\x` | the character `x` |
+//!
+//! A `[` that no set follows is an ordinary character. Characters are those of Unicode, classes
+//! those of ASCII.
+
+/// Does a path match a pattern?
+///
+/// Takes time in proportion to both lengths at worst, whatever the pattern.
+///
+/// ```
+/// use flux_archive::fnmatch;
+///
+/// assert!(fnmatch("*.csv", "data/a.csv"));
+/// assert!(fnmatch("data/[a-c]?csv", "data/a.csv"));
+/// assert!(!fnmatch("data", "data/a.csv"));
+/// ```
+pub fn fnmatch(pattern: &str, path: &str) -> bool {
+    let (mut pattern, mut path) = (pattern, path);
+    // Where to go on when the rest does not match: behind the last star, one character later.
+    let mut retry: Option<(&str, &str)> = None;
+    loop {
+        if let Some(rest) = pattern.strip_prefix('*') {
+            pattern = rest;
+            retry = Some((rest, path));
+            continue;
+        }
+        let mut characters = path.chars();
+        let character = characters.next();
+        let step = match (character, pattern.is_empty()) {
+            (None, true) => return true,
+            (Some(character), false) => one(pattern, character),
+            (None, false) | (Some(_), true) => None,
+        };
+        if let Some(rest) = step {
+            (pattern, path) = (rest, characters.as_str());
+            continue;
+        }
+        let Some((behind_star, from)) = retry else { return false };
+        let mut characters = from.chars();
+        if characters.next().is_none() {
+            return false;
+        }
+        (pattern, path) = (behind_star, characters.as_str());
+        retry = Some((pattern, path));
+    }
+}
+
+/// The pattern behind its first element, if that matches the character.
+fn one(pattern: &str, character: char) -> Option<&str> {
+    let mut rest = pattern.chars();
+    let matches = match rest.next()? {
+        '?' => true,
+        '\\' => rest.next()? == character,
+        '[' => match set(rest.as_str(), character) {
+            Some((matches, behind)) => return matches.then_some(behind),
+            None => character == '[',
+        },
+        other => other == character,
+    };
+    matches.then_some(rest.as_str())
+}
+
+/// Whether a character is in the set behind a `[`, and the pattern behind its `]`; nothing if there
+/// is no such.
+fn set(text: &str, character: char) -> Option<(bool, &str)> {
+    let negated = text.strip_prefix(['!', '^']);
+    let mut rest = negated.unwrap_or(text);
+    let (mut found, mut first) = (false, true);
+    loop {
+        if let Some(behind) = rest.strip_prefix(']').filter(|_| !first) {
+            return Some((found != negated.is_some(), behind));
+        }
+        first = false;
+        if let Some((class, behind)) =
+            rest.strip_prefix("[:").and_then(|rest| rest.split_once(":]"))
+        {
+            found |= is_in_class(class, character)?;
+            rest = behind;
+            continue;
+        }
+        let (low, behind) = member(rest)?;
+        let high = behind.strip_prefix('-').filter(|behind| !behind.starts_with(']'));
+        let (high, behind) = match high {
+            Some(behind) => member(behind)?,
+            None => (low, behind),
+        };
+        found |= (low..=high).contains(&character);
+        rest = behind;
+    }
+}
+
+/// A character of a set, and what is behind it.
+fn member(text: &str) -> Option<(char, &str)> {
+    let mut rest = text.chars();
+    let character = match rest.next()? {
+        '\\' => rest.next()?,
+        other => other,
+    };
+    Some((character, rest.as_str()))
+}
+
+fn is_in_class(class: &str, character: char) -> Option<bool> {
+    Some(match class {
+        "alnum" => character.is_ascii_alphanumeric(),
+        "alpha" => character.is_ascii_alphabetic(),
+        "blank" => matches!(character, ' ' | '\t'),
+        "cntrl" => character.is_ascii_control(),
+        "digit" => character.is_ascii_digit(),
+        "graph" => character.is_ascii_graphic(),
+        "lower" => character.is_ascii_lowercase(),
+        "print" => character.is_ascii_graphic() || character == ' ',
+        "punct" => character.is_ascii_punctuation(),
+        "space" => character.is_ascii_whitespace() || character == '\u{b}',
+        "upper" => character.is_ascii_uppercase(),
+        "xdigit" => character.is_ascii_hexdigit(),
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn patterns_match_as_in_posix() {
+        // Compared with the C library's fnmatch(pattern, path, 0).
+        for (pattern, path, expected) in [
+            ("", "", true),
+            ("", "a", false),
+            ("*", "", true),
+            ("*", ".hidden/x", true),
+            ("?", "/", true),
+            ("??", "a", false),
+            ("a*b*c", "a/x/b//c", true),
+            ("a*b*c", "a/x/b//d", false),
+            ("*a", "aaab", false),
+            ("*aab", "aaab", true),
+            ("[a-c]", "b", true),
+            ("[!a-c]", "b", false),
+            ("[^a-c]", "d", true),
+            ("[]]", "]", true),
+            ("[!]]", "x", true),
+            ("[]-a]", "^", true),
+            ("[a-]", "-", true),
+            ("[a\\-c]", "b", false),
+            ("[a\\-c]", "-", true),
+            ("[[:digit:]x]", "7", true),
+            ("[[:digit:]x]", "y", false),
+            ("[![:space:]]", " ", false),
+            ("[a", "[a", true),
+            ("[a", "a", false),
+            ("\\*", "*", true),
+            ("\\*", "a", false),
+            ("a\\", "a\\", false),
+            ("a\\\\", "a\\", true),
+            ("[z-a]", "m", false),
+        ] {
+            assert_eq!(fnmatch(pattern, path), expected, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn a_character_is_one_of_unicode() {
+        assert!(fnmatch("h?/[à-ÿ]", "hé/é"));
+    }
+
+    #[test]
+    fn many_stars_take_no_exponential_time() {
+        let pattern = "*a".repeat(100) + "b";
+        assert!(!fnmatch(&pattern, &"a".repeat(5000)));
+    }
+}

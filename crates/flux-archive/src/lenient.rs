@@ -1,0 +1,77 @@
+//! Repair of the one fault that people make when they write JSON: a comma behind the last item.
+
+use std::borrow::Cow;
+
+/// The document with a blank in place of each comma that nothing follows. Offsets stay as they are.
+///
+/// ```
+/// let document = br#"[{"path":"src","mode":41471,"data":"a,]",},]"#;
+/// let repaired = flux_archive::repair_commas(document);
+/// assert_eq!(&*repaired, br#"[{"path":"src","mode":41471,"data":"a,]" } ]"#);
+/// ```
+pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
+    let mut repaired = Cow::Borrowed(document);
+    let mut comma = None;
+    let mut position = 0;
+    while let Some(&byte) = document.get(position) {
+        match byte {
+            b'"' => {
+                position += string_len(&document[position..]);
+                comma = None;
+                continue;
+            }
+            b',' => comma = Some(position),
+            b']' | b'}' => {
+                if let Some(at) = comma.take() {
+                    repaired.to_mut()[at] = b' ';
+                }
+            }
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            _ => comma = None,
+        }
+        position += 1;
+    }
+    repaired
+}
+
+/// Bytes of the string at the beginning, its quotes included; all if it has no end.
+fn string_len(text: &[u8]) -> usize {
+    let mut position = 1;
+    while let Some(at) = text.get(position..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
+        if text[position + at] == b'"' {
+            return position + at + 1;
+        }
+        position += at + 2;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repaired(text: &str) -> String {
+        String::from_utf8(repair_commas(text.as_bytes()).into_owned()).unwrap()
+    }
+
+    #[test]
+    fn only_commas_that_nothing_follows_go() {
+        assert_eq!(repaired("[1,2,\n ]"), "[1,2 \n ]");
+        assert_eq!(repaired("{\"a\":[1,],}"), "{\"a\":[1 ] }");
+        assert_eq!(repaired("[1,,]"), "[1, ]"); // still no JSON
+        assert_eq!(repaired("[,]"), "[ ]");
+    }
+
+    #[test]
+    fn strings_are_left_alone() {
+        for text in [r#"["a,]","\",]"]"#, r#"["\\",1]"#, r#"["a,]"#, r#"["a\"#, "", "\""] {
+            assert_eq!(repaired(text), text);
+        }
+        assert_eq!(repaired(r#"["\\",]"#), r#"["\\" ]"#);
+    }
+
+    #[test]
+    fn sound_text_is_borrowed() {
+        assert!(matches!(repair_commas(b"[1,2]"), Cow::Borrowed(_)));
+    }
+}

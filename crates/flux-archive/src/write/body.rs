@@ -1,0 +1,148 @@
+//! The data of a regular file, piece by piece.
+
+use std::io::{self, Write};
+use std::mem;
+
+use base64_simd::STANDARD;
+
+use super::Writer;
+use crate::text::escape_into;
+use crate::{Entry, Result};
+
+/// Bytes that are encoded at a time: a multiple of 3.
+const STEP: usize = 48 << 10;
+
+/// The form of data that come piece by piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// `utf-8`. Bytes that are no UTF-8, and NUL, are errors.
+    Text,
+    /// `base64`.
+    Base64,
+}
+
+/// A file that is being written; made by [`Writer::body`].
+///
+/// A body that is dropped without [`finish`](Self::finish) leaves a document that is no JSON, and a
+/// writer that fails from then on.
+///
+/// ```
+/// use std::io::Write;
+/// use flux_archive::{ArchivePath, Content, Encoding, Entry, Form, Writer};
+///
+/// let mut writer = Writer::new(Vec::new(), Form::Dict);
+/// let entry = Entry::new(ArchivePath::parse("data").unwrap(), 0o600, Content::Empty);
+/// let mut body = writer.body(&entry, Encoding::Base64)?;
+/// body.write_all(&[0, 1])?;
+/// body.write_all(&[2, 3])?;
+/// assert_eq!(body.finish()?, 4);
+/// assert_eq!(
+///     writer.finish()?,
+///     br#"{"data":{"encoding":"base64","data":"AAECAw==","size":4,"mode":33152}}"#
+/// );
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Body<'w, 'e, W> {
+    writer: &'w mut Writer<W>,
+    entry: &'e Entry<'e>,
+    encoding: Encoding,
+    /// Bytes at the end of a piece that only the next one completes.
+    carry: Vec<u8>,
+    len: u64,
+}
+
+impl<'w, 'e, W: Write> Body<'w, 'e, W> {
+    pub(super) fn new(writer: &'w mut Writer<W>, entry: &'e Entry<'e>, encoding: Encoding) -> Self {
+        Self { writer, entry, encoding, carry: Vec::new(), len: 0 }
+    }
+
+    /// Ends the file and gives its size in bytes.
+    pub fn finish(mut self) -> Result<u64> {
+        let last = mem::take(&mut self.carry);
+        match self.encoding {
+            Encoding::Text if !last.is_empty() => return Err(no_text("a character is cut").into()),
+            Encoding::Text => {}
+            Encoding::Base64 => {
+                STANDARD.encode_append(&last, &mut self.writer.line);
+            }
+        }
+        if self.len > 0 {
+            self.writer.line.push('"');
+        }
+        self.writer.end(self.entry, Some(self.len))?;
+        self.writer.open = false;
+        Ok(self.len)
+    }
+
+    /// Takes bytes that begin where the last piece was complete, and keeps what is not.
+    fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let line = &mut self.writer.line;
+        let taken = match self.encoding {
+            Encoding::Text => {
+                let text = complete(bytes)?;
+                if text.contains('\0') {
+                    return Err(no_text("a NUL"));
+                }
+                escape_into(text, line);
+                text.len()
+            }
+            Encoding::Base64 => {
+                let groups = bytes.len() / 3 * 3;
+                STANDARD.encode_append(&bytes[..groups], line);
+                groups
+            }
+        };
+        self.carry.extend_from_slice(&bytes[taken..]);
+        self.writer.out.write_all(line.as_bytes())?;
+        line.clear();
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Body<'_, '_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let bytes = &bytes[..bytes.len().min(STEP)];
+        if bytes.is_empty() {
+            return Ok(0);
+        }
+        if self.len == 0 {
+            // A file without data has no encoding.
+            self.writer.string(
+                "encoding",
+                match self.encoding {
+                    Encoding::Text => "utf-8",
+                    Encoding::Base64 => "base64",
+                },
+            );
+            self.writer.key("data");
+            self.writer.line.push('"');
+        }
+        self.len += bytes.len() as u64;
+        if self.carry.is_empty() {
+            self.take(bytes)?;
+        } else {
+            let mut whole = mem::take(&mut self.carry);
+            whole.extend_from_slice(bytes);
+            self.take(&whole)?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The characters that are complete.
+fn complete(bytes: &[u8]) -> io::Result<&str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(text),
+        Err(error) if error.error_len().is_some() => Err(no_text("no UTF-8")),
+        Err(error) => Ok(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()),
+    }
+}
+
+fn no_text(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the file is no text: {what}"))
+}

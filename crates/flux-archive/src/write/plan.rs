@@ -1,0 +1,91 @@
+//! The one strict form of an entry.
+
+use std::borrow::Cow;
+
+use crate::text::escape_into;
+use crate::{Base64, Code, Content, Entry, ErrorKind, Region, Result};
+
+/// What is written between the path and the times.
+pub(super) struct Plan<'e> {
+    pub(super) encoding: Option<&'static str>,
+    pub(super) data: Option<Data<'e>>,
+    pub(super) size: Option<u64>,
+}
+
+/// The value of `data`.
+pub(super) enum Data<'e> {
+    /// Any JSON.
+    Json(&'e str),
+    /// A string, escaped.
+    String(Cow<'e, str>),
+    /// At least one region.
+    Regions(Vec<Region>),
+}
+
+impl<'e> Plan<'e> {
+    pub(super) fn of(entry: &'e Entry<'_>) -> Result<Self> {
+        let refuse = |code: Code, message: String| {
+            let path = entry.path.to_string();
+            Err(ErrorKind::NotWritable { code, path, message }.into())
+        };
+        let (data_len, len) = (entry.content.data_len(), entry.len());
+        if i64::try_from(len).is_err() {
+            return refuse(Code::SizeType, format!("{len} bytes are beyond 63 bits"));
+        }
+        if entry.size.is_some_and(|size| size < data_len) {
+            return refuse(
+                Code::SizeBelowData,
+                format!("{data_len} bytes of data are above the size"),
+            );
+        }
+        let only_data =
+            matches!(entry.content, Content::Json(_) | Content::Text(_) | Content::Base64(_));
+        if only_data && len > data_len {
+            let message =
+                format!("{data_len} bytes of data in {len}: zeros have no form but regions");
+            return refuse(Code::SizeAboveData, message);
+        }
+        let string = |text| Some(Data::String(text));
+        let (encoding, data) = match &entry.content {
+            Content::Directory | Content::Empty => (None, None),
+            Content::Symlink(target) if target.is_empty() || target.contains('\0') => {
+                return refuse(Code::LinkTarget, "the target is empty or has a NUL".to_owned());
+            }
+            Content::Symlink(target) => {
+                let mut escaped = String::new();
+                escape_into(target, &mut escaped);
+                (None, string(Cow::Owned(escaped)))
+            }
+            Content::Json(json) => (None, Some(Data::Json(json.get()))),
+            Content::Text(_) | Content::Base64(_) if data_len == 0 => (None, None),
+            Content::Text(text) if text.has_nul() => {
+                let encoded = Base64::encode(text.decode().as_bytes());
+                (Some("base64"), string(Cow::Owned(encoded.as_str().to_owned())))
+            }
+            Content::Text(text) => (Some("utf-8"), string(Cow::Borrowed(text.escaped()))),
+            Content::Base64(data) if data.is_tidy() => {
+                (Some("base64"), string(Cow::Borrowed(data.as_str())))
+            }
+            Content::Base64(data) => {
+                let encoded = Base64::encode(&data.decode());
+                (Some("base64"), string(Cow::Owned(encoded.as_str().to_owned())))
+            }
+            Content::Blobvec(regions) => {
+                let mut regions = regions.clone();
+                regions.retain(|region| region.size > 0);
+                regions.sort_by_key(|region| region.offset);
+                if regions.windows(2).any(|pair| pair[0].end() > pair[1].offset) {
+                    return refuse(Code::UntidyRegions, "regions overlap".to_owned());
+                }
+                if regions.is_empty() {
+                    (None, None)
+                } else {
+                    (Some("blobvec"), Some(Data::Regions(regions)))
+                }
+            }
+        };
+        let sized =
+            encoding.is_some() || data.is_none() && !matches!(entry.content, Content::Directory);
+        Ok(Self { encoding, data, size: sized.then_some(len) })
+    }
+}
