@@ -49,6 +49,8 @@ const FORMATS: &[Format] = &[
         interop: &[
             Step::Script("crates/bloscpack/tests/interop/write.py"),
             Step::Test("bloscpack", "golden", "interop"),
+            Step::Test("bloscpack", "interop", "write"),
+            Step::Script("crates/bloscpack/tests/interop/check.py"),
         ],
     },
 ];

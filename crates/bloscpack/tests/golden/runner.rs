@@ -1,14 +1,15 @@
 //! Runs cases: reads each file, leniently and strictly, verifies it, and compares with what the case
 //! requires. The fields are described in the README of `testdata`; what is absent is not compared.
 
+use std::io::Cursor;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binio::{Algorithm, FileSource};
 use bloscpack::{
-    ChunkOrder, Error, ErrorKind, OpenOptions, Part, Reader, Result, Strictness, UnpackOptions,
-    VerifyOptions, verify_source,
+    ChunkOrder, Error, ErrorKind, OpenOptions, Part, Reader, RecoverOptions, Result, Strictness,
+    UnpackOptions, VerifyOptions, recover, verify_source,
 };
 use serde_json::{Value, json};
 
@@ -46,6 +47,7 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
         }
     }
     check_verify(path, ours)?;
+    check_recovered(path, ours)?;
     if let Ok(file) = Reader::open(path) {
         check_facts(&file, ours)?;
         if ours["unpack"] == json!(["good"]) {
@@ -112,6 +114,19 @@ fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
         return Err(format!("verify: expected no findings, found {:?}", report.findings));
     }
     Ok(())
+}
+
+/// What recovery saves of a damaged file.
+fn check_recovered(path: &Path, ours: &Value) -> Result<(), String> {
+    let Some(expected) = ours.get("recovered_sha256") else { return Ok(()) };
+    let recovered = || -> Result<Vec<u8>> {
+        let mut sink = Cursor::new(Vec::new());
+        recover(&FileSource::open(path)?, &mut sink, &RecoverOptions::new())?;
+        OpenOptions::new().strictness(Strictness::Strict).from_bytes(sink.into_inner())?.read_all()
+    };
+    let data = recovered().map_err(text)?;
+    same("recovered_size", &ours["recovered_size"], &json!(data.len()))?;
+    same("recovered_sha256", expected, &json!(sha256(&data)))
 }
 
 fn check_facts(file: &Reader, ours: &Value) -> Result<(), String> {

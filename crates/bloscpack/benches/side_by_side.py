@@ -1,0 +1,394 @@
+"""Times ours beside the Python reference and beside raw Blosc on the same data in one run, in turns, and
+prints ratios:
+
+    side_by_side.py DIRECTORY OURS SPEED [--quick]
+
+DIRECTORY holds the data, made on first use. OURS is the program `bloscpack_tasks`, SPEED is `blosc_speed`.
+Every measurement is a process of its own; the sides take turns, so that a machine that slows down slows
+all. Times are medians, in seconds, of the task alone, without loading its input; the files are in the
+system's cache. A ratio above 1 means that we are faster: `wall` and `cpu` with one thread each, `raw` (CPU
+too) against the C library called chunk by chunk, without file and digest. `x2` is our gain from a second
+thread. Peak memory is the largest resident set of the whole process, memory maps included.
+
+More threads do nothing for the reference where a chunk is one block. A floor holds for the smaller of
+`wall` and `cpu`. zlib and Zstandard have none: their time is that of the codec, for all alike.
+"""
+
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+import time
+
+MIB = 1 << 20
+LEVELS = {"blosclz": 7, "lz4": 5, "zlib": 1, "zstd": 1}
+# What the floors of packing and unpacking are, and of the second thread.
+PACK, UNPACK, SCALING = 1.4, 1.7, 1.6
+
+# kind of data, codec, chunk size in KiB, size of the data in MiB, rounds. What the floors speak of is
+# shown at 1 GiB, the rest at 256 MiB.
+ARRAYS = [
+    ("smooth", "blosclz", 1024, 1024, 3),
+    ("smooth", "lz4", 1024, 1024, 3),
+    ("noisy", "blosclz", 1024, 1024, 3),
+    ("noisy", "lz4", 1024, 1024, 3),
+    ("random", "blosclz", 1024, 1024, 3),
+    ("random", "lz4", 1024, 1024, 3),
+    ("smooth", "lz4", 256, 1024, 3),
+    ("smooth", "lz4", 4096, 1024, 3),
+    ("noisy", "blosclz", 256, 256, 3),
+    ("noisy", "blosclz", 4096, 256, 3),
+    ("noisy", "lz4", 16384, 256, 3),
+    ("smooth", "zlib", 1024, 256, 1),
+    ("noisy", "zlib", 1024, 256, 1),
+    ("smooth", "zstd", 1024, 256, 3),
+    ("noisy", "zstd", 4096, 256, 1),
+]
+FILES = [("smooth", "lz4", 1024, 1024, 3), ("noisy", "blosclz", 1024, 256, 3)]
+DECODE = [(codec, typesize, kind) for codec in ("lz4", "blosclz") for typesize in (4, 8) for kind in ("smooth", "noisy")]
+
+
+def make(directory, size):
+    """Plain data of each kind, written in parts, so that this takes little memory. By lz4 they become
+    17, 31 and 88 hundredths of that."""
+    import numpy as np
+
+    generator = np.random.default_rng(1)
+    part = 4 * MIB
+    for kind in ("smooth", "noisy", "random"):
+        path = directory / f"{kind}.bin"
+        if path.exists() and path.stat().st_size == size * MIB:
+            continue
+        with open(path, "wb") as file:
+            for at in range(0, size * MIB // 8, part):
+                index = np.arange(at, at + part)
+                wave = lambda: 100 * np.sin(index / 1000.0)
+                data = {
+                    "smooth": lambda: np.round(wave() * 1024) / 1024,
+                    "noisy": lambda: np.round((wave() + generator.standard_normal(part)) * 1024) / 1024,
+                    "random": lambda: generator.random(part),
+                }[kind]()
+                file.write(data.tobytes())
+
+
+# The reference and raw Blosc: a function to prepare, which gives the function to time.
+
+
+def load(path, size):
+    import numpy as np
+
+    return np.fromfile(path, "<f8", size // 8)
+
+
+def arguments(codec, chunk_size):
+    from bloscpack.args import BloscArgs
+
+    return {"chunk_size": chunk_size, "blosc_args": BloscArgs(typesize=8, clevel=LEVELS[codec], shuffle=True, cname=codec)}
+
+
+def pack_array(source, target, codec, chunk_size, size):
+    import bloscpack
+
+    data = load(source, size)
+    return lambda: bloscpack.pack_ndarray_to_file(data, target, **arguments(codec, chunk_size))
+
+
+def unpack_array(source, *_):
+    import bloscpack
+
+    return lambda: bloscpack.unpack_ndarray_from_file(source)
+
+
+def pack_file(source, target, codec, chunk_size, size):
+    import bloscpack
+
+    return lambda: bloscpack.pack_file_to_file(source, target, **arguments(codec, chunk_size))
+
+
+def unpack_file(source, target, *_):
+    import bloscpack
+
+    return lambda: bloscpack.unpack_file_from_file(source, target)
+
+
+def raw_pack(source, _target, codec, chunk_size, size):
+    import blosc
+
+    data = load(source, size)
+
+    def run():
+        pointer = data.ctypes.data
+        for at in range(0, size, chunk_size):
+            items = min(chunk_size, size - at) // 8
+            blosc.compress_ptr(pointer + at, items, 8, LEVELS[codec], blosc.SHUFFLE, codec)
+
+    return run
+
+
+def raw_unpack(source, _target, codec, chunk_size, size):
+    import blosc
+    import numpy as np
+
+    data = load(source, size)
+    pointer = data.ctypes.data
+    chunks = [
+        blosc.compress_ptr(pointer + at, min(chunk_size, size - at) // 8, 8, LEVELS[codec], blosc.SHUFFLE, codec)
+        for at in range(0, size, chunk_size)
+    ]
+    del data
+
+    def run():
+        result = np.empty(size, "u1")
+        address = result.ctypes.data
+        for chunk in chunks:
+            address += blosc.decompress_ptr(chunk, address)
+
+    return run
+
+
+def decode(source, *_):
+    """One Blosc buffer, over and over, into memory that is there."""
+    import blosc
+    import numpy as np
+
+    chunk = pathlib.Path(source).read_bytes()
+    nbytes = int.from_bytes(chunk[4:8], "little")
+    result = np.zeros(nbytes, "u1")
+    return lambda: blosc.decompress_ptr(chunk, result.ctypes.data)
+
+
+def adler32(source, *_):
+    import zlib
+
+    data = pathlib.Path(source).read_bytes()
+    return lambda: zlib.adler32(data)
+
+
+def child(task, source, target, codec, chunk_size, size, repetitions):
+    import blosc
+
+    blosc.set_nthreads(1)
+    run = globals()[task](source, target, codec, int(chunk_size), int(size))
+    walls, cpus = [], []
+    for _ in range(int(repetitions)):
+        pathlib.Path(target).unlink(missing_ok=True)
+        wall, cpu = time.perf_counter(), time.process_time()
+        run()
+        walls.append(time.perf_counter() - wall)
+        cpus.append(time.process_time() - cpu)
+    print(json.dumps({"wall": walls, "cpu": cpus}))
+
+
+# The driver. It imports nothing large: a process begins with the peak memory of the one that starts it.
+
+
+def measure(command):
+    """The JSON that a process prints, and its peak memory."""
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} gave {process.returncode}")
+    return json.loads(output) | {"peak": usage.ru_maxrss * 1024}
+
+
+class Bench:
+    def __init__(self, directory, ours, speed, quick):
+        self.directory, self.ours, self.speed, self.quick = directory, ours, speed, quick
+        self.missed = []
+
+    def size(self, mib):
+        return (max(mib // 32, 8) if self.quick else mib) * MIB
+
+    def reference(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, repetitions=1):
+        return [sys.executable, __file__, "--task", task, source, target, codec, chunk_size, size, repetitions]
+
+    def own(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, threads=1, repetitions=1):
+        return [self.ours, task, source, target, codec, LEVELS[codec], chunk_size, size, threads, repetitions]
+
+    def turns(self, commands, rounds):
+        """Each command `rounds` times, in turns: the medians of wall and CPU time, and the largest peak."""
+        runs = {key: [] for key in commands}
+        for _ in range(1 if self.quick else rounds):
+            for key, command in commands.items():
+                runs[key].append(measure(command))
+        middle = lambda key, of: statistics.median(time for run in runs[key] for time in run[of])
+        return {key: (middle(key, "wall"), middle(key, "cpu"), max(run["peak"] for run in runs[key])) for key in commands}
+
+    def floor(self, name, value, floor):
+        """How a ratio stands against its floor."""
+        if floor is None or self.quick:
+            return ""
+        if value < floor:
+            self.missed.append(name)
+        return f">= {floor}" + (" MISSED" if value < floor else "")
+
+    def sides(self, name, commands, rounds, floor, scaling):
+        """A row: reference, raw Blosc where there is one, ours with one thread and with two."""
+        result = self.turns(commands, rounds)
+        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["reference"], result["ours"], result["two"]
+        raw = result.get("raw")
+        ratio, cpu_ratio, gain = their_wall / wall, their_cpu / max(cpu, 1e-9), wall / wall2
+        raw_wall, raw_ratio = (f"{raw[0]:.3f}", f"{raw[1] / max(cpu, 1e-9):.2f}") if raw else ("", "")
+        verdict = self.floor(name, min(ratio, cpu_ratio), floor)
+        second = self.floor(f"{name} x2", gain, scaling)
+        print(
+            f"{name:<42}{their_wall:>8.3f}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratio:>6.2f}{cpu_ratio:>6.2f}{gain:>6.2f}{raw_ratio:>6}"
+            f"  {their_peak / MIB:>7.0f}{peak / MIB:>7.0f}  " + (f"{verdict}, x2 {second}" if verdict else ""),
+            flush=True,
+        )
+
+    def heading(self, text):
+        print(f"\n{text}\n{'':<42}{'python':>8}{'raw':>8}{'ours':>8}{'ours x2':>8}  {'wall':>6}{'cpu':>6}{'x2':>6}{'raw':>6}  {'peak py':>7}{'ours':>7}  floor")
+
+    def arrays(self):
+        self.heading("arrays: from memory to a file, and from a file to memory with its digests checked")
+        for kind, codec, kib, mib, rounds in ARRAYS:
+            source, packed, target = self.directory / f"{kind}.bin", self.directory / "packed.blp", self.directory / "target.blp"
+            name = f"{kind} {codec} {kib} KiB {self.size(mib) // MIB} MiB"
+            floors = codec in ("blosclz", "lz4")
+            common = {"codec": codec, "chunk_size": kib << 10, "size": self.size(mib)}
+            self.sides(f"pack {name}", {
+                "reference": self.reference("pack_array", source, packed, **common),
+                "raw": self.reference("raw_pack", source, target, **common),
+                "ours": self.own("pack_array", source, target, **common),
+                "two": self.own("pack_array", source, target, **common, threads=2),
+            }, rounds, PACK if floors else None, SCALING if floors else None)
+            self.sides(f"unpack {name}", {
+                "reference": self.reference("unpack_array", packed, target, **common),
+                "raw": self.reference("raw_unpack", source, target, **common),
+                "ours": self.own("unpack_array", packed, target, **common),
+                "two": self.own("unpack_array", packed, target, **common, threads=2),
+            }, rounds, UNPACK if floors else None, SCALING if floors else None)
+
+    def files(self):
+        self.heading("from file to file")
+        for kind, codec, kib, mib, rounds in FILES:
+            source, packed, target = self.plain(kind, mib), self.directory / "packed.blp", self.directory / "target"
+            common = {"codec": codec, "chunk_size": kib << 10, "size": self.size(mib)}
+            for task, source, goal in (("pack_file", source, packed), ("unpack_file", packed, target)):
+                self.sides(f"{task.replace('_', ' ')} {kind} {codec} {kib} KiB {self.size(mib) // MIB} MiB", {
+                    "reference": self.reference(task, source, goal, **common),
+                    "ours": self.own(task, source, self.directory / "target.blp", **common),
+                    "two": self.own(task, source, self.directory / "target.blp", **common, threads=2),
+                }, rounds, None, None)
+
+    def plain(self, kind, mib):
+        """A file of the first bytes of a kind of data."""
+        whole = self.directory / f"{kind}.bin"
+        if whole.stat().st_size == self.size(mib):
+            return whole
+        path = self.directory / f"{kind}_{mib}.bin"
+        with open(whole, "rb") as source, open(path, "wb") as file:
+            for _ in range(self.size(mib) // MIB):
+                file.write(source.read(MIB))
+        return path
+
+    def decoding(self):
+        """Our decoder beside the C library's: the fastest of many times, for these are short."""
+        print(f"\ndecoding one buffer of 1 MiB to memory that is there, one thread\n{'':<42}{'C GB/s':>8}{'ours':>8}  {'ratio':>6}  floor")
+        for codec, typesize, kind in DECODE:
+            path = self.directory / f"buffer_{codec}_{typesize}_{kind}"
+            subprocess.run([sys.executable, __file__, "--buffer", self.directory / f"{kind}.bin", path, codec, str(typesize)], check=True)
+            repetitions = 50 if self.quick else 1000
+            c = self.reference("decode", path, self.directory / "target", repetitions=repetitions)
+            fastest = {"c": float("inf"), "ours": float("inf")}
+            for _ in range(5):
+                fastest["c"] = min(fastest["c"], *measure(c)["wall"])
+                fastest["ours"] = min(fastest["ours"], measure([self.speed, path, repetitions])["best_seconds"])
+            speed = lambda side: MIB / fastest[side] / 1e9
+            name = f"decode {codec} typesize {typesize} {kind}"
+            ratio = speed("ours") / speed("c")
+            print(f"{name:<42}{speed('c'):>8.2f}{speed('ours'):>8.2f}  {ratio:>6.2f}  {self.floor(name, ratio, 0.8)}", flush=True)
+
+    def random_access(self):
+        print(f"\n1 MiB at random from a file, opening it included, and unpacking it whole (ms)\n{'':<42}{'python':>10}{'ours':>10}{'1 MiB':>10}  {'ratio':>6}  floor")
+        packed, target = self.directory / "packed.blp", self.directory / "target"
+        for codec in ("lz4", "blosclz"):
+            common = {"codec": codec, "size": self.size(1024)}
+            measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
+            result = self.turns({
+                "reference": self.reference("unpack_array", packed, target, **common),
+                "ours": self.own("unpack_array", packed, target, **common),
+                "read": self.own("read_1_mib", packed, target, **common, repetitions=200),
+            }, 3)
+            name = f"read 1 of {self.size(1024) // MIB} MiB {codec}"
+            ratio = result["ours"][0] / result["read"][0]
+            times = "".join(f"{result[side][0] * 1e3:>10.3f}" for side in ("reference", "ours", "read"))
+            print(f"{name:<42}{times}  {ratio:>6.0f}  {self.floor(name, ratio, 20)}", flush=True)
+
+    def memory(self):
+        print(f"\npeak memory from file to file, two threads, chunks of 1 MiB, no memory map (MiB)\n{'':<42}{'256 MiB':>8}{'1 GiB':>8}  bound")
+        packed, target = self.directory / "packed.blp", self.directory / "target"
+        for task in ("pack_file", "unpack_file_without_map"):
+            peaks = []
+            for mib in (256, 1024):
+                common = {"codec": "lz4", "size": self.size(mib), "threads": 2}
+                source = self.plain("noisy", mib)
+                if task != "pack_file":
+                    measure(self.own("pack_file", source, packed, **common))
+                    source = packed
+                peaks.append(measure(self.own(task, source, target, **common))["peak"] / MIB)
+            bound = 64 + 3 * 2
+            name = f"peak of {task.replace('_', ' ')}"
+            if max(peaks) > bound:
+                self.missed.append(name)
+            print(f"{name:<42}{peaks[0]:>8.1f}{peaks[1]:>8.1f}  <= {bound}{' MISSED' if max(peaks) > bound else ''}", flush=True)
+
+    def verifying(self):
+        print(f"\nverifying the digests of a file, against the digest alone over as many bytes (GB/s of stored bytes, one thread)\n{'':<42}{'zlib':>8}{'simd':>8}{'verify':>8}  {'ratio':>6}  floor")
+        packed, target = self.directory / "packed.blp", self.directory / "target"
+        common = {"codec": "lz4", "size": self.size(1024)}
+        measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
+        result = self.turns({
+            "zlib": self.reference("adler32", packed, target),
+            "simd": self.own("adler32", packed, target),
+            "verify": self.own("verify", packed, target),
+        }, 5)
+        stored = packed.stat().st_size
+        speed = {side: stored / result[side][0] / 1e9 for side in result}
+        ratio = speed["verify"] / speed["simd"]
+        print(f"{'verify':<42}{speed['zlib']:>8.2f}{speed['simd']:>8.2f}{speed['verify']:>8.2f}  {ratio:>6.2f}  {self.floor('verify', ratio, 0.9)}", flush=True)
+
+
+def buffer(source, target, codec, typesize):
+    """A Blosc buffer of 1 MiB for the decoders."""
+    import blosc
+
+    blosc.set_nthreads(1)
+    with open(source, "rb") as file:
+        data = file.read(MIB)
+    if typesize == "4":
+        import numpy as np
+
+        data = np.frombuffer(data + data, "<f8").astype("<f4").tobytes()
+    pathlib.Path(target).write_bytes(blosc.compress(data, int(typesize), LEVELS[codec], blosc.SHUFFLE, codec))
+
+
+def main(directory, ours, speed, quick):
+    directory = pathlib.Path(directory) / ("quick" if quick else "full")
+    directory.mkdir(parents=True, exist_ok=True)
+    begin = time.perf_counter()
+    bench = Bench(directory, ours, speed, quick)
+    subprocess.run([sys.executable, __file__, "--make", directory, str(bench.size(1024) // MIB)], check=True)
+    for section in (bench.arrays, bench.files, bench.decoding, bench.random_access, bench.memory, bench.verifying):
+        section()
+    for name in ("packed.blp", "target.blp", "target"):
+        (directory / name).unlink(missing_ok=True)
+    verdict = "no floors are judged on small files" if quick else f"floors missed: {', '.join(bench.missed) or 'none'}"
+    print(f"\n{time.perf_counter() - begin:.0f} s; {verdict}")
+
+
+if __name__ == "__main__":
+    match sys.argv[1]:
+        case "--task":
+            child(*sys.argv[2:])
+        case "--make":
+            make(pathlib.Path(sys.argv[2]), int(sys.argv[3]))
+        case "--buffer":
+            buffer(*sys.argv[2:])
+        case _:
+            main(*sys.argv[1:4], "--quick" in sys.argv[4:])

@@ -1,0 +1,148 @@
+//! Does one task of the side-by-side benchmark several times and prints its times as JSON. `cargo
+//! xtask bench bloscpack` calls it:
+//!
+//! ```text
+//! bloscpack_tasks TASK SOURCE TARGET CODEC LEVEL CHUNK_SIZE SIZE THREADS REPETITIONS
+//! ```
+
+use std::fs::File;
+use std::hint::black_box;
+use std::io::Read;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use binio::{Algorithm, FileSource};
+use bloscpack::{
+    ChunkSize, Compressor, Reader, UnpackOptions, VerifyOptions, WriterOptions, pack_slice,
+    pack_source, verify,
+};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+struct Task {
+    name: String,
+    source: String,
+    target: String,
+    options: WriterOptions,
+    threads: usize,
+    size: usize,
+}
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [name, source, target, codec, level, chunk_size, size, threads, repetitions] =
+        &arguments[..]
+    else {
+        return Err("usage: bloscpack_tasks TASK SOURCE TARGET CODEC LEVEL CHUNK_SIZE SIZE THREADS REPETITIONS".into());
+    };
+    let threads = threads.parse()?;
+    let compressor = Compressor::from_name(codec).ok_or("no such codec")?;
+    let task = Task {
+        name: name.clone(),
+        source: source.clone(),
+        target: target.clone(),
+        options: WriterOptions::new()
+            .compressor(compressor)
+            .level(level.parse()?)
+            .chunk_size(ChunkSize::Bytes(chunk_size.parse()?))
+            .threads(threads),
+        threads,
+        size: size.parse()?,
+    };
+    let mut run = task.prepare()?;
+    let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+    for repetition in 0..repetitions.parse()? {
+        let _ = std::fs::remove_file(target);
+        let (cpu, wall) = (cpu_time(), Instant::now());
+        run(repetition)?;
+        walls.push(wall.elapsed().as_secs_f64());
+        cpus.push(cpu_time().saturating_sub(cpu).as_secs_f64());
+    }
+    println!("{{\"wall\": {walls:?}, \"cpu\": {cpus:?}}}");
+    Ok(())
+}
+
+impl Task {
+    /// Loads what the task does not count, and gives what it does.
+    fn prepare(&self) -> Outcome<Box<dyn FnMut(u64) -> Outcome + '_>> {
+        Ok(match self.name.as_str() {
+            "pack_array" => {
+                let data = self.load()?;
+                let options = self.options.clone().metadata(&serde_json::json!({
+                    "dtype": "'<f8'", "shape": [self.size / 8], "order": "C", "container": "numpy",
+                }));
+                Box::new(move |_| {
+                    pack_slice(&data, File::create(&self.target)?, &options, None)?;
+                    Ok(())
+                })
+            }
+            "unpack_array" => Box::new(|_| {
+                let file = Reader::open(&self.source)?;
+                black_box(file.read_all_parallel(&self.unpacking())?);
+                Ok(())
+            }),
+            "pack_file" => Box::new(|_| {
+                let source = FileSource::open(&self.source)?;
+                pack_source(&source, File::create(&self.target)?, &self.options, None)?;
+                Ok(())
+            }),
+            "unpack_file" => Box::new(|_| self.unpack_file(&Reader::open(&self.source)?)),
+            "unpack_file_without_map" => Box::new(|_| {
+                let source = FileSource::open(&self.source)?;
+                self.unpack_file(&Reader::from_source(Arc::new(source))?)
+            }),
+            "read_1_mib" => {
+                let mut out = vec![0; 1 << 20];
+                let last = (self.size - out.len()) as u64;
+                Box::new(move |repetition| {
+                    let file = Reader::open(&self.source)?;
+                    // Steps of the golden ratio go everywhere and repeat nothing.
+                    let position = repetition.wrapping_mul(0x9E37_79B9_7F4A_7C15) % last;
+                    file.read_at(position, &mut out)?;
+                    black_box(&out);
+                    Ok(())
+                })
+            }
+            "verify" => Box::new(|_| {
+                let file = Reader::open(&self.source)?;
+                let options = VerifyOptions::new().deep(false).threads(self.threads);
+                let report = verify(&file, &options)?;
+                if report.findings.is_empty() { Ok(()) } else { Err("there are findings".into()) }
+            }),
+            "adler32" => {
+                let stored = std::fs::read(&self.source)?;
+                Box::new(move |_| {
+                    black_box(Algorithm::Adler32.digest(&stored));
+                    Ok(())
+                })
+            }
+            _ => return Err("no such task".into()),
+        })
+    }
+
+    fn load(&self) -> Outcome<Vec<u8>> {
+        let mut data = Vec::with_capacity(self.size);
+        File::open(&self.source)?.take(self.size as u64).read_to_end(&mut data)?;
+        Ok(data)
+    }
+
+    fn unpacking(&self) -> UnpackOptions<'static> {
+        UnpackOptions::new().threads(self.threads)
+    }
+
+    fn unpack_file(&self, file: &Reader) -> Outcome {
+        file.unpack_to_file(&File::create(&self.target)?, &self.unpacking())?;
+        Ok(())
+    }
+}
+
+/// CPU time of the process so far, of all its threads.
+fn cpu_time() -> Duration {
+    #[cfg(unix)]
+    {
+        let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        Duration::try_from(time).unwrap_or_default()
+    }
+    #[cfg(not(unix))]
+    Duration::ZERO
+}

@@ -1,0 +1,122 @@
+//! Writes files for every option, for the Python reference to read: `cargo xtask interop` names the
+//! folder in `SCIBIN_INTEROP` and then runs `check.py`.
+
+mod data;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use bloscpack::{
+    Checksum, ChunkSize, Compressor, Shuffle, StreamWriter, WriterOptions, pack_to_vec,
+};
+use data::Random;
+use serde_json::{Value, json};
+
+#[test]
+fn write_files_for_the_reference() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
+        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
+        return;
+    };
+    let mut folder = Folder::new(PathBuf::from(folder).join("ours"));
+    let random = &mut Random::new(20_260_101);
+    write_files(&mut folder, random);
+    write_streams(&mut folder, random);
+    folder.finish();
+}
+
+/// Files with what the checker is to know of them.
+struct Folder {
+    path: PathBuf,
+    cases: Vec<Value>,
+}
+
+impl Folder {
+    fn new(path: PathBuf) -> Self {
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).expect("the folder of the run can be made");
+        Self { path, cases: Vec::new() }
+    }
+
+    fn add(&mut self, kind: &str, name: &str, file: &[u8], plain: &[u8], facts: &Value) {
+        let write = |path: &Path, bytes| fs::write(path, bytes).expect("the folder can be written");
+        write(&self.path.join(name).with_extension("blp"), file);
+        write(&self.path.join(name).with_extension("plain"), plain);
+        self.cases.push(json!({"kind": kind, "name": name, "facts": facts}));
+    }
+
+    fn finish(self) {
+        let text = serde_json::to_string(&self.cases).expect("JSON");
+        fs::write(self.path.join("cases.json"), text).expect("the folder can be written");
+        eprintln!("{} files", self.cases.len());
+    }
+}
+
+const COMPRESSORS: [Compressor; 5] =
+    [Compressor::Blosclz, Compressor::Lz4, Compressor::Lz4hc, Compressor::Zlib, Compressor::Zstd];
+const SHUFFLES: [Shuffle; 3] = [Shuffle::None, Shuffle::Byte, Shuffle::Bit];
+
+/// Every compressor, shuffle and level, the other options at random.
+fn write_files(folder: &mut Folder, random: &mut Random) {
+    for compressor in COMPRESSORS {
+        for (number, shuffle) in SHUFFLES.into_iter().enumerate() {
+            for level in 0..=9_u8 {
+                let typesize = random.pick(&[1, 2, 3, 4, 7, 8, 12, 16, 17, 31, 64, 255]);
+                let size = match random.below(6) {
+                    0 => random.below(2),
+                    1 => random.below(300),
+                    _ => random.below(300_000),
+                };
+                let chunk_size = match random.below(5) {
+                    0 => 1 << 20,
+                    1 => 1 << 16,
+                    2 => size.max(1),
+                    3 => size.div_ceil(2).max(1),
+                    _ => size.div_ceil(13).max(1),
+                };
+                let checksum = random.pick(&Checksum::ALL);
+                let (offsets, room) = (random.below(4) != 0, random.below(20));
+                let options = WriterOptions::new()
+                    .compressor(compressor)
+                    .level(level)
+                    .shuffle(shuffle)
+                    .typesize(typesize)
+                    .chunk_size(ChunkSize::Bytes(chunk_size))
+                    .checksum(checksum)
+                    .offsets(offsets)
+                    .threads(random.pick(&[1, 2, 3]));
+                let options = if offsets { options.max_app_chunks(room.into()) } else { options };
+                let metadata = random.metadata();
+                let options = match &metadata {
+                    Some(value) => {
+                        options.metadata(value).metadata_options(random.metadata_options())
+                    }
+                    None => options,
+                };
+                let plain = random.data(size);
+                let file = pack_to_vec(&plain, &options).expect("packs");
+                let facts = json!({
+                    "cname": compressor.name(), "shuffle": number, "clevel": level, "typesize": typesize,
+                    "chunk_size": chunk_size, "checksum": checksum.name(), "offsets": offsets,
+                    "max_app_chunks": room, "metadata": metadata, "has_metadata": metadata.is_some(),
+                });
+                let name = format!("file_{}_{number}_{level}", compressor.name());
+                folder.add("file", &name, &file, &plain, &facts);
+            }
+        }
+    }
+}
+
+/// Files without a count of chunks, which the reference takes for empty: their chunks are checked.
+fn write_streams(folder: &mut Folder, random: &mut Random) {
+    for number in 0..10 {
+        let size = random.below(100_000);
+        let plain = random.data(size);
+        let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(10_000)).offsets(false);
+        let mut writer = StreamWriter::new(Vec::new(), &options).expect("options");
+        writer.write_all(&plain).expect("writes");
+        let file = writer.finish().expect("finishes");
+        folder.add("stream", &format!("stream_{number}"), &file, &plain, &json!({}));
+    }
+}
