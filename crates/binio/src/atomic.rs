@@ -185,9 +185,10 @@ fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
     }
 }
 
-/// Makes a rename in the directory of `path` survive a crash.
+/// Returns when the names in the directory of `path` are on the disk, so that its creation, renaming
+/// or removal survives a crash.
 #[cfg(unix)]
-fn sync_directory(path: &Path) -> Result<()> {
+pub fn sync_directory(path: &Path) -> Result<()> {
     let parent = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -201,9 +202,9 @@ fn sync_directory(path: &Path) -> Result<()> {
     }
 }
 
-/// Other systems do not open directories; the rename has to do.
+/// Returns at once: other systems do not open directories.
 #[cfg(not(unix))]
-fn sync_directory(_: &Path) -> Result<()> {
+pub fn sync_directory(_: &Path) -> Result<()> {
     Ok(())
 }
 

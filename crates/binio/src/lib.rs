@@ -24,7 +24,7 @@ pub mod slice;
 pub mod source;
 mod write;
 
-pub use atomic::AtomicFile;
+pub use atomic::{AtomicFile, sync_directory};
 pub use checksum::{Algorithm, Checksum, HashReader, HashWriter, Hasher, digest_many};
 pub use digest::Digest;
 pub use endian::{Endian, Scalar, decode, decode_into, swap_in_place};

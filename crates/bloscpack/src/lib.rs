@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod append;
 mod array;
 mod chain;
 mod checksum;
@@ -11,6 +12,7 @@ mod error;
 mod filling;
 mod finding;
 mod header;
+pub mod journal;
 mod json;
 mod layout;
 mod meta;
@@ -21,9 +23,12 @@ mod parallel;
 mod reader;
 mod recipe;
 mod recover;
+mod storage;
 mod stream;
 mod survey;
 mod table;
+#[cfg(test)]
+mod tape;
 #[cfg(test)]
 mod test_file;
 mod unpack;
@@ -32,6 +37,7 @@ mod verify;
 mod write_options;
 mod writer;
 
+pub use append::{AppendOptions, Appended, Appender, append};
 pub use array::{ArrayInfo, ArrayOrder, Dtype, Field, Kind, Record, Scalar, TimeUnit};
 pub use binio::blosc::{Compressor, Shuffle};
 pub use checksum::Checksum;

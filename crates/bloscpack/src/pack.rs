@@ -17,7 +17,8 @@ use crate::{Chunking, Progress, WriterOptions};
 const PIECE: usize = 1 << 20;
 
 /// Packs bytes to a sink, without copying them. Hands back the sink, which stands at the end of the
-/// file. `progress` is told the plain bytes of each chunk that is written.
+/// file. `progress` is told of each chunk
+/// that is compressed.
 ///
 /// ```
 /// use std::io::Cursor;
@@ -33,7 +34,7 @@ pub fn pack_slice<W: Write + Seek>(
     options: &WriterOptions,
     progress: Option<Progress<'_>>,
 ) -> Result<W> {
-    let store = |recipe: Recipe, range: Range<u64>, _: &mut Vec<u8>, stored: &mut Vec<u8>| {
+    let store = |recipe: &Recipe, range: Range<u64>, _: &mut Vec<u8>, stored: &mut Vec<u8>| {
         // Within the data, so the ends are numbers of this machine.
         let [start, end] = [range.start, range.end].map(|end| usize::try_from(end).unwrap_or(0));
         recipe.store(&data[start..end], stored)
@@ -62,14 +63,8 @@ pub fn pack_source<W: Write + Seek>(
     options: &WriterOptions,
     progress: Option<Progress<'_>>,
 ) -> Result<W> {
-    let store = |recipe: Recipe, range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
-        let len = usize::try_from(range.end - range.start).unwrap_or(0);
-        if source.is_memory() {
-            return recipe.store(&source.bytes_at(range.start, len)?, stored);
-        }
-        read.resize(len, 0);
-        source.read_exact_at(read, range.start)?;
-        recipe.store(read, stored)
+    let store = |recipe: &Recipe, range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
+        recipe.store_from(source, range, read, stored)
     };
     pack(source.len(), store, sink, options, progress)
 }
@@ -138,7 +133,7 @@ pub fn pack_reader(
 
 fn pack<W: Write + Seek>(
     len: u64,
-    store: impl Fn(Recipe, Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
+    store: impl Fn(&Recipe, Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
     sink: W,
     options: &WriterOptions,
     progress: Option<Progress<'_>>,
@@ -146,19 +141,30 @@ fn pack<W: Write + Seek>(
     let (recipe, section) = options.check()?;
     let chunking = Chunking::of(len, options.chunk_size)?;
     let mut container = ContainerWriter::new(sink, options.header(chunking)?, &section)?;
-    let threads = usize::try_from(chunking.nchunks).unwrap_or(usize::MAX).min(options.threads);
-    let commit = |stored: &mut Vec<u8>| {
-        let range = chunking.range(container.nchunks()).unwrap_or_default();
-        container.put(stored)?;
+    let store = |range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
+        let len = range.end - range.start;
+        store(&recipe, range, read, stored)?;
         if let Some(progress) = progress {
-            progress(range.end - range.start);
+            progress(len);
         }
         Ok(())
     };
-    let ranges = (0..chunking.nchunks).filter_map(|chunk| chunking.range(chunk));
-    let work = |read: &mut Vec<u8>, range, stored: &mut Vec<u8>| store(recipe, range, read, stored);
-    in_order(threads, ranges, Vec::new, work, commit)?;
+    store_chunks(chunking, options.threads, store, |stored| container.put(stored))?;
     container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
+}
+
+/// Stores all chunks of data that are cut so, over threads, and gives them to `put` in their order.
+/// `store` has a buffer to read to, and one for the chunk.
+pub(crate) fn store_chunks(
+    chunking: Chunking,
+    threads: usize,
+    store: impl Fn(Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
+    mut put: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let ranges = (0..chunking.nchunks).filter_map(|chunk| chunking.range(chunk));
+    let work = |read: &mut Vec<u8>, range, stored: &mut Vec<u8>| store(range, read, stored);
+    let threads = usize::try_from(chunking.nchunks).unwrap_or(usize::MAX).min(threads);
+    in_order(threads, ranges, Vec::new, work, |stored| put(stored))
 }
 
 #[cfg(test)]

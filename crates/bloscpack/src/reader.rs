@@ -144,6 +144,13 @@ impl Reader {
         }
     }
 
+    /// The metadata section as it is in the file; empty if there is none.
+    pub(crate) fn section(&self) -> Result<Bytes> {
+        let section = self.layout.metadata().unwrap_or_default();
+        let len = usize::try_from(section.end - section.start).unwrap_or(usize::MAX);
+        Ok(self.source.bytes_at(section.start, len)?)
+    }
+
     /// The chunks, in the order of their data.
     pub fn chunks(&self) -> &[ChunkEntry] {
         self.layout.chunks()

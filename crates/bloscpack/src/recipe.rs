@@ -1,5 +1,8 @@
 //! A chunk from plain bytes to what is stored.
 
+use std::ops::Range;
+
+use binio::ReadAt;
 use binio::blosc::{CompressOptions, Compressor, HEADER_LEN, Shuffle, compress, compress_into};
 
 use crate::Checksum;
@@ -46,5 +49,22 @@ impl Recipe {
         let digest = self.checksum.compute(stored);
         stored.extend_from_slice(&digest);
         Ok(())
+    }
+
+    /// The same for a part of a source. Memory is not copied; anything else is read into `read`.
+    pub(crate) fn store_from(
+        &self,
+        source: &dyn ReadAt,
+        range: Range<u64>,
+        read: &mut Vec<u8>,
+        stored: &mut Vec<u8>,
+    ) -> Result<()> {
+        let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+        if source.is_memory() {
+            return self.store(&source.bytes_at(range.start, len)?, stored);
+        }
+        read.resize(len, 0);
+        source.read_exact_at(read, range.start)?;
+        self.store(read, stored)
     }
 }

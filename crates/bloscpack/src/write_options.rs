@@ -11,10 +11,10 @@ use crate::recipe::Recipe;
 use crate::{Checksum, ChunkSize, Chunking, Header, MetadataOptions, Version};
 
 /// The original's, where the build has it.
-const COMPRESSOR: Compressor =
+pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
-const LEVEL: u8 = 7;
-const TYPESIZE: u32 = 8;
+pub(crate) const LEVEL: u8 = 7;
+pub(crate) const TYPESIZE: u32 = 8;
 
 /// How to write a file. The defaults are those of the original: version 3, blosclz at level 7 with
 /// byte shuffle for elements of 8 bytes, chunks of 1 MiB, adler32, offsets with room for ten times
