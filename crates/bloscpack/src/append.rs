@@ -169,17 +169,19 @@ pub struct Appended {
     pub rolled_back: bool,
 }
 
-/// Appends a source to a file.
+/// Appends a source to a file. The new chunks are as large as those that are there; where there is
+/// one, which was made for less data than a chunk, that is the size of all.
 ///
 /// ```
-/// use bloscpack::{AppendOptions, Reader, WriterOptions, append, pack_file};
+/// use bloscpack::{AppendOptions, ChunkSize, Reader, WriterOptions, append, pack_to_vec};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("data.blp");
-/// std::fs::write(&path, bloscpack::pack_to_vec(b"some ", &WriterOptions::new())?)?;
-/// let appended = append(&path, &b"more".to_vec(), &AppendOptions::atomic(), None)?;
-/// assert_eq!((appended.nchunks, appended.len), (1, 9));
-/// assert_eq!(Reader::open(&path)?.read_all()?, b"some more");
+/// let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(4));
+/// std::fs::write(&path, pack_to_vec(b"all of", &options)?)?;
+/// let appended = append(&path, &b" it".to_vec(), &AppendOptions::atomic(), None)?;
+/// assert_eq!((appended.nchunks, appended.len), (3, 9));
+/// assert_eq!(Reader::open(&path)?.read_all()?, b"all of it");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn append(
