@@ -8,7 +8,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use bloscpack::{
-    Checksum, ChunkSize, Compressor, Shuffle, StreamWriter, WriterOptions, pack_to_vec,
+    AppendOptions, Checksum, ChunkSize, Compressor, Shuffle, StreamWriter, WriterOptions, append,
+    pack_to_vec,
 };
 use data::Random;
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ fn write_files_for_the_reference() {
     let random = &mut Random::new(20_260_101);
     write_files(&mut folder, random);
     write_streams(&mut folder, random);
+    append_to_files(&mut folder, random);
     folder.finish();
 }
 
@@ -118,5 +120,49 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
         writer.write_all(&plain).expect("writes");
         let file = writer.finish().expect("finishes");
         folder.add("stream", &format!("stream_{number}"), &file, &plain, &json!({}));
+    }
+}
+
+/// Files that grow, one or three times. With the original's defaults all must come out as from the
+/// original; with other options, which we take from the file and the original does not, and without
+/// offsets, which it cannot, it must read them.
+fn append_to_files(folder: &mut Folder, random: &mut Random) {
+    for number in 0..60 {
+        let name = format!("appended_{number}");
+        let chunk_size = random.pick(&[100, 1000, 4096, 65536]);
+        let begin = chunk_size + random.below(5 * chunk_size);
+        let mut plain = random.data(begin);
+        let mut steps = vec![plain.len()];
+        let same_bytes = number % 3 != 0;
+        let offsets = number % 5 != 0;
+        let mut options =
+            WriterOptions::new().chunk_size(ChunkSize::Bytes(chunk_size)).offsets(offsets);
+        if offsets {
+            options = options.max_app_chunks(50);
+        }
+        if !same_bytes {
+            options = options.compressor(random.pick(&COMPRESSORS)).shuffle(random.pick(&SHUFFLES));
+        }
+        if number % 4 == 0 {
+            options = options.metadata(&json!({"run": number}));
+        }
+        let begin = pack_to_vec(&plain, &options).expect("packs");
+        let path = folder.path.join(&name).with_extension("begin");
+        fs::write(&path, &begin).expect("the folder can be written");
+        let growing = folder.path.join("growing");
+        fs::write(&growing, &begin).expect("the folder can be written");
+        let options = random.pick(&[AppendOptions::atomic(), AppendOptions::in_place()]).threads(2);
+        for _ in 0..random.pick(&[1, 3]) {
+            let more = random.below(4 * chunk_size);
+            let more = random.data(more);
+            append(&growing, &more, &options, None).expect("appends");
+            steps.push(more.len());
+            plain.extend(more);
+        }
+        let file = fs::read(&growing).expect("it is there");
+        fs::remove_file(&growing).expect("it is there");
+        let steps = offsets.then_some(steps);
+        let facts = json!({"begin": path, "steps": steps, "same_bytes": same_bytes});
+        folder.add("appended", &name, &file, &plain, &facts);
     }
 }
