@@ -116,6 +116,14 @@ pub enum ErrorKind {
     /// The shape does not fit the data, or what was asked for does not fit the shape.
     #[error("shape: {0}")]
     ShapeMismatch(String),
+    /// The element type asked for is not the array's.
+    #[error("elements are {dtype}, not {asked}")]
+    ElementType {
+        /// The array's type.
+        dtype: String,
+        /// The type asked for.
+        asked: &'static str,
+    },
     /// What is to be written has no room.
     #[error("{what}: {needed} are needed, there is room for {available}")]
     NotEnoughSpace {

@@ -38,8 +38,12 @@ mod write_options;
 mod writer;
 
 pub use append::{AppendOptions, Appended, Appender, append};
-pub use array::{ArrayInfo, ArrayOrder, Dtype, Field, Kind, Record, Scalar, TimeUnit};
+pub use array::{
+    Array, ArrayInfo, ArrayOrder, Dtype, Element, Field, Kind, Record, Scalar, TimeUnit,
+    pack_array, pack_npy,
+};
 pub use binio::blosc::{Compressor, Shuffle};
+pub use binio::slice::Slice;
 pub use checksum::Checksum;
 pub use chunk::ChunkEntry;
 pub use chunking::{ChunkSize, Chunking};

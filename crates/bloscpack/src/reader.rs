@@ -302,10 +302,11 @@ impl Reader {
         Ok(out)
     }
 
-    /// Zeros for data of this length, which take no memory before they are written to.
-    pub(crate) fn room_for(&self, len: u64) -> Result<Vec<u8>> {
+    /// Zeros for so many elements of data, which take no memory before they are written to.
+    pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
+        let len = count.saturating_mul(size_of::<T>() as u64);
         self.options.limits.check_decoded("length of the data", len)?;
-        let zeroed = usize::try_from(len).map(bytemuck::allocation::try_zeroed_vec);
+        let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
         let Ok(Ok(mut out)) = zeroed else {
             let message = format!("no memory for {len} bytes of data");
             return Err(std::io::Error::new(std::io::ErrorKind::OutOfMemory, message).into());

@@ -52,7 +52,7 @@ impl<'a> UnpackOptions<'a> {
         self
     }
 
-    fn done(&self, bytes: usize) {
+    pub(crate) fn done(&self, bytes: usize) {
         if let Some(progress) = self.progress {
             progress(bytes as u64);
         }

@@ -28,6 +28,7 @@ use std::fmt;
 use binio::Endian;
 use serde_json::Value;
 
+use crate::array::element::Element;
 use crate::array::literal::Literal;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -173,6 +174,16 @@ impl Dtype {
         }
     }
 
+    /// The type of a Rust type, in the byte order of this machine.
+    ///
+    /// ```
+    /// assert_eq!(bloscpack::Dtype::of::<u8>().to_string(), "|u1");
+    /// ```
+    pub fn of<T: Element>() -> Self {
+        let size = size_of::<T::Raw>() as u64;
+        Self::Scalar(Scalar { kind: T::KIND, size, endian: Endian::NATIVE }.normalized())
+    }
+
     /// Bytes of one element.
     pub fn itemsize(&self) -> u64 {
         match self {
@@ -266,12 +277,21 @@ impl Scalar {
         let size = size
             .filter(|&size| i32::try_from(size).is_ok())
             .ok_or_else(|| invalid(format!("{text} is longer than 2^31 - 1 bytes")))?;
-        let scalar = Self { kind, size, endian };
-        Ok(if scalar.component_width() == 1 {
-            Self { endian: Endian::Little, ..scalar }
-        } else {
-            scalar
-        })
+        Ok(Self { kind, size, endian }.normalized())
+    }
+
+    /// The same with the one byte order of types that have none.
+    fn normalized(self) -> Self {
+        let endian = if self.component_width() == 1 { Endian::Little } else { self.endian };
+        Self { endian, ..self }
+    }
+
+    /// The kind of number: dates and time spans are integers.
+    pub(crate) fn number(self) -> Kind {
+        match self.kind {
+            Kind::Datetime(_) | Kind::Timedelta(_) => Kind::Int,
+            kind => kind,
+        }
     }
 
     /// What it is.

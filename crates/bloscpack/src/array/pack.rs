@@ -1,0 +1,189 @@
+//! Packing arrays: options that fit an array, and arrays in memory and in `.npy` files.
+
+use std::io::{Seek, Write};
+
+use binio::{ReadAt, Span};
+use serde_json::Value;
+
+use crate::array::ArrayInfo;
+use crate::error::{Error, ErrorKind, Result};
+use crate::{Progress, WriterOptions, pack_slice, pack_source};
+
+/// The largest power of two that a typesize can be.
+const MAX_POWER: u32 = 7;
+
+impl WriterOptions {
+    /// Fits the options to an array: the typesize is that of its elements, chunks hold whole
+    /// elements, and the metadata describe it. An object that was given as metadata before keeps
+    /// its other keys, behind those of the array. With these options whatever packs bytes packs the
+    /// array, if the bytes are just those of [`ArrayInfo::byte_size`].
+    ///
+    /// Blosc knows no elements of more than 255 bytes. For those the typesize is the largest power
+    /// of two that divides them, which for text is that of a character or a multiple.
+    ///
+    /// Fails with [`ErrorKind::InvalidOption`] if the metadata given before are no object, or if an
+    /// element does not fit into a chunk.
+    ///
+    /// ```
+    /// use bloscpack::{ArrayInfo, ArrayOrder, Dtype, Reader, WriterOptions, pack_to_vec};
+    ///
+    /// let info = ArrayInfo::new(Dtype::of::<f64>(), vec![2, 3], ArrayOrder::F)?;
+    /// let options = WriterOptions::new().metadata(&serde_json::json!({"unit": "K"}));
+    /// let file = Reader::from_bytes(pack_to_vec(&[0; 48], &options.array(&info)?)?)?;
+    /// assert_eq!(file.array()?.info(), &info);
+    /// assert_eq!(file.metadata()?.unwrap().json()?["unit"], "K");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    pub fn array(self, info: &ArrayInfo) -> Result<Self> {
+        let refused = || {
+            let message = "not an object, which metadata are beside an array".to_owned();
+            Error::new(ErrorKind::InvalidOption { option: "metadata", message })
+        };
+        let mut metadata = info.to_json();
+        if let (Some(text), Value::Object(keys)) = (&self.metadata, &mut metadata) {
+            let Ok(Value::Object(others)) = serde_json::from_slice(text) else {
+                return Err(refused());
+            };
+            for (key, value) in others {
+                keys.entry(key).or_insert(value);
+            }
+        }
+        let itemsize = info.dtype().itemsize();
+        let chunk_size = self.chunk_size.whole_items(itemsize)?;
+        Ok(self.typesize(typesize(itemsize)).chunk_size(chunk_size).metadata(&metadata))
+    }
+}
+
+fn typesize(itemsize: u64) -> u32 {
+    match u8::try_from(itemsize) {
+        Ok(itemsize) => u32::from(itemsize).max(1),
+        Err(_) => 1 << itemsize.trailing_zeros().min(MAX_POWER),
+    }
+}
+
+/// Packs an array that is in memory to a sink, as [`pack_slice`] does. The bytes are in the order
+/// that the array says.
+///
+/// Fails with [`ErrorKind::ShapeMismatch`] if they are not just those of the array.
+///
+/// ```
+/// use std::io::Cursor;
+/// use bloscpack::{ArrayInfo, ArrayOrder, Dtype, Reader, WriterOptions, pack_array};
+///
+/// let info = ArrayInfo::new(Dtype::of::<u8>(), vec![2, 2], ArrayOrder::C)?;
+/// let file = pack_array(&info, b"data", Cursor::new(vec![]), &WriterOptions::new(), None)?;
+/// let file = Reader::from_bytes(file.into_inner())?;
+/// assert_eq!(file.array()?.read::<u8>()?, b"data");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn pack_array<W: Write + Seek>(
+    info: &ArrayInfo,
+    data: &[u8],
+    sink: W,
+    options: &WriterOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<W> {
+    info.check_size(data.len() as u64)?;
+    pack_slice(data, sink, &options.clone().array(info)?, progress)
+}
+
+/// Packs the array of a `.npy` file to a sink, as [`pack_source`] does. Fails as
+/// [`ArrayInfo::from_npy`] does.
+pub fn pack_npy<W: Write + Seek>(
+    npy: &dyn ReadAt,
+    sink: W,
+    options: &WriterOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<W> {
+    let (info, data) = ArrayInfo::from_npy(npy)?;
+    pack_source(&Span::new(npy, data)?, sink, &options.clone().array(&info)?, progress)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::{ArrayOrder, ChunkSize, Dtype, Reader, Version};
+
+    fn info(dtype: &str, shape: &[u64]) -> ArrayInfo {
+        ArrayInfo::new(Dtype::parse(dtype).unwrap(), shape.to_vec(), ArrayOrder::C).unwrap()
+    }
+
+    fn packed(info: &ArrayInfo, options: &WriterOptions) -> Result<Reader> {
+        let data = vec![7; usize::try_from(info.byte_size()).unwrap()];
+        Reader::from_bytes(
+            pack_array(info, &data, Cursor::new(vec![]), options, None)?.into_inner(),
+        )
+    }
+
+    #[test]
+    fn typesize_is_that_of_the_elements_or_a_power_of_two_that_divides_them() {
+        for (dtype, typesize) in [
+            ("|V0", 1),
+            ("<i8", 8),
+            ("|S12", 12),
+            ("|S255", 255),
+            ("|S256", 128),
+            ("<U70", 8),
+            ("<U65", 4),
+            ("|S257", 1),
+            ("[('a', '<f8', (100,)), ('b', '<i2')]", 2),
+        ] {
+            let file = packed(&info(dtype, &[2]), &WriterOptions::new()).unwrap();
+            assert_eq!(file.header().typesize, typesize, "{dtype}");
+            assert_eq!(file.array().unwrap().dtype().itemsize() * 2, file.len());
+        }
+    }
+
+    #[test]
+    fn chunks_hold_whole_elements() {
+        let sizes = |chunk_size| {
+            let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
+            let file = packed(&info("|S12", &[5]), &options).unwrap();
+            file.chunks().iter().map(|chunk| chunk.nbytes).collect::<Vec<_>>()
+        };
+        assert_eq!(sizes(1), [12; 5]);
+        assert_eq!(sizes(35), [24, 24, 12]);
+        assert_eq!(sizes(1000), [60]);
+    }
+
+    #[test]
+    fn metadata_keep_the_keys_that_are_not_the_arrays() {
+        let options = WriterOptions::new().metadata(&json!({"shape": [9], "unit": "K"}));
+        let file = packed(&info("<i2", &[]), &options).unwrap();
+        assert_eq!(
+            file.metadata().unwrap().unwrap().text(),
+            r#"{"dtype":"'<i2'","shape":[],"order":"C","container":"numpy","unit":"K"}"#
+        );
+        let error = packed(&info("<i2", &[]), &WriterOptions::new().metadata(&json!([1])));
+        assert_eq!(
+            error.unwrap_err().to_string(),
+            "metadata: not an object, which metadata are beside an array"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_held_is_refused() {
+        let v2 = packed(&info("<i2", &[3]), &WriterOptions::new().version(Version::V2));
+        assert_eq!(v2.unwrap_err().to_string(), "no metadata in version 2");
+        let sink = Cursor::new(vec![]);
+        let short = pack_array(&info("<i2", &[3]), &[0; 5], sink, &WriterOptions::new(), None);
+        assert!(matches!(short.unwrap_err().kind(), ErrorKind::ShapeMismatch(_)));
+    }
+
+    #[test]
+    fn npy_files_come_back_to_the_byte() {
+        for order in [false, true] {
+            let mut npy = binio::npy::header("'>u2'", order, &[3, 4]);
+            npy.extend(0..24);
+            let file = pack_npy(&npy, Cursor::new(vec![]), &WriterOptions::new(), None).unwrap();
+            let file = Reader::from_bytes(file.into_inner()).unwrap();
+            let mut back = Vec::new();
+            file.array().unwrap().write_npy(&mut back, &crate::UnpackOptions::new()).unwrap();
+            assert_eq!(back, npy);
+        }
+    }
+}

@@ -1,0 +1,460 @@
+//! Arrays as seen by the user: shape and type, parts, and all ways of reading.
+
+use std::io::Write;
+use std::ops::Range;
+
+use binio::Endian;
+use binio::slice::{Slice, resolve};
+
+use crate::array::element::Element;
+use crate::array::gather::Cursor;
+use crate::array::view::View;
+use crate::array::{ArrayInfo, ArrayOrder, Dtype, Field, Record};
+use crate::error::{Error, ErrorKind, Result};
+use crate::{Reader, UnpackOptions};
+
+/// Parts of an array are written in pieces of at most this many bytes.
+const PIECE: u64 = 1 << 20;
+
+/// An array in a file, or a part of one.
+///
+/// It is a view: making one, [slicing](Self::slice) it and taking a [field](Self::field) of it reads
+/// nothing; parts of parts are parts of the whole. What is read then are the chunks and Blosc blocks
+/// that have elements, once each; long runs are decoded over threads.
+///
+/// ```
+/// use bloscpack::{ArrayInfo, ArrayOrder, Dtype, Reader, Slice, WriterOptions, pack_array};
+/// use std::io::Cursor;
+///
+/// let info = ArrayInfo::new(Dtype::parse("<i2")?, vec![2, 3], ArrayOrder::C)?;
+/// let data = [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0];
+/// let file = pack_array(&info, &data, Cursor::new(vec![]), &WriterOptions::new(), None)?;
+///
+/// let file = Reader::from_bytes(file.into_inner())?;
+/// let array = file.array()?;
+/// assert_eq!(array.shape(), [2, 3]);
+/// assert_eq!(array.read::<i16>()?, [1, 2, 3, 4, 5, 6]);
+/// let column = array.slice(&Slice::parse(":, -1")?)?;
+/// assert_eq!(column.read::<i16>()?, [3, 6]);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Array<'r> {
+    file: &'r Reader,
+    info: ArrayInfo,
+    view: View,
+}
+
+impl Reader {
+    /// The array that the file holds.
+    ///
+    /// Fails with [`ErrorKind::NotNumpy`] if it holds none, with
+    /// [`ErrorKind::ObjectDtype`] and [`ErrorKind::InvalidDtype`] on a type that cannot be read, and
+    /// with [`ErrorKind::ShapeMismatch`] if the array does not take just the bytes that are there.
+    pub fn array(&self) -> Result<Array<'_>> {
+        let no_metadata = || ErrorKind::NotNumpy("the file has no metadata".into());
+        let metadata = self.metadata()?.ok_or_else(no_metadata)?;
+        let checked = ArrayInfo::from_json(&metadata.json()?).and_then(|info| {
+            info.check_size(self.len())?;
+            Ok(info)
+        });
+        let start = self.layout().metadata().map_or(0, |section| section.start);
+        let info = checked.map_err(|error| error.at(start))?;
+        let view = View::new(info.shape(), info.dtype().itemsize(), info.order());
+        Ok(Array { file: self, info, view })
+    }
+}
+
+impl Array<'_> {
+    /// Type, shape and order.
+    pub fn info(&self) -> &ArrayInfo {
+        &self.info
+    }
+
+    /// What one element is.
+    pub fn dtype(&self) -> &Dtype {
+        self.info.dtype()
+    }
+
+    /// Counts, outermost first; empty for a single element.
+    pub fn shape(&self) -> &[u64] {
+        self.info.shape()
+    }
+
+    /// Which index varies fastest in the file. Parts have the order of the whole.
+    pub fn order(&self) -> ArrayOrder {
+        self.info.order()
+    }
+
+    /// A part of the array, with one slice an axis from the outermost; nothing is read. What
+    /// slices mean is in the documentation of [`binio::slice`].
+    pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
+        let parts = resolve(slices, self.shape())
+            .map_err(|error| Error::new(ErrorKind::ShapeMismatch(error.to_string())))?;
+        self.part(self.dtype().clone(), self.view.slice(&parts))
+    }
+
+    /// Rows: a part of the first axis. Unlike with a slice, all of them have to be there.
+    pub fn rows(&self, rows: Range<u64>) -> Result<Self> {
+        let count = self.shape().first().copied().unwrap_or(0);
+        let [start, stop] = [rows.start, rows.end].map(|row| i64::try_from(row).ok());
+        if self.shape().is_empty() || rows.start > rows.end || rows.end > count {
+            let message = format!("rows {}..{} of {count}", rows.start, rows.end);
+            return Err(ErrorKind::ShapeMismatch(message).into());
+        }
+        self.slice(&[Slice::Range { start, stop, step: 1 }])
+    }
+
+    /// One field of an array of records, with the axes of the field behind those of the array;
+    /// nothing is read.
+    pub fn field(&self, name: &str) -> Result<Self> {
+        let fields = self.dtype().as_record().map_or(&[][..], Record::fields);
+        let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
+            let names: Vec<&str> = fields.iter().map(Field::name).collect();
+            let message = format!("no field {name:?}, there are {names:?}");
+            Error::new(ErrorKind::InvalidDtype(message))
+        })?;
+        let itemsize = field.dtype().itemsize();
+        self.part(field.dtype().clone(), self.view.field(field.offset(), field.shape(), itemsize))
+    }
+
+    fn part(&self, dtype: Dtype, view: View) -> Result<Self> {
+        let info = ArrayInfo::new(dtype, view.shape(), self.order())?;
+        Ok(Self { file: self.file, info, view })
+    }
+
+    /// The elements in C order, whatever the order in the file.
+    ///
+    /// Fails with [`ErrorKind::ElementType`] unless the [type](Element) is that of the elements.
+    pub fn read<T: Element>(&self) -> Result<Vec<T>> {
+        self.read_in(ArrayOrder::C)
+    }
+
+    /// The bytes of the elements in C order, each as it is in the file.
+    pub fn read_bytes(&self) -> Result<Vec<u8>> {
+        let mut out = self.file.room_for(self.view.byte_size())?;
+        Cursor::new(self.file).gather(&self.view, &mut out)?;
+        Ok(out)
+    }
+
+    fn read_in<T: Element>(&self, order: ArrayOrder) -> Result<Vec<T>> {
+        let size = size_of::<T::Raw>() as u64;
+        let scalar = self
+            .dtype()
+            .as_scalar()
+            .filter(|scalar| scalar.number() == T::KIND && scalar.size() == size)
+            .ok_or_else(|| {
+                let dtype = self.dtype().to_string();
+                Error::new(ErrorKind::ElementType { dtype, asked: T::NAME })
+            })?;
+        let mut out = self.file.room_for::<T::Raw>(self.view.byte_size() / size)?;
+        let bytes = bytemuck::cast_slice_mut(&mut out);
+        Cursor::new(self.file).gather(&self.view.in_order(order), bytes)?;
+        if scalar.endian() != Endian::NATIVE {
+            binio::swap_in_place(bytes, scalar.component_width())?;
+        }
+        Ok(T::from_raw(out))
+    }
+
+    /// Writes the array as a `.npy` file, in the order and the byte order of the file. Memory is
+    /// that of some chunks, however large the array.
+    pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
+        sink.write_all(&self.info.npy_header())?;
+        if let Some(run) = self.run() {
+            return self.file.unpack_range_to(run, sink, options);
+        }
+        let mut cursor = Cursor::new(self.file);
+        let mut bytes = Vec::new();
+        self.view.in_order(self.order()).for_each_piece(PIECE, &mut |piece| {
+            bytes.resize(usize::try_from(piece.byte_size()).unwrap_or(0), 0);
+            cursor.gather(piece, &mut bytes)?;
+            sink.write_all(&bytes)?;
+            options.done(bytes.len());
+            Ok(())
+        })
+    }
+
+    /// The bytes of the data that are just the elements in their order, if they lie side by side.
+    fn run(&self) -> Option<Range<u64>> {
+        let side_by_side = View::new(self.shape(), self.dtype().itemsize(), self.order());
+        let same = self.view.axes.iter().zip(&side_by_side.axes);
+        let is_run = self.view.is_empty()
+            || same.into_iter().all(|(axis, packed)| axis.count == 1 || axis == packed);
+        let len = self.view.byte_size();
+        let start = if len == 0 { 0 } else { self.view.offset };
+        is_run.then(|| start..start.saturating_add(len))
+    }
+
+    /// The elements as an array of the `ndarray` crate, in memory in the order of the file.
+    #[cfg(feature = "ndarray")]
+    pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
+        use ndarray::ShapeBuilder;
+
+        let counts = self.shape().iter().map(|&count| usize::try_from(count));
+        let shape: Vec<usize> = counts.map(|count| count.unwrap_or(usize::MAX)).collect();
+        let shape = shape.set_f(self.order() == ArrayOrder::F);
+        ndarray::ArrayD::from_shape_vec(shape, self.read_in(self.order())?)
+            .map_err(|error| ErrorKind::ShapeMismatch(error.to_string()).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use binio::blosc::{CompressOptions, Compressor, compress};
+    use num_complex::Complex;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+    use crate::meta::encode::section;
+    use crate::test_file::TestFile;
+    use crate::{Checksum, MetadataOptions, OpenOptions};
+
+    fn info(dtype: &str, shape: &[u64], order: ArrayOrder) -> ArrayInfo {
+        ArrayInfo::new(Dtype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
+    }
+
+    /// A file of these bytes in chunks of this size, with Blosc blocks of 128 bytes where they are
+    /// that large.
+    fn file(info: &ArrayInfo, data: &[u8], chunk_size: usize) -> TestFile {
+        let mut file = TestFile::of(&data.chunks(chunk_size).collect::<Vec<_>>()).without_offsets();
+        let options = CompressOptions::new(Compressor::Lz4).typesize(2).blocksize(128);
+        file.checksum = Checksum::None;
+        let chunks = data.chunks(chunk_size).map(|chunk| compress(chunk, &options).unwrap());
+        file.chunks = chunks.collect();
+        let metadata = info.to_json().to_string();
+        file.metadata = section(metadata.as_bytes(), &MetadataOptions::default()).unwrap();
+        file
+    }
+
+    fn open(file: &TestFile) -> Reader {
+        Reader::from_bytes(file.bytes()).unwrap()
+    }
+
+    fn size(number: u64) -> usize {
+        usize::try_from(number).unwrap()
+    }
+
+    fn bytes(len: u64) -> Vec<u8> {
+        (0..len).map(|i| (i * i / 7).to_le_bytes()[0]).collect()
+    }
+
+    /// Where an element lies, by the definition of the orders.
+    fn place(index: &[u64], shape: &[u64], order: ArrayOrder) -> u64 {
+        let axes = index.iter().zip(shape);
+        let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;
+        match order {
+            ArrayOrder::C => axes.fold(0, step),
+            ArrayOrder::F => axes.rev().fold(0, step),
+        }
+    }
+
+    /// All lists of one position of each axis, in C order.
+    fn indices(axes: &[Vec<u64>]) -> Vec<Vec<u64>> {
+        axes.iter().fold(vec![vec![]], |all, axis| {
+            let extend = |index: Vec<u64>| axis.iter().map(move |&i| [&index[..], &[i]].concat());
+            all.into_iter().flat_map(extend).collect()
+        })
+    }
+
+    /// What the slices take of an array, element by element.
+    fn naive(info: &ArrayInfo, data: &[u8], slices: &[Slice]) -> Vec<u8> {
+        let positions = |part: binio::slice::AxisPart| {
+            let step = |&at: &u64| Some(at.wrapping_add_signed(part.step));
+            let positions = std::iter::successors(Some(part.start), step);
+            positions.take(size(part.count)).collect()
+        };
+        let axes: Vec<Vec<u64>> =
+            resolve(slices, info.shape()).unwrap().into_iter().map(positions).collect();
+        let itemsize = size(info.dtype().itemsize());
+        let element = |index: Vec<u64>| {
+            let start = size(place(&index, info.shape(), info.order())) * itemsize;
+            data[start..start + itemsize].to_vec()
+        };
+        indices(&axes).into_iter().flat_map(element).collect()
+    }
+
+    fn any_slice() -> impl Strategy<Value = Slice> {
+        let bound = || proptest::option::of(-9..9_i64);
+        let step = prop_oneof![Just(1), Just(-1), Just(2), Just(-3)];
+        (bound(), bound(), step).prop_map(|(start, stop, step)| Slice::Range { start, stop, step })
+    }
+
+    proptest! {
+        #[test]
+        fn slices_are_the_elements_that_they_name(
+            shape in prop::collection::vec(0..7_u64, 0..5),
+            itemsize in 0..5_u8,
+            is_fortran in any::<bool>(),
+            chunk_size in 1..700_usize,
+            slices in prop::collection::vec(any_slice(), 4),
+        ) {
+            let order = if is_fortran { ArrayOrder::F } else { ArrayOrder::C };
+            let info = info(&format!("|V{itemsize}"), &shape, order);
+            let data = bytes(info.byte_size());
+            let reader = open(&file(&info, &data, chunk_size));
+            let slices = &slices[..shape.len()];
+            let part = reader.array().unwrap().slice(slices).unwrap();
+            let expected = naive(&info, &data, slices);
+            prop_assert_eq!(part.read_bytes().unwrap(), expected.clone());
+            // As a file it has the order of the whole, and reads the same.
+            let mut npy = Vec::new();
+            part.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
+            let (written, range) = ArrayInfo::from_npy(&npy).unwrap();
+            prop_assert_eq!(&written, part.info());
+            let all = vec![Slice::ALL; written.shape().len()];
+            prop_assert_eq!(naive(&written, &npy[size(range.start)..], &all), expected);
+        }
+    }
+
+    #[test]
+    fn elements_are_native_numbers_in_c_order() {
+        let info = info(">u2", &[2, 3], ArrayOrder::F);
+        let reader = open(&file(&info, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6], 5));
+        let array = reader.array().unwrap();
+        assert_eq!(array.read::<u16>().unwrap(), [1, 3, 5, 2, 4, 6]);
+        assert_eq!(array.rows(1..2).unwrap().read::<u16>().unwrap(), [2, 4, 6]);
+        let error = array.read::<i16>().unwrap_err();
+        assert_eq!(error.to_string(), "elements are >u2, not i16");
+        assert!(array.read::<u32>().is_err());
+        assert!(array.rows(1..3).is_err() && array.rows(3..3).is_err());
+        let outside = array.slice(&[Slice::Index(2)]).unwrap_err();
+        assert!(matches!(outside.kind(), ErrorKind::ShapeMismatch(_)), "{outside}");
+    }
+
+    #[test]
+    fn every_type_with_a_rust_type_is_read() {
+        fn read<T: Element>(dtype: &str, data: &[u8]) -> Vec<T> {
+            let info = info(dtype, &[1], ArrayOrder::C);
+            open(&file(&info, data, 9)).array().unwrap().read().unwrap()
+        }
+        assert_eq!(read::<bool>("|b1", &[7]), [true]);
+        assert_eq!(read::<i8>("|i1", &[0xff]), [-1]);
+        assert_eq!(read::<i64>("<i8", &[1, 0, 0, 0, 0, 0, 0, 0]), [1]);
+        assert_eq!(read::<i64>(">M8[ns]", &[0, 0, 0, 0, 0, 0, 1, 2]), [258]);
+        assert_eq!(read::<i64>("<m8", &[1, 0, 0, 0, 0, 0, 0, 0]), [1]);
+        assert_eq!(read::<half::f16>("<f2", &[0, 0x3c]), [half::f16::ONE]);
+        assert_eq!(read::<f32>(">f4", &[0x3f, 0x80, 0, 0]), [1.0]);
+        let two_parts = [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0];
+        assert_eq!(read::<Complex<f32>>(">c8", &two_parts), [Complex::new(1.0, 2.0)]);
+        for dtype in [Dtype::of::<Complex<f64>>(), Dtype::of::<i64>(), Dtype::of::<bool>()] {
+            assert_eq!(Dtype::parse(&dtype.to_string()).unwrap(), dtype);
+        }
+    }
+
+    #[test]
+    fn fields_have_their_axes_behind_those_of_the_array() {
+        let dtype = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('d', '<u2')])]";
+        let info = info(dtype, &[2], ArrayOrder::F);
+        let reader = open(&file(&info, &(0..16).collect::<Vec<_>>(), 7));
+        let array = reader.array().unwrap();
+        assert_eq!(array.field("a").unwrap().read::<u8>().unwrap(), [0, 8]);
+        let b = array.field("b").unwrap();
+        assert_eq!((b.shape(), b.dtype().to_string().as_str()), (&[2, 2][..], ">u2"));
+        assert_eq!(b.read::<u16>().unwrap(), [0x0203, 0x0405, 0x0a0b, 0x0c0d]);
+        let d = array.field("c").unwrap().field("d").unwrap();
+        assert_eq!(d.rows(1..2).unwrap().read::<u16>().unwrap(), [0x0f0e]);
+        let mut npy = Vec::new();
+        b.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
+        assert_eq!(npy[npy.len() - 8..], [2, 3, 10, 11, 4, 5, 12, 13], "F order, as stored");
+        assert!(array.field("x").unwrap_err().to_string().contains("no field \"x\""));
+        assert!(d.field("d").is_err());
+        assert!(array.read::<u8>().is_err());
+    }
+
+    #[test]
+    fn blocks_without_elements_are_not_decoded() {
+        let info = info("<u2", &[4, 64], ArrayOrder::C);
+        let data = vec![1; 512];
+        let mut file = file(&info, &data, 512);
+        // Four blocks of 128 bytes, a row each; the third one begins nowhere.
+        file.chunks[0][16 + 8..][..4].copy_from_slice(&[0; 4]);
+        let reader = open(&file);
+        assert!(reader.read_all().is_err());
+        let array = reader.array().unwrap();
+        for slices in ["0:2", "3", "::3, 5:9"] {
+            let part = array.slice(&Slice::parse(slices).unwrap()).unwrap();
+            let values = part.read::<u16>().unwrap();
+            assert!(!values.is_empty() && values.iter().all(|&value| value == 0x0101), "{slices}");
+        }
+        let error = array.slice(&Slice::parse("1:3, 63").unwrap()).unwrap().read::<u16>();
+        assert!(matches!(error.unwrap_err().kind(), ErrorKind::CorruptChunk { chunk: 0, .. }));
+    }
+
+    #[test]
+    fn large_arrays_are_read_and_written_in_every_way() {
+        let info = info("|V400", &[150, 100], ArrayOrder::C);
+        let data = bytes(6_000_000);
+        let reader = open(&file(&info, &data, 100_000));
+        let array = reader.array().unwrap();
+        assert!(array.read_bytes().unwrap() == data);
+        for (slices, count) in [("7:149", 14_200), (":, 1:", 14_850), ("::-1, ::-1", 15_000)] {
+            let slices = Slice::parse(slices).unwrap();
+            let part = array.slice(&slices).unwrap();
+            let expected = naive(&info, &data, &slices);
+            assert_eq!(expected.len(), count * 400);
+            assert!(part.read_bytes().unwrap() == expected);
+            let (mut npy, done) = (Vec::new(), std::sync::atomic::AtomicU64::new(0));
+            let progress = |bytes| {
+                done.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+            };
+            part.write_npy(&mut npy, &UnpackOptions::new().progress(&progress)).unwrap();
+            assert!(npy[npy.len() - expected.len()..] == expected);
+            assert_eq!(done.into_inner(), expected.len() as u64);
+        }
+    }
+
+    #[test]
+    fn arrays_that_the_data_are_not_are_errors() {
+        let good = info("<u2", &[4], ArrayOrder::C);
+        let with = |metadata: &serde_json::Value| {
+            let mut file = file(&good, &[0; 8], 8);
+            let text = metadata.to_string();
+            file.metadata = section(text.as_bytes(), &MetadataOptions::default()).unwrap();
+            open(&file).array().map(|_| ()).unwrap_err()
+        };
+        let mut metadata = good.to_json();
+        metadata["shape"] = json!([3]);
+        let error = with(&metadata);
+        assert_eq!(
+            error.to_string(),
+            "shape: [3] of <u2 takes 6 bytes, the data have 8 at offset 32"
+        );
+        metadata["dtype"] = json!("|O");
+        assert!(matches!(with(&metadata).kind(), ErrorKind::ObjectDtype));
+        assert!(matches!(with(&json!([1])).kind(), ErrorKind::NotNumpy(_)));
+        let bare = TestFile::of(&[&[0; 8]]);
+        let error = open(&bare).array().map(|_| ()).unwrap_err();
+        assert_eq!(error.to_string(), "no numpy array: the file has no metadata");
+    }
+
+    #[test]
+    fn memory_is_limited() {
+        let info = info("<u2", &[100], ArrayOrder::C);
+        let bytes = file(&info, &[0; 200], 100).bytes();
+        let limits = binio::Limits::default().with_max_decoded(199);
+        let reader = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
+        let array = reader.array().unwrap();
+        assert!(matches!(array.read::<u16>().unwrap_err().kind(), ErrorKind::Limit { .. }));
+        assert_eq!(array.rows(0..99).unwrap().read::<u16>().unwrap().len(), 99);
+    }
+
+    #[cfg(feature = "ndarray")]
+    #[test]
+    fn ndarrays_have_the_order_of_the_file() {
+        for order in [ArrayOrder::C, ArrayOrder::F] {
+            let info = info("|u1", &[2, 3], order);
+            let reader = open(&file(&info, &[0, 1, 2, 3, 4, 5], 4));
+            let array = reader.array().unwrap().to_ndarray::<u8>().unwrap();
+            assert_eq!(array.shape(), [2, 3]);
+            assert_eq!(array.is_standard_layout(), order == ArrayOrder::C);
+            assert_eq!(u64::from(array[[1, 2]]), place(&[1, 2], &[2, 3], order));
+            let column = reader.array().unwrap().slice(&Slice::parse("::-1, 1").unwrap()).unwrap();
+            let column = column.to_ndarray::<u8>().unwrap();
+            assert_eq!(u64::from(column[[0]]), place(&[1, 1], &[2, 3], order));
+        }
+        let scalar = info("<f8", &[], ArrayOrder::C);
+        let reader = open(&file(&scalar, &[0; 8], 8));
+        assert_eq!(reader.array().unwrap().to_ndarray::<f64>().unwrap().ndim(), 0);
+    }
+}
