@@ -2,7 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod append;
-mod array;
+pub mod array;
 mod chain;
 mod checksum;
 mod chunk;
@@ -38,10 +38,7 @@ mod write_options;
 mod writer;
 
 pub use append::{AppendOptions, Appended, Appender, append};
-pub use array::{
-    Array, ArrayInfo, ArrayOrder, Dtype, Element, Field, Kind, Record, Scalar, TimeUnit,
-    pack_array, pack_npy,
-};
+pub use array::{Array, ArrayInfo, ArrayOrder, Dtype, pack_array, pack_npy};
 pub use binio::blosc::{Compressor, Shuffle};
 pub use binio::slice::Slice;
 pub use checksum::Checksum;

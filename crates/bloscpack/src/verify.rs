@@ -136,8 +136,24 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<Report> {
         bad.push(Finding::new(Code::BadChunk, file.layout().data().start, message));
     }
     let mut findings = file.findings().to_vec();
+    findings.extend(array_finding(file)?);
     findings.extend(bad);
     Ok(Report { findings, chunks: file.chunks().len() as u64 })
+}
+
+/// Holds the metadata of an array against the data. Metadata that cannot be read are a finding of
+/// opening, and those of something else say nothing about the data.
+fn array_finding(file: &Reader) -> Result<Option<Finding>> {
+    match file.array() {
+        Ok(_) => Ok(None),
+        Err(error) if error.is_of_caller() => Err(error),
+        Err(error) => Ok(match error.kind() {
+            ErrorKind::ObjectDtype | ErrorKind::InvalidDtype(_) | ErrorKind::ShapeMismatch(_) => {
+                Some(Finding::from_error(Code::Array, &error))
+            }
+            _ => None,
+        }),
+    }
 }
 
 /// Holds a chunk against its digest, and its structure against the rules; decodes it if asked to.

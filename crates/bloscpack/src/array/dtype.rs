@@ -1,26 +1,4 @@
 //! Types of elements, as numpy has and spells them.
-//!
-//! | spelling | bytes | is |
-//! |---|---|---|
-//! | `\|b1` | 1 | truth value |
-//! | `\|i1 <i2 <i4 <i8`, `\|u1 <u2 <u4 <u8` | 1 2 4 8 | integer, signed or not |
-//! | `<f2 <f4 <f8 <f16` | 2 4 8 16 | IEEE 754; 16 is C's `long double` in 16 bytes |
-//! | `<c8 <c16 <c32` | 8 16 32 | complex: two of half the size |
-//! | `<M8[ns]`, `<m8[25s]`, `<m8` | 8 | date, time span, in so many units |
-//! | `\|S5`, `<U5`, `\|V5` | 5, 20, 5 | bytes, characters of four bytes, anything |
-//! | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3))]` | 52 | fields side by side, with a shape each |
-//! | `[('a', '\|i1'), ('', '\|V3'), ('b', '<i4')]` | 8 | the same with three bytes of padding |
-//!
-//! `<` is little-endian, `>` big, `|` neither. `=` and a missing letter mean the writer's machine,
-//! and all that wrote these files were little-endian.
-//!
-//! Files spell a type in one of these ways, by the release that wrote them:
-//!
-//! | release | JSON | |
-//! |---|---|---|
-//! | 0.4.0 | `[["","<f8"]]` | a list of one field without a name is the plain type |
-//! | 0.4.1 to 0.7.1 | `"<f8"`, `[["a","<f8",[2]]]` | |
-//! | 0.7.2 on | `"'<f8'"`, `"[('a', '<f8', (2,))]"` | a Python literal in a string |
 
 use std::collections::HashSet;
 use std::fmt;
@@ -39,6 +17,28 @@ pub(crate) const MAX_DIMENSIONS: usize = 64;
 const MAX_RECORDS: u32 = 15;
 
 /// What one element of an array is.
+///
+/// | spelling | bytes | is |
+/// |---|---|---|
+/// | `\|b1` | 1 | truth value |
+/// | `\|i1 <i2 <i4 <i8`, `\|u1 <u2 <u4 <u8` | 1 2 4 8 | integer, signed or not |
+/// | `<f2 <f4 <f8 <f16` | 2 4 8 16 | IEEE 754; 16 is C's `long double` in 16 bytes |
+/// | `<c8 <c16 <c32` | 8 16 32 | complex: two of half the size |
+/// | `<M8[ns]`, `<m8[25s]`, `<m8` | 8 | date, time span, in so many units |
+/// | `\|S5`, `<U5`, `\|V5` | 5, 20, 5 | bytes, characters of four bytes, anything |
+/// | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3))]` | 52 | fields side by side, with a shape each |
+/// | `[('a', '\|i1'), ('', '\|V3'), ('b', '<i4')]` | 8 | the same with three bytes of padding |
+///
+/// `<` is little-endian, `>` big, `|` neither. `=` and a missing letter mean the writer's machine,
+/// and all that wrote these files were little-endian.
+///
+/// Files spell a type in one of these ways, by the release that wrote them:
+///
+/// | release | JSON | |
+/// |---|---|---|
+/// | 0.4.0 | `[["","<f8"]]` | a list of one field without a name is the plain type |
+/// | 0.4.1 to 0.7.1 | `"<f8"`, `[["a","<f8",[2]]]` | |
+/// | 0.7.2 on | `"'<f8'"`, `"[('a', '<f8', (2,))]"` | a Python literal in a string |
 ///
 /// ```
 /// use bloscpack::Dtype;
@@ -144,7 +144,7 @@ impl Dtype {
         }
     }
 
-    /// Reads the type of an array's metadata, in any of the [spellings](self).
+    /// Reads the type of an array's metadata, in any of the [spellings](Self).
     pub fn from_json(value: &Value) -> Result<Self> {
         if let Value::String(text) = value {
             return Self::parse(text);

@@ -1,13 +1,4 @@
 //! What the metadata say about an array.
-//!
-//! A file that holds an array has a JSON object as metadata, with these keys among others:
-//!
-//! | key | value |
-//! |---|---|
-//! | `dtype` | type of an element, see [`Dtype`] |
-//! | `shape` | list of counts, outermost first; `[]` for a single element |
-//! | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first one |
-//! | `container` | `"numpy"` |
 
 use serde_json::{Map, Value};
 
@@ -36,6 +27,15 @@ impl ArrayOrder {
 }
 
 /// Type, shape and order of an array.
+///
+/// A file that holds an array has a JSON object as metadata, with these keys among others:
+///
+/// | key | value |
+/// |---|---|
+/// | `dtype` | type of an element, see [`Dtype`] |
+/// | `shape` | list of counts, outermost first; `[]` for a single element |
+/// | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first one |
+/// | `container` | `"numpy"` |
 ///
 /// ```
 /// use bloscpack::{ArrayInfo, ArrayOrder, Dtype};

@@ -1,9 +1,14 @@
 //! numpy arrays: a convention inside of the metadata.
 //!
 //! ```text
-//! metadata --info--> ArrayInfo   type, shape, order
-//! with the data ---> Array       a view: slices, fields, reads
+//! metadata or .npy header ---> ArrayInfo   type, shape, order
+//! ArrayInfo with the data ---> Array       a view: slices, fields, reads
+//! ArrayInfo with options  ---> a file      by whatever packs bytes
 //! ```
+//!
+//! What cannot be held is refused: Python objects, which are pointers
+//! ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types that are no bytes side by side, such
+//! as numpy's `T`.
 
 mod dtype;
 mod element;

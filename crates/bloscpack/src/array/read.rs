@@ -208,7 +208,7 @@ mod tests {
     use super::*;
     use crate::meta::encode::section;
     use crate::test_file::TestFile;
-    use crate::{Checksum, MetadataOptions, OpenOptions};
+    use crate::{Checksum, Code, MetadataOptions, OpenOptions, VerifyOptions, verify};
 
     fn info(dtype: &str, shape: &[u64], order: ArrayOrder) -> ArrayInfo {
         ArrayInfo::new(Dtype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
@@ -411,18 +411,27 @@ mod tests {
             let mut file = file(&good, &[0; 8], 8);
             let text = metadata.to_string();
             file.metadata = section(text.as_bytes(), &MetadataOptions::default()).unwrap();
-            open(&file).array().map(|_| ()).unwrap_err()
+            let reader = open(&file);
+            let report = verify(&reader, &VerifyOptions::new()).unwrap();
+            let codes = report.findings.iter().map(|finding| finding.code).collect::<Vec<_>>();
+            (reader.array().map(|_| ()).unwrap_err(), codes)
         };
         let mut metadata = good.to_json();
         metadata["shape"] = json!([3]);
-        let error = with(&metadata);
+        let (error, findings) = with(&metadata);
         assert_eq!(
             error.to_string(),
             "shape: [3] of <u2 takes 6 bytes, the data have 8 at offset 32"
         );
+        assert_eq!(findings, [Code::Array]);
         metadata["dtype"] = json!("|O");
-        assert!(matches!(with(&metadata).kind(), ErrorKind::ObjectDtype));
-        assert!(matches!(with(&json!([1])).kind(), ErrorKind::NotNumpy(_)));
+        let (error, findings) = with(&metadata);
+        assert!(matches!(error.kind(), ErrorKind::ObjectDtype));
+        assert_eq!(findings, [Code::Array]);
+        // Metadata of something else say nothing about the data.
+        let (error, findings) = with(&json!([1]));
+        assert!(matches!(error.kind(), ErrorKind::NotNumpy(_)));
+        assert_eq!(findings, []);
         let bare = TestFile::of(&[&[0; 8]]);
         let error = open(&bare).array().map(|_| ()).unwrap_err();
         assert_eq!(error.to_string(), "no numpy array: the file has no metadata");

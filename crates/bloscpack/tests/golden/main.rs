@@ -1,6 +1,7 @@
 //! Golden files: what we read is what is recorded. Our own files always; the corpus where it is; and
 //! what the Python reference writes where `cargo xtask interop` had it write.
 
+mod arrays;
 mod corpus;
 mod runner;
 mod ways;

@@ -13,6 +13,7 @@ use bloscpack::{
 };
 use serde_json::{Value, json};
 
+use crate::arrays;
 use crate::ways::every_way_gives;
 
 /// No case may take longer.
@@ -50,6 +51,7 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
     check_recovered(path, ours)?;
     if let Ok(file) = Reader::open(path) {
         check_facts(&file, ours)?;
+        check_array(&file, ours)?;
         if ours["unpack"] == json!(["good"]) {
             let data = file.read_all().map_err(text)?;
             every_way_gives(&file, &data).map_err(text)??;
@@ -145,6 +147,28 @@ fn check_facts(file: &Reader, ours: &Value) -> Result<(), String> {
         same("metadata_text", expected, &json!(String::from_utf8_lossy(metadata.text())))?;
     }
     Ok(())
+}
+
+/// The array that the case records, read in every way, or a failure that it allows.
+fn check_array(file: &Reader, ours: &Value) -> Result<(), String> {
+    let array = match file.array() {
+        Ok(array) if ours.get("array_error").is_none() => array,
+        Ok(array) => return Err(format!("array: {:?}, expected an error", array.info())),
+        Err(error) if ours.get("array").is_some() => return Err(format!("array: {error}")),
+        Err(error) if fits(&error, ours.get("array_error").unwrap_or(&Value::Null)) => {
+            return Ok(());
+        }
+        Err(error) => {
+            return Err(format!("array: {error}, the kinds allowed are {}", ours["array_error"]));
+        }
+    };
+    let Some(expected) = ours.get("array") else { return Ok(()) };
+    let found = arrays::facts(&array);
+    for (field, expected) in expected.as_object().into_iter().flatten() {
+        same(&format!("array {field}"), expected, &found[field])?;
+    }
+    let data = file.read_all().map_err(text)?;
+    arrays::every_way_gives(&array, &data).map_err(text)?
 }
 
 /// What is in the header and the layout, in the words of the lists.
