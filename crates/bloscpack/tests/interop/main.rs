@@ -4,12 +4,12 @@
 mod data;
 
 use std::fs;
-use std::io::Write;
+use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use bloscpack::{
-    AppendOptions, Checksum, ChunkSize, Compressor, Shuffle, StreamWriter, WriterOptions, append,
-    pack_to_vec,
+    AppendOptions, ArrayInfo, ArrayOrder, Checksum, ChunkSize, Compressor, Dtype, Shuffle,
+    StreamWriter, WriterOptions, append, pack_array, pack_to_vec,
 };
 use data::Random;
 use serde_json::{Value, json};
@@ -25,6 +25,7 @@ fn write_files_for_the_reference() {
     write_files(&mut folder, random);
     write_streams(&mut folder, random);
     append_to_files(&mut folder, random);
+    write_arrays(&mut folder, random);
     folder.finish();
 }
 
@@ -164,5 +165,52 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
         let steps = offsets.then_some(steps);
         let facts = json!({"begin": path, "steps": steps, "same_bytes": same_bytes});
         folder.add("appended", &name, &file, &plain, &facts);
+    }
+}
+
+/// Arrays of every kind of dtype. Elements of more than 255 bytes and chunks that are no multiple of
+/// the element are what the reference reads and does not write.
+fn write_arrays(folder: &mut Folder, random: &mut Random) {
+    let scalars = "b1 i1 u1 i2 i4 i8 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 M8[ns] M8[D] m8[25s] U3 U70 S1 S7 S255 S256 S300 V5 V1000";
+    let mut dtypes = Vec::new();
+    for scalar in scalars.split(' ') {
+        let orders = match scalar {
+            "b1" | "i1" | "u1" => &["|"][..],
+            _ if scalar.starts_with(['S', 'V']) => &["|"],
+            _ => &["<", ">"],
+        };
+        dtypes.extend(orders.iter().map(|order| format!("'{order}{scalar}'")));
+    }
+    dtypes.extend(
+        [
+            "[('a', '|S1'), ('b', '<f8')]",
+            "[('id', '>i4'), ('m', '<f8', (2, 3)), ('c', [('d', '<u2'), ('e', '|b1', (4,))])]",
+            r#"[("it's", '<f4'), ('é "q"', '<f4'), ('tab\t', '|i1')]"#,
+            "[('large', '<f8', (40,)), ('x', '<i2')]",
+        ]
+        .map(str::to_owned),
+    );
+    for (number, dtype) in dtypes.iter().enumerate() {
+        for shape in [&[][..], &[0], &[1], &[701], &[13, 17], &[0, 4], &[5, 6, 7]] {
+            let orders = if shape.len() > 1 && !shape.contains(&0) {
+                &[ArrayOrder::C, ArrayOrder::F][..]
+            } else {
+                &[ArrayOrder::C]
+            };
+            for &order in orders {
+                let parsed = Dtype::parse(dtype).expect("a dtype");
+                let info = ArrayInfo::new(parsed, shape.to_vec(), order).expect("an array");
+                let chunk_size = random.pick(&[1 << 20, 4096, 7000]);
+                let plain = random.data(info.byte_size().try_into().expect("small"));
+                let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
+                let file = Cursor::new(Vec::new());
+                let file = pack_array(&info, &plain, file, &options, None).expect("packs");
+                let facts = json!({
+                    "dtype": dtype, "shape": shape, "order": order.name(), "chunk_size": chunk_size,
+                });
+                let name = format!("array_{number}_{}_{}", shape.len(), random.next());
+                folder.add("array", &name, &file.into_inner(), &plain, &facts);
+            }
+        }
     }
 }
