@@ -118,6 +118,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
             if path.is_dir() {
                 folders.push(path);
+            } else if path.file_name().is_some_and(|name| name == "cases-extract.json") {
+                count += seed_cases(&path, &goal)?;
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
@@ -128,6 +130,42 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
         }
     }
     Ok(count)
+}
+
+/// The archives of a list of recorded cases, one seed each.
+fn seed_cases(list: &Path, goal: &Path) -> Result<usize, String> {
+    let text =
+        std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
+    let archives = text.split("\"archive\": \"").skip(1).map(unescape);
+    let mut count = 0;
+    for archive in archives {
+        let path = goal.join(format!("case_{count}"));
+        std::fs::write(&path, archive).map_err(|error| format!("{}: {error}", path.display()))?;
+        count += 1;
+    }
+    Ok(count)
+}
+
+/// The JSON string up to its closing quote. `\u` stays: what is inside is JSON too.
+fn unescape(text: &str) -> String {
+    let mut plain = String::new();
+    let mut characters = text.chars();
+    while let Some(character) = characters.next().filter(|&character| character != '"') {
+        match (character, characters.as_str().chars().next()) {
+            ('\\', Some('n')) => plain.push('\n'),
+            ('\\', Some('u')) | (_, None) => {
+                plain.push(character);
+                continue;
+            }
+            ('\\', Some(escaped)) => plain.push(escaped),
+            _ => {
+                plain.push(character);
+                continue;
+            }
+        }
+        characters.next();
+    }
+    plain
 }
 
 fn create(directory: &Path) -> Outcome {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-/// The document with a blank in place of each comma that nothing follows. Offsets stay as they are.
+/// The document with a blank in place of each comma between a value and the end of what it is in.
+/// Offsets stay as they are.
 ///
 /// ```
 /// let document = br#"[{"path":"src","mode":41471,"data":"a,]",},]"#;
@@ -11,25 +12,26 @@ use std::borrow::Cow;
 /// ```
 pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     let mut repaired = Cow::Borrowed(document);
-    let mut comma = None;
+    // The last token: where it is if it is a comma behind a value, and what byte it ends with.
+    let (mut comma, mut last) = (None, b'[');
     let mut position = 0;
     while let Some(&byte) = document.get(position) {
+        let len = if byte == b'"' { string_len(&document[position..]) } else { 1 };
         match byte {
-            b'"' => {
-                position += string_len(&document[position..]);
-                comma = None;
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                position += 1;
                 continue;
             }
-            b',' => comma = Some(position),
+            b',' => comma = (!matches!(last, b',' | b':' | b'[' | b'{')).then_some(position),
             b']' | b'}' => {
                 if let Some(at) = comma.take() {
                     repaired.to_mut()[at] = b' ';
                 }
             }
-            b' ' | b'\t' | b'\n' | b'\r' => {}
             _ => comma = None,
         }
-        position += 1;
+        last = byte;
+        position += len;
     }
     repaired
 }
@@ -58,8 +60,10 @@ mod tests {
     fn only_commas_that_nothing_follows_go() {
         assert_eq!(repaired("[1,2,\n ]"), "[1,2 \n ]");
         assert_eq!(repaired("{\"a\":[1,],}"), "{\"a\":[1 ] }");
-        assert_eq!(repaired("[1,,]"), "[1, ]"); // still no JSON
-        assert_eq!(repaired("[,]"), "[ ]");
+        assert_eq!(repaired("[[],]"), "[[] ]");
+        for wrong in ["[1,,]", "[,]", "{,}", "{\"a\":,}", ",]"] {
+            assert_eq!(repaired(wrong), wrong);
+        }
     }
 
     #[test]

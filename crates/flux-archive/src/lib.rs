@@ -1,4 +1,4 @@
-//! Reads and writes file archives of Flux RFC 37: files, directories and symbolic links in JSON.
+#![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
 mod base64;

@@ -1,0 +1,107 @@
+//! Any document parses or fails with an error. What parses agrees with itself: sizes with data,
+//! profiles with each other, the written with the read, and what is mended stays mended.
+
+#![no_main]
+
+use std::io::sink;
+
+use flux_archive::{
+    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, LongLine, ParseOptions, Profile, Severity,
+    Writer, convert, diff, fix, fnmatch, repair_commas,
+};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let repaired = repair_commas(data);
+    assert_eq!(repaired.len(), data.len());
+    assert_eq!(repair_commas(&repaired), repaired);
+    let limits = Limits::default().with_max_file_size(1 << 40);
+    let options = |profile| ParseOptions::new().profile(profile).limits(limits);
+    for profile in Profile::ALL {
+        let parsed = options(profile).parse(data);
+        let lint = options(profile).lint(data);
+        match (&parsed, &lint) {
+            (Ok(archive), Ok(violations)) => {
+                assert_eq!(archive.violations(), violations);
+                assert!(violations.iter().all(|violation| violation.severity(profile) == Severity::Warning));
+                check(archive, profile);
+            }
+            (Err(error), Ok(violations)) => {
+                assert!(matches!(error.kind(), ErrorKind::Violations(_)), "{error}");
+                assert!(violations.iter().any(|violation| violation.severity(profile) == Severity::Error));
+            }
+            (Err(error), Err(_)) => {
+                assert!(error.offset().is_none_or(|offset| offset <= data.len() as u64), "{error}");
+            }
+            (Ok(_), Err(error)) => panic!("{error}"),
+        }
+        // Objects without a container around are no archive for all, and none at all if there are none.
+        for form in [Form::Array, Form::Dict] {
+            let mut writer = Writer::new(Vec::new(), form);
+            match (convert(data, &options(profile), &mut writer), &parsed) {
+                (Ok(_), Ok(archive)) => {
+                    let converted = writer.finish().expect("a vector takes all");
+                    let again = options(profile).parse(&converted);
+                    let again = again.unwrap_or_else(|error| panic!("{form:?}: {error}"));
+                    assert!(form == Form::Dict || again.entries().len() == archive.entries().len());
+                    assert!(diff(archive, &again).is_empty());
+                }
+                (Err(_), Err(_)) => {}
+                (converted, _) => panic!("{converted:?}"),
+            }
+        }
+        let mut writer = Writer::new(Vec::new(), Form::Array);
+        if fix(data, &options(profile), &mut writer).is_ok() {
+            let fixed = writer.finish().expect("a vector takes all");
+            let mut writer = Writer::new(Vec::new(), Form::Array);
+            assert!(fix(&fixed, &options(profile), &mut writer).is_ok());
+            assert_eq!(writer.finish().expect("a vector takes all"), fixed);
+        }
+    }
+    for raw in ParseOptions::new().entries(data).into_iter().flatten().map_while(Result::ok) {
+        if let Some(line) = LongLine::of(&raw) {
+            assert!(fnmatch("*", line.path()));
+            let _ = (line.to_string(), fnmatch(line.path(), "path"));
+        }
+    }
+});
+
+fn check(archive: &Archive<'_>, profile: Profile) {
+    let mut writer = Writer::new(Vec::new(), Form::Array);
+    let mut all = true;
+    for entry in archive.entries() {
+        check_entry(entry);
+        all &= writer.entry(entry).is_ok();
+    }
+    let written = writer.finish().expect("a vector takes all");
+    let strict = ParseOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
+    // A path twice is no fault of an entry; a blob may be as large as it is.
+    assert!(strict.iter().all(|violation| matches!(violation.code.as_str(), "R107" | "R154")), "{strict:?}");
+    if all {
+        let again = Archive::parse(&written, profile).expect("what is strict is fine for all");
+        assert!(diff(archive, &again).is_empty());
+    }
+}
+
+fn check_entry(entry: &Entry<'_>) {
+    assert_eq!(entry.file_type(), entry.content().file_type());
+    assert!(!entry.path().components().any(|part| matches!(part, "" | "." | "..")));
+    assert!(entry.len() >= entry.content().data_len() || entry.file_type() != FileType::Regular);
+    match entry.content() {
+        Content::Text(text) => {
+            assert_eq!(text.decode().len() as u64, text.len());
+            assert!(text.write_to(&mut sink()).is_ok());
+        }
+        Content::Base64(data) => {
+            let decoded = data.decode();
+            assert_eq!(decoded.len() as u64, data.len());
+            let mut part = [0; 50];
+            let n = data.decode_at(3, &mut part).expect("it was checked");
+            assert_eq!(part[..n], decoded[decoded.len().min(3)..][..n]);
+        }
+        Content::Blobvec(regions) => {
+            assert!(regions.iter().all(|region| region.end() <= entry.len()));
+        }
+        _ => {}
+    }
+}
