@@ -4,7 +4,7 @@ use std::fmt;
 
 use thiserror::Error as ThisError;
 
-use crate::{Code, Violation};
+use crate::{BlobRef, Code, HashType, Violation};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -49,6 +49,34 @@ pub enum ErrorKind {
         pointer: String,
         /// How far it leads.
         message: String,
+    },
+    /// Something is in the place of an entry.
+    #[error("{found} is there already")]
+    Exists {
+        /// What it is.
+        found: &'static str,
+    },
+    /// A blob cannot be had, or is another.
+    #[error("{code} blob {blobref}: {message}")]
+    Blob {
+        /// What is wrong: missing, of another length, of another digest.
+        code: Code,
+        /// The blob.
+        blobref: BlobRef,
+        /// What was expected, and what was found.
+        message: String,
+    },
+    /// The caller wants no such target of a symbolic link.
+    #[error("the link's target {target:?} leads out of the tree")]
+    LinkTarget {
+        /// The target.
+        target: String,
+    },
+    /// The caller wants no blobs of this hash.
+    #[error("its blobs are named by {found}, which was ruled out")]
+    HashRefused {
+        /// The hash.
+        found: HashType,
     },
     /// A limit of the caller was reached.
     #[error("{what}: {requested} is above the limit of {limit}")]

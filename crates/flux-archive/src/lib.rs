@@ -5,7 +5,12 @@ mod base64;
 mod blobref;
 mod convert;
 mod diff;
+#[cfg(unix)]
+mod dirfd;
+mod diff;
 mod error;
+#[cfg(unix)]
+mod extract;
 mod fnmatch;
 mod json;
 mod lenient;
@@ -16,6 +21,7 @@ mod model;
 mod parse;
 mod path;
 mod profile;
+pub mod store;
 mod text;
 mod violation;
 mod write;
@@ -25,6 +31,8 @@ pub use blobref::{BlobRef, BlobRefError, HashType};
 pub use convert::{convert, fix};
 pub use diff::{Change, Difference, diff};
 pub use error::{Error, ErrorKind, Result};
+#[cfg(unix)]
+pub use extract::{Existing, ExtractReport, Extractor, Failure, LinkPolicy, Progress, Select};
 pub use fnmatch::fnmatch;
 pub use lenient::repair_commas;
 pub use limits::Limits;

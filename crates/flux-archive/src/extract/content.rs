@@ -1,0 +1,89 @@
+//! The bytes of a file.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::store::fetch;
+use crate::{Code, Content, Entry, ErrorKind, Region, Result};
+
+use super::Run;
+
+/// Bytes from which on a file's blobs are fetched in parallel.
+const PARALLEL_FROM: u64 = 4 << 20;
+
+/// Memory for blobs, as much as was ever needed at one time.
+#[derive(Default)]
+pub(super) struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+impl Buffers {
+    fn with<T>(&self, body: impl FnOnce(&mut Vec<u8>) -> T) -> T {
+        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut buffer = free().pop().unwrap_or_default();
+        let result = body(&mut buffer);
+        free().push(buffer);
+        result
+    }
+}
+
+/// Is the content of many blobs, none of which lies over another?
+pub(super) fn is_parallel(content: &Content<'_>) -> bool {
+    let Content::Blobvec(regions) = content else { return false };
+    let data: u64 = regions.iter().fold(0, |sum, region| region.size.saturating_add(sum));
+    let apart = |pair: &[Region]| pair[0].end() <= pair[1].offset;
+    regions.len() > 1 && data >= PARALLEL_FROM && regions.windows(2).all(apart)
+}
+
+impl Run<'_, '_> {
+    /// Writes content and size of a new file.
+    pub(super) fn write_content(&self, mut file: &File, entry: &Entry<'_>) -> Result<()> {
+        let content = entry.content();
+        match content {
+            Content::Directory | Content::Symlink(_) | Content::Empty => {}
+            Content::Json(json) => file.write_all(json.get().as_bytes())?,
+            Content::Text(text) => text.write_to(&mut file)?,
+            Content::Base64(data) => data.write_to(&mut file)?,
+            Content::Blobvec(regions) => {
+                // At once, so that the file system knows the size, and refuses it if it cannot have it.
+                file.set_len(entry.len())?;
+                return self.write_regions(file, regions, is_parallel(content));
+            }
+        }
+        self.count(content.data_len());
+        if entry.len() > content.data_len() {
+            file.set_len(entry.len())?;
+        }
+        Ok(())
+    }
+
+    fn write_regions(&self, file: &File, regions: &[Region], parallel: bool) -> Result<()> {
+        let write = |region: &Region| {
+            self.buffers.with(|blob| {
+                let missing = || {
+                    let (code, message) = (Code::BlobMissing, "no store was given".to_owned());
+                    ErrorKind::Blob { code, blobref: region.blobref, message }
+                };
+                let store = self.options.store.ok_or_else(missing)?;
+                fetch(store, region, blob)?;
+                file.write_all_at(blob, region.offset)?;
+                self.count(region.size);
+                Ok(())
+            })
+        };
+        if parallel {
+            regions.par_iter().try_for_each(write)
+        } else {
+            regions.iter().try_for_each(write)
+        }
+    }
+
+    fn count(&self, bytes: u64) {
+        self.tally.bytes.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
+        if let Some(progress) = self.options.progress {
+            progress(bytes);
+        }
+    }
+}

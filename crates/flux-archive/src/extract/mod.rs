@@ -1,0 +1,574 @@
+//! From an archive to the disk, without a step outside of the target.
+//!
+//! ```text
+//! plan          limits, paths that occur twice, links' targets: all before anything is written
+//! directories   with mode 0700, so that they can be filled
+//! files         in parallel: a temporary file beside the goal, every blob verified, then renamed
+//! links         when no path leads through them any more
+//! finish        modes and times of directories, deepest first
+//! ```
+//!
+//! Every path is walked component by component from the descriptor of the target, and no component
+//! may be a symbolic link, whoever made it and whenever. What fails leaves nothing behind and does
+//! not stop the rest.
+
+mod content;
+mod existing;
+mod plan;
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use rayon::prelude::*;
+
+use crate::dirfd::{self, Dir, Walk, name_of};
+use crate::store::BlobStore;
+use crate::{Archive, Content, Entry, Error, FileType, HashType, Limits, Result};
+
+use content::Buffers;
+use existing::Decision;
+use plan::Plan;
+
+pub use existing::Existing;
+pub use plan::LinkPolicy;
+
+/// Called with the number of bytes that were written since the last call, from any thread.
+pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
+
+/// Decides which entries are extracted.
+pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
+
+/// Files that one thread takes at a time.
+const BATCH: usize = 32;
+
+/// Puts archives into a directory.
+///
+/// ```
+/// use flux_archive::{Archive, Extractor, Profile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let json = br#"[{"path":"a/b","mode":33188,"encoding":"utf-8","data":"hello","size":5}]"#;
+/// let archive = Archive::parse(json, Profile::Flux)?;
+/// let report = Extractor::new(folder.path())?.run(&archive)?;
+/// assert_eq!((report.files, report.failures.len()), (1, 0));
+/// assert_eq!(std::fs::read(folder.path().join("a/b"))?, b"hello");
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct Extractor<'o> {
+    root: Dir,
+    store: Option<&'o dyn BlobStore>,
+    existing: Existing,
+    links: LinkPolicy,
+    limits: Limits,
+    require_hash: Option<HashType>,
+    select: Option<Select<'o>>,
+    progress: Option<Progress<'o>>,
+    times: bool,
+    preserve_permissions: bool,
+    sync: bool,
+    fail_fast: bool,
+    dry_run: bool,
+}
+
+impl fmt::Debug for Extractor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extractor").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl<'o> Extractor<'o> {
+    /// Extracts into a directory that exists.
+    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self {
+            root: Dir::open(root.as_ref())?,
+            store: None,
+            existing: Existing::default(),
+            links: LinkPolicy::default(),
+            limits: Limits::default(),
+            require_hash: None,
+            select: None,
+            progress: None,
+            times: true,
+            preserve_permissions: false,
+            sync: false,
+            fail_fast: false,
+            dry_run: false,
+        })
+    }
+
+    /// Where the blobs are.
+    #[must_use]
+    pub fn store(mut self, store: &'o dyn BlobStore) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What to do where something is already.
+    #[must_use]
+    pub fn existing(mut self, existing: Existing) -> Self {
+        self.existing = existing;
+        self
+    }
+
+    /// Which targets of symbolic links are made.
+    #[must_use]
+    pub fn links(mut self, links: LinkPolicy) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// How much may be written.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Refuses files of blobs that are named by another hash.
+    #[must_use]
+    pub fn require_hash(mut self, hash: Option<HashType>) -> Self {
+        self.require_hash = hash;
+        self
+    }
+
+    /// Extracts only some entries.
+    #[must_use]
+    pub fn select(mut self, select: Select<'o>) -> Self {
+        self.select = Some(select);
+        self
+    }
+
+    /// Tells how it goes.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'o>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Whether times of modification are restored. Default: yes.
+    #[must_use]
+    pub fn times(mut self, times: bool) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Whether permissions are restored as they are, set-user-id, set-group-id and sticky included.
+    /// Default: no, the umask holds and those three are dropped.
+    #[must_use]
+    pub fn preserve_permissions(mut self, preserve: bool) -> Self {
+        self.preserve_permissions = preserve;
+        self
+    }
+
+    /// Whether each file reaches the disk before it appears. Default: no.
+    #[must_use]
+    pub fn sync(mut self, sync: bool) -> Self {
+        self.sync = sync;
+        self
+    }
+
+    /// Whether to stop at the first failure. Default: no.
+    #[must_use]
+    pub fn fail_fast(mut self, fail_fast: bool) -> Self {
+        self.fail_fast = fail_fast;
+        self
+    }
+
+    /// Whether to write nothing, and only find what would be in the way. Blobs are not read.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+
+    /// Extracts an archive.
+    ///
+    /// An error means that nothing was written: a limit is in the way. What happens to single
+    /// entries is in the report.
+    pub fn run(&self, archive: &Archive<'_>) -> Result<ExtractReport> {
+        let plan = Plan::new(self, archive)?;
+        let run = Run {
+            options: self,
+            entries: archive.entries(),
+            tally: Tally::default(),
+            buffers: Buffers::default(),
+        };
+        for (index, error) in plan.failures {
+            run.fail(&archive.entries()[index], error);
+        }
+        run.tally.skipped.fetch_add(plan.skipped, Ordering::Relaxed);
+        if self.dry_run {
+            run.look(plan.directories.iter().chain(&plan.files).chain(&plan.links));
+        } else {
+            let made = run.make_directories(&plan.directories, &plan.files, &plan.links);
+            run.write_files(&plan.files, &made);
+            run.make_links(&plan.links, &made);
+            run.finish_directories(&made);
+        }
+        Ok(run.tally.into_report())
+    }
+}
+
+/// What was extracted, and what was not.
+#[derive(Debug, Default)]
+#[non_exhaustive]
+pub struct ExtractReport {
+    /// Files that were written.
+    pub files: u64,
+    /// Directories of the archive that were made, or were there.
+    pub directories: u64,
+    /// Symbolic links that were made.
+    pub links: u64,
+    /// Entries that were left out because of what is there.
+    pub skipped: u64,
+    /// Bytes that were written, holes not counted.
+    pub bytes: u64,
+    /// What failed, by path.
+    pub failures: Vec<Failure>,
+}
+
+/// An entry that failed, and why.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// Its path.
+    pub path: String,
+    /// What went wrong.
+    pub error: Error,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.escape_debug(), self.error)
+    }
+}
+
+#[derive(Default)]
+struct Tally {
+    files: AtomicU64,
+    directories: AtomicU64,
+    links: AtomicU64,
+    skipped: AtomicU64,
+    bytes: AtomicU64,
+    stop: AtomicBool,
+    failures: Mutex<Vec<Failure>>,
+}
+
+impl Tally {
+    fn into_report(self) -> ExtractReport {
+        let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failures.sort_by(|a, b| a.path.cmp(&b.path));
+        ExtractReport {
+            files: self.files.into_inner(),
+            directories: self.directories.into_inner(),
+            links: self.links.into_inner(),
+            skipped: self.skipped.into_inner(),
+            bytes: self.bytes.into_inner(),
+            failures,
+        }
+    }
+}
+
+/// One extraction.
+struct Run<'r, 'a> {
+    options: &'r Extractor<'r>,
+    entries: &'r [Entry<'a>],
+    tally: Tally,
+    buffers: Buffers,
+}
+
+/// What the first step did.
+#[derive(Default)]
+struct Made {
+    /// Directories that are to be finished, with their permissions; parents before children.
+    finish: Vec<(usize, u32)>,
+    /// The same, to be looked up.
+    ours: HashSet<usize>,
+    /// Files and links whose directory could not be made.
+    orphans: Vec<usize>,
+}
+
+impl Run<'_, '_> {
+    fn walk(&self) -> Walk {
+        Walk::new(self.options.root.clone())
+    }
+
+    fn fail(&self, entry: &Entry<'_>, error: Error) {
+        if self.options.fail_fast {
+            self.tally.stop.store(true, Ordering::Relaxed);
+        }
+        let failure = Failure { path: entry.path().as_str().to_owned(), error };
+        self.tally.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+    }
+
+    /// Counts what became of an entry.
+    fn settle(&self, entry: &Entry<'_>, count: &AtomicU64, result: Result<Decision>) {
+        match result {
+            Ok(Decision::Create | Decision::Replace) => drop(count.fetch_add(1, Ordering::Relaxed)),
+            Ok(Decision::Skip) => drop(self.tally.skipped.fetch_add(1, Ordering::Relaxed)),
+            Err(error) => self.fail(entry, error),
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.tally.stop.load(Ordering::Relaxed)
+    }
+
+    /// Looks for what is in the way of each entry.
+    fn look<'i>(&self, indices: impl Iterator<Item = &'i usize>) {
+        let mut walk = self.walk();
+        for &index in indices {
+            if self.stopped() {
+                return;
+            }
+            let entry = &self.entries[index];
+            let decision = match walk.parent(entry.path()) {
+                Ok(parent) => self.decide(&parent, entry),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Decision::Create),
+                Err(error) => Err(error.into()),
+            };
+            let count = match entry.file_type() {
+                FileType::Regular => &self.tally.files,
+                FileType::Directory => &self.tally.directories,
+                FileType::Symlink => &self.tally.links,
+            };
+            self.settle(entry, count, decision);
+        }
+    }
+
+    fn decide(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+        self.options.existing.decide(parent, name_of(entry.path()), entry)
+    }
+
+    /// Makes the directories of the archive and those that its other entries lie in.
+    fn make_directories(&self, directories: &[usize], files: &[usize], links: &[usize]) -> Made {
+        let explicit: HashMap<&str, usize> =
+            directories.iter().map(|&index| (self.entries[index].path().as_str(), index)).collect();
+        let mut made = Made::default();
+        let mut walk = self.walk();
+        for &index in directories {
+            if self.stopped() {
+                return made;
+            }
+            let entry = &self.entries[index];
+            let path = Some(entry.path().as_str());
+            match self.enter_or_make(&mut walk, path, &explicit, &mut made) {
+                Ok(_) => {
+                    self.tally.directories.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) => self.fail(entry, error),
+            }
+        }
+        for &index in files.iter().chain(links) {
+            let entry = &self.entries[index];
+            let parent = entry.path().ancestors().next();
+            if let Err(error) = self.enter_or_make(&mut walk, parent, &explicit, &mut made) {
+                self.fail(entry, error);
+                made.orphans.push(index);
+            }
+        }
+        made.orphans.sort_unstable();
+        made
+    }
+
+    fn enter_or_make(
+        &self,
+        walk: &mut Walk,
+        path: Option<&str>,
+        explicit: &HashMap<&str, usize>,
+        made: &mut Made,
+    ) -> Result<Dir> {
+        let mut failure = None;
+        let entered = walk.directory(path, &mut |parent, name, path| {
+            let Some(&index) = explicit.get(path) else {
+                return existing(parent.make_dir(name, 0o777)).map(|_| ());
+            };
+            let entry = &self.entries[index];
+            let permissions = entry.mode().permissions();
+            let there = existing(parent.make_dir(name, permissions & 0o777 | 0o700))?;
+            if there {
+                // Entered for one entry after another: it may be ours already.
+                if made.ours.contains(&index) {
+                    return Ok(());
+                }
+                match self.options.existing.decide(parent, name, entry) {
+                    Ok(Decision::Skip | Decision::Create) => return Ok(()),
+                    Ok(Decision::Replace) => {}
+                    Err(error) => {
+                        failure = Some(error);
+                        return Err(io::ErrorKind::NotADirectory.into());
+                    }
+                }
+            }
+            let dir = parent.open_dir(name)?;
+            let found = dirfd::stat(&dir)?.permissions();
+            dirfd::set_permissions(&dir, 0o700 | (found & 0o7000))?;
+            let granted = if there { granted_to_new(parent)? | (found & 0o7000) } else { found };
+            let goal = if self.options.preserve_permissions {
+                permissions
+            } else {
+                granted & (permissions & 0o777 | 0o7000)
+            };
+            made.ours.insert(index);
+            made.finish.push((index, goal));
+            Ok(())
+        });
+        entered.map_err(|error| failure.unwrap_or_else(|| error.into()))
+    }
+
+    fn write_files(&self, files: &[usize], made: &Made) {
+        let wanted = |index: &&usize| made.orphans.binary_search(index).is_err();
+        let files: Vec<usize> = files.iter().filter(wanted).copied().collect();
+        // Those of many blobs one after the other, each by all threads; the rest side by side.
+        let many = |index: &usize| content::is_parallel(self.entries[*index].content());
+        let (large, small): (Vec<usize>, Vec<usize>) = files.into_iter().partition(many);
+        let mut walk = self.walk();
+        for index in large {
+            self.write_file(&mut walk, index);
+        }
+        small.par_chunks(BATCH).for_each_init(
+            || self.walk(),
+            |walk, batch| batch.iter().for_each(|&index| self.write_file(walk, index)),
+        );
+    }
+
+    fn write_file(&self, walk: &mut Walk, index: usize) {
+        if self.stopped() {
+            return;
+        }
+        let entry = &self.entries[index];
+        let written = walk.parent(entry.path()).map_err(Error::from);
+        let written = written.and_then(|parent| self.write_into(&parent, entry));
+        self.settle(entry, &self.tally.files, written);
+    }
+
+    fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+        let name = name_of(entry.path());
+        // An error shows when the file is renamed; before blobs are fetched it is worth a look.
+        let late = self.options.existing == Existing::Error
+            && !matches!(entry.content(), Content::Blobvec(_));
+        let decision = if late { Decision::Create } else { self.decide(parent, entry)? };
+        if decision == Decision::Skip {
+            return Ok(decision);
+        }
+        let permissions = entry.mode().permissions();
+        let (temporary, file) = parent.make_temporary(permissions & 0o777)?;
+        let written = self.write_content(&file, entry).and_then(|()| {
+            if self.options.preserve_permissions {
+                dirfd::set_permissions(&file, permissions)?;
+            }
+            if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
+                dirfd::set_mtime(&file, mtime)?;
+            }
+            if self.options.sync {
+                file.sync_all()?;
+            }
+            drop(file);
+            self.put_in_place(parent, &temporary, name, entry, decision)
+        });
+        if !matches!(written, Ok(Decision::Create | Decision::Replace)) {
+            // Nobody is left to tell of a second failure.
+            let _ = parent.remove(&temporary);
+        }
+        written
+    }
+
+    /// Gives a temporary file or link its name.
+    fn put_in_place(
+        &self,
+        parent: &Dir,
+        temporary: &str,
+        name: &str,
+        entry: &Entry<'_>,
+        decision: Decision,
+    ) -> Result<Decision> {
+        if decision == Decision::Replace {
+            parent.replace(temporary, name)?;
+            return Ok(decision);
+        }
+        match parent.rename_new(temporary, name) {
+            Ok(()) => Ok(Decision::Create),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Somebody was faster, or nobody has looked yet.
+                let decision = self.decide(parent, entry)?;
+                if decision == Decision::Replace {
+                    parent.replace(temporary, name)?;
+                }
+                Ok(decision)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn make_links(&self, links: &[usize], made: &Made) {
+        let mut walk = self.walk();
+        for &index in links.iter().filter(|index| made.orphans.binary_search(index).is_err()) {
+            if self.stopped() {
+                return;
+            }
+            let entry = &self.entries[index];
+            let linked = walk.parent(entry.path()).map_err(Error::from);
+            let linked = linked.and_then(|parent| self.make_link(&parent, entry));
+            self.settle(entry, &self.tally.links, linked);
+        }
+    }
+
+    fn make_link(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+        let Content::Symlink(target) = entry.content() else { return Ok(Decision::Skip) };
+        let decision = self.decide(parent, entry)?;
+        if decision == Decision::Skip {
+            return Ok(decision);
+        }
+        let temporary = parent.make_temporary_link(target)?;
+        let mtime = entry.mtime().filter(|_| self.options.times);
+        let timed = mtime.map_or(Ok(()), |mtime| parent.set_link_mtime(&temporary, mtime));
+        let linked = timed.map_err(Error::from).and_then(|()| {
+            self.put_in_place(parent, &temporary, name_of(entry.path()), entry, decision)
+        });
+        if !matches!(linked, Ok(Decision::Create | Decision::Replace)) {
+            // Nobody is left to tell of a second failure.
+            let _ = parent.remove(&temporary);
+        }
+        linked
+    }
+
+    /// Gives directories their permissions and times, children before parents.
+    fn finish_directories(&self, made: &Made) {
+        let mut walk = self.walk();
+        for &(index, permissions) in made.finish.iter().rev() {
+            let entry = &self.entries[index];
+            let finish = |walk: &mut Walk| {
+                let dir = walk.parent(entry.path())?.open_dir(name_of(entry.path()))?;
+                if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
+                    dirfd::set_mtime(&dir, mtime)?;
+                }
+                dirfd::set_permissions(&dir, permissions)
+            };
+            if let Err(error) = finish(&mut walk) {
+                self.fail(entry, error.into());
+            }
+        }
+    }
+}
+
+/// The permissions that something new gets at most: those that the umask leaves.
+fn granted_to_new(parent: &Dir) -> io::Result<u32> {
+    let (name, file) = parent.make_temporary(0o777)?;
+    let granted = dirfd::stat(&file);
+    parent.remove(&name)?;
+    Ok(granted?.permissions())
+}
+
+/// Was it there already?
+fn existing(made: io::Result<()>) -> io::Result<bool> {
+    match made {
+        Ok(()) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,267 @@
+//! Blobs as files named by their blobrefs.
+//!
+//! ```text
+//! blobs/sha1-a9993e364706816aba3e25717850c26c9cd0d89d          flat, as in Flux's content.files
+//! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
+//! ```
+//!
+//! A name is made of a parsed [`BlobRef`], never of what stands in an archive. A blob is written
+//! under a temporary name and renamed. It is not synced: after a crash a blob may be gone or
+//! damaged, which reading shows, and which storing it again mends.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{BlobStore, BlobStoreMut, StoreError};
+use crate::{BlobRef, HashType};
+
+/// A directory of files named by their blobrefs.
+///
+/// ```
+/// use flux_archive::HashType;
+/// use flux_archive::store::{BlobStore, BlobStoreMut, DirStore};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("blobs");
+/// let blobref = DirStore::create(&path)?.put(HashType::Sha1, b"abc")?;
+/// assert_eq!(std::fs::read(path.join(blobref.to_string()))?, b"abc");
+/// assert!(DirStore::open(&path)?.contains(&blobref)?);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DirStore {
+    root: PathBuf,
+    sharded: bool,
+}
+
+impl DirStore {
+    /// A directory that exists.
+    pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = root.into();
+        if !fs::metadata(&root)?.is_dir() {
+            return Err(ErrorKind::NotADirectory.into());
+        }
+        Ok(Self { root, sharded: false })
+    }
+
+    /// A directory that is made if it does not exist.
+    pub fn create(root: impl Into<PathBuf>) -> io::Result<Self> {
+        let root = root.into();
+        fs::create_dir_all(&root)?;
+        Self::open(root)
+    }
+
+    /// Whether blobs are written to 256 subdirectories, by the first two digits of their digests.
+    /// Flux does not read such a store. Both kinds are found whatever this says.
+    #[must_use]
+    pub fn sharded(mut self, sharded: bool) -> Self {
+        self.sharded = sharded;
+        self
+    }
+
+    fn flat_path(&self, blobref: &BlobRef) -> PathBuf {
+        self.root.join(blobref.to_string())
+    }
+
+    fn shard_path(&self, blobref: &BlobRef) -> PathBuf {
+        let first = blobref.digest().first().copied().unwrap_or_default();
+        self.root.join(format!("{first:02x}")).join(blobref.to_string())
+    }
+
+    /// Where the store writes first, then where a blob may also lie.
+    fn paths(&self, blobref: &BlobRef) -> [PathBuf; 2] {
+        let (flat, shard) = (self.flat_path(blobref), self.shard_path(blobref));
+        if self.sharded { [shard, flat] } else { [flat, shard] }
+    }
+
+    fn open_blob(&self, blobref: &BlobRef) -> Result<(File, u64), StoreError> {
+        for path in self.paths(blobref) {
+            match File::open(&path) {
+                Ok(file) => {
+                    let metadata = file.metadata()?;
+                    if !metadata.is_file() {
+                        return Err(StoreError::Corrupt("it is no regular file".into()));
+                    }
+                    return Ok((file, metadata.len()));
+                }
+                Err(error) if is_absence(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(StoreError::NotFound)
+    }
+
+    /// Does the blob lie at a path, byte for byte?
+    fn lies_at(path: &Path, blob: &[u8]) -> bool {
+        let Ok(mut file) = File::open(path) else { return false };
+        if file.metadata().map_or(true, |metadata| metadata.len() != blob.len() as u64) {
+            return false;
+        }
+        let mut buffer = [0; 16 << 10];
+        blob.chunks(buffer.len()).all(|part| {
+            let read = file.read_exact(&mut buffer[..part.len()]);
+            read.is_ok() && buffer[..part.len()] == *part
+        })
+    }
+
+    fn write(path: &Path, blob: &[u8]) -> io::Result<()> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let temporary = path.with_file_name(format!(".blob-{}-{count}.tmp", process::id()));
+        let written = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)
+            .and_then(|mut file| file.write_all(blob))
+            .and_then(|()| fs::rename(&temporary, path));
+        if written.is_err() {
+            // Nobody is left to tell of a second failure.
+            let _ = fs::remove_file(&temporary);
+        }
+        written
+    }
+}
+
+/// Nothing is there, or what should be the subdirectory is something else.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+impl BlobStore for DirStore {
+    fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let (file, size) = self.open_blob(blobref)?;
+        StoreError::check_size(size)?;
+        out.clear();
+        // The limit once more: the file may grow meanwhile.
+        file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
+        StoreError::check_size(out.len() as u64)
+    }
+
+    fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
+        match self.open_blob(blobref) {
+            Ok(_) => Ok(true),
+            Err(StoreError::NotFound) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl BlobStoreMut for DirStore {
+    fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError> {
+        StoreError::check_size(blob.len() as u64)?;
+        let blobref = BlobRef::of(hash, blob);
+        let [path, other] = self.paths(&blobref);
+        if Self::lies_at(&path, blob) || Self::lies_at(&other, blob) {
+            return Ok(blobref);
+        }
+        if self.sharded {
+            if let Some(shard) = path.parent() {
+                fs::create_dir_all(shard)?;
+            }
+        }
+        Self::write(&path, blob)?;
+        Ok(blobref)
+    }
+
+    fn remove(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
+        let mut removed = false;
+        for path in self.paths(blobref) {
+            match fs::remove_file(path) {
+                Ok(()) => removed = true,
+                Err(error) if is_absence(&error) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(removed)
+    }
+
+    fn list(&self) -> Result<Vec<BlobRef>, StoreError> {
+        let mut blobrefs = Vec::new();
+        for entry in fs::read_dir(&self.root)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            if let Ok(blobref) = BlobRef::parse(name) {
+                blobrefs.push(blobref);
+            } else if is_shard(name) && entry.file_type()?.is_dir() {
+                for blob in fs::read_dir(entry.path())? {
+                    let blob = blob?.file_name();
+                    blobrefs.extend(blob.to_str().and_then(|name| BlobRef::parse(name).ok()));
+                }
+            }
+        }
+        blobrefs.sort_unstable();
+        blobrefs.dedup();
+        Ok(blobrefs)
+    }
+}
+
+/// Is it the name of one of the 256 subdirectories?
+fn is_shard(name: &str) -> bool {
+    name.len() == 2 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::suite;
+    use super::*;
+
+    #[test]
+    fn directory_is_a_store_flat_and_sharded() {
+        for sharded in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let store = DirStore::create(folder.path().join("blobs")).unwrap().sharded(sharded);
+            suite::check_writing(&store);
+        }
+    }
+
+    #[test]
+    fn blobs_are_found_flat_and_sharded() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = DirStore::open(folder.path()).unwrap();
+        let flat = store.put(HashType::Sha1, b"flat").unwrap();
+        let sharded = store.clone().sharded(true).put(HashType::Sha1, b"sharded").unwrap();
+        for store in [store.clone(), store.sharded(true)] {
+            assert!(store.contains(&flat).unwrap() && store.contains(&sharded).unwrap());
+            assert_eq!(store.list().unwrap().len(), 2);
+        }
+    }
+
+    #[test]
+    fn damaged_blob_is_mended_by_storing_it_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = DirStore::open(folder.path()).unwrap();
+        let blobref = store.put(HashType::Sha1, b"right").unwrap();
+        let path = folder.path().join(blobref.to_string());
+        for damage in [&b"wrong"[..], b"", b"right and more"] {
+            fs::write(&path, damage).unwrap();
+            store.put(HashType::Sha1, b"right").unwrap();
+            assert_eq!(fs::read(&path).unwrap(), b"right");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file is left");
+    }
+
+    #[test]
+    fn other_files_are_no_blobs() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("kvs-primary"), b"{}").unwrap();
+        fs::write(folder.path().join("sha1-00"), b"").unwrap();
+        fs::create_dir(folder.path().join("zz")).unwrap();
+        let store = DirStore::open(folder.path()).unwrap();
+        assert!(store.list().unwrap().is_empty());
+        let blobref = BlobRef::of(HashType::Sha1, b"abc");
+        fs::create_dir(folder.path().join(blobref.to_string())).unwrap();
+        assert!(matches!(store.get(&blobref, &mut Vec::new()), Err(StoreError::Corrupt(_))));
+    }
+
+    #[test]
+    fn what_is_no_directory_is_no_store() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(DirStore::open(file.path()).is_err());
+        assert!(DirStore::open("/nonexistent/blobs").is_err());
+    }
+}

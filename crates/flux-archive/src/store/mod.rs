@@ -1,0 +1,209 @@
+//! Where blobs lie: the trait [`BlobStore`] and its implementations.
+//!
+//! | store | holds blobs in | written by |
+//! |---|---|---|
+//! | [`MemoryStore`] | memory | this crate |
+//! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
+//! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
+//! | `DumpTar` (feature `dump-tar`) | members of a tar file | `flux dump` |
+//! | [`RegionStore`] | parts of ordinary files | nobody: it only remembers where they are |
+//! | [`Layered`] | other stores, asked in turn | - |
+//!
+//! A store gives the bytes that lie under a name; it need not check them. Who asks does, and this
+//! crate always does: a store may be damaged, or lie.
+
+mod directory;
+#[cfg(feature = "dump-tar")]
+mod dump_tar;
+mod layered;
+mod memory;
+#[cfg(unix)]
+mod regions;
+#[cfg(feature = "sqlite")]
+mod sqlite;
+#[cfg(test)]
+pub(crate) mod suite;
+
+use std::io;
+use std::sync::Arc;
+
+use crate::{BlobRef, Code, ErrorKind, HashType, Region, Result};
+
+pub use directory::DirStore;
+#[cfg(feature = "dump-tar")]
+pub use dump_tar::DumpTar;
+pub use layered::Layered;
+pub use memory::MemoryStore;
+#[cfg(unix)]
+pub use regions::RegionStore;
+#[cfg(feature = "sqlite")]
+pub use sqlite::SqliteStore;
+
+/// Bytes of the largest blob that a store takes or gives, 1 GiB as in Flux.
+pub const MAX_BLOB_SIZE: u64 = 1 << 30;
+
+/// Why a store has no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No such blob.
+    #[error("the blob is not in the store")]
+    NotFound,
+    /// What lies under the name cannot be the blob.
+    #[error("the blob is damaged: {0}")]
+    Corrupt(String),
+    /// The blob is larger than [`MAX_BLOB_SIZE`].
+    #[error("the blob has {size} bytes, above the limit of {MAX_BLOB_SIZE}")]
+    TooBig {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// The system or the database failed.
+    #[error("{0}")]
+    Io(Arc<io::Error>),
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(Arc::new(error))
+    }
+}
+
+impl StoreError {
+    /// Refuses what no store of Flux takes.
+    pub(crate) fn check_size(size: u64) -> Result<(), Self> {
+        if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
+    }
+}
+
+/// Takes the answer of one look-up of [`BlobStore::get_many`]: its number, and the blob.
+pub type Receive<'a> = dyn FnMut(usize, Result<&[u8], StoreError>) + 'a;
+
+/// Blobs that are looked up by name.
+///
+/// ```
+/// use flux_archive::store::{BlobStore, BlobStoreMut, MemoryStore};
+/// use flux_archive::HashType;
+///
+/// let store = MemoryStore::new();
+/// let blobref = store.put(HashType::Sha1, b"abc")?;
+/// let mut blob = Vec::new();
+/// store.get(&blobref, &mut blob)?;
+/// assert_eq!(blob, b"abc");
+/// # Ok::<(), flux_archive::store::StoreError>(())
+/// ```
+pub trait BlobStore: Send + Sync {
+    /// Puts what lies under a name into `out`, in place of what is there. On failure the content of
+    /// `out` is unspecified.
+    fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
+
+    /// Is there something under a name?
+    fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
+
+    /// Looks up many names, in their order, with one buffer.
+    fn get_many(&self, blobrefs: &[BlobRef], receive: &mut Receive<'_>) -> Result<(), StoreError> {
+        let mut blob = Vec::new();
+        for (index, blobref) in blobrefs.iter().enumerate() {
+            let found = self.get(blobref, &mut blob);
+            receive(index, found.map(|()| blob.as_slice()));
+        }
+        Ok(())
+    }
+}
+
+/// A store that can be written.
+pub trait BlobStoreMut: BlobStore {
+    /// Stores a blob, unless it is there, and gives its name.
+    fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError>;
+
+    /// Removes a blob; tells whether it was there.
+    fn remove(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
+
+    /// The names of all blobs, in no order.
+    fn list(&self) -> Result<Vec<BlobRef>, StoreError>;
+}
+
+/// Gets a blob and holds it against its name.
+pub(crate) fn get_verified(
+    store: &dyn BlobStore,
+    blobref: &BlobRef,
+    out: &mut Vec<u8>,
+) -> Result<(), StoreError> {
+    store.get(blobref, out)?;
+    if blobref.names(out) {
+        return Ok(());
+    }
+    let found = BlobRef::of(blobref.hash(), out);
+    Err(StoreError::Corrupt(format!("its bytes are those of {found}")))
+}
+
+/// Gets the blob of a region, and holds it against the region's size and its name.
+pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -> Result<()> {
+    let blobref = region.blobref;
+    let blob_error = |code, message| ErrorKind::Blob { code, blobref, message }.into();
+    store.get(&blobref, out).map_err(|error| {
+        let code = match error {
+            StoreError::Corrupt(_) => Code::BlobDigest,
+            _ => Code::BlobMissing,
+        };
+        blob_error(code, error.to_string())
+    })?;
+    let (size, found) = (region.size, out.len());
+    if found as u64 != size {
+        let message = format!("expected {size} bytes, found {found}");
+        return Err(blob_error(Code::BlobLength, message));
+    }
+    let computed = BlobRef::of(blobref.hash(), out);
+    if computed != blobref {
+        let message = format!("its bytes are those of {computed}");
+        return Err(blob_error(Code::BlobDigest, message));
+    }
+    Ok(())
+}
+
+macro_rules! forward_store {
+    ($($pointer:ty),+) => {$(
+        impl<S: BlobStore + ?Sized> BlobStore for $pointer {
+            fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
+                (**self).get(blobref, out)
+            }
+
+            fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
+                (**self).contains(blobref)
+            }
+
+            fn get_many(
+                &self,
+                blobrefs: &[BlobRef],
+                receive: &mut Receive<'_>,
+            ) -> Result<(), StoreError> {
+                (**self).get_many(blobrefs, receive)
+            }
+        }
+    )+};
+}
+
+forward_store!(&S, Box<S>, Arc<S>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn blob_under_a_false_name_is_damaged() {
+        let store = MemoryStore::new();
+        let blobref = BlobRef::of(HashType::Sha1, b"right");
+        store.insert_as(blobref, b"wrong".as_slice());
+        let mut blob = Vec::new();
+        assert!(store.get(&blobref, &mut blob).is_ok());
+        let error = get_verified(&store, &blobref, &mut blob).unwrap_err();
+        assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+    }
+
+    #[test]
+    fn blob_above_a_gibibyte_is_refused() {
+        assert!(StoreError::check_size(MAX_BLOB_SIZE).is_ok());
+        let error = StoreError::check_size(MAX_BLOB_SIZE + 1).unwrap_err();
+        assert!(matches!(error, StoreError::TooBig { .. }), "{error}");
+    }
+}

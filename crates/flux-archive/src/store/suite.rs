@@ -1,0 +1,58 @@
+//! What every store must do, as one test for all of them.
+
+use super::{BlobStore, BlobStoreMut, StoreError};
+use crate::{BlobRef, HashType};
+
+/// Blobs of all kinds: empty, short, not compressible, compressible.
+pub(crate) fn blobs() -> Vec<Vec<u8>> {
+    let mixed = (0..5000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes());
+    vec![Vec::new(), b"abc".to_vec(), vec![0; 255], vec![7; 256], mixed.collect(), vec![b'a'; 70_000]]
+}
+
+/// Holds a store that has the `blobs()` against the trait.
+pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
+    let blobs = blobs();
+    assert_eq!(names.len(), blobs.len());
+    let mut out = b"what was there before".to_vec();
+    for (name, blob) in names.iter().zip(&blobs) {
+        store.get(name, &mut out).unwrap();
+        assert!(out == *blob, "{name}");
+        assert!(store.contains(name).unwrap());
+    }
+
+    let absent = BlobRef::of(HashType::Sha256, b"absent");
+    assert!(matches!(store.get(&absent, &mut out), Err(StoreError::NotFound)));
+    assert!(!store.contains(&absent).unwrap());
+
+    let asked = [names[1], absent, names[0]];
+    let mut answers = Vec::new();
+    let receive = &mut |index: usize, found: Result<&[u8], StoreError>| {
+        answers.push((index, found.ok().map(<[u8]>::to_vec)));
+    };
+    store.get_many(&asked, receive).unwrap();
+    assert_eq!(answers, [(0, Some(b"abc".to_vec())), (1, None), (2, Some(Vec::new()))]);
+}
+
+/// Fills an empty store and holds it against both traits.
+pub(crate) fn check_writing(store: &dyn BlobStoreMut) {
+    for hash in HashType::ALL {
+        let put = |blob: &Vec<u8>| store.put(hash, blob).unwrap();
+        let names: Vec<_> = blobs().iter().map(put).collect();
+        assert_eq!(names[1], BlobRef::of(hash, b"abc"));
+        check_reading(&store, &names);
+
+        assert_eq!(store.put(hash, b"abc").unwrap(), names[1], "a blob twice is one");
+        let mut listed = store.list().unwrap();
+        listed.sort_unstable();
+        let mut expected = names.clone();
+        expected.sort_unstable();
+        assert_eq!(listed, expected);
+
+        for name in &names {
+            assert!(store.remove(name).unwrap());
+            assert!(!store.remove(name).unwrap());
+            assert!(!store.contains(name).unwrap());
+        }
+        assert!(store.list().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,191 @@
+//! Cases recorded from Flux's own C code. Where ours must differ, `diverge` says why.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use base64_simd::STANDARD;
+use flux_archive::store::DirStore;
+use flux_archive::{Archive, Existing, Extractor, Profile};
+use serde_json::Value;
+
+use crate::support::{Node, Sandbox, Umask, tree};
+
+/// Cases of extraction where we do something else: name, what we do, what the C code does that is
+/// wrong.
+const DIVERGE: &[(&str, &str, &str)] = &[
+    ("type-size--5", "refused", "silent size: an empty file and status 0"),
+    ("type-size-9223372036854775807", "refused: above the limit", "silent size: an empty file and status 0"),
+    ("path-inner-dotdot", "refused", ".. is never taken"),
+    ("dir-depth-first-0700", "the directory gets its mode, 0700", "directory mode: lost where children come first"),
+    ("dir-over-file-n", "refused, the file stays", "silent skip: status 0"),
+    ("dir-over-file", "refused, the file stays", "a directory never takes the place of a file"),
+    ("file-over-dir", "refused, the directory stays", "a directory is never removed"),
+    ("existing-file-empty-entry-n", "refused, the file stays", "silent skip: status 0"),
+    ("symlink-over-file-n", "refused, the file stays with its mode", "chmod of what was skipped, status 0"),
+    ("symlink-then-through-n", "refused, nothing is written", "escape through a link of the archive"),
+    ("dotdot-n", "refused", "escape by .."),
+    ("symlink-dir-chmod-n", "the link is made, the directory refused", "silent skip: status 0"),
+    ("symlink-then-through-ns", "refused, nothing is written", "found before anything is written"),
+    ("symlink-then-dir-then-through-ns", "refused, nothing is written", "a path that is a link once is no directory"),
+    ("symlink-in-tree-then-through-ns", "refused, nothing is written", "found before anything is written"),
+    ("symlink-loop", "refused, nothing is written", "found before anything is written"),
+    ("encoding-without-data", "refused", "silent zeros: status 0"),
+    ("json-dup-keys", "the text as it is", "JSON text: re-encoded, a member lost"),
+    ("json-bigint", "the text as it is", "JSON reader: 64 bits"),
+    ("json-neg-zero", "the text as it is", "JSON text: re-encoded, the sign lost"),
+    ("json-nested-2049", "the text as it is", "JSON reader: depth 2048"),
+    ("json-nul", "the text as it is", "JSON reader: NUL"),
+    ("json-whitespace", "the text as it is", "JSON text: re-encoded"),
+    ("json-0.1", "the text as it is", "JSON text: re-encoded in 17 digits"),
+    ("json-with-smaller-size", "refused, nothing is written", "partial file"),
+    ("utf8-size-smaller", "refused, nothing is written", "partial file"),
+    ("utf8-nul", "the text with its NUL", "JSON reader: NUL"),
+    ("utf8-nonstring", "refused, nothing is written", "partial file"),
+    ("utf8-uppercase-name", "refused, nothing is written", "partial file"),
+    ("encoding-unknown", "refused, nothing is written", "partial file"),
+    ("b64-nl", "refused, nothing is written", "partial file"),
+    ("b64-space", "refused, nothing is written", "partial file"),
+    ("b64-urlsafe", "refused, nothing is written", "partial file"),
+    ("b64-pad-middle", "refused, nothing is written", "partial file"),
+    ("b64-single", "refused, nothing is written", "partial file"),
+    ("b64-extra-after-pad", "refused, nothing is written", "partial file"),
+    ("b64-nonstring", "refused, nothing is written", "partial file"),
+    ("b64-size-smaller", "refused, nothing is written", "partial file"),
+    ("bv-blob-shorter-than-region", "refused, nothing is written", "partial file"),
+    ("bv-neg-offset", "refused, nothing is written", "partial file"),
+    ("bv-neg-size", "refused, nothing is written", "partial file"),
+    ("bv-huge-offset", "refused, nothing is written", "partial file"),
+    ("bv-offset-overflow", "refused, nothing is written", "partial file"),
+    ("bv-bad-hash-name", "refused, nothing is written", "partial file"),
+    ("bv-short-hex", "refused, nothing is written", "partial file"),
+    ("bv-path-traversal-ref", "refused, nothing is written", "partial file"),
+    ("bv-2tuple", "refused, nothing is written", "partial file"),
+    ("bv-data-string", "refused", "silent zeros: status 0"),
+    ("bv-data-object", "refused", "silent zeros: status 0"),
+    ("bv-tampered", "refused, nothing is written", "unverified blob"),
+    ("bv-real-offset", "refused, nothing is written", "partial file"),
+    ("legacy-v1-small", "refused; the profile \"legacy\" reads it", "partial file of other bytes"),
+    ("legacy-v1-blobvec", "refused; the profile \"legacy\" reads it", "silent zeros: status 0"),
+];
+
+fn text<'v>(value: &'v Value, key: &str) -> &'v str {
+    value[key].as_str().unwrap_or_default()
+}
+
+fn put_blobs(cas: &Path, blobs: &Value) {
+    for (name, base64) in blobs.as_object().into_iter().flatten() {
+        let blob = STANDARD.decode_to_vec(base64.as_str().unwrap()).unwrap();
+        fs::write(cas.join(name), blob).unwrap();
+    }
+}
+
+fn document(case: &Value, sandbox: &Sandbox) -> String {
+    let repeat = &case["archive_repeat"];
+    let document = case["archive"].as_str().map_or_else(
+        || {
+            let count = usize::try_from(repeat["count"].as_u64().unwrap()).unwrap();
+            let (open, close) = (text(repeat, "unit_open"), text(repeat, "unit_close"));
+            text(repeat, "head").to_owned()
+                + &open.repeat(count)
+                + &close.repeat(count)
+                + text(repeat, "tail")
+        },
+        str::to_owned,
+    );
+    document.replace("@SANDBOX@", sandbox.path("").to_str().unwrap().trim_end_matches('/'))
+}
+
+/// The recorded tree, in our form.
+fn reference_tree(reference: &Value) -> BTreeMap<String, Node> {
+    let node = |entry: &Value| {
+        let mode = u32::from_str_radix(text(entry, "mode").trim_start_matches("0o"), 8);
+        let node = match text(entry, "type") {
+            "d" => Node::Directory { mode: mode.unwrap() },
+            "l" => Node::Link { target: text(entry, "target").to_owned() },
+            _ => {
+                let size = entry["size"].as_u64().unwrap();
+                let data = entry["data_b64"].as_str();
+                let data = data.map(|base64| STANDARD.decode_to_vec(base64).unwrap());
+                Node::File { mode: mode.unwrap(), size, data }
+            }
+        };
+        (text(entry, "path").to_owned(), node)
+    };
+    reference["tree"].as_array().unwrap().iter().map(node).collect()
+}
+
+/// What became of a case: the tree, and whether all went well.
+fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) {
+    let sandbox = Sandbox::new();
+    put_blobs(&sandbox.path("cas"), blobs);
+    put_blobs(&sandbox.path("cas"), &case["blobs_override"]);
+    for before in case["pre"].as_array().unwrap() {
+        let [kind, path, content] = [0, 1, 2].map(|at| before[at].as_str().unwrap_or_default());
+        let path = sandbox.out().join(path);
+        match kind {
+            "dir" => fs::create_dir(path).unwrap(),
+            "link" => symlink(content, path).unwrap(),
+            _ => fs::write(path, content).unwrap(),
+        }
+    }
+    let flags = text(case, "flags");
+    let store = DirStore::open(sandbox.path("cas")).unwrap();
+    let extractor = Extractor::new(sandbox.out()).unwrap().store(&store);
+    let extractor = extractor
+        .existing(if flags.contains('n') { Existing::Error } else { Existing::Overwrite })
+        .preserve_permissions(flags.contains('p'))
+        .times(flags.contains('t'));
+    let document = document(case, &sandbox);
+    let umask = u32::from_str_radix(text(case, "umask").trim_start_matches("0o"), 8).unwrap();
+    let umask = Umask::set(umask);
+    let report = Archive::parse(document.as_bytes(), Profile::Flux)
+        .and_then(|archive| extractor.run(&archive));
+    drop(umask);
+    let error = match report {
+        Ok(report) => report.failures.first().map(ToString::to_string),
+        Err(error) => Some(error.to_string()),
+    };
+    let name = text(case, "name");
+    sandbox.assert_untouched(name);
+    for entry in case["reference"]["tree"].as_array().into_iter().flatten() {
+        let Some(mtime) = entry["mtime"].as_i64().filter(|_| error.is_none()) else { continue };
+        let path = sandbox.out().join(text(entry, "path"));
+        let found = std::os::unix::fs::MetadataExt::mtime(&fs::symlink_metadata(path).unwrap());
+        assert_eq!(found, mtime, "{name}");
+    }
+    (tree(&sandbox.out(), 4096), error)
+}
+
+#[test]
+fn every_recorded_extraction_is_ours_but_for_the_listed() {
+    let Some(corpus) = testdata::corpus() else { return };
+    let json = fs::read(corpus.join("flux/cases-extract.json")).unwrap();
+    let json: Value = serde_json::from_slice(&json).unwrap();
+    let mut faults = Vec::new();
+    let cases = json["cases"].as_array().unwrap();
+    for case in cases {
+        let name = text(case, "name");
+        let (ours, error) = run(case, &json["blobs"]);
+        let reference = &case["reference"];
+        let theirs = reference_tree(reference);
+        let succeeded = reference["rc"].as_i64() == Some(0);
+        let equal = ours == theirs && succeeded == error.is_none();
+        let listed = DIVERGE.iter().any(|(listed, ..)| *listed == name);
+        if equal == listed {
+            faults.push(format!(
+                "{name} ({}): {}\n  ours   {error:?} {ours:?}\n  theirs {} {theirs:?}",
+                case["category"],
+                if listed { "listed, but equal" } else { "differs" },
+                reference["stderr"],
+            ));
+        }
+    }
+    for (listed, ..) in DIVERGE {
+        if !cases.iter().any(|case| text(case, "name") == *listed) {
+            faults.push(format!("{listed}: listed, but there is no such case"));
+        }
+    }
+    assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
+}
