@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error as ThisError;
 
+use crate::store::StoreError;
 use crate::{BlobRef, Code, HashType, Violation};
 
 /// A result of this crate.
@@ -66,6 +67,9 @@ pub enum ErrorKind {
         /// What was expected, and what was found.
         message: String,
     },
+    /// A store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
     /// The caller wants no such target of a symbolic link.
     #[error("the link's target {target:?} leads out of the tree")]
     LinkTarget {
@@ -142,6 +146,22 @@ impl fmt::Display for Error {
             Some(offset) => write!(f, " at offset {offset}"),
             None => Ok(()),
         }
+    }
+}
+
+/// An entry that failed, and why; the others did not.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Failure {
+    /// Its path.
+    pub path: String,
+    /// What went wrong.
+    pub error: Error,
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.path.escape_debug(), self.error)
     }
 }
 

@@ -4,10 +4,11 @@
 mod base64;
 mod blobref;
 mod convert;
+#[cfg(unix)]
+mod create;
 mod diff;
 #[cfg(unix)]
 mod dirfd;
-mod diff;
 mod error;
 #[cfg(unix)]
 mod extract;
@@ -29,10 +30,12 @@ mod write;
 pub use base64::Base64;
 pub use blobref::{BlobRef, BlobRefError, HashType};
 pub use convert::{convert, fix};
-pub use diff::{Change, Difference, diff};
-pub use error::{Error, ErrorKind, Result};
 #[cfg(unix)]
-pub use extract::{Existing, ExtractReport, Extractor, Failure, LinkPolicy, Progress, Select};
+pub use create::{CreateReport, Creator, Filter, Holes, Times};
+pub use diff::{Change, Difference, diff};
+pub use error::{Error, ErrorKind, Failure, Result};
+#[cfg(unix)]
+pub use extract::{Existing, ExtractReport, Extractor, LinkPolicy, Progress, Select};
 pub use fnmatch::fnmatch;
 pub use lenient::repair_commas;
 pub use limits::Limits;

@@ -27,7 +27,7 @@ use rayon::prelude::*;
 
 use crate::dirfd::{self, Dir, Walk, name_of};
 use crate::store::BlobStore;
-use crate::{Archive, Content, Entry, Error, FileType, HashType, Limits, Result};
+use crate::{Archive, Content, Entry, Error, Failure, FileType, HashType, Limits, Result};
 
 use content::Buffers;
 use existing::Decision;
@@ -230,22 +230,6 @@ pub struct ExtractReport {
     pub bytes: u64,
     /// What failed, by path.
     pub failures: Vec<Failure>,
-}
-
-/// An entry that failed, and why.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Failure {
-    /// Its path.
-    pub path: String,
-    /// What went wrong.
-    pub error: Error,
-}
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.escape_debug(), self.error)
-    }
 }
 
 #[derive(Default)]

@@ -1,0 +1,262 @@
+//! What a file holds, in the form of an archive.
+
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+
+use rayon::prelude::*;
+
+use crate::dirfd::{next_data, stat};
+use crate::store::StoreError;
+use crate::{Base64, Code, Content, Encoding, ErrorKind, FileType, Region, Result};
+
+use super::walk::Item;
+use super::{Creator, Holes};
+
+/// Bytes of a file that are read at once; larger ones are written as they are read.
+pub(super) const IN_MEMORY: u64 = 1 << 20;
+
+/// Bytes that are read at a time: a multiple of 3, for base64, and of a block.
+const PIECE: usize = 48 << 10;
+
+/// Bytes that are a hole when they are all zero.
+const BLOCK: usize = 4096;
+
+/// An entry but for its metadata.
+pub(super) struct Prepared {
+    pub(super) body: Body,
+    /// Where it is not that of the data.
+    pub(super) size: Option<u64>,
+    /// It changed while it was read.
+    pub(super) changed: bool,
+}
+
+pub(super) enum Body {
+    Content(Content<'static>),
+    Text(String),
+    Stream(File, Encoding),
+}
+
+/// Reads a file, and stores its blobs.
+pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
+    let name = std::ffi::OsStr::from_bytes(&item.name);
+    match item.file_type {
+        FileType::Directory => Ok(plain(Content::Directory)),
+        FileType::Symlink => {
+            let target = String::from_utf8(item.parent.read_link(name)?).map_err(|error| {
+                let message = format!("its target {} is no UTF-8", error.as_bytes().escape_ascii());
+                let path = item.path.as_str().to_owned();
+                ErrorKind::NotWritable { code: Code::LinkTarget, path, message }
+            })?;
+            Ok(plain(Content::Symlink(target.into())))
+        }
+        FileType::Regular => {
+            let file = item.parent.open_file(name)?;
+            let (mut prepared, changed) = while_unchanged(&file, || read(creator, &file))?;
+            prepared.changed |= changed;
+            Ok(prepared)
+        }
+    }
+}
+
+fn plain(content: Content<'static>) -> Prepared {
+    Prepared { body: Body::Content(content), size: None, changed: false }
+}
+
+fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
+    let size = stat(file)?.size();
+    let blobs = creator.store.is_some() && size > creator.threshold;
+    let data = extents(file, size, creator.holes, blobs)?;
+    if size > 0 && data.is_empty() {
+        creator.count(size);
+        let empty = plain(Content::Empty);
+        return Ok(Prepared { size: Some(size), ..empty });
+    }
+    if blobs {
+        return read_blobs(creator, file, size, &data);
+    }
+    // A file of size 0 may still have content: those of /proc are such.
+    if size <= IN_MEMORY {
+        if let Some(bytes) = read_small(file)? {
+            creator.count(bytes.len() as u64);
+            return Ok(inline(bytes));
+        }
+    }
+    let body = Body::Stream(file.try_clone()?, encoding_of(file)?);
+    Ok(Prepared { body, size: None, changed: false })
+}
+
+/// Data of a file that stays in the archive.
+fn inline(bytes: Vec<u8>) -> Prepared {
+    if bytes.is_empty() {
+        return Prepared { size: Some(0), ..plain(Content::Empty) };
+    }
+    let text = if bytes.contains(&0) { Err(bytes) } else { into_text(bytes) };
+    let body = match text {
+        Ok(text) => Body::Text(text),
+        Err(bytes) => Body::Content(Content::Base64(Base64::encode(&bytes))),
+    };
+    Prepared { body, size: None, changed: false }
+}
+
+fn into_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+    String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes)
+}
+
+/// Stores the data of a file in chunks; the grid begins anew with each stretch of data.
+fn read_blobs(
+    creator: &Creator<'_>,
+    file: &File,
+    size: u64,
+    data: &[(u64, u64)],
+) -> Result<Prepared> {
+    let step = if creator.chunk_size == 0 { u64::MAX } else { creator.chunk_size };
+    let chunks: Vec<(u64, u64)> = data
+        .iter()
+        .flat_map(|&(start, end)| {
+            let next = move |&from: &u64| from.checked_add(step).filter(|&to| to < end);
+            std::iter::successors(Some(start), next).map(move |from| (from, step.min(end - from)))
+        })
+        .collect();
+    let Some(store) = creator.store else { return Ok(plain(Content::Empty)) };
+    let put = |blob: &mut Vec<u8>, &(offset, len): &(u64, u64)| -> Result<(Region, bool)> {
+        StoreError::check_size(len).map_err(store_failure)?;
+        blob.clear();
+        blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+        let read = read_full(file, blob, offset)?;
+        // A file that was cut meanwhile: zeros take the place of what is gone, as with tar.
+        blob[read..].fill(0);
+        let blobref = store.put(creator.hash, blob).map_err(store_failure)?;
+        creator.count(len);
+        Ok((Region { offset, size: len, blobref }, (read as u64) < len))
+    };
+    let stored: Result<Vec<_>> = chunks.par_iter().map_init(Vec::new, put).collect();
+    let (regions, cut): (Vec<_>, Vec<_>) = stored?.into_iter().unzip();
+    let body = Body::Content(Content::Blobvec(regions));
+    Ok(Prepared { body, size: Some(size), changed: cut.contains(&true) })
+}
+
+fn store_failure(error: StoreError) -> ErrorKind {
+    ErrorKind::Store(error)
+}
+
+/// The stretches of a file that are data, as start and end. Where no blobs are wanted it is enough
+/// to know whether there are any.
+fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
+    let mut data = Vec::new();
+    match holes {
+        Holes::None if size > 0 => data.push((0, size)),
+        Holes::None => {}
+        Holes::FileSystem => {
+            let mut position = 0;
+            while position < size {
+                let Some((start, end)) = next_data(file, position, size)? else { break };
+                data.push((start, end));
+                if !all {
+                    break;
+                }
+                position = end;
+            }
+        }
+        Holes::Zeros => for_each_piece(file, |offset, piece| {
+            let mut position = offset;
+            for block in piece.chunks(BLOCK) {
+                let end = position + block.len() as u64;
+                if block.iter().any(|&byte| byte != 0) {
+                    match data.last_mut() {
+                        Some((_, last)) if *last == position => *last = end,
+                        _ => data.push((position, end)),
+                    }
+                }
+                position = end;
+            }
+            Ok(())
+        })?,
+    }
+    // What was added meanwhile is not looked at: the size is that of the beginning.
+    data.retain(|&(start, _)| start < size);
+    if let Some((_, end)) = data.last_mut() {
+        *end = (*end).min(size);
+    }
+    Ok(data)
+}
+
+/// All bytes of a file, if they are few.
+fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut small = true;
+    for_each_piece_while(file, |_, piece| {
+        bytes.extend_from_slice(piece);
+        small = bytes.len() as u64 <= IN_MEMORY;
+        Ok(small)
+    })?;
+    Ok(small.then_some(bytes))
+}
+
+/// The encoding of a file that is too large for memory: it is read a first time.
+fn encoding_of(file: &File) -> Result<Encoding> {
+    let mut carry: Vec<u8> = Vec::new();
+    let mut text = true;
+    for_each_piece_while(file, |_, piece| {
+        carry.extend_from_slice(piece);
+        let kept = match std::str::from_utf8(&carry) {
+            Ok(_) => carry.len(),
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            Err(_) => {
+                text = false;
+                0
+            }
+        };
+        text &= !carry[..kept].contains(&0);
+        carry.drain(..kept);
+        Ok(text)
+    })?;
+    Ok(if text && carry.is_empty() { Encoding::Text } else { Encoding::Base64 })
+}
+
+/// Reads a file from its beginning to its end.
+pub(super) fn for_each_piece(
+    file: &File,
+    mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    for_each_piece_while(file, |offset, piece| take(offset, piece).map(|()| true))
+}
+
+fn for_each_piece_while(
+    file: &File,
+    mut take: impl FnMut(u64, &[u8]) -> Result<bool>,
+) -> Result<()> {
+    let mut buffer = vec![0; PIECE];
+    let mut offset = 0;
+    loop {
+        let read = read_full(file, &mut buffer, offset)?;
+        if read == 0 || !take(offset, &buffer[..read])? {
+            return Ok(());
+        }
+        offset += read as u64;
+    }
+}
+
+/// Fills a buffer from a position on; gives fewer bytes only at the end of the file.
+fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(filled)
+}
+
+/// Does something with a file, and tells whether the file changed meanwhile.
+pub(super) fn while_unchanged<T>(
+    file: &File,
+    body: impl FnOnce() -> Result<T>,
+) -> Result<(T, bool)> {
+    let before = stat(file)?.version();
+    let result = body()?;
+    Ok((result, before != stat(file)?.version()))
+}
