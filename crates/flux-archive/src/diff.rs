@@ -28,6 +28,8 @@ pub enum Change {
     Removed,
     /// Another type.
     Type(FileType, FileType),
+    /// A type that no archive has, found on the disk.
+    OtherType,
     /// Other permissions.
     Permissions(u32, u32),
     /// Another time of modification.
@@ -49,6 +51,7 @@ impl fmt::Display for Change {
         match self {
             Self::Added => f.write_str("added"),
             Self::Removed => f.write_str("removed"),
+            Self::OtherType => f.write_str("type: none that an archive has"),
             Self::Type(from, to) => write!(f, "type: {from}, {to}"),
             Self::Permissions(from, to) => write!(f, "permissions: 0{from:o}, 0{to:o}"),
             Self::Mtime(from, to) => write!(f, "mtime: {}, {}", time(from), time(to)),

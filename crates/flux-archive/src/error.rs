@@ -161,7 +161,11 @@ pub struct Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.path.escape_debug(), self.error)
+        match self.error.kind() {
+            // These begin with the path.
+            ErrorKind::NotWritable { .. } => self.error.fmt(f),
+            _ => write!(f, "{}: {}", self.path.escape_debug(), self.error),
+        }
     }
 }
 

@@ -70,7 +70,8 @@ impl DumpTar {
     fn read(&self, place: Option<&Place>, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let place = place.ok_or(StoreError::NotFound)?;
         StoreError::check_size(place.size)?;
-        let len = usize::try_from(place.size).map_err(|_| StoreError::TooBig { size: place.size })?;
+        let len =
+            usize::try_from(place.size).map_err(|_| StoreError::TooBig { size: place.size })?;
         out.clear();
         out.resize(len, 0);
         self.source.read_exact_at(out, place.offset).map_err(io::Error::other)?;
@@ -116,7 +117,7 @@ mod tests {
         let mut builder = tar::Builder::new(File::create(path).unwrap());
         for (name, bytes) in members {
             let mut header = tar::Header::new_ustar();
-            header.set_size(bytes.len() as u64);
+            header.set_size(bytes.len());
             header.set_mode(0o644);
             builder.append_data(&mut header, name, *bytes).unwrap();
         }

@@ -186,8 +186,9 @@ impl BlobStoreMut for SqliteStore {
             None => (-1, blob),
         };
         let connection = self.lock();
-        let mut statement = connection
-            .prepare_cached("INSERT OR REPLACE INTO objects (hash, size, object) VALUES (?1, ?2, ?3)")?;
+        let mut statement = connection.prepare_cached(
+            "INSERT OR REPLACE INTO objects (hash, size, object) VALUES (?1, ?2, ?3)",
+        )?;
         statement.execute(params![AsText(blobref.digest()), size, object])?;
         Ok(blobref)
     }

@@ -6,7 +6,14 @@ use crate::{BlobRef, HashType};
 /// Blobs of all kinds: empty, short, not compressible, compressible.
 pub(crate) fn blobs() -> Vec<Vec<u8>> {
     let mixed = (0..5000_u32).flat_map(|n| n.wrapping_mul(2_654_435_761).to_le_bytes());
-    vec![Vec::new(), b"abc".to_vec(), vec![0; 255], vec![7; 256], mixed.collect(), vec![b'a'; 70_000]]
+    vec![
+        Vec::new(),
+        b"abc".to_vec(),
+        vec![0; 255],
+        vec![7; 256],
+        mixed.collect(),
+        vec![b'a'; 70_000],
+    ]
 }
 
 /// Holds a store that has the `blobs()` against the trait.

@@ -1,1 +1,233 @@
-//! later
+//! What extraction does that is not about attacks: policies, modes, times, concurrency.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::thread;
+
+use flux_archive::store::{BlobStoreMut, MemoryStore};
+use flux_archive::{Archive, Change, DiskVerifier, Existing, Extractor, HashType, Profile};
+
+use crate::support::{Node, Sandbox, Umask, tree};
+
+fn parse(json: &str) -> Archive<'_> {
+    Archive::parse(json.as_bytes(), Profile::Flux).unwrap()
+}
+
+fn extractor(sandbox: &Sandbox) -> Extractor<'static> {
+    Extractor::new(sandbox.out()).unwrap()
+}
+
+#[test]
+fn modes_of_directories_come_last_and_hold() {
+    let _umask = Umask::set(0o022);
+    for json in [
+        r#"[{"path":"d","mode":16704},{"path":"d/f","mode":33060,"size":0}]"#,
+        r#"[{"path":"d/f","mode":33060,"size":0},{"path":"d","mode":16704}]"#,
+        r#"[{"path":"d/f","mode":33060,"size":0},{"path":"d","mode":16384}]"#,
+    ] {
+        let sandbox = Sandbox::new();
+        let report = extractor(&sandbox).run(&parse(json)).unwrap();
+        assert!(report.failures.is_empty(), "{:?}", report.failures);
+        let mode = fs::metadata(sandbox.out().join("d")).unwrap().mode() & 0o7777;
+        assert_eq!(mode, if json.contains("16704") { 0o500 } else { 0 });
+        fs::set_permissions(sandbox.out().join("d"), fs::Permissions::from_mode(0o700)).unwrap();
+        assert_eq!(fs::metadata(sandbox.out().join("d/f")).unwrap().mode() & 0o7777, 0o444);
+    }
+}
+
+#[test]
+fn set_user_id_and_umask_hold_unless_permissions_are_preserved() {
+    let json = r#"[{"path":"f","mode":36351,"size":0},{"path":"d","mode":17407}]"#;
+    for (preserve, file, directory) in [(false, 0o750, 0o750), (true, 0o6777, 0o1777)] {
+        let _umask = Umask::set(0o027);
+        let sandbox = Sandbox::new();
+        extractor(&sandbox).preserve_permissions(preserve).run(&parse(json)).unwrap();
+        let mode = |name| fs::metadata(sandbox.out().join(name)).unwrap().mode() & 0o7777;
+        assert_eq!((mode("f"), mode("d")), (file, directory));
+    }
+}
+
+#[test]
+fn existing_directory_gets_the_mode_only_when_replaced() {
+    let _umask = Umask::set(0o022);
+    let json = r#"[{"path":"d","mode":16895,"mtime":5},{"path":"d/f","mode":33188,"size":0}]"#;
+    for (existing, mode) in
+        [(Existing::Error, 0o711), (Existing::Skip, 0o711), (Existing::Overwrite, 0o755)]
+    {
+        let sandbox = Sandbox::new();
+        let path = sandbox.out().join("d");
+        fs::create_dir(&path).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o711)).unwrap();
+        let report = extractor(&sandbox).existing(existing).run(&parse(json)).unwrap();
+        assert!(report.failures.is_empty());
+        assert_eq!(fs::metadata(&path).unwrap().mode() & 0o7777, mode, "{existing:?}");
+        assert_eq!(tree(&sandbox.out(), 0).len(), 2, "nothing temporary is left");
+    }
+}
+
+#[test]
+fn times_are_restored_even_before_1970_and_unless_not_wanted() {
+    let json = r#"[
+        {"path":"d/f","mode":33188,"size":0,"mtime":-100},
+        {"path":"d/l","mode":41471,"data":"t","mtime":981173106},
+        {"path":"d","mode":16877,"mtime":1000000000}]"#;
+    for times in [true, false] {
+        let sandbox = Sandbox::new();
+        extractor(&sandbox).times(times).run(&parse(json)).unwrap();
+        let mtime = |name| fs::symlink_metadata(sandbox.out().join(name)).unwrap().mtime();
+        let found = [mtime("d/f"), mtime("d/l"), mtime("d")];
+        assert_eq!(found == [-100, 981_173_106, 1_000_000_000], times, "{found:?}");
+    }
+}
+
+#[test]
+fn policies_decide_alike_for_every_type() {
+    let entries = [
+        r#"{"path":"p","mode":33188,"encoding":"utf-8","data":"new","size":3,"mtime":2000000000}"#,
+        r#"{"path":"p","mode":33188,"size":0,"mtime":2000000000}"#,
+        r#"{"path":"p","mode":41471,"data":"new","mtime":2000000000}"#,
+    ];
+    for entry in entries {
+        for link in [true, false] {
+            for existing in [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer]
+            {
+                let sandbox = Sandbox::new();
+                let path = sandbox.out().join("p");
+                if link {
+                    symlink("old", &path).unwrap();
+                } else {
+                    fs::write(&path, "old").unwrap();
+                }
+                let before = tree(&sandbox.out(), 100);
+                let json = format!("[{entry}]");
+                let report = extractor(&sandbox).existing(existing).run(&parse(&json)).unwrap();
+                let same = entry.contains("41471") == link;
+                let (done, skipped, failed) = match existing {
+                    Existing::Overwrite => (1, 0, 0),
+                    Existing::Newer if same => (1, 0, 0),
+                    Existing::Skip if same => (0, 1, 0),
+                    _ => (0, 0, 1),
+                };
+                let counts = (report.files + report.links, report.skipped, report.failures.len());
+                assert_eq!(counts, (done, skipped, failed), "{existing:?} {entry} {link}");
+                assert_eq!(tree(&sandbox.out(), 100) == before, done == 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn older_entries_do_not_replace_newer_files() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.out().join("f"), "new").unwrap();
+    let json = r#"[{"path":"f","mode":33188,"encoding":"utf-8","data":"old","size":3,"mtime":5}]"#;
+    let report = extractor(&sandbox).existing(Existing::Newer).run(&parse(json)).unwrap();
+    assert_eq!(report.skipped, 1);
+    assert_eq!(fs::read(sandbox.out().join("f")).unwrap(), b"new");
+}
+
+#[test]
+fn a_path_twice_goes_by_the_policy() {
+    let json = r#"[
+        {"path":"f","mode":33188,"encoding":"utf-8","data":"1","size":1,"mtime":9},
+        {"path":"f","mode":33188,"encoding":"utf-8","data":"2","size":1,"mtime":5}]"#;
+    for (existing, content, failures) in [
+        (Existing::Error, b"1", 1),
+        (Existing::Skip, b"1", 0),
+        (Existing::Overwrite, b"2", 0),
+        (Existing::Newer, b"1", 0),
+    ] {
+        let sandbox = Sandbox::new();
+        let report = extractor(&sandbox).existing(existing).run(&parse(json)).unwrap();
+        assert_eq!(fs::read(sandbox.out().join("f")).unwrap(), content, "{existing:?}");
+        assert_eq!((report.files, report.failures.len()), (1, failures));
+    }
+}
+
+#[test]
+fn dry_run_writes_nothing_and_finds_what_is_in_the_way() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.out().join("f"), "old").unwrap();
+    let json = r#"[{"path":"f","mode":33188,"size":0},{"path":"a/b","mode":33188,"size":0},
+        {"path":"f2/x","mode":33188,"size":0},{"path":"l","mode":41471,"data":"t"}]"#;
+    fs::write(sandbox.out().join("f2"), "").unwrap();
+    let before = tree(&sandbox.out(), 100);
+    let report = extractor(&sandbox).dry_run(true).run(&parse(json)).unwrap();
+    assert_eq!((report.files, report.links, report.failures.len()), (1, 1, 2));
+    assert_eq!(tree(&sandbox.out(), 100), before);
+}
+
+#[test]
+fn fail_fast_stops_and_require_hash_refuses() {
+    let sandbox = Sandbox::new();
+    let store = MemoryStore::new();
+    let blobref = store.put(HashType::Sha1, b"abc").unwrap();
+    let json = format!(
+        r#"[{{"path":"b","mode":33188,"encoding":"blobvec","size":3,"data":[[0,3,"{blobref}"]]}},
+            {{"path":"c","mode":33188,"size":0}}]"#
+    );
+    let strict = || extractor(&sandbox).store(&store).require_hash(Some(HashType::Sha256));
+    let report = strict().fail_fast(true).run(&parse(&json)).unwrap();
+    assert_eq!((report.files, report.failures.len()), (0, 1));
+    let report = strict().run(&parse(&json)).unwrap();
+    assert_eq!((report.files, report.failures.len()), (1, 1));
+}
+
+#[test]
+fn several_may_extract_into_one_tree() {
+    let sandbox = Sandbox::new();
+    let entries: Vec<_> = (0..300)
+        .map(|n| {
+            let path = format!("d{}/e{}/f{n}", n % 7, n % 3);
+            format!(r#"{{"path":"{path}","mode":33188,"encoding":"utf-8","data":"{n}"}}"#)
+        })
+        .collect();
+    let json = format!("[{}]", entries.join(","));
+    let archive = parse(&json);
+    let reports: Vec<_> = thread::scope(|scope| {
+        let run = || extractor(&sandbox).existing(Existing::Skip).run(&archive).unwrap();
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert!(reports.iter().all(|report| report.failures.is_empty()));
+    assert_eq!(reports.iter().map(|report| report.files).sum::<u64>(), 300);
+    let files = tree(&sandbox.out(), 100).into_values();
+    assert_eq!(files.filter(|node| matches!(node, Node::File { .. })).count(), 300);
+}
+
+#[test]
+fn disk_is_held_against_the_archive() {
+    let _umask = Umask::set(0o022);
+    let sandbox = Sandbox::new();
+    let store = MemoryStore::new();
+    let blobref = store.put(HashType::Sha1, b"abc").unwrap();
+    let json = format!(
+        r#"[{{"path":"blob","mode":33188,"encoding":"blobvec","size":5,"data":[[1,3,"{blobref}"]],"mtime":7}},
+            {{"path":"text","mode":33188,"encoding":"utf-8","data":"two\nlines","size":9}},
+            {{"path":"dir","mode":16832,"mtime":8}},
+            {{"path":"link","mode":41471,"data":"t"}},
+            {{"path":"gone","mode":33188,"size":0}}]"#
+    );
+    let archive = parse(&json);
+    let verifier = || DiskVerifier::new(sandbox.out()).unwrap();
+    extractor(&sandbox).store(&store).run(&archive).unwrap();
+    let (differences, failures) = verifier().run(&archive, &store);
+    assert!(differences.is_empty() && failures.is_empty(), "{differences:?} {failures:?}");
+
+    fs::write(sandbox.out().join("blob"), "\0abd\0").unwrap();
+    fs::write(sandbox.out().join("text"), "short").unwrap();
+    fs::set_permissions(sandbox.out().join("dir"), fs::Permissions::from_mode(0o711)).unwrap();
+    fs::remove_file(sandbox.out().join("link")).unwrap();
+    symlink("u", sandbox.out().join("link")).unwrap();
+    fs::remove_file(sandbox.out().join("gone")).unwrap();
+    let (differences, failures) = verifier().times(false).run(&archive, &store);
+    assert!(failures.is_empty());
+    let expected = [
+        ("blob", Change::Content),
+        ("text", Change::Size(9, 5)),
+        ("dir", Change::Permissions(0o700, 0o711)),
+        ("link", Change::Target("t".into(), "u".into())),
+        ("gone", Change::Removed),
+    ];
+    assert_eq!(differences, expected.map(|(path, change)| (path.to_owned(), vec![change])));
+}

@@ -1,0 +1,604 @@
+//! What a Flux broker left on the disk, read without a broker: the key-value store in a content store.
+//!
+//! ```text
+//! checkpoint    {"version":1,"rootref":"sha1-..","sequence":N,"timestamp":T}
+//! rootref       names a blob: {"ver":1,"type":"dir","data":{name: object, ..}}
+//! ```
+//!
+//! | type | data | stands for |
+//! |---|---|---|
+//! | `dir` | objects by name | a directory |
+//! | `dirref` | an array of one blobref | a directory in a blob |
+//! | `val` | base64 | a short value |
+//! | `valref` | an array of blobrefs | a value, in pieces |
+//! | `symlink` | `{"target": key}` | what lies under another key |
+//!
+//! `archive.NAME` is an archive; its blobs lie in the same store. `job.<id>.jobspec` is what a job
+//! was submitted with, its files included. Every blob on the way is verified.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::store::{BlobStore, DirStore, MAX_BLOB_SIZE, StoreError, get_verified};
+use crate::{Base64, BlobRef};
+
+/// Levels of a key, and links and references on the way. Keys of Flux have six.
+const MAX_STEPS: usize = 256;
+
+/// Why a key has no value.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KvsError {
+    /// The directory holds no state that is known.
+    #[error("no content.sqlite and no content.files here")]
+    NoState,
+    /// The store is there, but this build does not read it.
+    #[error("to read content.sqlite takes the feature \"sqlite\"")]
+    NoSqlite,
+    /// No checkpoint was ever written.
+    #[error("the store has no checkpoint: where the keys begin is not known")]
+    NoCheckpoint,
+    /// The key is not there.
+    #[error("{0}: there is no such key")]
+    NotFound(String),
+    /// The key is there, and is something else.
+    #[error("{key}: expected {expected}")]
+    Type {
+        /// The key.
+        key: String,
+        /// What was asked for.
+        expected: &'static str,
+    },
+    /// What lies under the key has no meaning.
+    #[error("{key}: {message}")]
+    Invalid {
+        /// The key.
+        key: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A blob on the way to the key cannot be had.
+    #[error("{key}: blob {blobref}: {error}")]
+    Blob {
+        /// The key.
+        key: String,
+        /// The blob.
+        blobref: BlobRef,
+        /// Why.
+        error: StoreError,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl From<io::Error> for KvsError {
+    fn from(error: io::Error) -> Self {
+        Self::Store(error.into())
+    }
+}
+
+/// The beginning of all keys at some time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Checkpoint {
+    /// The blob of the uppermost directory.
+    pub root: BlobRef,
+    /// How often the root had changed.
+    pub sequence: Option<u64>,
+    /// The text of the checkpoint.
+    pub text: String,
+}
+
+impl Checkpoint {
+    /// Takes the text of a checkpoint: an object, or before that existed a blobref.
+    pub fn parse(text: &str) -> Option<Self> {
+        #[derive(Deserialize)]
+        struct Value {
+            rootref: String,
+            sequence: Option<u64>,
+        }
+        let plain = Value { rootref: text.trim().to_owned(), sequence: None };
+        let value: Value = serde_json::from_str(text).unwrap_or(plain);
+        let root = BlobRef::parse(&value.rootref).ok()?;
+        Some(Self { root, sequence: value.sequence, text: text.to_owned() })
+    }
+}
+
+/// The keys of a Flux instance, as they were at a checkpoint.
+///
+/// ```no_run
+/// use flux_archive::kvs::StateDir;
+/// use flux_archive::{Archive, Extractor, Profile};
+///
+/// let state = StateDir::open("/var/lib/flux")?;
+/// let json = state.archive("main")?;
+/// let archive = Archive::parse(&json, Profile::Flux)?;
+/// Extractor::new("rescued")?.store(state.store()).run(&archive)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct StateDir {
+    store: Box<dyn BlobStore>,
+    checkpoints: Vec<Checkpoint>,
+    root: BlobRef,
+}
+
+impl std::fmt::Debug for StateDir {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StateDir").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl StateDir {
+    /// Opens the state directory of a broker that does not run, at the newest checkpoint.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
+        let path = path.as_ref();
+        let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
+        if database.exists() {
+            return Self::open_database(&database);
+        }
+        if !files.is_dir() {
+            return Err(KvsError::NoState);
+        }
+        let checkpoint = fs::read_to_string(files.join("kvs-primary"));
+        let store = DirStore::open(files)?;
+        match checkpoint {
+            Ok(text) => Self::new(store, [text]),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(KvsError::NoCheckpoint),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    #[cfg(feature = "sqlite")]
+    fn open_database(path: &Path) -> Result<Self, KvsError> {
+        let store = crate::store::SqliteStore::open(path)?;
+        let checkpoints = store.checkpoints()?;
+        Self::new(store, checkpoints)
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    fn open_database(_: &Path) -> Result<Self, KvsError> {
+        Err(KvsError::NoSqlite)
+    }
+
+    /// Reads keys from any store; of the texts of checkpoints the first that has a meaning counts.
+    pub fn new(
+        store: impl BlobStore + 'static,
+        checkpoints: impl IntoIterator<Item = String>,
+    ) -> Result<Self, KvsError> {
+        let parse = |text: String| Checkpoint::parse(&text);
+        let checkpoints: Vec<_> = checkpoints.into_iter().filter_map(parse).collect();
+        let root = checkpoints.first().ok_or(KvsError::NoCheckpoint)?.root;
+        Ok(Self { store: Box::new(store), checkpoints, root })
+    }
+
+    /// The checkpoints that are kept, the newest first.
+    pub fn checkpoints(&self) -> &[Checkpoint] {
+        &self.checkpoints
+    }
+
+    /// Reads keys as they were at another checkpoint.
+    #[must_use]
+    pub fn at(mut self, checkpoint: &Checkpoint) -> Self {
+        self.root = checkpoint.root;
+        self
+    }
+
+    /// The store, which holds the blobs of archives too.
+    pub fn store(&self) -> &dyn BlobStore {
+        &*self.store
+    }
+
+    /// The JSON text of an archive, as `flux archive create --name` stored it.
+    pub fn archive(&self, name: &str) -> Result<Vec<u8>, KvsError> {
+        self.value(&format!("archive.{name}"))
+    }
+
+    /// The names of all archives.
+    pub fn archives(&self) -> Result<Vec<String>, KvsError> {
+        match self.names("archive") {
+            Err(KvsError::NotFound(_)) => Ok(Vec::new()),
+            names => {
+                // Beside each archive lie the blobs that were to be preserved.
+                Ok(names?.into_iter().filter(|name| !name.ends_with("_blobs")).collect())
+            }
+        }
+    }
+
+    /// The jobspec of a job: JSON text, with the job's files.
+    pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, KvsError> {
+        self.value(&format!("job.{}.jobspec", job.key()))
+    }
+
+    /// The value of a key such as `archive.main`.
+    pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
+        let invalid = |message: &str| invalid(key, message);
+        let object = self.look_up(key)?;
+        let mut value = Vec::new();
+        match object.kind.as_str() {
+            "val" => {
+                let text: String = object.data_as(key)?;
+                let data = Base64::parse(text).ok_or_else(|| invalid("its value is no base64"))?;
+                value = data.decode();
+            }
+            "valref" => {
+                let names: Vec<String> = object.data_as(key)?;
+                let blobrefs: Result<Vec<_>, _> = names.iter().map(|r| BlobRef::parse(r)).collect();
+                let blobrefs = blobrefs.map_err(|error| invalid(&error.to_string()))?;
+                let mut failure = None;
+                let receive = &mut |index: usize, blob: Result<&[u8], StoreError>| {
+                    let Some(&blobref) = blobrefs.get(index) else { return };
+                    let error = match blob {
+                        _ if failure.is_some() => return,
+                        Ok(blob) if !blobref.names(blob) => {
+                            StoreError::Corrupt("its bytes have another digest".to_owned())
+                        }
+                        Ok(blob) if (value.len() + blob.len()) as u64 > MAX_BLOB_SIZE => {
+                            StoreError::TooBig { size: (value.len() + blob.len()) as u64 }
+                        }
+                        Ok(blob) => return value.extend_from_slice(blob),
+                        Err(error) => error,
+                    };
+                    failure = Some(KvsError::Blob { key: key.to_owned(), blobref, error });
+                };
+                self.store.get_many(&blobrefs, receive)?;
+                if let Some(failure) = failure {
+                    return Err(failure);
+                }
+            }
+            _ => return Err(KvsError::Type { key: key.to_owned(), expected: "a value" }),
+        }
+        Ok(value)
+    }
+
+    /// The names in a directory of keys.
+    pub fn names(&self, key: &str) -> Result<Vec<String>, KvsError> {
+        let directory = self.look_up(key)?;
+        let mut steps = MAX_STEPS;
+        let directory = self.resolve(key, directory, &mut steps)?;
+        Ok(directory.entries(key)?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// The object under a key, links followed but for references.
+    fn look_up(&self, key: &str) -> Result<Object, KvsError> {
+        let not_found = || KvsError::NotFound(key.to_owned());
+        let mut steps = MAX_STEPS;
+        // What is still to be walked, the next name last.
+        let path = |key: &str| -> Vec<String> {
+            key.split('.').filter(|name| !name.is_empty()).rev().map(str::to_owned).collect()
+        };
+        let mut names = path(key);
+        let mut object = self.blob(key, self.root)?;
+        loop {
+            step(key, &mut steps)?;
+            if object.kind == "symlink" {
+                let target = object.link_target(key)?;
+                names.extend(path(&target));
+                object = self.blob(key, self.root)?;
+                continue;
+            }
+            let Some(name) = names.pop() else { return Ok(object) };
+            let directory = self.resolve(key, object, &mut steps)?;
+            let entries = directory.entries(key)?;
+            let found = entries.into_iter().rev().find(|(found, _)| *found == name);
+            object = Object::parse(key, found.ok_or_else(not_found)?.1.get().as_bytes())?;
+        }
+    }
+
+    /// Follows references to a directory.
+    fn resolve(&self, key: &str, object: Object, steps: &mut usize) -> Result<Object, KvsError> {
+        let mut object = object;
+        while object.kind == "dirref" {
+            step(key, steps)?;
+            let names: Vec<String> = object.data_as(key)?;
+            let [name] = names.as_slice() else {
+                return Err(invalid(key, "a directory is not in exactly one blob"));
+            };
+            let blobref = BlobRef::parse(name).map_err(|error| invalid(key, &error.to_string()))?;
+            object = self.blob(key, blobref)?;
+        }
+        Ok(object)
+    }
+
+    fn blob(&self, key: &str, blobref: BlobRef) -> Result<Object, KvsError> {
+        let mut blob = Vec::new();
+        get_verified(&*self.store, &blobref, &mut blob).map_err(|error| KvsError::Blob {
+            key: key.to_owned(),
+            blobref,
+            error,
+        })?;
+        Object::parse(key, &blob)
+    }
+}
+
+/// Counts a step on the way to a key; a way that never ends is a circle.
+fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
+    *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links lead in a circle"))?;
+    Ok(())
+}
+
+fn invalid(key: &str, message: &str) -> KvsError {
+    KvsError::Invalid { key: key.to_owned(), message: message.to_owned() }
+}
+
+/// A tree object.
+#[derive(Deserialize)]
+struct Object {
+    #[serde(rename = "type")]
+    kind: String,
+    data: Box<RawValue>,
+}
+
+impl Object {
+    fn parse(key: &str, json: &[u8]) -> Result<Self, KvsError> {
+        serde_json::from_slice(json).map_err(|error| invalid(key, &format!("no object: {error}")))
+    }
+
+    fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {
+        let kind = &self.kind;
+        serde_json::from_str(self.data.get())
+            .map_err(|error| invalid(key, &format!("the data of a {kind}: {error}")))
+    }
+
+    /// The objects of a directory, by name.
+    fn entries(&self, key: &str) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
+        if self.kind != "dir" {
+            return Err(KvsError::Type { key: key.to_owned(), expected: "a directory" });
+        }
+        Ok(self.data_as::<Members>(key)?.0)
+    }
+
+    fn link_target(&self, key: &str) -> Result<String, KvsError> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Link {
+            Plain(String),
+            Full { target: String },
+        }
+        match self.data_as(key)? {
+            Link::Plain(target) | Link::Full { target } => Ok(target),
+        }
+    }
+}
+
+/// The members of a JSON object in their order; a map would need no memory less.
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// The number of a job.
+///
+/// ```
+/// use flux_archive::kvs::JobId;
+///
+/// let id = JobId::parse("ƒA6oUGd").unwrap();
+/// for other in [id.0.to_string(), format!("{:#x}", id.0), id.key(), "fA6oUGd".to_owned()] {
+///     assert_eq!(JobId::parse(&other), Some(id));
+/// }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct JobId(pub u64);
+
+impl JobId {
+    /// Takes a number as Flux writes it: decimal, hexadecimal (`0x..`), in four groups of
+    /// hexadecimal digits as in keys, or in base 58 (`ƒ..`).
+    pub fn parse(text: &str) -> Option<Self> {
+        if let Some(digits) = text.strip_prefix("0x") {
+            return u64::from_str_radix(digits, 16).ok().map(Self);
+        }
+        if text.contains('.') {
+            let mut groups = text.split('.');
+            let id = groups.by_ref().take(4).try_fold(0, |id: u64, group| {
+                let group_is_hex = group.len() == 4 && !group.starts_with('+');
+                let group = u64::from_str_radix(group, 16).ok().filter(|_| group_is_hex)?;
+                Some(id << 16 | group)
+            })?;
+            return (groups.next().is_none() && text.len() == 19).then_some(Self(id));
+        }
+        match text.strip_prefix('ƒ').or_else(|| text.strip_prefix('f')) {
+            Some(digits) => Self::parse_base58(digits),
+            None => text.parse().ok().filter(|_| !text.starts_with('+')).map(Self),
+        }
+    }
+
+    fn parse_base58(digits: &str) -> Option<Self> {
+        const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+        if digits.is_empty() {
+            return None;
+        }
+        let id = digits.bytes().try_fold(0_u64, |id, byte| {
+            let digit = DIGITS.iter().position(|&digit| digit == byte)?;
+            id.checked_mul(58)?.checked_add(digit as u64)
+        });
+        id.map(Self)
+    }
+
+    /// The number as it stands in keys: `0000.0004.b200.0000`.
+    pub fn key(self) -> String {
+        let group = |shift: u32| format!("{:04x}", self.0 >> shift & 0xffff);
+        [48, 32, 16, 0].map(group).join(".")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::HashType;
+    use crate::store::{BlobStoreMut, MemoryStore};
+
+    fn put(store: &MemoryStore, object: &Value) -> String {
+        store.put(HashType::Sha1, object.to_string().as_bytes()).unwrap().to_string()
+    }
+
+    fn checkpoint(root: &str) -> String {
+        json!({"version": 1, "rootref": root, "sequence": 7, "timestamp": 1.5}).to_string()
+    }
+
+    fn base64(plain: &[u8]) -> String {
+        Base64::encode(plain).as_str().to_owned()
+    }
+
+    /// A store with every type of object.
+    fn state() -> StateDir {
+        let store = MemoryStore::new();
+        let (one, two) = (
+            store.put(HashType::Sha1, b"[{\"path\":").unwrap().to_string(),
+            store.put(HashType::Sha1, b"\"f\"}]").unwrap().to_string(),
+        );
+        let archives = put(
+            &store,
+            &json!({"ver": 1, "type": "dir", "data": {
+                "main": {"ver": 1, "type": "valref", "data": [one, two]},
+                "main_blobs": {"ver": 1, "type": "dir", "data": {}},
+                "small": {"ver": 1, "type": "val", "data": base64(b"[]")},
+            }}),
+        );
+        let job = json!({"ver": 1, "type": "dir", "data": {"0000": {"ver": 1, "type": "dir", "data": {
+            "0004": {"ver": 1, "type": "dir", "data": {"b200": {"ver": 1, "type": "dir", "data": {
+                "0000": {"ver": 1, "type": "dir", "data": {
+                    "jobspec": {"ver": 1, "type": "val", "data": base64(b"{}")},
+                }},
+            }}}},
+        }}}});
+        let root = put(
+            &store,
+            &json!({"ver": 1, "type": "dir", "data": {
+                "archive": {"ver": 1, "type": "dirref", "data": [archives]},
+                "job": job,
+                "alias": {"ver": 1, "type": "symlink", "data": {"target": "archive.main"}},
+                "up": {"ver": 1, "type": "symlink", "data": {"target": "archive"}},
+                "circle": {"ver": 1, "type": "symlink", "data": {"target": "circle"}},
+            }}),
+        );
+        StateDir::new(store, [checkpoint(&root)]).unwrap()
+    }
+
+    #[test]
+    fn archive_is_found_through_references_and_put_together() {
+        let state = state();
+        assert_eq!(state.archive("main").unwrap(), b"[{\"path\":\"f\"}]");
+        assert_eq!(state.archive("small").unwrap(), b"[]");
+        assert_eq!(state.archives().unwrap(), ["main", "small"]);
+        assert_eq!(state.checkpoints()[0].sequence, Some(7));
+    }
+
+    #[test]
+    fn jobspec_is_found_by_the_number_of_the_job() {
+        let id = JobId::parse("0000.0004.b200.0000").unwrap();
+        assert_eq!(state().jobspec(id).unwrap(), b"{}");
+        assert!(matches!(state().jobspec(JobId(1)), Err(KvsError::NotFound(_))));
+    }
+
+    #[test]
+    fn links_are_followed_and_circles_refused() {
+        let state = state();
+        assert_eq!(state.value("alias").unwrap(), b"[{\"path\":\"f\"}]");
+        assert_eq!(state.value("up.small").unwrap(), b"[]");
+        let error = state.value("circle").unwrap_err();
+        assert!(matches!(error, KvsError::Invalid { .. }), "{error}");
+    }
+
+    #[test]
+    fn directory_is_no_value_and_a_value_no_directory() {
+        let state = state();
+        assert!(matches!(state.value("archive"), Err(KvsError::Type { .. })));
+        assert!(matches!(state.value("archive.small.x"), Err(KvsError::Type { .. })));
+        assert!(matches!(state.value("nothing"), Err(KvsError::NotFound(_))));
+    }
+
+    #[test]
+    fn directories_in_a_circle_end() {
+        // A digest cannot be foreseen, so that only a store that lies makes circles: it is caught.
+        let store = MemoryStore::new();
+        let name = BlobRef::of(HashType::Sha1, b"any");
+        let object = json!({"ver": 1, "type": "dirref", "data": [name.to_string()]}).to_string();
+        store.insert_as(name, object.into_bytes());
+        let state = StateDir::new(store, [checkpoint(&name.to_string())]).unwrap();
+        assert!(matches!(state.value("a"), Err(KvsError::Blob { .. })));
+    }
+
+    #[test]
+    fn what_is_damaged_is_an_error() {
+        let store = MemoryStore::new();
+        for (root, value) in [
+            ("5", None),
+            ("{\"type\":\"dir\",\"data\":5}", None),
+            ("{\"type\":\"dir\",\"data\":{\"a\":{\"type\":\"val\",\"data\":\"A\"}}}", Some("a")),
+            (
+                "{\"type\":\"dir\",\"data\":{\"a\":{\"type\":\"valref\",\"data\":[\"x\"]}}}",
+                Some("a"),
+            ),
+            ("{\"type\":\"dirref\",\"data\":[]}", None),
+        ] {
+            let root = store.put(HashType::Sha1, root.as_bytes()).unwrap();
+            let copy = MemoryStore::new();
+            let mut blob = Vec::new();
+            store.get(&root, &mut blob).unwrap();
+            copy.put(HashType::Sha1, &blob).unwrap();
+            let state = StateDir::new(copy, [checkpoint(&root.to_string())]).unwrap();
+            let error = state.value(value.unwrap_or("a")).unwrap_err();
+            assert!(matches!(error, KvsError::Invalid { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn checkpoint_of_either_form_is_read() {
+        let blobref = BlobRef::of(HashType::Sha256, b"");
+        for text in [blobref.to_string(), checkpoint(&blobref.to_string())] {
+            assert_eq!(Checkpoint::parse(&text).unwrap().root, blobref);
+        }
+        assert_eq!(Checkpoint::parse("{}"), None);
+        assert!(matches!(StateDir::new(MemoryStore::new(), []), Err(KvsError::NoCheckpoint)));
+    }
+
+    #[test]
+    fn job_numbers_that_mean_nothing_are_refused() {
+        for text in ["", "f", "ƒ0", "0x", "+1", "1.2.3.4", "0000.0000.0000", "ƒzzzzzzzzzzzzz"] {
+            assert_eq!(JobId::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn state_directory_of_files_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoState)));
+        let files = folder.path().join("content.files");
+        let store = DirStore::create(&files).unwrap();
+        assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoCheckpoint)));
+        let root = json!({"ver": 1, "type": "dir", "data": {}}).to_string();
+        let root = store.put(HashType::Sha1, root.as_bytes()).unwrap();
+        fs::write(files.join("kvs-primary"), checkpoint(&root.to_string())).unwrap();
+        assert!(StateDir::open(folder.path()).unwrap().archives().unwrap().is_empty());
+    }
+}

@@ -1,0 +1,97 @@
+//! Is all there that an archive names: its blobs in a store, its files on the disk?
+
+#[cfg(unix)]
+mod disk;
+
+use std::collections::HashSet;
+
+use crate::store::{BlobStore, fetch};
+use crate::{Archive, Content, ErrorKind, HashType, Violation};
+
+#[cfg(unix)]
+pub use disk::DiskVerifier;
+
+/// What was found when blobs were verified.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct BlobReport {
+    /// Blobs that were read, each once.
+    pub blobs: u64,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// Blobs that are named by SHA-1: two contents of one name can be made.
+    pub sha1: u64,
+    /// Blobs that are missing, of another length, or of another digest.
+    pub violations: Vec<Violation>,
+}
+
+/// Reads every blob of an archive once and holds it against length and digest.
+///
+/// ```
+/// use flux_archive::store::MemoryStore;
+/// use flux_archive::{Archive, Code, Profile, verify_blobs};
+///
+/// let json = br#"[{"path":"f","mode":33188,"encoding":"blobvec","size":3,
+///     "data":[[0,3,"sha1-a9993e364706816aba3e25717850c26c9cd0d89d"]]}]"#;
+/// let archive = Archive::parse(json, Profile::Strict)?;
+/// let report = verify_blobs(&archive, &MemoryStore::new(), None);
+/// assert_eq!(report.violations[0].code, Code::BlobMissing);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+pub fn verify_blobs(
+    archive: &Archive<'_>,
+    store: &dyn BlobStore,
+    progress: Option<&(dyn Fn(u64) + Sync)>,
+) -> BlobReport {
+    let mut report = BlobReport::default();
+    let (mut seen, mut blob) = (HashSet::new(), Vec::new());
+    for (index, entry) in archive.entries().iter().enumerate() {
+        let Content::Blobvec(regions) = entry.content() else { continue };
+        for (number, region) in regions.iter().enumerate() {
+            if !seen.insert((region.blobref, region.size)) {
+                continue;
+            }
+            report.blobs += 1;
+            report.sha1 += u64::from(region.blobref.hash() == HashType::Sha1);
+            let Err(error) = fetch(store, region, &mut blob) else {
+                report.bytes += region.size;
+                if let Some(progress) = progress {
+                    progress(region.size);
+                }
+                continue;
+            };
+            if let ErrorKind::Blob { code, blobref, message } = error.kind() {
+                let pointer = format!("/{index}/data/{number}");
+                let message = format!("blob {blobref}: {message}");
+                let path = Some(entry.path().as_str());
+                report.violations.push(Violation::new(*code, path, pointer, message));
+            }
+        }
+    }
+    report
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{BlobStoreMut, MemoryStore};
+    use crate::{BlobRef, Code, Profile};
+
+    #[test]
+    fn missing_cut_and_false_blobs_have_their_codes() {
+        let store = MemoryStore::new();
+        let good = store.put(HashType::Sha256, b"good").unwrap();
+        let [gone, fake] = [b"gone", b"fake"].map(|blob| BlobRef::of(HashType::Sha1, blob));
+        store.insert_as(fake, b"evil".as_slice());
+        let json = format!(
+            r#"{{"f":{{"mode":33188,"encoding":"blobvec","size":20,"data":[
+                [0,4,"{good}"],[4,4,"{gone}"],[8,3,"{good}"],[12,4,"{fake}"],[16,4,"{good}"]]}}}}"#
+        );
+        let archive = Archive::parse(json.as_bytes(), Profile::Strict).unwrap();
+        let report = verify_blobs(&archive, &store, None);
+        let codes: Vec<_> = report.violations.iter().map(|violation| violation.code).collect();
+        assert_eq!(codes, [Code::BlobMissing, Code::BlobLength, Code::BlobDigest]);
+        assert_eq!(report.violations[1].pointer, "/0/data/2");
+        assert_eq!((report.blobs, report.bytes, report.sha1), (4, 4, 2));
+    }
+}

@@ -1,0 +1,151 @@
+//! An archive held against a tree on the disk.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use crate::dirfd::{Dir, Walk, name_of};
+use crate::store::BlobStore;
+use crate::{Archive, Change, Content, Entry, Failure, FileType, Result};
+
+/// Bytes that are compared at a time.
+const PIECE: usize = 64 << 10;
+
+/// Holds archives against what lies below a directory.
+///
+/// Links are not followed, neither on the way nor at its end.
+///
+/// ```
+/// use flux_archive::store::MemoryStore;
+/// use flux_archive::{Archive, Change, DiskVerifier, Profile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// std::fs::write(folder.path().join("f"), "new")?;
+/// let json = br#"{"f":{"mode":33188,"encoding":"utf-8","data":"old"}}"#;
+/// let archive = Archive::parse(json, Profile::Flux)?;
+/// let verifier = DiskVerifier::new(folder.path())?.permissions(false);
+/// let (differences, failures) = verifier.run(&archive, &MemoryStore::new());
+/// assert_eq!(differences, [("f".to_owned(), vec![Change::Content])]);
+/// assert!(failures.is_empty());
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct DiskVerifier {
+    root: Dir,
+    permissions: bool,
+    times: bool,
+}
+
+impl DiskVerifier {
+    /// Compares with what lies below a directory.
+    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self { root: Dir::open(root.as_ref())?, permissions: true, times: true })
+    }
+
+    /// Whether permissions are compared, but for those of links. Default: yes.
+    #[must_use]
+    pub fn permissions(mut self, permissions: bool) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Whether times of modification are compared, where the archive has them. Default: yes.
+    #[must_use]
+    pub fn times(mut self, times: bool) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// The paths at which the disk differs, in the order of the archive, and those that could not be
+    /// compared. Of a path that occurs twice each entry is compared. Files that the archive does not
+    /// have are no difference.
+    pub fn run(
+        &self,
+        archive: &Archive<'_>,
+        store: &dyn BlobStore,
+    ) -> (Vec<(String, Vec<Change>)>, Vec<Failure>) {
+        let (mut differences, mut failures) = (Vec::new(), Vec::new());
+        let mut walk = Walk::new(self.root.clone());
+        for entry in archive.entries() {
+            let path = || entry.path().as_str().to_owned();
+            match self.compare(&mut walk, entry, store) {
+                Ok(changes) if changes.is_empty() => {}
+                Ok(changes) => differences.push((path(), changes)),
+                Err(error) => failures.push(Failure { path: path(), error }),
+            }
+        }
+        (differences, failures)
+    }
+
+    fn compare(
+        &self,
+        walk: &mut Walk,
+        entry: &Entry<'_>,
+        store: &dyn BlobStore,
+    ) -> Result<Vec<Change>> {
+        let name = name_of(entry.path());
+        let found = walk.parent(entry.path()).and_then(|dir| Ok((dir.stat(name)?, dir)));
+        let (found, dir) = match found {
+            Ok(found) => found,
+            Err(error) if is_absence(&error) => return Ok(vec![Change::Removed]),
+            Err(error) => return Err(error.into()),
+        };
+        let Some(kind) = found.file_type() else { return Ok(vec![Change::OtherType]) };
+        if kind != entry.file_type() {
+            return Ok(vec![Change::Type(entry.file_type(), kind)]);
+        }
+        let mut changes = Vec::new();
+        let (before, now) = (entry.mode().permissions(), found.permissions());
+        if self.permissions && kind != FileType::Symlink && before != now {
+            changes.push(Change::Permissions(before, now));
+        }
+        if self.times && entry.mtime().is_some_and(|mtime| mtime != found.mtime()) {
+            changes.push(Change::Mtime(entry.mtime(), Some(found.mtime())));
+        }
+        match entry.content() {
+            Content::Directory => {}
+            Content::Symlink(target) => {
+                let now = String::from_utf8_lossy(&dir.read_link(name)?).into_owned();
+                if **target != now {
+                    changes.push(Change::Target(target.clone().into_owned(), now));
+                }
+            }
+            _ if entry.len() != found.size() => {
+                changes.push(Change::Size(entry.len(), found.size()));
+            }
+            _ => {
+                if !same_content(entry, &dir.open_file(name)?, store)? {
+                    changes.push(Change::Content);
+                }
+            }
+        }
+        Ok(changes)
+    }
+}
+
+/// Nothing is there, or what should be a directory on the way is something else.
+fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
+fn same_content(entry: &Entry<'_>, file: &File, store: &dyn BlobStore) -> Result<bool> {
+    let reader = entry.reader(store)?;
+    let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+    let mut position = 0;
+    loop {
+        let read = reader.read_at(position, &mut ours)?;
+        if read == 0 {
+            return Ok(true);
+        }
+        match file.read_exact_at(&mut theirs[..read], position) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        if ours[..read] != theirs[..read] {
+            return Ok(false);
+        }
+        position += read as u64;
+    }
+}

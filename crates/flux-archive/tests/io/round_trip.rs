@@ -1,0 +1,267 @@
+//! create, extract, create: the second archive is the first.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
+use std::path::Path;
+
+use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, MemoryStore, RegionStore};
+use flux_archive::{
+    Archive, Content, CreateReport, Creator, Extractor, Form, HashType, Holes, Profile, Times,
+    Writer, verify_blobs,
+};
+use proptest::prelude::*;
+
+use crate::support::{Umask, tree};
+
+fn create(creator: &Creator<'_>) -> (Vec<u8>, CreateReport) {
+    let mut writer = Writer::new(Vec::new(), Form::Array);
+    let report = creator.write(["."], &mut writer).unwrap();
+    (writer.finish().unwrap(), report)
+}
+
+fn extract(json: &[u8], store: &dyn BlobStore, target: &Path) {
+    let archive = Archive::parse(json, Profile::Strict).unwrap();
+    let report = Extractor::new(target).unwrap().store(store).run(&archive).unwrap();
+    assert!(report.failures.is_empty(), "{:?}", report.failures);
+}
+
+/// What a file of a random tree holds.
+#[derive(Clone, Debug)]
+enum Data {
+    Bytes(Vec<u8>),
+    /// Blocks of 4096 bytes, some of them holes.
+    Blocks(Vec<Option<u8>>),
+    Link(String),
+    Directory,
+}
+
+fn data() -> impl Strategy<Value = Data> {
+    prop_oneof![
+        "[a-zé\n\0\"\\\\]{0,30}".prop_map(|text| Data::Bytes(text.into_bytes())),
+        proptest::collection::vec(any::<u8>(), 0..3000).prop_map(Data::Bytes),
+        proptest::collection::vec(proptest::option::of(any::<u8>()), 0..6).prop_map(Data::Blocks),
+        "[a-z/.]{1,12}".prop_map(Data::Link),
+        Just(Data::Directory),
+    ]
+}
+
+fn make(root: &Path, path: &str, mode: u32, data: &Data) {
+    let path = root.join(path);
+    let parent = path.parent().unwrap();
+    if fs::create_dir_all(parent).is_err() || fs::symlink_metadata(&path).is_ok() {
+        return;
+    }
+    match data {
+        Data::Bytes(bytes) => fs::write(&path, bytes).unwrap(),
+        Data::Blocks(blocks) => {
+            let file = fs::File::create(&path).unwrap();
+            for (at, byte) in blocks.iter().enumerate() {
+                let Some(byte) = byte else { continue };
+                file.write_all_at(&[*byte; 4096], at as u64 * 4096).unwrap();
+            }
+            file.set_len(blocks.len() as u64 * 4096).unwrap();
+        }
+        Data::Link(target) => return symlink(target, &path).unwrap(),
+        Data::Directory => fs::create_dir(&path).unwrap(),
+    }
+    fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn random_trees_come_back(
+        nodes in proptest::collection::vec(("[abé]{1,2}(/[ab]{1,2}){0,3}", 0_u32..0o100, data()), 0..12),
+        chunk_size in prop_oneof![Just(0_u64), Just(1000), Just(4096), Just(1 << 20)],
+        threshold in prop_oneof![Just(0_u64), Just(1000), Just(1 << 20)],
+        zeros: bool,
+        with_store: bool,
+    ) {
+        let _umask = Umask::set(0);
+        let source = tempfile::tempdir().unwrap();
+        for (path, mode, data) in &nodes {
+            make(source.path(), path, 0o700 | mode, data);
+        }
+        let store = MemoryStore::new();
+        let create = |root: &Path| {
+            let creator = Creator::new(root)
+                .unwrap()
+                .chunk_size(chunk_size)
+                .threshold(threshold)
+                .holes(if zeros { Holes::Zeros } else { Holes::FileSystem })
+                .times(Times::Fixed(1_000_000_000));
+            let creator = if with_store { creator.store(&store) } else { creator };
+            create(&creator)
+        };
+        let (first, report) = create(source.path());
+        prop_assert!(report.failures.is_empty() && report.changed.is_empty());
+        let target = tempfile::tempdir().unwrap();
+        extract(&first, &store, target.path());
+        prop_assert_eq!(tree(source.path(), u64::MAX), tree(target.path(), u64::MAX));
+        let (second, _) = create(target.path());
+        prop_assert_eq!(String::from_utf8(first).unwrap(), String::from_utf8(second).unwrap());
+    }
+}
+
+#[test]
+fn file_over_four_gibibytes_keeps_its_holes() {
+    const SIZE: u64 = (5 << 30) + 123;
+    let source = tempfile::tempdir().unwrap();
+    let file = fs::File::create(source.path().join("big")).unwrap();
+    if file.set_len(SIZE).is_err() {
+        eprintln!("skipped: this file system has no files of 5 GiB");
+        return;
+    }
+    for offset in [0, (4 << 30) - 2, SIZE - 4] {
+        file.write_all_at(b"data", offset).unwrap();
+    }
+    let blobs = tempfile::tempdir().unwrap();
+    let store = DirStore::open(blobs.path()).unwrap();
+    let creator = Creator::new(source.path()).unwrap().store(&store).hash(HashType::Sha256);
+    let (json, report) = create(&creator);
+    assert!(report.failures.is_empty() && report.changed.is_empty());
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    assert_eq!(archive.entries()[0].len(), SIZE);
+    let reader = archive.entries()[0].reader(&store).unwrap();
+    let mut part = [1; 8];
+    reader.read_at((4 << 30) - 4, &mut part).unwrap();
+    assert_eq!(part, *b"\0\0data\0\0");
+
+    let target = tempfile::tempdir().unwrap();
+    extract(&json, &store, target.path());
+    let extracted = fs::File::open(target.path().join("big")).unwrap();
+    assert_eq!(extracted.metadata().unwrap().len(), SIZE);
+    for offset in [0, (4 << 30) - 2, SIZE - 4] {
+        let mut data = [0; 4];
+        extracted.read_exact_at(&mut data, offset).unwrap();
+        assert_eq!(data, *b"data");
+    }
+    // What was a hole is one again, where there are holes.
+    let blocks =
+        |file: &fs::File| std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap());
+    assert!(blocks(&extracted) <= blocks(&file) + 64);
+
+    let regions = RegionStore::open(source.path(), &archive).unwrap();
+    let report = verify_blobs(&archive, &regions, None);
+    assert!(report.violations.is_empty() && report.sha1 == 0);
+}
+
+#[test]
+fn large_files_without_a_store_are_streamed() {
+    let source = tempfile::tempdir().unwrap();
+    let text = "line é\n".repeat(400_000);
+    let mut bytes: Vec<u8> = (0..4_000_001_u32).map(|n| n.to_le_bytes()[1]).collect();
+    fs::write(source.path().join("text"), &text).unwrap();
+    fs::write(source.path().join("bytes"), &bytes).unwrap();
+    bytes[..text.len()].copy_from_slice(text.as_bytes());
+    bytes.truncate(text.len());
+    bytes[text.len() - 1] = 0xc3;
+    fs::write(source.path().join("cut"), &bytes).unwrap();
+    let (json, report) = create(&Creator::new(source.path()).unwrap());
+    assert_eq!(report.entries, 3);
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let encoding = |path| archive.get(path).unwrap().content().encoding();
+    assert_eq!(encoding("text"), Some("utf-8"));
+    assert_eq!((encoding("bytes"), encoding("cut")), (Some("base64"), Some("base64")));
+    let target = tempfile::tempdir().unwrap();
+    extract(&json, &MemoryStore::new(), target.path());
+    for name in ["text", "bytes", "cut"] {
+        let [before, after] = [&source, &target].map(|root| fs::read(root.path().join(name)));
+        assert!(before.unwrap() == after.unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn large_files_of_blobs_are_extracted_in_parallel() {
+    let source = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..9_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0x5a).collect();
+    fs::write(source.path().join("big"), &bytes).unwrap();
+    let store = MemoryStore::new();
+    let (json, _) = create(&Creator::new(source.path()).unwrap().store(&store));
+    let target = tempfile::tempdir().unwrap();
+    extract(&json, &store, target.path());
+    assert!(fs::read(target.path().join("big")).unwrap() == bytes);
+    // One false blob, and there is no file.
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let Content::Blobvec(regions) = archive.entries()[0].content() else { panic!() };
+    store.remove(&regions[5].blobref).unwrap();
+    let target = tempfile::tempdir().unwrap();
+    let report = Extractor::new(target.path()).unwrap().store(&store).run(&archive).unwrap();
+    assert_eq!(report.failures.len(), 1);
+    assert!(tree(target.path(), 0).is_empty());
+}
+
+#[test]
+fn names_and_targets_that_are_no_utf8_fail_by_name_and_the_rest_is_written() {
+    let source = tempfile::tempdir().unwrap();
+    let name = std::ffi::OsStr::from_bytes(b"a\xff");
+    if fs::write(source.path().join(name), "").is_err() {
+        eprintln!("skipped: this file system has no such names");
+        return;
+    }
+    symlink(name, source.path().join("link")).unwrap();
+    fs::write(source.path().join("ok"), "").unwrap();
+    let (json, report) = create(&Creator::new(source.path()).unwrap());
+    let failures: Vec<_> = report.failures.iter().map(ToString::to_string).collect();
+    assert_eq!(failures.len(), 2, "{failures:?}");
+    assert!(failures.iter().any(|failure| failure.contains("a\\xff")), "{failures:?}");
+    assert_eq!(report.entries, 1);
+    assert!(Archive::parse(&json, Profile::Strict).unwrap().get("ok").is_some());
+}
+
+#[test]
+fn files_without_a_size_are_read_to_their_end() {
+    if !Path::new("/proc/version").exists() {
+        eprintln!("skipped: no /proc here");
+        return;
+    }
+    let mut writer = Writer::new(Vec::new(), Form::Array);
+    let creator = Creator::new("/proc").unwrap().times(Times::Omit);
+    let report = creator.write(["version"], &mut writer).unwrap();
+    assert!(report.failures.is_empty());
+    let json = writer.finish().unwrap();
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    assert_eq!(archive.entries()[0].len(), fs::read("/proc/version").unwrap().len() as u64);
+}
+
+#[test]
+fn what_is_excluded_is_not_searched_and_what_is_not_included_is() {
+    let source = tempfile::tempdir().unwrap();
+    for path in ["a/keep.txt", "a/drop.log", "b/keep.txt"] {
+        make(source.path(), path, 0o644, &Data::Bytes(b"x".to_vec()));
+    }
+    let exclude = |path: &str| path == "b";
+    let include = |path: &str| path.ends_with("/keep.txt");
+    let creator = Creator::new(source.path()).unwrap().exclude(&exclude).include(&include);
+    let (json, _) = create(&creator);
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let paths: Vec<_> = archive.entries().iter().map(|entry| entry.path().as_str()).collect();
+    assert_eq!(paths, ["a/keep.txt"]);
+}
+
+#[test]
+fn children_come_before_their_directory_in_the_order_of_bytes() {
+    let source = tempfile::tempdir().unwrap();
+    for path in ["b/z", "b/a", "b.c", "a", "Z"] {
+        make(source.path(), path, 0o644, &Data::Bytes(Vec::new()));
+    }
+    let (json, _) = create(&Creator::new(source.path()).unwrap());
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let paths: Vec<_> = archive.entries().iter().map(|entry| entry.path().as_str()).collect();
+    assert_eq!(paths, ["Z", "a", "b/a", "b/z", "b", "b.c"]);
+}
+
+#[test]
+fn absolute_arguments_lose_their_slash() {
+    let source = tempfile::tempdir().unwrap();
+    fs::write(source.path().join("f"), "x").unwrap();
+    let mut writer = Writer::new(Vec::new(), Form::Array);
+    let argument = source.path().canonicalize().unwrap().join("f");
+    let report = Creator::new(".").unwrap().write([&argument], &mut writer).unwrap();
+    assert_eq!((report.entries, report.absolute.len()), (1, 1));
+    let json = writer.finish().unwrap();
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    assert_eq!(format!("/{}", archive.entries()[0].path()), argument.to_str().unwrap());
+}
