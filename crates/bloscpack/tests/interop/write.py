@@ -60,7 +60,7 @@ def files(directory):
     for cname, shuffle, clevel in itertools.product(blosc.compressor_list(), (0, 1, 2), range(10)):
         name = f"file_{cname}_{shuffle}_{clevel}"
         typesize = pick([1, 2, 3, 4, 7, 8, 12, 16, 17, 31, 64, 255])
-        size = pick([0, 1, int(RANDOM.integers(2, 300)), *(int(RANDOM.integers(300, 300_000)) for _ in range(4))])
+        size = pick([0, 1, int(RANDOM.integers(2, 300)), *(int(RANDOM.integers(300, 120_000)) for _ in range(4))])
         chunk_size = pick([1 << 20, 65536, max(1, size), max(1, size // 2), max(1, size // 7), max(1, size // 30 + 1)])
         plain = content(pick(KINDS), size)
         args = {"offsets": bool(RANDOM.integers(4)), "checksum": pick(layout.CHECKSUMS), "max_app_chunks": int(RANDOM.integers(20))}
