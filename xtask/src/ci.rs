@@ -82,10 +82,12 @@ fn documentation() -> Outcome {
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
+    let chunks = "crates/testdata/bloscpack/v3/codec_blosclz_0_1.blp";
     for (package, example, arguments) in [
         ("binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
         ("testdata", "cases", &[][..]),
         ("asdf", "read_array", &[file, "/image/data"][..]),
+        ("bloscpack", "unpack_file", &[chunks][..]),
     ] {
         run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])
             .args(arguments))?;

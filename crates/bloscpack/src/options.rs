@@ -6,8 +6,9 @@ use std::sync::Arc;
 use binio::{Limits, ReadAt};
 use bytes::Bytes;
 
-use crate::Reader;
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
+use crate::finding::{Code, Finding};
+use crate::{Reader, journal};
 
 /// What to do about a file that is not as it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -128,6 +129,9 @@ impl OpenOptions {
     }
 
     /// Opens a file: by memory map with the feature `mmap`, by positional reads without.
+    ///
+    /// If a change in place was interrupted (see [`journal`]), that is a finding, or the error of a
+    /// file that does not open any more and of strict reading.
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
@@ -135,7 +139,15 @@ impl OpenOptions {
         let source: Arc<dyn ReadAt> = Arc::new(binio::Mmap::open(path)?);
         #[cfg(not(feature = "mmap"))]
         let source: Arc<dyn ReadAt> = Arc::new(binio::FileSource::open(path)?);
-        Reader::with_options(source, self.clone())
+        let opened = Reader::with_options(source, self.clone());
+        let Some(interrupted) = interrupted(path) else { return opened };
+        match opened {
+            Ok(reader) if self.strictness == Strictness::Lenient => {
+                Ok(reader.with_finding(Finding::new(Code::Journal, 0, interrupted)))
+            }
+            Ok(_) => Err(ErrorKind::Damaged(interrupted).into()),
+            Err(error) => Err(ErrorKind::Damaged(format!("{interrupted}: {error}")).into()),
+        }
     }
 
     /// Reads a file that is in memory. Nothing is copied.
@@ -155,5 +167,17 @@ impl OpenOptions {
     )]
     pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Reader> {
         Reader::with_options(source, self.clone())
+    }
+}
+
+/// What the journal beside a file says, if it says anything about the file.
+#[cfg(any(unix, windows))]
+fn interrupted(path: &Path) -> Option<String> {
+    match journal::pending(path) {
+        Ok(Some(journal::Pending::Changed)) => {
+            Some("a change in place was interrupted, its journal lies beside the file".to_owned())
+        }
+        Ok(_) => None,
+        Err(error) => Some(format!("the journal beside the file cannot be read: {error}")),
     }
 }

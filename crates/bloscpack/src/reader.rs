@@ -109,6 +109,11 @@ impl Reader {
         &self.findings
     }
 
+    pub(crate) fn with_finding(mut self, finding: Finding) -> Self {
+        self.findings.push(finding);
+        self
+    }
+
     /// Where the bytes come from.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
         &self.source

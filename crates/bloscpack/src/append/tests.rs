@@ -8,8 +8,8 @@ use serde_json::json;
 use super::*;
 use crate::tape::Tape;
 use crate::{
-    Checksum, ErrorKind, MetadataOptions, Result, StreamWriter, Version, WriterOptions,
-    pack_to_vec, verify,
+    Checksum, Code, ErrorKind, MetadataOptions, Result, StreamWriter, Strictness, Version,
+    WriterOptions, pack_to_vec, verify,
 };
 
 fn data(len: usize) -> Vec<u8> {
@@ -411,6 +411,14 @@ fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
         let journal = folder.folder.path().join("file.blp.blpk-journal");
         fs::write(&journal, crash.journal.clone().unwrap()).unwrap();
         assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Changed));
+        // A reader says so, whether the file opens or not.
+        match Reader::open(folder.path()) {
+            Ok(reader) => assert_eq!(reader.findings().last().unwrap().code, Code::Journal),
+            Err(error) => assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}"),
+        }
+        let strict = OpenOptions::new().strictness(Strictness::Strict);
+        let error = strict.open(folder.path()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}");
         let appended = folder.append(&[], &options).unwrap();
         assert!(appended.rolled_back);
         assert!(folder.bytes() == old);
