@@ -1,15 +1,16 @@
-//! A process that appends in place is killed at any moment: the file has all that was appended
-//! before, and at most the last piece is missing.
+//! What is left when a writer is stopped: at any operation and any byte, or with its whole process.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
+use std::io::{Cursor, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
+use binio::fault::{Fault, FaultyWriter};
 use bloscpack::{
-    AppendOptions, ChunkSize, Reader, VerifyOptions, WriterOptions, append, journal, pack_to_vec,
-    verify,
+    AppendOptions, ChunkSize, Reader, RecoverOptions, Result, StreamWriter, VerifyOptions, Writer,
+    WriterOptions, append, journal, pack_slice, pack_to_vec, recover, verify,
 };
 
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
@@ -45,6 +46,67 @@ fn kill_after(path: &Path, delay: Duration) {
     assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is killed");
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+type Sink<'a> = &'a mut FaultyWriter<Cursor<Vec<u8>>>;
+
+/// Writes the data in one of the ways there are.
+fn write(way: usize, data: &[u8], sink: Sink<'_>) -> Result<()> {
+    let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(100)).threads(1);
+    let with_room = options.clone().max_app_chunks(2).metadata(&serde_json::json!({"a": 1}));
+    match way {
+        0 => pack_slice(data, sink, &with_room, None).map(drop),
+        1 => fill(Writer::with_len(sink, &with_room, data.len() as u64)?, data)?.finish().map(drop),
+        2 => fill(Writer::new(sink, &with_room)?, data)?.finish().map(drop),
+        3 => fill(Writer::new(sink, &options.offsets(false))?, data)?.finish().map(drop),
+        _ => fill(StreamWriter::new(sink, &options)?, data)?.finish().map(drop),
+    }
+}
+
+fn fill<W: Write>(mut writer: W, data: &[u8]) -> Result<W> {
+    writer.write_all(data)?;
+    Ok(writer)
+}
+
+/// The file that is left by a writer that meets a fault.
+fn left(way: usize, data: &[u8], fault: Fault) -> Vec<u8> {
+    let mut sink = FaultyWriter::new(Cursor::new(Vec::new()), fault);
+    let outcome = write(way, data, &mut sink);
+    let fails = matches!(fault, Fault::FailAtOperation(_) | Fault::FailAtByte(_));
+    assert_eq!(outcome.is_err(), fails, "a failure is told: {fault:?}");
+    sink.into_inner().into_inner()
+}
+
+#[test]
+fn writer_that_is_stopped_anywhere_leaves_whole_chunks_to_recover() {
+    let data: Vec<u8> = (0..450_usize).map(|n| (n * n / 7).to_le_bytes()[0]).collect();
+    for way in 0..5 {
+        let mut whole = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);
+        write(way, &data, &mut whole).unwrap();
+        let (operations, bytes) = (whole.operations(), whole.bytes());
+        let whole = Reader::from_bytes(whole.into_inner().into_inner()).unwrap();
+        assert_eq!(whole.read_all().unwrap(), data);
+        let ends: Vec<u64> =
+            whole.chunks().iter().map(|chunk| chunk.stored_range().end + 4).collect();
+        let at_operation =
+            (0..operations).flat_map(|at| [Fault::StopAtOperation(at), Fault::FailAtOperation(at)]);
+        let at_byte = (0..bytes).flat_map(|at| [Fault::StopAtByte(at), Fault::FailAtByte(at)]);
+        for fault in at_operation.chain(at_byte) {
+            let file = left(way, &data, fault);
+            let kept = ends.iter().filter(|&&end| end <= file.len() as u64).count();
+            let mut sink = Cursor::new(Vec::new());
+            let report = recover(&file, &mut sink, &RecoverOptions::new());
+            if kept == 0 {
+                assert!(report.is_err(), "{fault:?}");
+                continue;
+            }
+            assert_eq!(report.unwrap().kept, kept as u64, "{fault:?}");
+            let recovered = Reader::from_bytes(sink.into_inner()).unwrap();
+            assert!(verify(&recovered, &VerifyOptions::new()).unwrap().is_fine());
+            let plain = usize::try_from(whole.chunks()[kept - 1].plain_range().end).unwrap();
+            assert!(recovered.read_all().unwrap() == data[..plain], "{fault:?}");
+        }
+    }
 }
 
 #[test]
