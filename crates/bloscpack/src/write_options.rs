@@ -14,7 +14,7 @@ use crate::{Checksum, ChunkSize, Chunking, Header, MetadataOptions, Version};
 pub(crate) const COMPRESSOR: Compressor =
     if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
 pub(crate) const LEVEL: u8 = 7;
-pub(crate) const TYPESIZE: u32 = 8;
+pub(crate) const TYPESIZE: u8 = 8;
 
 /// How to write a file. The defaults are those of the original: version 3, blosclz at level 7 with
 /// byte shuffle for elements of 8 bytes, chunks of 1 MiB, adler32, offsets with room for ten times
@@ -63,7 +63,7 @@ impl Default for WriterOptions {
             compressor: COMPRESSOR,
             level: LEVEL,
             shuffle: Shuffle::Byte,
-            typesize: TYPESIZE,
+            typesize: TYPESIZE.into(),
             chunk_size: ChunkSize::default(),
             checksum: Checksum::Adler32,
             offsets: true,

@@ -6,7 +6,7 @@ use super::AppendOptions;
 use crate::array::{ArrayInfo, ArrayOrder};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::Severity;
-use crate::meta::encode::to_text;
+use crate::meta::encode::{section, to_text};
 use crate::recipe::Recipe;
 use crate::write_options::{COMPRESSOR, TYPESIZE};
 use crate::{ChunkSize, Chunking, Compressor, Header, MetadataOptions, Reader, Shuffle, Version};
@@ -48,7 +48,7 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
 pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe> {
     let (mut compressor, mut shuffle) = (COMPRESSOR, Shuffle::Byte);
     let mut typesize = match reader.header().typesize {
-        0 => TYPESIZE,
+        0 => TYPESIZE.into(),
         typesize => typesize.into(),
     };
     if let Some(last) = reader.chunks().iter().rposition(|chunk| chunk.nbytes > 0) {
@@ -175,11 +175,11 @@ fn new_section(
         level: header.level,
         max_size: Some(header.max_meta_size),
     };
-    match header.section_of(&text, &stored) {
+    match section(&text, &stored) {
         Ok(section) => Ok(Some((section, false))),
         Err(error) if matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) && options.grow => {
             stored.max_size = None;
-            Ok(Some((header.section_of(&text, &stored)?, true)))
+            Ok(Some((section(&text, &stored)?, true)))
         }
         Err(error) => Err(error),
     }

@@ -3,6 +3,7 @@
 
 mod arrays;
 mod corpus;
+mod rewriting;
 mod runner;
 mod ways;
 

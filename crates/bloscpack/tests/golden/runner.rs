@@ -14,6 +14,7 @@ use bloscpack::{
 use serde_json::{Value, json};
 
 use crate::arrays;
+use crate::rewriting::every_rewrite_gives;
 use crate::ways::every_way_gives;
 
 /// No case may take longer.
@@ -55,6 +56,7 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
         if ours["unpack"] == json!(["good"]) {
             let data = file.read_all().map_err(text)?;
             every_way_gives(&file, &data).map_err(text)??;
+            every_rewrite_gives(&file, &data).map_err(text)??;
         }
     }
     Ok(())
