@@ -4,9 +4,10 @@
 //! |---|---|---|
 //! | `zlib` | one RFC 1950 stream | `zlib` |
 //! | `bzp2` | one bzip2 stream | `bzp2` |
-//! | `lz4\0` | chunks of LZ4 blocks, each with its length before and after compression | `lz4` |
+//! | `lz4\0` | chunks of LZ4 blocks, each with its length before and after compression | `lz4`, `chunks` |
 //! | `lz4f` | one LZ4 frame; also met under `lz4\0` | `lz4f` (feature) |
 //! | `zstd` | one Zstandard frame | `zstd` (feature) |
+//! | `blsc` | one Blosc-1 buffer, or chunks of them with their lengths | `blsc` (feature), `chunks` |
 //!
 //! The rules are the same for all. The output grows in steps, so that a lying `data_size` costs
 //! nothing; it must be exactly `data_size` bytes at the end, no fewer ([`CodecError::ShortStream`])
@@ -14,7 +15,10 @@
 //! reported. A second stream in the block is decoded when `data_size` asks for it, and reported.
 //! The checksums inside the streams are verified.
 
+#[cfg(feature = "blsc")]
+mod blsc;
 mod bzp2;
+mod chunks;
 mod lz4;
 #[cfg(feature = "lz4f")]
 mod lz4f;
@@ -32,6 +36,7 @@ use binio::ReadAt;
 
 use crate::diagnostic::Code;
 use crate::error::CodecError;
+use chunks::Table;
 use output::Output;
 use stream::Format;
 
@@ -63,6 +68,18 @@ pub(crate) enum Failure {
     Binio(binio::Error),
 }
 
+impl Failure {
+    /// The failure of a part that begins at `start`, seen from the whole.
+    fn moved_by(self, start: u64) -> Self {
+        match self {
+            Self::Codec(CodecError::Corrupt { message, offset }) => {
+                Self::Codec(CodecError::Corrupt { message, offset: start.saturating_add(offset) })
+            }
+            other => other,
+        }
+    }
+}
+
 impl From<CodecError> for Failure {
     fn from(error: CodecError) -> Self {
         Self::Codec(error)
@@ -77,23 +94,26 @@ impl From<binio::Error> for Failure {
 
 /// The framings behind the codes.
 enum Framing {
-    Chunks,
+    Lz4,
+    #[cfg(feature = "blsc")]
+    Blosc,
     Stream(&'static dyn Format),
 }
 
 impl Job {
     /// Whether parts of the data can be decoded without what stands before them.
     pub(crate) fn is_chunked(&self) -> bool {
-        matches!(self.framing(), Ok(Framing::Chunks))
+        !matches!(self.framing(), Err(_) | Ok(Framing::Stream(_)))
     }
 
     fn framing(&self) -> Result<Framing, CodecError> {
         match &self.code {
             b"zlib" => Ok(Framing::Stream(&zlib::Zlib)),
             b"bzp2" => Ok(Framing::Stream(&bzp2::Bzip2)),
-            b"lz4\0" => Ok(Framing::Chunks),
+            b"lz4\0" => Ok(Framing::Lz4),
             b"lz4f" => lz4_frame().map(Framing::Stream),
             b"zstd" => zstd_frame().map(Framing::Stream),
+            b"blsc" => blosc(),
             _ => Err(CodecError::UnknownCompression),
         }
     }
@@ -134,12 +154,19 @@ impl Job {
         stored: &dyn ReadAt,
         range: &Range<u64>,
     ) -> Result<Vec<u8>, Failure> {
-        if let Framing::Chunks = self.framing()? {
-            match lz4::Table::read(stored, self.data_size, range.end) {
+        match self.framing()? {
+            Framing::Lz4 => match Table::read(lz4::Lz4, stored, self.data_size, range.end) {
                 Ok(table) => return table.decode_range(stored, range),
                 Err(error) if !lz4::is_frame(stored)? => return Err(error),
                 Err(_) => {}
+            },
+            #[cfg(feature = "blsc")]
+            Framing::Blosc => {
+                let framing = blsc::Blosc::of(stored)?;
+                return Table::read(framing, stored, self.data_size, range.end)?
+                    .decode_range(stored, range);
             }
+            Framing::Stream(_) => {}
         }
         let mut output = Output::growing(range.end, self.plausible(stored.len()))?;
         let len = usize::try_from(stored.len()).unwrap_or(usize::MAX);
@@ -159,11 +186,17 @@ impl Job {
     ) -> Result<(), Failure> {
         let format = match self.framing()? {
             Framing::Stream(format) => format,
-            Framing::Chunks => match lz4::Table::read(stored, self.data_size, self.data_size) {
+            Framing::Lz4 => match Table::read(lz4::Lz4, stored, self.data_size, self.data_size) {
                 Ok(table) => return table.decode(stored, output, notes),
                 Err(error) if !lz4::is_frame(stored)? => return Err(error),
                 Err(_) => lz4_frame()?,
             },
+            #[cfg(feature = "blsc")]
+            Framing::Blosc => {
+                let framing = blsc::Blosc::of(stored)?;
+                return Table::read(framing, stored, self.data_size, self.data_size)?
+                    .decode(stored, output, notes);
+            }
         };
         let rules = stream::Rules { whole, salvage: self.salvage };
         stream::decode(format, stored, output, rules, notes)
@@ -190,4 +223,15 @@ fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
 #[cfg(not(feature = "zstd"))]
 fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
     Err(CodecError::FeatureMissing("zstd"))
+}
+
+#[cfg(feature = "blsc")]
+#[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
+fn blosc() -> Result<Framing, CodecError> {
+    Ok(Framing::Blosc)
+}
+
+#[cfg(not(feature = "blsc"))]
+fn blosc() -> Result<Framing, CodecError> {
+    Err(CodecError::FeatureMissing("blsc"))
 }

@@ -75,7 +75,31 @@ const CODECS: &[([u8; 4], Encoder)] = &[
     (*b"lz4f", lz4_frame_of),
     #[cfg(feature = "zstd")]
     (*b"zstd", |data| ::zstd::encode_all(data, 3).unwrap()),
+    #[cfg(feature = "blsc")]
+    (*b"blsc", blosc),
+    #[cfg(feature = "blsc")]
+    (*b"blsc", |data| data.chunks(1000).flat_map(blosc_chunk).collect()),
 ];
+
+/// One Blosc buffer, of several blocks if there is data for them.
+#[cfg(feature = "blsc")]
+fn blosc(data: &[u8]) -> Vec<u8> {
+    use binio::blosc::{CompressOptions, Compressor, compress};
+    let options = CompressOptions::new(Compressor::Zstd).typesize(4).blocksize(1024);
+    compress(data, &options).unwrap()
+}
+
+/// The same in the other framing.
+#[cfg(feature = "blsc")]
+fn blosc_chunk(data: &[u8]) -> Vec<u8> {
+    let buffer = blosc(data);
+    [&u32::try_from(buffer.len()).unwrap().to_be_bytes()[..], &buffer].concat()
+}
+
+/// Codes whose data is in chunks, so that a second one is no second stream.
+fn is_chunked(code: [u8; 4]) -> bool {
+    matches!(&code, b"lz4\0" | b"blsc")
+}
 
 /// Data that compresses, but not to nothing.
 fn sample(len: usize) -> Vec<u8> {
@@ -148,7 +172,7 @@ fn bytes_after_the_stream_are_ignored_and_reported() {
 
 #[test]
 fn a_second_stream_is_decoded_when_data_size_needs_it_and_ignored_when_not() {
-    for &(code, encode) in CODECS.iter().filter(|(code, _)| code != b"lz4\0") {
+    for &(code, encode) in CODECS.iter().filter(|(code, _)| !is_chunked(*code)) {
         let (first, second) = (sample(1000), sample(500));
         let stored = [encode(&first), encode(&second)].concat();
         let place = encode(&first).len() as u64;
@@ -164,7 +188,8 @@ fn a_second_stream_is_decoded_when_data_size_needs_it_and_ignored_when_not() {
 #[test]
 fn a_damaged_checksum_in_the_stream_is_an_error() {
     // The adler32 is last in zlib, the CRC within the last bytes of bzip2 and LZ4 frames.
-    for &(code, encode) in CODECS.iter().filter(|(code, _)| !matches!(code, b"lz4\0" | b"zstd")) {
+    let has_checksum = |code: [u8; 4]| !is_chunked(code) && code != *b"zstd";
+    for &(code, encode) in CODECS.iter().filter(|(code, _)| has_checksum(*code)) {
         let mut stored = encode(&sample(1000));
         let place = stored.len() - 2;
         stored[place] ^= 0x40;
@@ -203,13 +228,15 @@ fn gzip_and_raw_deflate_under_zlib_are_named_in_the_error() {
 
 #[test]
 fn codes_that_no_codec_has_are_unknown_and_missing_features_are_named() {
-    for code in [*b"blsc", *b"xz\0\0", *b"lz4_", *b"zlix", [0xff, 0xfe, 0, 0], *b"ZLIB"] {
+    for code in [*b"bls2", *b"xz\0\0", *b"lz4_", *b"zlix", [0xff, 0xfe, 0, 0], *b"ZLIB"] {
         assert_eq!(decode(job(code, 1), b"x").unwrap_err(), CodecError::UnknownCompression);
     }
     #[cfg(not(feature = "zstd"))]
     assert_eq!(decode(job(*b"zstd", 1), b"x").unwrap_err(), CodecError::FeatureMissing("zstd"));
     #[cfg(not(feature = "lz4f"))]
     assert_eq!(decode(job(*b"lz4f", 1), b"x").unwrap_err(), CodecError::FeatureMissing("lz4f"));
+    #[cfg(not(feature = "blsc"))]
+    assert_eq!(decode(job(*b"blsc", 1), b"x").unwrap_err(), CodecError::FeatureMissing("blsc"));
 }
 
 #[test]
@@ -233,6 +260,117 @@ fn a_range_before_the_damage_can_be_had() {
         assert!(decode(job(code, data.len()), cut).is_err());
         let part = unwrap(job(code, data.len()).decode_range(&cut, &(10..20)));
         assert!(part.unwrap() == data[10..20], "{code:?}");
+    }
+}
+
+// blsc
+
+#[cfg(feature = "blsc")]
+mod blsc {
+    use super::*;
+
+    /// Data that shrinks in every block, so that buffers have a table of them.
+    fn steps(len: usize) -> Vec<u8> {
+        (0..len).map(|i| u8::try_from(i / 9 % 251).unwrap()).collect()
+    }
+
+    fn error(stored: &[u8], data_size: u64) -> CodecError {
+        decode(Job { code: *b"blsc", data_size, salvage: false }, stored).unwrap_err()
+    }
+
+    #[test]
+    fn both_framings_give_the_same_data() {
+        let data = steps(5000);
+        let chunks: Vec<u8> = data.chunks(2000).flat_map(blosc_chunk).collect();
+        assert_eq!(decode(job(*b"blsc", 5000), &blosc(&data)).unwrap(), (data.clone(), vec![]));
+        assert_eq!(decode(job(*b"blsc", 5000), &chunks).unwrap(), (data, vec![]));
+    }
+
+    #[test]
+    fn a_range_needs_only_the_blocks_of_a_buffer_that_it_touches() {
+        let data = steps(5000);
+        let mut stored = blosc(&data);
+        let last_start = 16 + 4 * 4;
+        stored[last_start + 3] = 0x7f;
+        assert!(decode(job(*b"blsc", 5000), &stored).is_err());
+        let part = unwrap(job(*b"blsc", 5000).decode_range(&stored, &(1500..4000)));
+        assert!(part.unwrap() == data[1500..4000]);
+    }
+
+    #[test]
+    fn a_range_needs_only_the_chunks_up_to_its_end() {
+        let data = steps(5000);
+        let mut stored: Vec<u8> = data.chunks(1000).flat_map(blosc_chunk).collect();
+        stored.truncate(stored.len() - 1);
+        let part = unwrap(job(*b"blsc", 5000).decode_range(&stored, &(900..3000)));
+        assert!(part.unwrap() == data[900..3000]);
+    }
+
+    #[test]
+    fn a_second_buffer_behind_a_single_one_is_not_taken_for_data() {
+        let stored = [blosc(&steps(1000)), blosc(&steps(10))].concat();
+        let (_, notes) = decode(job(*b"blsc", 1000), &stored).unwrap();
+        let place = blosc(&steps(1000)).len() as u64;
+        assert_eq!(codes(&notes), [(Code::BytesAfterStream, place)]);
+        assert_eq!(error(&stored, 1010), CodecError::ShortStream { got: 1000, want: 1010 });
+    }
+
+    #[test]
+    fn each_field_of_a_buffer_that_cannot_be_is_an_error() {
+        let whole = blosc(&steps(5000));
+        let (ctbytes, le) = (u32::try_from(whole.len()).unwrap(), u32::to_le_bytes);
+        let changed = |at: usize, bytes: &[u8]| {
+            let mut stored = whole.clone();
+            stored[at..at + bytes.len()].copy_from_slice(bytes);
+            stored
+        };
+        let corrupt: &[(usize, &[u8])] = &[
+            (1, &[0]),
+            (2, &[0xa0]),
+            (3, &[0]),
+            (4, &le(0)),
+            (8, &le(0)),
+            (8, &le(1)),
+            (8, &le(5001)),
+            (8, &le(1 << 31)),
+            (12, &le(0)),
+            (12, &le(15)),
+            (12, &le(1 << 31)),
+            (16, &le(0)),
+            (16, &le(ctbytes)),
+        ];
+        for &(at, bytes) in corrupt {
+            let error = error(&changed(at, bytes), 5000);
+            assert!(matches!(error, CodecError::Corrupt { .. }), "{at} {bytes:?}: {error}");
+        }
+        let short = CodecError::ShortStream { got: 0, want: 5000 };
+        assert_eq!(error(&changed(12, &le(ctbytes + 1)), 5000), short);
+        assert_eq!(error(&changed(4, &le(5001)), 5000), CodecError::LongStream { want: 5000 });
+        assert!(
+            error(b"\x05\x01\x00\x00 and some more bytes", 9).to_string().contains("expected 02")
+        );
+    }
+
+    #[test]
+    fn lengths_before_the_buffers_have_to_be_theirs() {
+        let mut stored = blosc_chunk(&steps(1000));
+        for (byte, change) in [(3, 1), (0, 0x40), (3, 0xff)] {
+            stored[byte] ^= change;
+            assert!(matches!(error(&stored, 1000), CodecError::Corrupt { offset: 0, .. }));
+            stored[byte] ^= change;
+        }
+        stored[4] = 5;
+        assert!(error(&stored, 1000).to_string().contains("no Blosc-1 buffer"));
+    }
+
+    #[test]
+    fn damage_inside_a_chunk_is_reported_at_its_place_in_the_stored_bytes() {
+        let mut stored: Vec<u8> = steps(2000).chunks(1000).flat_map(blosc_chunk).collect();
+        let second = blosc_chunk(&steps(2000)[..1000]).len();
+        stored[second + 4 + 16 + 3] = 0x7f; // the first block's start
+        let error = error(&stored, 2000);
+        let offset = (second + 4 + 16) as u64;
+        assert!(matches!(error, CodecError::Corrupt { offset: at, .. } if at == offset), "{error}");
     }
 }
 

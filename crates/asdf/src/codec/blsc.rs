@@ -1,0 +1,112 @@
+//! `blsc`: Blosc-1 buffers, in either of two framings.
+//!
+//! One buffer alone, as asdf-compression writes it, which begins with its version, 2:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | ctbytes | the buffer |
+//!
+//! Chunks, as the Abacus simulations have them, of 4 MiB of data mostly. A length that begins with
+//! the byte 2 would be 32 MiB, so the first byte tells the two apart.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 4 | n, **big**-endian: length of the buffer |
+//! | 4 | n | the buffer, whose own `ctbytes` is n |
+
+use std::ops::Range;
+
+use binio::blosc::{Buffer, HEADER_LEN, Header, Scratch};
+use binio::{ByteReader, Endian, ErrorKind, ReadAt};
+
+use super::Failure;
+use super::chunks::{Chunked, Measure};
+use crate::error::CodecError;
+
+/// The first byte of a buffer.
+const BUFFER_VERSION: u8 = 2;
+/// Bytes of the length before a buffer.
+const PREFIX_LEN: usize = 4;
+
+/// The framing that stored bytes have.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Blosc {
+    Single,
+    Chunks,
+}
+
+impl Blosc {
+    pub(super) fn of<S: ReadAt + ?Sized>(stored: &S) -> Result<Self, Failure> {
+        let is_buffer = stored.len() > 0 && stored.bytes_at(0, 1)?[0] == BUFFER_VERSION;
+        Ok(if is_buffer { Self::Single } else { Self::Chunks })
+    }
+
+    fn prefix_len(&self) -> usize {
+        match self {
+            Self::Single => 0,
+            Self::Chunks => PREFIX_LEN,
+        }
+    }
+}
+
+impl Chunked for Blosc {
+    type Scratch = Scratch;
+
+    fn header_len(&self) -> usize {
+        self.prefix_len() + HEADER_LEN
+    }
+
+    fn is_single(&self) -> bool {
+        *self == Self::Single
+    }
+
+    fn measure(&self, header: &[u8]) -> Result<Measure, String> {
+        let (prefix, header) = header.split_at(self.prefix_len());
+        if header.first() != Some(&BUFFER_VERSION) {
+            return Err("no Blosc-1 buffer: expected 02 in byte 0, or in byte 4 of a chunk".into());
+        }
+        let header = Header::parse(header).map_err(|error| error.kind().to_string())?;
+        let len = u64::from(header.ctbytes());
+        if let Ok(n) = ByteReader::new(prefix).read::<u32>(Endian::Big) {
+            if u64::from(n) != len {
+                return Err(format!("chunk of {n} bytes holds a Blosc buffer of {len}"));
+            }
+        }
+        let start = prefix.len() as u64;
+        Ok(Measure { payload: start..start + len, data_len: header.nbytes().into() })
+    }
+
+    fn decode(
+        &self,
+        buffer: &[u8],
+        place: &mut [u8],
+        scratch: &mut Scratch,
+    ) -> Result<(), Failure> {
+        let decoded = Buffer::parse(buffer).and_then(|buffer| buffer.decode_into(place, scratch));
+        decoded.map_err(corrupt)
+    }
+
+    /// Decodes only the blocks that are touched.
+    fn decode_part(
+        &self,
+        buffer: &[u8],
+        _len: usize,
+        part: Range<usize>,
+        place: &mut [u8],
+    ) -> Result<(), Failure> {
+        let decoded = Buffer::parse(buffer)
+            .and_then(|buffer| buffer.decode_range_into(part, place, &mut Scratch::default()));
+        decoded.map_err(corrupt)
+    }
+}
+
+/// Damage of a buffer, with its place; or the machine has no memory for it.
+fn corrupt(error: binio::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Io(_) => error.into(),
+        kind => {
+            let (message, offset) = (format!("Blosc: {kind}"), error.offset().unwrap_or(0));
+            CodecError::Corrupt { message, offset }.into()
+        }
+    }
+}

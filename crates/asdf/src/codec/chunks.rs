@@ -1,0 +1,222 @@
+//! Data in chunks, each compressed on its own and with its lengths before it: `lz4\0` and `blsc`.
+//!
+//! The lengths make a table, so that chunks are decoded in parallel and a range decodes only the
+//! chunks that it touches.
+
+use std::ops::Range;
+
+use binio::ReadAt;
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
+
+use super::output::{Output, out_of_memory};
+use super::{Failure, Note};
+use crate::diagnostic::Code;
+use crate::error::CodecError;
+
+/// A framing by chunks. Offsets in errors count from the start of what was handed in.
+pub(super) trait Chunked: Sync {
+    /// Memory that decoding uses again from chunk to chunk.
+    type Scratch: Default;
+
+    /// Bytes at the start of a chunk that say how long it is.
+    fn header_len(&self) -> usize;
+
+    /// The lengths of a chunk that begins with this header.
+    fn measure(&self, header: &[u8]) -> Result<Measure, String>;
+
+    /// How many bytes of data one byte of a payload can give at the most, where there is a bound.
+    fn max_expansion(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// Whether there is one chunk only, and what follows it is no other.
+    fn is_single(&self) -> bool {
+        false
+    }
+
+    /// Decodes a payload to exactly the length of `place`.
+    fn decode(
+        &self,
+        payload: &[u8],
+        place: &mut [u8],
+        scratch: &mut Self::Scratch,
+    ) -> Result<(), Failure>;
+
+    /// Decodes `part` of the `len` bytes of a payload's data, to exactly the length of `place`.
+    fn decode_part(
+        &self,
+        payload: &[u8],
+        len: usize,
+        part: Range<usize>,
+        place: &mut [u8],
+    ) -> Result<(), Failure> {
+        let mut whole = Output::growing(len as u64, payload.len() as u64)?;
+        let data = whole.room(len)?;
+        self.decode(payload, data, &mut Self::Scratch::default())?;
+        place.copy_from_slice(&data[part]);
+        Ok(())
+    }
+}
+
+/// What the header of a chunk says.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Measure {
+    /// What is to be decoded, from the start of the chunk; the chunk ends with it.
+    pub(super) payload: Range<u64>,
+    /// Length of the data that it gives.
+    pub(super) data_len: u64,
+}
+
+/// Where the chunks are, in the stored bytes and in the data.
+pub(super) struct Table<C> {
+    framing: C,
+    chunks: Vec<Chunk>,
+    /// End of the last chunk in the stored bytes, and how many bytes follow it.
+    end: u64,
+    trailing: u64,
+}
+
+struct Chunk {
+    /// The payload in the stored bytes.
+    stored: Range<u64>,
+    /// What it decodes to.
+    data: Range<u64>,
+}
+
+impl<C: Chunked> Table<C> {
+    /// Reads the lengths of the chunks up to byte `wanted` of the data; with `wanted` =
+    /// `data_size`, all of them. What it allocates goes by the chunks that are really there.
+    pub(super) fn read<S: ReadAt + ?Sized>(
+        framing: C,
+        stored: &S,
+        data_size: u64,
+        wanted: u64,
+    ) -> Result<Self, Failure> {
+        let mut chunks: Vec<Chunk> = Vec::new();
+        let (mut at, mut decoded) = (0, 0);
+        loop {
+            let done = decoded >= wanted;
+            if done && wanted < data_size {
+                break; // The beginning is all that was asked for.
+            }
+            let left = stored.len().saturating_sub(at);
+            let is_over = left < framing.header_len() as u64 || (framing.is_single() && at > 0);
+            let short = CodecError::ShortStream { got: decoded, want: data_size };
+            if is_over {
+                if done {
+                    break;
+                }
+                return Err(short.into());
+            }
+            let header = stored.bytes_at(at, framing.header_len())?;
+            let measured = framing.measure(&header);
+            let whole = measured.as_ref().is_ok_and(|measure| measure.payload.end <= left);
+            if done && !whole {
+                break; // Not a chunk, but bytes that trail.
+            }
+            let Measure { payload, data_len } =
+                measured.map_err(|message| CodecError::Corrupt { message, offset: at })?;
+            if data_len > data_size - decoded {
+                return Err(CodecError::LongStream { want: data_size }.into());
+            }
+            if !whole {
+                return Err(short.into());
+            }
+            let len = payload.end - payload.start;
+            if data_len > len.saturating_mul(framing.max_expansion()) {
+                let message = format!("chunk of {len} bytes cannot decode to {data_len}");
+                return Err(CodecError::Corrupt { message, offset: at }.into());
+            }
+            let payload = at + payload.start..at + payload.end;
+            at = payload.end;
+            if data_len > 0 {
+                chunks.push(Chunk { stored: payload, data: decoded..decoded + data_len });
+                decoded += data_len;
+            }
+        }
+        Ok(Self { framing, chunks, end: at, trailing: stored.len() - at })
+    }
+
+    /// Decodes all chunks.
+    pub(super) fn decode(
+        &self,
+        stored: &[u8],
+        output: &mut Output<'_>,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Failure> {
+        let mut chunks = &self.chunks[..];
+        while let Some(first) = chunks.first() {
+            // As many chunks as the next step of the output takes, but one at least.
+            let (start, step) = (first.data.start, output.step() as u64);
+            let fitting = chunks.iter().take_while(|c| c.data.end - start <= step).count();
+            let (batch, later) = chunks.split_at(fitting.max(1));
+            let len = batch.iter().map(|chunk| len_of(&chunk.data)).sum();
+            self.decode_batch(batch, stored, output.room(len)?)?;
+            output.advance(len);
+            chunks = later;
+        }
+        if self.trailing > 0 {
+            let message = format!("{} bytes after the last chunk", self.trailing);
+            notes.push(Note { code: Code::BytesAfterStream, at: self.end, message });
+        }
+        Ok(())
+    }
+
+    /// Decodes the chunks that hold bytes of `range`, which the table covers.
+    pub(super) fn decode_range<S: ReadAt + ?Sized>(
+        &self,
+        stored: &S,
+        range: &Range<u64>,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut out = Vec::new();
+        let first = self.chunks.partition_point(|chunk| chunk.data.end <= range.start);
+        let touched = self.chunks[first..].iter().take_while(|c| c.data.start < range.end);
+        for chunk in touched {
+            let payload = stored.bytes_at(chunk.stored.start, len_of(&chunk.stored))?;
+            let from = range.start.max(chunk.data.start) - chunk.data.start;
+            let to = range.end.min(chunk.data.end) - chunk.data.start;
+            let part = len_of(&(0..from))..len_of(&(0..to));
+            let filled = out.len();
+            out.try_reserve(part.len()).map_err(|_| out_of_memory(range.end - range.start))?;
+            out.resize(filled + part.len(), 0);
+            self.framing
+                .decode_part(&payload, len_of(&chunk.data), part, &mut out[filled..])
+                .map_err(|failure| failure.moved_by(chunk.stored.start))?;
+        }
+        Ok(out)
+    }
+
+    /// Decodes chunks that follow each other into the place for all of them.
+    fn decode_batch(
+        &self,
+        batch: &[Chunk],
+        stored: &[u8],
+        mut output: &mut [u8],
+    ) -> Result<(), Failure> {
+        let mut places = Vec::with_capacity(batch.len());
+        for chunk in batch {
+            let (place, rest) = output.split_at_mut(len_of(&chunk.data));
+            places.push((chunk, place));
+            output = rest;
+        }
+        let decode = |scratch: &mut C::Scratch, (chunk, place): (&Chunk, &mut [u8])| {
+            let start = usize::try_from(chunk.stored.start).unwrap_or(usize::MAX);
+            let payload = stored.get(start..).and_then(|rest| rest.get(..len_of(&chunk.stored)));
+            self.framing
+                .decode(payload.unwrap_or_default(), place, scratch)
+                .map_err(|failure| failure.moved_by(chunk.stored.start))
+        };
+        #[cfg(feature = "rayon")]
+        if places.len() > 1 {
+            return places.into_par_iter().try_for_each_init(C::Scratch::default, decode);
+        }
+        let mut scratch = C::Scratch::default();
+        places.into_iter().try_for_each(|place| decode(&mut scratch, place))
+    }
+}
+
+/// Length of a range of bytes that are in memory or will be.
+fn len_of(range: &Range<u64>) -> usize {
+    usize::try_from(range.end - range.start).unwrap_or(usize::MAX)
+}
