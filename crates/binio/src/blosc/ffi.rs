@@ -18,7 +18,9 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     let room = data.len() + HEADER_LEN;
     out.clear();
     out.try_reserve_exact(room).map_err(|error| Error::from(std::io::Error::from(error)))?;
-    let name = name(options.get_compressor());
+    let Some(name) = name(options.get_compressor()) else {
+        return Err(Error::unsupported("snappy in the C library"));
+    };
     let shuffle: c_int = match options.get_shuffle() {
         Shuffle::None => 0,
         Shuffle::Byte => 1,
@@ -59,14 +61,68 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     Ok(())
 }
 
-/// The name by which the library knows a compressor.
-fn name(compressor: Compressor) -> &'static CStr {
+/// The name by which the library, as it is built here, knows a compressor.
+fn name(compressor: Compressor) -> Option<&'static CStr> {
     match compressor {
-        Compressor::Blosclz => c"blosclz",
-        Compressor::Lz4 => c"lz4",
-        Compressor::Lz4hc => c"lz4hc",
-        Compressor::Snappy => c"snappy",
-        Compressor::Zlib => c"zlib",
-        Compressor::Zstd => c"zstd",
+        Compressor::Blosclz => Some(c"blosclz"),
+        Compressor::Lz4 => Some(c"lz4"),
+        Compressor::Lz4hc => Some(c"lz4hc"),
+        Compressor::Snappy => None,
+        Compressor::Zlib => Some(c"zlib"),
+        Compressor::Zstd => Some(c"zstd"),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::cast_possible_truncation, reason = "small numbers, or their low byte")]
+mod tests {
+    use super::*;
+    use crate::Limits;
+    use crate::blosc::Buffer;
+
+    const THERE: [Compressor; 5] = [
+        Compressor::Blosclz,
+        Compressor::Lz4,
+        Compressor::Lz4hc,
+        Compressor::Zlib,
+        Compressor::Zstd,
+    ];
+
+    #[test]
+    fn every_option_at_every_length_stays_within_its_buffers() {
+        let data: Vec<u8> = (0..2000_u32).map(|n| (n / 5 + n % 3) as u8).collect();
+        let mut out = Vec::new();
+        for compressor in THERE {
+            for len in (0..300).chain([511, 512, 1023, 1024, 1999, 2000]) {
+                // Exactly as long as the data, so that a sanitizer sees a read behind its end.
+                let exact = data[data.len() - len..].to_vec().into_boxed_slice();
+                let typesize = [1, 2, 3, 8, 16, 17, 128, 255][len % 8];
+                let level = (len % 10) as u8;
+                let shuffle = [Shuffle::None, Shuffle::Byte, Shuffle::Bit][len % 3];
+                let options = CompressOptions::new(compressor)
+                    .typesize(typesize)
+                    .level(level)
+                    .shuffle(shuffle)
+                    .blocksize([0, 1, 200, u32::MAX][len % 4]);
+                out.shrink_to(0);
+                compress(&exact, options, &mut out).unwrap();
+                let buffer = Buffer::parse(&out).unwrap();
+                assert_eq!(buffer.decode(&Limits::default()).unwrap(), *exact, "{options:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_that_the_library_does_not_check_are_refused_before_the_call() {
+        let options = CompressOptions::new(Compressor::Lz4);
+        for options in [options.typesize(0), options.level(10)] {
+            assert!(compress(b"data", options, &mut Vec::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn a_compressor_that_is_not_built_is_an_error() {
+        let options = CompressOptions::new(Compressor::Snappy);
+        assert!(compress(&[7; 1000], options, &mut Vec::new()).is_err());
     }
 }

@@ -1,0 +1,61 @@
+//! Any bytes as a Blosc buffer: what decodes has the length that the header states, and each block
+//! and range decoded alone is that part of the whole. Of a Bloscpack file, which the seeds are, each
+//! place that looks like a buffer is taken.
+
+#![no_main]
+
+use binio::Limits;
+use binio::blosc::{Buffer, HEADER_LEN, Header, Scratch};
+use libfuzzer_sys::fuzz_target;
+
+/// Buffers tried in one file.
+const MAX_TRIED: usize = 16;
+
+fuzz_target!(|data: &[u8]| {
+    if !data.starts_with(b"blpk") {
+        return check(data);
+    }
+    let starts = data.windows(2).enumerate().filter(|(_, pair)| pair == b"\x02\x01");
+    for (at, _) in starts.take(MAX_TRIED) {
+        if let Ok(header) = Header::parse(&data[at..]) {
+            let end = at.saturating_add(header.ctbytes() as usize).min(data.len());
+            check(&data[at..end]);
+        }
+    }
+});
+
+fn check(bytes: &[u8]) {
+    if bytes.len() < HEADER_LEN {
+        assert!(Header::parse(bytes).is_err());
+    }
+    let Ok(buffer) = Buffer::parse(bytes) else { return };
+    let (limits, mut scratch) = (Limits::default().with_max_decoded(1 << 20), Scratch::default());
+    let whole = buffer.decode(&limits);
+    if buffer.header().nbytes() > 1 << 20 {
+        return assert!(whole.is_err(), "above the limit");
+    }
+    let mut out = vec![0xa5; buffer.header().nbytes() as usize];
+    let into = buffer.decode_into(&mut out, &mut scratch);
+    assert_eq!(into.is_ok(), whole.is_ok(), "both ways decode or fail");
+    let Ok(whole) = whole else { return };
+    assert_eq!(out, whole);
+    let mut end = 0;
+    for index in 0..buffer.header().block_count() {
+        let block = buffer.block_range(index).expect("a block of those that there are");
+        assert_eq!(block.start, end, "blocks lie one behind the other");
+        end = block.end;
+        // Blocks of one byte by the hundred thousand would only cost time.
+        if index < 64 {
+            part(&buffer, &whole, block, &mut scratch);
+        }
+    }
+    assert_eq!(end, whole.len(), "blocks are the whole");
+    part(&buffer, &whole, whole.len() / 3..whole.len() - whole.len() / 4, &mut scratch);
+}
+
+/// A range is that part of the whole.
+fn part(buffer: &Buffer<'_>, whole: &[u8], range: std::ops::Range<usize>, scratch: &mut Scratch) {
+    let mut out = vec![0x5a; range.len()];
+    buffer.decode_range_into(range.clone(), &mut out, scratch).expect("a part of what decodes");
+    assert_eq!(out, whole[range]);
+}
