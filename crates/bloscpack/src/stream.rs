@@ -3,16 +3,18 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use crate::WriterOptions;
 use crate::container::ContainerWriter;
 use crate::error::Result;
 use crate::filling::Filling;
+use crate::writer::wrong_len;
+use crate::{Chunking, WriterOptions};
 
 /// Writes data that come piece by piece to a sink that cannot go back, such as a pipe.
 ///
-/// The header says that the number of chunks is not known (-1), and there are no offsets, whatever
-/// the options say. Readers go on to the end of the file. **The original does not**: it takes such
-/// a file for an empty one.
+/// There are no offsets, whatever the options say. Where the length of the data is not known either,
+/// the header says that the number of chunks is not known (-1): readers go on to the end of the file.
+/// **The original does not**, it takes such a file for an empty one. Data of known length are
+/// written [`with_len`](Self::with_len), which all can read.
 ///
 /// ```
 /// use std::io::Write;
@@ -28,21 +30,45 @@ use crate::filling::Filling;
 pub struct StreamWriter<W> {
     filling: Filling,
     container: ContainerWriter<W>,
+    expected: Option<u64>,
 }
 
 impl<W: Write> StreamWriter<W> {
-    /// Begins a file.
+    /// Begins a file of data whose length is not known.
     pub fn new(sink: W, options: &WriterOptions) -> Result<Self> {
+        Self::begin(sink, options, None)
+    }
+
+    /// Begins a file of `len` bytes. More or fewer bytes than that are refused in the end.
+    pub fn with_len(sink: W, options: &WriterOptions, len: u64) -> Result<Self> {
+        Self::begin(sink, options, Some(len))
+    }
+
+    fn begin(sink: W, options: &WriterOptions, expected: Option<u64>) -> Result<Self> {
         let (recipe, section) = options.check()?;
         let filling = Filling::new(recipe, options.threads, options.chunk_size.bytes()?);
-        let container = ContainerWriter::new(sink, options.stream_header()?, &section)?;
-        Ok(Self { filling, container })
+        let header = match expected {
+            None => options.stream_header()?,
+            Some(len) => {
+                let chunking = Chunking::of(len, options.chunk_size)?;
+                options.clone().offsets(false).header(chunking)?
+            }
+        };
+        let container = ContainerWriter::new(sink, header, &section)?;
+        Ok(Self { filling, container, expected })
     }
 
     /// Writes what is left, and hands back the sink.
     pub fn finish(mut self) -> Result<W> {
         let container = &mut self.container;
         self.filling.end(|stored| container.put(stored))?;
+        let len = self.filling.len();
+        if let Some(expected) = self.expected.filter(|&expected| expected != len) {
+            return Err(wrong_len(expected, len));
+        }
+        if self.expected == Some(0) {
+            container.put(&self.filling.empty_chunk()?)?;
+        }
         self.container.end()
     }
 }
@@ -62,5 +88,32 @@ impl<W: Write> Write for StreamWriter<W> {
 impl<W> fmt::Debug for StreamWriter<W> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamWriter").field("len", &self.filling.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ChunkSize, pack_to_vec};
+
+    #[test]
+    fn data_of_known_length_make_the_same_file_as_one_that_is_packed_without_offsets() {
+        let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(100));
+        for len in [0, 1, 100, 250] {
+            let data = vec![7; len];
+            let mut writer = StreamWriter::with_len(Vec::new(), &options, len as u64).unwrap();
+            writer.write_all(&data).unwrap();
+            let packed = pack_to_vec(&data, &options.clone().offsets(false)).unwrap();
+            assert!(writer.finish().unwrap() == packed, "{len}");
+        }
+    }
+
+    #[test]
+    fn other_length_than_said_is_refused() {
+        let options = WriterOptions::new();
+        let mut writer = StreamWriter::with_len(Vec::new(), &options, 3).unwrap();
+        writer.write_all(b"four").unwrap();
+        assert!(writer.finish().is_err());
+        assert!(StreamWriter::with_len(Vec::new(), &options, 3).unwrap().finish().is_err());
     }
 }

@@ -142,7 +142,7 @@ impl<W: Write + Seek> Output<W> {
     }
 }
 
-fn wrong_len(expected: u64, len: u64) -> Error {
+pub(crate) fn wrong_len(expected: u64, len: u64) -> Error {
     let message = format!("{len} bytes were written, {expected} were promised");
     ErrorKind::InvalidOption { option: "len", message }.into()
 }
