@@ -96,6 +96,15 @@ impl MetaHeader {
         Ok(header)
     }
 
+    /// The name of the codec: `None` or `zlib`. Nothing for one that nobody defined.
+    pub fn codec_name(&self) -> Option<&'static str> {
+        match self.codec {
+            CODEC_NONE => Some("None"),
+            CODEC_ZLIB => Some("zlib"),
+            _ => None,
+        }
+    }
+
     /// Bytes of the whole section, room and digest included.
     pub fn section_len(&self) -> u64 {
         Self::LEN as u64 + u64::from(self.max_meta_size) + self.checksum.len() as u64
