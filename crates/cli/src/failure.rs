@@ -4,6 +4,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use bloscpack::ErrorKind;
+
+use crate::Verdict;
+use crate::goal::is_standard;
+
 /// One line for people: the file, then what, where, expected and found.
 #[derive(Debug)]
 pub(crate) struct Failure {
@@ -14,6 +19,7 @@ pub(crate) struct Failure {
 #[derive(Debug)]
 enum Cause {
     Asdf(asdf::Error),
+    Bloscpack(bloscpack::Error),
     Io(io::Error),
     Other(String),
 }
@@ -23,18 +29,54 @@ impl Failure {
         Self { subject: file.display().to_string(), cause: Cause::Asdf(error) }
     }
 
+    pub(crate) fn bloscpack(file: &Path, error: bloscpack::Error) -> Self {
+        Self { subject: name(file), cause: Cause::Bloscpack(error) }
+    }
+
     pub(crate) fn io(file: &Path, error: io::Error) -> Self {
-        Self { subject: file.display().to_string(), cause: Cause::Io(error) }
+        Self { subject: name(file), cause: Cause::Io(error) }
     }
 
     pub(crate) fn other(subject: impl fmt::Display, message: impl Into<String>) -> Self {
         Self { subject: subject.to_string(), cause: Cause::Other(message.into()) }
     }
 
+    /// The outcome of the command: bad data of a Bloscpack file are a finding, all else a failure.
+    pub(crate) fn verdict(&self) -> Verdict {
+        match &self.cause {
+            Cause::Bloscpack(error) if is_bad_data(error.kind()) => Verdict::Found,
+            _ => Verdict::Failed,
+        }
+    }
+
     /// Standard output was closed by its reader, as `| head` does: no failure of ours.
     pub(crate) fn is_closed_pipe(&self) -> bool {
         matches!(&self.cause, Cause::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
+}
+
+fn name(file: &Path) -> String {
+    if is_standard(file) { "standard input".to_owned() } else { file.display().to_string() }
+}
+
+/// Whether the bytes of a file are to blame, not what was asked for nor the machine.
+fn is_bad_data(kind: &ErrorKind) -> bool {
+    matches!(
+        kind,
+        ErrorKind::Truncated { .. }
+            | ErrorKind::UnknownOptions(_)
+            | ErrorKind::UnknownChecksum(_)
+            | ErrorKind::InvalidHeader { .. }
+            | ErrorKind::ChecksumMismatch { .. }
+            | ErrorKind::CorruptChunk { .. }
+            | ErrorKind::Blosc2Chunk { .. }
+            | ErrorKind::SizeMismatch { .. }
+            | ErrorKind::OffsetMismatch { .. }
+            | ErrorKind::Metadata(_)
+            | ErrorKind::ObjectDtype
+            | ErrorKind::InvalidDtype(_)
+            | ErrorKind::Damaged(_)
+    )
 }
 
 impl From<io::Error> for Failure {
@@ -47,6 +89,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = match &self.cause {
             Cause::Asdf(error) => error.to_string(),
+            Cause::Bloscpack(error) => error.to_string(),
             Cause::Io(error) => error.to_string(),
             Cause::Other(message) => message.clone(),
         };

@@ -1,6 +1,7 @@
 //! Where a command writes: a file that appears when it is complete, or standard output.
 
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use binio::AtomicFile;
@@ -17,11 +18,22 @@ pub(crate) struct Goal {
 impl Goal {
     /// Begins a file. One that exists is an error, unless it is to be replaced.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
-        if !replace && path.symlink_metadata().is_ok() {
-            return Err(Failure::other(path.display(), "exists already; --force replaces it"));
-        }
+        check(path, replace)?;
         let file = AtomicFile::create(path).map_err(|error| failure(path, &error))?;
         Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// The file, for writing at positions.
+    pub(crate) fn file(&mut self) -> Result<&File, Failure> {
+        self.file.file().map_err(|error| failure(&self.path, &error))
+    }
+
+    /// Writes what is left and puts the file in its place.
+    pub(crate) fn commit_with(mut self, parts: &[&[u8]]) -> Result<(), Failure> {
+        for part in parts {
+            self.file.write_all(part).map_err(|error| Failure::io(&self.path, error))?;
+        }
+        self.commit()
     }
 
     /// Puts the file in its place. Dropped without it, the file leaves nothing.
@@ -29,6 +41,14 @@ impl Goal {
         let Self { path, file } = self;
         file.commit().map_err(|error| failure(&path, &error))
     }
+}
+
+/// Fails for a file that exists, unless it is to be replaced.
+pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
+    if !replace && path.symlink_metadata().is_ok() {
+        return Err(Failure::other(path.display(), "exists already; --force replaces it"));
+    }
+    Ok(())
 }
 
 fn failure(path: &Path, error: &binio::Error) -> Failure {
@@ -45,6 +65,12 @@ impl Write for Goal {
     }
 }
 
+impl Seek for Goal {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.file.seek(to)
+    }
+}
+
 /// Writes to a file that appears when all is written, or to standard output for "-". `source` says
 /// whose failure it is that is not one of writing.
 pub(crate) fn write<T, E>(
@@ -53,16 +79,25 @@ pub(crate) fn write<T, E>(
     body: impl FnOnce(&mut dyn Write) -> Result<T, E>,
     source: impl FnOnce(E) -> Failure,
 ) -> Result<T, Failure> {
-    if is_standard(path) {
-        let mut out = Sink::new(io::stdout().lock());
-        let written = body(&mut out);
-        return out.finish(written, source, Failure::from);
+    if !is_standard(path) {
+        return write_file(path, replace, |out| body(out), source);
     }
-    let mut goal = Goal::create(path, replace)?;
-    let mut out = Sink::new(&mut goal);
+    let mut out = Sink::new(io::stdout().lock());
+    let written = body(&mut out);
+    out.finish(written, source, Failure::from)
+}
+
+/// The same to a file only, in which the body can go back.
+pub(crate) fn write_file<T, E>(
+    path: &Path,
+    replace: bool,
+    body: impl FnOnce(&mut Sink<Goal>) -> Result<T, E>,
+    source: impl FnOnce(E) -> Failure,
+) -> Result<T, Failure> {
+    let mut out = Sink::new(Goal::create(path, replace)?);
     let written = body(&mut out);
     let value = out.finish(written, source, |error| Failure::io(path, error))?;
-    goal.commit()?;
+    out.into_inner().commit()?;
     Ok(value)
 }
 

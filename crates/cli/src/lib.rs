@@ -7,6 +7,8 @@
 struct Readme;
 
 mod arguments;
+mod blpk;
+mod dates;
 mod failure;
 mod formats;
 mod goal;
@@ -16,6 +18,7 @@ mod probe;
 mod progress;
 mod values;
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -23,7 +26,7 @@ use clap::{CommandFactory, Parser};
 
 pub use arguments::Arguments;
 
-use arguments::{Command, asdf};
+use arguments::{Command, asdf, bloscpack};
 use failure::Failure;
 use output::Output;
 use probe::Format;
@@ -33,7 +36,7 @@ use probe::Format;
 enum Verdict {
     /// All is well.
     Fine,
-    /// The check found something.
+    /// The check found something, or the data are bad.
     Found,
     /// It could not be done.
     Failed,
@@ -50,10 +53,16 @@ pub fn command() -> clap::Command {
     Arguments::command()
 }
 
-/// Runs the program on the process's arguments.
+/// Runs the program on the process's arguments. Called by the name `blpk`, it takes the arguments of
+/// that program.
 ///
-/// Status 0: fine. 1: the check found something. 2: it could not be done, said on standard error.
+/// Status 0: fine. 1: the check found something, or the data are bad. 2: it could not be done, said
+/// on standard error.
 pub fn main() -> ExitCode {
+    let name = std::env::args_os().next().map(PathBuf::from);
+    if name.as_deref().and_then(Path::file_stem) == Some(OsStr::new("blpk")) {
+        return blpk::main();
+    }
     let arguments = Arguments::parse();
     let output = arguments.output();
     match run(&arguments.command, output) {
@@ -61,23 +70,34 @@ pub fn main() -> ExitCode {
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
             output.say(&failure);
-            Verdict::Failed.into()
+            failure.verdict().into()
         }
     }
 }
 
 fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
+    use formats::{asdf as of_asdf, bloscpack as of_bloscpack};
+
     match command {
         Command::Info(info) => each(&info.files, output, |file| match probe::format(file)? {
-            Format::Asdf => formats::asdf::info(file, &asdf::Reading::default(), output),
+            Format::Asdf => of_asdf::info(file, &asdf::Reading::default(), output),
+            Format::Bloscpack => {
+                of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
+            }
         }),
         Command::Verify(verify) => each(&verify.files, output, |file| match probe::format(file)? {
-            Format::Asdf => formats::asdf::verify(file, &asdf::Reading::default(), output),
+            Format::Asdf => of_asdf::verify(file, &asdf::Reading::default(), output),
+            Format::Bloscpack => {
+                of_bloscpack::verify(file, bloscpack::Verifying::default(), output)
+            }
         }),
         Command::Get(get) => match probe::format(&get.file)? {
-            Format::Asdf => formats::asdf::get(get, &asdf::Reading::default(), output),
+            Format::Asdf => of_asdf::get(get, &asdf::Reading::default(), output),
+            Format::Bloscpack => of_bloscpack::get(get, bloscpack::Reading::default(), output),
         },
-        Command::Asdf(command) => formats::asdf::run(command, output),
+        Command::Asdf(command) => of_asdf::run(command, output),
+        Command::Bloscpack(command) => of_bloscpack::run(command, output),
+        Command::Blpk(command) => blpk::run(command, output),
     }
 }
 
@@ -95,7 +115,7 @@ fn each(
                 return Err(failure);
             }
             output.say(&failure);
-            Ok(Verdict::Failed)
+            Ok(failure.verdict())
         })?;
         worst = worst.max(verdict);
     }

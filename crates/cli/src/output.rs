@@ -1,7 +1,7 @@
 //! How results are printed.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Seek, SeekFrom, Write};
 
 use serde_json::Value;
 
@@ -51,7 +51,7 @@ impl<W: Write> Sink<W> {
 
     /// The outcome of writing here from a file: a failure of `source` there, of `goal` here.
     pub(crate) fn finish<T, E>(
-        mut self,
+        &mut self,
         written: Result<T, E>,
         source: impl FnOnce(E) -> Failure,
         goal: impl FnOnce(io::Error) -> Failure,
@@ -63,6 +63,12 @@ impl<W: Write> Sink<W> {
         }
     }
 
+    pub(crate) fn into_inner(self) -> W {
+        self.inner
+    }
+}
+
+impl<W> Sink<W> {
     fn keep(&mut self, error: io::Error) -> io::Error {
         let copy = error.kind().into();
         self.failed = Some(error);
@@ -77,6 +83,12 @@ impl<W: Write> Write for Sink<W> {
 
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush().map_err(|error| self.keep(error))
+    }
+}
+
+impl<W: Seek> Seek for Sink<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.inner.seek(to).map_err(|error| self.keep(error))
     }
 }
 

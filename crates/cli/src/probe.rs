@@ -10,10 +10,11 @@ use crate::failure::Failure;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Format {
     Asdf,
+    Bloscpack,
 }
 
 /// What a format's files begin with.
-const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf)];
+const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
 /// The format of a file.
 pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
@@ -28,7 +29,7 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     of_head(&head).ok_or_else(|| {
         Failure::other(
             path.display(),
-            "no format that scibin knows: expected a file that begins with \"#ASDF\"",
+            "no format that scibin knows: expected a file that begins with \"#ASDF\" or \"blpk\"",
         )
     })
 }
@@ -44,6 +45,7 @@ mod tests {
     #[test]
     fn content_tells_the_format() {
         assert_eq!(of_head(b"#ASDF 1.0.0\n"), Some(Format::Asdf));
+        assert_eq!(of_head(b"blpk\x03"), Some(Format::Bloscpack));
         assert_eq!(of_head(b"\x89HDF\r\n"), None);
         assert_eq!(of_head(b""), None);
     }

@@ -1,38 +1,21 @@
 //! The program as a user runs it: output, status, messages.
 
+mod program;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use serde_json::{Value, json};
+use serde_json::json;
+
+use program::{json_of, scibin, status, stderr, stdout};
 
 fn golden(name: &str) -> PathBuf {
     testdata::path(&format!("asdf/{name}.asdf"))
 }
 
-fn scibin(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_scibin")).args(arguments).output().expect("the program starts")
-}
-
 fn on(command: &[&str], file: &str, rest: &[&str]) -> Output {
     let path = golden(file);
     scibin(&[command, &[path.to_str().expect("text")], rest].concat())
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("text")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("text")
-}
-
-fn json_of(output: &Output) -> Value {
-    serde_json::from_slice(&output.stdout)
-        .unwrap_or_else(|error| panic!("{error}: {}{}", stdout(output), stderr(output)))
-}
-
-fn status(output: &Output) -> i32 {
-    output.status.code().expect("no signal")
 }
 
 #[test]
@@ -205,7 +188,7 @@ fn the_policy_for_external_files_holds() {
 #[test]
 fn wrong_arguments_are_status_2() {
     assert_eq!(status(&scibin(&["asdf", "nonsense"])), 2);
-    assert_eq!(status(&scibin(&[])), 2);
+    assert_eq!(status(&scibin::<&str>(&[])), 2);
     assert_eq!(status(&scibin(&["--help"])), 0);
 }
 

@@ -1,6 +1,8 @@
 //! The command line.
 
 pub(crate) mod asdf;
+pub(crate) mod bloscpack;
+pub(crate) mod blpk;
 
 use std::path::PathBuf;
 
@@ -11,7 +13,10 @@ use crate::output::Output;
 /// Inspect, verify and extract scientific data containers.
 #[derive(Debug, Parser)]
 #[command(name = "scibin", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Exit status: 0 fine, 1 the check found something, 2 it could not be done.")]
+#[command(
+    after_help = "Exit status: 0 fine, 1 the check found something or the data are bad, 2 it \
+                        could not be done."
+)]
 pub struct Arguments {
     /// Print JSON
     #[arg(long, global = true)]
@@ -39,6 +44,10 @@ pub(crate) enum Command {
     Get(GetRequest),
     /// Files of the Advanced Scientific Data Format
     Asdf(asdf::Asdf),
+    /// Bloscpack files: pack, unpack, append, look into, repair
+    Bloscpack(bloscpack::Bloscpack),
+    /// The options of the program blpk, under which scibin also runs when it is called so
+    Blpk(blpk::Blpk),
 }
 
 #[derive(Debug, Args)]
@@ -52,7 +61,8 @@ pub(crate) struct Files {
 pub(crate) struct GetRequest {
     /// The file
     pub(crate) file: PathBuf,
-    /// JSON Pointer of the node, such as /image/data; the whole tree without it
+    /// JSON Pointer into the tree or the metadata, such as /image/data; "" is the whole of it.
+    /// Without it: the tree of an ASDF file, the array of a Bloscpack file
     pub(crate) pointer: Option<String>,
     /// Part of an array, an axis each: start:stop:step or an index, such as 0:10,:,3
     #[arg(long, allow_hyphen_values = true)]
@@ -72,5 +82,6 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         super::Arguments::command().debug_assert();
+        super::blpk::Blpk::command().debug_assert();
     }
 }

@@ -2,3 +2,4 @@
 //! about bytes.
 
 pub(crate) mod asdf;
+pub(crate) mod bloscpack;

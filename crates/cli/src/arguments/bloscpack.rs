@@ -1,0 +1,354 @@
+//! The arguments of `scibin bloscpack`.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use binio::blosc::{Compressor, Shuffle};
+use bloscpack::{Checksum, ChunkSize};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::{Files, GetRequest};
+
+#[derive(Debug, Args)]
+pub(crate) struct Bloscpack {
+    #[command(subcommand)]
+    pub(crate) command: BloscpackCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BloscpackCommand {
+    /// Pack a file, or an array of a .npy file
+    #[command(visible_aliases = ["compress", "c"])]
+    Pack(Pack),
+    /// Unpack the data, or the array as .npy
+    #[command(visible_aliases = ["decompress", "d"])]
+    Unpack(Unpack),
+    /// Append data to a file
+    #[command(visible_alias = "a")]
+    Append(Append),
+    /// Header, chunks, codecs, ratio, metadata, array
+    #[command(visible_alias = "i")]
+    Info {
+        #[command(flatten)]
+        files: Files,
+        /// List every chunk
+        #[arg(long)]
+        chunks: bool,
+        #[command(flatten)]
+        opening: Opening,
+    },
+    /// Check header, offsets, metadata, array, and every chunk's digest and data
+    Verify {
+        #[command(flatten)]
+        files: Files,
+        #[command(flatten)]
+        verifying: Verifying,
+    },
+    /// Print or extract the array, a part of it, or a value of the metadata
+    Get {
+        #[command(flatten)]
+        request: GetRequest,
+        #[command(flatten)]
+        reading: Reading,
+    },
+    /// Write data to standard output
+    Cat(Cat),
+    /// Make a whole file of what is left of a damaged one
+    Recover(Recover),
+    /// Read the metadata
+    Meta {
+        #[command(subcommand)]
+        command: MetaCommand,
+    },
+    /// Try each codec on a part of a file and print what packing would give
+    Estimate(Estimate),
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct Pack {
+    /// The file, or "-" for standard input
+    pub(crate) input: PathBuf,
+    /// The packed file, or "-" for standard output [default: FILE.blp, or "-" for "-"]
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    #[command(flatten)]
+    pub(crate) compression: Compression,
+    /// Bytes of a chunk: a number with B, K, M, G or T, such as 1.5M, or "max" [default: 1M]
+    #[arg(long, short = 'z', value_name = "SIZE")]
+    pub(crate) chunk_size: Option<ChunkSize>,
+    /// Checksum of the chunks [default: adler32]
+    #[arg(long, short = 'k', value_name = "CHECKSUM", ignore_case = true, value_parser = checksums())]
+    pub(crate) checksum: Option<Checksum>,
+    /// Write no table of offsets
+    #[arg(long)]
+    pub(crate) no_offsets: bool,
+    /// File with the metadata as JSON
+    #[arg(long, short, value_name = "META.json")]
+    pub(crate) metadata: Option<PathBuf>,
+    /// How many chunks can be appended later [default: ten times the chunks]
+    #[arg(long, value_name = "N", conflicts_with = "no_offsets")]
+    pub(crate) max_app: Option<u64>,
+    /// Bytes kept for the metadata [default: ten times their size]
+    #[arg(long, value_name = "N")]
+    pub(crate) meta_size: Option<u32>,
+    /// Version of the format; 2 has no metadata, so no arrays, and no room for appending [default: 3]
+    #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3))]
+    pub(crate) format: Option<u8>,
+    /// Pack a .npy file as the bytes that it is
+    #[arg(long)]
+    pub(crate) raw: bool,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+/// How chunks are compressed; what is not given is the default, or in `append` as in the file.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Compression {
+    /// Bytes of an element, 1 to 255 [default: 8, or that of the array]
+    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    pub(crate) typesize: Option<u8>,
+    /// Compression level, 0 (none) to 9 [default: 7]
+    #[arg(long, short = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
+    pub(crate) clevel: Option<u8>,
+    /// Order of the bytes before compression [default: byte]
+    #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
+    pub(crate) shuffle: Option<Shuffle>,
+    /// The same as --shuffle none
+    #[arg(long, short = 's', conflicts_with = "shuffle")]
+    pub(crate) no_shuffle: bool,
+    /// Codec [default: blosclz]
+    #[arg(long, short, value_name = "CODEC", value_parser = compressors())]
+    pub(crate) codec: Option<Compressor>,
+}
+
+impl Compression {
+    pub(crate) fn shuffle(&self) -> Option<Shuffle> {
+        if self.no_shuffle { Some(Shuffle::None) } else { self.shuffle }
+    }
+}
+
+pub(super) fn compressors() -> impl TypedValueParser<Value = Compressor> {
+    PossibleValuesParser::new(Compressor::ALL.map(Compressor::name))
+        .try_map(|name| Compressor::from_name(&name).ok_or("no codec"))
+}
+
+pub(super) fn checksums() -> impl TypedValueParser<Value = Checksum> {
+    PossibleValuesParser::new(Checksum::ALL.map(Checksum::name))
+        .try_map(|name| Checksum::from_name(&name).ok_or("no checksum"))
+}
+
+fn shuffles() -> impl TypedValueParser<Value = Shuffle> {
+    PossibleValuesParser::new([Shuffle::None, Shuffle::Byte, Shuffle::Bit].map(Shuffle::name))
+        .try_map(|name| Shuffle::from_name(&name).ok_or("no shuffle"))
+}
+
+#[derive(Debug, Default, Args)]
+pub(crate) struct Unpack {
+    /// The packed file, or "-" for standard input
+    pub(crate) input: PathBuf,
+    /// The file for the data, or "-" for standard output [default: FILE without .blp, or "-" for "-"]
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    /// Write the array as .npy; so does an output whose name ends in .npy
+    #[arg(long, conflicts_with_all = ["range", "chunks"])]
+    pub(crate) npy: bool,
+    /// Only these bytes of the data: START..END, either may be left out
+    #[arg(long, value_name = "A..B")]
+    pub(crate) range: Option<Span>,
+    /// Only the data of these chunks: FIRST..END, either may be left out
+    #[arg(long, value_name = "A..B", conflicts_with = "range")]
+    pub(crate) chunks: Option<Span>,
+    /// Write the metadata as JSON to this file too
+    #[arg(long, value_name = "META.json")]
+    pub(crate) metadata_out: Option<PathBuf>,
+    /// Unpack although the metadata are damaged
+    #[arg(long, conflicts_with_all = ["npy", "metadata_out"])]
+    pub(crate) ignore_metadata: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cat {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// Only these bytes of the data: START..END, either may be left out
+    #[arg(long, value_name = "A..B")]
+    pub(crate) range: Option<Span>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+/// How a file is checked.
+#[derive(Debug, Default, Clone, Copy, Args)]
+pub(crate) struct Verifying {
+    /// Check digests without decoding the chunks
+    #[arg(long)]
+    pub(crate) quick: bool,
+    #[command(flatten)]
+    pub(crate) opening: Opening,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+#[derive(Debug, Default, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "a command line has flags")]
+pub(crate) struct Append {
+    /// The packed file
+    #[arg(value_name = "ORIG")]
+    pub(crate) file: PathBuf,
+    /// The files to append, "-" for standard input
+    #[arg(required = true, value_name = "NEW")]
+    pub(crate) inputs: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) compression: Compression,
+    /// Bytes of a chunk if the packed file is empty [default: 1M]
+    #[arg(long, short = 'z', value_name = "SIZE")]
+    pub(crate) chunk_size: Option<ChunkSize>,
+    /// Change the file itself, with a journal beside it, and not a copy that then replaces it
+    #[arg(long)]
+    pub(crate) in_place: bool,
+    /// Make more room for chunks if they have no room
+    #[arg(long, conflicts_with = "in_place")]
+    pub(crate) grow: bool,
+    /// Append rows to an array: .npy files of its dtype and row shape, or bytes of whole rows
+    #[arg(long)]
+    pub(crate) axis0: bool,
+    /// Append to a file that does not say how many chunks it has
+    #[arg(long)]
+    pub(crate) scan: bool,
+    #[command(flatten)]
+    pub(crate) threads: Threads,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Recover {
+    /// The damaged file
+    pub(crate) input: PathBuf,
+    /// The file to make
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    /// Go on behind damaged chunks
+    #[arg(long)]
+    pub(crate) skip_bad: bool,
+    /// The same, with chunks of zeros where damaged ones were, so that the others keep their places
+    #[arg(long)]
+    pub(crate) fill_zeros: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MetaCommand {
+    /// Print the metadata as JSON, or a value in them
+    Get {
+        /// The file
+        file: PathBuf,
+        /// JSON Pointer of the value; "" is all
+        #[arg(default_value = "")]
+        pointer: String,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Estimate {
+    /// The file to pack
+    pub(crate) input: PathBuf,
+    #[command(flatten)]
+    pub(crate) compression: Compression,
+    /// Bytes of a chunk [default: 1M]
+    #[arg(long, short = 'z', value_name = "SIZE")]
+    pub(crate) chunk_size: Option<ChunkSize>,
+}
+
+/// What a file must be like to be read.
+#[derive(Debug, Default, Clone, Copy, Args)]
+pub(crate) struct Opening {
+    /// Refuse what the format does not allow, instead of reading what can be read for certain
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The order of the chunks, where the offsets say another than the file
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<Order>,
+}
+
+/// How data are read.
+#[derive(Debug, Default, Clone, Copy, Args)]
+pub(crate) struct Reading {
+    #[command(flatten)]
+    pub(crate) opening: Opening,
+    /// Do not check the digests
+    #[arg(long)]
+    pub(crate) no_verify: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Order {
+    /// That of the offsets
+    Offsets,
+    /// That of the chunks in the file, as the original program reads it
+    File,
+}
+
+#[derive(Debug, Default, Clone, Copy, Args)]
+pub(crate) struct Replacing {
+    /// Replace the output file if it exists
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, Args)]
+pub(crate) struct Threads {
+    /// How many chunks are worked on at a time [default: the number of processors]
+    #[arg(long = "threads", short = 'n', alias = "nthreads", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) threads: Option<u16>,
+}
+
+/// A range `A..B` whose ends may be left out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u64,
+    pub(crate) end: Option<u64>,
+}
+
+impl FromStr for Span {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("{text:?}, expected START..END");
+        let (start, end) = text.split_once("..").ok_or_else(expected)?;
+        let number = |text: &str| text.parse::<u64>().map_err(|_| expected());
+        let start = if start.is_empty() { 0 } else { number(start)? };
+        let end = if end.is_empty() { None } else { Some(number(end)?) };
+        if end.is_some_and(|end| end < start) {
+            return Err(format!("{text:?}, whose end is before its start"));
+        }
+        Ok(Self { start, end })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_a_range_may_be_left_out() {
+        let span = |start, end| Ok(Span { start, end });
+        assert_eq!("3..7".parse(), span(3, Some(7)));
+        assert_eq!("3..".parse(), span(3, None));
+        assert_eq!("..7".parse(), span(0, Some(7)));
+        assert_eq!("..".parse(), span(0, None));
+        for wrong in ["", "3", "7..3", "-1..3", "a..b", "1...3", "1..=3"] {
+            assert!(wrong.parse::<Span>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! The arguments of the program `blpk`, which ours takes the place of: its letters, its words, its
+//! positions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+/// De/compression with blosc, with the options of blpk
+#[derive(Debug, Parser)]
+#[command(name = "blpk", version, max_term_width = 100, infer_long_args = true)]
+#[command(subcommand_required = true, infer_subcommands = false)]
+pub(crate) struct Blpk {
+    /// Say what is done
+    #[arg(long, short, conflicts_with = "debug")]
+    pub(crate) verbose: bool,
+    /// Say more than that
+    #[arg(long, short)]
+    pub(crate) debug: bool,
+    /// Replace existing files
+    #[arg(long, short)]
+    pub(crate) force: bool,
+    /// Number of threads, 1 to 256 [default: the number of processors]
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
+    pub(crate) nthreads: Option<i64>,
+    #[command(subcommand)]
+    pub(crate) command: BlpkCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum BlpkCommand {
+    /// Compress a file
+    #[command(visible_alias = "c")]
+    Compress(Compress),
+    /// Decompress a file
+    #[command(visible_alias = "d")]
+    Decompress {
+        /// Do not ask for the extension .blp; the output must then be named
+        #[arg(long, short = 'e')]
+        no_check_extension: bool,
+        /// The file to decompress
+        in_file: PathBuf,
+        /// The file to decompress to [default: the input without .blp]
+        out_file: Option<PathBuf>,
+    },
+    /// Append data to a compressed file
+    #[command(visible_alias = "a")]
+    Append {
+        #[command(flatten)]
+        blosc: Blosc,
+        /// Do not ask for the extension .blp
+        #[arg(long, short = 'e')]
+        no_check_extension: bool,
+        /// The file to append to
+        original_file: PathBuf,
+        /// The file to append from
+        new_file: PathBuf,
+    },
+    /// Print information about a compressed file
+    #[command(visible_alias = "i")]
+    Info {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Compress {
+    #[command(flatten)]
+    pub(crate) blosc: Blosc,
+    /// Chunk size, or "max" [default: 1M]
+    #[arg(long, short = 'z', value_name = "SIZE", allow_hyphen_values = true)]
+    pub(crate) chunk_size: Option<String>,
+    /// Checksum [default: adler32]
+    #[arg(long, short = 'k', value_name = "CHECKSUM", value_parser = super::bloscpack::checksums())]
+    pub(crate) checksum: Option<bloscpack::Checksum>,
+    /// Write no offsets
+    #[arg(long, short = 'o')]
+    pub(crate) no_offsets: bool,
+    /// File with the metadata as JSON
+    #[arg(long, short)]
+    pub(crate) metadata: Option<PathBuf>,
+    /// The file to compress
+    pub(crate) in_file: PathBuf,
+    /// The file to compress to [default: the input and .blp]
+    pub(crate) out_file: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Blosc {
+    /// Bytes of an element, 1 to 255 [default: 8]
+    #[arg(long, short, value_name = "SIZE", allow_negative_numbers = true)]
+    pub(crate) typesize: Option<i64>,
+    /// Compression level, 0 to 9 [default: 7]
+    #[arg(long, short = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
+    pub(crate) clevel: Option<u8>,
+    /// Do not shuffle
+    #[arg(long, short = 's')]
+    pub(crate) no_shuffle: bool,
+    /// Codec [default: blosclz]
+    #[arg(long, short, value_name = "CODEC", value_parser = super::bloscpack::compressors())]
+    pub(crate) codec: Option<binio::blosc::Compressor>,
+}

@@ -1,0 +1,157 @@
+//! `scibin bloscpack append`: more data behind those of a file.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use binio::{FileSource, ReadAt, Span};
+use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, ArrayOrder};
+use serde_json::json;
+
+use super::spool;
+use crate::Verdict;
+use crate::arguments::bloscpack::Append;
+use crate::failure::Failure;
+use crate::goal::is_standard;
+use crate::output::{Output, print_json, size};
+use crate::progress::Progress;
+
+pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> {
+    let Appended { nchunks, new_chunks, len, in_place, .. } = append(command, output)?;
+    let path = command.file.display();
+    if output.json {
+        print_json(&json!({
+            "file": path.to_string(), "nchunks": nchunks, "new_chunks": new_chunks,
+            "nbytes": len, "in_place": in_place,
+        }))?;
+    } else if !output.quiet {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{path}: {} in {nchunks} chunks, {new_chunks} of them new", size(len))?;
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Appends all inputs, in their order, at once.
+pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failure> {
+    let path = &command.file;
+    let fail = |error| Failure::bloscpack(path, error);
+    let appender = Appender::open(path, &options(command)).map_err(fail)?;
+    let array = if command.axis0 {
+        Some(appender.reader().array().map_err(fail)?.info().clone())
+    } else {
+        None
+    };
+    let inputs = command.inputs.iter().map(|input| open(input, array.as_ref()));
+    let data = Joined::of(inputs.collect::<Result<_, _>>()?);
+    let progress = Progress::new(data.len(), output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let appended = appender.append(&data, Some(&add)).map_err(fail)?;
+    if appended.rolled_back {
+        output.remark(&format_args!(
+            "{}: an append that had been interrupted was undone first",
+            path.display()
+        ));
+    }
+    Ok(appended)
+}
+
+fn options(command: &Append) -> AppendOptions {
+    let mut options =
+        if command.in_place { AppendOptions::in_place() } else { AppendOptions::atomic() };
+    options = options.grow(command.grow).axis0(command.axis0).scan(command.scan);
+    let compression = &command.compression;
+    if let Some(typesize) = compression.typesize {
+        options = options.typesize(typesize.into());
+    }
+    if let Some(level) = compression.clevel {
+        options = options.level(level);
+    }
+    if let Some(shuffle) = compression.shuffle() {
+        options = options.shuffle(shuffle);
+    }
+    if let Some(compressor) = compression.codec {
+        options = options.compressor(compressor);
+    }
+    if let Some(chunk_size) = command.chunk_size {
+        options = options.chunk_size(chunk_size);
+    }
+    if let Some(threads) = command.threads.threads {
+        options = options.threads(threads.into());
+    }
+    options
+}
+
+/// The bytes of an input; those of the rows, if it is a `.npy` file for an array.
+fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
+    let fail = |error: binio::Error| Failure::bloscpack(path, error.into());
+    let source =
+        if is_standard(path) { FileSource::new(spool(path)?) } else { FileSource::open(path) };
+    let source = source.map_err(fail)?;
+    let is_npy = path.extension().is_some_and(|extension| extension == "npy");
+    let range = match array {
+        Some(array) if is_npy => rows(path, &source, array)?,
+        _ => 0..source.len(),
+    };
+    Span::new(source, range).map_err(fail)
+}
+
+/// Where the data of a `.npy` file are, whose rows must be those of the array.
+fn rows(path: &Path, source: &FileSource, array: &ArrayInfo) -> Result<Range<u64>, Failure> {
+    let (info, data) =
+        ArrayInfo::from_npy(source).map_err(|error| Failure::bloscpack(path, error))?;
+    let row = |info: &ArrayInfo| (info.dtype().clone(), info.shape().get(1..).map(<[u64]>::to_vec));
+    // With one axis the orders are the same.
+    let is_in_order = info.order() == ArrayOrder::C || info.shape().len() < 2;
+    if row(&info) == row(array) && !info.shape().is_empty() && is_in_order {
+        return Ok(data);
+    }
+    let what = |info: &ArrayInfo| {
+        format!("{} {:?} in order {}", info.dtype(), info.shape(), info.order().name())
+    };
+    let message = format!("{}, expected rows of {}", what(&info), what(array));
+    Err(Failure::other(path.display(), message))
+}
+
+/// Sources one behind the other.
+struct Joined {
+    /// Each with its place.
+    parts: Vec<(u64, Span<FileSource>)>,
+    len: u64,
+}
+
+impl Joined {
+    fn of(sources: Vec<Span<FileSource>>) -> Self {
+        let mut len = 0;
+        let mut place = |source: Span<FileSource>| {
+            let start = len;
+            len += source.len();
+            (start, source)
+        };
+        let parts = sources.into_iter().map(&mut place).collect();
+        Self { parts, len }
+    }
+}
+
+impl ReadAt for Joined {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        let (mut rest, mut position) = (buf, offset);
+        for (start, source) in &self.parts {
+            let end = start + source.len();
+            if rest.is_empty() || position < *start || position >= end {
+                continue;
+            }
+            let here = usize::try_from(end - position).unwrap_or(usize::MAX).min(rest.len());
+            let (part, behind) = rest.split_at_mut(here);
+            source.read_exact_at(part, position - start)?;
+            (rest, position) = (behind, position + here as u64);
+        }
+        if rest.is_empty() {
+            return Ok(());
+        }
+        Err(binio::Error::invalid("the end of what is appended"))
+    }
+}

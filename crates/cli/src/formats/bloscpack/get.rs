@@ -1,0 +1,75 @@
+//! `scibin get`: the array, a part of it, or a value of the metadata.
+
+use std::io::{self, Write};
+
+use bloscpack::{Array, ErrorKind, MetadataError, Reader, Slice};
+use serde_json::Value;
+
+use super::print;
+use crate::Verdict;
+use crate::arguments::GetRequest;
+use crate::arguments::bloscpack::{Reading, Threads};
+use crate::failure::Failure;
+use crate::goal;
+use crate::output::{Output, print_json};
+use crate::progress::Progress;
+
+pub(crate) fn get(
+    request: &GetRequest,
+    reading: Reading,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let path = &request.file;
+    let file = super::open(path, &reading.options())?;
+    super::remark_damage(path, &file, output);
+    let Some(pointer) = &request.pointer else {
+        let array = file.array().map_err(|error| Failure::bloscpack(path, error))?;
+        return get_array(&array, request, output);
+    };
+    if request.slice.is_some() || request.output.is_some() {
+        let message = "a pointer is to a value of the metadata: the array is got without one";
+        return Err(Failure::other(path.display(), message));
+    }
+    let value = metadata(&file).map_err(|error| Failure::bloscpack(path, error))?;
+    let value = value.pointer(pointer).ok_or_else(|| missing(request, pointer))?;
+    print_value(value, output)?;
+    Ok(Verdict::Fine)
+}
+
+fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
+    let fail = |error| Failure::bloscpack(&request.file, error);
+    let slices = request.slice.as_deref().map_or(Ok(Vec::new()), Slice::parse);
+    let slices = slices.map_err(|error| Failure::other("--slice", error.to_string()))?;
+    let array = array.slice(&slices).map_err(fail)?;
+    let Some(goal) = &request.output else {
+        print::array(&array, output.json).map_err(|error| error.of(&request.file))?;
+        return Ok(Verdict::Fine);
+    };
+    let progress = Progress::new(array.info().byte_size(), output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let options = super::unpack::decoding(Threads::default()).progress(&add);
+    let body = |out: &mut dyn Write| array.write_npy(out, &options);
+    goal::write(goal, request.force, body, fail)?;
+    Ok(Verdict::Fine)
+}
+
+/// The metadata; that there are none is an error.
+pub(super) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
+    match file.metadata()? {
+        Some(metadata) => metadata.json(),
+        None => Err(ErrorKind::Metadata(MetadataError::Absent).into()),
+    }
+}
+
+fn missing(request: &GetRequest, pointer: &str) -> Failure {
+    let place = format!("{} {pointer}", request.file.display());
+    Failure::other(place, "the metadata have nothing there")
+}
+
+/// Prints a value: text bare, unless JSON is asked for.
+pub(super) fn print_value(value: &Value, output: Output) -> io::Result<()> {
+    match value {
+        Value::String(text) if !output.json => writeln!(io::stdout().lock(), "{text}"),
+        _ => print_json(value),
+    }
+}

@@ -1,0 +1,202 @@
+//! `scibin info`: what is in a file, at a glance.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use bloscpack::{Array, ErrorKind, Header, MetaHeader, Reader, Version};
+use serde_json::{Value, json};
+
+use super::chunks::{Chunks, ratio};
+use super::finding_json;
+use super::get::metadata;
+use super::values::dtype_json;
+use crate::Verdict;
+use crate::arguments::bloscpack::Opening;
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json, size};
+
+/// Lines of metadata.
+const MAX_LINES: usize = 40;
+
+pub(crate) fn info(
+    path: &Path,
+    opening: Opening,
+    list: bool,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    // What is wrong with the metadata is told, and all else too.
+    let file = super::open(path, &opening.options().ignore_metadata(true))?;
+    let chunks = Chunks::of(&file);
+    if output.json {
+        let mut value = info_json(path, &file, &chunks);
+        if list {
+            value["chunks"] = chunks.json();
+        }
+        print_json(&value)?;
+    } else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        write_text(&mut out, path, &file, &chunks)?;
+        if list {
+            out.write_all(chunks.table().as_bytes())?;
+        }
+        out.flush()?;
+    }
+    Ok(Verdict::Fine)
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    path: &Path,
+    file: &Reader,
+    chunks: &Chunks<'_>,
+) -> io::Result<()> {
+    let (header, layout) = (file.header(), file.layout());
+    let file_len = layout.file_len();
+    writeln!(out, "{}", path.display())?;
+    let version = match header.version {
+        Version::Unversioned => "without version".to_owned(),
+        version => version.to_string(),
+    };
+    writeln!(out, "  format    Bloscpack {version}, {}", size(file_len))?;
+    let ratio = ratio(file.len(), file_len);
+    writeln!(out, "  data      {} in {}, ratio {ratio:.2}", size(file.len()), chunking(file))?;
+    for (line, kind) in chunks.kinds_text().iter().enumerate() {
+        writeln!(out, "  {:<8}  {kind}", if line == 0 { "codecs" } else { "" })?;
+    }
+    let typesize = header.typesize;
+    writeln!(out, "  header    checksum {}, typesize {typesize}", header.checksum.name())?;
+    writeln!(out, "  offsets   {}", offsets(header))?;
+    match array(file) {
+        Some(Ok(array)) => {
+            let (dtype, shape) = (one_line(&array.dtype().to_string()), array.shape());
+            writeln!(out, "  array     {dtype} {shape:?}, order {}", array.order().name())?;
+        }
+        Some(Err(error)) => writeln!(out, "  array     {}", one_line(&error.to_string()))?,
+        None => {}
+    }
+    for finding in file.findings() {
+        writeln!(out, "  remark    {}", one_line(&finding.to_string()))?;
+    }
+    write_metadata(out, file)
+}
+
+/// The array, if the metadata say that there is one.
+fn array(file: &Reader) -> Option<bloscpack::Result<Array<'_>>> {
+    let array = file.array();
+    let is_none = match &array {
+        Ok(_) => false,
+        Err(error) => matches!(error.kind(), ErrorKind::NotNumpy(_)) || file.metadata().is_err(),
+    };
+    (!is_none).then_some(array)
+}
+
+fn chunking(file: &Reader) -> String {
+    let header = file.header();
+    let sizes = match (header.chunk_size, header.last_chunk) {
+        (Some(chunk_size), Some(last)) if chunk_size != last => {
+            format!(" of {chunk_size} B, the last of {last} B")
+        }
+        (Some(chunk_size), _) => format!(" of {chunk_size} B"),
+        (None, _) => String::new(),
+    };
+    match file.chunks().len() {
+        1 => format!("1 chunk{sizes}"),
+        n => format!("{n} chunks{sizes}"),
+    }
+}
+
+fn offsets(header: &Header) -> String {
+    match (header.offsets, header.max_app_chunks) {
+        (false, _) => "none".to_owned(),
+        (true, 0) => "yes, no room for more chunks".to_owned(),
+        (true, room) => format!("yes, room for {room} more chunks"),
+    }
+}
+
+fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
+    let Some(header) = file.meta_header() else {
+        return writeln!(out, "  metadata  none");
+    };
+    let MetaHeader { meta_size, max_meta_size, meta_comp_size, .. } = header;
+    writeln!(
+        out,
+        "  metadata  {meta_size} B, {} at level {} to {meta_comp_size} B with room for \
+         {max_meta_size}, checksum {}",
+        header.codec_name().unwrap_or("unknown codec"),
+        header.level,
+        header.checksum.name()
+    )?;
+    let Ok(value) = metadata(file) else {
+        // What is wrong with them is among the remarks.
+        return Ok(());
+    };
+    let text = serde_json::to_string_pretty(&value)?;
+    for line in text.lines().take(MAX_LINES) {
+        writeln!(out, "    {}", one_line(line))?;
+    }
+    let more = text.lines().count().saturating_sub(MAX_LINES);
+    if more > 0 {
+        writeln!(out, "    ... ({more} more lines; `bloscpack meta get` shows all)")?;
+    }
+    Ok(())
+}
+
+fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
+    let (header, layout) = (file.header(), file.layout());
+    let findings: Vec<Value> = file.findings().iter().map(finding_json).collect();
+    let array = array(file).map(|array| match array {
+        Ok(array) => json!({
+            "dtype": dtype_json(array.dtype()),
+            "shape": array.shape(),
+            "order": array.order().name(),
+        }),
+        Err(error) => json!({"error": error.to_string()}),
+    });
+    json!({
+        "file": path.display().to_string(),
+        "format": "bloscpack",
+        "size": layout.file_len(),
+        "header": header_json(header),
+        "nbytes": file.len(),
+        "nchunks": file.chunks().len(),
+        "ctbytes": chunks.stored(),
+        "ratio": ratio(file.len(), layout.file_len()),
+        "codecs": chunks.kinds_json(),
+        "metadata": file.meta_header().map(|header| metadata_json(file, header)),
+        "array": array,
+        "stale_tail": layout.stale_tail().end - layout.stale_tail().start,
+        "findings": findings,
+    })
+}
+
+/// The header, field by field with the format's names; what is not known is null.
+pub(super) fn header_json(header: &Header) -> Value {
+    json!({
+        "version": header.version.number(),
+        "offsets": header.offsets,
+        "metadata": header.metadata,
+        "checksum": header.checksum.name(),
+        "typesize": header.typesize,
+        "chunk_size": header.chunk_size,
+        "last_chunk": header.last_chunk,
+        "nchunks": header.nchunks,
+        "max_app_chunks": header.max_app_chunks,
+    })
+}
+
+fn metadata_json(file: &Reader, header: &MetaHeader) -> Value {
+    let mut json = json!({
+        "meta_options": header.options,
+        "meta_checksum": header.checksum.name(),
+        "meta_codec": header.codec_name().map_or(json!(header.codec), Value::from),
+        "meta_level": header.level,
+        "meta_size": header.meta_size,
+        "max_meta_size": header.max_meta_size,
+        "meta_comp_size": header.meta_comp_size,
+    });
+    match metadata(file) {
+        Ok(value) => json["value"] = value,
+        Err(error) => json["error"] = error.to_string().into(),
+    }
+    json
+}

@@ -1,0 +1,130 @@
+//! The commands for Bloscpack files.
+
+mod append;
+mod chunks;
+mod estimate;
+mod get;
+mod info;
+mod meta;
+pub(crate) mod names;
+pub(crate) mod original;
+mod pack;
+mod print;
+mod recover;
+mod unpack;
+mod values;
+mod verify;
+
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::FileSource;
+use bloscpack::{ChunkOrder, Finding, OpenOptions, Reader, Severity, Strictness, Verify};
+use serde_json::{Value, json};
+
+use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
+use crate::failure::Failure;
+use crate::goal::is_standard;
+use crate::output::Output;
+use crate::{Verdict, each};
+
+pub(crate) use append::append;
+pub(crate) use chunks::ratio;
+pub(crate) use get::get;
+pub(crate) use info::info;
+pub(crate) use pack::{Packed, pack};
+pub(crate) use unpack::{Form, Unpacked, unpack};
+pub(crate) use verify::verify;
+
+/// Runs `scibin bloscpack ..`.
+pub(crate) fn run(command: &arguments::Bloscpack, output: Output) -> Result<Verdict, Failure> {
+    match &command.command {
+        BloscpackCommand::Pack(command) => pack::run(command, output),
+        BloscpackCommand::Unpack(command) => unpack::run(command, output),
+        BloscpackCommand::Append(command) => append::run(command, output),
+        BloscpackCommand::Info { files, chunks, opening } => {
+            each(&files.files, output, |file| info(file, *opening, *chunks, output))
+        }
+        BloscpackCommand::Verify { files, verifying } => {
+            each(&files.files, output, |file| verify(file, *verifying, output))
+        }
+        BloscpackCommand::Get { request, reading } => get(request, *reading, output),
+        BloscpackCommand::Cat(command) => unpack::cat(command, output),
+        BloscpackCommand::Recover(command) => recover::recover(command, output),
+        BloscpackCommand::Meta { command } => meta::run(command, output),
+        BloscpackCommand::Estimate(command) => estimate::estimate(command, output),
+    }
+}
+
+impl Opening {
+    fn options(self) -> OpenOptions {
+        let strictness = if self.strict { Strictness::Strict } else { Strictness::Lenient };
+        let order = match self.order {
+            None => ChunkOrder::Unambiguous,
+            Some(Order::Offsets) => ChunkOrder::Offsets,
+            Some(Order::File) => ChunkOrder::File,
+        };
+        OpenOptions::new().strictness(strictness).order(order)
+    }
+}
+
+impl Reading {
+    fn options(self) -> OpenOptions {
+        let verify = if self.no_verify { Verify::Never } else { Verify::OnRead };
+        self.opening.options().verify(verify)
+    }
+}
+
+/// Opens a file, or what standard input gives for "-".
+fn open(path: &Path, options: &OpenOptions) -> Result<Reader, Failure> {
+    let opened = if is_standard(path) {
+        let source = FileSource::new(spool(path)?).map_err(Into::into);
+        source.and_then(|source| options.from_source(Arc::new(source)))
+    } else {
+        options.open(path)
+    };
+    opened.map_err(|error| Failure::bloscpack(path, error))
+}
+
+/// Standard input as a file that has no name: a pipe cannot be read at any place.
+fn spool(path: &Path) -> Result<File, Failure> {
+    let spooled = tempfile::tempfile().and_then(|mut file| {
+        io::copy(&mut io::stdin().lock(), &mut file)?;
+        file.rewind()?;
+        Ok(file)
+    });
+    spooled.map_err(|error| Failure::io(path, error))
+}
+
+/// Remarks about what is wrong with a file and does not keep its data from being read.
+fn remark_damage(path: &Path, file: &Reader, output: Output) {
+    for finding in damage(file) {
+        output.remark(&format_args!("{}: {finding}", path.display()));
+    }
+}
+
+fn damage(file: &Reader) -> impl Iterator<Item = &Finding> {
+    file.findings().iter().filter(|finding| finding.severity() == Severity::Damage)
+}
+
+/// Remarks about a file, on standard error so that results stay clean.
+fn remark(path: &Path, findings: &[Finding], output: Output) {
+    for finding in findings {
+        output.remark(&format_args!("{}: {finding}", path.display()));
+    }
+}
+
+fn finding_json(finding: &Finding) -> Value {
+    json!({
+        "code": finding.code.as_str(),
+        "severity": match finding.severity() {
+            Severity::Note => "note",
+            Severity::Damage => "damage",
+        },
+        "offset": finding.offset,
+        "chunk": finding.chunk,
+        "message": finding.message,
+    })
+}

@@ -1,0 +1,35 @@
+//! The names of files that are not given: `FILE.blp` for `FILE`, and back.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+const EXTENSION: &str = ".blp";
+
+/// Where a file is packed to.
+pub(crate) fn packed(input: &Path) -> PathBuf {
+    let mut name = OsString::from(input);
+    name.push(EXTENSION);
+    name.into()
+}
+
+/// Where a file is unpacked to: nothing if it has another extension.
+pub(crate) fn unpacked(input: &Path) -> Option<PathBuf> {
+    let is_packed = input.extension().is_some_and(|extension| extension == &EXTENSION[1..]);
+    is_packed.then(|| input.with_extension(""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for (name, extended) in [("a", "a.blp"), ("a.tar", "a.tar.blp"), ("d/a.", "d/a..blp")] {
+            assert_eq!(packed(Path::new(name)), Path::new(extended));
+            assert_eq!(unpacked(Path::new(extended)).unwrap(), Path::new(name));
+        }
+        for other in ["a", "a.blpk", ".blp", "blp"] {
+            assert_eq!(unpacked(Path::new(other)), None);
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! `scibin bloscpack pack`: a file, a pipe or an array into chunks.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use binio::{FileSource, ReadAt, Span};
+use bloscpack::{
+    ArrayInfo, ChunkSize, MetadataOptions, StreamWriter, Version, WriterOptions, pack_reader,
+    pack_source,
+};
+use serde_json::{Value, json};
+
+use super::chunks::ratio;
+use super::names;
+use crate::Verdict;
+use crate::arguments::bloscpack::{Compression, Pack, Threads};
+use crate::failure::Failure;
+use crate::goal::{self, is_standard};
+use crate::output::{Output, print_json, size};
+use crate::progress::Progress;
+
+/// What was packed.
+pub(crate) struct Packed {
+    /// Bytes of data.
+    pub(crate) plain: u64,
+    /// Length of the packed file.
+    pub(crate) stored: u64,
+}
+
+pub(super) fn run(command: &Pack, output: Output) -> Result<Verdict, Failure> {
+    let goal = match &command.output {
+        Some(goal) => goal.clone(),
+        None if is_standard(&command.input) => command.input.clone(),
+        None => names::packed(&command.input),
+    };
+    let Packed { plain, stored } = pack(command, &goal, output)?;
+    if is_standard(&goal) {
+        return Ok(Verdict::Fine);
+    }
+    if output.json {
+        print_json(&json!({
+            "file": command.input.display().to_string(), "output": goal.display().to_string(),
+            "nbytes": plain, "size": stored, "ratio": ratio(plain, stored),
+        }))?;
+    } else if !output.quiet {
+        let (plain, stored, ratio) = (size(plain), size(stored), ratio(plain, stored));
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}: {stored} of {plain}, ratio {ratio:.2}", goal.display())?;
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Packs to a file, or to standard output for "-".
+pub(crate) fn pack(command: &Pack, goal: &Path, output: Output) -> Result<Packed, Failure> {
+    let (input, options) = Input::open(command, options(command)?)?;
+    let progress = Progress::new(input.len(), output.quiet);
+    let done = AtomicU64::new(0);
+    let add = |bytes| {
+        done.fetch_add(bytes, Ordering::Relaxed);
+        progress.add(bytes);
+    };
+    let fail = |error| Failure::bloscpack(&command.input, error);
+    let replace = command.replacing.force;
+    match (input, is_standard(goal)) {
+        (Input::File(source), false) => {
+            let body = |out: &mut _| pack_source(&source, out, &options, Some(&add)).map(drop);
+            goal::write_file(goal, replace, body, fail)?;
+        }
+        (Input::Pipe(mut pipe), false) => {
+            goal::check(goal, replace)?;
+            pack_reader(&mut pipe, goal, &options, Some(&add)).map_err(fail)?;
+        }
+        (Input::File(source), true) => {
+            let len = source.len();
+            let body = |out: &mut dyn Write| {
+                let writer = StreamWriter::with_len(out, &options, len)?;
+                stream(SourceReader { source, position: 0 }, writer, &add)
+            };
+            goal::write(goal, replace, body, fail)?;
+        }
+        (Input::Pipe(pipe), true) => {
+            output.remark(
+                &"the length of standard input is not known and standard output cannot go back: \
+                  the original program will take the packed file for an empty one",
+            );
+            let body = |out: &mut dyn Write| stream(pipe, StreamWriter::new(out, &options)?, &add);
+            goal::write(goal, replace, body, fail)?;
+        }
+    }
+    let stored = if is_standard(goal) { 0 } else { len_of(goal)? };
+    Ok(Packed { plain: done.into_inner(), stored })
+}
+
+fn len_of(path: &Path) -> Result<u64, Failure> {
+    fs::metadata(path).map(|metadata| metadata.len()).map_err(|error| Failure::io(path, error))
+}
+
+/// Packs all that a reader gives.
+fn stream(
+    mut reader: impl Read,
+    mut writer: StreamWriter<&mut dyn Write>,
+    add: &dyn Fn(u64),
+) -> bloscpack::Result<()> {
+    let mut piece = vec![0; 1 << 20];
+    loop {
+        let read = match reader.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        writer.write_all(&piece[..read])?;
+        add(read as u64);
+    }
+    writer.finish().map(drop)
+}
+
+/// Reads a source from its beginning to its end.
+struct SourceReader<S> {
+    source: S,
+    position: u64,
+}
+
+impl<S: ReadAt> Read for SourceReader<S> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let left = self.source.len() - self.position;
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
+        self.source.read_exact_at(&mut out[..len], self.position)?;
+        self.position += len as u64;
+        Ok(len)
+    }
+}
+
+/// What is packed.
+enum Input {
+    /// Bytes whose number is known.
+    File(Span<FileSource>),
+    Pipe(Box<dyn Read>),
+}
+
+impl Input {
+    /// Opens the input; an array adds to the options.
+    fn open(command: &Pack, options: WriterOptions) -> Result<(Self, WriterOptions), Failure> {
+        let path = &command.input;
+        if is_standard(path) {
+            return Ok((Self::Pipe(Box::new(io::stdin().lock())), options));
+        }
+        let file = File::open(path).map_err(|error| Failure::io(path, error))?;
+        let kind = file.metadata().map_err(|error| Failure::io(path, error))?.file_type();
+        if !kind.is_file() && !kind.is_dir() {
+            return Ok((Self::Pipe(Box::new(file)), options));
+        }
+        let fail = |error| Failure::bloscpack(path, error);
+        let source = FileSource::new(file).map_err(|error| fail(error.into()))?;
+        let is_npy = path.extension().is_some_and(|extension| extension == "npy");
+        let (range, options) = if is_npy && !command.raw {
+            let (array, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
+            let options = options.array(&array).map_err(fail)?;
+            // What was asked for goes before what suits the array.
+            let typesize = command.compression.typesize.map(u32::from);
+            (range, typesize.into_iter().fold(options, WriterOptions::typesize))
+        } else {
+            (0..source.len(), options)
+        };
+        let source = Span::new(source, range).map_err(|error| fail(error.into()))?;
+        Ok((Self::File(source), options))
+    }
+
+    /// Number of bytes, 0 if it is not known.
+    fn len(&self) -> u64 {
+        match self {
+            Self::File(source) => source.len(),
+            Self::Pipe(_) => 0,
+        }
+    }
+}
+
+fn options(command: &Pack) -> Result<WriterOptions, Failure> {
+    let version = if command.format == Some(2) { Version::V2 } else { Version::V3 };
+    let mut options = writer_options(&command.compression, command.chunk_size, command.threads)
+        .version(version)
+        .offsets(!command.no_offsets);
+    if let Some(checksum) = command.checksum {
+        options = options.checksum(checksum);
+    }
+    if let Some(max_app_chunks) = command.max_app {
+        options = options.max_app_chunks(max_app_chunks);
+    }
+    if let Some(path) = &command.metadata {
+        options = options.metadata(&read_json(path)?);
+    }
+    let room = MetadataOptions { max_size: command.meta_size, ..MetadataOptions::default() };
+    Ok(options.metadata_options(room))
+}
+
+/// The options of each chunk.
+pub(super) fn writer_options(
+    compression: &Compression,
+    chunk_size: Option<ChunkSize>,
+    threads: Threads,
+) -> WriterOptions {
+    let mut options = WriterOptions::new();
+    if let Some(typesize) = compression.typesize {
+        options = options.typesize(typesize.into());
+    }
+    if let Some(level) = compression.clevel {
+        options = options.level(level);
+    }
+    if let Some(shuffle) = compression.shuffle() {
+        options = options.shuffle(shuffle);
+    }
+    if let Some(compressor) = compression.codec {
+        options = options.compressor(compressor);
+    }
+    if let Some(chunk_size) = chunk_size {
+        options = options.chunk_size(chunk_size);
+    }
+    if let Some(threads) = threads.threads {
+        options = options.threads(threads.into());
+    }
+    options
+}
+
+/// A JSON value from a file.
+pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
+    let text =
+        if is_standard(path) { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
+    let text = text.map_err(|error| Failure::io(path, error))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Failure::other(path.display(), format!("no JSON: {error}")))
+}

@@ -1,0 +1,61 @@
+//! `scibin bloscpack recover`: a whole file of what is left of a damaged one.
+
+use std::io::{self, Write};
+
+use binio::Mmap;
+use bloscpack::{Loss, RecoverOptions, recover as recover_to};
+use serde_json::{Value, json};
+
+use super::{finding_json, remark};
+use crate::Verdict;
+use crate::arguments::bloscpack::Recover;
+use crate::failure::Failure;
+use crate::goal;
+use crate::output::{Output, one_line, print_json, size};
+
+pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
+    let (input, goal) = (&command.input, &command.output);
+    let fail = |error| Failure::bloscpack(input, error);
+    let source = Mmap::open(input).map_err(|error| fail(error.into()))?;
+    let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
+    let body = |out: &mut _| recover_to(&source, out, &options);
+    let report = goal::write_file(goal, command.replacing.force, body, fail)?;
+    if output.json {
+        print_json(&json!({
+            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "chunks": report.kept, "nbytes": report.plain_len,
+            "lost": report.lost.iter().map(loss_json).collect::<Value>(),
+            "findings": report.findings.iter().map(finding_json).collect::<Value>(),
+        }))?;
+    } else {
+        let mut out = io::stdout().lock();
+        for loss in &report.lost {
+            writeln!(out, "{}: {}", input.display(), one_line(&loss_text(loss)))?;
+        }
+        let (kept, len) = (report.kept, size(report.plain_len));
+        writeln!(out, "{}: {kept} chunks kept, {len}", goal.display())?;
+        remark(input, &report.findings, output);
+    }
+    Ok(if report.lost.is_empty() { Verdict::Fine } else { Verdict::Found })
+}
+
+fn loss_text(loss: &Loss) -> String {
+    let (chunks, bytes) = (&loss.chunks, &loss.bytes);
+    let zeros = match loss.zeros {
+        0 => String::new(),
+        zeros => format!(", {zeros} zeros in their place"),
+    };
+    let (first, end) = (chunks.start, chunks.end);
+    let which =
+        if end - first == 1 { format!("chunk {first}") } else { format!("chunks {first}..{end}") };
+    format!("lost {which}, bytes {}..{}{zeros}: {}", bytes.start, bytes.end, loss.reason)
+}
+
+fn loss_json(loss: &Loss) -> Value {
+    json!({
+        "chunks": [loss.chunks.start, loss.chunks.end],
+        "bytes": [loss.bytes.start, loss.bytes.end],
+        "zeros": loss.zeros,
+        "message": loss.reason.to_string(),
+    })
+}

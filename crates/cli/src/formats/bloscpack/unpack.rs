@@ -1,0 +1,215 @@
+//! `scibin bloscpack unpack` and `cat`: the data of a file, all or a part, as bytes or as `.npy`.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use bloscpack::{ErrorKind, MetadataError, Reader, UnpackOptions};
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::chunks::ratio;
+use super::{damage, finding_json, names};
+use crate::Verdict;
+use crate::arguments::bloscpack::{Cat, Span, Threads, Unpack};
+use crate::failure::Failure;
+use crate::goal::{self, Goal, is_standard};
+use crate::output::{Output, print_json, size};
+use crate::progress::Progress;
+
+/// What is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Form {
+    Bytes,
+    Npy,
+    /// `.npy` where the file holds an array, else bytes.
+    NpyIfArray,
+}
+
+/// What was unpacked.
+pub(crate) struct Unpacked {
+    /// Bytes of data that were written.
+    pub(crate) plain: u64,
+    /// Length of the packed file.
+    pub(crate) stored: u64,
+    pub(crate) metadata: Option<Value>,
+    findings: Vec<Value>,
+}
+
+pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> {
+    let goal = match &command.output {
+        Some(goal) => goal.clone(),
+        None if is_standard(&command.input) => command.input.clone(),
+        None => names::unpacked(&command.input).ok_or_else(|| {
+            let message = "its name does not end in .blp: name the output with -o";
+            Failure::other(command.input.display(), message)
+        })?,
+    };
+    let form = form(command, &goal)?;
+    let unpacked = unpack(command, &goal, form, output)?;
+    let Unpacked { plain, stored, findings, .. } = unpacked;
+    if is_standard(&goal) {
+        return Ok(Verdict::Fine);
+    }
+    if output.json {
+        print_json(&json!({
+            "file": command.input.display().to_string(), "output": goal.display().to_string(),
+            "nbytes": plain, "size": stored, "ratio": ratio(plain, stored), "findings": findings,
+        }))?;
+    } else if !output.quiet {
+        let (plain, stored, ratio) = (size(plain), size(stored), ratio(plain, stored));
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}: {plain} of {stored}, ratio {ratio:.2}", goal.display())?;
+    }
+    Ok(Verdict::Fine)
+}
+
+/// What is written to a file of this name.
+fn form(command: &Unpack, goal: &Path) -> Result<Form, Failure> {
+    let is_npy = goal.extension().is_some_and(|extension| extension == "npy");
+    if !command.npy && !is_npy {
+        return Ok(Form::Bytes);
+    }
+    if command.range.is_some() || command.chunks.is_some() {
+        let message = "--range and --chunks give bytes, which are no .npy file";
+        return Err(Failure::other(goal.display(), message));
+    }
+    // A name that nobody gave asks for nothing: a .npy file may have been packed as it was.
+    let is_asked = command.npy || command.output.is_some();
+    Ok(if is_asked { Form::Npy } else { Form::NpyIfArray })
+}
+
+/// Unpacks to a file, or to standard output for "-".
+pub(crate) fn unpack(
+    command: &Unpack,
+    goal: &Path,
+    form: Form,
+    output: Output,
+) -> Result<Unpacked, Failure> {
+    let path = &command.input;
+    let fail = |error| Failure::bloscpack(path, error);
+    let options = command.reading.options().ignore_metadata(command.ignore_metadata);
+    let file = super::open(path, &options)?;
+    super::remark_damage(path, &file, output);
+    let metadata_goal = match &command.metadata_out {
+        Some(goal) => {
+            Some((Goal::create(goal, command.replacing.force)?, metadata_text(&file, path)?))
+        }
+        None => None,
+    };
+    let array = match (form, file.array()) {
+        (Form::Bytes, _) => None,
+        (Form::NpyIfArray, Err(error)) if matches!(error.kind(), ErrorKind::NotNumpy(_)) => None,
+        (Form::Npy | Form::NpyIfArray, array) => Some(array.map_err(fail)?),
+    };
+    let plain = match array {
+        None => {
+            let range = range(command, &file)?;
+            let plain = range.end - range.start;
+            write_bytes(&file, range, command, goal, output)?;
+            plain
+        }
+        Some(array) => {
+            let progress = Progress::new(file.len(), output.quiet);
+            let add = |bytes| progress.add(bytes);
+            let options = decoding(command.threads).progress(&add);
+            let body = |out: &mut dyn Write| array.write_npy(out, &options);
+            goal::write(goal, command.replacing.force, body, fail)?;
+            file.len()
+        }
+    };
+    if let Some((goal, text)) = metadata_goal {
+        goal.commit_with(&[&text, b"\n"])?;
+    }
+    let metadata = file.metadata().ok().flatten().and_then(|metadata| metadata.json().ok());
+    let findings = damage(&file).map(finding_json).collect();
+    Ok(Unpacked { plain, stored: file.layout().file_len(), metadata, findings })
+}
+
+/// `scibin bloscpack cat`.
+pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
+    let path = &command.file;
+    let file = super::open(path, &command.reading.options())?;
+    let range = bytes(command.range, &file);
+    let progress = Progress::new(range.end - range.start, output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let options = decoding(command.threads).progress(&add);
+    goal::write(
+        Path::new("-"),
+        false,
+        |out| file.unpack_range_to(range, out, &options),
+        |error| Failure::bloscpack(path, error),
+    )?;
+    Ok(Verdict::Fine)
+}
+
+/// How chunks are decoded.
+pub(super) fn decoding<'a>(threads: Threads) -> UnpackOptions<'a> {
+    let options = UnpackOptions::new();
+    match threads.threads {
+        Some(threads) => options.threads(threads.into()),
+        None => options,
+    }
+}
+
+/// The text of the metadata, as it is in the file.
+fn metadata_text(file: &Reader, path: &Path) -> Result<Bytes, Failure> {
+    match file.metadata() {
+        Ok(Some(metadata)) => Ok(metadata.text().clone()),
+        Ok(None) => Err(ErrorKind::Metadata(MetadataError::Absent).into()),
+        Err(error) => Err(error),
+    }
+    .map_err(|error| Failure::bloscpack(path, error))
+}
+
+/// The bytes that are asked for.
+fn range(command: &Unpack, file: &Reader) -> Result<Range<u64>, Failure> {
+    let Some(Span { start, end }) = command.chunks else {
+        return Ok(bytes(command.range, file));
+    };
+    let chunks = file.chunks();
+    let end = end.unwrap_or(chunks.len() as u64);
+    // A chunk begins where the one before it ends, and the last ends where the data end.
+    let begin = |index: u64| match usize::try_from(index).ok().and_then(|index| chunks.get(index)) {
+        Some(chunk) => Ok(chunk.plain_offset()),
+        None if index == chunks.len() as u64 => Ok(file.len()),
+        None => {
+            let message = format!("chunk {index} of {start}..{end}, there are {}", chunks.len());
+            Err(Failure::other("--chunks", message))
+        }
+    };
+    Ok(begin(start)?..begin(end)?)
+}
+
+/// A range that may lie past the end of the data, which reading then says.
+fn bytes(span: Option<Span>, file: &Reader) -> Range<u64> {
+    match span {
+        None => 0..file.len(),
+        Some(Span { start, end }) => start..end.unwrap_or(file.len().max(start)),
+    }
+}
+
+fn write_bytes(
+    file: &Reader,
+    range: Range<u64>,
+    command: &Unpack,
+    goal: &Path,
+    output: Output,
+) -> Result<(), Failure> {
+    let fail = |error| Failure::bloscpack(&command.input, error);
+    let progress = Progress::new(range.end - range.start, output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let options = decoding(command.threads).progress(&add);
+    if is_standard(goal) {
+        return goal::write(goal, false, |out| file.unpack_range_to(range, out, &options), fail);
+    }
+    let mut out = Goal::create(goal, command.replacing.force)?;
+    file.unpack_range_to_file(range, out.file()?, &options).map_err(|error| {
+        match error.kind() {
+            // The file is mapped to memory, so it is the writing that failed.
+            ErrorKind::Io(error) => Failure::other(goal.display(), error.to_string()),
+            _ => fail(error),
+        }
+    })?;
+    out.commit()
+}

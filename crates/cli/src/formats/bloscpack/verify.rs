@@ -1,0 +1,73 @@
+//! `scibin verify`: what is wrong with a file.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::Mmap;
+use bloscpack::{Finding, Report, Severity, VerifyOptions, verify_source};
+use serde_json::{Value, json};
+
+use super::finding_json;
+use crate::Verdict;
+use crate::arguments::bloscpack::Verifying;
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json, size};
+use crate::progress::Progress;
+
+pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
+    let Checked { report, len } = check(path, how, output)
+        // What cannot be read at all is no finding.
+        .map_err(|error| Failure::other(path.display(), error.to_string()))?;
+    if output.json {
+        let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
+        print_json(&json!({
+            "file": path.display().to_string(), "format": "bloscpack", "ok": report.is_fine(),
+            "chunks": report.chunks, "nbytes": len, "decoded": !how.quick, "findings": findings,
+        }))?;
+    } else {
+        print(path, &report, len, output)?;
+    }
+    Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+}
+
+/// What was found, and how many bytes of data there are; 0 in a file that does not open.
+struct Checked {
+    report: Report,
+    len: u64,
+}
+
+fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Checked> {
+    let opening = how.opening.options().ignore_metadata(true);
+    let options = VerifyOptions::new().deep(!how.quick);
+    let options = match how.threads.threads {
+        Some(threads) => options.threads(threads.into()),
+        None => options,
+    };
+    let Ok(file) = opening.open(path) else {
+        let report = verify_source(Arc::new(Mmap::open(path)?), &opening, &options)?;
+        return Ok(Checked { report, len: 0 });
+    };
+    let progress = Progress::new(file.len(), output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let report = bloscpack::verify(&file, &options.progress(&add))?;
+    Ok(Checked { report, len: file.len() })
+}
+
+/// Damage to standard output, notes as remarks.
+fn print(path: &Path, report: &Report, len: u64, output: Output) -> io::Result<()> {
+    let is_note = |finding: &&Finding| finding.severity() == Severity::Note;
+    let (notes, damage): (Vec<_>, Vec<_>) = report.findings.iter().partition(is_note);
+    let mut out = io::stdout().lock();
+    for finding in &damage {
+        writeln!(out, "{}: {}", path.display(), one_line(&finding.to_string()))?;
+    }
+    if damage.is_empty() && !output.quiet {
+        let (chunks, len) = (report.chunks, size(len));
+        writeln!(out, "{}: fine, {chunks} chunks of {len} checked", path.display())?;
+    }
+    for note in notes {
+        output.remark(&format_args!("{}: {note}", path.display()));
+    }
+    Ok(())
+}

@@ -1,0 +1,798 @@
+//! `scibin bloscpack` as a user runs it: output, status, messages, what is left behind.
+
+mod program;
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
+use program::{Folder, json_of, scibin, status, stderr, stdout};
+
+fn golden(name: &str) -> PathBuf {
+    testdata::path(&format!("bloscpack/{name}.blp"))
+}
+
+/// Little-endian floats 0, 0.5, 1, 1.5 and so on.
+fn numbers(count: u32) -> Vec<u8> {
+    (0..count).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect()
+}
+
+/// A `.npy` file of shape (4, 3) with 0 to 11, little-endian.
+fn npy() -> Vec<u8> {
+    let mut file = binio::npy::header("'<i4'", false, &[4, 3]);
+    file.extend((0..12_i32).flat_map(i32::to_le_bytes));
+    file
+}
+
+/// A folder with `a`, 3000 numbers of eight bytes, packed to `a.blp` in three chunks.
+fn packed() -> Folder {
+    let folder = Folder::new();
+    folder.write("a", numbers(3000));
+    folder.done(&["bloscpack", "pack", "-q", "-z", "10000", "a"]);
+    folder
+}
+
+fn info(folder: &Folder, file: &str) -> Value {
+    json_of(&folder.done(&["info", "--json", file]))
+}
+
+#[test]
+fn pack_and_unpack_name_the_files_that_are_not_named() {
+    let folder = packed();
+    assert_eq!(folder.names(), ["a", "a.blp"]);
+    folder.remove("a");
+    let output = folder.done(&["bloscpack", "unpack", "a.blp"]);
+    assert_eq!(folder.read("a"), numbers(3000));
+    assert!(stdout(&output).starts_with("a: 23.4 KiB of "), "{}", stdout(&output));
+    assert_eq!(folder.names(), ["a", "a.blp"]);
+    folder.copy(&folder.path("a.blp"), "other");
+    let output = folder.run(&["bloscpack", "unpack", "other"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("does not end in .blp"), "{}", stderr(&output));
+}
+
+#[test]
+fn every_option_of_pack_is_in_the_file() {
+    let folder = Folder::new();
+    folder.write("a", numbers(3000));
+    folder.write("m.json", r#"{"unit": "K", "list": [1, 2.5, null]}"#);
+    for (arguments, pointer, expected) in [
+        (&["-t", "4"][..], "/header/typesize", json!(4)),
+        (&["--typesize", "255"], "/codecs/0/typesize", json!(255)),
+        (&["-s"], "/codecs/0/shuffle", json!("none")),
+        (&["--shuffle", "bit"], "/codecs/0/shuffle", json!("bit")),
+        (&["-c", "zstd"], "/codecs/0/codec", json!("zstd")),
+        (&["--codec", "lz4hc"], "/codecs/0/codec", json!("lz4")),
+        (&["-c", "snappy"], "/codecs/0/codec", json!("snappy")),
+        (&["-l", "0"], "/codecs/0/memcpyed", json!(true)),
+        (&["--clevel", "9"], "/codecs/0/memcpyed", json!(false)),
+        (&["-z", "1.5K"], "/header/chunk_size", json!(1536)),
+        (&["--chunk-size", "max"], "/header/nchunks", json!(1)),
+        (&["-k", "sha512"], "/header/checksum", json!("sha512")),
+        (&["--checksum", "none"], "/header/checksum", json!("None")),
+        (&["--no-offsets"], "/header/offsets", json!(false)),
+        (&["--max-app", "3"], "/header/max_app_chunks", json!(3)),
+        (&[], "/header/max_app_chunks", json!(10)),
+        (&["-m", "m.json"], "/metadata/value/list/1", json!(2.5)),
+        (&["-m", "m.json", "--meta-size", "100"], "/metadata/max_meta_size", json!(100)),
+        (&["--format", "2"], "/header/version", json!(2)),
+        (&["-n", "2"], "/header/version", json!(3)),
+    ] {
+        folder.done(&[&["bloscpack", "pack", "-f", "a"], arguments].concat());
+        let info = info(&folder, "a.blp");
+        assert_eq!(info.pointer(pointer), Some(&expected), "{arguments:?}: {info}");
+        assert_eq!(info["nbytes"], 24_000, "{arguments:?}");
+        folder.done(&["bloscpack", "unpack", "-f", "a.blp", "-o", "b"]);
+        assert_eq!(folder.read("b"), folder.read("a"), "{arguments:?}");
+        folder.done(&["bloscpack", "verify", "a.blp"]);
+    }
+}
+
+#[test]
+fn options_that_cannot_be_leave_no_file() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    folder.write("bad.json", "{nope");
+    folder.write("m.json", "{}");
+    for wrong in [
+        &["-z", "0"][..],
+        &["-z", "2G"],
+        &["-z", "0.5B"],
+        &["-z", ""],
+        &["-z", "1k"],
+        &["-z=-5"],
+        &["-z", "NaN"],
+        &["-t", "0"],
+        &["-t", "256"],
+        &["-l", "10"],
+        &["-c", "gzip"],
+        &["-k", "sha3"],
+        &["-n", "0"],
+        &["-n", "257"],
+        &["-s", "--shuffle", "bit"],
+        &["--no-offsets", "--max-app", "1"],
+        &["--format", "1"],
+        &["--format", "2", "-m", "m.json"],
+        &["--format", "2", "--max-app", "1"],
+        &["-m", "bad.json"],
+        &["-m", "missing.json"],
+        &["-m", "m.json", "--meta-size", "1"],
+        &["-o", "no/such/folder"],
+    ] {
+        let output = folder.run(&[&["bloscpack", "pack", "a"], wrong].concat());
+        assert_eq!(status(&output), 2, "{wrong:?}: {}", stderr(&output));
+        assert_eq!(stdout(&output), "", "{wrong:?}");
+        assert_eq!(folder.names(), ["a", "bad.json", "m.json"], "{wrong:?}");
+    }
+}
+
+#[test]
+fn existing_output_is_replaced_only_by_force() {
+    let folder = packed();
+    for command in [
+        &["bloscpack", "pack", "a"][..],
+        &["bloscpack", "unpack", "a.blp"],
+        &["bloscpack", "recover", "a.blp", "-o", "a"],
+        &["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "a"],
+    ] {
+        let before = (folder.read("a"), folder.read("a.blp"));
+        let output = folder.run(command);
+        assert_eq!(status(&output), 2, "{command:?}");
+        assert!(stderr(&output).contains("exists already"), "{}", stderr(&output));
+        assert_eq!((folder.read("a"), folder.read("a.blp")), before, "{command:?}");
+        assert_eq!(folder.names(), ["a", "a.blp"], "{command:?}");
+    }
+    folder.done(&["bloscpack", "unpack", "--force", "a.blp"]);
+    folder.done(&["bloscpack", "pack", "-f", "a"]);
+}
+
+/// `pack` with the chunks of `packed`.
+fn pack<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
+    [&["bloscpack", "pack", "-z", "10000"], arguments].concat()
+}
+
+#[test]
+fn standard_input_and_output_are_dashes() {
+    let folder = Folder::new();
+    let data = numbers(3000);
+    folder.write("a", &data);
+    // A pipe to a file: as if it had been a file.
+    let output = folder.feed(&pack(&["-", "-o", "pipe.blp"]), &data);
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    folder.done(&pack(&["a"]));
+    assert_eq!(folder.read("pipe.blp"), folder.read("a.blp"));
+    // A file to a pipe: all numbers are known, but there is no way back for the offsets.
+    let output = folder.done(&pack(&["a", "-o", "-"]));
+    assert_eq!(stderr(&output), "");
+    folder.done(&pack(&["a", "--no-offsets", "-o", "b.blp"]));
+    assert_eq!(output.stdout, folder.read("b.blp"));
+    // A pipe to a pipe.
+    let output = folder.feed(&pack(&["-"]), &data);
+    assert_eq!(status(&output), 0);
+    assert!(stderr(&output).contains("take the packed file for an empty one"));
+    folder.write("stream.blp", &output.stdout);
+    assert_eq!(info(&folder, "stream.blp")["header"]["nchunks"], json!(null));
+    let output = folder.feed(&["bloscpack", "unpack", "-"], &output.stdout);
+    assert_eq!((status(&output), output.stdout), (0, data.clone()), "{:?}", output.stderr);
+    assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, data);
+    // Nothing at all.
+    let output = folder.feed(&["bloscpack", "pack", "-q", "-"], b"");
+    let output = folder.feed(&["bloscpack", "unpack", "-"], &output.stdout);
+    assert_eq!((status(&output), output.stdout), (0, Vec::new()));
+}
+
+#[test]
+fn empty_file_is_one_empty_chunk() {
+    let folder = Folder::new();
+    folder.write("a", "");
+    folder.done(&["bloscpack", "pack", "a"]);
+    assert_eq!(folder.read("a.blp").len(), 140, "as the original makes it");
+    folder.done(&["bloscpack", "unpack", "a.blp", "-o", "b"]);
+    assert_eq!(folder.read("b"), b"");
+    folder.done(&["verify", "a.blp"]);
+}
+
+#[test]
+fn parts_of_the_data_are_unpacked() {
+    let folder = packed();
+    let data = numbers(3000);
+    for (arguments, expected) in [
+        (&["--range", "0..8"][..], &data[..8]),
+        (&["--range", "9999..20001"], &data[9999..20_001]),
+        (&["--range", "23999.."], &data[23_999..]),
+        (&["--range", "..1"], &data[..1]),
+        (&["--range", "24000..24000"], &[]),
+        (&["--chunks", "1..2"], &data[10_000..20_000]),
+        (&["--chunks", "2.."], &data[20_000..]),
+        (&["--chunks", "3.."], &[]),
+    ] {
+        let unpack = &["bloscpack", "unpack", "a.blp", "-f", "-o"][..];
+        folder.done(&[unpack, &["part"], arguments].concat());
+        assert_eq!(folder.read("part"), expected, "{arguments:?}");
+        assert_eq!(folder.done(&[unpack, &["-"], arguments].concat()).stdout, expected);
+    }
+    let cat = folder.done(&["bloscpack", "cat", "a.blp", "--range", "100..20008", "-n", "1"]);
+    assert_eq!(cat.stdout, data[100..20_008]);
+    folder.remove("part");
+    for wrong in ["--range=0..24001", "--range=5..4", "--range=x", "--chunks=0..4", "--chunks=9.."]
+    {
+        let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", "part", wrong]);
+        assert_eq!(status(&output), 2, "{wrong}: {}", stderr(&output));
+        assert_eq!(folder.names(), ["a", "a.blp"], "{wrong}");
+    }
+}
+
+#[test]
+fn npy_files_are_arrays_on_both_ways() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    let info = info(&folder, "x.npy.blp");
+    assert_eq!(info["array"], json!({"dtype": "<i4", "shape": [4, 3], "order": "C"}));
+    assert_eq!((&info["nbytes"], &info["header"]["typesize"]), (&json!(48), &json!(4)));
+    folder.remove("x.npy");
+    folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
+    assert_eq!(folder.read("x.npy"), npy());
+    // By the option, and as plain bytes.
+    let array = ["bloscpack", "unpack", "x.npy.blp", "-o"];
+    assert_eq!(folder.done(&[&array[..], &["-", "--npy"]].concat()).stdout, npy());
+    folder.done(&[&array[..], &["bytes"]].concat());
+    assert_eq!(folder.read("bytes"), npy()[npy().len() - 48..]);
+    // Packed as the file that it is.
+    folder.done(&["bloscpack", "pack", "-f", "--raw", "x.npy"]);
+    folder.remove("x.npy");
+    folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
+    assert_eq!(folder.read("x.npy"), npy());
+    for no_array in [&["--npy", "-o", "y"][..], &["-o", "y.npy"], &["-o", "y.npy", "--range", ".."]]
+    {
+        let output = folder.run(&[&["bloscpack", "unpack", "x.npy.blp"], no_array].concat());
+        assert_eq!(status(&output), 2, "{}", stderr(&output));
+        assert_eq!(folder.names(), ["bytes", "x.npy", "x.npy.blp"]);
+    }
+}
+
+#[test]
+fn what_is_no_npy_file_is_refused_under_that_name() {
+    let folder = Folder::new();
+    folder.write("x.npy", "no array");
+    let output = folder.run(&["bloscpack", "pack", "x.npy"]);
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    assert_eq!(folder.names(), ["x.npy"]);
+    folder.done(&["bloscpack", "pack", "x.npy", "--raw"]);
+}
+
+#[test]
+fn get_gives_elements_and_parts_of_the_array() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    let get = |arguments: &[&str]| folder.done(&[&["get", "x.npy.blp"], arguments].concat());
+    assert_eq!(stdout(&get(&[])), "0 1 2\n3 4 5\n6 7 8\n9 10 11\n");
+    assert_eq!(stdout(&get(&["--slice", "-1,::-2"])), "11 9\n");
+    let value = json_of(&get(&["--json", "--slice", "1:3,0"]));
+    assert_eq!(value, json!({"dtype": "<i4", "shape": [2], "values": [3, 6]}));
+    get(&["--slice", ":,1", "-o", "column.npy"]);
+    let mut column = binio::npy::header("'<i4'", false, &[4]);
+    column.extend([1_i32, 4, 7, 10].into_iter().flat_map(i32::to_le_bytes));
+    assert_eq!(folder.read("column.npy"), column);
+    assert_eq!(get(&["--slice", ":,1", "-o", "-"]).stdout, column);
+    for wrong in [
+        &["--slice", "9"][..],
+        &["--slice", "x"],
+        &["-o", "column.npy"],
+        &["/shape", "--slice", "0"],
+        &["/nothing"],
+    ] {
+        let output = folder.run(&[&["get", "x.npy.blp"], wrong].concat());
+        assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{wrong:?}");
+    }
+}
+
+#[test]
+fn get_with_a_pointer_gives_metadata() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    folder.write("m.json", r#"{"unit": "K", "list": [1, {"x": null}]}"#);
+    folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    for (pointer, text, json) in [
+        ("/unit", "K\n", "\"K\"\n"),
+        ("/list/1", "{\"x\":null}\n", "{\"x\":null}\n"),
+        (
+            "",
+            "{\"unit\":\"K\",\"list\":[1,{\"x\":null}]}\n",
+            "{\"unit\":\"K\",\"list\":[1,{\"x\":null}]}\n",
+        ),
+    ] {
+        assert_eq!(stdout(&folder.done(&["get", "a.blp", pointer])), text);
+        assert_eq!(stdout(&folder.done(&["bloscpack", "get", "--json", "a.blp", pointer])), json);
+        assert_eq!(stdout(&folder.done(&["bloscpack", "meta", "get", "a.blp", pointer])), text);
+    }
+    let output = folder.run(&["get", "a.blp"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("no numpy array"), "{}", stderr(&output));
+}
+
+#[test]
+fn info_shows_header_chunks_codecs_and_metadata() {
+    let folder = packed();
+    let text = stdout(&folder.done(&["info", "a.blp"]));
+    for part in [
+        "Bloscpack version 3",
+        "23.4 KiB in 3 chunks of 10000 B, the last of 4000 B",
+        "3 blosclz, shuffle byte, typesize 8",
+        "checksum adler32",
+        "room for 30 more chunks",
+        "metadata  none",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let text = stdout(&folder.done(&["bloscpack", "info", "--chunks", "a.blp"]));
+    let line = text.lines().last().unwrap();
+    assert_eq!(line.split_whitespace().next(), Some("2"), "{text}");
+    assert!(line.contains("4000"), "{text}");
+
+    let value = json_of(&folder.done(&["bloscpack", "info", "--json", "--chunks", "a.blp"]));
+    assert_eq!(value["format"], "bloscpack");
+    assert_eq!(
+        value["header"],
+        json!({
+            "version": 3, "offsets": true, "metadata": false, "checksum": "adler32", "typesize": 8,
+            "chunk_size": 10_000, "last_chunk": 4_000, "nchunks": 3, "max_app_chunks": 30,
+        })
+    );
+    assert_eq!(value["chunks"][0]["offset"], 32 + 33 * 8);
+    assert_eq!(value["chunks"][2]["nbytes"], 4_000);
+    assert_eq!(value["chunks"][2]["blosc"]["codec"], "blosclz");
+    assert_eq!(value["findings"], json!([]));
+    assert_eq!(value["metadata"], json!(null));
+    assert!(value["ratio"].as_f64().unwrap() > 5.0);
+}
+
+#[test]
+fn info_knows_every_version() {
+    for (name, version, text) in [
+        ("v0/chunks_3", 0, "without version"),
+        ("v1/chunks_3", 1, "version 1"),
+        ("v2/checksum_md5", 2, "version 2"),
+        ("v3/codec_lz4_0_1", 3, "version 3"),
+    ] {
+        let path = golden(name);
+        let path = path.to_str().unwrap();
+        let value = json_of(&scibin(&["info", "--json", path]));
+        assert_eq!(value["header"]["version"], version, "{name}");
+        assert!(stdout(&scibin(&["info", path])).contains(text), "{name}");
+        assert_eq!(status(&scibin(&["verify", path])), 0, "{name}");
+    }
+}
+
+#[test]
+fn verify_is_0_for_a_whole_file_1_for_a_damaged_one_and_2_for_none() {
+    let folder = packed();
+    let output = folder.done(&["verify", "a.blp"]);
+    assert_eq!(stdout(&output), "a.blp: fine, 3 chunks of 23.4 KiB checked\n");
+    assert_eq!(stdout(&folder.done(&["-q", "verify", "a.blp"])), "");
+
+    let mut bytes = folder.read("a.blp");
+    let offset = json_of(&folder.done(&["bloscpack", "info", "--json", "--chunks", "a.blp"]))
+        ["chunks"][1]["offset"].as_u64().unwrap();
+    bytes[usize::try_from(offset).unwrap() + 40] ^= 1;
+    folder.write("a.blp", &bytes);
+    for arguments in [&["verify", "a.blp"][..], &["bloscpack", "verify", "--quick", "a.blp"]] {
+        let output = folder.run(arguments);
+        assert_eq!(status(&output), 1);
+        assert!(stdout(&output).contains("chunk 1"), "{}", stdout(&output));
+    }
+    let value = json_of(&folder.run(&["verify", "--json", "a.blp"]));
+    assert_eq!((&value["ok"], &value["chunks"]), (&json!(false), &json!(3)));
+    assert_eq!(value["findings"][0]["chunk"], 1);
+    assert_eq!(value["findings"][0]["severity"], "damage");
+    assert!(value["findings"][0]["offset"].as_u64().unwrap() >= offset);
+
+    folder.write("none.blp", &bytes[..20]);
+    let output = folder.run(&["bloscpack", "verify", "none.blp"]);
+    assert_eq!((status(&output), stdout(&output)), (2, String::new()));
+    assert_eq!(status(&folder.run(&["verify", "a.blp", "none.blp"])), 2);
+}
+
+#[test]
+fn bad_data_are_status_1_and_leave_no_file() {
+    let folder = packed();
+    let mut bytes = folder.read("a.blp");
+    let last = bytes.len() - 10;
+    bytes[last] ^= 1;
+    folder.write("a.blp", &bytes);
+    for goal in ["b", "-"] {
+        let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", goal]);
+        assert_eq!(status(&output), 1, "{}", stderr(&output));
+        assert!(
+            stderr(&output).starts_with("scibin: a.blp: chunk 2: adler32"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(folder.names(), ["a", "a.blp"]);
+    // The first chunks are there.
+    folder.done(&["bloscpack", "unpack", "a.blp", "--chunks", "..2", "-o", "b"]);
+    assert_eq!(folder.read("b"), numbers(2500));
+}
+
+#[test]
+fn digests_are_not_checked_when_that_is_not_wanted() {
+    let folder = Folder::new();
+    folder.write("a", "stored as it is");
+    folder.done(&["bloscpack", "pack", "a"]);
+    let mut bytes = folder.read("a.blp");
+    let end = bytes.len() - 4;
+    bytes[end - 1] = b'!';
+    folder.write("a.blp", &bytes);
+    assert_eq!(status(&folder.run(&["bloscpack", "cat", "a.blp"])), 1);
+    let output = folder.done(&["bloscpack", "cat", "--no-verify", "a.blp"]);
+    assert_eq!(stdout(&output), "stored as it i!");
+    folder.done(&["bloscpack", "unpack", "--no-verify", "a.blp", "-o", "b"]);
+}
+
+#[test]
+fn strict_reading_refuses_what_lenient_reading_remarks() {
+    let folder = packed();
+    let mut bytes = folder.read("a.blp");
+    bytes[12..16].copy_from_slice(&3999_i32.to_le_bytes()); // last_chunk
+    folder.write("a.blp", &bytes);
+    let output = folder.done(&["bloscpack", "unpack", "a.blp", "-f"]);
+    assert!(stderr(&output).contains("SizeMismatch"), "{}", stderr(&output));
+    assert_eq!(folder.read("a"), numbers(3000));
+    assert_eq!(stderr(&folder.done(&["bloscpack", "-q", "unpack", "a.blp", "-f"])), "");
+    assert_eq!(status(&folder.run(&["bloscpack", "unpack", "a.blp", "-f", "--strict"])), 1);
+    assert_eq!(status(&folder.run(&["bloscpack", "info", "a.blp", "--strict"])), 1);
+    assert_eq!(status(&folder.run(&["bloscpack", "verify", "a.blp", "--strict"])), 1);
+}
+
+#[test]
+fn order_of_chunks_is_asked_for_where_it_is_in_doubt() {
+    let cases = testdata::cases(&testdata::path("bloscpack/expected.json"));
+    let case = cases.iter().find(|case| case.ours.get("order_file_sha256").is_some()).unwrap();
+    let path = case.file.to_str().unwrap();
+    assert_eq!(status(&scibin(&["bloscpack", "cat", path])), 1);
+    for order in ["file", "offsets"] {
+        let output = scibin(&["bloscpack", "cat", path, "--order", order]);
+        assert_eq!(status(&output), 0);
+        let digest = binio::Algorithm::Sha256.digest(&output.stdout).to_string();
+        assert_eq!(case.ours[format!("order_{order}_sha256")], digest, "{order}");
+    }
+}
+
+#[test]
+fn metadata_are_written_beside_the_data_and_may_be_ignored() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    folder.write("m.json", r#"{"unit":"K"}"#);
+    folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    folder.done(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "n.json"]);
+    assert_eq!(folder.read("n.json"), b"{\"unit\":\"K\"}\n");
+    let mut bytes = folder.read("a.blp");
+    bytes[64] ^= 1;
+    folder.write("a.blp", &bytes);
+    let unpack = ["bloscpack", "unpack", "-f", "a.blp", "-o", "b"];
+    let output = folder.run(&unpack);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("metadata"), "{}", stderr(&output));
+    folder.done(&[&unpack[..], &["--ignore-metadata"]].concat());
+    assert_eq!(status(&folder.run(&["verify", "a.blp"])), 1);
+    assert!(stdout(&folder.done(&["info", "a.blp"])).contains("adler32 of the stored bytes"));
+    // A file without metadata.
+    folder.done(&["bloscpack", "pack", "-f", "a"]);
+    folder.remove("b");
+    let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "x"]);
+    assert_ne!(status(&output), 0);
+    assert_eq!(folder.names(), ["a", "a.blp", "m.json", "n.json"]);
+}
+
+#[test]
+fn append_adds_files_and_pipes() {
+    let folder = packed();
+    folder.write("b", "more");
+    folder.write("c", numbers(2000));
+    let output = folder.done(&["bloscpack", "append", "a.blp", "b", "c"]);
+    assert!(stdout(&output).contains("a.blp: 39.1 KiB in 5 chunks, 2 of them new"));
+    let mut expected = [numbers(3000), b"more".to_vec(), numbers(2000)].concat();
+    assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, expected);
+    let output = folder.feed(&["bloscpack", "a", "--in-place", "--json", "a.blp", "-"], b"end");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(json_of(&output)["in_place"], true);
+    expected.extend(b"end");
+    assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, expected);
+    folder.done(&["verify", "a.blp"]);
+    assert_eq!(folder.names(), ["a", "a.blp", "b", "c"], "no journal is left");
+    // Nothing to append changes nothing.
+    let before = folder.read("a.blp");
+    folder.write("b", "");
+    folder.done(&["bloscpack", "append", "a.blp", "b"]);
+    assert_eq!(folder.read("a.blp"), before);
+}
+
+#[test]
+fn append_takes_the_options_of_the_file_unless_told() {
+    let folder = Folder::new();
+    folder.write("a", numbers(1000));
+    folder.done(&["bloscpack", "pack", "a", "-c", "zstd", "--shuffle", "bit", "-t", "4"]);
+    folder.done(&["bloscpack", "append", "a.blp", "a"]);
+    let kind = |folder: &Folder| info(folder, "a.blp")["codecs"][0].clone();
+    assert_eq!(kind(&folder)["codec"], "zstd");
+    assert_eq!((&kind(&folder)["shuffle"], &kind(&folder)["typesize"]), (&json!("bit"), &json!(4)));
+    folder.done(&["bloscpack", "append", "a.blp", "a", "-c", "zlib", "-s", "-t", "2", "-l", "1"]);
+    assert_eq!(kind(&folder)["codec"], "zlib");
+    assert_eq!(
+        (&kind(&folder)["shuffle"], &kind(&folder)["typesize"]),
+        (&json!("none"), &json!(2))
+    );
+    // An empty file has no size of chunks yet.
+    folder.write("b", "");
+    folder.done(&["bloscpack", "pack", "b"]);
+    folder.done(&["bloscpack", "append", "b.blp", "a", "-z", "1000"]);
+    assert_eq!(info(&folder, "b.blp")["header"]["chunk_size"], 1000);
+}
+
+#[test]
+fn append_grows_the_table_and_scans_streams_only_when_told() {
+    let folder = Folder::new();
+    folder.write("a", numbers(1000));
+    folder.done(&["bloscpack", "pack", "a", "-z", "8000", "--max-app", "0"]);
+    let before = folder.read("a.blp");
+    let output = folder.run(&["bloscpack", "append", "a.blp", "a"]);
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    assert_eq!(folder.read("a.blp"), before);
+    folder.done(&["bloscpack", "append", "--grow", "a.blp", "a"]);
+    assert_eq!(info(&folder, "a.blp")["nbytes"], 16_000);
+
+    let stream = folder.feed(&["bloscpack", "pack", "-q", "-z", "8000", "-"], &numbers(1000));
+    folder.write("s.blp", stream.stdout);
+    assert_eq!(status(&folder.run(&["bloscpack", "append", "s.blp", "a"])), 2);
+    folder.done(&["bloscpack", "append", "--scan", "s.blp", "a"]);
+    assert_eq!(folder.done(&["bloscpack", "cat", "s.blp"]).stdout, numbers(1000).repeat(2));
+}
+
+#[test]
+fn append_adds_rows_to_an_array() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    assert_eq!(status(&folder.run(&["bloscpack", "append", "x.npy.blp", "x.npy"])), 2);
+    folder.done(&["bloscpack", "append", "--axis0", "x.npy.blp", "x.npy"]);
+    assert_eq!(info(&folder, "x.npy.blp")["array"]["shape"], json!([8, 3]));
+    assert_eq!(stdout(&folder.done(&["get", "x.npy.blp", "--slice", "4:6"])), "0 1 2\n3 4 5\n");
+    folder.write("row", [7, 0, 0, 0].repeat(3));
+    folder.done(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"]);
+    assert_eq!(stdout(&folder.done(&["get", "x.npy.blp", "--slice", "-1"])), "7 7 7\n");
+    // Half a row, and rows of another type.
+    folder.write("row", [7, 0, 0, 0]);
+    assert_eq!(status(&folder.run(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"])), 2);
+    let mut other = binio::npy::header("'<f4'", false, &[1, 3]);
+    other.extend([0; 12]);
+    folder.write("other.npy", other);
+    let output = folder.run(&["bloscpack", "append", "--axis0", "x.npy.blp", "other.npy"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("<f4"), "{}", stderr(&output));
+    assert_eq!(info(&folder, "x.npy.blp")["array"]["shape"], json!([9, 3]));
+}
+
+#[test]
+fn recover_keeps_what_holds() {
+    let folder = packed();
+    let bytes = folder.read("a.blp");
+    folder.write("cut.blp", &bytes[..bytes.len() - 100]);
+    let output = folder.run(&["bloscpack", "recover", "cut.blp", "-o", "whole.blp"]);
+    assert_eq!(status(&output), 1, "something was lost: {}", stderr(&output));
+    assert!(stdout(&output).contains("lost chunk 2"), "{}", stdout(&output));
+    assert!(stdout(&output).contains("whole.blp: 2 chunks kept"), "{}", stdout(&output));
+    folder.done(&["verify", "whole.blp"]);
+    assert_eq!(folder.done(&["bloscpack", "cat", "whole.blp"]).stdout, numbers(2500));
+    // A hole in the middle.
+    let chunks = json_of(&folder.done(&["bloscpack", "info", "--json", "--chunks", "a.blp"]));
+    let at = usize::try_from(chunks["chunks"][1]["offset"].as_u64().unwrap()).unwrap();
+    let mut hole = bytes.clone();
+    hole[at + 30] ^= 1;
+    folder.write("hole.blp", &hole);
+    let data = numbers(3000);
+    for (options, expected) in [
+        (&[][..], data[..10_000].to_vec()),
+        (&["--skip-bad"], [&data[..10_000], &data[20_000..]].concat()),
+        (&["--fill-zeros"], [&data[..10_000], &[0; 10_000], &data[20_000..]].concat()),
+    ] {
+        let recover = ["bloscpack", "recover", "-f", "--json", "hole.blp", "-o", "whole.blp"];
+        let output = folder.run(&[&recover[..], options].concat());
+        assert_eq!(json_of(&output)["lost"][0]["chunks"][0], 1, "{options:?}");
+        assert_eq!(folder.done(&["bloscpack", "cat", "whole.blp"]).stdout, expected);
+    }
+    // Nothing is lost, nothing is left.
+    folder.done(&["bloscpack", "recover", "a.blp", "-f", "-o", "whole.blp"]);
+    folder.remove("whole.blp");
+    assert_ne!(status(&folder.run(&["bloscpack", "recover", "a", "-o", "whole.blp"])), 0);
+    assert!(!folder.names().contains(&"whole.blp".to_owned()));
+}
+
+#[test]
+fn estimate_tries_codecs_and_shuffles() {
+    let folder = packed();
+    let value = json_of(&folder.done(&["bloscpack", "estimate", "--json", "a"]));
+    assert_eq!((&value["nbytes"], &value["sample"]), (&json!(24_000), &json!(24_000)));
+    let trials = value["trials"].as_array().unwrap();
+    assert_eq!(trials.len(), 18);
+    assert!(trials.iter().all(|trial| trial["ratio"].as_f64().unwrap() > 0.9), "{value}");
+    let text = stdout(&folder.done(&["bloscpack", "estimate", "-c", "lz4", "-s", "-l", "1", "a"]));
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.lines().nth(1).unwrap().starts_with("lz4    none"), "{text}");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = Folder::new();
+    folder.write("a", vec![7; 5 << 20]);
+    folder.done(&["bloscpack", "pack", "a", "-l", "0", "-z", "1K"]);
+    for arguments in [
+        &["bloscpack", "cat", "a.blp"][..],
+        &["bloscpack", "unpack", "a.blp", "-o", "-"],
+        &["bloscpack", "pack", "a", "-l", "0", "-o", "-"],
+        &["bloscpack", "info", "--chunks", "a.blp"],
+        &["info", "a.blp"],
+    ] {
+        let mut child = folder
+            .command(arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((status(&output), stderr(&output)), (0, String::new()), "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn named_pipes_are_packed() {
+    let folder = Folder::new();
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status().unwrap();
+    assert!(made.success());
+    let pipe = folder.path("pipe");
+    let feeder = std::thread::spawn(move || std::fs::write(pipe, numbers(3000)));
+    folder.done(&["bloscpack", "pack", "pipe"]);
+    feeder.join().unwrap().unwrap();
+    assert_eq!(folder.done(&["bloscpack", "cat", "pipe.blp"]).stdout, numbers(3000));
+}
+
+#[test]
+fn what_is_no_file_is_named() {
+    let folder = packed();
+    for arguments in [
+        &["bloscpack", "pack", "missing"][..],
+        &["bloscpack", "pack", "."],
+        &["bloscpack", "unpack", "missing.blp"],
+        &["bloscpack", "unpack", "a", "-o", "b"],
+        &["bloscpack", "append", "missing.blp", "a"],
+        &["bloscpack", "append", "a.blp", "missing"],
+        &["bloscpack", "info", "missing.blp"],
+        &["bloscpack", "meta", "get", "missing.blp"],
+    ] {
+        let output = folder.run(arguments);
+        assert_eq!((status(&output), stdout(&output)), (2, String::new()), "{arguments:?}");
+        let lines = stderr(&output);
+        assert_eq!(lines.lines().count(), 1, "{arguments:?}: {lines}");
+        assert!(lines.starts_with("scibin: "), "{lines}");
+    }
+    assert_eq!(folder.names(), ["a", "a.blp"]);
+}
+
+/// A recorded file, and what may come of it.
+struct Recorded {
+    path: PathBuf,
+    unpack: Value,
+    strict: Value,
+    verify: Value,
+    /// SHA-256 of the data.
+    digest: Option<Value>,
+    /// Whether there is an array, where that is recorded.
+    array: Option<bool>,
+}
+
+impl Recorded {
+    /// Runs `unpack`, lenient and strict, `verify`, and `unpack` to `.npy`.
+    fn check(&self, folder: &Folder) {
+        let path = self.path.to_str().expect("text");
+        let nothing: [&str; 0] = [];
+        for (allowed, strict) in [(&self.unpack, &[][..]), (&self.strict, &["--strict"])] {
+            let unpack = ["bloscpack", "unpack", path, "-o", "data"];
+            let output = folder.run(&[&unpack[..], strict].concat());
+            let outcome = match status(&output) {
+                0 => self.outcome(&folder.read("data")),
+                1 | 2 => "error",
+                other => panic!("{path}: status {other}"),
+            };
+            let allowed = allowed.as_array().expect("a list");
+            let is_allowed = allowed.iter().any(|allowed| *allowed == outcome || *allowed == "any");
+            assert!(is_allowed, "{path} {strict:?}: {outcome}, {}", stderr(&output));
+            if outcome == "error" {
+                assert_eq!(folder.names(), nothing, "{path}: nothing is left");
+                assert!(stderr(&output).starts_with("scibin: "), "{path}: {}", stderr(&output));
+            } else {
+                folder.remove("data");
+            }
+        }
+        let output = scibin(&["verify", path]);
+        let allowed = self.verify.as_array().expect("a list");
+        let verdict = json!(status(&output));
+        assert!(allowed.contains(&verdict), "{path}: {verdict}, {}", stdout(&output));
+        if let Some(is_array) = self.array {
+            let output = folder.run(&["bloscpack", "unpack", path, "-o", "x.npy"]);
+            assert_eq!(status(&output) == 0, is_array, "{path}: {}", stderr(&output));
+            if is_array {
+                folder.remove("x.npy");
+            }
+            assert_eq!(folder.names(), nothing, "{path}: nothing is left");
+        }
+    }
+
+    fn outcome(&self, data: &[u8]) -> &'static str {
+        let digest = binio::Algorithm::Sha256.digest(data).to_string();
+        match &self.digest {
+            Some(expected) if *expected == digest => "good",
+            Some(_) if !data.is_empty() => "wrong",
+            _ if data.is_empty() => "empty",
+            _ => "good",
+        }
+    }
+}
+
+#[test]
+fn recorded_files_come_out_as_they_must() {
+    let folder = Folder::new();
+    let cases = testdata::cases(&testdata::path("bloscpack/expected.json"));
+    assert!(cases.len() > 400);
+    for case in cases {
+        let field = |name: &str| case.ours.get(name).cloned();
+        let is_array = field("array").is_some();
+        let recorded = Recorded {
+            path: case.file,
+            unpack: case.ours["unpack"].clone(),
+            strict: case.ours["strict"].clone(),
+            verify: case.ours["verify"].clone(),
+            digest: field("plain_sha256"),
+            array: (is_array || field("array_error").is_some()).then_some(is_array),
+        };
+        recorded.check(&folder);
+    }
+}
+
+#[test]
+fn files_of_the_corpus_come_out_as_they_must() {
+    let Some(corpus) = testdata::corpus() else { return };
+    let folder = Folder::new();
+    let lists = corpus.join("bloscpack");
+    let list = |name: &str| -> Vec<Value> {
+        serde_json::from_slice(&std::fs::read(lists.join(name)).unwrap()).unwrap()
+    };
+    for case in list("golden.json") {
+        let is_array = case.get("array").is_some();
+        let recorded = Recorded {
+            path: lists.join(case["file"].as_str().unwrap()),
+            unpack: json!(["good"]),
+            strict: json!(["good", "error"]),
+            verify: json!([case["verify"].as_i64().unwrap_or(0)]),
+            digest: case.get("plain_sha256").cloned(),
+            array: (is_array || case.get("array_error").is_some()).then_some(is_array),
+        };
+        recorded.check(&folder);
+    }
+    for case in list("hostile.json") {
+        // The one that is generated is among our own files.
+        let Some(file) = case["file"].as_str() else { continue };
+        let recorded = Recorded {
+            path: lists.join(file),
+            unpack: case["unpack"].clone(),
+            strict: case["strict"].clone(),
+            verify: case["verify"].clone(),
+            digest: case.get("good_sha256").cloned(),
+            array: case["npy"].as_str().map(|npy| npy == "array"),
+        };
+        recorded.check(&folder);
+    }
+}
