@@ -13,7 +13,7 @@ use crate::{Context, Error, Limits, Result, prefer_huge_pages};
 const WORD: usize = 4;
 
 /// Bytes between rows that are to be unshuffled. Rows a power of two apart would all fall on the
-/// same lines of the caches, which costs 4 %.
+/// same lines of the caches, which costs 4 % (example `blosc_speed`).
 const GAP: usize = 64;
 
 /// A whole buffer, its length and header checked. The streams are checked as they are decoded.

@@ -11,7 +11,8 @@
 //! A match copies l + 4 bytes. The last sequence ends with its literals.
 //!
 //! The crate `lz4_flex` decodes the same, but copies matches that reach into themselves byte by
-//! byte: shuffled data is full of them, and buffers of it decode 1.1 to 4.5 times as fast here.
+//! byte: shuffled data is full of them, and buffers of it decode 1 to 4.6 times as fast here (example
+//! `blosc_speed`).
 
 use super::copies::{copy_literals, copy_match, copy_piece};
 use crate::{Error, Result};
