@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use binio::ReadAt;
 
-use crate::chunk::{ChunkEntry, ChunkSource};
+use crate::chunk::{ChunkEntry, ChunkSource, Stored};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Code, Finding};
 use crate::header::{Header, Version};
@@ -164,7 +164,10 @@ impl Chain<'_> {
             if self.options.strictness == Strictness::Strict {
                 return Err(mismatch(fault.to_string()));
             }
-            (0..).zip(&chunks).try_for_each(|(index, chunk)| reader.hold(index, chunk))?;
+            let mut room = Stored::default();
+            for (index, chunk) in (0..).zip(&chunks) {
+                reader.hold(index, chunk, &mut room)?;
+            }
             Ok(chunks)
         });
         match scanned {

@@ -6,6 +6,8 @@
 //! | 16 | `ctbytes` - 16 | the rest of the buffer |
 //! | `ctbytes` | by checksum | digest of the buffer, its header included |
 
+use std::fmt;
+use std::io;
 use std::ops::Range;
 
 use binio::ReadAt;
@@ -45,6 +47,27 @@ impl ChunkEntry {
     /// The bytes of the file that are its Blosc buffer, without the digest.
     pub fn stored_range(&self) -> Range<u64> {
         self.offset..self.offset + u64::from(self.ctbytes)
+    }
+}
+
+/// Where the stored bytes of a chunk are while it is in work: shared with a source that is memory,
+/// else read into memory that is used again.
+#[derive(Default)]
+pub(crate) struct Stored {
+    shared: Bytes,
+    read: Vec<u8>,
+}
+
+/// Memory that reading chunks needs for a while: keep one for each thread and hand it to every call.
+#[derive(Default)]
+pub struct Scratch {
+    pub(crate) stored: Stored,
+    pub(crate) blosc: blosc::Scratch,
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
     }
 }
 
@@ -88,12 +111,27 @@ impl ChunkSource<'_> {
     }
 
     /// The buffer of a chunk and its stored digest.
-    pub(crate) fn stored(&self, chunk: &ChunkEntry) -> Result<(Bytes, Bytes)> {
+    pub(crate) fn stored<'a>(
+        &self,
+        chunk: &ChunkEntry,
+        room: &'a mut Stored,
+    ) -> Result<(&'a [u8], &'a [u8])> {
         let len = u64::from(chunk.ctbytes) + self.digest_len();
         let len = usize::try_from(len).unwrap_or(usize::MAX);
-        let mut buffer = self.source.bytes_at(chunk.offset, len)?;
-        let digest = buffer.split_off(len - self.checksum.len());
-        Ok((buffer, digest))
+        let bytes = if self.source.is_memory() {
+            room.shared = self.source.bytes_at(chunk.offset, len)?;
+            &room.shared[..]
+        } else {
+            // The chunk lies in the source, which backs the memory. The next ones may be longer.
+            if room.read.len() < len {
+                room.read = Vec::new();
+                room.read = zeroed("chunk", (len + len / 4) as u64)?;
+            }
+            let bytes = &mut room.read[..len];
+            self.source.read_exact_at(bytes, chunk.offset)?;
+            bytes
+        };
+        Ok(bytes.split_at(len - self.checksum.len()))
     }
 
     /// Holds the buffer of chunk `index` against its digest.
@@ -116,10 +154,10 @@ impl ChunkSource<'_> {
 
     /// Fails unless the structure and the digest of a chunk hold: all that can be known without
     /// decoding it.
-    pub(crate) fn hold(&self, index: u64, chunk: &ChunkEntry) -> Result<()> {
-        let (buffer, digest) = self.stored(chunk)?;
-        parse(index, chunk.offset, &buffer)?;
-        self.check(index, chunk, &buffer, &digest)
+    pub(crate) fn hold(&self, index: u64, chunk: &ChunkEntry, room: &mut Stored) -> Result<()> {
+        let (buffer, digest) = self.stored(chunk, room)?;
+        parse(index, chunk.offset, buffer)?;
+        self.check(index, chunk, buffer, digest)
     }
 }
 
@@ -144,4 +182,15 @@ pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Err
         _ => reason.within(offset),
     };
     Error::new(ErrorKind::CorruptChunk { chunk: index, reason }).at(offset)
+}
+
+/// So many zeros, which take no memory before they are written to.
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> Result<Vec<T>> {
+    let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
+    let Ok(Ok(zeroed)) = zeroed else {
+        let len = count.saturating_mul(size_of::<T>() as u64);
+        let message = format!("{what}: no memory for {len} bytes");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into());
+    };
+    Ok(zeroed)
 }

@@ -43,7 +43,7 @@ pub use array::{Array, ArrayInfo, ArrayOrder, Dtype, pack_array, pack_npy};
 pub use binio::blosc::{Compressor, Shuffle};
 pub use binio::slice::Slice;
 pub use checksum::Checksum;
-pub use chunk::ChunkEntry;
+pub use chunk::{ChunkEntry, Scratch};
 pub use chunking::{ChunkSize, Chunking};
 pub use error::{Error, ErrorKind, MetadataError, Part, Result};
 pub use finding::{Code, Finding, Severity};

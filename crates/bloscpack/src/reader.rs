@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use binio::blosc::{self, Scratch};
+use binio::blosc;
 use binio::{ReadAt, prefer_huge_pages};
 use bytes::Bytes;
 
-use crate::chunk::{self, ChunkEntry, ChunkSource};
+use crate::chunk::{self, ChunkEntry, ChunkSource, Scratch, zeroed};
 use crate::error::{ErrorKind, Result};
 use crate::finding::Finding;
 use crate::header::Header;
@@ -181,12 +181,20 @@ impl Reader {
     /// done before or [`Verify::Never`] is chosen.
     pub fn chunk_bytes(&self, index: usize) -> Result<Bytes> {
         let chunk = self.chunk(index)?;
-        let (buffer, digest) = self.chunk_source().stored(chunk)?;
+        let len = chunk.ctbytes as usize + self.header.checksum.len();
+        let mut buffer = self.source.bytes_at(chunk.offset, len)?;
+        let digest = buffer.split_off(chunk.ctbytes as usize);
+        self.check_digest(index, &buffer, &digest)?;
+        Ok(buffer)
+    }
+
+    /// Checks the digest of a chunk, unless that was done before or is not wanted.
+    fn check_digest(&self, index: usize, buffer: &[u8], digest: &[u8]) -> Result<()> {
         if self.options.verify == Verify::OnRead && !self.is_verified(index) {
-            self.chunk_source().check(index as u64, chunk, &buffer, &digest)?;
+            self.chunk_source().check(index as u64, self.chunk(index)?, buffer, digest)?;
             self.set_verified(index);
         }
-        Ok(buffer)
+        Ok(())
     }
 
     fn is_verified(&self, index: usize) -> bool {
@@ -214,7 +222,8 @@ impl Reader {
         out: &mut Vec<u8>,
         scratch: &mut Scratch,
     ) -> Result<()> {
-        self.with_chunk(index, |buffer| buffer.decode_to(out, &self.options.limits, scratch))
+        let limits = &self.options.limits;
+        self.with_chunk(index, scratch, |buffer, blosc| buffer.decode_to(out, limits, blosc))
     }
 
     /// The data of a chunk, into `out`, which is as long ([`ChunkEntry::nbytes`]).
@@ -243,18 +252,22 @@ impl Reader {
             let end = start.saturating_add(out.len() as u64).max(end);
             return Err(ErrorKind::OutOfRange { start, end, len }.into());
         }
-        self.with_chunk(index, |buffer| buffer.decode_range_into(range, out, scratch))
+        self.with_chunk(index, scratch, |buffer, blosc| buffer.decode_range_into(range, out, blosc))
     }
 
+    /// Runs `decode` on the buffer of a chunk, whose digest is checked before.
     fn with_chunk<T>(
         &self,
         index: usize,
-        decode: impl FnOnce(&blosc::Buffer<'_>) -> binio::Result<T>,
+        scratch: &mut Scratch,
+        decode: impl FnOnce(&blosc::Buffer<'_>, &mut blosc::Scratch) -> binio::Result<T>,
     ) -> Result<T> {
-        let bytes = self.chunk_bytes(index)?;
-        let (number, offset) = (index as u64, self.chunk(index)?.offset);
-        let buffer = chunk::parse(number, offset, &bytes)?;
-        decode(&buffer).map_err(|error| chunk::corrupt(number, offset, &bytes, error))
+        let Scratch { stored, blosc } = scratch;
+        let (number, chunk) = (index as u64, self.chunk(index)?);
+        let (bytes, digest) = self.chunk_source().stored(chunk, stored)?;
+        self.check_digest(index, bytes, digest)?;
+        let buffer = chunk::parse(number, chunk.offset, bytes)?;
+        decode(&buffer, blosc).map_err(|error| chunk::corrupt(number, chunk.offset, bytes, error))
     }
 
     /// Fills `out` with the data from `position` on. Of each chunk that it touches the stored
@@ -311,11 +324,7 @@ impl Reader {
     pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
         let len = count.saturating_mul(size_of::<T>() as u64);
         self.options.limits.check_decoded("length of the data", len)?;
-        let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
-        let Ok(Ok(mut out)) = zeroed else {
-            let message = format!("no memory for {len} bytes of data");
-            return Err(std::io::Error::new(std::io::ErrorKind::OutOfMemory, message).into());
-        };
+        let mut out = zeroed("data", count)?;
         prefer_huge_pages(&mut out);
         Ok(out)
     }

@@ -18,7 +18,7 @@ use binio::ReadAt;
 use binio::blosc::{CompressOptions, Compressor, compress};
 use bytes::Bytes;
 
-use crate::chunk::{ChunkEntry, ChunkSource};
+use crate::chunk::{ChunkEntry, ChunkSource, Stored};
 use crate::container::ContainerWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Code, Finding};
@@ -234,14 +234,15 @@ fn write<W: Write + Seek>(
         ..old.clone()
     };
     let mut writer = ContainerWriter::new(sink, header, section)?;
+    let mut stored = Stored::default();
     for piece in pieces {
         match piece {
             Piece::Kept(chunk) => {
-                let (buffer, digest) = reader.stored(chunk)?;
+                let (buffer, digest) = reader.stored(chunk, &mut stored)?;
                 let len = (buffer.len() + digest.len()) as u64;
                 writer.put_with(&[len], |sink| {
-                    sink.write_all(&buffer)?;
-                    Ok(sink.write_all(&digest)?)
+                    sink.write_all(buffer)?;
+                    Ok(sink.write_all(digest)?)
                 })?;
             }
             Piece::Zeros { count, size } => {

@@ -6,12 +6,11 @@
 
 use std::ops::Range;
 
-use binio::blosc::Scratch;
 use binio::{ReadAt, Scanner};
 
 use crate::Checksum;
 use crate::chain::MIN_CHUNK;
-use crate::chunk::{self, ChunkEntry, ChunkSource};
+use crate::chunk::{self, ChunkEntry, ChunkSource, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Code, Finding};
 use crate::header::{Header, Version};
@@ -155,15 +154,15 @@ impl Search<'_> {
             let message = format!("chunk {index} is empty");
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(offset));
         }
-        let (buffer, digest) = self.reader.stored(&chunk)?;
+        let (buffer, digest) = self.reader.stored(&chunk, &mut self.scratch.stored)?;
         self.effort = self.effort.saturating_sub(buffer.len() as u64);
-        self.reader.check(index, &chunk, &buffer, &digest)?;
-        let parsed = chunk::parse(index, offset, &buffer)?;
+        self.reader.check(index, &chunk, buffer, digest)?;
+        let parsed = chunk::parse(index, offset, buffer)?;
         if self.header.checksum == Checksum::None {
             // Only decoding tells whether the bytes are right.
             parsed
-                .decode_to(&mut self.data, &self.options.limits, &mut self.scratch)
-                .map_err(|error| chunk::corrupt(index, offset, &buffer, error))?;
+                .decode_to(&mut self.data, &self.options.limits, &mut self.scratch.blosc)
+                .map_err(|error| chunk::corrupt(index, offset, buffer, error))?;
         }
         Ok(chunk)
     }

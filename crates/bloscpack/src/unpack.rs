@@ -9,9 +9,8 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use binio::blosc::Scratch;
-
 use crate::Reader;
+use crate::chunk::Scratch;
 use crate::error::Result;
 use crate::parallel::{available_threads, for_each, in_order};
 use crate::reader::Piece;

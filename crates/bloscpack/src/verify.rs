@@ -11,10 +11,9 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use binio::ReadAt;
-use binio::blosc::Scratch;
 
 use crate::Reader;
-use crate::chunk;
+use crate::chunk::{self, Scratch};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Code, Finding, Severity};
 use crate::options::OpenOptions;
@@ -166,13 +165,13 @@ fn check(
 ) -> Result<()> {
     let (number, chunk) = (index as u64, file.chunk(index)?);
     let source = file.chunk_source();
-    let (bytes, digest) = source.stored(chunk)?;
-    source.check(number, chunk, &bytes, &digest)?;
-    let buffer = chunk::parse(number, chunk.offset, &bytes)?;
+    let (bytes, digest) = source.stored(chunk, &mut scratch.stored)?;
+    source.check(number, chunk, bytes, digest)?;
+    let buffer = chunk::parse(number, chunk.offset, bytes)?;
     if deep {
         buffer
-            .decode_to(data, &file.options().limits, scratch)
-            .map_err(|error| chunk::corrupt(number, chunk.offset, &bytes, error))?;
+            .decode_to(data, &file.options().limits, &mut scratch.blosc)
+            .map_err(|error| chunk::corrupt(number, chunk.offset, bytes, error))?;
     }
     Ok(())
 }
