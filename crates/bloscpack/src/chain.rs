@@ -60,12 +60,11 @@ impl Chain<'_> {
             findings.push(Finding::new(Code::SpareOffset, offset, message));
         }
         let fault = match table.entries {
-            Entries::Unset if nchunks > 0 => {
+            Entries::Unset => {
                 let message = "no offsets are set, chunks were found in sequence";
                 findings.push(Finding::new(Code::OffsetsUnset, range.start, message));
                 return self.scan(start, nchunks);
             }
-            Entries::Unset => return Ok(Vec::new()),
             Entries::Broken { index, value } => Fault { index, value, expected: None },
             Entries::Set(offsets) => match self.follow(start, &offsets)? {
                 Followed::Chunks(chunks) => return Ok(chunks),

@@ -274,6 +274,7 @@ impl Reader {
     /// bytes are read, and the Blosc blocks that it touches are decoded.
     pub fn read_at(&self, position: u64, out: &mut [u8]) -> Result<()> {
         let end = position.saturating_add(out.len() as u64);
+        self.prefetch(position..end)?;
         let mut scratch = Scratch::default();
         let mut rest = out;
         for Piece { index, range, .. } in self.pieces(position..end)? {
@@ -282,6 +283,17 @@ impl Reader {
             rest = behind;
         }
         Ok(())
+    }
+
+    /// Tells a remote source which chunks a range of the data needs, so that they come in one go.
+    pub(crate) fn prefetch(&self, range: Range<u64>) -> Result<()> {
+        if self.source.is_memory() {
+            return Ok(());
+        }
+        let source = self.chunk_source();
+        let chunks = self.pieces(range)?.filter_map(|piece| self.chunks().get(piece.index));
+        let stored: Vec<_> = chunks.map(|chunk| chunk.offset..source.end(chunk)).collect();
+        Ok(self.source.prefetch(&stored)?)
     }
 
     /// The parts of chunks that make up a range of the data. Chunks without bytes in it are not

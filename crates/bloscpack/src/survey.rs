@@ -137,10 +137,11 @@ impl Search<'_> {
         self.reader.source.len()
     }
 
-    /// Chunk `index` at `offset`, if it holds: the outer error is not the file's.
+    /// Chunk `index` at `offset`, if it holds: the outer error is the source's. What is above a
+    /// limit does not hold, since what is no chunk may claim anything.
     fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
         match self.held(index, offset) {
-            Err(error) if error.is_of_caller() => Err(error),
+            Err(error) if error.is_io() => Err(error),
             held => Ok(held),
         }
     }
@@ -263,10 +264,13 @@ impl Search<'_> {
             }
         }
         for at in usize::try_from(index).map_or(usize::MAX, |at| at + 1)..self.table.len() {
+            if self.effort == 0 {
+                return Ok(None);
+            }
+            self.effort -= 1;
             let offset = self.table.get(at).and_then(|&offset| u64::try_from(offset).ok());
-            self.effort = self.effort.saturating_sub(1);
             let Some(offset) = offset.filter(|&offset| offset > position) else { continue };
-            if self.effort > 0 && self.chunk(at as u64, offset)?.is_ok() {
+            if self.chunk(at as u64, offset)?.is_ok() {
                 return Ok(Some((at as u64, offset)));
             }
         }

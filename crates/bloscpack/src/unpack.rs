@@ -143,6 +143,7 @@ impl Reader {
         options: &UnpackOptions<'_>,
     ) -> Result<()> {
         let end = position.saturating_add(out.len() as u64);
+        self.prefetch(position..end)?;
         let mut rest = out;
         let jobs = self.pieces(position..end)?.map(move |piece| {
             let (part, behind) = std::mem::take(&mut rest).split_at_mut(piece.range.len());

@@ -89,6 +89,18 @@ fn a_remote_file_is_opened_in_rounds_and_one_chunk_of_it_is_fetched() {
 }
 
 #[test]
+fn all_chunks_of_a_part_are_fetched_in_one_round() {
+    let bytes = Bytes::from(bytes());
+    let read = |file: Reader| {
+        let mut part = vec![0; 45_000];
+        file.read_at(20_001, &mut part).map(|()| part)
+    };
+    let (part, _, rounds) = fetched(&bytes, read);
+    assert_eq!(part, super::data(LEN)[20_001..65_001]);
+    assert_eq!(rounds, 5);
+}
+
+#[test]
 fn a_remote_file_verifies_and_is_recovered_though_reads_fail_meanwhile() {
     let bytes = Bytes::from(bytes());
     let (report, ..) = fetched(&bytes, |file| verify(&file, &VerifyOptions::new()));
