@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use binio::{FileSource, ReadAt};
+use serde_json::Value;
 
 use self::plan::Plan;
 use self::write::Job;
@@ -27,7 +28,10 @@ use crate::error::Result;
 use crate::parallel::available_threads;
 use crate::storage::FileStorage;
 use crate::write_options::LEVEL;
-use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle, journal};
+use crate::{
+    ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal,
+    set_metadata,
+};
 
 /// How to append. Compressor, shuffle and typesize are those of the last chunk unless told; the
 /// level, which no chunk tells, is 7.
@@ -201,6 +205,7 @@ pub struct Appender {
     path: PathBuf,
     reader: Reader,
     options: AppendOptions,
+    metadata: Option<Value>,
     rolled_back: bool,
 }
 
@@ -215,7 +220,7 @@ impl Appender {
         let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(&path)?);
         let reader = OpenOptions::new().from_source(source)?;
         plan::check(&reader)?;
-        Ok(Self { path, reader, options: *options, rolled_back })
+        Ok(Self { path, reader, options: *options, metadata: None, rolled_back })
     }
 
     /// The file as it is.
@@ -223,9 +228,17 @@ impl Appender {
         &self.reader
     }
 
-    /// Appends all bytes of a source. No bytes change nothing.
+    /// Sets other metadata, any JSON value, which the file gets in the same step as the data. They
+    /// have to fit the room that there is, unless the file may [grow](AppendOptions::grow).
+    #[must_use]
+    pub fn metadata(mut self, metadata: &Value) -> Self {
+        self.metadata = Some(metadata.clone());
+        self
+    }
+
+    /// Appends all bytes of a source. No bytes change no data.
     pub fn append(self, source: &dyn ReadAt, progress: Option<Progress<'_>>) -> Result<Appended> {
-        let Self { path, reader, options, rolled_back } = &self;
+        let Self { path, reader, options, metadata, rolled_back } = &self;
         let recipe = plan::recipe(reader, options)?;
         let compress = recipe.compress;
         let mut appended = Appended {
@@ -240,9 +253,12 @@ impl Appender {
             rolled_back: *rolled_back,
         };
         if source.is_empty() {
+            if let Some(metadata) = metadata {
+                set_metadata(path, metadata, MetadataEdit::new().grow(options.grow))?;
+            }
             return Ok(appended);
         }
-        let plan = Plan::new(reader, source.len(), options)?;
+        let plan = Plan::new(reader, source.len(), options, metadata.as_ref())?;
         appended.in_place = options.in_place && !plan.moves_chunks;
         let job = Job { reader, plan: &plan, recipe, threads: options.threads, source, progress };
         if appended.in_place {

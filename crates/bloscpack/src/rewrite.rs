@@ -26,6 +26,7 @@ use crate::{
     journal,
 };
 
+pub(crate) use metadata::section_in_place;
 pub use metadata::{MetadataEdit, set_metadata};
 
 /// What is to be other than in the file that is there. What nothing is said of stays.

@@ -8,8 +8,12 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::finding::Severity;
 use crate::meta::encode::{section, to_text};
 use crate::recipe::Recipe;
+use crate::rewrite::section_in_place;
 use crate::write_options::{COMPRESSOR, TYPESIZE};
-use crate::{ChunkSize, Chunking, Compressor, Header, MetadataOptions, Reader, Shuffle, Version};
+use crate::{
+    ChunkSize, Chunking, Compressor, Header, MetadataEdit, MetadataOptions, Reader, Shuffle,
+    Version,
+};
 
 /// The file to be.
 #[derive(Debug)]
@@ -70,7 +74,12 @@ pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe>
 
 impl Plan {
     /// Plans to append `len` bytes, at least one.
-    pub(super) fn new(reader: &Reader, len: u64, options: &AppendOptions) -> Result<Self> {
+    pub(super) fn new(
+        reader: &Reader,
+        len: u64,
+        options: &AppendOptions,
+        metadata: Option<&Value>,
+    ) -> Result<Self> {
         let (old, chunks) = (reader.header(), reader.chunks());
         check_counts(old, options)?;
         let mut kept = 0;
@@ -85,7 +94,11 @@ impl Plan {
         let chunking = Chunking::of((head.len() as u64).saturating_add(len), asked)?;
         let nchunks = (kept as u64).saturating_add(chunking.nchunks);
 
-        let (section, section_moves) = new_section(reader, len, options)?.unzip();
+        let section = match metadata {
+            Some(metadata) => Some(other_section(reader, len, options, metadata)?),
+            None => section_of_array(reader, len, options)?,
+        };
+        let (section, section_moves) = section.unzip();
         let entries = old.offsets_len();
         let table_moves = old.offsets && nchunks > entries;
         if table_moves && !options.grow {
@@ -147,7 +160,7 @@ fn chunk_size_of(reader: &Reader) -> Result<u32> {
 
 /// The metadata section of an array with more rows, and whether it is longer than the old one.
 /// Nothing if there is no array.
-fn new_section(
+fn section_of_array(
     reader: &Reader,
     len: u64,
     options: &AppendOptions,
@@ -180,6 +193,37 @@ fn new_section(
         Err(error) if matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) && options.grow => {
             stored.max_size = None;
             Ok(Some((section(&text, &stored)?, true)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The section of other metadata, and whether it is longer than the old one. If they describe an
+/// array, it is the one that the file will hold.
+fn other_section(
+    reader: &Reader,
+    len: u64,
+    options: &AppendOptions,
+    metadata: &Value,
+) -> Result<(Vec<u8>, bool)> {
+    let version = reader.header().version;
+    if version != Version::V3 {
+        return Err(ErrorKind::NotInVersion { what: "no metadata", version }.into());
+    }
+    if options.axis0 {
+        let message = "other metadata come with their own shape".to_owned();
+        return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
+    }
+    if metadata.get("container").and_then(Value::as_str) == Some("numpy") {
+        ArrayInfo::from_json(metadata)?.check_size(reader.len().saturating_add(len))?;
+    }
+    match section_in_place(reader, metadata, MetadataEdit::new()) {
+        Ok(section) => Ok((section, false)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) && options.grow => {
+            let checksum = reader.meta_header().map(|header| header.checksum);
+            let checksum = checksum.unwrap_or_default();
+            let options = MetadataOptions { checksum, ..MetadataOptions::default() };
+            Ok((section(&to_text(metadata), &options)?, true))
         }
         Err(error) => Err(error),
     }

@@ -300,6 +300,75 @@ fn shape_that_does_not_fit_its_room_is_refused_or_grows() {
     }
 }
 
+/// Appends with other metadata.
+fn append_with(
+    folder: &Folder,
+    bytes: &[u8],
+    options: &AppendOptions,
+    metadata: &serde_json::Value,
+) -> Result<Appended> {
+    let appender = Appender::open(folder.path(), options)?.metadata(metadata);
+    appender.append(&bytes.to_vec(), None)
+}
+
+#[test]
+fn other_metadata_come_in_the_same_step() {
+    for options in both() {
+        let packing = packing().metadata(&json!({"v": 1}));
+        let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
+        let appended = append_with(&folder, &data(1000), &options, &json!({"v": 2})).unwrap();
+        assert_eq!(appended.in_place, options.in_place);
+        let reader = folder.reader();
+        assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), json!({"v": 2}));
+        assert_eq!(reader.len(), 3500);
+        assert!(reader.findings().is_empty());
+        // No data, only metadata.
+        append_with(&folder, &[], &options, &json!({"v": 3})).unwrap();
+        let reader = folder.reader();
+        assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), json!({"v": 3}));
+        assert_eq!(reader.len(), 3500);
+    }
+}
+
+#[test]
+fn other_metadata_without_room_leave_the_file_or_grow_it() {
+    let long = json!("x".repeat(100));
+    for options in both() {
+        for packing in [packing(), packing().metadata(&json!(1))] {
+            let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
+            let before = folder.bytes();
+            for bytes in [&[][..], &[0; 10]] {
+                let error = append_with(&folder, bytes, &options, &long).unwrap_err();
+                assert!(matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }), "{error}");
+                assert_eq!(folder.bytes(), before);
+            }
+            let options = options.grow(true);
+            append_with(&folder, &[0; 10], &options, &long).unwrap();
+            let reader = folder.reader();
+            assert_eq!(reader.metadata().unwrap().unwrap().json().unwrap(), long);
+            assert_eq!((reader.len(), reader.findings()), (2510, &[][..]));
+        }
+        let packing = packing().version(Version::V2);
+        let folder = Folder::with(&pack_to_vec(&data(2500), &packing).unwrap());
+        let error = append_with(&folder, &[0; 10], &options.grow(true), &long).unwrap_err();
+        assert_eq!(error.to_string(), "no metadata in version 2");
+    }
+}
+
+#[test]
+fn other_metadata_of_an_array_describe_what_the_file_will_hold() {
+    let of = |rows: u64| json!({"dtype": "'<i4'", "shape": [rows, 3], "order": "C", "container": "numpy"});
+    for options in both() {
+        let folder = Folder::with(&array(&[200, 3], "C", None));
+        let error = append_with(&folder, &[0; 12], &options, &of(200)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ShapeMismatch(_)), "{error}");
+        let axis0 = options.axis0(true);
+        assert!(append_with(&folder, &[0; 12], &axis0, &of(201)).is_err());
+        append_with(&folder, &[0; 12], &options, &of(201)).unwrap();
+        assert_eq!(folder.reader().array().unwrap().shape(), [201, 3]);
+    }
+}
+
 /// Files and what is appended to them, so that all parts of a file change.
 fn cases() -> Vec<(Vec<u8>, usize)> {
     let mut with_tail = pack_to_vec(&data(2100), &packing()).unwrap();
@@ -325,7 +394,7 @@ fn in_place() -> AppendOptions {
 
 fn append_on(tape: &mut Tape, len: usize) -> Result<()> {
     let reader = Reader::from_bytes(tape.file.clone())?;
-    let plan = Plan::new(&reader, len as u64, &in_place())?;
+    let plan = Plan::new(&reader, len as u64, &in_place(), None)?;
     let recipe = plan::recipe(&reader, &in_place())?;
     let source = data(len);
     Job { reader: &reader, plan: &plan, recipe, threads: 1, source: &source, progress: None }
@@ -447,7 +516,7 @@ fn journal_of_another_file_is_left_alone() {
 fn failure_of_any_operation_on_the_way_to_another_file_is_reported() {
     let (old, len) = cases().remove(0);
     let reader = Reader::from_bytes(old.clone()).unwrap();
-    let plan = Plan::new(&reader, len as u64, &in_place()).unwrap();
+    let plan = Plan::new(&reader, len as u64, &in_place(), None).unwrap();
     let recipe = plan::recipe(&reader, &in_place()).unwrap();
     let source = data(len);
     let job =

@@ -72,7 +72,7 @@ pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit
     journal::roll_back(&path)?;
     let source = Arc::new(FileSource::open(&path)?);
     let reader = OpenOptions::new().ignore_metadata(true).from_source(source)?;
-    match new_section(&reader, metadata, edit) {
+    match section_in_place(&reader, metadata, edit) {
         Ok(section) => replace(&mut FileStorage::open(&path, true)?, &reader, &section),
         Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
             let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
@@ -86,7 +86,7 @@ pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit
 }
 
 /// A section that is as long as the one that is there.
-pub(super) fn new_section(
+pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,
     edit: MetadataEdit,

@@ -227,7 +227,8 @@ fn power_cut_while_metadata_change_leaves_the_old_ones_or_the_new_ones() {
 
     let old = with_metadata(&"long ".repeat(50));
     let reader = open(old.clone());
-    let section = metadata::new_section(&reader, &json!({"b": 2}), MetadataEdit::new()).unwrap();
+    let section =
+        metadata::section_in_place(&reader, &json!({"b": 2}), MetadataEdit::new()).unwrap();
     let mut tape = Tape::of(&old);
     metadata::replace(&mut tape, &reader, &section).unwrap();
     let (new, operations) = (tape.file, tape.operations);
