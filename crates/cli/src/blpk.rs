@@ -91,7 +91,13 @@ impl Program<'_> {
             BlpkCommand::Decompress { no_check_extension, in_file, out_file } => {
                 self.decompress(in_file, out_file.as_deref(), !no_check_extension, threads)?;
             }
-            BlpkCommand::Append { blosc, no_check_extension, original_file, new_file } => {
+            BlpkCommand::Append {
+                blosc,
+                no_check_extension,
+                metadata,
+                original_file,
+                new_file,
+            } => {
                 if !no_check_extension && names::unpacked(original_file).is_none() {
                     return Err(no_extension("original", original_file));
                 }
@@ -99,6 +105,7 @@ impl Program<'_> {
                     file: original_file.clone(),
                     inputs: vec![new_file.clone()],
                     compression: compression(blosc)?,
+                    metadata: metadata.clone(),
                     threads,
                     ..Append::default()
                 };

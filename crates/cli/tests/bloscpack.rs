@@ -17,6 +17,13 @@ fn numbers(count: u32) -> Vec<u8> {
     (0..count).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect()
 }
 
+/// Text that zlib does not make much smaller.
+fn noise(len: u32) -> String {
+    let letter =
+        |n: u32| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] % 26);
+    (0..len).map(letter).collect()
+}
+
 /// A `.npy` file of shape (4, 3) with 0 to 11, little-endian.
 fn npy() -> Vec<u8> {
     let mut file = binio::npy::header("'<i4'", false, &[4, 3]);
@@ -133,6 +140,7 @@ fn existing_output_is_replaced_only_by_force() {
         &["bloscpack", "pack", "a"][..],
         &["bloscpack", "unpack", "a.blp"],
         &["bloscpack", "recover", "a.blp", "-o", "a"],
+        &["bloscpack", "convert", "a.blp", "-o", "a"],
         &["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "a"],
     ] {
         let before = (folder.read("a"), folder.read("a.blp"));
@@ -575,6 +583,23 @@ fn append_adds_rows_to_an_array() {
 }
 
 #[test]
+fn append_may_replace_the_metadata() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    folder.write("m.json", r#"{"unit": "K"}"#);
+    folder.write("long.json", format!("{:?}", noise(1000)));
+    folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    folder.write("n.json", r#"{"unit": "m"}"#);
+    folder.done(&["bloscpack", "append", "a.blp", "a", "-m", "n.json"]);
+    assert_eq!(stdout(&folder.done(&["get", "a.blp", "/unit"])), "m\n");
+    let before = folder.read("a.blp");
+    assert_eq!(status(&folder.run(&["bloscpack", "append", "a.blp", "a", "-m", "long.json"])), 2);
+    assert_eq!(folder.read("a.blp"), before, "neither data nor metadata are changed");
+    folder.done(&["bloscpack", "append", "a.blp", "a", "-m", "long.json", "--grow"]);
+    assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, b"datadatadata");
+}
+
+#[test]
 fn recover_keeps_what_holds() {
     let folder = packed();
     let bytes = folder.read("a.blp");
@@ -602,11 +627,91 @@ fn recover_keeps_what_holds() {
         assert_eq!(json_of(&output)["lost"][0]["chunks"][0], 1, "{options:?}");
         assert_eq!(folder.done(&["bloscpack", "cat", "whole.blp"]).stdout, expected);
     }
-    // Nothing is lost, nothing is left.
+    // Nothing is lost.
     folder.done(&["bloscpack", "recover", "a.blp", "-f", "-o", "whole.blp"]);
     folder.remove("whole.blp");
     assert_ne!(status(&folder.run(&["bloscpack", "recover", "a", "-o", "whole.blp"])), 0);
     assert!(!folder.names().contains(&"whole.blp".to_owned()));
+}
+
+#[test]
+fn metadata_are_edited() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    folder.write("m.json", r#"{"unit": "K", "list": [1, 2]}"#);
+    folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    let meta = |arguments: &[&str]| folder.run(&[&["bloscpack", "meta"], arguments].concat());
+    let all = || stdout(&meta(&["get", "a.blp"]));
+    for (arguments, expected) in [
+        (&["set", "a.blp", "/unit", "\"m\""][..], "{\"unit\":\"m\",\"list\":[1,2]}\n"),
+        (&["set", "a.blp", "/list/0", "-7"], "{\"unit\":\"m\",\"list\":[-7,2]}\n"),
+        (&["set", "a.blp", "/list/-", "[]"], "{\"unit\":\"m\",\"list\":[-7,2,[]]}\n"),
+        (&["set", "a.blp", "/new", "null"], "{\"unit\":\"m\",\"list\":[-7,2,[]],\"new\":null}\n"),
+        (&["rm", "a.blp", "/unit"], "{\"list\":[-7,2,[]],\"new\":null}\n"),
+        (&["rm", "a.blp", "/list/1"], "{\"list\":[-7,[]],\"new\":null}\n"),
+        (&["set", "a.blp", "", "-m", "m.json"], "{\"unit\":\"K\",\"list\":[1,2]}\n"),
+    ] {
+        let output = meta(arguments);
+        assert_eq!(status(&output), 0, "{arguments:?}: {}", stderr(&output));
+        assert_eq!(all(), expected, "{arguments:?}");
+        assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, b"data");
+        folder.done(&["verify", "a.blp"]);
+    }
+    let before = folder.read("a.blp");
+    let long = format!("{:?}", noise(1000));
+    for wrong in [
+        &["set", "a.blp", "/a/b", "1"][..],
+        &["set", "a.blp", "/list/9", "1"],
+        &["set", "a.blp", "/list/x", "1"],
+        &["set", "a.blp", "unit", "1"],
+        &["set", "a.blp", "/unit", "{nope"],
+        &["set", "a.blp", "/unit"],
+        &["set", "a.blp", "/unit", &long],
+        &["rm", "a.blp", "/nothing"],
+        &["get", "a.blp", "/nothing"],
+    ] {
+        assert_eq!(status(&meta(wrong)), 2, "{wrong:?}");
+        assert_eq!(folder.read("a.blp"), before, "{wrong:?}");
+    }
+    let output = meta(&["set", "--grow", "a.blp", "/unit", &long]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&meta(&["get", "a.blp", "/unit"])), format!("{}\n", noise(1000)));
+    assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, b"data");
+    // All of them, and the first.
+    assert_eq!(status(&meta(&["rm", "--grow", "a.blp", ""])), 0);
+    assert_eq!(info(&folder, "a.blp")["metadata"], json!(null));
+    assert_ne!(status(&meta(&["get", "a.blp"])), 0);
+    assert_eq!(status(&meta(&["set", "--grow", "a.blp", "", "[1]"])), 0);
+    assert_eq!(all(), "[1]\n");
+    assert_eq!(folder.names(), ["a", "a.blp", "m.json"]);
+}
+
+#[test]
+fn convert_rewrites_old_files_and_keeps_their_chunks() {
+    let folder = packed();
+    let chunk = |file: &str| {
+        let path = folder.path(file);
+        let info = scibin(&["bloscpack", "info", "--json", "--chunks", path.to_str().unwrap()]);
+        json_of(&info)["chunks"][0]["blosc"].clone()
+    };
+    folder.done(&["bloscpack", "convert", "--format", "2", "a.blp", "-o", "two.blp"]);
+    assert_eq!(info(&folder, "two.blp")["header"]["version"], 2);
+    assert_eq!(chunk("two.blp"), chunk("a.blp"));
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    let to_two = ["bloscpack", "convert", "--format", "2", "x.npy.blp", "-o", "bytes.blp"];
+    assert_eq!(status(&folder.run(&to_two)), 2, "version 2 has no metadata");
+    folder.done(&[&to_two[..], &["--no-metadata", "-k", "md5"]].concat());
+    assert_eq!(info(&folder, "bytes.blp")["header"]["checksum"], "md5");
+    for name in ["v0/chunks_3", "v1/chunks_3", "v2/checksum_md5"] {
+        let old = golden(name);
+        let old = old.to_str().unwrap();
+        folder.done(&["bloscpack", "convert", "-f", old, "-o", "three.blp"]);
+        assert_eq!(info(&folder, "three.blp")["header"]["version"], 3, "{name}");
+        let data = folder.done(&["bloscpack", "cat", old]).stdout;
+        assert_eq!(folder.done(&["bloscpack", "cat", "three.blp"]).stdout, data, "{name}");
+        folder.done(&["verify", "three.blp"]);
+    }
 }
 
 #[test]

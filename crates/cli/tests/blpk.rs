@@ -144,13 +144,14 @@ fn data_are_appended_as_by_the_original() {
     let folder = folder();
     folder.write("b", "more");
     folder.write("m.json", r#"{"v": 1}"#);
+    folder.write("n.json", r#"{"v": 2}"#);
     done(&folder, &["c", "-z", "100K", "-m", "m.json", "a"]);
     done(&folder, &["a", "a.blp", "b"]);
     done(&folder, &["append", "-l", "1", "-c", "zlib", "-s", "-t", "1", "a.blp", "b"]);
-    done(&folder, &["a", "a.blp", "b"]);
+    done(&folder, &["a", "-m", "n.json", "a.blp", "b"]);
     let output = done(&folder, &["d", "a.blp", "c"]);
     assert_eq!(folder.read("c"), [&data()[..], b"moremoremore"].concat());
-    assert_eq!(stdout(&output), "blpk: Metadata:\nblpk: {\"v\":1}\n");
+    assert_eq!(stdout(&output), "blpk: Metadata:\nblpk: {\"v\":2}\n");
     folder.copy(&folder.path("a.blp"), "other");
     done(&folder, &["a", "-e", "other", "b"]);
     // An empty file, without a division by its length.

@@ -56,11 +56,13 @@ pub(crate) enum BloscpackCommand {
     Cat(Cat),
     /// Make a whole file of what is left of a damaged one
     Recover(Recover),
-    /// Read the metadata
+    /// Read and edit the metadata
     Meta {
         #[command(subcommand)]
         command: MetaCommand,
     },
+    /// Rewrite a file in another version of the format; the chunks stay as they are
+    Convert(Convert),
     /// Try each codec on a part of a file and print what packing would give
     Estimate(Estimate),
 }
@@ -214,11 +216,14 @@ pub(crate) struct Append {
     /// Bytes of a chunk if the packed file is empty [default: 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
+    /// File with new metadata as JSON, in place of the old
+    #[arg(long, short, value_name = "META.json", conflicts_with = "axis0")]
+    pub(crate) metadata: Option<PathBuf>,
     /// Change the file itself, with a journal beside it, and not a copy that then replaces it
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Make more room for chunks if they have no room
-    #[arg(long, conflicts_with = "in_place")]
+    /// Make more room for chunks or metadata that have none
+    #[arg(long)]
     pub(crate) grow: bool,
     /// Append rows to an array: .npy files of its dtype and row shape, or bytes of whole rows
     #[arg(long)]
@@ -257,6 +262,54 @@ pub(crate) enum MetaCommand {
         #[arg(default_value = "")]
         pointer: String,
     },
+    /// Set the metadata, or a value in them
+    Set {
+        /// The file
+        file: PathBuf,
+        /// JSON Pointer of the value; "" is all. The last key may be new, "-" appends to a list
+        pointer: String,
+        /// The value as JSON
+        #[arg(required_unless_present = "metadata", allow_hyphen_values = true)]
+        value: Option<String>,
+        /// File with the value as JSON
+        #[arg(long, short, value_name = "META.json", conflicts_with = "value")]
+        metadata: Option<PathBuf>,
+        /// Rewrite the file if the metadata have no room in it
+        #[arg(long)]
+        grow: bool,
+    },
+    /// Remove a value from the metadata, or all of them
+    Rm {
+        /// The file
+        file: PathBuf,
+        /// JSON Pointer of the value; "" is all
+        pointer: String,
+        /// Rewrite the file if that is needed, as to remove all
+        #[arg(long)]
+        grow: bool,
+    },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// The file
+    pub(crate) input: PathBuf,
+    /// The file to make
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+    /// Version of the format
+    #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
+    pub(crate) format: u8,
+    /// Leave the metadata out, which version 2 does not have
+    #[arg(long)]
+    pub(crate) no_metadata: bool,
+    /// Checksum of the chunks [default: that of the file]
+    #[arg(long, short = 'k', value_name = "CHECKSUM", ignore_case = true, value_parser = checksums())]
+    pub(crate) checksum: Option<Checksum>,
+    #[command(flatten)]
+    pub(crate) opening: Opening,
 }
 
 #[derive(Debug, Args)]

@@ -50,6 +50,9 @@ pub(crate) enum BlpkCommand {
         /// Do not ask for the extension .blp
         #[arg(long, short = 'e')]
         no_check_extension: bool,
+        /// File with new metadata as JSON
+        #[arg(long, short)]
+        metadata: Option<PathBuf>,
         /// The file to append to
         original_file: PathBuf,
         /// The file to append from

@@ -8,6 +8,7 @@ use binio::{FileSource, ReadAt, Span};
 use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, ArrayOrder};
 use serde_json::json;
 
+use super::pack::read_json;
 use super::spool;
 use crate::Verdict;
 use crate::arguments::bloscpack::Append;
@@ -35,7 +36,11 @@ pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> 
 pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failure> {
     let path = &command.file;
     let fail = |error| Failure::bloscpack(path, error);
-    let appender = Appender::open(path, &options(command)).map_err(fail)?;
+    let metadata = command.metadata.as_deref().map(read_json).transpose()?;
+    let mut appender = Appender::open(path, &options(command)).map_err(fail)?;
+    if let Some(metadata) = &metadata {
+        appender = appender.metadata(metadata);
+    }
     let array = if command.axis0 {
         Some(appender.reader().array().map_err(fail)?.info().clone())
     } else {

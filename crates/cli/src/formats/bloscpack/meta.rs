@@ -1,21 +1,107 @@
-//! `scibin bloscpack meta`: the metadata.
+//! `scibin bloscpack meta`: reading and editing the metadata.
 
-use bloscpack::OpenOptions;
+use std::path::Path;
+
+use bloscpack::{
+    ErrorKind, MetadataEdit, MetadataError, OpenOptions, RewriteOptions, rewrite_file, set_metadata,
+};
+use serde_json::{Value, json};
 
 use super::get::{metadata, print_value};
+use super::pack::{parse_json, read_json};
+use super::pointer;
 use crate::Verdict;
 use crate::arguments::bloscpack::MetaCommand;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, print_json};
 
 pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Failure> {
-    let MetaCommand::Get { file: path, pointer } = command;
-    let file = super::open(path, &OpenOptions::new())?;
-    let value = metadata(&file).map_err(|error| Failure::bloscpack(path, error))?;
-    let value = value.pointer(pointer).ok_or_else(|| {
-        let place = format!("{} {pointer}", path.display());
-        Failure::other(place, "the metadata have nothing there")
-    })?;
-    print_value(value, output)?;
+    match command {
+        MetaCommand::Get { file, pointer } => {
+            let all = read(file)?;
+            let value = all.pointer(pointer).ok_or_else(|| {
+                let place = format!("{} {pointer}", file.display());
+                Failure::other(place, "the metadata have nothing there")
+            })?;
+            print_value(value, output)?;
+        }
+        MetaCommand::Set { file, pointer, value, metadata, grow } => {
+            let value = match (value, metadata) {
+                (Some(text), _) => parse_json(text).map_err(|why| Failure::other("value", why))?,
+                (None, Some(path)) => read_json(path)?,
+                (None, None) => Value::Null,
+            };
+            // What is replaced as a whole need not be readable.
+            let mut all = if pointer.is_empty() { Value::Null } else { read_or_begin(file)? };
+            edit(file, pointer::set(&mut all, pointer, value))?;
+            write(file, &all, *grow, output)?;
+        }
+        MetaCommand::Rm { file, pointer, grow } if pointer.is_empty() => {
+            remove_all(file, *grow, output)?;
+        }
+        MetaCommand::Rm { file, pointer, grow } => {
+            let mut all = read(file)?;
+            edit(file, pointer::remove(&mut all, pointer))?;
+            write(file, &all, *grow, output)?;
+        }
+    }
     Ok(Verdict::Fine)
+}
+
+fn read(path: &Path) -> Result<Value, Failure> {
+    let file = super::open(path, &OpenOptions::new())?;
+    metadata(&file).map_err(|error| Failure::bloscpack(path, error))
+}
+
+/// The metadata, or an empty object where there are none.
+fn read_or_begin(path: &Path) -> Result<Value, Failure> {
+    let file = super::open(path, &OpenOptions::new())?;
+    match metadata(&file) {
+        Err(error) if is_absent(&error) => Ok(json!({})),
+        read => read.map_err(|error| Failure::bloscpack(path, error)),
+    }
+}
+
+fn is_absent(error: &bloscpack::Error) -> bool {
+    matches!(error.kind(), ErrorKind::Metadata(MetadataError::Absent))
+}
+
+fn edit(path: &Path, edited: Result<(), String>) -> Result<(), Failure> {
+    edited.map_err(|why| Failure::other(path.display(), format!("metadata: {why}")))
+}
+
+fn write(path: &Path, value: &Value, grow: bool, output: Output) -> Result<(), Failure> {
+    set_metadata(path, value, MetadataEdit::new().grow(grow)).map_err(|error| {
+        match error.kind() {
+            ErrorKind::NotEnoughSpace { .. } => {
+                Failure::other(path.display(), format!("{error}; --grow rewrites the file"))
+            }
+            _ => Failure::bloscpack(path, error),
+        }
+    })?;
+    report(path, value, output)
+}
+
+/// Removes the section, which moves the chunks.
+fn remove_all(path: &Path, grow: bool, output: Output) -> Result<(), Failure> {
+    let file = super::open(path, &OpenOptions::new().ignore_metadata(true))?;
+    if file.meta_header().is_none() {
+        let absent = ErrorKind::Metadata(MetadataError::Absent);
+        return Err(Failure::bloscpack(path, absent.into()));
+    }
+    if !grow {
+        let message = "to remove all metadata, the file has to be rewritten: --grow does that";
+        return Err(Failure::other(path.display(), message));
+    }
+    drop(file);
+    rewrite_file(path, path, &RewriteOptions::new().without_metadata())
+        .map_err(|error| Failure::bloscpack(path, error))?;
+    report(path, &Value::Null, output)
+}
+
+fn report(path: &Path, value: &Value, output: Output) -> Result<(), Failure> {
+    if output.json {
+        print_json(&json!({"file": path.display().to_string(), "metadata": value}))?;
+    }
+    Ok(())
 }

@@ -2,6 +2,7 @@
 
 mod append;
 mod chunks;
+mod convert;
 mod estimate;
 mod get;
 mod info;
@@ -9,6 +10,7 @@ mod meta;
 pub(crate) mod names;
 pub(crate) mod original;
 mod pack;
+mod pointer;
 mod print;
 mod recover;
 mod unpack;
@@ -54,6 +56,7 @@ pub(crate) fn run(command: &arguments::Bloscpack, output: Output) -> Result<Verd
         BloscpackCommand::Cat(command) => unpack::cat(command, output),
         BloscpackCommand::Recover(command) => recover::recover(command, output),
         BloscpackCommand::Meta { command } => meta::run(command, output),
+        BloscpackCommand::Convert(command) => convert::convert(command, output),
         BloscpackCommand::Estimate(command) => estimate::estimate(command, output),
     }
 }

@@ -228,6 +228,10 @@ pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
     let text =
         if is_standard(path) { io::read_to_string(io::stdin()) } else { fs::read_to_string(path) };
     let text = text.map_err(|error| Failure::io(path, error))?;
-    serde_json::from_str(&text)
-        .map_err(|error| Failure::other(path.display(), format!("no JSON: {error}")))
+    parse_json(&text).map_err(|why| Failure::other(path.display(), why))
+}
+
+/// A JSON value from text.
+pub(super) fn parse_json(text: &str) -> Result<Value, String> {
+    serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use binio::Mmap;
+use bloscpack::journal::{self, Pending};
 use bloscpack::{Loss, RecoverOptions, recover as recover_to};
 use serde_json::{Value, json};
 
@@ -16,6 +17,11 @@ use crate::output::{Output, one_line, print_json, size};
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
     let (input, goal) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
+    if journal::pending(input).map_err(fail)? == Some(Pending::Changed) {
+        journal::roll_back(input).map_err(fail)?;
+        let input = input.display();
+        output.remark(&format_args!("{input}: a change that had been interrupted was undone"));
+    }
     let source = Mmap::open(input).map_err(|error| fail(error.into()))?;
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
     let body = |out: &mut _| recover_to(&source, out, &options);

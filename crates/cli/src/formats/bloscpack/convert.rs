@@ -1,0 +1,40 @@
+//! `scibin bloscpack convert`: the same chunks in another version of the format.
+
+use std::io::{self, Write};
+
+use bloscpack::{RewriteOptions, Version, rewrite};
+use serde_json::json;
+
+use crate::Verdict;
+use crate::arguments::bloscpack::Convert;
+use crate::failure::Failure;
+use crate::goal;
+use crate::output::{Output, print_json};
+
+pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
+    let Convert { input, output: goal, format, .. } = command;
+    let file = super::open(input, &command.opening.options())?;
+    super::remark_damage(input, &file, output);
+    let version = if *format == 2 { Version::V2 } else { Version::V3 };
+    let mut options = RewriteOptions::new().version(version);
+    if let Some(checksum) = command.checksum {
+        options = options.checksum(checksum);
+    }
+    if command.no_metadata {
+        options = options.without_metadata();
+    }
+    let body = |out: &mut _| rewrite(&file, out, &options).map(drop);
+    let fail = |error| Failure::bloscpack(input, error);
+    goal::write_file(goal, command.replacing.force, body, fail)?;
+    let chunks = file.chunks().len();
+    if output.json {
+        print_json(&json!({
+            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "version": version.number(), "chunks": chunks,
+        }))?;
+    } else if !output.quiet {
+        let mut out = io::stdout().lock();
+        writeln!(out, "{}: {chunks} chunks in {version}", goal.display())?;
+    }
+    Ok(Verdict::Fine)
+}

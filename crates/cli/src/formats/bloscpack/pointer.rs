@@ -1,0 +1,111 @@
+//! Changing one value inside of another, at a JSON Pointer.
+
+use serde_json::Value;
+
+/// Puts a value at the pointer; "" is all. The last key may be new, and "-" is behind the last item
+/// of a list. Fails with what is missing.
+pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
+    let Some((parent, key)) = split(pointer)? else {
+        *root = value;
+        return Ok(());
+    };
+    match parent_of(root, parent)? {
+        Value::Object(map) => {
+            map.insert(key, value);
+        }
+        Value::Array(items) if key == "-" => items.push(value),
+        Value::Array(items) => *item(items, &key)? = value,
+        _ => return Err(format!("{parent:?} is no object and no list")),
+    }
+    Ok(())
+}
+
+/// Takes away the value at the pointer, which is not "".
+pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
+    let Some((parent, key)) = split(pointer)? else {
+        return Err("\"\" is all".to_owned());
+    };
+    match parent_of(root, parent)? {
+        // The keys behind it keep their order.
+        Value::Object(map) => match map.shift_remove(&key) {
+            Some(_) => Ok(()),
+            None => Err(format!("no key {key:?}")),
+        },
+        Value::Array(items) => {
+            item(items, &key)?;
+            let index = key.parse().unwrap_or(items.len());
+            items.remove(index);
+            Ok(())
+        }
+        _ => Err(format!("{parent:?} is no object and no list")),
+    }
+}
+
+/// The pointer to the parent, and the key in it; nothing for "".
+fn split(pointer: &str) -> Result<Option<(&str, String)>, String> {
+    if pointer.is_empty() {
+        return Ok(None);
+    }
+    match pointer.rsplit_once('/') {
+        Some((parent, key)) if parent.is_empty() || parent.starts_with('/') => {
+            Ok(Some((parent, key.replace("~1", "/").replace("~0", "~"))))
+        }
+        _ => Err(format!("{pointer:?} does not begin with \"/\"")),
+    }
+}
+
+fn parent_of<'a>(root: &'a mut Value, parent: &str) -> Result<&'a mut Value, String> {
+    root.pointer_mut(parent).ok_or_else(|| format!("nothing at {parent:?}"))
+}
+
+fn item<'a>(items: &'a mut [Value], key: &str) -> Result<&'a mut Value, String> {
+    let len = items.len();
+    let is_plain = key == "0" || !key.starts_with(['0', '+']);
+    let index = key.parse::<usize>().ok().filter(|_| is_plain);
+    index
+        .and_then(|index| items.get_mut(index))
+        .ok_or_else(|| format!("no item {key:?} in a list of {len}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn edited(edit: impl FnOnce(&mut Value) -> Result<(), String>) -> Result<String, String> {
+        let mut value = json!({"a": 1, "l": [1, {"x": 2}], "c/d": 3});
+        edit(&mut value)?;
+        Ok(value.to_string())
+    }
+
+    #[test]
+    fn values_are_set_in_objects_and_lists() {
+        let set_to_7 = |pointer: &str| edited(|value| set(value, pointer, json!(7))).unwrap();
+        assert_eq!(set_to_7(""), "7");
+        assert_eq!(set_to_7("/a"), r#"{"a":7,"l":[1,{"x":2}],"c/d":3}"#);
+        assert_eq!(set_to_7("/new"), r#"{"a":1,"l":[1,{"x":2}],"c/d":3,"new":7}"#);
+        assert_eq!(set_to_7("/l/1/x"), r#"{"a":1,"l":[1,{"x":7}],"c/d":3}"#);
+        assert_eq!(set_to_7("/l/-"), r#"{"a":1,"l":[1,{"x":2},7],"c/d":3}"#);
+        assert_eq!(set_to_7("/c~1d"), r#"{"a":1,"l":[1,{"x":2}],"c/d":7}"#);
+    }
+
+    #[test]
+    fn values_are_taken_away_and_the_others_keep_their_order() {
+        let removed = |pointer: &str| edited(|value| remove(value, pointer)).unwrap();
+        assert_eq!(removed("/a"), r#"{"l":[1,{"x":2}],"c/d":3}"#);
+        assert_eq!(removed("/l/0"), r#"{"a":1,"l":[{"x":2}],"c/d":3}"#);
+        assert_eq!(removed("/c~1d"), r#"{"a":1,"l":[1,{"x":2}]}"#);
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        for pointer in ["a", "/x/y", "/l/2", "/l/01", "/l/+1", "/l/x", "/a/b"] {
+            assert!(edited(|value| set(value, pointer, json!(7))).is_err(), "{pointer}");
+            assert!(edited(|value| remove(value, pointer)).is_err(), "{pointer}");
+        }
+        assert_eq!(edited(|value| remove(value, "/x")), Err("no key \"x\"".to_owned()));
+        assert!(edited(|value| remove(value, "/l/-")).is_err());
+        assert!(edited(|value| remove(value, "")).is_err());
+    }
+}
