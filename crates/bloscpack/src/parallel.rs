@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::{panic, thread};
 
 use crate::error::{Error, Result};
 
@@ -65,11 +65,11 @@ pub(crate) fn for_each<J, S>(
         }
     };
     thread::scope(|scope| {
-        for _ in 1..threads {
-            // A thread that the system refuses is one less.
-            let _ = thread::Builder::new().spawn_scoped(scope, run);
-        }
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+        // A thread that the system refuses is one less.
+        let workers: Vec<_> = (1..threads).map_while(spawn).collect();
         run();
+        join(workers);
     });
     let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
     shared.failed.map_or(Ok(()), |(_, error)| Err(error))
@@ -106,22 +106,34 @@ pub(crate) fn in_order<J: Send, S, T: Default + Send>(
         }
     };
     thread::scope(|scope| {
-        let _stop = Stop { line: &line, only_in_panic: false };
-        for count in 0..threads {
-            match thread::Builder::new().spawn_scoped(scope, run) {
-                Ok(_) => {}
-                Err(error) if count == 0 => return Err(error.into()),
-                // A thread that the system refuses is one less.
-                Err(_) => break,
+        let stop = Stop { line: &line, only_in_panic: false };
+        let mut workers = vec![thread::Builder::new().spawn_scoped(scope, run)?];
+        // A thread that the system refuses is one less.
+        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
+        workers.extend((1..threads).map_while(spawn));
+        let mut take_all = || {
+            while let Some(outcome) = line.next_result() {
+                let mut result = outcome?;
+                take(&mut result)?;
+                line.give_back(result);
             }
-        }
-        while let Some(outcome) = line.next_result() {
-            let mut result = outcome?;
-            take(&mut result)?;
-            line.give_back(result);
-        }
-        Ok(())
+            Ok(())
+        };
+        let outcome = take_all();
+        drop(stop);
+        join(workers);
+        outcome
     })
+}
+
+/// Waits until threads are gone. A scope alone waits for their work only, and what a thread has to
+/// tidy up after that would go on when the caller believes that all is done.
+fn join(workers: Vec<thread::ScopedJoinHandle<'_, ()>>) {
+    for worker in workers {
+        if let Err(panic) = worker.join() {
+            panic::resume_unwind(panic);
+        }
+    }
 }
 
 /// Jobs and results between the threads.
