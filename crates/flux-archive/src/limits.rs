@@ -43,8 +43,8 @@ limits! {
     max_members, with_max_members = 10_000;
     /// Regions of a file. Default: 16 million.
     max_regions, with_max_regions = 1 << 24;
-    /// Violations that are collected before the reader gives up. Default: 100,000.
-    max_violations, with_max_violations = 100_000;
+    /// Violations that are collected before the reader gives up. Default: 10,000.
+    max_violations, with_max_violations = 10_000;
     /// Bytes of a path. Default: 4095, as Linux has it.
     max_path_len, with_max_path_len = 4095;
     /// Components of a path. Default: 1000.

@@ -50,7 +50,8 @@ pub(crate) fn decode<'a>(
     let ctime = time("ctime", members.ctime, report);
     let old = members.old_dialect(profile, report);
     let (Some(mode), false) = (mode, old && profile != Profile::Legacy) else { return Ok(None) };
-    let mut context = Context { members: &members, size: size.unwrap_or_default(), limits, report };
+    let size_or_none = size.unwrap_or_default();
+    let mut context = Context { members: &members, size: size_or_none, old, limits, report };
     let content = match mode.file_type() {
         FileType::Directory => Some(context.directory()),
         FileType::Symlink => context.symlink()?,
@@ -136,12 +137,12 @@ impl<'a> Members<'a> {
         self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| *value)
     }
 
-    /// Is the entry in the dialect before RFC 37? It told itself by `type` and `version`, and had
-    /// `blobvec` as a member of its own.
+    /// Is the entry in the dialect before RFC 37? It had no `encoding`, told itself by `type` and
+    /// `version`, and had `blobvec` as a member of its own.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
-        let blobvec = self.encoding.is_none() && self.extra("blobvec").is_some();
-        let old = fileref && self.extra("version").is_some() || blobvec;
+        let tells = fileref && self.extra("version").is_some() || self.extra("blobvec").is_some();
+        let old = self.encoding.is_none() && tells;
         if old {
             report.entry(Code::OldDialect, "", || {
                 let remedy = match profile {
@@ -261,6 +262,8 @@ fn brief(value: &RawValue) -> String {
 struct Context<'m, 'a> {
     members: &'m Members<'a>,
     size: Option<u64>,
+    /// In the dialect before RFC 37.
+    old: bool,
     limits: &'m Limits,
     report: &'m mut Report<'a>,
 }
@@ -277,7 +280,7 @@ impl<'a> Context<'_, 'a> {
     fn symlink(&mut self) -> Result<Option<Content<'a>>> {
         let members = self.members;
         self.needless("encoding", members.encoding);
-        if members.extra("type").is_none() {
+        if !self.old {
             self.needless("size", members.size);
         }
         let Some(data) = members.data else {

@@ -6,6 +6,7 @@ mod options;
 mod raw;
 mod regions;
 mod report;
+mod tree;
 
 use std::collections::HashMap;
 
@@ -15,10 +16,9 @@ pub(crate) use entry::decode;
 pub use options::ParseOptions;
 pub use raw::{Member, RawEntries, RawEntry};
 pub(crate) use report::Report;
+use tree::Tree;
 
-use crate::{
-    Archive, Code, Entry, ErrorKind, FileType, Form, Profile, Result, Severity, Text, limits,
-};
+use crate::{Archive, Code, Entry, ErrorKind, Form, Profile, Result, Severity, Text, limits};
 
 /// Parses all that can be, and collects what `filter` does not accept. Entries that mean nothing are
 /// left out; of a dict's keys the last counts.
@@ -92,21 +92,14 @@ fn drop_duplicate_keys<'a>(placed: &mut Vec<Placed<'a>>, report: &mut Report<'a>
 
 /// No path twice, and nothing below what is no directory.
 fn check_paths<'a>(placed: &[Placed<'a>], report: &mut Report<'a>) {
-    // A path that is anything but a directory once is none for what lies below it.
-    let mut types: HashMap<&str, FileType> = HashMap::with_capacity(placed.len());
+    let mut tree = Tree::new();
     for item in placed {
-        let (path, mut kind) = (item.entry.path().as_str(), item.entry.file_type());
-        if let Some(&before) = types.get(path) {
+        if let Some(before) = tree.insert(item.entry.path(), item.entry.file_type()) {
             item.report(report, Code::DuplicatePath, || format!("a {before} has this path before"));
-            kind = if kind == FileType::Directory { before } else { kind };
         }
-        types.insert(path, kind);
     }
     for item in placed {
-        let blocked = item.entry.path().ancestors().find_map(|above| {
-            types.get(above).filter(|kind| **kind != FileType::Directory).map(|kind| (above, *kind))
-        });
-        if let Some((above, kind)) = blocked {
+        if let Some((above, kind)) = tree.blocked(item.entry.path()) {
             item.report(report, Code::BelowNoDirectory, || format!("{above:?} is a {kind}"));
         }
     }

@@ -86,6 +86,7 @@ pub struct RawEntries<'a> {
     pointer: String,
     max_entries: u64,
     max_members: u64,
+    max_key_len: u64,
     index: u64,
     done: bool,
 }
@@ -99,6 +100,8 @@ impl<'a> RawEntries<'a> {
             pointer: place.pointer,
             max_entries: options.limits.max_entries,
             max_members: options.limits.max_members,
+            // An escape takes up to six bytes for one.
+            max_key_len: options.limits.max_path_len.saturating_mul(6).saturating_add(2),
             index: 0,
             done: place.form.is_none(),
         })
@@ -130,6 +133,8 @@ impl<'a> RawEntries<'a> {
         }
         limits::check("entries", self.max_entries, self.index + 1)?;
         let key = if self.form == Some(Form::Dict) { Some(self.cursor.key()?) } else { None };
+        let key_len = key.map_or(0, |key| key.get().len() as u64);
+        limits::check("bytes of a key", self.max_key_len, key_len)?;
         self.cursor.peek();
         let start = self.cursor.position();
         let members = self.members()?;

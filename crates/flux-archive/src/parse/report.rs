@@ -10,6 +10,7 @@ use crate::{Code, Limits, Profile, Result, Severity, Text, Violation, limits};
 pub(crate) struct Report<'a> {
     filter: Profile,
     max_violations: u64,
+    max_path_len: u64,
     /// JSON pointer of the archive.
     archive: String,
     index: u64,
@@ -26,6 +27,7 @@ impl<'a> Report<'a> {
         Self {
             filter,
             max_violations: limits.max_violations,
+            max_path_len: limits.max_path_len,
             archive: archive.to_owned(),
             index: 0,
             key: None,
@@ -47,6 +49,8 @@ impl<'a> Report<'a> {
         key: Option<&'a RawValue>,
         path: Option<Text<'a>>,
     ) {
+        // Each violation has a copy of the path.
+        let path = path.filter(|path| path.len() <= self.max_path_len);
         (self.index, self.key, self.path) = (index, key, path);
     }
 

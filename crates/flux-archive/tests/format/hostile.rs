@@ -116,3 +116,26 @@ fn lone_surrogates_harm_what_they_are_in() {
     let json = r#"[{"path":"f","mode":33188,"data":"\ud800"}]"#;
     assert!(Archive::parse(json.as_bytes(), Profile::Strict).is_ok());
 }
+
+#[test]
+fn long_paths_are_not_copied_for_each_violation() {
+    let long = "x".repeat(1 << 20);
+    let members = r#","a":0"#.repeat(9000);
+    for document in [
+        format!(r#"[{{"path":"{long}"{members}}}]"#),
+        format!(r#"{{"{long}":{{"a":0{members}}}}}"#),
+    ] {
+        let error = ParseOptions::new().lint(document.as_bytes()).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    }
+}
+
+#[test]
+fn deep_paths_take_time_by_their_length() {
+    let deep = "d/".repeat(999);
+    let entries: Vec<String> =
+        (0..200).map(|n| format!(r#"{{"path":"{deep}{n}","mode":33188,"size":0}}"#)).collect();
+    let document = format!("[{}]", entries.join(","));
+    let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
+    assert_eq!(archive.entries().len(), 200);
+}
