@@ -64,16 +64,7 @@ impl<'a> Text<'a> {
     pub fn from_json(value: &'a RawValue) -> Result<Self, TextError> {
         let inner = value.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let escaped = inner.ok_or(TextError::NoString)?;
-        let (mut len, mut nul) = (0, false);
-        for piece in Pieces(escaped) {
-            match piece? {
-                Piece::Plain(plain) => len += plain.len() as u64,
-                Piece::Escaped(character) => {
-                    len += character.len_utf8() as u64;
-                    nul |= character == '\0';
-                }
-            }
-        }
+        let (len, nul) = measure(escaped)?;
         Ok(Self { escaped: Cow::Borrowed(escaped), len, nul })
     }
 
@@ -104,7 +95,7 @@ impl<'a> Text<'a> {
             return Cow::Borrowed(&self.escaped);
         }
         let mut plain = String::new();
-        for piece in Pieces(&self.escaped).flatten() {
+        for piece in Pieces(&self.escaped) {
             match piece {
                 Piece::Plain(part) => plain.push_str(part),
                 Piece::Escaped(character) => plain.push(character),
@@ -124,7 +115,7 @@ impl<'a> Text<'a> {
     /// Writes the decoded text, with a bounded buffer.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut buffer = Vec::with_capacity(STEP);
-        for piece in Pieces(&self.escaped).flatten() {
+        for piece in Pieces(&self.escaped) {
             let mut utf8 = [0; 4];
             let bytes = match piece {
                 Piece::Plain(part) => part.as_bytes(),
@@ -133,12 +124,12 @@ impl<'a> Text<'a> {
             if buffer.len() + bytes.len() > STEP {
                 out.write_all(&buffer)?;
                 buffer.clear();
+                if bytes.len() > STEP {
+                    out.write_all(bytes)?;
+                    continue;
+                }
             }
-            if bytes.len() > STEP {
-                out.write_all(bytes)?;
-            } else {
-                buffer.extend_from_slice(bytes);
-            }
+            buffer.extend_from_slice(bytes);
         }
         out.write_all(&buffer)
     }
@@ -189,35 +180,48 @@ pub(crate) fn escape_into(plain: &str, out: &mut String) {
     out.push_str(rest);
 }
 
+/// Bytes of the decoded text, and whether a NUL is in it.
+fn measure(escaped: &str) -> Result<(u64, bool), TextError> {
+    let (mut saved, mut nul, mut next) = (0, false, 0);
+    for at in memchr::memchr_iter(b'\\', escaped.as_bytes()) {
+        // A backslash that is escaped itself begins no escape.
+        if at < next {
+            continue;
+        }
+        let (character, used) = unescape(&escaped[at..]).ok_or(TextError::LoneSurrogate)?;
+        saved += used - character.len_utf8();
+        nul |= character == '\0';
+        next = at + used;
+    }
+    Ok(((escaped.len() - saved) as u64, nul))
+}
+
 enum Piece<'a> {
     Plain(&'a str),
     Escaped(char),
 }
 
-/// The rest of an escaped string.
+/// The rest of an escaped string that was measured.
 struct Pieces<'a>(&'a str);
 
 impl<'a> Iterator for Pieces<'a> {
-    type Item = Result<Piece<'a>, TextError>;
+    type Item = Piece<'a>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.0;
-        match memchr::memchr(b'\\', rest.as_bytes()) {
-            None if rest.is_empty() => None,
-            None => {
-                self.0 = "";
-                Some(Ok(Piece::Plain(rest)))
-            }
+        let (piece, used) = match memchr::memchr(b'\\', rest.as_bytes()) {
             Some(0) => {
-                let decoded = unescape(rest).ok_or(TextError::LoneSurrogate);
-                self.0 = decoded.map_or("", |(_, used)| &rest[used..]);
-                Some(decoded.map(|(character, _)| Piece::Escaped(character)))
+                let (character, used) = unescape(rest)?;
+                (Piece::Escaped(character), used)
             }
-            Some(at) => {
-                self.0 = &rest[at..];
-                Some(Ok(Piece::Plain(&rest[..at])))
+            None if rest.is_empty() => return None,
+            end => {
+                let end = end.unwrap_or(rest.len());
+                (Piece::Plain(&rest[..end]), end)
             }
-        }
+        };
+        self.0 = &rest[used..];
+        Some(piece)
     }
 }
 
