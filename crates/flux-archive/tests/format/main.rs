@@ -4,6 +4,7 @@
 mod corpus;
 mod document;
 mod forms;
+mod golden;
 mod hostile;
 mod properties;
 mod violations;

@@ -390,6 +390,13 @@ fn r170_old_dialect() {
 }
 
 #[test]
+fn entry_with_an_encoding_is_in_no_old_dialect() {
+    let document = r#"[{"version":1,"type":"fileref","blobvec":0,"path":"f","size":1,"mode":33188,
+        "encoding":"utf-8","data":"x"}]"#;
+    assert_eq!(outcome(document, Profile::Strict).0, Accept);
+}
+
+#[test]
 fn codes_about_blobs_are_errors_in_every_profile() {
     for code in [Code::BlobMissing, Code::BlobLength, Code::BlobDigest] {
         for profile in Profile::ALL {

@@ -1,0 +1,24 @@
+//! Lists an archive as Flux does, with what is wrong with it: `list_archive FILE [PATTERN]`.
+
+use flux_archive::{INVALID_ENTRY, LongLine, ParseOptions, Profile, fnmatch};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let mut arguments = std::env::args().skip(1);
+    let Some(file) = arguments.next() else {
+        return Err("usage: list_archive FILE [PATTERN]".into());
+    };
+    let pattern = arguments.next().unwrap_or_else(|| "*".to_owned());
+    let document = std::fs::read(file)?;
+    let options = ParseOptions::new().profile(Profile::Strict);
+    for raw in options.entries(&document)? {
+        match LongLine::of(&raw?) {
+            Some(line) if fnmatch(&pattern, line.path()) => println!("{line}"),
+            Some(_) => {}
+            None => println!("{INVALID_ENTRY}"),
+        }
+    }
+    for violation in options.lint(&document)? {
+        eprintln!("{violation}");
+    }
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! The golden files: one of each form, and what mending makes of one that needs it.
+
+use flux_archive::{Archive, Form, ParseOptions, Profile, Writer, convert, diff, fix};
+
+fn read(name: &str) -> Vec<u8> {
+    std::fs::read(testdata::path(&format!("flux/{name}"))).unwrap()
+}
+
+fn converted(document: &[u8], form: Form) -> Vec<u8> {
+    let mut writer = Writer::new(Vec::new(), form);
+    convert(document, &ParseOptions::new(), &mut writer).unwrap();
+    writer.finish().unwrap()
+}
+
+#[test]
+fn array_and_dict_are_strict_and_each_other() {
+    let (array, dict) = (read("array.json"), read("dict.json"));
+    for document in [&array, &dict] {
+        let archive = Archive::parse(document, Profile::Strict).unwrap();
+        assert_eq!((archive.entries().len(), archive.violations().len()), (8, 0));
+    }
+    assert_eq!(converted(&array, Form::Dict), dict);
+    assert_eq!(converted(&dict, Form::Array), array);
+}
+
+#[test]
+fn entries_written_again_are_the_same_bytes() {
+    let array = read("array.json");
+    let archive = Archive::parse(&array, Profile::Strict).unwrap();
+    let mut writer = Writer::new(Vec::new(), Form::Array);
+    for entry in archive.entries() {
+        writer.entry(entry).unwrap();
+    }
+    assert_eq!(String::from_utf8(writer.finish().unwrap()), String::from_utf8(array.clone()));
+}
+
+#[test]
+fn objects_jobspec_and_old_dialect_are_read() {
+    for (name, form, profile, count) in [
+        ("objects.json", Form::Objects, Profile::Flux, 2),
+        ("jobspec.json", Form::Dict, Profile::Flux, 2),
+        ("legacy.json", Form::Array, Profile::Legacy, 3),
+    ] {
+        let document = read(name);
+        let archive = Archive::parse(&document, profile).unwrap();
+        assert_eq!((archive.form(), archive.entries().len()), (form, count), "{name}");
+        assert!(Archive::parse(&document, Profile::Strict).is_err(), "{name}");
+    }
+}
+
+#[test]
+fn what_is_untidy_is_mended() {
+    for (name, profile) in [("untidy.json", Profile::Flux), ("legacy.json", Profile::Legacy)] {
+        let document = read(name);
+        let options = ParseOptions::new().profile(profile);
+        let mut writer = Writer::new(Vec::new(), Form::Array);
+        let archive = options.parse(&document).unwrap();
+        let changed = fix(&document, &options, &mut writer).unwrap();
+        assert_eq!(changed, archive.entries().len() as u64);
+        let mended = writer.finish().unwrap();
+        let again = Archive::parse(&mended, Profile::Strict).unwrap();
+        assert_eq!(again.violations(), []);
+        assert_eq!(diff(&archive, &again), []);
+    }
+}
