@@ -88,6 +88,7 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
         ("testdata", "cases", &[][..]),
         ("asdf", "read_array", &[file, "/image/data"][..]),
         ("bloscpack", "unpack_file", &[chunks][..]),
+        ("bloscpack", "pack_file", &[file, "target/science.blp", "lz4"][..]),
         ("flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),
     ] {
         run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])

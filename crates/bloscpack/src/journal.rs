@@ -78,7 +78,12 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 ///
 /// Fails with [`Damaged`](ErrorKind::Damaged) if the journal is of another file.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
-    undo(&mut FileStorage::open(path.as_ref(), true)?)
+    let path = path.as_ref();
+    // A file that cannot be written to is fine, as long as it need not be.
+    if !FileStorage::open(path, false)?.has_journal() {
+        return Ok(false);
+    }
+    undo(&mut FileStorage::open(path, true)?)
 }
 
 /// A change that is to come.
@@ -154,7 +159,7 @@ pub(crate) fn undo(storage: &mut dyn Storage) -> Result<bool> {
     }
     if let Some(journal) = Journal::read(storage)? {
         if !journal.is_of(storage)? {
-            let message = "the journal beside the file is of another file".to_owned();
+            let message = "the journal beside the file is of another file: remove one of them".to_owned();
             return Err(ErrorKind::Damaged(message).into());
         }
         let mut at = journal.spans_start;
