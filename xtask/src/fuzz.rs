@@ -31,10 +31,7 @@ pub(crate) fn all(seconds: u32) -> Outcome {
 }
 
 fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outcome {
-    if output(program("cargo").args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN"))
-        .is_none()
-    {
-        eprintln!("skipped: no nightly toolchain here (rustup toolchain install nightly)");
+    if !has_nightly() {
         return Ok(());
     }
     let targets = targets()?;
@@ -62,6 +59,16 @@ fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outc
             ]))?;
     }
     Ok(())
+}
+
+/// Whether there is a nightly toolchain; says so plainly where there is none.
+pub(crate) fn has_nightly() -> bool {
+    let mut cargo = program("cargo");
+    let version = output(cargo.args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN"));
+    if version.is_none() {
+        eprintln!("skipped: no nightly toolchain here (rustup toolchain install nightly)");
+    }
+    version.is_some()
 }
 
 /// The names of the targets: one source file each.
@@ -100,7 +107,7 @@ fn build() -> Result<PathBuf, String> {
     Ok(root().join("fuzz/target").join(host).join("release"))
 }
 
-fn host() -> Option<String> {
+pub(crate) fn host() -> Option<String> {
     let version = output(program("rustc").arg("-vV"))?;
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }

@@ -8,6 +8,7 @@ mod golden;
 mod msrv;
 mod process;
 mod python;
+mod sanitize;
 
 use std::process::ExitCode;
 
@@ -64,6 +65,12 @@ const TASKS: &[Task] = &[
         arguments: "[TARGET..] [--seconds N] [--corpus DIR]",
         about: "build and run the fuzz targets (needs a nightly toolchain)",
         run: fuzz::fuzz,
+    },
+    Task {
+        name: "sanitize",
+        arguments: "",
+        about: "run the tests of binio and its C parts under the address sanitizer (needs nightly)",
+        run: sanitize::sanitize,
     },
     Task {
         name: "examples",
