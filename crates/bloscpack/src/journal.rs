@@ -159,7 +159,8 @@ pub(crate) fn undo(storage: &mut dyn Storage) -> Result<bool> {
     }
     if let Some(journal) = Journal::read(storage)? {
         if !journal.is_of(storage)? {
-            let message = "the journal beside the file is of another file: remove one of them".to_owned();
+            let message =
+                "the journal beside the file is of another file: remove one of them".to_owned();
             return Err(ErrorKind::Damaged(message).into());
         }
         let mut at = journal.spans_start;

@@ -234,6 +234,8 @@ impl Program<'_> {
         self.verbose(&format_args!("nchunks: {}", appended.new_chunks));
         let after = len_of(&command.file)?;
         self.verbose(&format_args!("orig file size after append: {}", double_pretty(after)));
+        let ratio = ratio(after.saturating_sub(before), new);
+        self.verbose(&format_args!("Approximate compression ratio of appended data: {ratio:.6}"));
         Ok(())
     }
 

@@ -106,22 +106,23 @@ pub(crate) struct Pack {
     pub(crate) threads: Threads,
 }
 
-/// How chunks are compressed; what is not given is the default, or in `append` as in the file.
+/// How chunks are compressed. What is not given is the default or, where there is a file to append
+/// to, as in that file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
-    /// Bytes of an element, 1 to 255 [default: 8, or that of the array]
+    /// Bytes of an element, 1 to 255 [default: 8; that of the array, or of the file]
     #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) typesize: Option<u8>,
     /// Compression level, 0 (none) to 9 [default: 7]
     #[arg(long, short = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
     pub(crate) clevel: Option<u8>,
-    /// Order of the bytes before compression [default: byte]
+    /// Order of the bytes before compression [default: byte, or that of the file]
     #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
     pub(crate) shuffle: Option<Shuffle>,
     /// The same as --shuffle none
     #[arg(long, short = 's', conflicts_with = "shuffle")]
     pub(crate) no_shuffle: bool,
-    /// Codec [default: blosclz]
+    /// Codec [default: blosclz, or that of the file]
     #[arg(long, short, value_name = "CODEC", value_parser = compressors())]
     pub(crate) codec: Option<Compressor>,
 }

@@ -117,15 +117,13 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
     let Some(header) = file.meta_header() else {
         return writeln!(out, "  metadata  none");
     };
-    let MetaHeader { meta_size, max_meta_size, meta_comp_size, .. } = header;
-    writeln!(
-        out,
-        "  metadata  {meta_size} B, {} at level {} to {meta_comp_size} B with room for \
-         {max_meta_size}, checksum {}",
-        header.codec_name().unwrap_or("unknown codec"),
-        header.level,
-        header.checksum.name()
-    )?;
+    let (size, room) = (header.meta_size, header.max_meta_size);
+    let stored = match header.codec_name() {
+        Some("None") => "not compressed".to_owned(),
+        codec => format!("{} to {} B", codec.unwrap_or("unknown codec"), header.meta_comp_size),
+    };
+    let checksum = header.checksum.name();
+    writeln!(out, "  metadata  {size} B, {stored}, room for {room} B, checksum {checksum}")?;
     let Ok(value) = metadata(file) else {
         // What is wrong with them is among the remarks.
         return Ok(());
