@@ -3,7 +3,7 @@
 use half::f16;
 use num_complex::Complex;
 
-use crate::array::dtype::Kind;
+use crate::array::Kind;
 
 /// A type that elements can be read as.
 ///

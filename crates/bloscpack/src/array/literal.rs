@@ -80,6 +80,20 @@ impl Literal {
         }
     }
 
+    /// The JSON value: tuples and dictionaries are lists, too.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Self::Text(text) => text.clone().into(),
+            Self::Integer(number) => (*number).into(),
+            Self::Bool(truth) => (*truth).into(),
+            Self::List(items) | Self::Tuple(items) => items.iter().map(Self::to_json).collect(),
+            Self::Dictionary(entries) => entries
+                .iter()
+                .map(|(key, value)| Value::from(vec![key.to_json(), value.to_json()]))
+                .collect(),
+        }
+    }
+
     /// The items of a list or a tuple.
     pub(crate) fn items(&self) -> Option<&[Self]> {
         match self {

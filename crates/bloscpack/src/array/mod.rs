@@ -18,10 +18,14 @@ mod literal;
 mod npy;
 mod pack;
 mod read;
+mod record;
+mod scalar;
 mod view;
 
-pub use dtype::{Dtype, Field, Kind, Record, Scalar, TimeUnit};
+pub use dtype::Dtype;
 pub use element::Element;
 pub use info::{ArrayInfo, ArrayOrder};
 pub use pack::{pack_array, pack_npy};
 pub use read::Array;
+pub use record::{Field, Record};
+pub use scalar::{Kind, Scalar, TimeUnit};
