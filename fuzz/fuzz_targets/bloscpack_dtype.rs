@@ -21,7 +21,7 @@ fuzz_target!(|data: &[u8]| {
         Some(text) => text.to_owned(),
         None => String::from_utf8_lossy(data).into_owned(),
     };
-    check_text(data.iter().map(|&byte| TOKENS[usize::from(byte % 32)]).collect());
+    check_text(data.iter().take(400).map(|&byte| TOKENS[usize::from(byte % 32)]).collect());
     check_text(text.clone());
     let json: Value = metadata.unwrap_or_else(|| serde_json::from_str(&text).unwrap_or_default());
     check(Dtype::from_json(&json));
@@ -52,7 +52,7 @@ fn check_text(text: String) {
 fn check(dtype: bloscpack::Result<Dtype>) {
     match dtype {
         Ok(dtype) => {
-            assert!(i64::try_from(dtype.itemsize()).is_ok());
+            assert!(i32::try_from(dtype.itemsize()).is_ok());
             assert_eq!(Dtype::parse(&dtype.descr()).expect("what is written is read"), dtype);
             assert_eq!(Dtype::from_json(&dtype.descr_json()).expect("in lists, too").itemsize(), dtype.itemsize());
         }

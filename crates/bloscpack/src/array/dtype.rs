@@ -12,6 +12,9 @@ use crate::error::{Error, ErrorKind, Result};
 /// The most dimensions of an array or a field; numpy has no more.
 pub(crate) const MAX_DIMENSIONS: usize = 64;
 
+/// The most bytes of an element, and the largest count of a field: numpy has them in a C `int`.
+pub(crate) const MAX_SIZE: u64 = i32::MAX as u64;
+
 /// How deep records may nest, so that their text is within the depth of a literal.
 const MAX_RECORDS: u32 = 15;
 

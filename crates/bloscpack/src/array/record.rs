@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::array::dtype::{MAX_DIMENSIONS, byte_size, invalid, shortened};
+use crate::array::dtype::{MAX_DIMENSIONS, MAX_SIZE, byte_size, invalid, shortened};
 use crate::array::literal::Literal;
 use crate::array::{Dtype, Kind};
 use crate::error::Result;
@@ -33,12 +33,11 @@ impl Record {
         let mut size = 0_u64;
         for (place, literal) in literals.iter().enumerate() {
             let field = Field::parse(literal, place, size, depth)?;
-            size = size
-                .checked_add(field.size)
-                .filter(|&size| i64::try_from(size).is_ok())
-                .ok_or_else(|| {
-                    invalid(format!("field {} ends above 2^63 bytes", shortened(&field.name)))
-                })?;
+            size = size.saturating_add(field.size);
+            if size > MAX_SIZE {
+                let name = shortened(&field.name);
+                return Err(invalid(format!("field {name} ends above {MAX_SIZE} bytes")));
+            }
             if field.is_padding() {
                 continue;
             }
@@ -106,11 +105,14 @@ impl Field {
         let dtype = Dtype::nested(dtype, depth + 1)?;
         let shape = shape.map_or(Some(Vec::new()), field_shape).ok_or_else(|| {
             let name = shortened(name);
-            invalid(format!("field {name}: expected a shape of at most {MAX_DIMENSIONS} counts"))
+            invalid(format!(
+                "field {name}: expected a shape of at most {MAX_DIMENSIONS} counts below 2^31"
+            ))
         })?;
-        let size = byte_size(&shape, dtype.itemsize()).ok_or_else(|| {
-            invalid(format!("field {} is longer than 2^63 bytes", shortened(name)))
-        })?;
+        let size =
+            byte_size(&shape, dtype.itemsize()).filter(|&size| size <= MAX_SIZE).ok_or_else(
+                || invalid(format!("field {} is longer than {MAX_SIZE} bytes", shortened(name))),
+            )?;
         let mut field = Self { name: name.clone(), title, dtype, shape, offset, size };
         if name.is_empty() && !field.is_padding() {
             field.name = format!("f{place}");
@@ -173,7 +175,8 @@ fn field_shape(literal: &Literal) -> Option<Vec<u64>> {
         Literal::Integer(count) => vec![u64::try_from(*count).ok()?],
         _ => literal.counts()?,
     };
-    (shape.len() <= MAX_DIMENSIONS).then_some(shape)
+    let is_known = shape.len() <= MAX_DIMENSIONS && shape.iter().all(|&count| count <= MAX_SIZE);
+    is_known.then_some(shape)
 }
 
 #[cfg(test)]
@@ -203,17 +206,23 @@ mod tests {
     }
 
     #[test]
-    fn sizes_never_wrap() {
+    fn sizes_and_counts_are_numbers_of_31_bits() {
         for text in [
-            "[('a', '<i4', (4611686018427387904,))]",
-            "[('a', '<i4', (4294967296, 4294967296))]",
-            "[('a', '|S1', (9223372036854775807,)), ('b', '|i1')]",
-            "[('a', [('b', '|S9', (4294967296,))], (4294967296,))]",
+            "[('a', '<i4', (536870912,))]",
+            "[('a', '<i4', (65536, 65536))]",
+            "[('a', '|S1', (2147483647,)), ('b', '|i1')]",
+            "[('a', [('b', '|S9', (65536,))], (65536,))]",
+            "[('a', '|S2147483647'), ('', '|V2147483647')]",
         ] {
-            assert!(fails(text).contains("2^63"), "{text}");
+            assert!(fails(text).contains("2147483647 bytes"), "{text}");
         }
-        assert_eq!(dtype("[('a', '<i4', (9223372036854775807, 0))]").itemsize(), 0);
-        assert_eq!(dtype("[('a', '|S0', (9223372036854775807, 9))]").itemsize(), 0);
+        for text in ["[('a', '<i4', (2147483648, 0))]", "[('a', '|i1', 9223372036854775807)]"] {
+            assert!(fails(text).contains("below 2^31"), "{text}");
+        }
+        assert_eq!(dtype("[('a', '<i4', (2147483647, 0))]").itemsize(), 0);
+        assert_eq!(dtype("[('a', '|i1', (2147483647,))]").itemsize(), 2_147_483_647);
+        let many = format!("[('a', '|S0', ({}))]", "2147483647, ".repeat(64));
+        assert_eq!(dtype(&many).itemsize(), 0);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use binio::Endian;
 
-use crate::array::dtype::{invalid, shortened};
+use crate::array::dtype::{MAX_SIZE, invalid, shortened};
 use crate::array::element::Element;
 use crate::error::{Error, ErrorKind, Result};
 
@@ -90,11 +90,11 @@ impl Scalar {
             ('V', _, "") => Kind::Void,
             _ => return Err(unknown()),
         };
-        let size = if kind == Kind::Unicode { number.checked_mul(4) } else { Some(number) };
-        // What is longer has no type in numpy.
-        let size = size.filter(|&size| i32::try_from(size).is_ok()).ok_or_else(|| {
-            invalid(format!("the type {} is longer than 2^31 - 1 bytes", shortened(text)))
-        })?;
+        let size = number.saturating_mul(if kind == Kind::Unicode { 4 } else { 1 });
+        if size > MAX_SIZE {
+            let text = shortened(text);
+            return Err(invalid(format!("the type {text} is longer than {MAX_SIZE} bytes")));
+        }
         Ok(Self { kind, size, endian }.normalized())
     }
 
