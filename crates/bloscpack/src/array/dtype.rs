@@ -350,7 +350,7 @@ mod tests {
             Just("f2".to_owned()),
             "f[48]",
             prop_oneof![Just("f16"), Just("c8"), Just("c16"), Just("c32")].prop_map(str::to_owned),
-            "[SUV][0-9]{1,4}",
+            "[SUV][1-9][0-9]{0,3}",
             r"[Mm]8(\[[0-9]{0,3}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?",
         ];
         (order, code).prop_map(|(order, code)| format!("'{order}{code}'"))
@@ -359,12 +359,12 @@ mod tests {
     fn any_descr() -> impl Strategy<Value = String> {
         let shape = prop_oneof![
             3 => Just(String::new()),
-            1 => (0..5_u8).prop_map(|n| format!(", {n}")),
-            1 => (0..5_u8, 0..5_u8).prop_map(|(n, m)| format!(", ({n}, {m})")),
+            1 => (1..5_u8).prop_map(|n| format!(", {n}")),
+            1 => (1..5_u8, 1..5_u8).prop_map(|(n, m)| format!(", ({n}, {m})")),
         ];
         any_scalar().prop_recursive(4, 24, 5, move |inner| {
             let field = (any::<bool>(), ".{0,3}", inner, shape.clone());
-            prop::collection::vec(field, 0..5).prop_map(|fields| {
+            prop::collection::vec(field, 1..5).prop_map(|fields| {
                 let fields = fields.iter().enumerate().map(|(i, (titled, name, dtype, shape))| {
                     let name = Literal::Text(format!("{name}{i}"));
                     let name = if *titled {

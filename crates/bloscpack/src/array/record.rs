@@ -7,6 +7,9 @@ use crate::array::literal::Literal;
 use crate::array::{Dtype, Kind};
 use crate::error::Result;
 
+/// The most items of a field without bytes, where a count of 0 counts as 1.
+const MAX_EMPTY_ITEMS: u64 = 1 << 16;
+
 /// Named fields in the order of their bytes, perhaps with padding between and behind them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
@@ -113,6 +116,10 @@ impl Field {
             byte_size(&shape, dtype.itemsize()).filter(|&size| size <= MAX_SIZE).ok_or_else(
                 || invalid(format!("field {} is longer than {MAX_SIZE} bytes", shortened(name))),
             )?;
+        if size == 0 && !is_few(&shape, dtype.itemsize()) {
+            let name = shortened(name);
+            return Err(invalid(format!("field {name} has counts of items that have no bytes")));
+        }
         let mut field = Self { name: name.clone(), title, dtype, shape, offset, size };
         if name.is_empty() && !field.is_padding() {
             field.name = format!("f{place}");
@@ -169,6 +176,13 @@ impl Field {
     }
 }
 
+/// Whether the items of a field without bytes are few, so that nobody walks or prints for hours what
+/// takes no room in a file. numpy, too, has no fields of several strings of length 0.
+fn is_few(shape: &[u64], itemsize: u64) -> bool {
+    let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
+    shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
+}
+
 /// The shape of a field: one count, or a tuple of them.
 fn field_shape(literal: &Literal) -> Option<Vec<u64>> {
     let shape = match literal {
@@ -219,10 +233,7 @@ mod tests {
         for text in ["[('a', '<i4', (2147483648, 0))]", "[('a', '|i1', 9223372036854775807)]"] {
             assert!(fails(text).contains("below 2^31"), "{text}");
         }
-        assert_eq!(dtype("[('a', '<i4', (2147483647, 0))]").itemsize(), 0);
         assert_eq!(dtype("[('a', '|i1', (2147483647,))]").itemsize(), 2_147_483_647);
-        let many = format!("[('a', '|S0', ({}))]", "2147483647, ".repeat(64));
-        assert_eq!(dtype(&many).itemsize(), 0);
     }
 
     #[test]
@@ -235,5 +246,22 @@ mod tests {
         let counts = |n| format!("[('a', '<i4', ({}))]", "1, ".repeat(n));
         assert_eq!(dtype(&counts(64)).itemsize(), 4);
         assert!(fails(&counts(65)).contains("at most 64"));
+    }
+
+    #[test]
+    fn counts_without_bytes_are_small() {
+        for text in
+            ["[('a', '|S0')]", "[('a', '<i4', (65536, 0))]", "[('a', [('b', '<i4', (3, 0))])]"]
+        {
+            assert_eq!(dtype(text).itemsize(), 0, "{text}");
+        }
+        for text in [
+            "[('a', '<i4', (65537, 0))]",
+            "[('a', '<i4', (0, 2147483647, 2147483647, 2147483647))]",
+            "[('a', '|S0', 2)]",
+            "[('a', [('b', '<i4', (3, 0))], 2)]",
+        ] {
+            assert!(fails(text).contains("no bytes"), "{text}");
+        }
     }
 }
