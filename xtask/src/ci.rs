@@ -87,6 +87,7 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
         ("binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
         ("testdata", "cases", &[][..]),
         ("asdf", "read_array", &[file, "/image/data"][..]),
+        ("bloscpack", "pack_file", &[file, "target/science.blp"][..]),
         ("bloscpack", "unpack_file", &[chunks][..]),
         ("bloscpack", "pack_file", &[file, "target/science.blp", "lz4"][..]),
         ("flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),

@@ -34,6 +34,8 @@ enum Step {
     /// The tests of a crate's test binary with a name that begins so; the folder is in
     /// `SCIBIN_INTEROP`.
     Test(&'static str, &'static str, &'static str),
+    /// A Python script, called with the folder and the program `scibin`.
+    Program(&'static str),
 }
 
 const FORMATS: &[Format] = &[
@@ -51,6 +53,7 @@ const FORMATS: &[Format] = &[
             Step::Test("bloscpack", "golden", "interop"),
             Step::Test("bloscpack", "interop", "write"),
             Step::Script("crates/bloscpack/tests/interop/check.py"),
+            Step::Program("crates/cli/tests/interop/blpk.py"),
         ],
     },
 ];
@@ -103,6 +106,11 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
                     run(cargo(&test)
                         .args([tests, "--", "--nocapture"])
                         .env("SCIBIN_INTEROP", &directory))?;
+                }
+                Step::Program(script) => {
+                    run(&mut cargo(&["build", "--package", "scibin", "--bin", "scibin"]))?;
+                    let scibin = root().join("target/debug/scibin");
+                    run(program(&python).arg(script).arg(&directory).arg(scibin))?;
                 }
             }
         }

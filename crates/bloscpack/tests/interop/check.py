@@ -16,7 +16,7 @@ import bloscpack
 import numcodecs
 import numpy as np
 from bloscpack.append import append_fp
-from bloscpack.args import BloscArgs, BloscpackArgs, MetadataArgs
+from bloscpack.args import BloscArgs, BloscpackArgs
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "testdata" / "bloscpack"))
 import layout  # noqa: E402
