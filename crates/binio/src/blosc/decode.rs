@@ -165,6 +165,7 @@ impl<'a> Buffer<'a> {
         let possible = (self.bytes.len() as u64).saturating_mul(expansion);
         let first = nbytes.min(usize::try_from(possible).unwrap_or(usize::MAX));
         if out.capacity() < first {
+            *out = Vec::new();
             *out = zeroed(first)?;
             prefer_huge_pages(out);
         }

@@ -90,9 +90,9 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
     Ok(())
 }
 
-/// Decodes the usual sequence: short, away from the ends of both buffers, and with a match that
-/// does not reach into what it writes. Gives the bytes taken and the bytes made, or `None` if the
-/// next sequence is another one.
+/// Decodes the usual sequence: short, away from the ends of both buffers, and with a match from 8
+/// bytes back at least. Gives the bytes taken and the bytes made, or `None` if the next sequence is
+/// another one.
 #[inline]
 fn short_sequence(stream: &[u8], out: &mut [u8], done: usize) -> Option<(usize, usize)> {
     // A token, at most 14 literals, and a distance; the literals are copied as 16.
