@@ -12,8 +12,7 @@ use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
-use rustix::io::Errno;
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 
 use crate::{ArchivePath, FileType};
 
@@ -177,10 +176,15 @@ impl Dir {
     /// Renames, unless something is there.
     pub(crate) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
-        match rustix::fs::renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
-            // A file system or system that has no such operation.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
-            renamed => return Ok(renamed?),
+        {
+            use rustix::fs::{RenameFlags, renameat_with};
+            use rustix::io::Errno;
+
+            match renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
+                // A file system or system that has no such operation.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+                renamed => return Ok(renamed?),
+            }
         }
         rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty())?;
         self.remove(from)
@@ -250,6 +254,7 @@ pub(crate) fn next_data(file: &File, position: u64, len: u64) -> io::Result<Opti
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {
         use rustix::fs::SeekFrom;
+        use rustix::io::Errno;
 
         let start = match rustix::fs::seek(file, SeekFrom::Data(position)) {
             Ok(start) => start,

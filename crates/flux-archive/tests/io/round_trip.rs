@@ -212,6 +212,25 @@ fn names_and_targets_that_are_no_utf8_fail_by_name_and_the_rest_is_written() {
 }
 
 #[test]
+fn directory_that_cannot_be_read_is_reported_and_written() {
+    if rustix::process::geteuid().is_root() {
+        eprintln!("skipped: root reads every directory");
+        return;
+    }
+    let source = tempfile::tempdir().unwrap();
+    make(source.path(), "a/hidden/f", 0o644, &Data::Bytes(Vec::new()));
+    make(source.path(), "z", 0o644, &Data::Bytes(Vec::new()));
+    let hidden = source.path().join("a/hidden");
+    fs::set_permissions(&hidden, fs::Permissions::from_mode(0o000)).unwrap();
+    let (json, report) = create(&Creator::new(source.path()).unwrap());
+    fs::set_permissions(&hidden, fs::Permissions::from_mode(0o700)).unwrap();
+    assert_eq!(report.failures.len(), 1);
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let paths: Vec<_> = archive.entries().iter().map(|entry| entry.path().as_str()).collect();
+    assert_eq!(paths, ["a/hidden", "a", "z"]);
+}
+
+#[test]
 fn files_without_a_size_are_read_to_their_end() {
     if !Path::new("/proc/version").exists() {
         eprintln!("skipped: no /proc here");

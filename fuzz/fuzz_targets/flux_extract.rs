@@ -1,0 +1,104 @@
+//! Any document extracted with any policy into a target that holds links to the outside: nothing
+//! outside of the target is touched, nothing temporary is left, and what was extracted without a
+//! failure is what the archive says.
+
+#![no_main]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use flux_archive::store::{BlobStoreMut, MemoryStore};
+use flux_archive::{
+    Archive, DiskVerifier, Existing, Extractor, HashType, Limits, LinkPolicy, ParseOptions, Profile,
+};
+use libfuzzer_sys::fuzz_target;
+
+/// The sandbox of this process: `out` is the target, `esc` what nobody may touch.
+static SANDBOX: LazyLock<PathBuf> = LazyLock::new(|| {
+    let root = std::env::temp_dir().join(format!("flux-extract-{}", std::process::id()));
+    fs::create_dir_all(root.join("esc")).expect("a temporary directory");
+    fs::write(root.join("esc/sentinel"), "untouched").expect("a temporary file");
+    for (path, mode) in [("esc", 0o755), ("esc/sentinel", 0o600)] {
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).expect("ours");
+    }
+    root
+});
+
+/// Blobs that seeds name.
+static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
+    let store = MemoryStore::new();
+    for blob in [&b""[..], b"abc", b"AAAA", b"BBBB", b"CCCCCCCC"] {
+        for hash in HashType::ALL {
+            store.put(hash, blob).expect("memory takes all");
+        }
+    }
+    store
+});
+
+fuzz_target!(|document: &[u8]| {
+    // So that recorded archives are seeds as they are; a blank more is another choice.
+    let options = document.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
+    let limits = Limits::default()
+        .with_max_file_size(1 << 30)
+        .with_max_materialized_bytes(1 << 20)
+        .with_max_entries(200);
+    let parse = ParseOptions::new().profile(Profile::Legacy).limits(limits);
+    let Ok(archive) = parse.parse(document) else { return };
+    let out = SANDBOX.join("out");
+    let _ = fs::remove_dir_all(&out);
+    fs::create_dir(&out).expect("the target was removed");
+    let empty = options & 1 == 0;
+    if !empty {
+        fs::create_dir(out.join("d")).expect("the target is empty");
+        fs::write(out.join("f"), "before").expect("the target is empty");
+        for (link, target) in [("l", "../esc"), ("a", "/"), ("d/l", "../../esc/sentinel")] {
+            symlink(target, out.join(link)).expect("the target is empty");
+        }
+    }
+    let existing = [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer];
+    let links = [LinkPolicy::Keep, LinkPolicy::RefuseAbsolute, LinkPolicy::RefuseEscaping];
+    let report = Extractor::new(&out)
+        .expect("a directory")
+        .store(&*STORE)
+        .existing(existing[usize::from(options >> 1 & 3)])
+        .links(links[usize::from(options >> 4) % 3])
+        .preserve_permissions(options & 8 != 0)
+        .limits(limits)
+        .run(&archive);
+    assert_untouched(&out);
+    let Ok(report) = report else { return };
+    let twice = archive.violations().iter().any(|violation| violation.code.as_str() == "R107");
+    let small = archive.entries().iter().all(|entry| entry.len() < 1 << 20);
+    if empty && small && !twice && report.failures.is_empty() {
+        let verifier = DiskVerifier::new(&out).expect("a directory").permissions(false).times(false);
+        let (differences, failures) = verifier.run(&archive, &*STORE);
+        assert!(differences.is_empty() && failures.is_empty(), "{differences:?} {failures:?}");
+    }
+});
+
+/// Is the outside as it was, and nothing temporary left inside?
+fn assert_untouched(out: &Path) {
+    let names = |path: &Path| -> Vec<String> {
+        let entries = fs::read_dir(path).expect("a directory");
+        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into()).collect()
+    };
+    assert_eq!(names(&SANDBOX).len(), 2, "esc and out");
+    assert_eq!(names(&SANDBOX.join("esc")), ["sentinel"]);
+    let sentinel = SANDBOX.join("esc/sentinel");
+    assert_eq!(fs::read(&sentinel).expect("it is there"), b"untouched");
+    let mode = |path: &Path| fs::metadata(path).expect("it is there").mode() & 0o7777;
+    assert_eq!((mode(&SANDBOX.join("esc")), mode(&sentinel)), (0o755, 0o600));
+    let temporary = format!(".flux-{}-", std::process::id());
+    let mut pending = vec![out.to_owned()];
+    while let Some(directory) = pending.pop() {
+        for name in names(&directory) {
+            assert!(!name.starts_with(&temporary), "{name} is left");
+            let path = directory.join(name);
+            if fs::symlink_metadata(&path).expect("it is there").is_dir() && fs::read_dir(&path).is_ok() {
+                pending.push(path);
+            }
+        }
+    }
+}
