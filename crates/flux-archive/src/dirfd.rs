@@ -140,6 +140,11 @@ impl Dir {
         Ok(names)
     }
 
+    /// The names in a directory that was only entered.
+    pub(crate) fn list(&self) -> io::Result<Vec<Vec<u8>>> {
+        self.follow(Path::new("."))?.names()
+    }
+
     pub(crate) fn make_dir(&self, name: &str, mode: u32) -> io::Result<()> {
         Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(raw(mode)))?)
     }

@@ -27,7 +27,9 @@ use rayon::prelude::*;
 
 use crate::dirfd::{self, Dir, Walk, name_of};
 use crate::store::BlobStore;
-use crate::{Archive, Content, Entry, Error, Failure, FileType, HashType, Limits, Result};
+use crate::{
+    Archive, Content, Entry, Error, ErrorKind, Failure, FileType, HashType, Limits, Result,
+};
 
 use content::Buffers;
 use existing::Decision;
@@ -196,6 +198,7 @@ impl<'o> Extractor<'o> {
             options: self,
             entries: archive.entries(),
             tally: Tally::default(),
+            twins: plan.twins,
             buffers: Buffers::default(),
         };
         for (index, error) in plan.failures {
@@ -263,6 +266,7 @@ struct Run<'r, 'a> {
     options: &'r Extractor<'r>,
     entries: &'r [Entry<'a>],
     tally: Tally,
+    twins: HashSet<String>,
     buffers: Buffers,
 }
 
@@ -326,7 +330,17 @@ impl Run<'_, '_> {
     }
 
     fn decide(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
-        self.options.existing.decide(parent, name_of(entry.path()), entry)
+        let name = name_of(entry.path());
+        let decision = self.options.existing.decide(parent, name, entry);
+        if matches!(decision, Ok(Decision::Create)) || !self.twins.contains(entry.path().as_str()) {
+            return decision;
+        }
+        // Something is there, and perhaps only because the file system takes two names for one.
+        if parent.list()?.iter().any(|there| there == name.as_bytes()) {
+            return decision;
+        }
+        Err(ErrorKind::Exists { found: "an entry whose name the file system takes for this" }
+            .into())
     }
 
     /// Makes the directories of the archive and those that its other entries lie in.
@@ -380,7 +394,7 @@ impl Run<'_, '_> {
                 if made.ours.contains(&index) {
                     return Ok(());
                 }
-                match self.options.existing.decide(parent, name, entry) {
+                match self.decide(parent, entry) {
                     Ok(Decision::Skip | Decision::Create) => return Ok(()),
                     Ok(Decision::Replace) => {}
                     Err(error) => {

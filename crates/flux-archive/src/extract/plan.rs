@@ -1,7 +1,8 @@
 //! What an extraction will do, found out before anything is written.
 
-use std::collections::HashMap;
 use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::limits::check;
 use crate::{Archive, Content, Entry, Error, ErrorKind, FileType, HashType, Result};
@@ -49,6 +50,8 @@ pub(super) struct Plan {
     pub(super) failures: Vec<(usize, Error)>,
     /// Entries that another one of the same path leaves out.
     pub(super) skipped: u64,
+    /// Paths that differ by what a file system may fold: case, and how accents are written.
+    pub(super) twins: HashSet<String>,
 }
 
 impl Plan {
@@ -88,6 +91,7 @@ impl Plan {
                 }
             }
         }
+        plan.twins = twins(chosen.keys().copied());
         for index in chosen.into_values() {
             match entries[index].file_type() {
                 FileType::Directory => plan.directories.push(index),
@@ -100,6 +104,27 @@ impl Plan {
         }
         Ok(plan)
     }
+}
+
+/// Of some paths those that another one of them may be on some file system; too many, if in doubt.
+fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
+    let folded = |path: &str| {
+        let mut hasher = DefaultHasher::new();
+        for name in path.split('/').map(str::to_lowercase) {
+            // Accents have more than one form: all such names of a directory are taken for one.
+            if name.is_ascii() { name.hash(&mut hasher) } else { 0.hash(&mut hasher) }
+        }
+        hasher.finish()
+    };
+    let mut count: HashMap<u64, bool> = HashMap::new();
+    for path in paths.clone() {
+        count.entry(folded(path)).and_modify(|twice| *twice = true).or_default();
+    }
+    count.retain(|_, twice| *twice);
+    if count.is_empty() {
+        return HashSet::new();
+    }
+    paths.filter(|path| count.contains_key(&folded(path))).map(str::to_owned).collect()
 }
 
 /// Bytes that an entry makes us write.
@@ -154,6 +179,14 @@ mod tests {
 
     use super::*;
     use crate::ArchivePath;
+
+    #[test]
+    fn twins_are_paths_that_a_file_system_may_take_for_one() {
+        let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
+        assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
+        assert_eq!(found(&["a/README", "A/readme", "b"]), 2);
+        assert_eq!(found(&["\u{e9}", "e\u{301}", "b", "d/\u{e9}"]), 2);
+    }
 
     #[test]
     fn escaping_targets_are_those_that_can_lead_out() {

@@ -117,6 +117,25 @@ fn policies_decide_alike_for_every_type() {
 }
 
 #[test]
+fn names_that_the_file_system_takes_for_one_are_reported() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("cas/Probe"), "").unwrap();
+    if !sandbox.path("cas/pROBE").exists() {
+        eprintln!("skipped: this file system tells case");
+        return;
+    }
+    let json = r#"[{"path":"d/Name","mode":33188,"encoding":"utf-8","data":"1","size":1},
+        {"path":"d/nAME","mode":33188,"encoding":"utf-8","data":"2","size":1},
+        {"path":"d/other","mode":33188,"size":0}]"#;
+    for existing in [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer] {
+        let sandbox = Sandbox::new();
+        let report = extractor(&sandbox).existing(existing).run(&parse(json)).unwrap();
+        assert_eq!((report.files, report.failures.len()), (2, 1), "{existing:?}");
+        assert!(report.failures[0].to_string().contains("takes for this"));
+    }
+}
+
+#[test]
 fn older_entries_do_not_replace_newer_files() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.out().join("f"), "new").unwrap();
