@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use flux_archive::store::{BlobStoreMut, MemoryStore};
 use flux_archive::{
-    Archive, DiskVerifier, Existing, Extractor, HashType, Limits, LinkPolicy, ParseOptions, Profile,
+    DiskVerifier, Existing, Extractor, HashType, Limits, LinkPolicy, ParseOptions, Profile,
 };
 use libfuzzer_sys::fuzz_target;
 
