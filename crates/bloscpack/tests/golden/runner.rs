@@ -56,7 +56,10 @@ fn check(path: &Path, ours: &Value) -> Result<(), String> {
         if ours["unpack"] == json!(["good"]) {
             let data = file.read_all().map_err(text)?;
             every_way_gives(&file, &data).map_err(text)??;
-            every_rewrite_gives(&file, &data).map_err(text)??;
+            // What is appended is compressed as the file is, which may take the C library.
+            if cfg!(feature = "c-blosc") {
+                every_rewrite_gives(&file, &data).map_err(text)??;
+            }
         }
     }
     Ok(())
