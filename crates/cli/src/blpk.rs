@@ -167,7 +167,11 @@ impl Program<'_> {
             threads,
             ..Pack::default()
         };
-        let Packed { plain, stored } = bloscpack::pack(&pack, &out_file, self.output)?;
+        let packed = bloscpack::pack(&pack, &out_file, self.output)?;
+        if self.output.json {
+            bloscpack::report_packed(&pack.input, &out_file, &packed, self.output)?;
+        }
+        let Packed { plain, stored } = packed;
         self.verbose(&format_args!("input file size: {}", double_pretty(plain)));
         if let Ok(chunking) = Chunking::of(plain, pack.chunk_size.unwrap_or_default()) {
             let Chunking { nchunks, chunk_size, last_chunk } = chunking;
@@ -206,11 +210,14 @@ impl Program<'_> {
             ..Unpack::default()
         };
         let unpacked = bloscpack::unpack(&unpack, &out_file, Form::Bytes, self.output)?;
+        if self.output.json {
+            bloscpack::report_unpacked(in_file, &out_file, &unpacked, self.output)?;
+        }
         let Unpacked { plain, stored, metadata, .. } = unpacked;
         self.verbose(&format_args!("input file size: {}", pretty(stored)));
         self.verbose(&format_args!("output file size: {}", pretty(plain)));
         self.verbose(&format_args!("decompression ratio: {:.6}", ratio(plain, stored)));
-        if let Some(metadata) = metadata {
+        if let Some(metadata) = metadata.filter(|_| !self.output.json) {
             writeln!(io::stdout().lock(), "blpk: Metadata:\nblpk: {metadata}")?;
         }
         Ok(())
@@ -231,6 +238,9 @@ impl Program<'_> {
         self.verbose(&format_args!("orig file size before append: {}", double_pretty(before)));
         self.verbose(&format_args!("new file size: {}", double_pretty(new)));
         let appended = bloscpack::append(command, self.output)?;
+        if self.output.json {
+            bloscpack::report_appended(&command.file, &appended, self.output)?;
+        }
         self.verbose(&format_args!("nchunks: {}", appended.new_chunks));
         let after = len_of(&command.file)?;
         self.verbose(&format_args!("orig file size after append: {}", double_pretty(after)));

@@ -28,14 +28,6 @@ impl Goal {
         self.file.file().map_err(|error| failure(&self.path, &error))
     }
 
-    /// Writes what is left and puts the file in its place.
-    pub(crate) fn commit_with(mut self, parts: &[&[u8]]) -> Result<(), Failure> {
-        for part in parts {
-            self.file.write_all(part).map_err(|error| Failure::io(&self.path, error))?;
-        }
-        self.commit()
-    }
-
     /// Puts the file in its place. Dropped without it, the file leaves nothing.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let Self { path, file } = self;
@@ -45,7 +37,7 @@ impl Goal {
 
 /// Fails for a file that exists, unless it is to be replaced.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
-    if !replace && path.symlink_metadata().is_ok() {
+    if !replace && !is_standard(path) && path.symlink_metadata().is_ok() {
         return Err(Failure::other(path.display(), "exists already; --force replaces it"));
     }
     Ok(())

@@ -23,7 +23,15 @@ impl Output {
         let _ = writeln!(io::stderr().lock(), "{}: {line}", self.program);
     }
 
-    /// The same with what is good to know but no error.
+    /// Prints a line on standard output that says what was done, for who wants to know.
+    pub(crate) fn result(self, line: &impl fmt::Display) -> io::Result<()> {
+        if self.quiet {
+            return Ok(());
+        }
+        writeln!(io::stdout().lock(), "{}", one_line(&line.to_string()))
+    }
+
+    /// Prints a line on standard error with what is good to know but no error.
     pub(crate) fn remark(self, line: &impl fmt::Display) {
         if !self.quiet {
             self.say(line);

@@ -476,6 +476,8 @@ fn metadata_are_written_beside_the_data_and_may_be_ignored() {
     folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
     folder.done(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "n.json"]);
     assert_eq!(folder.read("n.json"), b"{\"unit\":\"K\"}\n");
+    let to_output = ["bloscpack", "unpack", "-qf", "a.blp", "-o", "b", "--metadata-out", "-"];
+    assert_eq!(stdout(&folder.done(&to_output)), "{\"unit\":\"K\"}\n");
     let mut bytes = folder.read("a.blp");
     bytes[64] ^= 1;
     folder.write("a.blp", &bytes);
@@ -632,6 +634,34 @@ fn recover_keeps_what_holds() {
     folder.remove("whole.blp");
     assert_ne!(status(&folder.run(&["bloscpack", "recover", "a", "-o", "whole.blp"])), 0);
     assert!(!folder.names().contains(&"whole.blp".to_owned()));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_append_that_was_killed_is_undone() {
+    let folder = Folder::new();
+    let data: Vec<u8> = noise(1 << 20).into_bytes();
+    folder.write("a", &data);
+    folder.write("b", data.repeat(4));
+    folder.done(&["bloscpack", "pack", "-l", "0", "-z", "64K", "a"]);
+    let before = folder.read("a.blp");
+    // The system kills who writes a file that is too long.
+    let script =
+        "ulimit -c 0; ulimit -f 4096; exec \"$0\" bloscpack append --in-place -l 0 a.blp b";
+    let killed = std::process::Command::new("sh")
+        .args(["-c", script, env!("CARGO_BIN_EXE_scibin")])
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
+    assert_eq!(folder.names(), ["a", "a.blp", "a.blp.blpk-journal", "b"]);
+    let output = folder.run(&["verify", "a.blp"]);
+    assert_eq!(status(&output), 1);
+    assert!(stdout(&output).contains("Journal"), "{}", stdout(&output));
+    let output = folder.done(&["bloscpack", "recover", "a.blp", "-o", "c.blp"]);
+    assert!(stderr(&output).contains("was undone"), "{}", stderr(&output));
+    assert_eq!((folder.read("a.blp"), folder.names().len()), (before, 4));
+    assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, data);
 }
 
 #[test]

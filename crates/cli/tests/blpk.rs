@@ -159,6 +159,15 @@ fn data_are_appended_as_by_the_original() {
     done(&folder, &["-v", "a", "a.blp", "empty"]);
 }
 
+#[test]
+fn json_says_what_was_done() {
+    let folder = folder();
+    let of = |arguments: &[&str]| json_of(&folder.done(&[&["blpk", "--json"], arguments].concat()));
+    assert_eq!(of(&["c", "a"])["nbytes"], 240_000);
+    assert_eq!(of(&["-f", "d", "a.blp"])["output"], "a");
+    assert_eq!(of(&["a", "a.blp", "a"])["nbytes"], 480_000);
+}
+
 /// What the original prints of the same files.
 #[test]
 fn info_prints_the_lines_of_the_original() {

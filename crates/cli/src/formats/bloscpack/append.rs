@@ -1,6 +1,6 @@
 //! `scibin bloscpack append`: more data behind those of a file.
 
-use std::io::{self, Write};
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 
@@ -18,18 +18,23 @@ use crate::output::{Output, print_json, size};
 use crate::progress::Progress;
 
 pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> {
-    let Appended { nchunks, new_chunks, len, in_place, .. } = append(command, output)?;
-    let path = command.file.display();
+    let appended = append(command, output)?;
+    report(&command.file, &appended, output)?;
+    Ok(Verdict::Fine)
+}
+
+/// Says what was done.
+pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Result<()> {
+    let Appended { nchunks, new_chunks, len, in_place, .. } = appended;
+    let path = path.display();
     if output.json {
-        print_json(&json!({
+        return print_json(&json!({
             "file": path.to_string(), "nchunks": nchunks, "new_chunks": new_chunks,
             "nbytes": len, "in_place": in_place,
-        }))?;
-    } else if !output.quiet {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{path}: {} in {nchunks} chunks, {new_chunks} of them new", size(len))?;
+        }));
     }
-    Ok(Verdict::Fine)
+    let len = size(*len);
+    output.result(&format_args!("{path}: {len} in {nchunks} chunks, {new_chunks} of them new"))
 }
 
 /// Appends all inputs, in their order, at once.

@@ -1,7 +1,5 @@
 //! `scibin bloscpack convert`: the same chunks in another version of the format.
 
-use std::io::{self, Write};
-
 use bloscpack::{RewriteOptions, Version, rewrite};
 use serde_json::json;
 
@@ -32,9 +30,8 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
             "file": input.display().to_string(), "output": goal.display().to_string(),
             "version": version.number(), "chunks": chunks,
         }))?;
-    } else if !output.quiet {
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}: {chunks} chunks in {version}", goal.display())?;
+    } else {
+        output.result(&format_args!("{}: {chunks} chunks in {version}", goal.display()))?;
     }
     Ok(Verdict::Fine)
 }

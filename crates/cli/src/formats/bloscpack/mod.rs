@@ -32,12 +32,12 @@ use crate::goal::is_standard;
 use crate::output::Output;
 use crate::{Verdict, each};
 
-pub(crate) use append::append;
+pub(crate) use append::{append, report as report_appended};
 pub(crate) use chunks::ratio;
 pub(crate) use get::get;
 pub(crate) use info::info;
-pub(crate) use pack::{Packed, pack};
-pub(crate) use unpack::{Form, Unpacked, unpack};
+pub(crate) use pack::{Packed, pack, report as report_packed};
+pub(crate) use unpack::{Form, Unpacked, report as report_unpacked, unpack};
 pub(crate) use verify::verify;
 
 /// Runs `scibin bloscpack ..`.

@@ -35,21 +35,26 @@ pub(super) fn run(command: &Pack, output: Output) -> Result<Verdict, Failure> {
         None if is_standard(&command.input) => command.input.clone(),
         None => names::packed(&command.input),
     };
-    let Packed { plain, stored } = pack(command, &goal, output)?;
-    if is_standard(&goal) {
-        return Ok(Verdict::Fine);
+    let packed = pack(command, &goal, output)?;
+    report(&command.input, &goal, &packed, output)?;
+    Ok(Verdict::Fine)
+}
+
+/// Says what was done, unless the packed file is on standard output.
+pub(crate) fn report(input: &Path, goal: &Path, packed: &Packed, output: Output) -> io::Result<()> {
+    let &Packed { plain, stored } = packed;
+    let ratio = ratio(plain, stored);
+    if is_standard(goal) {
+        return Ok(());
     }
     if output.json {
-        print_json(&json!({
-            "file": command.input.display().to_string(), "output": goal.display().to_string(),
-            "nbytes": plain, "size": stored, "ratio": ratio(plain, stored),
-        }))?;
-    } else if !output.quiet {
-        let (plain, stored, ratio) = (size(plain), size(stored), ratio(plain, stored));
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}: {stored} of {plain}, ratio {ratio:.2}", goal.display())?;
+        return print_json(&json!({
+            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "nbytes": plain, "size": stored, "ratio": ratio,
+        }));
     }
-    Ok(Verdict::Fine)
+    let (stored, plain) = (size(stored), size(plain));
+    output.result(&format_args!("{}: {stored} of {plain}, ratio {ratio:.2}", goal.display()))
 }
 
 /// Packs to a file, or to standard output for "-".

@@ -47,21 +47,34 @@ pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> 
     };
     let form = form(command, &goal)?;
     let unpacked = unpack(command, &goal, form, output)?;
+    report(&command.input, &goal, &unpacked, output)?;
+    Ok(Verdict::Fine)
+}
+
+/// Says what was done, unless the data are on standard output.
+pub(crate) fn report(
+    input: &Path,
+    goal: &Path,
+    unpacked: &Unpacked,
+    output: Output,
+) -> io::Result<()> {
     let Unpacked { plain, stored, findings, .. } = unpacked;
-    if is_standard(&goal) {
-        return Ok(Verdict::Fine);
+    let ratio = ratio(*plain, *stored);
+    if is_standard(goal) {
+        return Ok(());
     }
     if output.json {
-        print_json(&json!({
-            "file": command.input.display().to_string(), "output": goal.display().to_string(),
-            "nbytes": plain, "size": stored, "ratio": ratio(plain, stored), "findings": findings,
-        }))?;
-    } else if !output.quiet {
-        let (plain, stored, ratio) = (size(plain), size(stored), ratio(plain, stored));
-        let mut out = io::stdout().lock();
-        writeln!(out, "{}: {plain} of {stored}, ratio {ratio:.2}", goal.display())?;
+        return print_json(&json!({
+            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "nbytes": plain, "size": stored, "ratio": ratio, "findings": findings,
+        }));
     }
-    Ok(Verdict::Fine)
+    output.result(&format_args!(
+        "{}: {} of {}, ratio {ratio:.2}",
+        goal.display(),
+        size(*plain),
+        size(*stored)
+    ))
 }
 
 /// What is written to a file of this name.
@@ -91,9 +104,11 @@ pub(crate) fn unpack(
     let options = command.reading.options().ignore_metadata(command.ignore_metadata);
     let file = super::open(path, &options)?;
     super::remark_damage(path, &file, output);
-    let metadata_goal = match &command.metadata_out {
+    let replace = command.replacing.force;
+    let metadata_out = match &command.metadata_out {
         Some(goal) => {
-            Some((Goal::create(goal, command.replacing.force)?, metadata_text(&file, path)?))
+            goal::check(goal, replace)?;
+            Some((goal, metadata_text(&file, path)?))
         }
         None => None,
     };
@@ -114,12 +129,13 @@ pub(crate) fn unpack(
             let add = |bytes| progress.add(bytes);
             let options = decoding(command.threads).progress(&add);
             let body = |out: &mut dyn Write| array.write_npy(out, &options);
-            goal::write(goal, command.replacing.force, body, fail)?;
+            goal::write(goal, replace, body, fail)?;
             file.len()
         }
     };
-    if let Some((goal, text)) = metadata_goal {
-        goal.commit_with(&[&text, b"\n"])?;
+    if let Some((goal, text)) = metadata_out {
+        let body = |out: &mut dyn Write| out.write_all(&text).and_then(|()| out.write_all(b"\n"));
+        goal::write(goal, replace, body, |error| Failure::io(goal, error))?;
     }
     let metadata = file.metadata().ok().flatten().and_then(|metadata| metadata.json().ok());
     let findings = damage(&file).map(finding_json).collect();
