@@ -1,0 +1,384 @@
+//! The model of a layout: arenas of small values that name each other by number.
+//!
+//! ```text
+//! declarations   what the text declares, in its order: items, parameters, types
+//!   items        dicts, lists, data; 0 is the root, the others count in order of first declaration
+//!     data       datatype, shape, bindings, filter, placement; members of structs have the same
+//!       dims     numbers, or names with suffixes
+//!   params       fixed or stored; of a dict or of a struct
+//!   types        structs: fields (parameters and members, in order), free names
+//! ```
+//!
+//! Names are resolved here. A name in the shape of a data item is the [`Binding`] of a parameter. A
+//! struct type is closed: names that it does not declare itself before their use are its *free names*,
+//! numbered, and whoever uses the type has one [`Binding`] for each, in that order
+//! ([`Layout::bindings`]). An anonymous struct is a type like any other, used once. So to resolve an
+//! instance of a type, evaluate the bindings where it is used, and with these values walk its fields.
+//!
+//! Declarations come in the order that decides about addresses: through all dicts and lists, as the
+//! text has them. What stands in the summary block is declared in the root like anything else.
+
+mod model;
+pub(crate) mod names;
+mod path;
+mod primitive;
+
+use std::sync::Arc;
+
+pub use model::{
+    Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
+    FilterId, FilterKind, Item, ItemId, ItemKind, Member, MemberId, NameId, Param, ParamId,
+    ParamValue, Placement, Scope, StructType, Subject, Summary, TypeId, Value,
+};
+pub(crate) use model::{Body, Run};
+use names::{Index, Names};
+pub use path::{Found, PathError};
+pub use primitive::{Kind, Order, Primitive};
+
+use crate::diagnostic::{Diagnostic, Diagnostics};
+
+use crate::source::{Source, Span};
+
+/// A checked layout.
+///
+/// ```
+/// use dudley::{Binding, Dim, ItemId, ItemKind, Layout};
+///
+/// let layout = Layout::parse("N : i8  grid/ x = f8[N+, 3]  ## (cm) nodes")?;
+/// let grid = layout.child(ItemId::ROOT, "grid").unwrap();
+/// let x = layout.child(grid, "x").unwrap();
+/// let n = layout.param_named(ItemId::ROOT, "N").unwrap();
+///
+/// let ItemKind::Data(data) = layout.kind(x) else { panic!("x is data") };
+/// assert_eq!(layout.shape(data), [Dim::Named(Binding::Param(n), 1), Dim::Fixed(3)]);
+/// assert_eq!(layout.path(x), "/grid/x");
+/// assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["(cm) nodes"]);
+/// # Ok::<(), dudley::Diagnostics>(())
+/// ```
+///
+/// Two layouts are equal when they declare the same in the same order, with the same comments on it;
+/// how it was written does not matter.
+#[derive(Clone, Debug, Default)]
+pub struct Layout {
+    pub(crate) order: Option<Order>,
+    pub(crate) summary: Option<Summary>,
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) names: Names,
+    pub(crate) items: Vec<Item>,
+    pub(crate) children: Vec<ItemId>,
+    pub(crate) data: Vec<Data>,
+    pub(crate) dims: Vec<Dim>,
+    pub(crate) bindings: Vec<Binding>,
+    pub(crate) filters: Vec<Filter>,
+    pub(crate) params: Vec<Param>,
+    pub(crate) types: Vec<StructType>,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) members: Vec<Member>,
+    pub(crate) free_names: Vec<NameId>,
+    pub(crate) comments: Comments,
+    pub(crate) item_index: Index,
+    pub(crate) param_index: Index,
+    pub(crate) type_index: Index,
+    pub(crate) spans: Spans,
+    pub(crate) source: Arc<Source>,
+    pub(crate) warnings: Vec<Diagnostic>,
+}
+
+/// What is said about what, sorted by subject.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Comments {
+    pub(crate) text: String,
+    /// The end of each line in `text`.
+    pub(crate) docs: Vec<(Subject, u32, u32)>,
+    pub(crate) attributes: Vec<(Subject, Attribute)>,
+}
+
+/// Where the names of things were written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Spans {
+    pub(crate) items: Vec<Span>,
+    pub(crate) params: Vec<Span>,
+    pub(crate) types: Vec<Span>,
+    pub(crate) members: Vec<Span>,
+    /// The first use of each free name.
+    pub(crate) free_names: Vec<Span>,
+}
+
+/// The scope of types, of which there is one.
+pub(crate) const GLOBAL: u32 = 0;
+
+impl Scope {
+    /// A number for the index of parameters. There are less than 2^31 of either.
+    pub(crate) fn key(self) -> u32 {
+        match self {
+            Self::Dict(dict) => dict.0,
+            Self::Struct(id) => id.0 | 1 << 31,
+        }
+    }
+}
+
+impl From<ItemId> for Subject {
+    fn from(id: ItemId) -> Self {
+        Self::Item(id)
+    }
+}
+
+impl From<ParamId> for Subject {
+    fn from(id: ParamId) -> Self {
+        Self::Param(id)
+    }
+}
+
+impl From<TypeId> for Subject {
+    fn from(id: TypeId) -> Self {
+        Self::Type(id)
+    }
+}
+
+impl From<MemberId> for Subject {
+    fn from(id: MemberId) -> Self {
+        Self::Member(id)
+    }
+}
+
+impl Layout {
+    /// What is odd but no error: warnings and lints.
+    pub fn warnings(&self) -> &[Diagnostic] {
+        &self.warnings
+    }
+
+    /// The text that it was parsed from, for messages about it.
+    pub fn source(&self) -> &Arc<Source> {
+        &self.source
+    }
+
+    /// The byte order that the layout itself states.
+    pub fn order(&self) -> Option<Order> {
+        self.order
+    }
+
+    /// The summary block.
+    pub fn summary(&self) -> Option<Summary> {
+        self.summary
+    }
+
+    /// All declarations in order of the text.
+    pub fn declarations(&self) -> &[Declaration] {
+        &self.declarations
+    }
+
+    /// How many items there are, the root included: ids are below it.
+    pub fn item_count(&self) -> usize {
+        self.items.len()
+    }
+
+    /// All items but the root, in order of first declaration.
+    pub fn items(&self) -> impl ExactSizeIterator<Item = ItemId> + use<> {
+        (1..names::index(self.items.len())).map(ItemId)
+    }
+
+    /// The item of a number: 1 is the first that is declared, 0 the root.
+    pub fn item_id(&self, number: usize) -> Option<ItemId> {
+        (number < self.items.len()).then(|| ItemId(names::index(number)))
+    }
+
+    /// An item.
+    pub fn item(&self, id: ItemId) -> &Item {
+        &self.items[id.index()]
+    }
+
+    /// Whether it is a dict, a list or data.
+    pub fn kind(&self, id: ItemId) -> ItemKind<'_> {
+        match self.item(id).body {
+            Body::Dict(run) => ItemKind::Dict(run.of(&self.children)),
+            Body::List(run) => ItemKind::List(run.of(&self.children)),
+            Body::Data(data) => ItemKind::Data(&self.data[data.index()]),
+        }
+    }
+
+    /// Its name; of the root and of list elements there is none.
+    pub fn name(&self, id: ItemId) -> Option<&str> {
+        let name = self.item(id).name;
+        (name != NameId::NONE).then(|| self.names.text(name))
+    }
+
+    /// The items of a dict, the elements of a list; of data there are none.
+    pub fn children(&self, id: ItemId) -> &[ItemId] {
+        match self.kind(id) {
+            ItemKind::Dict(children) | ItemKind::List(children) => children,
+            ItemKind::Data(_) => &[],
+        }
+    }
+
+    /// The item of that name in a dict.
+    pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
+        self.item_index.get(dict.0, self.names.get(name)?).map(ItemId)
+    }
+
+    /// The place of an element in its list; of what is no element, in its dict.
+    pub fn position(&self, id: ItemId) -> usize {
+        self.children(self.item(id).parent).binary_search(&id).unwrap_or_default()
+    }
+
+    /// The data of an item, if it is data.
+    pub fn data_of(&self, id: ItemId) -> Option<&Data> {
+        match self.kind(id) {
+            ItemKind::Data(data) => Some(data),
+            ItemKind::Dict(_) | ItemKind::List(_) => None,
+        }
+    }
+
+    /// What an array is.
+    pub fn data(&self, id: DataId) -> &Data {
+        &self.data[id.index()]
+    }
+
+    /// The dimensions of an array, slowest varying first; none for a scalar.
+    pub fn shape(&self, data: &Data) -> &[Dim] {
+        data.shape.of(&self.dims)
+    }
+
+    /// Where the free names of the array's struct type get their values, in the order of
+    /// [`free_names`](Self::free_names).
+    pub fn bindings(&self, data: &Data) -> &[Binding] {
+        data.bindings.of(&self.bindings)
+    }
+
+    /// The filter of an array.
+    pub fn filter(&self, data: &Data) -> Option<&Filter> {
+        data.filter.map(|id| &self.filters[id.index()])
+    }
+
+    /// How many parameters there are, those of structs and of the summary as a struct included.
+    pub fn param_count(&self) -> usize {
+        self.params.len()
+    }
+
+    /// A parameter.
+    pub fn param(&self, id: ParamId) -> &Param {
+        &self.params[id.index()]
+    }
+
+    /// The name of a parameter.
+    pub fn param_name(&self, id: ParamId) -> &str {
+        self.names.text(self.param(id).name)
+    }
+
+    /// The parameter of that name that a dict itself declares; with
+    /// [`allow_param_redeclare`](ParseOptions::allow_param_redeclare), the last.
+    pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
+        self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
+    }
+
+    /// How many struct types there are, anonymous ones included.
+    pub fn type_count(&self) -> usize {
+        self.types.len()
+    }
+
+    /// A struct type.
+    pub fn struct_type(&self, id: TypeId) -> &StructType {
+        &self.types[id.index()]
+    }
+
+    /// The type of that name; a primitive has one only when it was defined anew.
+    pub fn type_named(&self, name: &str) -> Option<TypeId> {
+        self.type_index.get(GLOBAL, self.names.get(name)?).map(TypeId)
+    }
+
+    /// The name of a struct type, unless it is anonymous.
+    pub fn type_name(&self, id: TypeId) -> Option<&str> {
+        let name = self.struct_type(id).name;
+        (name != NameId::NONE).then(|| self.names.text(name))
+    }
+
+    /// Parameters and members of a struct type, in order of declaration.
+    pub fn fields(&self, id: TypeId) -> &[Field] {
+        self.struct_type(id).fields.of(&self.fields)
+    }
+
+    /// The names that a struct type leaves to its user, in order of first use.
+    pub fn free_names(&self, id: TypeId) -> impl ExactSizeIterator<Item = &str> {
+        self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
+    }
+
+    /// The only member of a typedef.
+    pub fn typedef_member(&self, id: TypeId) -> Option<MemberId> {
+        if !self.struct_type(id).is_typedef {
+            return None;
+        }
+        self.fields(id).iter().find_map(|field| match *field {
+            Field::Member(member) => Some(member),
+            Field::Param(_) => None,
+        })
+    }
+
+    /// A member of a struct type.
+    pub fn member(&self, id: MemberId) -> &Member {
+        &self.members[id.index()]
+    }
+
+    /// The name of a member, which may be empty.
+    pub fn member_name(&self, id: MemberId) -> &str {
+        self.names.text(self.member(id).name)
+    }
+
+    /// The lines of documentation about something, trimmed.
+    pub fn docs(&self, subject: Subject) -> impl ExactSizeIterator<Item = &str> {
+        let docs = &self.comments.docs;
+        let start = docs.partition_point(|line| line.0 < subject);
+        let end = docs.partition_point(|line| line.0 <= subject);
+        let text = &self.comments.text;
+        docs[start..end].iter().map(|&(_, start, end)| &text[start as usize..end as usize])
+    }
+
+    /// The attributes of something, in order.
+    pub fn attributes(&self, subject: Subject) -> impl ExactSizeIterator<Item = &Attribute> {
+        let attributes = &self.comments.attributes;
+        let start = attributes.partition_point(|attribute| attribute.0 < subject);
+        let end = attributes.partition_point(|attribute| attribute.0 <= subject);
+        attributes[start..end].iter().map(|(_, attribute)| attribute)
+    }
+
+    /// Everything that has comments, once each: the summary, then items, parameters, types, members.
+    pub fn commented(&self) -> Vec<Subject> {
+        let docs = self.comments.docs.iter().map(|line| line.0);
+        let mut subjects: Vec<Subject> =
+            docs.chain(self.comments.attributes.iter().map(|attribute| attribute.0)).collect();
+        subjects.sort_unstable();
+        subjects.dedup();
+        subjects
+    }
+
+    /// Where something was declared: its name, or the first token of a list element.
+    pub fn span(&self, subject: Subject) -> Span {
+        let found = match subject {
+            Subject::Summary => None,
+            Subject::Item(id) => self.spans.items.get(id.index()),
+            Subject::Param(id) => self.spans.params.get(id.index()),
+            Subject::Type(id) => self.spans.types.get(id.index()),
+            Subject::Member(id) => self.spans.members.get(id.index()),
+        };
+        found.copied().unwrap_or_default()
+    }
+}
+
+impl PartialEq for Layout {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+            && self.summary == other.summary
+            && self.declarations == other.declarations
+            && self.names == other.names
+            && self.items == other.items
+            && self.children == other.children
+            && self.data == other.data
+            && self.dims == other.dims
+            && self.bindings == other.bindings
+            && self.filters == other.filters
+            && self.params == other.params
+            && self.types == other.types
+            && self.fields == other.fields
+            && self.members == other.members
+            && self.free_names == other.free_names
+            && self.comments == other.comments
+    }
+}

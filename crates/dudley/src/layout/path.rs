@@ -1,0 +1,284 @@
+//! Paths of items: `/dict/name`, `/list[2]/name`, `/item.member`.
+//!
+//! A name is quoted in a path when it is empty or holds one of `/ [ ] . "` or a control character:
+//! `/""`, `/"c\"d"`.
+
+use std::fmt::Write as _;
+
+use thiserror::Error;
+
+use super::{Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject};
+use crate::quote;
+
+/// What a path leads to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// An item; when members follow, the member of the struct that is the item's type, and so on.
+    Item(ItemId, Vec<MemberId>),
+    /// A parameter of a dict. An item of the same name comes first.
+    Param(ParamId),
+}
+
+/// Why a path leads to nothing.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// It is no path.
+    #[error("`{path}` is no path: {reason}, at byte {offset}")]
+    Malformed {
+        /// The path.
+        path: String,
+        /// In the path.
+        offset: usize,
+        /// What was expected.
+        reason: &'static str,
+    },
+    /// Nothing has that name there.
+    #[error("nothing at `{path}`: {parent} has no {part}")]
+    Missing {
+        /// The path.
+        path: String,
+        /// What was found last.
+        parent: String,
+        /// What is not in it.
+        part: String,
+    },
+}
+
+/// Appends a name, quoted if it has to be.
+pub(crate) fn push_name(path: &mut String, name: &str) {
+    let odd = |character: char| {
+        matches!(character, '/' | '[' | ']' | '.' | '"') || character.is_control()
+    };
+    if name.is_empty() || name.contains(odd) {
+        quote::push_quoted(path, name);
+    } else {
+        path.push_str(name);
+    }
+}
+
+enum Step<'a> {
+    Name(std::borrow::Cow<'a, str>),
+    Element(usize),
+    Member(std::borrow::Cow<'a, str>),
+}
+
+impl Layout {
+    /// The path of an item; that of the root is `/`.
+    pub fn path(&self, id: ItemId) -> String {
+        let mut chain = Vec::new();
+        let mut at = id;
+        while at != ItemId::ROOT {
+            chain.push(at);
+            at = self.item(at).parent;
+        }
+        let mut path = String::new();
+        for &id in chain.iter().rev() {
+            if let Some(name) = self.name(id) {
+                path.push('/');
+                push_name(&mut path, name);
+            } else {
+                let _ = write!(path, "[{}]", self.position(id));
+            }
+        }
+        if path.is_empty() { "/".to_owned() } else { path }
+    }
+
+    /// The path of what a comment may be about: the summary is `{}`, a type `name{}`, its member
+    /// `name{}.member`, a member of an anonymous struct `.member` of what it belongs to, where that
+    /// is one thing: `item` names it.
+    pub fn subject_path(&self, subject: Subject) -> String {
+        match subject {
+            Subject::Summary => "{}".to_owned(),
+            Subject::Item(id) => self.path(id),
+            Subject::Param(id) => match self.param(id).scope {
+                Scope::Dict(dict) => {
+                    let mut path = self.path(dict);
+                    if path != "/" {
+                        path.push('/');
+                    }
+                    push_name(&mut path, self.param_name(id));
+                    path
+                }
+                Scope::Struct(owner) => self.field_path(owner, self.param_name(id)),
+            },
+            Subject::Type(id) => {
+                let mut path = String::new();
+                push_name(&mut path, self.type_name(id).unwrap_or_default());
+                path + "{}"
+            }
+            Subject::Member(id) => {
+                let owner = self.owner(Field::Member(id));
+                let name = self.member_name(id);
+                owner.map_or_else(String::new, |owner| self.field_path(owner, name))
+            }
+        }
+    }
+
+    fn field_path(&self, owner: super::TypeId, name: &str) -> String {
+        let mut path = if self.type_name(owner).is_some() {
+            self.subject_path(Subject::Type(owner))
+        } else if let Some(user) = self.user(owner) {
+            self.subject_path(user)
+        } else {
+            "{}".to_owned()
+        };
+        path.push('.');
+        push_name(&mut path, name);
+        path
+    }
+
+    /// The struct type that has a field.
+    fn owner(&self, field: Field) -> Option<super::TypeId> {
+        let id = |at: usize| super::TypeId(super::names::index(at));
+        (0..self.types.len()).map(id).find(|&id| self.fields(id).contains(&field))
+    }
+
+    /// The one item or member of an anonymous struct type.
+    fn user(&self, anonymous: super::TypeId) -> Option<Subject> {
+        let used = Datatype::Struct(anonymous);
+        let is_used = |id: &ItemId| self.data_of(*id).is_some_and(|data| data.datatype == used);
+        let item = self.items().find(is_used).map(Subject::Item);
+        let member = || {
+            let used = |member: &super::Member| self.data(member.data).datatype == used;
+            let at = self.members.iter().position(used)?;
+            Some(Subject::Member(MemberId(super::names::index(at))))
+        };
+        item.or_else(member)
+    }
+
+    /// Looks up a path. A leading `/` may be left out.
+    ///
+    /// Members of the item called `""` are found at its dict as well, behind items and parameters of
+    /// the same name: such an item "puts them at root level".
+    ///
+    /// # Errors
+    /// When it is no path, or leads to nothing.
+    ///
+    /// ```
+    /// use dudley::{Found, Layout};
+    ///
+    /// let layout = Layout::parse("l [f8, / x = i4]  \"\" = { t = f8 }[3]")?;
+    /// let Found::Item(x, _) = layout.find("/l[1]/x")? else { panic!() };
+    /// assert_eq!(layout.path(x), "/l[1]/x");
+    /// assert_eq!(layout.find("/t")?, layout.find("/\"\".t")?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find(&self, path: &str) -> Result<Found, PathError> {
+        let mut at = ItemId::ROOT;
+        let mut members: Vec<MemberId> = Vec::new();
+        let mut param = None;
+        for step in steps(path)? {
+            let missing = |part: String| PathError::Missing {
+                path: path.to_owned(),
+                parent: self.path(at),
+                part,
+            };
+            if param.is_some() {
+                return Err(missing("more below a parameter".to_owned()));
+            }
+            match step {
+                Step::Name(name) => {
+                    let is_dict = matches!(self.kind(at), ItemKind::Dict(_)) && members.is_empty();
+                    if let Some(child) = self.child(at, &name).filter(|_| is_dict) {
+                        at = child;
+                    } else if let Some(id) = self.param_named(at, &name).filter(|_| is_dict) {
+                        param = Some(id);
+                    } else {
+                        let nameless = self.child(at, "").filter(|_| is_dict);
+                        let member = nameless.and_then(|item| self.member_of(item, &[], &name));
+                        let (Some(item), Some(member)) = (nameless, member) else {
+                            return Err(missing(format!("`{name}`")));
+                        };
+                        at = item;
+                        members.push(member);
+                    }
+                }
+                Step::Element(index) => {
+                    let ItemKind::List(children) = self.kind(at) else {
+                        return Err(missing("elements".to_owned()));
+                    };
+                    at = *children.get(index).ok_or_else(|| missing(format!("element {index}")))?;
+                }
+                Step::Member(name) => {
+                    let member = self.member_of(at, &members, &name);
+                    members.push(member.ok_or_else(|| missing(format!("member `{name}`")))?);
+                }
+            }
+        }
+        Ok(param.map_or(Found::Item(at, members), Found::Param))
+    }
+
+    /// The member of that name in the struct that an item, or the last of its members, is of.
+    fn member_of(&self, item: ItemId, members: &[MemberId], name: &str) -> Option<MemberId> {
+        let mut data = match members.last() {
+            Some(&member) => self.data(self.member(member).data),
+            None => self.data_of(item)?,
+        };
+        loop {
+            let Datatype::Struct(id) = data.datatype else { return None };
+            let member = self.fields(id).iter().find_map(|field| match *field {
+                Field::Member(member) if self.member_name(member) == name => Some(member),
+                _ => None,
+            });
+            match (member, self.typedef_member(id)) {
+                (None, Some(stands_for)) => data = self.data(self.member(stands_for).data),
+                _ => return member,
+            }
+        }
+    }
+}
+
+fn steps(path: &str) -> Result<Vec<Step<'_>>, PathError> {
+    let mut steps = Vec::new();
+    let mut rest = path;
+    let error = |rest: &str, reason| PathError::Malformed {
+        path: path.to_owned(),
+        offset: path.len() - rest.len(),
+        reason,
+    };
+    if path == "/" || path.is_empty() {
+        return Ok(steps);
+    }
+    if !rest.starts_with(['/', '[', '.']) {
+        let name = take_name(&mut rest).ok_or_else(|| error(rest, "expected a name"))?;
+        steps.push(Step::Name(name));
+    }
+    while let Some(first) = rest.chars().next() {
+        let from = rest;
+        rest = &rest[first.len_utf8()..];
+        match first {
+            '/' => {
+                let name = take_name(&mut rest).ok_or_else(|| error(rest, "expected a name"))?;
+                steps.push(Step::Name(name));
+            }
+            '.' => {
+                let name = take_name(&mut rest).ok_or_else(|| error(rest, "expected a member"))?;
+                steps.push(Step::Member(name));
+            }
+            '[' => {
+                let number = rest.split_once(']').and_then(|(digits, after)| {
+                    rest = after;
+                    digits.parse().ok()
+                });
+                let number = number.ok_or_else(|| error(from, "expected a number in brackets"))?;
+                steps.push(Step::Element(number));
+            }
+            _ => return Err(error(from, "expected / [ or .")),
+        }
+    }
+    Ok(steps)
+}
+
+fn take_name<'a>(rest: &mut &'a str) -> Option<std::borrow::Cow<'a, str>> {
+    if rest.starts_with('"') {
+        let len = quote::quoted_len(rest.as_bytes())?;
+        let (name, after) = rest.split_at(len);
+        *rest = after;
+        return quote::unquote(name).ok();
+    }
+    let end = rest.find(['/', '[', '.', ']']).unwrap_or(rest.len());
+    let (name, after) = rest.split_at(end);
+    *rest = after;
+    (!name.is_empty()).then_some(std::borrow::Cow::Borrowed(name))
+}

@@ -1,0 +1,179 @@
+//! The primitive types and byte orders.
+//!
+//! ```text
+//! i1 i2 i4 i8   u1 u2 u4 u8   f2 f4 f8   c4 c8 c16   b1   S1   U1 U2 U4
+//! ```
+//!
+//! The letter is the kind, the number the size in bytes; of a complex number, that of both parts.
+
+use std::fmt;
+
+/// The order of the bytes of a number in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// `<`: the least significant byte first.
+    Little,
+    /// `>`: the most significant byte first.
+    Big,
+}
+
+impl Order {
+    /// Its mark, `<` or `>`.
+    pub fn mark(self) -> char {
+        match self {
+            Self::Little => '<',
+            Self::Big => '>',
+        }
+    }
+
+    /// The order of this machine.
+    pub fn native() -> Self {
+        if cfg!(target_endian = "big") { Self::Big } else { Self::Little }
+    }
+}
+
+impl fmt::Display for Order {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.mark())
+    }
+}
+
+/// What the letter of a primitive type says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `i`: an integer in two's complement.
+    Signed,
+    /// `u`: an integer from 0.
+    Unsigned,
+    /// `f`: IEEE 754.
+    Float,
+    /// `c`: two floats.
+    Complex,
+    /// `b`: false where zero.
+    Boolean,
+    /// `S`: a byte of text.
+    Byte,
+    /// `U`: a unit of UTF-8, UTF-16 or UTF-32.
+    Unicode,
+}
+
+const TABLE: [(&str, Kind, u8); 19] = [
+    ("i1", Kind::Signed, 1),
+    ("i2", Kind::Signed, 2),
+    ("i4", Kind::Signed, 4),
+    ("i8", Kind::Signed, 8),
+    ("u1", Kind::Unsigned, 1),
+    ("u2", Kind::Unsigned, 2),
+    ("u4", Kind::Unsigned, 4),
+    ("u8", Kind::Unsigned, 8),
+    ("f2", Kind::Float, 2),
+    ("f4", Kind::Float, 4),
+    ("f8", Kind::Float, 8),
+    ("c4", Kind::Complex, 4),
+    ("c8", Kind::Complex, 8),
+    ("c16", Kind::Complex, 16),
+    ("b1", Kind::Boolean, 1),
+    ("S1", Kind::Byte, 1),
+    ("U1", Kind::Unicode, 1),
+    ("U2", Kind::Unicode, 2),
+    ("U4", Kind::Unicode, 4),
+];
+
+/// A primitive type, without a byte order.
+///
+/// ```
+/// use dudley::{Kind, Primitive};
+///
+/// let c16 = Primitive::from_name("c16").unwrap();
+/// assert_eq!((c16.kind(), c16.size()), (Kind::Complex, 16));
+/// assert!(Primitive::from_name("f16").is_none());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Primitive(u8);
+
+impl Primitive {
+    /// How many there are.
+    pub(crate) const COUNT: usize = TABLE.len();
+
+    /// The type of that name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        let (letter, digits) = name.as_bytes().split_first()?;
+        let size = match digits {
+            b"1" => 1,
+            b"2" => 2,
+            b"4" => 4,
+            b"8" => 8,
+            b"16" => 16,
+            _ => return None,
+        };
+        let kind = match letter {
+            b'i' => Kind::Signed,
+            b'u' => Kind::Unsigned,
+            b'f' => Kind::Float,
+            b'c' => Kind::Complex,
+            b'b' => Kind::Boolean,
+            b'S' => Kind::Byte,
+            b'U' => Kind::Unicode,
+            _ => return None,
+        };
+        let found = TABLE.iter().position(|row| row.1 == kind && row.2 == size)?;
+        u8::try_from(found).ok().map(Self)
+    }
+
+    /// All of them, in the order of the table above.
+    pub fn all() -> impl Iterator<Item = Self> {
+        (0..).take(TABLE.len()).map(Self)
+    }
+
+    /// Its name, `f8`.
+    pub fn name(self) -> &'static str {
+        TABLE[self.index()].0
+    }
+
+    /// What its letter says.
+    pub fn kind(self) -> Kind {
+        TABLE[self.index()].1
+    }
+
+    /// Bytes of a value.
+    pub fn size(self) -> u64 {
+        u64::from(TABLE[self.index()].2)
+    }
+
+    /// Whether it may be the type of a parameter.
+    pub fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Signed | Kind::Unsigned)
+    }
+
+    pub(crate) fn index(self) -> usize {
+        usize::from(self.0)
+    }
+}
+
+impl fmt::Display for Primitive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Debug for Primitive {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_name_of_the_table_is_found_and_no_other() {
+        for primitive in Primitive::all() {
+            assert_eq!(Primitive::from_name(primitive.name()), Some(primitive));
+        }
+        assert_eq!(Primitive::all().count(), Primitive::COUNT);
+        for name in ["", "i", "i16", "f1", "c2", "b2", "S2", "U8", "i08", "I4", "i1 "] {
+            assert_eq!(Primitive::from_name(name), None, "{name:?}");
+        }
+    }
+}

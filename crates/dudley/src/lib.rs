@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![allow(dead_code, unused_imports, reason = "the parser that fills the model is not here yet")]
+
+mod diagnostic;
+mod layout;
+mod limits;
+mod quote;
+mod signature;
+mod source;
+
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Severity};
+pub use layout::{
+    Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
+    FilterId, FilterKind, Found, Item, ItemId, ItemKind, Kind, Layout, Member, MemberId, NameId,
+    Order, Param, ParamId, ParamValue, PathError, Placement, Primitive, Scope, StructType, Subject,
+    Summary, TypeId, Value,
+};
+pub use limits::Limits;
+pub use signature::{SIGNATURE_LEN, Signature, SignatureError};
+pub use source::{Encoding, Source, Span};
