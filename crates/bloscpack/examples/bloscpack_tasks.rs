@@ -11,7 +11,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binio::{Algorithm, FileSource};
+use binio::{Algorithm, FileSource, prefer_huge_pages};
 use bloscpack::{
     ChunkSize, Compressor, Reader, UnpackOptions, VerifyOptions, WriterOptions, pack_slice,
     pack_source, verify,
@@ -122,6 +122,8 @@ impl Task {
 
     fn load(&self) -> Outcome<Vec<u8>> {
         let mut data = Vec::with_capacity(self.size);
+        // As the memory of numpy's arrays.
+        prefer_huge_pages(&mut data);
         File::open(&self.source)?.take(self.size as u64).read_to_end(&mut data)?;
         Ok(data)
     }

@@ -69,22 +69,45 @@ pub(super) fn copy_piece<const LEN: usize>(out: &mut [u8], from: usize, to: usiz
     out[to..to + LEN].copy_from_slice(&piece);
 }
 
-/// The same for a distance below 8, by writing as many periods as eight bytes hold.
-#[inline(never)]
+/// The same for a distance below 8.
+#[inline]
 fn copy_short_period(out: &mut [u8], at: usize, distance: usize, len: usize) {
-    let mut piece = [0; 8];
-    piece[..distance].copy_from_slice(&out[at - distance..at]);
-    let mut piece = u64::from_le_bytes(piece);
-    let mut filled = distance;
-    while filled < 8 {
-        piece |= piece << (8 * filled);
-        filled *= 2;
-    }
-    let (step, mut to) = (8 / distance * distance, at);
+    let Some(last) = out[..at].last_chunk() else {
+        for to in at..at + len {
+            out[to] = out[to - distance];
+        }
+        return;
+    };
+    let (eight, step) = repeated(*last, distance);
+    let mut to = at;
     while to < at + len {
-        out[to..to + 8].copy_from_slice(&piece.to_le_bytes());
+        out[to..to + 8].copy_from_slice(&eight);
         to += step;
     }
+}
+
+/// Eight bytes that repeat the last `distance` of `last`, 1 to 7, and how many of them are whole
+/// periods, 5 at least.
+///
+/// Bytes that end where a match begins were most often written together; a load of bytes that the
+/// match itself will write would wait for two stores.
+#[inline]
+pub(super) fn repeated(last: [u8; 8], distance: usize) -> ([u8; 8], usize) {
+    /// What a number of so many bytes is multiplied with to stand side by side in eight.
+    const SIDE_BY_SIDE: [u64; 8] = [
+        1,
+        0x0101_0101_0101_0101,
+        0x0001_0001_0001_0001,
+        0x0001_0000_0100_0001,
+        0x0000_0001_0000_0001,
+        0x0000_0100_0000_0001,
+        0x0001_0000_0000_0001,
+        0x0100_0000_0000_0001,
+    ];
+    const WHOLE_PERIODS: [usize; 8] = [8, 8, 8, 6, 8, 5, 6, 7];
+    let distance = distance & 7;
+    let period = u64::from_le_bytes(last) >> ((64 - 8 * distance) & 63);
+    (period.wrapping_mul(SIDE_BY_SIDE[distance]).to_le_bytes(), WHOLE_PERIODS[distance])
 }
 
 /// The same by copies that double what they repeat, as long as it stays in the nearest cache.

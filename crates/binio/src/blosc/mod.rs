@@ -47,6 +47,8 @@ mod ffi;
 mod header;
 mod lz4;
 mod shuffle;
+#[allow(unsafe_code, reason = "calls code for instructions that it has looked for")]
+mod wide;
 
 pub use decode::{Buffer, Scratch};
 pub use encode::{CompressOptions, Compressor, compress, compress_into};

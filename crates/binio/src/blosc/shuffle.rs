@@ -1,7 +1,11 @@
 //! Byte shuffle: byte k of element i lies at k · m + i, for the m whole elements of a block. Bytes
 //! after the last whole element stay where they are.
 
+#![allow(clippy::inline_always, reason = "what is inlined is compiled for its caller's vectors")]
+
 use std::array;
+
+use super::wide;
 
 /// Puts the bytes of the elements of `source` together by their place in the element.
 pub(super) fn shuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
@@ -19,13 +23,13 @@ pub(super) fn unshuffle(typesize: usize, source: &[u8], out: &mut [u8]) {
     let count = source.len() / typesize;
     let (rows, tail) = source.split_at(count * typesize);
     let (whole, rest) = out.split_at_mut(rows.len());
-    join(typesize, |k| &rows[k * count..][..count], whole);
+    wide::join(typesize, |k| &rows[k * count..][..count], whole);
     rest.copy_from_slice(tail);
 }
 
 /// The same for rows that lie apart; there is no tail.
 pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
-    join(rows.len(), |k| rows[k], out);
+    wide::join(rows.len(), |k| rows[k], out);
 }
 
 /// Puts elements together, whose bytes number k are row k.
@@ -34,7 +38,8 @@ pub(super) fn unshuffle_rows(rows: &[&[u8]], out: &mut [u8]) {
 /// instructions that processors have for it; other typesizes are made of such parts. The example
 /// `blosc_speed` decodes shuffled buffers ten times as fast so as with the plain loop, which is left
 /// for the elements at the end.
-fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) {
+#[inline(always)]
+pub(super) fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) {
     let done = match typesize {
         2 => join_2(array::from_fn(&row), out),
         4 => join_4(array::from_fn(&row), out),
@@ -54,7 +59,7 @@ fn join<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) {
 const STEP: usize = 64;
 
 /// Lays pieces of `WIDTH` bytes of `a` and of `b` down in turns.
-#[inline]
+#[inline(always)]
 fn interleave<const WIDTH: usize>(a: &[u8], b: &[u8], out: &mut [u8]) {
     let pieces = a.chunks_exact(WIDTH).zip(b.chunks_exact(WIDTH));
     for (pair, (a, b)) in out.chunks_exact_mut(2 * WIDTH).zip(pieces) {
@@ -65,6 +70,7 @@ fn interleave<const WIDTH: usize>(a: &[u8], b: &[u8], out: &mut [u8]) {
 
 /// Puts as many whole steps of elements of two bytes together as there are, and says how many
 /// elements these are. So do the functions after it for more bytes.
+#[inline(always)]
 fn join_2(rows: [&[u8]; 2], out: &mut [u8]) -> usize {
     for (step, out) in out.chunks_exact_mut(2 * STEP).enumerate() {
         let row = |k: usize| &rows[k][step * STEP..][..STEP];
@@ -73,6 +79,7 @@ fn join_2(rows: [&[u8]; 2], out: &mut [u8]) -> usize {
     rows[0].len() / STEP * STEP
 }
 
+#[inline(always)]
 fn join_4(rows: [&[u8]; 4], out: &mut [u8]) -> usize {
     let mut pairs = [[0; 2 * STEP]; 2];
     for (step, out) in out.chunks_exact_mut(4 * STEP).enumerate() {
@@ -85,6 +92,7 @@ fn join_4(rows: [&[u8]; 4], out: &mut [u8]) -> usize {
     rows[0].len() / STEP * STEP
 }
 
+#[inline(always)]
 fn join_8(rows: [&[u8]; 8], out: &mut [u8]) -> usize {
     let (mut pairs, mut fours) = ([[0; 2 * STEP]; 4], [[0; 4 * STEP]; 2]);
     for (step, out) in out.chunks_exact_mut(8 * STEP).enumerate() {
@@ -100,6 +108,7 @@ fn join_8(rows: [&[u8]; 8], out: &mut [u8]) -> usize {
     rows[0].len() / STEP * STEP
 }
 
+#[inline(always)]
 fn join_16(rows: [&[u8]; 16], out: &mut [u8]) -> usize {
     let (mut pairs, mut fours) = ([[0; 2 * STEP]; 8], [[0; 4 * STEP]; 4]);
     let mut eights = [[0; 8 * STEP]; 2];
@@ -120,6 +129,7 @@ fn join_16(rows: [&[u8]; 16], out: &mut [u8]) -> usize {
 }
 
 /// Elements of any size: eight of their bytes at a time, then four, two and one.
+#[inline(always)]
 fn join_by_parts<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut [u8]) -> usize {
     let mut parts = [0; 8 * STEP];
     let mut steps = 0;
@@ -155,6 +165,7 @@ fn join_by_parts<'a>(typesize: usize, row: impl Fn(usize) -> &'a [u8], out: &mut
 }
 
 /// Puts parts of `WIDTH` bytes to byte k of the elements.
+#[inline(always)]
 fn place<const WIDTH: usize>(parts: &[u8], k: usize, typesize: usize, out: &mut [u8]) {
     for (element, part) in out.chunks_exact_mut(typesize).zip(parts.chunks_exact(WIDTH)) {
         element[k..k + WIDTH].copy_from_slice(part);
