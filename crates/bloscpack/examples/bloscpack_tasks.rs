@@ -81,6 +81,17 @@ impl Task {
                 black_box(file.read_all_parallel(&self.unpacking())?);
                 Ok(())
             }),
+            "unpack_array_into" => {
+                let mut out = vec![0; self.size];
+                prefer_huge_pages(&mut out);
+                out.fill(1);
+                Box::new(move |_| {
+                    let file = Reader::open(&self.source)?;
+                    file.read_into(0, &mut out, &self.unpacking())?;
+                    black_box(&out);
+                    Ok(())
+                })
+            }
             "pack_file" => Box::new(|_| {
                 let source = FileSource::open(&self.source)?;
                 pack_source(&source, File::create(&self.target)?, &self.options, None)?;

@@ -12,7 +12,7 @@
 //! The length bytes have no bound in the format. A decoder that adds them up before it looks at the
 //! room left is what a stream of 8 MB of 255 overruns; here the sum ends as soon as it is too long.
 
-use super::copies::{copy_literals, copy_match};
+use super::copies::{copy_literals, copy_match, repeated};
 use crate::{Error, Result};
 
 /// First byte of an instruction from which on it is a match.
@@ -57,6 +57,9 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
             if at == stream.len() {
                 break;
             }
+        } else if let Some(len) = short_match(control, &stream[at..], out, done) {
+            at += 1;
+            done += len;
         } else {
             let Some((len, distance)) = read_match(control, stream, &mut at, room) else {
                 return truncated(stream.len(), 1);
@@ -78,6 +81,27 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         return invalid(at, &format!("gives {done} bytes, expected {}", out.len()));
     }
     Ok(())
+}
+
+/// Copies the usual match: of 3 to 8 bytes, and away from the ends of `out`. Gives its length, or
+/// `None` if it is another one; from the stream it takes the low byte of its distance.
+#[inline]
+fn short_match(control: u8, stream: &[u8], out: &mut [u8], done: usize) -> Option<usize> {
+    let len = usize::from(control >> 5) - 1;
+    let low = *stream.first()?;
+    let distance = (usize::from(control & (MATCH - 1)) << 8) + usize::from(low) + 1;
+    if len == LONG || distance > FAR {
+        return None;
+    }
+    let (before, after) = out.split_at_mut_checked(done)?;
+    let last: &[u8; 8] = before.last_chunk()?;
+    let eight = if distance >= 8 {
+        *before.get(done.checked_sub(distance)?..)?.first_chunk()?
+    } else {
+        repeated(*last, distance).0
+    };
+    *after.first_chunk_mut()? = eight;
+    Some(len + MIN_MATCH)
 }
 
 /// Length and distance of a match, or `None` if the stream ends before. The length is right if it
