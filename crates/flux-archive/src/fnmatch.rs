@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `*` | any characters, `/` and a leading dot too |
 //! | `?` | one character, of those too |
-//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` | one character of, or not of, a set |
+//! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | one character of, or not of, a set |
 //! | `\x` | the character `x` |
 //!
 //! A `[` that no set follows is an ordinary character. Characters are those of Unicode, classes
@@ -78,17 +78,27 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
             return Some((found != negated.is_some(), behind));
         }
         first = false;
-        if let Some((class, behind)) =
-            rest.strip_prefix("[:").and_then(|rest| rest.split_once(":]"))
-        {
-            found |= is_in_class(class, character)?;
+        if let Some((class, behind)) = bracketed(rest, ":") {
+            match is_in_class(class, character) {
+                Some(matches) => found |= matches,
+                None if found => {}
+                None => return NO_MATCH,
+            }
             rest = behind;
             continue;
         }
-        let (low, behind) = member(rest)?;
+        if let Some((name, behind)) = bracketed(rest, "=") {
+            found |= name.strip_prefix(character) == Some("");
+            rest = behind;
+            continue;
+        }
+        let Ok((low, behind)) = member(rest)? else { return NO_MATCH };
         let high = behind.strip_prefix('-').filter(|behind| !behind.starts_with(']'));
         let (high, behind) = match high {
-            Some(behind) => member(behind)?,
+            Some(behind) => match member(behind)? {
+                Ok(member) => member,
+                Err(NoSymbol) => return NO_MATCH,
+            },
             None => (low, behind),
         };
         found |= (low..=high).contains(&character);
@@ -96,14 +106,32 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
     }
 }
 
+/// A set that matches nothing, whatever follows it: it names what there is not.
+const NO_MATCH: Option<(bool, &str)> = Some((false, ""));
+
+/// A collating symbol that is none.
+struct NoSymbol;
+
+/// What stands between `[:` and `:]` or the like, and what is behind it.
+fn bracketed<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
+    text.strip_prefix('[')?.strip_prefix(mark)?.split_once(&format!("{mark}]"))
+}
+
 /// A character of a set, and what is behind it.
-fn member(text: &str) -> Option<(char, &str)> {
+fn member(text: &str) -> Option<Result<(char, &str), NoSymbol>> {
+    if text.starts_with("[.") {
+        let symbol = bracketed(text, ".").and_then(|(name, behind)| {
+            let mut name = name.chars();
+            Some((name.next()?, behind)).filter(|_| name.next().is_none())
+        });
+        return Some(symbol.ok_or(NoSymbol));
+    }
     let mut rest = text.chars();
     let character = match rest.next()? {
         '\\' => rest.next()?,
         other => other,
     };
-    Some((character, rest.as_str()))
+    Some(Ok((character, rest.as_str())))
 }
 
 fn is_in_class(class: &str, character: char) -> Option<bool> {
@@ -161,6 +189,25 @@ mod tests {
             ("a\\", "a\\", false),
             ("a\\\\", "a\\", true),
             ("[z-a]", "m", false),
+            ("[[.a.]]", "a", true),
+            ("[[.-.]x]", "-", true),
+            ("[[.].]]", "]", true),
+            ("[[.a.]-c]", "b", true),
+            ("[a-[.c.]]", "b", true),
+            ("[![.a.]]", "b", true),
+            ("[[.ab.]x]", "x", false),
+            ("[[.ab.]]", "[[.ab.]]", false),
+            ("[[.a]", "a", false),
+            ("[[=a=]b]", "a", true),
+            ("[[=]=]]", "]", true),
+            ("[[=a=]-c]", "b", false),
+            ("[[=a]", "=", true),
+            ("[[:foo:]]", "f", false),
+            ("[[:foo:]]", "[[:foo:]]", false),
+            ("[x[:foo:]]", "x", true),
+            ("[[:digit:]-z]", "-", true),
+            ("[[:digit:]-z]", "m", false),
+            ("[[:alpha:", "[[:alpha:", true),
         ] {
             assert_eq!(fnmatch(pattern, path), expected, "{pattern} {path}");
         }
