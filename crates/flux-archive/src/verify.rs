@@ -5,8 +5,10 @@ mod disk;
 
 use std::collections::HashSet;
 
+use rayon::prelude::*;
+
 use crate::store::{BlobStore, fetch};
-use crate::{Archive, Content, ErrorKind, HashType, Violation};
+use crate::{Archive, Content, ErrorKind, HashType, Region, Violation};
 
 #[cfg(unix)]
 pub use disk::DiskVerifier;
@@ -25,7 +27,8 @@ pub struct BlobReport {
     pub violations: Vec<Violation>,
 }
 
-/// Reads every blob of an archive once and holds it against length and digest.
+/// Reads every blob of an archive once and holds it against length and digest, with as many blobs in
+/// memory as there are threads.
 ///
 /// ```
 /// use flux_archive::store::MemoryStore;
@@ -43,32 +46,50 @@ pub fn verify_blobs(
     store: &dyn BlobStore,
     progress: Option<&(dyn Fn(u64) + Sync)>,
 ) -> BlobReport {
-    let mut report = BlobReport::default();
-    let (mut seen, mut blob) = (HashSet::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut places = Vec::new();
     for (index, entry) in archive.entries().iter().enumerate() {
         let Content::Blobvec(regions) = entry.content() else { continue };
         for (number, region) in regions.iter().enumerate() {
-            if !seen.insert((region.blobref, region.size)) {
-                continue;
-            }
-            report.blobs += 1;
-            report.sha1 += u64::from(region.blobref.hash() == HashType::Sha1);
-            let Err(error) = fetch(store, region, &mut blob) else {
-                report.bytes += region.size;
-                if let Some(progress) = progress {
-                    progress(region.size);
-                }
-                continue;
-            };
-            if let ErrorKind::Blob { code, blobref, message } = error.kind() {
-                let pointer = format!("/{index}/data/{number}");
-                let message = format!("blob {blobref}: {message}");
-                let path = Some(entry.path().as_str());
-                report.violations.push(Violation::new(*code, path, pointer, message));
+            if seen.insert((region.blobref, region.size)) {
+                places.push(Place { index, number, region });
             }
         }
     }
+    drop(seen);
+    let violations = places.par_iter().map_init(Vec::new, |blob, place| {
+        let error = match fetch(store, place.region, blob) {
+            Ok(()) => {
+                if let Some(progress) = progress {
+                    progress(place.region.size);
+                }
+                return None;
+            }
+            Err(error) => error,
+        };
+        let ErrorKind::Blob { code, blobref, message } = error.kind() else { return None };
+        let pointer = format!("/{}/data/{}", place.index, place.number);
+        let message = format!("blob {blobref}: {message}");
+        let path = Some(archive.entries()[place.index].path().as_str());
+        Some(Violation::new(*code, path, pointer, message))
+    });
+    let violations: Vec<_> = violations.collect();
+    let mut report = BlobReport { blobs: places.len() as u64, ..BlobReport::default() };
+    for (place, violation) in places.iter().zip(violations) {
+        report.sha1 += u64::from(place.region.blobref.hash() == HashType::Sha1);
+        match violation {
+            Some(violation) => report.violations.push(violation),
+            None => report.bytes += place.region.size,
+        }
+    }
     report
+}
+
+/// A region, and where the archive has it.
+struct Place<'a> {
+    index: usize,
+    number: usize,
+    region: &'a Region,
 }
 
 #[cfg(test)]
