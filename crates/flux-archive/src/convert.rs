@@ -78,7 +78,11 @@ pub fn fix<W: Write>(
 }
 
 /// The numbers of entries that a later one replaces: by its key, and in a dict by its path.
-fn replaced(document: &[u8], options: &ParseOptions, goal: Form) -> Result<HashSet<u64>> {
+pub(crate) fn replaced(
+    document: &[u8],
+    options: &ParseOptions,
+    goal: Form,
+) -> Result<HashSet<u64>> {
     let mut replaced = HashSet::new();
     let mut by = |name: fn(&RawEntry<'_>) -> Option<String>| -> Result<()> {
         let mut last = HashMap::new();

@@ -4,10 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::{Archive, Content, Entry, FileType, Region};
+use crate::store::BlobStore;
+use crate::{Archive, Content, Entry, FileType, Region, Result};
 
 /// Above this many zeros behind the data of a file its blobs are not compared with them.
 const MAX_ZEROS: u64 = 1 << 20;
+
+/// Bytes that are compared at a time.
+const PIECE: usize = 64 << 10;
 
 /// A path at which two archives differ, and in what.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -116,7 +120,7 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     if a.len() != b.len() {
         changes.push(Change::Size(a.len(), b.len()));
     } else if a.file_type() == FileType::Regular {
-        match same_content(a, b) {
+        match content_told(a, b) {
             Some(true) => {}
             Some(false) => changes.push(Change::Content),
             None => changes.push(Change::ContentUnknown),
@@ -125,8 +129,26 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     changes
 }
 
+/// Whether two regular files have the same content, byte by byte: what a store tells where
+/// [`diff`] has [`Change::ContentUnknown`].
+pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore) -> Result<bool> {
+    let (first, second) = (first.reader(store)?, second.reader(store)?);
+    let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+    let mut position = 0;
+    loop {
+        let len = first.read_at(position, &mut ours)?;
+        if len != second.read_at(position, &mut theirs)? || ours[..len] != theirs[..len] {
+            return Ok(false);
+        }
+        if len == 0 {
+            return Ok(true);
+        }
+        position += len as u64;
+    }
+}
+
 /// Whether two files of the same size have the same content, if that can be told.
-fn same_content(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
+fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
         (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
         (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {

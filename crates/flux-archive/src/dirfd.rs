@@ -33,7 +33,17 @@ pub(crate) struct Dir(Arc<OwnedFd>);
 #[derive(Clone, Debug)]
 pub(crate) struct Found(pub(crate) Stat);
 
+/// A file or directory, whatever its names are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId(rustix::fs::Dev, u64);
+
 impl Found {
+    /// Which file it is.
+    pub(crate) fn id(&self) -> FileId {
+        #[allow(clippy::useless_conversion, reason = "another number on some systems")]
+        FileId(self.0.st_dev.try_into().unwrap_or_default(), self.0.st_ino.into())
+    }
+
     /// The type, if an archive has such a type.
     pub(crate) fn file_type(&self) -> Option<FileType> {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {

@@ -159,6 +159,13 @@ pub struct Failure {
     pub error: Error,
 }
 
+impl Failure {
+    /// The failure of an entry.
+    pub fn new(path: impl Into<String>, error: Error) -> Self {
+        Self { path: path.into(), error }
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.error.kind() {

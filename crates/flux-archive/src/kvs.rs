@@ -29,6 +29,9 @@ use crate::{Base64, BlobRef};
 /// Levels of a key, and links and references on the way. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
 
+/// Levels of keys that a job's number takes.
+const JOB_GROUPS: usize = 4;
+
 /// Why a key has no value.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -144,7 +147,7 @@ impl StateDir {
         if !files.is_dir() {
             return Err(KvsError::NoState);
         }
-        let checkpoint = fs::read_to_string(files.join("kvs-primary"));
+        let checkpoint = fs::read_to_string(files.join(crate::store::CHECKPOINT));
         let store = DirStore::open(files)?;
         match checkpoint {
             Ok(text) => Self::new(store, [text]),
@@ -212,6 +215,27 @@ impl StateDir {
     /// The jobspec of a job: JSON text, with the job's files.
     pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, KvsError> {
         self.value(&format!("job.{}.jobspec", job.key()))
+    }
+
+    /// The jobs whose keys are there, sorted.
+    pub fn jobs(&self) -> Result<Vec<JobId>, KvsError> {
+        let mut directories = vec!["job".to_owned()];
+        for _ in 0..JOB_GROUPS {
+            let mut below = Vec::new();
+            for directory in directories {
+                let names = match self.names(&directory) {
+                    // No job was ever submitted, or the name stands for something else.
+                    Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
+                    names => names?,
+                };
+                below.extend(names.iter().map(|name| format!("{directory}.{name}")));
+            }
+            directories = below;
+        }
+        let id = |key: &String| JobId::parse(key.strip_prefix("job.")?);
+        let mut jobs: Vec<_> = directories.iter().filter_map(id).collect();
+        jobs.sort_unstable();
+        Ok(jobs)
     }
 
     /// The value of a key such as `archive.main`.
@@ -598,7 +622,7 @@ mod tests {
         assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoCheckpoint)));
         let root = json!({"ver": 1, "type": "dir", "data": {}}).to_string();
         let root = store.put(HashType::Sha1, root.as_bytes()).unwrap();
-        fs::write(files.join("kvs-primary"), checkpoint(&root.to_string())).unwrap();
+        fs::write(files.join(crate::store::CHECKPOINT), checkpoint(&root.to_string())).unwrap();
         assert!(StateDir::open(folder.path()).unwrap().archives().unwrap().is_empty());
     }
 }

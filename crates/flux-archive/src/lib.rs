@@ -9,10 +9,12 @@ mod create;
 mod diff;
 #[cfg(unix)]
 mod dirfd;
+mod edit;
 mod error;
 #[cfg(unix)]
 mod extract;
 mod fnmatch;
+mod gc;
 mod json;
 pub mod kvs;
 mod lenient;
@@ -20,6 +22,7 @@ mod limits;
 mod list;
 mod mode;
 mod model;
+mod pack;
 mod parse;
 mod path;
 mod profile;
@@ -35,17 +38,20 @@ pub use blobref::{BlobRef, BlobRefError, HashType};
 pub use convert::{convert, fix};
 #[cfg(unix)]
 pub use create::{CreateReport, Creator, Filter, Holes, Times};
-pub use diff::{Change, Difference, diff};
+pub use diff::{Change, Difference, diff, same_content};
+pub use edit::{append, delete};
 pub use error::{Error, ErrorKind, Failure, Result};
 #[cfg(unix)]
 pub use extract::{Existing, ExtractReport, Extractor, LinkPolicy, Progress, Select};
 pub use fnmatch::fnmatch;
+pub use gc::{GcReport, collect_garbage};
 pub use lenient::repair_commas;
 pub use limits::Limits;
 pub use list::{INVALID_ENTRY, LongLine, cut_line};
 pub use mode::{FileType, Mode};
 pub use model::{Archive, Content, Entry, Form, Region};
-pub use parse::{Member, ParseOptions, RawEntries, RawEntry};
+pub use pack::{Externalizer, MoveReport, pack};
+pub use parse::{JOBSPEC_FILES, Member, ParseOptions, RawEntries, RawEntry, value_at};
 pub use path::{ArchivePath, PathError};
 pub use profile::{Profile, Severity};
 pub use reader::ContentReader;

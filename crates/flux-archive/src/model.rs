@@ -50,6 +50,11 @@ impl<'a> Archive<'a> {
     pub fn get(&self, path: &str) -> Option<&Entry<'a>> {
         self.entries.iter().rev().find(|entry| entry.path.as_str() == path)
     }
+
+    /// The blobs that its files are of, as often as they occur.
+    pub fn blobrefs(&self) -> impl Iterator<Item = BlobRef> {
+        self.entries.iter().flat_map(Entry::regions).map(|region| region.blobref)
+    }
 }
 
 /// A file system object of an archive.
@@ -147,6 +152,14 @@ impl<'a> Entry<'a> {
     /// The content.
     pub fn content(&self) -> &Content<'a> {
         &self.content
+    }
+
+    /// The blobs that it is of; none where the content is in the archive.
+    pub fn regions(&self) -> &[Region] {
+        match &self.content {
+            Content::Blobvec(regions) => regions,
+            _ => &[],
+        }
     }
 
     /// Members that RFC 37 does not know, with their values.

@@ -6,11 +6,14 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::store::{BlobStore, fetch};
 use crate::{Base64, BlobRef, Content, Entry, ErrorKind, FileType, Region, Result};
+
+/// Bytes that are written at a time.
+const PIECE: usize = 64 << 10;
 
 /// The content of a regular file: `Read` and `Seek`, and reading by position from many threads.
 ///
@@ -88,6 +91,42 @@ impl Entry<'_> {
             }
         };
         Ok(ContentReader { source, len: self.len(), position: 0 })
+    }
+}
+
+impl Entry<'_> {
+    /// Writes the content of a regular file, as much of it at a time as a blob is large.
+    ///
+    /// ```
+    /// use flux_archive::store::MemoryStore;
+    /// use flux_archive::{Archive, Profile};
+    ///
+    /// let json = br#"{"f":{"mode":33188,"encoding":"utf-8","data":"a\n","size":3}}"#;
+    /// let mut out = Vec::new();
+    /// let archive = Archive::parse(json, Profile::Flux)?;
+    /// archive.entries()[0].write_to(&MemoryStore::new(), &mut out)?;
+    /// assert_eq!(out, b"a\n\0");
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    pub fn write_to(&self, store: &dyn BlobStore, out: &mut dyn Write) -> Result<()> {
+        match self.content() {
+            Content::Text(text) => text.write_to(out)?,
+            Content::Base64(data) => data.write_to(out)?,
+            Content::Json(json) => out.write_all(json.get().as_bytes())?,
+            Content::Empty => {}
+            Content::Blobvec(_) | Content::Directory | Content::Symlink(_) => {
+                let reader = self.reader(store)?;
+                let (mut buffer, mut position) = (vec![0; PIECE], 0);
+                while position < reader.len() {
+                    let read = reader.read_at(position, &mut buffer)?;
+                    out.write_all(&buffer[..read])?;
+                    position += read as u64;
+                }
+                return Ok(());
+            }
+        }
+        io::copy(&mut io::repeat(0).take(self.len() - self.content().data_len()), out)?;
+        Ok(())
     }
 }
 

@@ -8,6 +8,7 @@ use rayon::prelude::*;
 
 use crate::dirfd::{next_data, stat};
 use crate::store::StoreError;
+use crate::write::Detector;
 use crate::{Base64, Code, Content, Encoding, ErrorKind, FileType, Region, Result};
 
 use super::walk::Item;
@@ -195,23 +196,9 @@ fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
 
 /// The encoding of a file that is too large for memory: it is read a first time.
 fn encoding_of(file: &File) -> Result<Encoding> {
-    let mut carry: Vec<u8> = Vec::new();
-    let mut text = true;
-    for_each_piece_while(file, |_, piece| {
-        carry.extend_from_slice(piece);
-        let kept = match std::str::from_utf8(&carry) {
-            Ok(_) => carry.len(),
-            Err(error) if error.error_len().is_none() => error.valid_up_to(),
-            Err(_) => {
-                text = false;
-                0
-            }
-        };
-        text &= !carry[..kept].contains(&0);
-        carry.drain(..kept);
-        Ok(text)
-    })?;
-    Ok(if text && carry.is_empty() { Encoding::Text } else { Encoding::Base64 })
+    let mut detector = Detector::default();
+    for_each_piece_while(file, |_, piece| Ok(detector.take(piece)))?;
+    Ok(detector.encoding())
 }
 
 /// Reads a file from its beginning to its end.

@@ -20,11 +20,12 @@ mod walk;
 
 use std::fmt;
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 
 use rayon::prelude::*;
 
-use crate::dirfd::Dir;
+use crate::dirfd::{Dir, FileId, stat};
 use crate::store::BlobStoreMut;
 use crate::{Content, Encoding, Entry, Error, Failure, HashType, Progress, Result, Text, Writer};
 
@@ -90,6 +91,7 @@ pub struct Creator<'o> {
     times: Times,
     exclude: Option<Filter<'o>>,
     include: Option<Filter<'o>>,
+    left_out: Vec<FileId>,
     progress: Option<Progress<'o>>,
 }
 
@@ -112,6 +114,7 @@ impl<'o> Creator<'o> {
             times: Times::default(),
             exclude: None,
             include: None,
+            left_out: Vec::new(),
             progress: None,
         })
     }
@@ -170,6 +173,13 @@ impl<'o> Creator<'o> {
     pub fn include(mut self, include: Filter<'o>) -> Self {
         self.include = Some(include);
         self
+    }
+
+    /// Leaves out a file or directory that is open, by whatever path it is found: what the archive is
+    /// written to, and its store. It is in the report.
+    pub fn leave_out(mut self, file: impl AsFd) -> io::Result<Self> {
+        self.left_out.push(stat(file)?.id());
+        Ok(self)
     }
 
     /// Tells how it goes, in bytes of files.
@@ -294,6 +304,8 @@ pub struct CreateReport {
     pub changed: Vec<String>,
     /// Arguments that began with `/`, which was dropped.
     pub absolute: Vec<String>,
+    /// Paths that were found and are [left out](Creator::leave_out).
+    pub left_out: Vec<String>,
     /// What could not be read, by path.
     pub failures: Vec<Failure>,
 }

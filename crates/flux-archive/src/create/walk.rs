@@ -73,7 +73,7 @@ impl<'w> Walker<'w> {
             prefix.push('/');
         }
         if let Some(item) = item(&dir, &prefix, name)? {
-            self.take(item)?;
+            self.take(item, report)?;
         }
         Ok(())
     }
@@ -99,7 +99,7 @@ impl<'w> Walker<'w> {
             let prefix = prefix.unwrap_or_default();
             let dir = level.dir.clone();
             let taken = item(&dir, &prefix, &name).and_then(|item| match item {
-                Some(item) => self.take(item),
+                Some(item) => self.take(item, report),
                 None => Ok(()),
             });
             if let Err(error) = taken {
@@ -113,7 +113,11 @@ impl<'w> Walker<'w> {
     }
 
     /// Puts a file first in the queue, and a directory behind what it holds.
-    fn take(&mut self, item: Item) -> Result<()> {
+    fn take(&mut self, item: Item, report: &mut CreateReport) -> Result<()> {
+        if self.creator.left_out.contains(&item.found.id()) {
+            report.left_out.push(item.path.to_string());
+            return Ok(());
+        }
         if self.creator.exclude.is_some_and(|exclude| exclude(item.path.as_str())) {
             return Ok(());
         }

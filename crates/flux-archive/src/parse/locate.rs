@@ -14,8 +14,8 @@ use crate::json::{Cursor, integer};
 use crate::parse::raw::Member;
 use crate::{Error, ErrorKind, Form, Result, Text};
 
-/// Where a jobspec has its files.
-const JOBSPEC_FILES: &str = "/attributes/system/files";
+/// Where a jobspec has its files, as a JSON pointer.
+pub const JOBSPEC_FILES: &str = "/attributes/system/files";
 
 /// The archive in its document.
 pub(super) struct Place<'a> {
@@ -57,6 +57,31 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
         }
     }
     Ok(Place { cursor, form, pointer: pointer.to_owned() })
+}
+
+/// The JSON text at a JSON pointer of a document, as it is written; at "" the whole of it.
+///
+/// ```
+/// let document = br#"[{"path":"f","mode":33188,"data":{"k":1.50}}]"#;
+/// assert_eq!(flux_archive::value_at(document, "/0/data")?, r#"{"k":1.50}"#);
+/// assert!(flux_archive::value_at(document, "/1").is_err());
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
+    let text = text_of(document)?;
+    let mut cursor = if pointer.is_empty() { Cursor::new(text) } else { follow(text, pointer)? };
+    let value = cursor.value()?;
+    if pointer.is_empty() {
+        cursor.finish()?;
+    }
+    Ok(value.get())
+}
+
+/// A document as text.
+pub(super) fn text_of(document: &[u8]) -> Result<&str> {
+    std::str::from_utf8(document).map_err(|error| {
+        Error::new(ErrorKind::Json("no UTF-8".to_owned())).at(error.valid_up_to() as u64)
+    })
 }
 
 enum Kind {

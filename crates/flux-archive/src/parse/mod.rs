@@ -13,10 +13,11 @@ use std::collections::HashMap;
 use serde_json::value::RawValue;
 
 pub(crate) use entry::decode;
+pub use locate::{JOBSPEC_FILES, value_at};
 pub use options::ParseOptions;
 pub use raw::{Member, RawEntries, RawEntry};
 pub(crate) use report::Report;
-use tree::Tree;
+pub(crate) use tree::Tree;
 
 use crate::{Archive, Code, Entry, ErrorKind, Form, Profile, Result, Severity, Text, limits};
 

@@ -1,10 +1,9 @@
 //! How to read an archive.
 
-use std::str;
-
+use super::locate::text_of;
 use super::raw::RawEntries;
 use super::{examine, judge};
-use crate::{Archive, Error, ErrorKind, Limits, Profile, Result, Violation, limits};
+use crate::{Archive, Limits, Profile, Result, Violation, limits};
 
 /// How to read an archive: profile, limits, and where in the document it is.
 ///
@@ -53,7 +52,7 @@ impl ParseOptions {
         self
     }
 
-    /// Parses an archive. Fails with [`ErrorKind::Violations`] and all that the profile refuses.
+    /// Parses an archive. Fails with [`ErrorKind::Violations`](crate::ErrorKind::Violations) and all that the profile refuses.
     pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
         judge(examine(document, self, self.profile)?, self.profile)
     }
@@ -67,10 +66,7 @@ impl ParseOptions {
     /// The entries as they are written, one at a time.
     pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
         limits::check("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;
-        let text = str::from_utf8(document).map_err(|error| {
-            Error::new(ErrorKind::Json("no UTF-8".to_owned())).at(error.valid_up_to() as u64)
-        })?;
-        RawEntries::new(text, self)
+        RawEntries::new(text_of(document)?, self)
     }
 }
 

@@ -11,20 +11,20 @@ use crate::{ArchivePath, FileType};
 const ROOT: usize = 0;
 
 /// Paths of entries, and the directories above them.
-pub(super) struct Tree<'p> {
+pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
     /// By number; nothing where there is no entry.
     types: Vec<Option<FileType>>,
 }
 
 impl<'p> Tree<'p> {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { numbers: HashMap::new(), types: vec![None] }
     }
 
     /// Adds an entry; gives the type of one that has its path already. A path that is anything but a
     /// directory once stays that.
-    pub(super) fn insert(&mut self, path: &'p ArchivePath, kind: FileType) -> Option<FileType> {
+    pub(crate) fn insert(&mut self, path: &'p ArchivePath, kind: FileType) -> Option<FileType> {
         let mut node = ROOT;
         for name in path.components() {
             node = *self.numbers.entry((node, name)).or_insert_with(|| {
@@ -40,7 +40,7 @@ impl<'p> Tree<'p> {
     }
 
     /// The outermost path above a path that is no directory, and what it is.
-    pub(super) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
+    pub(crate) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
         let text = path.as_str();
         let (mut node, mut end) = (ROOT, 0);
         for name in path.components() {

@@ -18,6 +18,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::{BlobRef, HashType};
 
+/// The file that a broker keeps beside its blobs.
+pub(crate) const CHECKPOINT: &str = "kvs-primary";
+
 /// A directory of files named by their blobrefs.
 ///
 /// ```
@@ -60,6 +63,11 @@ impl DirStore {
     pub fn sharded(mut self, sharded: bool) -> Self {
         self.sharded = sharded;
         self
+    }
+
+    /// Is it the store of a broker? Then its keys are blobs too, and the checkpoint names the first.
+    pub fn has_checkpoint(&self) -> bool {
+        self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
 
     fn flat_path(&self, blobref: &BlobRef) -> PathBuf {
@@ -253,6 +261,7 @@ mod tests {
         fs::create_dir(folder.path().join("zz")).unwrap();
         let store = DirStore::open(folder.path()).unwrap();
         assert!(store.list().unwrap().is_empty());
+        assert!(store.has_checkpoint());
         let blobref = BlobRef::of(HashType::Sha1, b"abc");
         fs::create_dir(folder.path().join(blobref.to_string())).unwrap();
         assert!(matches!(store.get(&blobref, &mut Vec::new()), Err(StoreError::Corrupt(_))));

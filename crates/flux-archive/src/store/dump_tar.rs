@@ -17,6 +17,7 @@ use std::path::Path;
 use binio::{Checksum, FileSource, ReadAt};
 
 use super::{BlobStore, StoreError};
+use crate::kvs::JobId;
 use crate::{BlobRef, HashType};
 
 /// Where a member's bytes lie in the file.
@@ -65,6 +66,43 @@ impl DumpTar {
         let mut value = Vec::new();
         self.read(self.keys.get(&member), &mut value)?;
         Ok(value)
+    }
+
+    /// The JSON text of an archive.
+    pub fn archive(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        self.value(&format!("archive.{name}"))
+    }
+
+    /// The names of all archives, sorted.
+    pub fn archives(&self) -> Vec<String> {
+        let mut names: Vec<_> = self
+            .names()
+            .filter_map(|name| name.strip_prefix("archive/"))
+            .filter(|name| !name.contains('/'))
+            .map(str::to_owned)
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The jobspec of a job: JSON text, with the job's files.
+    pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, StoreError> {
+        self.value(&format!("job.{}.jobspec", job.key()))
+    }
+
+    /// The jobs whose jobspecs are there, sorted.
+    pub fn jobs(&self) -> Vec<JobId> {
+        let id = |name: &str| {
+            let groups = name.strip_prefix("job/")?.strip_suffix("/jobspec")?;
+            JobId::parse(&groups.replace('/', "."))
+        };
+        let mut jobs: Vec<_> = self.names().filter_map(id).collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys.keys().filter_map(|name| std::str::from_utf8(name).ok())
     }
 
     fn read(&self, place: Option<&Place>, out: &mut Vec<u8>) -> Result<(), StoreError> {

@@ -18,6 +18,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write;
 
+pub(crate) use body::Detector;
 pub use body::{Body, Encoding};
 use plan::{Data, Plan};
 
