@@ -20,6 +20,7 @@ pub(crate) struct Failure {
 enum Cause {
     Asdf(asdf::Error),
     Bloscpack(bloscpack::Error),
+    Flux(flux_archive::Error),
     Io(io::Error),
     Other(String),
 }
@@ -31,6 +32,10 @@ impl Failure {
 
     pub(crate) fn bloscpack(file: &Path, error: bloscpack::Error) -> Self {
         Self { subject: name(file), cause: Cause::Bloscpack(error) }
+    }
+
+    pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {
+        Self { subject: name(file), cause: Cause::Flux(error) }
     }
 
     pub(crate) fn io(file: &Path, error: io::Error) -> Self {
@@ -90,6 +95,7 @@ impl fmt::Display for Failure {
         let message = match &self.cause {
             Cause::Asdf(error) => error.to_string(),
             Cause::Bloscpack(error) => error.to_string(),
+            Cause::Flux(error) => error.to_string(),
             Cause::Io(error) => error.to_string(),
             Cause::Other(message) => message.clone(),
         };

@@ -26,7 +26,7 @@ use clap::{CommandFactory, Parser};
 
 pub use arguments::Arguments;
 
-use arguments::{Command, asdf, bloscpack};
+use arguments::{Command, asdf, bloscpack, flux};
 use failure::Failure;
 use output::Output;
 use probe::Format;
@@ -76,7 +76,7 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
-    use formats::{asdf as of_asdf, bloscpack as of_bloscpack};
+    use formats::{asdf as of_asdf, bloscpack as of_bloscpack, flux as of_flux};
 
     match command {
         Command::Info(info) => each(&info.files, output, |file| match probe::format(file)? {
@@ -84,19 +84,25 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
             Format::Bloscpack => {
                 of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
             }
+            Format::Flux => of_flux::info(&flux::One::of(file), output),
         }),
         Command::Verify(verify) => each(&verify.files, output, |file| match probe::format(file)? {
             Format::Asdf => of_asdf::verify(file, &asdf::Reading::default(), output),
             Format::Bloscpack => {
                 of_bloscpack::verify(file, bloscpack::Verifying::default(), output)
             }
+            Format::Flux => {
+                of_flux::verify(&flux::One::of(file), &flux::Verifying::default(), output)
+            }
         }),
         Command::Get(get) => match probe::format(&get.file)? {
             Format::Asdf => of_asdf::get(get, &asdf::Reading::default(), output),
             Format::Bloscpack => of_bloscpack::get(get, bloscpack::Reading::default(), output),
+            Format::Flux => of_flux::get(get, output),
         },
         Command::Asdf(command) => of_asdf::run(command, output),
         Command::Bloscpack(command) => of_bloscpack::run(command, output),
+        Command::Flux(command) => of_flux::run(command, output),
         Command::Blpk(command) => blpk::run(command, output),
     }
 }

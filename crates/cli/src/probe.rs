@@ -11,9 +11,10 @@ use crate::failure::Failure;
 pub(crate) enum Format {
     Asdf,
     Bloscpack,
+    Flux,
 }
 
-/// What a format's files begin with.
+/// What a format's files begin with. An archive of Flux is JSON: an array, or objects.
 const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
 /// The format of a file.
@@ -29,13 +30,15 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     of_head(&head).ok_or_else(|| {
         Failure::other(
             path.display(),
-            "no format that scibin knows: expected a file that begins with \"#ASDF\" or \"blpk\"",
+            "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", or JSON",
         )
     })
 }
 
 fn of_head(head: &[u8]) -> Option<Format> {
-    BEGINNINGS.iter().find(|(beginning, _)| head.starts_with(beginning)).map(|(_, format)| *format)
+    let known = BEGINNINGS.iter().find(|(beginning, _)| head.starts_with(beginning));
+    let is_json = matches!(head.trim_ascii_start(), [b'[' | b'{', ..]);
+    known.map(|(_, format)| *format).or(is_json.then_some(Format::Flux))
 }
 
 #[cfg(test)]
@@ -46,6 +49,8 @@ mod tests {
     fn content_tells_the_format() {
         assert_eq!(of_head(b"#ASDF 1.0.0\n"), Some(Format::Asdf));
         assert_eq!(of_head(b"blpk\x03"), Some(Format::Bloscpack));
+        assert_eq!(of_head(b" \n[]"), Some(Format::Flux));
+        assert_eq!(of_head(b"{\"path\":"), Some(Format::Flux));
         assert_eq!(of_head(b"\x89HDF\r\n"), None);
         assert_eq!(of_head(b""), None);
     }

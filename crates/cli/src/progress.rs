@@ -18,10 +18,17 @@ pub(crate) struct Progress {
 
 impl Progress {
     pub(crate) fn new(bytes: u64, quiet: bool) -> Self {
-        let bar = ProgressBar::with_draw_target(Some(bytes), ProgressDrawTarget::hidden());
-        if let Ok(style) =
-            ProgressStyle::with_template("{bar:32} {bytes}/{total_bytes} {bytes_per_sec} {eta}")
-        {
+        Self::with(Some(bytes), "{bar:32} {bytes}/{total_bytes} {bytes_per_sec} {eta}", quiet)
+    }
+
+    /// For work whose end is not known.
+    pub(crate) fn endless(quiet: bool) -> Self {
+        Self::with(None, "{spinner} {bytes} {bytes_per_sec}", quiet)
+    }
+
+    fn with(bytes: Option<u64>, template: &str, quiet: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(bytes, ProgressDrawTarget::hidden());
+        if let Ok(style) = ProgressStyle::with_template(template) {
             bar.set_style(style);
         }
         let silent = quiet || !io::stderr().is_terminal();

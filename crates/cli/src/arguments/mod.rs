@@ -3,6 +3,7 @@
 pub(crate) mod asdf;
 pub(crate) mod bloscpack;
 pub(crate) mod blpk;
+pub(crate) mod flux;
 
 use std::path::PathBuf;
 
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Asdf(asdf::Asdf),
     /// Bloscpack files: pack, unpack, append, look into, repair
     Bloscpack(bloscpack::Bloscpack),
+    /// File archives of Flux (RFC 37): create, extract, look into, edit, mend, rescue
+    Flux(flux::Flux),
     /// The options of the program blpk, under which scibin also runs when it is called so
     Blpk(blpk::Blpk),
 }
@@ -61,8 +64,8 @@ pub(crate) struct Files {
 pub(crate) struct GetRequest {
     /// The file
     pub(crate) file: PathBuf,
-    /// JSON Pointer into the tree or the metadata, such as /image/data; "" is the whole of it.
-    /// Without it: the tree of an ASDF file, the array of a Bloscpack file
+    /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is the whole of it.
+    /// Without it: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive
     pub(crate) pointer: Option<String>,
     /// Part of an array, an axis each: start:stop:step or an index, such as 0:10,:,3
     #[arg(long, allow_hyphen_values = true)]

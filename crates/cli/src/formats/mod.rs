@@ -3,3 +3,4 @@
 
 pub(crate) mod asdf;
 pub(crate) mod bloscpack;
+pub(crate) mod flux;

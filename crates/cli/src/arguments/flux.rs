@@ -1,0 +1,585 @@
+//! The arguments of `scibin flux`. Options that Flux has too have its names.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
+use flux_archive::kvs::JobId;
+use flux_archive::{HashType, Profile};
+
+use super::bloscpack::{Replacing, Span};
+
+#[derive(Debug, Args)]
+pub(crate) struct Flux {
+    #[command(subcommand)]
+    pub(crate) command: FluxCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum FluxCommand {
+    /// Make an archive of files and directories
+    #[cfg(unix)]
+    Create(Create),
+    /// List the entries
+    List(List),
+    /// Extract files, directories and links
+    #[cfg(unix)]
+    Extract(Extract),
+    /// Write the content of files to standard output
+    Cat(Cat),
+    /// Check the archive, its blobs, and with -C the files on the disk
+    Verify(Verify),
+    /// Compare two archives, or with -C an archive and the files on the disk
+    Diff(Diff),
+    /// Tell where an archive differs from RFC 37, and mend it
+    Lint(Lint),
+    /// Rewrite an archive as an array, an object of paths, or objects one after the other
+    Convert(Convert),
+    /// Add files and directories to an archive
+    #[cfg(unix)]
+    Append(Append),
+    /// Remove entries from an archive
+    Delete(Delete),
+    /// Take the blobs into the archive, so that it needs no store
+    Pack(Pack),
+    /// Put content out of the archive into a store
+    Externalize(Externalize),
+    /// Entries, sizes, encodings, blobs
+    Info(Info),
+    /// Remove the blobs of a store that no archive names
+    Gc(Gc),
+    /// Find and extract the archives and the files of jobs in a broker's state directory
+    #[cfg(unix)]
+    Rescue(Rescue),
+}
+
+/// An archive: a file, standard input, or what a broker has stored.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct State {
+    /// State directory of a broker that does not run, or a file of `flux dump`: the archive is in it
+    #[arg(long, value_name = "DIR")]
+    pub(crate) statedir: Option<PathBuf>,
+    /// Name of the archive in the state directory
+    #[arg(long, short, value_name = "NAME", default_value = "main", requires = "statedir")]
+    pub(crate) name: String,
+    /// The files of this job, in place of an archive
+    #[arg(long, value_name = "ID", value_parser = job, conflicts_with = "name", requires = "statedir")]
+    pub(crate) job: Option<JobId>,
+}
+
+fn job(text: &str) -> Result<JobId, String> {
+    JobId::parse(text).ok_or_else(|| format!("{text:?} is no number of a job"))
+}
+
+/// How an archive is read.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Reading {
+    /// How much an archive may differ from RFC 37 [default: flux]
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
+    pub(crate) profile: Option<Profile>,
+    /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the document]
+    #[arg(long, value_name = "POINTER")]
+    pub(crate) pointer: Option<String>,
+    /// Take no offence at commas behind the last item
+    #[arg(long)]
+    pub(crate) lenient_json: bool,
+}
+
+fn profiles() -> impl TypedValueParser<Value = Profile> {
+    PossibleValuesParser::new(Profile::ALL.map(Profile::name))
+        .try_map(|name| Profile::from_name(&name).ok_or("no profile"))
+}
+
+fn hashes() -> impl TypedValueParser<Value = HashType> {
+    PossibleValuesParser::new(HashType::ALL.map(HashType::name))
+        .try_map(|name| HashType::from_name(&name).ok_or("no hash"))
+}
+
+/// Where blobs are looked for.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Stores {
+    /// Where the blobs are: a directory, a content.sqlite, or a file of `flux dump`; more than once
+    /// to look in several
+    #[arg(long = "store", value_name = "STORE")]
+    pub(crate) stores: Vec<PathBuf>,
+}
+
+/// How content becomes blobs.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Chunking {
+    /// Bytes of a blob at most: a number with k, K, M, G, T, P or E, 0 for no limit [default: 1M]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) chunksize: Option<Size>,
+    /// Bytes up to which a file stays in the archive [default: 1K]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) small_file_threshold: Option<Size>,
+    /// Hash that names the blobs [default: sha1]
+    #[arg(long, value_name = "HASH", value_parser = hashes())]
+    pub(crate) hash: Option<HashType>,
+}
+
+/// What goes into an archive, and how.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Collecting {
+    /// Files and directories
+    #[arg(required = true, value_name = "PATH")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// Directory that the paths are in
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Put content above the threshold into this store: a directory of blobs, made if it is not
+    /// there, or a content.sqlite that no broker uses
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) chunking: Chunking,
+    /// Which zeros of a file are holes [default: fs]
+    #[arg(long, value_enum)]
+    pub(crate) holes: Option<HolesArgument>,
+    /// Leave out paths that match, and what is below them
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
+    /// Take only paths that match
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) include: Vec<String>,
+    /// Modification time for all, in seconds since 1970
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub(crate) mtime: Option<i64>,
+    /// Leave times out
+    #[arg(long, conflicts_with = "mtime")]
+    pub(crate) no_times: bool,
+    /// Name each file on standard error
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum HolesArgument {
+    /// Those that the file system reports
+    Fs,
+    /// Blocks of 4096 zeros: the same on every file system
+    Zeros,
+    /// None
+    None,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Create {
+    /// The archive, or "-" for standard output
+    #[arg(long, short, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Add to the archive if it exists
+    #[arg(long, conflicts_with_all = ["overwrite", "dict"])]
+    pub(crate) append: bool,
+    /// Replace the archive if it exists
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// Write an object with paths as keys, not an array
+    #[arg(long)]
+    pub(crate) dict: bool,
+    #[command(flatten)]
+    pub(crate) collecting: Collecting,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Append {
+    /// The archive, or "-" to read it from standard input and write it to standard output
+    pub(crate) archive: PathBuf,
+    #[command(flatten)]
+    pub(crate) collecting: Collecting,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// An archive, and which of its entries are meant.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Selection {
+    /// The archive, or "-" for standard input; not with --statedir
+    pub(crate) archive: Option<PathBuf>,
+    /// Only paths that match: *, ? and [..] also match "/"
+    pub(crate) pattern: Option<String>,
+    #[command(flatten)]
+    pub(crate) state: State,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// An archive.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct One {
+    /// The archive, or "-" for standard input; not with --statedir
+    #[arg(required_unless_present = "statedir", conflicts_with = "statedir")]
+    pub(crate) archive: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) state: State,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+impl One {
+    /// The archive of a file, read as Flux does.
+    pub(crate) fn of(file: &Path) -> Self {
+        Self { archive: Some(file.to_owned()), ..Self::default() }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// Type, permissions, size and path
+    #[arg(long, short)]
+    pub(crate) long: bool,
+    /// The entries as they are in the archive, one a line
+    #[arg(long, conflicts_with = "long")]
+    pub(crate) raw: bool,
+}
+
+#[derive(Debug, Args)]
+#[allow(clippy::struct_excessive_bools, reason = "a command line has flags")]
+pub(crate) struct Extract {
+    #[command(flatten)]
+    pub(crate) selection: Selection,
+    /// List what would be extracted, and do nothing
+    #[arg(long, short = 't')]
+    pub(crate) list_only: bool,
+    /// Directory to extract into, which exists
+    #[arg(long, short = 'C', value_name = "DIR", default_value = ".")]
+    pub(crate) directory: PathBuf,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    /// Replace what exists
+    #[arg(long, group = "existing")]
+    pub(crate) overwrite: bool,
+    /// Leave what exists
+    #[arg(long, group = "existing")]
+    pub(crate) skip_existing: bool,
+    /// Replace what exists and is older
+    #[arg(long, group = "existing")]
+    pub(crate) keep_newer: bool,
+    /// Do not restore modification times
+    #[arg(long)]
+    pub(crate) no_mtime: bool,
+    /// Restore permissions exactly: no umask, and set-user-id, set-group-id and sticky too
+    #[arg(long)]
+    pub(crate) preserve_permissions: bool,
+    /// Which symbolic links are made
+    #[arg(long, value_enum, default_value_t = Links::Keep)]
+    pub(crate) links: Links,
+    /// Refuse files whose blobs are named by another hash
+    #[arg(long, value_name = "HASH", value_parser = hashes())]
+    pub(crate) require_hash: Option<HashType>,
+    /// Bytes that may be written in all, and that files may have together: with k, K, M, G, T, P or E
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_size: Option<Size>,
+    /// Stop at the first failure
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// Write nothing, and tell what would be in the way
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Wait for each file to reach the disk
+    #[arg(long)]
+    pub(crate) sync: bool,
+    /// Name each entry on standard error
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Links {
+    /// All, as they are
+    #[default]
+    Keep,
+    /// Those that are relative
+    RefuseAbsolute,
+    /// Those that cannot lead out of the directory
+    RefuseEscaping,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Cat {
+    /// The archive, or "-" for standard input (not with --statedir); then the paths of the files
+    #[arg(required = true, value_name = "ARCHIVE PATH")]
+    pub(crate) operands: Vec<String>,
+    /// Only these bytes of each file: START..END, either may be left out
+    #[arg(long, value_name = "A..B")]
+    pub(crate) range: Option<Span>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    #[command(flatten)]
+    pub(crate) state: State,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// What is compared with files on the disk.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct Disk {
+    /// Compare with the files in this directory
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Do not compare modification times
+    #[arg(long)]
+    pub(crate) no_mtime: bool,
+    /// Do not compare permissions, from which extraction takes the umask
+    #[arg(long)]
+    pub(crate) no_permissions: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    #[command(flatten)]
+    pub(crate) one: One,
+    #[command(flatten)]
+    pub(crate) verifying: Verifying,
+}
+
+/// What an archive is held against.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Verifying {
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    #[command(flatten)]
+    pub(crate) disk: Disk,
+    /// A blob that is named by another hash is a finding
+    #[arg(long, value_name = "HASH", value_parser = hashes())]
+    pub(crate) require_hash: Option<HashType>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The archive, or "-" for standard input
+    pub(crate) archive: PathBuf,
+    /// The archive that it is compared with
+    #[arg(required_unless_present = "directory", conflicts_with = "directory")]
+    pub(crate) other: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) disk: Disk,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Lint {
+    #[command(flatten)]
+    pub(crate) one: One,
+    /// Mend what has one right answer, in the archive or in the output file
+    #[arg(long)]
+    pub(crate) fix: bool,
+    /// Write the mended archive to this file, or to standard output for "-"
+    #[arg(long, short, value_name = "OUT", requires = "fix")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+}
+
+/// Where a new archive goes.
+#[derive(Debug, Args)]
+pub(crate) struct Target {
+    /// The new archive, or "-" for standard output
+    #[arg(long, short, value_name = "OUT", default_value = "-")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) replacing: Replacing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    pub(crate) one: One,
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// The form [default: an array of what is none, a dict of an array]
+    #[arg(long, value_enum)]
+    pub(crate) to: Option<Form>,
+    /// A line for each member
+    #[arg(long)]
+    pub(crate) pretty: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// An array of entries
+    Array,
+    /// An object with paths as keys
+    Dict,
+    /// Entries one after the other
+    Objects,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Delete {
+    /// The archive, or "-" to read it from standard input and write it to standard output
+    pub(crate) archive: PathBuf,
+    /// Entries whose paths match: *, ? and [..] also match "/"
+    #[arg(required = true, value_name = "PATTERN")]
+    pub(crate) patterns: Vec<String>,
+    /// Write nothing, and tell what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Name each entry on standard error
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pack {
+    #[command(flatten)]
+    pub(crate) one: One,
+    #[command(flatten)]
+    pub(crate) target: Target,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    /// Bytes that files may have together, with their holes: with k, K, M, G, T, P or E [default: 1T]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_size: Option<Size>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Externalize {
+    #[command(flatten)]
+    pub(crate) one: One,
+    #[command(flatten)]
+    pub(crate) target: Target,
+    /// The store: a directory of blobs, made if it is not there, or a content.sqlite that no broker
+    /// uses
+    #[arg(long, value_name = "STORE")]
+    pub(crate) store: PathBuf,
+    #[command(flatten)]
+    pub(crate) chunking: Chunking,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Info {
+    #[command(flatten)]
+    pub(crate) one: One,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Gc {
+    /// All archives whose blobs are in the store; blobs that none of them names are removed
+    #[arg(required = true, value_name = "ARCHIVE")]
+    pub(crate) archives: Vec<PathBuf>,
+    /// The store: a directory of blobs
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: PathBuf,
+    /// Remove nothing, and tell what would be removed
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Name each blob on standard error
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rescue {
+    /// State directory of a broker that does not run, or a file of `flux dump`
+    pub(crate) statedir: PathBuf,
+    /// Extract into this directory, each archive to one of its name, each job's files to one of its
+    /// number; without it they are listed
+    #[arg(long, short = 'C', value_name = "DIR")]
+    pub(crate) directory: Option<PathBuf>,
+    /// Only this archive
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// Only the files of this job
+    #[arg(long, value_name = "ID", value_parser = job, conflicts_with = "name")]
+    pub(crate) job: Option<JobId>,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    /// How much an archive may differ from RFC 37 [default: flux]
+    #[arg(long, value_name = "PROFILE", value_parser = profiles())]
+    pub(crate) profile: Option<Profile>,
+}
+
+/// A number of bytes as Flux writes it: decimal, octal behind 0, hexadecimal behind 0x, with k, K, M,
+/// G, T, P or E behind it; decimal ones may have a fraction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size {
+    pub(crate) bytes: u64,
+    /// A zero before the digits made it octal, which not everybody means.
+    pub(crate) octal: bool,
+}
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let expected = || format!("{text:?}, expected bytes such as 4096, 0x1000, 1M or 1.5G");
+        let unit = |letter| match letter {
+            'k' | 'K' => Some(10),
+            'M' => Some(20),
+            'G' => Some(30),
+            'T' => Some(40),
+            'P' => Some(50),
+            'E' => Some(60),
+            _ => None,
+        };
+        // An E among hexadecimal digits is one of them.
+        let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
+        let shift = text.chars().last().and_then(unit);
+        let shift = shift.filter(|_| hexadecimal.is_none() || !text.ends_with('E'));
+        let digits = if shift.is_some() { &text[..text.len() - 1] } else { text };
+        let shift = shift.unwrap_or(0);
+        let octal = digits.len() > 1
+            && digits.starts_with('0')
+            && digits.bytes().all(|digit| digit.is_ascii_digit());
+        if !digits.starts_with(|first: char| first.is_ascii_digit()) {
+            return Err(expected());
+        }
+        if digits.contains('.') {
+            let number: f64 = digits.parse().map_err(|_| expected())?;
+            let is_plain = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+            let bytes = number * 2_f64.powi(shift);
+            if !is_plain || bytes >= 2_f64.powi(64) {
+                return Err(expected());
+            }
+            #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "checked")]
+            return Ok(Self { bytes: bytes as u64, octal: false });
+        }
+        let number = match hexadecimal {
+            Some(_) => u64::from_str_radix(&digits[2..], 16),
+            None if octal => u64::from_str_radix(digits, 8),
+            None => digits.parse(),
+        };
+        let bytes = number.ok().and_then(|number| number.checked_mul(1 << shift));
+        Ok(Self { bytes: bytes.ok_or_else(expected)?, octal })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_those_of_flux() {
+        for (text, bytes) in [
+            ("0", 0),
+            ("4096", 4096),
+            ("0x10", 16),
+            ("0xE", 14),
+            ("0x1M", 1 << 20),
+            ("1k", 1024),
+            ("1K", 1024),
+            ("1.5M", 3 << 19),
+            ("0.5", 0),
+            ("8E", 8 << 60),
+        ] {
+            assert_eq!(text.parse(), Ok(Size { bytes, octal: false }), "{text}");
+        }
+        assert_eq!("010".parse(), Ok(Size { bytes: 8, octal: true }));
+        for wrong in
+            ["", "k", "-1", "+1", "1m", "1KB", "0x", "09", "16E", "1.5.0", "1e3", "nan", "1 K"]
+        {
+            assert!(wrong.parse::<Size>().is_err(), "{wrong}");
+        }
+    }
+}

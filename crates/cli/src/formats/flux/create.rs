@@ -1,0 +1,179 @@
+//! `scibin flux create` and `append`: archives of what lies on the disk.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use flux_archive::{CreateReport, Creator, Form, Holes, Times, Writer, fnmatch};
+use serde_json::json;
+
+use super::source::{Source, open_store_mut};
+use super::{buffered, bytes, count, failures_json, say_failures};
+use crate::Verdict;
+use crate::arguments::flux::{Append, Chunking, Collecting, Create, HolesArgument, Reading};
+use crate::failure::Failure;
+use crate::goal::{self, Goal, is_standard};
+use crate::output::{Output, Sink, print_json};
+use crate::progress::Progress;
+
+pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
+    let goal = &command.output;
+    let exists = !is_standard(goal) && goal.symlink_metadata().is_ok();
+    if exists && command.append {
+        return add(goal, &command.collecting, &Reading::default(), output);
+    }
+    if exists && !command.overwrite {
+        let message = "exists already; --overwrite replaces it, --append adds to it";
+        return Err(Failure::other(goal.display(), message));
+    }
+    let form = if command.dict { Form::Dict } else { Form::Array };
+    let report = if is_standard(goal) {
+        let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+        let written = collect(&command.collecting, &[], form, &mut out, output)?;
+        out.finish(written, |error| Failure::flux(goal, error), Failure::from)?
+    } else {
+        let mut file = Goal::create(goal, true)?;
+        let own = file.file()?.try_clone().map_err(|error| Failure::io(goal, error))?;
+        let old = File::open(goal).ok();
+        let left_out: Vec<&File> = [Some(&own), old.as_ref()].into_iter().flatten().collect();
+        let mut out = Sink::new(file);
+        let written = collect(&command.collecting, &left_out, form, &mut out, output)?;
+        let fail = |error| Failure::flux(goal, error);
+        let report = out.finish(written, fail, |error| Failure::io(goal, error))?;
+        out.into_inner().commit()?;
+        report
+    };
+    tell(goal, &report, "written", output)
+}
+
+pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failure> {
+    add(&command.archive, &command.collecting, &command.reading, output)
+}
+
+/// Adds to an archive that is there.
+fn add(
+    path: &Path,
+    collecting: &Collecting,
+    reading: &Reading,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let source = Source::of_file(path, reading)?;
+    let form = source.form(true)?;
+    // Before all the work, and before any blob is stored.
+    source.parse()?;
+    let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(path, error))?;
+    let old = File::open(path).ok();
+    let left_out: Vec<&File> =
+        [Some(spool.as_file()), old.as_ref()].into_iter().flatten().collect();
+    let mut out = Sink::new(BufWriter::new(spool.as_file()));
+    let written = collect(collecting, &left_out, Form::Array, &mut out, output)?;
+    let fail = |error| Failure::flux(path, error);
+    let report = out.finish(written, fail, |error| Failure::io(spool.path(), error))?;
+    let addition = Source::of_file(spool.path(), &Reading::default())?;
+    let body = |out: &mut dyn Write| {
+        buffered(out, form, |writer| {
+            flux_archive::append(&source.document, &addition.document, &source.options, writer)
+        })
+    };
+    goal::write(path, true, body, |error| source.failure(error))?;
+    tell(path, &report, "added", output)
+}
+
+/// Writes an archive of what is wanted.
+fn collect(
+    collecting: &Collecting,
+    left_out: &[&File],
+    form: Form,
+    out: &mut dyn Write,
+    output: Output,
+) -> Result<flux_archive::Result<CreateReport>, Failure> {
+    let root = collecting.directory.as_deref().unwrap_or(Path::new("."));
+    let fail = |error| Failure::io(root, error);
+    let store = collecting.store.as_deref().map(open_store_mut).transpose()?;
+    let mut creator = Creator::new(root).map_err(fail)?;
+    for file in left_out {
+        creator = creator.leave_out(file).map_err(fail)?;
+    }
+    if let Some(path) = &collecting.store {
+        let file = File::open(path).map_err(|error| Failure::io(path, error))?;
+        creator = creator.leave_out(file).map_err(fail)?;
+    }
+    let progress = Progress::endless(output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let matches = |globs: &[String], path: &str| globs.iter().any(|glob| fnmatch(glob, path));
+    let exclude = |path: &str| matches(&collecting.exclude, path);
+    let include = |path: &str| {
+        let wanted = collecting.include.is_empty() || matches(&collecting.include, path);
+        if wanted && collecting.verbose {
+            output.say(&path);
+        }
+        wanted
+    };
+    creator = creator.progress(&add).exclude(&exclude).include(&include);
+    creator = creator.holes(match collecting.holes {
+        None | Some(HolesArgument::Fs) => Holes::FileSystem,
+        Some(HolesArgument::Zeros) => Holes::Zeros,
+        Some(HolesArgument::None) => Holes::None,
+    });
+    creator = creator.times(match collecting.mtime {
+        Some(mtime) => Times::Fixed(mtime),
+        None if collecting.no_times => Times::Omit,
+        None => Times::Keep,
+    });
+    if let Some(store) = &store {
+        creator = chunked(creator.store(&**store), &collecting.chunking, output);
+    }
+    let mut writer = Writer::new(out, form);
+    let written = creator.write(&collecting.paths, &mut writer);
+    Ok(written.and_then(|report| {
+        writer.finish()?;
+        Ok(report)
+    }))
+}
+
+fn chunked<'o>(creator: Creator<'o>, chunking: &Chunking, output: Output) -> Creator<'o> {
+    let mut creator = creator.hash(chunking.hash.unwrap_or_default());
+    if let Some(size) = chunking.chunksize {
+        creator = creator.chunk_size(bytes(size, "--chunksize", output));
+    }
+    if let Some(size) = chunking.small_file_threshold {
+        creator = creator.threshold(bytes(size, "--small-file-threshold", output));
+    }
+    creator
+}
+
+/// Says what was done and what was not.
+fn tell(
+    goal: &Path,
+    report: &CreateReport,
+    done: &str,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let CreateReport { entries, changed, absolute, left_out, failures, .. } = report;
+    for path in absolute {
+        output.remark(&format_args!("{path}: the leading / was dropped"));
+    }
+    for path in left_out {
+        output.remark(&format_args!("{path}: is the archive or its store, and was left out"));
+    }
+    for path in changed {
+        output.say(&format_args!("{path}: changed while it was read"));
+    }
+    say_failures(goal, failures, output);
+    if !is_standard(goal) {
+        if output.json {
+            print_json(&json!({
+                "file": goal.display().to_string(), "entries": entries, "changed": changed,
+                "left_out": left_out, "failures": failures_json(failures),
+            }))?;
+        } else {
+            let entries = count(*entries, "entry");
+            output.result(&format_args!("{}: {entries} {done}", goal.display()))?;
+        }
+    }
+    Ok(match (failures.is_empty(), changed.is_empty()) {
+        (true, true) => Verdict::Fine,
+        (true, false) => Verdict::Found,
+        (false, _) => Verdict::Failed,
+    })
+}

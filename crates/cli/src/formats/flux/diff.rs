@@ -1,0 +1,120 @@
+//! `scibin flux diff`: two archives, or an archive and the disk.
+
+use std::io::{self, Write};
+
+use flux_archive::store::BlobStore;
+use flux_archive::{Archive, Change, Failure as Failed, same_content};
+use serde_json::{Value, json as value};
+
+use super::source::Source;
+use super::{failures_json, remark, say_failures};
+use crate::Verdict;
+use crate::arguments::flux::{Diff, Disk};
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json};
+
+/// Paths and in what they differ.
+pub(super) type Differences = Vec<(String, Vec<Change>)>;
+
+pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
+    let source = Source::of_file(&command.archive, &command.reading)?;
+    let archive = source.parse()?;
+    remark(&source.name, &archive, output);
+    let store = source.stores(&command.stores)?;
+    let (differences, failures) = match &command.other {
+        None => with_disk(&archive, &command.disk, &store)?,
+        Some(other) => {
+            let other = Source::of_file(other, &command.reading)?;
+            let other_archive = other.parse()?;
+            remark(&other.name, &other_archive, output);
+            let store = source.has_stores(&command.stores).then_some(&store as &dyn BlobStore);
+            of_archives(&archive, &other_archive, &command.disk, store)
+        }
+    };
+    say_failures(&source.name, &failures, output);
+    if output.json {
+        let differences: Value =
+            differences.iter().map(|(path, changes)| json(path, changes)).collect();
+        print_json(&value!({
+            "file": source.name.display().to_string(),
+            "differences": differences, "failures": failures_json(&failures),
+        }))?;
+    } else {
+        let mut out = io::stdout().lock();
+        for (path, changes) in &differences {
+            writeln!(out, "{}", one_line(&line(path, changes)))?;
+        }
+    }
+    Ok(match (failures.is_empty(), differences.is_empty()) {
+        (true, true) => Verdict::Fine,
+        (true, false) => Verdict::Found,
+        (false, _) => Verdict::Failed,
+    })
+}
+
+/// What differs between two archives; a store tells what the archives do not.
+fn of_archives(
+    first: &Archive<'_>,
+    second: &Archive<'_>,
+    disk: &Disk,
+    store: Option<&dyn BlobStore>,
+) -> (Differences, Vec<Failed>) {
+    let (mut differences, mut failures) = (Vec::new(), Vec::new());
+    for difference in flux_archive::diff(first, second) {
+        let path = difference.path;
+        let mut changes = difference.changes;
+        changes.retain(|change| match change {
+            Change::Mtime(..) => !disk.no_mtime,
+            Change::Permissions(..) => !disk.no_permissions,
+            _ => true,
+        });
+        let unknown = changes.iter().position(|change| *change == Change::ContentUnknown);
+        if let (Some(at), Some(store), Some(a), Some(b)) =
+            (unknown, store, first.get(path), second.get(path))
+        {
+            match same_content(a, b, store) {
+                Ok(true) => drop(changes.remove(at)),
+                Ok(false) => changes[at] = Change::Content,
+                Err(error) => failures.push(Failed::new(path, error)),
+            }
+        }
+        if !changes.is_empty() {
+            differences.push((path.to_owned(), changes));
+        }
+    }
+    (differences, failures)
+}
+
+/// What differs between an archive and the directory that is named.
+#[cfg(unix)]
+pub(super) fn with_disk(
+    archive: &Archive<'_>,
+    disk: &Disk,
+    store: &dyn BlobStore,
+) -> Result<(Differences, Vec<Failed>), Failure> {
+    let directory = disk.directory.as_deref().unwrap_or(std::path::Path::new("."));
+    let verifier = flux_archive::DiskVerifier::new(directory)
+        .map_err(|error| Failure::io(directory, error))?
+        .permissions(!disk.no_permissions)
+        .times(!disk.no_mtime);
+    Ok(verifier.run(archive, store))
+}
+
+#[cfg(not(unix))]
+pub(super) fn with_disk(
+    _: &Archive<'_>,
+    _: &Disk,
+    _: &dyn BlobStore,
+) -> Result<(Differences, Vec<Failed>), Failure> {
+    Err(Failure::other("-C", "archives are compared with files on Unix only"))
+}
+
+pub(super) fn line(path: &str, changes: &[Change]) -> String {
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    format!("{path}: {}", changes.join("; "))
+}
+
+pub(super) fn json(path: &str, changes: &[Change]) -> Value {
+    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+    value!({"path": path, "changes": changes})
+}

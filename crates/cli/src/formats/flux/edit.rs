@@ -1,0 +1,67 @@
+//! `scibin flux delete`: an archive without some of its entries.
+
+use std::cell::Cell;
+use std::io::Write;
+
+use flux_archive::fnmatch;
+use serde_json::json;
+
+use super::source::Source;
+use super::{buffered, count};
+use crate::Verdict;
+use crate::arguments::flux::Delete;
+use crate::failure::Failure;
+use crate::goal::{self, is_standard};
+use crate::output::{Output, print_json};
+
+pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failure> {
+    let Delete { archive: path, patterns, dry_run, verbose, reading } = command;
+    let source = Source::of_file(path, reading)?;
+    let form = source.form(true)?;
+    let found = vec![Cell::new(false); patterns.len()];
+    let unwanted = |path: &str| {
+        let mut unwanted = false;
+        for (pattern, found) in patterns.iter().zip(&found) {
+            if fnmatch(pattern, path) {
+                found.set(true);
+                unwanted = true;
+            }
+        }
+        unwanted
+    };
+    // Once to see what there is, so that nothing is written where nothing changes.
+    let mut deleted = Vec::new();
+    for raw in source.options.entries(&source.document).map_err(|error| source.failure(error))? {
+        let raw = raw.map_err(|error| source.failure(error))?;
+        let path = raw.path().map(|path| path.decode().into_owned());
+        deleted.extend(path.filter(|path| unwanted(path)));
+    }
+    for (pattern, found) in patterns.iter().zip(&found) {
+        if !found.get() {
+            output.remark(&format_args!("No files matched pattern '{pattern}'"));
+        }
+    }
+    if *verbose {
+        for path in &deleted {
+            output.say(path);
+        }
+    }
+    if !dry_run && (!deleted.is_empty() || is_standard(path)) {
+        let body = |out: &mut dyn Write| {
+            buffered(out, form, |writer| {
+                flux_archive::delete(&source.document, &source.options, &unwanted, writer)
+            })
+        };
+        goal::write(path, true, body, |error| source.failure(error))?;
+    }
+    if output.json && !is_standard(path) {
+        print_json(&json!({
+            "file": path.display().to_string(), "deleted": deleted, "dry_run": dry_run,
+        }))?;
+    } else if !is_standard(path) {
+        let entries = count(deleted.len() as u64, "entry");
+        let done = if *dry_run { "would be deleted" } else { "deleted" };
+        output.result(&format_args!("{}: {entries} {done}", path.display()))?;
+    }
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,139 @@
+//! `scibin flux extract`: from an archive to the disk.
+
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+
+use flux_archive::{
+    Entry, Existing, ExtractReport, Extractor, Limits, LinkPolicy, LongLine, cut_line, fnmatch,
+};
+use serde_json::json;
+
+use super::source::Source;
+use super::{bytes, count, failures_json, remark, say_failures};
+use crate::Verdict;
+use crate::arguments::flux::{Extract, Links};
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json, size};
+use crate::progress::Progress;
+
+/// Columns that Flux cuts a line of `extract -t` to.
+const COLUMNS: usize = 79;
+
+pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Failure> {
+    let (mut source, pattern) = Source::select(&command.selection)?;
+    let mut limits = Limits::default();
+    if let Some(most) = command.max_size {
+        let most = bytes(most, "--max-size", output);
+        limits = limits
+            .with_max_file_size(most)
+            .with_max_total_size(most)
+            .with_max_materialized_bytes(most);
+    }
+    source.options = source.options.limits(limits);
+    let archive = source.parse()?;
+    remark(&source.name, &archive, output);
+    let pattern = pattern.as_deref();
+    let wants =
+        |entry: &Entry<'_>| pattern.is_none_or(|pattern| fnmatch(pattern, entry.path().as_str()));
+    let wanted = archive.entries().iter().filter(|entry| wants(entry));
+    if let (0, Some(pattern)) = (wanted.clone().count(), pattern) {
+        output.remark(&format_args!("No files matched pattern '{pattern}'"));
+    }
+    if command.list_only {
+        print_list(wanted)?;
+        return Ok(Verdict::Fine);
+    }
+    let store = source.stores(&command.stores)?;
+    let progress = Progress::new(wanted.map(data_size).sum(), output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let select = |entry: &Entry<'_>| {
+        let wanted = wants(entry);
+        if wanted && command.verbose {
+            output.say(entry.path());
+        }
+        wanted
+    };
+    let directory = &command.directory;
+    let extractor = Extractor::new(directory).map_err(|error| Failure::io(directory, error))?;
+    let extractor = extractor
+        .store(&store)
+        .existing(existing(command))
+        .links(match command.links {
+            Links::Keep => LinkPolicy::Keep,
+            Links::RefuseAbsolute => LinkPolicy::RefuseAbsolute,
+            Links::RefuseEscaping => LinkPolicy::RefuseEscaping,
+        })
+        .limits(limits)
+        .require_hash(command.require_hash)
+        .select(&select)
+        .progress(&add)
+        .times(!command.no_mtime)
+        .preserve_permissions(command.preserve_permissions)
+        .sync(command.sync)
+        .fail_fast(command.fail_fast)
+        .dry_run(command.dry_run);
+    let report = extractor.run(&archive).map_err(|error| source.failure(error))?;
+    drop(progress);
+    tell(&source.name, directory, &report, command.dry_run, output)
+}
+
+fn existing(command: &Extract) -> Existing {
+    match (command.overwrite, command.skip_existing, command.keep_newer) {
+        (true, _, _) => Existing::Overwrite,
+        (_, true, _) => Existing::Skip,
+        (_, _, true) => Existing::Newer,
+        (false, false, false) => Existing::Error,
+    }
+}
+
+/// Bytes that an entry makes us write.
+pub(super) fn data_size(entry: &Entry<'_>) -> u64 {
+    match entry.regions() {
+        [] => entry.content().data_len(),
+        regions => regions.iter().fold(0, |sum, region| region.size.saturating_add(sum)),
+    }
+}
+
+fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let terminal = io::stdout().is_terminal();
+    for entry in entries {
+        let line = LongLine::from(entry).to_string();
+        if terminal {
+            writeln!(out, "{}", cut_line(&one_line(&line), COLUMNS))?;
+        } else {
+            writeln!(out, "{line}")?;
+        }
+    }
+    out.flush()
+}
+
+/// Says what was done and what was not.
+pub(super) fn tell(
+    name: &Path,
+    directory: &Path,
+    report: &ExtractReport,
+    dry_run: bool,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let ExtractReport { files, directories, links, skipped, bytes, failures, .. } = report;
+    say_failures(name, failures, output);
+    if output.json {
+        print_json(&json!({
+            "file": name.display().to_string(), "directory": directory.display().to_string(),
+            "files": files, "directories": directories, "links": links, "skipped": skipped,
+            "bytes": bytes, "dry_run": dry_run, "failures": failures_json(failures),
+        }))?;
+    } else {
+        let kinds = [(*files, "file"), (*directories, "directory"), (*links, "link")];
+        let kinds = kinds.map(|(number, kind)| count(number, kind)).join(", ");
+        let skipped = match skipped {
+            0 => String::new(),
+            skipped => format!(", {skipped} skipped"),
+        };
+        let done =
+            if dry_run { " would be extracted".to_owned() } else { format!(", {}", size(*bytes)) };
+        output.result(&format_args!("{}: {kinds}{skipped}{done}", directory.display()))?;
+    }
+    Ok(if failures.is_empty() { Verdict::Fine } else { Verdict::Failed })
+}

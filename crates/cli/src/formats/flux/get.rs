@@ -1,0 +1,30 @@
+//! `scibin get`: a value of the JSON that an archive is.
+
+use std::io::{self, Write};
+
+use flux_archive::value_at;
+
+use super::source::Source;
+use crate::Verdict;
+use crate::arguments::GetRequest;
+use crate::arguments::flux::Reading;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
+    let path = &request.file;
+    if request.slice.is_some() || request.output.is_some() {
+        let message = "an archive holds no arrays: `flux cat` and `flux extract` give its files";
+        return Err(Failure::other(path.display(), message));
+    }
+    let source = Source::of_file(path, &Reading::default())?;
+    let pointer = request.pointer.as_deref().unwrap_or_default();
+    let value = value_at(&source.document, pointer).map_err(|error| source.failure(error))?;
+    let mut out = io::stdout().lock();
+    // Text bare, unless JSON is asked for.
+    match serde_json::from_str::<String>(value) {
+        Ok(text) if !output.json => writeln!(out, "{text}")?,
+        _ => writeln!(out, "{value}")?,
+    }
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,137 @@
+//! `scibin info`: what is in an archive, at a glance.
+
+use std::collections::{BTreeMap, HashMap};
+use std::io::{self, BufWriter, Write};
+
+use flux_archive::{Archive, Content, FileType, Form, HashType};
+use serde_json::{Value, json};
+
+use super::source::Source;
+use super::{count, violation_json};
+use crate::Verdict;
+use crate::arguments::flux::One;
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json, size};
+
+pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
+    let source = Source::open(one)?;
+    let archive = source.parse()?;
+    let summary = Summary::of(&archive);
+    if output.json {
+        let profile = one.reading.profile.unwrap_or_default();
+        let violations: Value =
+            archive.violations().iter().map(|v| violation_json(v, profile)).collect();
+        let mut value = summary.json();
+        value["file"] = source.name.display().to_string().into();
+        value["size"] = source.document.len().into();
+        value["form"] = form_name(archive.form()).into();
+        value["violations"] = violations;
+        print_json(&value)?;
+    } else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        write_text(&mut out, &source, &archive, &summary)?;
+        out.flush()?;
+    }
+    Ok(Verdict::Fine)
+}
+
+fn form_name(form: Form) -> &'static str {
+    match form {
+        Form::Array => "array",
+        Form::Dict => "dict",
+        Form::Objects => "objects",
+    }
+}
+
+/// Numbers about an archive.
+#[derive(Default)]
+struct Summary {
+    files: u64,
+    directories: u64,
+    links: u64,
+    bytes: u64,
+    /// Files and bytes by encoding.
+    encodings: BTreeMap<&'static str, (u64, u64)>,
+    regions: u64,
+    /// Blobs and bytes by hash, each blob once.
+    blobs: BTreeMap<&'static str, (u64, u64)>,
+}
+
+impl Summary {
+    fn of(archive: &Archive<'_>) -> Self {
+        let mut summary = Self::default();
+        let mut blobs = HashMap::new();
+        for entry in archive.entries() {
+            match entry.file_type() {
+                FileType::Directory => summary.directories += 1,
+                FileType::Symlink => summary.links += 1,
+                FileType::Regular => {
+                    summary.files += 1;
+                    summary.bytes = summary.bytes.saturating_add(entry.len());
+                    let encoding = match entry.content() {
+                        Content::Json(_) => "json",
+                        content => content.encoding().unwrap_or("empty"),
+                    };
+                    let (files, bytes) = summary.encodings.entry(encoding).or_default();
+                    *files += 1;
+                    *bytes = bytes.saturating_add(entry.len());
+                }
+            }
+            summary.regions += entry.regions().len() as u64;
+            blobs.extend(entry.regions().iter().map(|region| (region.blobref, region.size)));
+        }
+        for (blobref, size) in blobs {
+            let (number, bytes) = summary.blobs.entry(HashType::name(blobref.hash())).or_default();
+            *number += 1;
+            *bytes = bytes.saturating_add(size);
+        }
+        summary
+    }
+
+    fn json(&self) -> Value {
+        let table = |map: &BTreeMap<&'static str, (u64, u64)>, what: &str| -> Value {
+            let row = |(name, (number, bytes)): (&&'static str, &(u64, u64))| {
+                ((*name).to_owned(), json!({what: number, "bytes": bytes}))
+            };
+            Value::Object(map.iter().map(row).collect())
+        };
+        json!({
+            "format": "flux", "entries": self.files + self.directories + self.links,
+            "files": self.files, "directories": self.directories, "links": self.links,
+            "bytes": self.bytes, "encodings": table(&self.encodings, "files"),
+            "regions": self.regions, "blobs": table(&self.blobs, "blobs"),
+        })
+    }
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    source: &Source,
+    archive: &Archive<'_>,
+    summary: &Summary,
+) -> io::Result<()> {
+    writeln!(out, "{}", source.name.display())?;
+    let form = match archive.form() {
+        Form::Array => "an array",
+        Form::Dict => "an object of paths",
+        Form::Objects => "objects one after the other",
+    };
+    let len = size(source.document.len() as u64);
+    writeln!(out, "  format    Flux archive (RFC 37), {form}, {len}")?;
+    let kinds =
+        [(summary.files, "file"), (summary.directories, "directory"), (summary.links, "link")];
+    let kinds = kinds.map(|(number, kind)| count(number, kind)).join(", ");
+    writeln!(out, "  entries   {kinds}, {}", size(summary.bytes))?;
+    for (line, (name, (files, bytes))) in summary.encodings.iter().enumerate() {
+        let heading = if line == 0 { "content" } else { "" };
+        writeln!(out, "  {heading:<8}  {name}: {}, {}", count(*files, "file"), size(*bytes))?;
+    }
+    for (line, (name, (blobs, bytes))) in summary.blobs.iter().enumerate() {
+        let heading = if line == 0 { "blobs" } else { "" };
+        writeln!(out, "  {heading:<8}  {name}: {}, {}", count(*blobs, "blob"), size(*bytes))?;
+    }
+    for violation in archive.violations() {
+        writeln!(out, "  remark    {}", one_line(&violation.to_string()))?;
+    }
+    Ok(())
+}

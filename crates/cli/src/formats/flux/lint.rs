@@ -1,0 +1,85 @@
+//! `scibin flux lint`: where an archive differs from RFC 37, and what can be mended.
+
+use std::io::{self, BufWriter, Write};
+
+use flux_archive::{Form, Profile, Writer, fix};
+use serde_json::{Value, json};
+
+use super::source::Source;
+use super::{count, violation_json};
+use crate::Verdict;
+use crate::arguments::flux::{Lint, Reading};
+use crate::failure::Failure;
+use crate::goal;
+use crate::output::{Output, one_line, print_json};
+
+pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
+    // What nobody says of an archive that it need not be is what RFC 37 says.
+    let profile = command.one.reading.profile.unwrap_or(Profile::Strict);
+    let mut one = command.one.clone();
+    one.reading.profile = Some(profile);
+    let source = Source::open(&one)?;
+    if !command.fix {
+        return tell(&source, profile, None, output);
+    }
+    let Some(goal) = command.output.as_ref().or(one.archive.as_ref()) else {
+        return Err(Failure::other(source.name.display(), "name an output with -o"));
+    };
+    let in_place = command.output.is_none();
+    let form = match source.form(in_place)? {
+        Form::Dict => Form::Dict,
+        // Objects one after the other are no archive for RFC 37.
+        Form::Array | Form::Objects => Form::Array,
+    };
+    if !in_place {
+        goal::check(goal, command.replacing.force)?;
+    }
+    let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(goal, error))?;
+    let mut writer = Writer::new(BufWriter::new(spool.as_file()), form);
+    let mended = fix(&source.document, &source.options, &mut writer);
+    let mended = mended.map_err(|error| source.failure(error))?;
+    writer.finish().map_err(|error| source.failure(error))?;
+
+    let reading = Reading { profile: Some(profile), ..Reading::default() };
+    let mut fixed = Source::of_file(spool.path(), &reading)?;
+    fixed.name.clone_from(goal);
+    if !in_place || goal::is_standard(goal) || fixed.document != source.document {
+        let body = |out: &mut dyn Write| out.write_all(&fixed.document);
+        goal::write(goal, true, body, |error| Failure::io(goal, error))?;
+    }
+    tell(&fixed, profile, Some(mended), output)
+}
+
+/// Prints what is left, and says what was mended.
+fn tell(
+    source: &Source,
+    profile: Profile,
+    mended: Option<u64>,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let violations =
+        source.options.lint(&source.document).map_err(|error| source.failure(error))?;
+    let name = source.name.display();
+    // Standard output has the archive.
+    let taken = mended.is_some() && goal::is_standard(&source.name);
+    if output.json && !taken {
+        let json = |violation| violation_json(violation, profile);
+        print_json(&json!({
+            "file": name.to_string(), "profile": profile.name(), "mended": mended,
+            "violations": violations.iter().map(json).collect::<Value>(),
+        }))?;
+    } else if taken {
+        for violation in &violations {
+            output.say(violation);
+        }
+    } else {
+        let mut out = io::stdout().lock();
+        for violation in &violations {
+            writeln!(out, "{name}: {}", one_line(&violation.to_string()))?;
+        }
+    }
+    if let (Some(mended), false, false) = (mended, output.json, taken) {
+        output.result(&format_args!("{name}: {} mended", count(mended, "entry")))?;
+    }
+    Ok(if violations.is_empty() { Verdict::Fine } else { Verdict::Found })
+}

@@ -1,0 +1,101 @@
+//! `scibin flux list`: the entries, as `flux archive list` prints them.
+
+use std::io::{self, BufWriter, IsTerminal, Write};
+
+use flux_archive::{FileType, INVALID_ENTRY, LongLine, Mode, RawEntry, cut_line, fnmatch};
+use serde_json::{Value, json};
+
+use super::source::Source;
+use crate::Verdict;
+use crate::arguments::flux::List;
+use crate::failure::Failure;
+use crate::output::{Output, Sink, one_line};
+
+/// Columns that Flux cuts a long line to.
+const LONG_COLUMNS: usize = 119;
+
+pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
+    let (source, pattern) = Source::select(&command.selection)?;
+    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    let listing = Listing { command, output, terminal: io::stdout().is_terminal() };
+    let listed = listing.write(&source, pattern.as_deref(), &mut out);
+    let found = out.finish(listed, |error| source.failure(error), Failure::from)?;
+    if let (0, Some(pattern)) = (found, pattern) {
+        output.remark(&format_args!("No files matched pattern '{pattern}'"));
+    }
+    Ok(Verdict::Fine)
+}
+
+struct Listing<'l> {
+    command: &'l List,
+    output: Output,
+    terminal: bool,
+}
+
+impl Listing<'_> {
+    /// Lists entries as they are written, so that also such can be listed that cannot be extracted;
+    /// gives their number.
+    fn write(
+        &self,
+        source: &Source,
+        pattern: Option<&str>,
+        out: &mut dyn Write,
+    ) -> flux_archive::Result<u64> {
+        let mut found = 0;
+        let json = self.output.json;
+        out.write_all(if json { b"[" } else { b"" })?;
+        for raw in source.options.entries(&source.document)? {
+            let raw = raw?;
+            let path = raw.path().map(|path| path.decode().into_owned());
+            let matches = |pattern| path.as_deref().is_some_and(|path| fnmatch(pattern, path));
+            if !pattern.is_none_or(matches) {
+                continue;
+            }
+            if json {
+                out.write_all(if found > 0 { b"," } else { b"" })?;
+                serde_json::to_writer(&mut *out, &entry_json(&raw)).map_err(io::Error::from)?;
+            } else {
+                self.line(&raw, path.as_deref(), out)?;
+            }
+            found += 1;
+        }
+        out.write_all(if json { b"]\n" } else { b"" })?;
+        Ok(found)
+    }
+
+    fn line(&self, raw: &RawEntry<'_>, path: Option<&str>, out: &mut dyn Write) -> io::Result<()> {
+        let line = match LongLine::of(raw) {
+            _ if self.command.raw => raw.json().to_owned(),
+            Some(line) if self.command.long => line.to_string(),
+            Some(_) => path.unwrap_or(INVALID_ENTRY).to_owned(),
+            None => INVALID_ENTRY.to_owned(),
+        };
+        if !self.terminal || self.command.raw {
+            return writeln!(out, "{line}");
+        }
+        let line = one_line(&line);
+        let columns = if self.command.long { LONG_COLUMNS } else { usize::MAX };
+        writeln!(out, "{}", cut_line(&line, columns))
+    }
+}
+
+/// What an entry is, without its data; what it lacks or has wrongly is null.
+fn entry_json(raw: &RawEntry<'_>) -> Value {
+    let value = |name: &str| -> Value {
+        raw.get(name).and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()
+    };
+    let integer = |name: &str| Some(value(name)).filter(|value| value.is_i64() || value.is_u64());
+    let mode = integer("mode");
+    let known = mode.as_ref().and_then(Value::as_u64).and_then(|mode| u32::try_from(mode).ok());
+    let known = known.and_then(Mode::from_u32).map(Mode::file_type);
+    json!({
+        "path": raw.path().map(|path| path.decode().into_owned()),
+        "type": known.map(|known| known.to_string()),
+        "mode": mode,
+        "size": integer("size"),
+        "mtime": integer("mtime"),
+        "ctime": integer("ctime"),
+        "encoding": Some(value("encoding")).filter(Value::is_string),
+        "target": (known == Some(FileType::Symlink)).then(|| value("data")),
+    })
+}

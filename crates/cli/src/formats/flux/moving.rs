@@ -1,0 +1,118 @@
+//! `scibin flux convert`, `pack` and `externalize`: the same files in another archive.
+
+use std::io::Write;
+
+use flux_archive::{Externalizer, Form, Limits, MoveReport};
+use serde_json::json;
+
+use super::source::{Source, open_store_mut};
+use super::{buffered, bytes, count, failures_json, remark, say_failures};
+use crate::Verdict;
+use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
+use crate::failure::Failure;
+use crate::goal::{self, is_standard};
+use crate::output::{Output, print_json, size};
+use crate::progress::Progress;
+
+pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
+    let source = Source::open(&command.one)?;
+    let form = match (command.to, source.form(false)?) {
+        (Some(FormArgument::Array), _) | (None, Form::Dict | Form::Objects) => Form::Array,
+        (Some(FormArgument::Dict), _) | (None, Form::Array) => Form::Dict,
+        (Some(FormArgument::Objects), _) => Form::Objects,
+    };
+    let Target { output: goal, replacing } = &command.target;
+    let body = |out: &mut dyn Write| {
+        let out = std::io::BufWriter::new(out);
+        let writer = flux_archive::Writer::new(out, form);
+        let mut writer = if command.pretty { writer.pretty() } else { writer };
+        let violations = flux_archive::convert(&source.document, &source.options, &mut writer)?;
+        writer.finish()?;
+        Ok(violations)
+    };
+    let violations = goal::write(goal, replacing.force, body, |error| source.failure(error))?;
+    for violation in &violations {
+        output.remark(&format_args!("{}: {violation}", source.name.display()));
+    }
+    Ok(Verdict::Fine)
+}
+
+pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
+    let mut source = Source::open(&command.one)?;
+    if let Some(most) = command.max_size {
+        let most = bytes(most, "--max-size", output);
+        let limits = Limits::default();
+        source.options = source.options.limits(limits.with_max_materialized_bytes(most));
+    }
+    let total = {
+        let archive = source.parse()?;
+        remark(&source.name, &archive, output);
+        let blobs = archive.entries().iter().filter(|entry| !entry.regions().is_empty());
+        blobs.fold(0, |sum: u64, entry| sum.saturating_add(entry.len()))
+    };
+    let form = source.form(false)?;
+    let store = source.stores(&command.stores)?;
+    let progress = Progress::new(total, output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let report = write(&source, &command.target, |out| {
+        buffered(out, form, |writer| {
+            flux_archive::pack(&source.document, &source.options, &store, Some(&add), writer)
+        })
+    })?;
+    drop(progress);
+    tell(&source, &command.target, &report, "taken in", output)
+}
+
+pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdict, Failure> {
+    let source = Source::open(&command.one)?;
+    remark(&source.name, &source.parse()?, output);
+    let form = source.form(false)?;
+    let store = open_store_mut(&command.store)?;
+    let progress = Progress::endless(output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let chunking = &command.chunking;
+    let mut externalizer =
+        Externalizer::new(&*store).hash(chunking.hash.unwrap_or_default()).progress(&add);
+    if let Some(size) = chunking.chunksize {
+        externalizer = externalizer.chunk_size(bytes(size, "--chunksize", output));
+    }
+    if let Some(size) = chunking.small_file_threshold {
+        externalizer = externalizer.threshold(bytes(size, "--small-file-threshold", output));
+    }
+    let report = write(&source, &command.target, |out| {
+        buffered(out, form, |writer| externalizer.run(&source.document, &source.options, writer))
+    })?;
+    drop(progress);
+    tell(&source, &command.target, &report, "put out", output)
+}
+
+fn write<T>(
+    source: &Source,
+    target: &Target,
+    body: impl FnOnce(&mut dyn Write) -> flux_archive::Result<T>,
+) -> Result<T, Failure> {
+    goal::write(&target.output, target.replacing.force, body, |error| source.failure(error))
+}
+
+/// Says what was moved, and what was not.
+fn tell(
+    source: &Source,
+    target: &Target,
+    report: &MoveReport,
+    done: &str,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let MoveReport { files, bytes, failures, .. } = report;
+    say_failures(&source.name, failures, output);
+    let goal = &target.output;
+    if output.json && !is_standard(goal) {
+        print_json(&json!({
+            "file": source.name.display().to_string(), "output": goal.display().to_string(),
+            "files": files, "bytes": bytes, "failures": failures_json(failures),
+        }))?;
+    } else if !is_standard(goal) {
+        let (files, bytes) = (count(*files, "file"), size(*bytes));
+        output.result(&format_args!("{}: {files} {done}, {bytes}", goal.display()))?;
+    }
+    Ok(if failures.is_empty() { Verdict::Fine } else { Verdict::Failed })
+}

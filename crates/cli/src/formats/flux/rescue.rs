@@ -1,0 +1,168 @@
+//! `scibin flux rescue`: archives and files of jobs that a broker left.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use flux_archive::kvs::JobId;
+use flux_archive::store::{BlobStore, Layered};
+use flux_archive::{Archive, ArchivePath, Extractor, JOBSPEC_FILES, ParseOptions, Profile};
+use serde_json::{Value, json};
+
+use super::source::{State, open_store};
+use super::{count, extract};
+use crate::Verdict;
+use crate::arguments::flux::Rescue;
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json, size};
+use crate::progress::Progress;
+
+/// Something that can be rescued.
+enum Find {
+    Archive(String),
+    Job(JobId),
+}
+
+impl Find {
+    /// What it is called, and its kind.
+    fn name(&self) -> (String, &'static str) {
+        match self {
+            Self::Archive(name) => (name.clone(), "archive"),
+            Self::Job(job) => (job.0.to_string(), "job"),
+        }
+    }
+
+    fn document(&self, state: &State) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Archive(name) => state.archive(name),
+            Self::Job(job) => state.jobspec(*job),
+        }
+    }
+}
+
+pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failure> {
+    let path = &command.statedir;
+    let state = State::open(path)?;
+    let named = command.name.is_some() || command.job.is_some();
+    let finds: Vec<Find> = match (&command.name, command.job) {
+        (Some(name), _) => vec![Find::Archive(name.clone())],
+        (None, Some(job)) => vec![Find::Job(job)],
+        (None, None) => {
+            let archives = state.archives()?.into_iter().map(Find::Archive);
+            archives.chain(state.jobs()?.into_iter().map(Find::Job)).collect()
+        }
+    };
+    let mut store = Layered::new();
+    for path in &command.stores.stores {
+        store = store.with(open_store(path)?);
+    }
+    let store = store.with(state.store());
+    let rescuer = Rescuer { command, store: &store, output };
+    let mut worst = Verdict::Fine;
+    for find in finds {
+        // What is broken costs only itself.
+        let verdict =
+            find.document(&state).and_then(|document| rescuer.take(&find, &document, named));
+        let verdict = verdict.or_else(|failure| {
+            if failure.is_closed_pipe() {
+                return Err(failure);
+            }
+            output.say(&failure);
+            Ok(failure.verdict())
+        })?;
+        worst = worst.max(verdict);
+    }
+    Ok(worst)
+}
+
+struct Rescuer<'r> {
+    command: &'r Rescue,
+    store: &'r dyn BlobStore,
+    output: Output,
+}
+
+impl Rescuer<'_> {
+    /// Lists or extracts one of the finds.
+    fn take(&self, find: &Find, document: &[u8], named: bool) -> Result<Verdict, Failure> {
+        let (name, kind) = find.name();
+        let subject = format!("{}: {kind} {name}", self.command.statedir.display());
+        let fail = |error: flux_archive::Error| Failure::flux(Path::new(&subject), error);
+        let mut options =
+            ParseOptions::new().profile(self.command.profile.unwrap_or(Profile::Flux));
+        if let Find::Job(_) = find {
+            if !named && !has_files(document) {
+                return Ok(Verdict::Fine);
+            }
+            options = options.pointer(JOBSPEC_FILES);
+        }
+        let archive = options.parse(document).map_err(fail)?;
+        super::remark(Path::new(&subject), &archive, self.output);
+        match &self.command.directory {
+            None => self.list(&name, kind, &archive),
+            Some(directory) => self.extract(&name, kind, &subject, directory, &archive),
+        }
+    }
+
+    fn list(&self, name: &str, kind: &str, archive: &Archive<'_>) -> Result<Verdict, Failure> {
+        let mut missing = 0_u64;
+        for blobref in archive.blobrefs() {
+            missing += u64::from(!self.store.contains(&blobref).unwrap_or(false));
+        }
+        let entries = archive.entries().len() as u64;
+        let bytes =
+            archive.entries().iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.len()));
+        if self.output.json {
+            let value: Value = json!({
+                "kind": kind, "name": name, "entries": entries, "bytes": bytes, "missing": missing,
+            });
+            print_json(&value)?;
+        } else {
+            let lacks = match missing {
+                0 => String::new(),
+                missing => format!(", {} missing", count(missing, "blob")),
+            };
+            let entries = count(entries, "entry");
+            let line = format!("{kind} {name}: {entries}, {}{lacks}", size(bytes));
+            // The list is the result, also when remarks are not wanted.
+            let output = Output { quiet: false, ..self.output };
+            output.result(&one_line(&line))?;
+        }
+        Ok(if missing == 0 { Verdict::Fine } else { Verdict::Found })
+    }
+
+    fn extract(
+        &self,
+        name: &str,
+        kind: &str,
+        subject: &str,
+        directory: &Path,
+        archive: &Archive<'_>,
+    ) -> Result<Verdict, Failure> {
+        // The name is that of a key, and keys hold what somebody wrote.
+        let is_plain = ArchivePath::parse(name).is_ok_and(|path| path.components().count() == 1);
+        if !is_plain {
+            return Err(Failure::other(subject, "the name is none for a directory"));
+        }
+        let name = if kind == "job" { format!("job-{name}") } else { name.to_owned() };
+        let goal = directory.join(name);
+        match fs::create_dir(&goal) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(Failure::io(&goal, error));
+            }
+            _ => {}
+        }
+        let total = archive.entries().iter().map(extract::data_size).sum();
+        let progress = Progress::new(total, self.output.quiet);
+        let add = |bytes| progress.add(bytes);
+        let extractor = Extractor::new(&goal).map_err(|error| Failure::io(&goal, error))?;
+        let report = extractor.store(self.store).progress(&add).run(archive);
+        let report = report.map_err(|error| Failure::flux(Path::new(subject), error))?;
+        drop(progress);
+        extract::tell(Path::new(subject), &goal, &report, false, self.output)
+    }
+}
+
+/// Most jobs have none.
+fn has_files(jobspec: &[u8]) -> bool {
+    flux_archive::value_at(jobspec, JOBSPEC_FILES).is_ok()
+}

@@ -1,0 +1,245 @@
+//! Where archives and blobs come from: files, standard input, and what a broker left.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use binio::Mmap;
+use bytes::Bytes;
+use flux_archive::kvs::{JobId, StateDir};
+use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, DumpTar, Layered, SqliteStore};
+use flux_archive::{Archive, ParseOptions, repair_commas};
+
+use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
+use crate::failure::Failure;
+use crate::goal::is_standard;
+
+/// What every database of `SQLite` begins with.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// An archive that was found, and how it is to be read.
+pub(super) struct Source {
+    /// What it is called in messages.
+    pub(super) name: PathBuf,
+    pub(super) document: Bytes,
+    pub(super) options: ParseOptions,
+    /// Where it was found, if that holds blobs too.
+    state: Option<State>,
+}
+
+impl Source {
+    /// Opens a file, or standard input for "-".
+    pub(super) fn of_file(path: &Path, reading: &Reading) -> Result<Self, Failure> {
+        let document = if is_standard(path) {
+            spool().map_err(|error| Failure::io(path, error))?
+        } else {
+            let map = Mmap::open(path).map_err(|error| Failure::flux(path, error.into()))?;
+            map.as_bytes().clone()
+        };
+        Ok(Self::new(path.to_owned(), document, reading, None))
+    }
+
+    /// Takes an archive, or a job's files, out of a state.
+    fn of_state(path: &Path, place: &Place, reading: &Reading) -> Result<Self, Failure> {
+        let state = State::open(path)?;
+        let (document, name) = match place.job {
+            Some(job) => (state.jobspec(job)?, format!("job {}", job.0)),
+            None => (state.archive(&place.name)?, place.name.clone()),
+        };
+        let name = format!("{}: {name}", path.display()).into();
+        Ok(Self::new(name, document.into(), reading, Some(state)))
+    }
+
+    pub(super) fn open(one: &One) -> Result<Self, Failure> {
+        match (&one.state.statedir, &one.archive) {
+            (Some(state), _) => Self::of_state(state, &one.state, &one.reading),
+            (None, Some(archive)) => Self::of_file(archive, &one.reading),
+            (None, None) => {
+                Err(Failure::other("ARCHIVE", "neither a file nor --statedir is given"))
+            }
+        }
+    }
+
+    /// Opens the archive of a selection, and gives the pattern too.
+    pub(super) fn select(selection: &Selection) -> Result<(Self, Option<String>), Failure> {
+        let Selection { archive, pattern, state, reading } = selection;
+        if state.statedir.is_none() {
+            let one =
+                One { archive: archive.clone(), state: state.clone(), reading: reading.clone() };
+            return Ok((Self::open(&one)?, pattern.clone()));
+        }
+        // The archive is in the state, and the only operand is the pattern.
+        let pattern = match (archive, pattern) {
+            (Some(_), Some(pattern)) => {
+                return Err(Failure::other(pattern, "one pattern is enough beside --statedir"));
+            }
+            (Some(pattern), None) => Some(pattern.to_string_lossy().into_owned()),
+            (None, _) => None,
+        };
+        let one = One { archive: None, state: state.clone(), reading: reading.clone() };
+        Ok((Self::open(&one)?, pattern))
+    }
+
+    /// An archive that is there as text.
+    pub(super) fn new(
+        name: PathBuf,
+        document: Bytes,
+        reading: &Reading,
+        state: Option<State>,
+    ) -> Self {
+        let document = match repair(&document, reading) {
+            Some(repaired) => repaired.into(),
+            None => document,
+        };
+        let mut options = ParseOptions::new();
+        if let Some(profile) = reading.profile {
+            options = options.profile(profile);
+        }
+        if let Some(pointer) = &reading.pointer {
+            options = options.pointer(pointer.clone());
+        }
+        Self { name, document, options, state }
+    }
+
+    pub(super) fn parse(&self) -> Result<Archive<'_>, Failure> {
+        self.options.parse(&self.document).map_err(|error| self.failure(error))
+    }
+
+    pub(super) fn failure(&self, error: flux_archive::Error) -> Failure {
+        Failure::flux(&self.name, error)
+    }
+
+    /// The form of the archive. In place only a document can be changed that is nothing else.
+    pub(super) fn form(&self, in_place: bool) -> Result<flux_archive::Form, Failure> {
+        let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
+        if in_place && !entries.pointer().is_empty() {
+            let message = "the archive is a part of the document: name an output with -o";
+            return Err(Failure::other(self.name.display(), message));
+        }
+        Ok(entries.form().unwrap_or(flux_archive::Form::Array))
+    }
+
+    /// The stores that were named, and what the archive was found in.
+    pub(super) fn stores(&self, stores: &Stores) -> Result<Layered<'_>, Failure> {
+        let mut layered = Layered::new();
+        for path in &stores.stores {
+            layered = layered.with(open_store(path)?);
+        }
+        Ok(match &self.state {
+            Some(state) => layered.with(state.store()),
+            None => layered,
+        })
+    }
+
+    /// Is there anywhere to look for blobs?
+    pub(super) fn has_stores(&self, stores: &Stores) -> bool {
+        self.state.is_some() || !stores.stores.is_empty()
+    }
+}
+
+/// The document without commas that nothing follows, if it has such and they are to be forgiven.
+fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
+    match repair_commas(if reading.lenient_json { document } else { &[] }) {
+        std::borrow::Cow::Owned(repaired) => Some(repaired),
+        std::borrow::Cow::Borrowed(_) => None,
+    }
+}
+
+/// Standard input, which may be larger than memory, by way of a temporary file.
+fn spool() -> io::Result<Bytes> {
+    let mut file = tempfile::NamedTempFile::new()?;
+    io::copy(&mut io::stdin().lock(), &mut file)?;
+    let map = Mmap::open(file.path()).map_err(io::Error::other)?;
+    Ok(map.as_bytes().clone())
+}
+
+/// What a broker left: its state directory, or a dump.
+pub(super) enum State {
+    Directory(PathBuf, StateDir),
+    Dump(PathBuf, DumpTar),
+}
+
+impl State {
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let owned = path.to_owned();
+        if path.is_dir() {
+            let state = StateDir::open(path).map_err(|error| fail(path, &error))?;
+            return Ok(Self::Directory(owned, state));
+        }
+        let dump = DumpTar::open(path).map_err(|error| Failure::io(path, error))?;
+        Ok(Self::Dump(owned, dump))
+    }
+
+    pub(super) fn archive(&self, name: &str) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Directory(path, state) => state.archive(name).map_err(|error| fail(path, &error)),
+            Self::Dump(path, dump) => dump.archive(name).map_err(|_| {
+                Failure::other(path.display(), format!("archive.{name}: there is no such key"))
+            }),
+        }
+    }
+
+    pub(super) fn jobspec(&self, job: JobId) -> Result<Vec<u8>, Failure> {
+        match self {
+            Self::Directory(path, state) => state.jobspec(job).map_err(|error| fail(path, &error)),
+            Self::Dump(path, dump) => dump.jobspec(job).map_err(|_| {
+                Failure::other(path.display(), format!("job {}: there is no jobspec", job.0))
+            }),
+        }
+    }
+
+    pub(super) fn archives(&self) -> Result<Vec<String>, Failure> {
+        match self {
+            Self::Directory(path, state) => state.archives().map_err(|error| fail(path, &error)),
+            Self::Dump(_, dump) => Ok(dump.archives()),
+        }
+    }
+
+    pub(super) fn jobs(&self) -> Result<Vec<JobId>, Failure> {
+        match self {
+            Self::Directory(path, state) => state.jobs().map_err(|error| fail(path, &error)),
+            Self::Dump(_, dump) => Ok(dump.jobs()),
+        }
+    }
+
+    pub(super) fn store(&self) -> &dyn BlobStore {
+        match self {
+            Self::Directory(_, state) => state.store(),
+            Self::Dump(_, dump) => dump,
+        }
+    }
+}
+
+fn fail(path: &Path, error: &impl ToString) -> Failure {
+    Failure::other(path.display(), error.to_string())
+}
+
+/// Opens a store to read: what it is, its content tells.
+pub(super) fn open_store(path: &Path) -> Result<Box<dyn BlobStore>, Failure> {
+    if path.is_dir() {
+        let store = DirStore::open(path).map_err(|error| Failure::io(path, error))?;
+        return Ok(Box::new(store));
+    }
+    if is_sqlite(path).map_err(|error| Failure::io(path, error))? {
+        return Ok(Box::new(SqliteStore::open(path).map_err(|error| fail(path, &error))?));
+    }
+    Ok(Box::new(DumpTar::open(path).map_err(|error| Failure::io(path, error))?))
+}
+
+/// Opens a store to write, and makes it if it does not exist.
+pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failure> {
+    let is_database = match is_sqlite(path) {
+        Ok(is_sqlite) => is_sqlite,
+        Err(_) => !path.exists() && path.extension().is_some_and(|name| name == "sqlite"),
+    };
+    if is_database {
+        return Ok(Box::new(SqliteStore::create(path).map_err(|error| fail(path, &error))?));
+    }
+    Ok(Box::new(DirStore::create(path).map_err(|error| Failure::io(path, error))?))
+}
+
+fn is_sqlite(path: &Path) -> io::Result<bool> {
+    let mut head = Vec::new();
+    File::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut head)?;
+    Ok(head == SQLITE)
+}
