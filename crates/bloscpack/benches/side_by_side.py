@@ -6,9 +6,14 @@ prints ratios:
 DIRECTORY holds the data, made on first use. OURS is the program `bloscpack_tasks`, SPEED is `blosc_speed`.
 Every measurement is a process of its own; the sides take turns, so that a machine that slows down slows
 all. Times are medians, in seconds, of the task alone, without loading its input; the files are in the
-system's cache. A ratio above 1 means that we are faster: `wall` and `cpu` with one thread each, `raw` (CPU
+system's cache, and where there is a file system in memory with enough room, what is written goes there:
+disks are not what is compared. A ratio above 1 means that we are faster: `wall` and `cpu` with one thread each, `raw` (CPU
 too) against the C library called chunk by chunk, without file and digest. `x2` is our gain from a second
 thread. Peak memory is the largest resident set of the whole process, memory maps included.
+
+An array is unpacked to memory that is new, and `into` memory that is there, which the reference does not
+offer; the second is held against the same time of the reference. New memory costs the same for all: the
+system clears it first. Neither side can pack faster than `raw`.
 
 More threads do nothing for the reference where a chunk is one block. A floor holds for the smaller of
 `wall` and `cpu`. zlib and Zstandard have none: their time is that of the codec, for all alike.
@@ -17,9 +22,11 @@ More threads do nothing for the reference where a chunk is one block. A floor ho
 import json
 import os
 import pathlib
+import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 MIB = 1 << 20
@@ -195,13 +202,26 @@ def measure(command):
     return json.loads(output) | {"peak": usage.ru_maxrss * 1024}
 
 
+def targets(directory, room):
+    """Where to write: in memory, if there is so much room."""
+    memory = pathlib.Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < room:
+        return directory
+    return pathlib.Path(tempfile.mkdtemp(prefix="bloscpack-", dir=memory))
+
+
 class Bench:
     def __init__(self, directory, ours, speed, quick):
         self.directory, self.ours, self.speed, self.quick = directory, ours, speed, quick
+        self.targets = targets(directory, 4 * self.size(1024))
         self.missed = []
 
     def size(self, mib):
         return (max(mib // 32, 8) if self.quick else mib) * MIB
+
+    def written(self):
+        """The files that are written, one packed and two more."""
+        return [self.targets / name for name in ("packed.blp", "target.blp", "target")]
 
     def reference(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, repetitions=1):
         return [sys.executable, __file__, "--task", task, source, target, codec, chunk_size, size, repetitions]
@@ -227,27 +247,32 @@ class Bench:
         return f">= {floor}" + (" MISSED" if value < floor else "")
 
     def sides(self, name, commands, rounds, floor, scaling):
-        """A row: reference, raw Blosc where there is one, ours with one thread and with two."""
+        """A row: reference, raw Blosc where there is one, ours with one thread and with two. Where there are
+        more of ours, there is a row more."""
         result = self.turns(commands, rounds)
-        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["reference"], result["ours"], result["two"]
-        raw = result.get("raw")
+        self.row(name, result["reference"], result.get("raw"), result["ours"], result["two"], floor, scaling)
+        if "into" in result:
+            self.row(f"  into {name}", result["reference"], result["raw"], result["into"], result["into two"], floor, scaling)
+
+    def row(self, name, reference, raw, ours, two, floor, scaling):
+        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = reference, ours, two
         ratio, cpu_ratio, gain = their_wall / wall, their_cpu / max(cpu, 1e-9), wall / wall2
         raw_wall, raw_ratio = (f"{raw[0]:.3f}", f"{raw[1] / max(cpu, 1e-9):.2f}") if raw else ("", "")
         verdict = self.floor(name, min(ratio, cpu_ratio), floor)
         second = self.floor(f"{name} x2", gain, scaling)
         print(
-            f"{name:<42}{their_wall:>8.3f}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratio:>6.2f}{cpu_ratio:>6.2f}{gain:>6.2f}{raw_ratio:>6}"
+            f"{name:<48}{their_wall:>8.3f}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratio:>6.2f}{cpu_ratio:>6.2f}{gain:>6.2f}{raw_ratio:>6}"
             f"  {their_peak / MIB:>7.0f}{peak / MIB:>7.0f}  " + (f"{verdict}, x2 {second}" if verdict else ""),
             flush=True,
         )
 
     def heading(self, text):
-        print(f"\n{text}\n{'':<42}{'python':>8}{'raw':>8}{'ours':>8}{'ours x2':>8}  {'wall':>6}{'cpu':>6}{'x2':>6}{'raw':>6}  {'peak py':>7}{'ours':>7}  floor")
+        print(f"\n{text}\n{'':<48}{'python':>8}{'raw':>8}{'ours':>8}{'ours x2':>8}  {'wall':>6}{'cpu':>6}{'x2':>6}{'raw':>6}  {'peak py':>7}{'ours':>7}  floor")
 
     def arrays(self):
         self.heading("arrays: from memory to a file, and from a file to memory with its digests checked")
         for kind, codec, kib, mib, rounds in ARRAYS:
-            source, packed, target = self.directory / f"{kind}.bin", self.directory / "packed.blp", self.directory / "target.blp"
+            source, (packed, target, _) = self.directory / f"{kind}.bin", self.written()
             name = f"{kind} {codec} {kib} KiB {self.size(mib) // MIB} MiB"
             floors = codec in ("blosclz", "lz4")
             common = {"codec": codec, "chunk_size": kib << 10, "size": self.size(mib)}
@@ -262,18 +287,20 @@ class Bench:
                 "raw": self.reference("raw_unpack", source, target, **common),
                 "ours": self.own("unpack_array", packed, target, **common),
                 "two": self.own("unpack_array", packed, target, **common, threads=2),
+                "into": self.own("unpack_array_into", packed, target, **common),
+                "into two": self.own("unpack_array_into", packed, target, **common, threads=2),
             }, rounds, UNPACK if floors else None, SCALING if floors else None)
 
     def files(self):
         self.heading("from file to file")
         for kind, codec, kib, mib, rounds in FILES:
-            source, packed, target = self.plain(kind, mib), self.directory / "packed.blp", self.directory / "target"
+            source, (packed, ours, target) = self.plain(kind, mib), self.written()
             common = {"codec": codec, "chunk_size": kib << 10, "size": self.size(mib)}
             for task, source, goal in (("pack_file", source, packed), ("unpack_file", packed, target)):
                 self.sides(f"{task.replace('_', ' ')} {kind} {codec} {kib} KiB {self.size(mib) // MIB} MiB", {
                     "reference": self.reference(task, source, goal, **common),
-                    "ours": self.own(task, source, self.directory / "target.blp", **common),
-                    "two": self.own(task, source, self.directory / "target.blp", **common, threads=2),
+                    "ours": self.own(task, source, ours, **common),
+                    "two": self.own(task, source, ours, **common, threads=2),
                 }, rounds, None, None)
 
     def plain(self, kind, mib):
@@ -289,7 +316,7 @@ class Bench:
 
     def decoding(self):
         """Our decoder beside the C library's: the fastest of many times, for these are short."""
-        print(f"\ndecoding one buffer of 1 MiB to memory that is there, one thread\n{'':<42}{'C GB/s':>8}{'ours':>8}  {'ratio':>6}  floor")
+        print(f"\ndecoding one buffer of 1 MiB to memory that is there, one thread\n{'':<48}{'C GB/s':>8}{'ours':>8}  {'ratio':>6}  floor")
         for codec, typesize, kind in DECODE:
             path = self.directory / f"buffer_{codec}_{typesize}_{kind}"
             subprocess.run([sys.executable, __file__, "--buffer", self.directory / f"{kind}.bin", path, codec, str(typesize)], check=True)
@@ -302,11 +329,11 @@ class Bench:
             speed = lambda side: MIB / fastest[side] / 1e9
             name = f"decode {codec} typesize {typesize} {kind}"
             ratio = speed("ours") / speed("c")
-            print(f"{name:<42}{speed('c'):>8.2f}{speed('ours'):>8.2f}  {ratio:>6.2f}  {self.floor(name, ratio, 0.8)}", flush=True)
+            print(f"{name:<48}{speed('c'):>8.2f}{speed('ours'):>8.2f}  {ratio:>6.2f}  {self.floor(name, ratio, 0.8)}", flush=True)
 
     def random_access(self):
-        print(f"\n1 MiB at random from a file, opening it included, and unpacking it whole (ms)\n{'':<42}{'python':>10}{'ours':>10}{'1 MiB':>10}  {'ratio':>6}  floor")
-        packed, target = self.directory / "packed.blp", self.directory / "target"
+        print(f"\n1 MiB at random from a file, opening it included, and unpacking it whole (ms)\n{'':<48}{'python':>10}{'ours':>10}{'1 MiB':>10}  {'ratio':>6}  floor")
+        packed, _, target = self.written()
         for codec in ("lz4", "blosclz"):
             common = {"codec": codec, "size": self.size(1024)}
             measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
@@ -318,11 +345,11 @@ class Bench:
             name = f"read 1 of {self.size(1024) // MIB} MiB {codec}"
             ratio = result["ours"][0] / result["read"][0]
             times = "".join(f"{result[side][0] * 1e3:>10.3f}" for side in ("reference", "ours", "read"))
-            print(f"{name:<42}{times}  {ratio:>6.0f}  {self.floor(name, ratio, 20)}", flush=True)
+            print(f"{name:<48}{times}  {ratio:>6.0f}  {self.floor(name, ratio, 20)}", flush=True)
 
     def memory(self):
-        print(f"\npeak memory from file to file, two threads, chunks of 1 MiB, no memory map (MiB)\n{'':<42}{'256 MiB':>8}{'1 GiB':>8}  bound")
-        packed, target = self.directory / "packed.blp", self.directory / "target"
+        print(f"\npeak memory from file to file, two threads, chunks of 1 MiB, no memory map (MiB)\n{'':<48}{'256 MiB':>8}{'1 GiB':>8}  bound")
+        packed, _, target = self.written()
         for task in ("pack_file", "unpack_file_without_map"):
             peaks = []
             for mib in (256, 1024):
@@ -336,11 +363,11 @@ class Bench:
             name = f"peak of {task.replace('_', ' ')}"
             if max(peaks) > bound:
                 self.missed.append(name)
-            print(f"{name:<42}{peaks[0]:>8.1f}{peaks[1]:>8.1f}  <= {bound}{' MISSED' if max(peaks) > bound else ''}", flush=True)
+            print(f"{name:<48}{peaks[0]:>8.1f}{peaks[1]:>8.1f}  <= {bound}{' MISSED' if max(peaks) > bound else ''}", flush=True)
 
     def verifying(self):
-        print(f"\nverifying the digests of a file, against the digest alone over as many bytes (GB/s of stored bytes, one thread)\n{'':<42}{'zlib':>8}{'simd':>8}{'verify':>8}  {'ratio':>6}  floor")
-        packed, target = self.directory / "packed.blp", self.directory / "target"
+        print(f"\nverifying the digests of a file, against the digest alone over as many bytes (GB/s of stored bytes, one thread)\n{'':<48}{'zlib':>8}{'simd':>8}{'verify':>8}  {'ratio':>6}  floor")
+        packed, _, target = self.written()
         common = {"codec": "lz4", "size": self.size(1024)}
         measure(self.reference("pack_array", self.directory / "noisy.bin", packed, **common))
         result = self.turns({
@@ -351,7 +378,7 @@ class Bench:
         stored = packed.stat().st_size
         speed = {side: stored / result[side][0] / 1e9 for side in result}
         ratio = speed["verify"] / speed["simd"]
-        print(f"{'verify':<42}{speed['zlib']:>8.2f}{speed['simd']:>8.2f}{speed['verify']:>8.2f}  {ratio:>6.2f}  {self.floor('verify', ratio, 0.9)}", flush=True)
+        print(f"{'verify':<48}{speed['zlib']:>8.2f}{speed['simd']:>8.2f}{speed['verify']:>8.2f}  {ratio:>6.2f}  {self.floor('verify', ratio, 0.9)}", flush=True)
 
 
 def buffer(source, target, codec, typesize):
@@ -376,8 +403,10 @@ def main(directory, ours, speed, quick):
     subprocess.run([sys.executable, __file__, "--make", directory, str(bench.size(1024) // MIB)], check=True)
     for section in (bench.arrays, bench.files, bench.decoding, bench.random_access, bench.memory, bench.verifying):
         section()
-    for name in ("packed.blp", "target.blp", "target"):
-        (directory / name).unlink(missing_ok=True)
+    for path in bench.written():
+        path.unlink(missing_ok=True)
+    if bench.targets != directory:
+        bench.targets.rmdir()
     verdict = "no floors are judged on small files" if quick else f"floors missed: {', '.join(bench.missed) or 'none'}"
     print(f"\n{time.perf_counter() - begin:.0f} s; {verdict}")
 
