@@ -1,13 +1,16 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
-#![allow(dead_code, unused_imports, reason = "the parser that fills the model is not here yet")]
 
+mod attributes;
+mod check;
 mod diagnostic;
 mod layout;
 mod limits;
+mod options;
 mod quote;
 mod signature;
 mod source;
+pub mod syntax;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Severity};
 pub use layout::{
@@ -17,5 +20,6 @@ pub use layout::{
     Summary, TypeId, Value,
 };
 pub use limits::Limits;
+pub use options::ParseOptions;
 pub use signature::{SIGNATURE_LEN, Signature, SignatureError};
 pub use source::{Encoding, Source, Span};

@@ -37,6 +37,7 @@ pub use primitive::{Kind, Order, Primitive};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
 
+use crate::options::ParseOptions;
 use crate::source::{Source, Span};
 
 /// A checked layout.
@@ -142,6 +143,14 @@ impl From<MemberId> for Subject {
 }
 
 impl Layout {
+    /// Parses and checks a layout under the default options.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it, up to 100 things; at least one is an error.
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Diagnostics> {
+        ParseOptions::new().parse(text)
+    }
+
     /// What is odd but no error: warnings and lints.
     pub fn warnings(&self) -> &[Diagnostic] {
         &self.warnings

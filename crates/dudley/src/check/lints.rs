@@ -1,0 +1,143 @@
+//! What is legal and still odd.
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::{
+    Body, Data, Datatype, Declaration, Field, FilterKind, ItemId, NameId, ParamId, ParamValue,
+    Placement,
+};
+use crate::source::{Encoding, Source, Span};
+use crate::syntax::short;
+
+impl Checker<'_> {
+    pub(super) fn warn_param_named_as_item(&mut self, param: Span, item: Span) {
+        self.warn(Code::ParamNamedAsItem, |this| {
+            let text = short(this.text_at(param));
+            let message = format!("`{text}` is a parameter and an item");
+            let (later, label, what) = if param.start < item.start {
+                (item, param, "the parameter")
+            } else {
+                (param, item, "the item")
+            };
+            Diagnostic::new(Code::ParamNamedAsItem, later, message)
+                .with_label(label, what)
+                .with_help("shapes mean the parameter, paths the item")
+        });
+    }
+
+    pub(super) fn warn_shadowed(&mut self, param: ParamId, name: NameId, span: Span) {
+        if self.dict == ItemId::ROOT {
+            return;
+        }
+        let around = self.layout.items[self.dict.index()].parent;
+        let Some(hidden) = self.find_param(around, name) else { return };
+        debug_assert!(hidden != param);
+        self.warn(Code::ShadowedParam, |this| {
+            let text = short(this.layout.names.text(name));
+            let message = format!("parameter `{text}` hides one further out");
+            Diagnostic::new(Code::ShadowedParam, span, message)
+                .with_label(this.layout.spans.params[hidden.index()], "this one")
+        });
+    }
+
+    /// What only shows when all is there.
+    pub(super) fn find_oddities(&mut self, source: &Source) {
+        if source.encoding() != Encoding::Utf8 {
+            self.warn(Code::NotUtf8, |_| {
+                let message = format!("this text is no UTF-8; it is read as {}", source.encoding());
+                Diagnostic::new(Code::NotUtf8, Span::default(), message)
+            });
+        }
+        self.find_hidden_members();
+        self.find_what_is_no_template();
+    }
+
+    /// Items that have the name of a member of the item without a name beside them.
+    fn find_hidden_members(&mut self) {
+        let Some(nameless) = self.layout.names.get("") else { return };
+        for at in 0..self.layout.items.len() {
+            let item = self.layout.items[at];
+            let Body::Data(data) = item.body else { continue };
+            let Some(data) = self.layout.data.get(data.index()).filter(|_| item.name == nameless)
+            else {
+                continue;
+            };
+            let Datatype::Struct(id) = data.datatype else { continue };
+            for field in 0..self.layout.fields(id).len() {
+                let Field::Member(member) = self.layout.fields(id)[field] else { continue };
+                let name = self.layout.member(member).name;
+                let hiding = self.layout.item_index.get(item.parent.0, name);
+                let Some(hiding) = hiding.filter(|&hiding| hiding as usize != at) else { continue };
+                self.warn(Code::HiddenMember, |this| {
+                    let text = short(this.layout.names.text(name));
+                    let message =
+                        format!("item `{text}` hides a member of the item without a name");
+                    Diagnostic::new(
+                        Code::HiddenMember,
+                        this.layout.spans.items[hiding as usize],
+                        message,
+                    )
+                    .with_label(this.layout.spans.members[member.index()], "the member")
+                });
+            }
+        }
+    }
+
+    /// With a summary block, a layout should tell every address from the summary alone.
+    fn find_what_is_no_template(&mut self) {
+        let Some(summary) = self.layout.summary else { return };
+        let mut reasons: Vec<(Span, &str)> = Vec::new();
+        for (at, &declaration) in self.layout.declarations.iter().enumerate() {
+            let (span, reason) = match declaration {
+                Declaration::Item(id) => {
+                    let Body::Data(data) = self.layout.items[id.index()].body else { continue };
+                    let Some(data) = self.layout.data.get(data.index()) else { continue };
+                    let Some(reason) = self.no_template(data) else { continue };
+                    (self.layout.spans.items[id.index()], reason)
+                }
+                Declaration::Param(id) => {
+                    let ParamValue::Stored { placement, .. } = self.layout.params[id.index()].value
+                    else {
+                        continue;
+                    };
+                    let reason = if matches!(placement, Some(Placement::Address(_))) {
+                        "an address is stated"
+                    } else if at >= summary.declarations {
+                        "a parameter is stored outside of the summary"
+                    } else {
+                        continue;
+                    };
+                    (self.layout.spans.params[id.index()], reason)
+                }
+                Declaration::Type(..) => continue,
+            };
+            if !reasons.iter().any(|&(_, known)| known == reason) {
+                reasons.push((span, reason));
+            }
+        }
+        for (span, reason) in reasons {
+            self.warn(Code::NotTemplate, |_| {
+                let message = format!("a layout with a summary that is no template: {reason}");
+                Diagnostic::new(Code::NotTemplate, span, message)
+                    .with_help("the summary alone cannot tell where everything is")
+            });
+        }
+    }
+
+    fn no_template(&self, data: &Data) -> Option<&'static str> {
+        let filter = data.filter.map(|id| self.layout.filters[id.index()].kind);
+        let is_indeterminate = match data.datatype {
+            Datatype::Struct(id) => self.layout.types[id.index()].is_indeterminate,
+            Datatype::Primitive(..) => false,
+        };
+        if matches!(data.placement, Some(Placement::Address(_))) {
+            Some("an address is stated")
+        } else if filter == Some(FilterKind::Compress) {
+            Some("data is compressed")
+        } else if is_indeterminate {
+            Some("the size of a struct depends on what is stored in it")
+        } else {
+            None
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! Parameters: what they may be, and where they hold.
+
+use super::Checker;
+use super::types::nearest;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::names::index;
+use crate::layout::{
+    Datatype, Declaration, Field, ItemId, NameId, Order, Param, ParamId, ParamValue, Placement,
+    Primitive, Scope,
+};
+use crate::source::Span;
+use crate::syntax::{NodeKind, short};
+
+impl Checker<'_> {
+    /// `name :` in a dict.
+    pub(super) fn declare_param(&mut self, node: usize, name: NameId, span: Span) {
+        if self.is_data() {
+            if !self.in_summary {
+                return self.not_integer(name, span);
+            }
+            self.warn(Code::DataAsParam, |this| {
+                let text = short(this.layout.names.text(name));
+                let message = format!("`{text}` is no parameter: it is read as data");
+                Diagnostic::new(Code::DataAsParam, span, message)
+                    .with_text("a parameter is a scalar integer")
+                    .with_help(format!("write `{text} = ..`"))
+            });
+            return self.declare_data(node, name, span);
+        }
+        if let Some(value) = self.param_value(name) {
+            let id = self.push_param(name, span, value);
+            self.subjects.declare(node, id.into());
+            self.layout.declarations.push(Declaration::Param(id));
+            if let Some(item) = self.layout.item_index.get(self.dict.0, name) {
+                let item = self.layout.spans.items[item as usize];
+                self.warn_param_named_as_item(span, item);
+            }
+            self.warn_shadowed(id, name, span);
+        }
+    }
+
+    /// The same in a struct.
+    pub(super) fn declare_field_param(&mut self, node: usize, name: NameId, span: Span) {
+        if self.is_data() {
+            if self.is_muted && self.open.len() == 1 {
+                return self.declare_member(node, name, span);
+            }
+            return self.not_integer(name, span);
+        }
+        if let Some(value) = self.param_value(name) {
+            let id = self.push_param(name, span, value);
+            if !self.is_muted {
+                self.subjects.declare(node, id.into());
+            }
+            self.open_fields.push(Field::Param(id));
+            if let Some(member) = self.member_index.get(self.scope().key(), name) {
+                let member = self.layout.spans.members[member as usize];
+                self.warn_param_named_as_item(span, member);
+            }
+        }
+    }
+
+    /// Whether what follows `:` has a shape or a filter, or is of a type that is no scalar integer.
+    fn is_data(&self) -> bool {
+        let kind = |ahead: usize| self.nodes.get(self.at + ahead).map(|node| node.kind);
+        let marks = usize::from(kind(0) == Some(NodeKind::Mark));
+        match kind(marks) {
+            Some(NodeKind::StructOpen) => return true,
+            Some(NodeKind::Type) => {}
+            _ => return false,
+        }
+        let array = [NodeKind::Dim, NodeKind::DimName, NodeKind::Compress, NodeKind::Reference];
+        if kind(marks + 1).is_some_and(|kind| array.contains(&kind)) {
+            return true;
+        }
+        let name = self.text_at(self.nodes[self.at + marks].span());
+        let primitive = Primitive::from_name(name);
+        let redefined = primitive.and_then(|primitive| self.redefined[primitive.index()]);
+        match (primitive, redefined) {
+            (Some(primitive), None) => !primitive.is_integer(),
+            (Some(primitive), Some(_)) if marks > 0 => !primitive.is_integer(),
+            _ if marks > 0 => false,
+            _ => {
+                let id = self.layout.names.get(name);
+                let id =
+                    id.and_then(|name| self.layout.type_index.get(crate::layout::GLOBAL, name));
+                let datatype = id.map(|id| Datatype::Struct(crate::layout::TypeId(id)));
+                datatype.is_some_and(|datatype| self.scalar_integer(datatype).is_none())
+            }
+        }
+    }
+
+    /// The integer that a type reduces to through typedefs.
+    fn scalar_integer(&self, datatype: Datatype) -> Option<(Primitive, Option<Order>)> {
+        let mut datatype = datatype;
+        loop {
+            match datatype {
+                Datatype::Primitive(primitive, order) => {
+                    return primitive.is_integer().then_some((primitive, order));
+                }
+                Datatype::Struct(id) => {
+                    let member = self.layout.typedef_member(id)?;
+                    let data = self.layout.data.get(self.layout.member(member).data.index())?;
+                    let is_placed = matches!(data.placement, Some(Placement::Address(_)));
+                    if data.shape.len > 0 || data.filter.is_some() || is_placed {
+                        return None;
+                    }
+                    datatype = data.datatype;
+                }
+            }
+        }
+    }
+
+    /// Nothing where there is an error.
+    fn param_value(&mut self, name: NameId) -> Option<ParamValue> {
+        if let Some(integer) = self.next_if(NodeKind::Integer) {
+            return Some(ParamValue::Fixed(self.integer(integer.span())));
+        }
+        let found = self.check_data();
+        let scalar = found.and_then(|data| Some((data, self.scalar_integer(data.datatype)?)));
+        let Some((data, (integer, order))) = scalar else {
+            if self.peek() == Some(NodeKind::Broken) {
+                self.next();
+            }
+            self.broken.insert(name);
+            return None;
+        };
+        let (datatype, placement) = (data.datatype, data.placement);
+        Some(ParamValue::Stored { datatype, integer, order, placement })
+    }
+
+    fn not_integer(&mut self, name: NameId, span: Span) {
+        let node = self.nodes[self.at];
+        self.error(|this| {
+            let text = short(this.layout.names.text(name));
+            let message = format!("parameter `{text}` is no scalar integer");
+            Diagnostic::new(Code::NotInteger, node.span(), message)
+                .with_text("expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8")
+                .with_label(span, "`:` declares a parameter")
+                .with_help(format!("data is declared by `{text} = ..`"))
+        });
+        self.broken.insert(name);
+        self.check_data();
+    }
+
+    fn push_param(&mut self, name: NameId, span: Span, value: ParamValue) -> ParamId {
+        let scope = self.scope();
+        if let Some(before) = self.layout.param_index.get(scope.key(), name) {
+            if !self.options.allow_param_redeclare {
+                self.error(|this| {
+                    let text = short(this.layout.names.text(name));
+                    let message = format!("parameter `{text}` is declared twice");
+                    Diagnostic::new(Code::ParamRedeclared, span, message)
+                        .with_text("and here again")
+                        .with_label(this.layout.spans.params[before as usize], "first here")
+                });
+            }
+        }
+        let id = ParamId(index(self.layout.params.len()));
+        self.layout.params.push(Param { name, scope, value });
+        self.layout.spans.params.push(span);
+        self.layout.param_index.insert(scope.key(), name, id.0);
+        id
+    }
+
+    /// The parameter of that name in a dict, or in the nearest around it.
+    pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> Option<ParamId> {
+        if !self.layout.param_index.knows(name) {
+            return None;
+        }
+        let mut dict = dict;
+        loop {
+            if let Some(id) = self.layout.param_index.get(Scope::Dict(dict).key(), name) {
+                return Some(ParamId(id));
+            }
+            if dict == ItemId::ROOT {
+                return None;
+            }
+            dict = self.layout.items[dict.index()].parent;
+        }
+    }
+
+    #[cold]
+    pub(super) fn param_not_in_scope(&mut self, name: NameId, span: Span) {
+        if self.broken.contains(&name) {
+            return;
+        }
+        self.error(|this| {
+            let text = short(this.layout.names.text(name));
+            let message = format!("parameter `{text}` is not in scope");
+            let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
+                .with_text("not declared before this, in this dict or one around it");
+            this.explain_scope(diagnostic, name)
+        });
+    }
+
+    #[cold]
+    pub(super) fn type_needs_param(&mut self, name: NameId, span: Span, place: Span) {
+        if self.broken.contains(&name) {
+            return;
+        }
+        self.error(|this| {
+            let text = short(this.layout.names.text(name));
+            let message = format!("this type needs a parameter `{text}`, which is not in scope");
+            let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
+                .with_text("used here, where it is not declared")
+                .with_label(place, "the type has it from where it is used");
+            this.explain_scope(diagnostic, name)
+        });
+    }
+
+    /// Where there is a parameter of the name, or one of nearly the name.
+    fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
+        let params = self.layout.params.iter().take(1000);
+        if let Some(at) = params.clone().position(|param| param.name == name) {
+            let declared = self.layout.spans.params[at];
+            return diagnostic.with_label(declared, "declared here, where it does not reach");
+        }
+        let is_dict = |param: &&Param| matches!(param.scope, Scope::Dict(_));
+        let names = params.filter(is_dict).map(|param| self.layout.names.text(param.name));
+        let text = self.layout.names.text(name);
+        let near = if text.len() > 40 { None } else { nearest(text, names) };
+        match near {
+            Some(near) => diagnostic.with_help(format!("there is `{near}`")),
+            None if self.layout.item_index.knows(name) => {
+                diagnostic.with_help("data is no parameter: that is declared by `name : type`")
+            }
+            None => diagnostic.with_help(format!("declare it before, by `{text} : i8`")),
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! The words for what is wrong, and for what was probably meant.
+
+use super::TokenKind;
+use super::parse::{Parsed, Parser, Stop};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+
+const LATER: &str = "the author's later versions of the language write this";
+
+impl Parser<'_> {
+    fn text_at(&self, span: Span) -> &str {
+        &self.text[span.start as usize..span.end as usize]
+    }
+
+    /// `expected`, but another token is next.
+    pub(super) fn expected(&mut self, code: Code, expected: &str) -> Stop {
+        let diagnostic = self.unexpected(code, expected);
+        self.report(diagnostic)
+    }
+
+    fn unexpected(&mut self, code: Code, expected: &str) -> Diagnostic {
+        let token = self.peek();
+        let span = token.span();
+        let text = self.text_at(span);
+        match token.kind {
+            TokenKind::Illegal => {
+                let character = text.chars().next().unwrap_or_default();
+                let message = format!("illegal character {}", named(character));
+                let found = Diagnostic::new(Code::IllegalCharacter, span, message);
+                return later(found.with_text(format!("expected {expected}")), text);
+            }
+            TokenKind::Unterminated => {
+                let line = text.lines().next().unwrap_or_default();
+                let end = span.start + u32::try_from(line.len()).unwrap_or_default();
+                let message = "a quote without its second one";
+                return Diagnostic::new(
+                    Code::UnterminatedQuote,
+                    Span::new(span.start, end),
+                    message,
+                )
+                .with_help(format!("end the name with {}", &text[..1]));
+            }
+            TokenKind::BadNumber => {
+                let message = format!("`{}` is no number", short(text));
+                return Diagnostic::new(Code::MalformedNumber, span, message).with_help(
+                    "a number ends before letters and `_`; a name that begins with a digit is \
+                     written in quotes",
+                );
+            }
+            _ => {}
+        }
+        let found = match token.kind {
+            TokenKind::End => "the end of the layout".to_owned(),
+            _ => format!("`{}`", short(text)),
+        };
+        let message = format!("expected {expected}, found {found}");
+        let diagnostic = Diagnostic::new(code, span, message).with_text("not this");
+        match token.kind {
+            TokenKind::Float => diagnostic.with_help("only arguments and attributes may be floats"),
+            TokenKind::OpenParen => {
+                diagnostic.with_help(format!("{LATER}; here a shape is written in `[` and `]`"))
+            }
+            _ => diagnostic,
+        }
+    }
+
+    pub(super) fn expected_item(&mut self) -> Stop {
+        let expected = "the name of an item, `/` or `..`";
+        let diagnostic = self.unexpected(Code::ExpectedName, expected);
+        let token = self.peek();
+        let kinds: Vec<TokenKind> = self.ahead().take(2).map(|token| token.kind).collect();
+        let diagnostic = match token.kind {
+            TokenKind::Less | TokenKind::Greater | TokenKind::Bar => {
+                if kinds == [TokenKind::Name, TokenKind::OpenBrace] {
+                    let message = "the name of a type cannot begin with `<`, `>` or `|`";
+                    Diagnostic::new(Code::PrefixedTypeName, token.span(), message)
+                        .with_help("leave the byte order to where the type's members are declared")
+                } else {
+                    diagnostic.with_help("the byte order of a layout comes before everything else")
+                }
+            }
+            TokenKind::OpenBrace => {
+                diagnostic.with_help("a summary block comes before any item; a type has a name")
+            }
+            TokenKind::Equals => {
+                diagnostic.with_help("data without a name is written `\"\" = datatype`")
+            }
+            TokenKind::Comma => diagnostic
+                .with_help("only dimensions and the elements of lists have commas between"),
+            _ => diagnostic,
+        };
+        self.report(diagnostic)
+    }
+
+    pub(super) fn expected_member(&mut self) -> Stop {
+        let diagnostic = self.unexpected(Code::ExpectedName, "the name of a member, or `}`");
+        let diagnostic = match self.peek().kind {
+            TokenKind::Colon => {
+                let help = format!("{LATER}; here a typedef is `name {{\"\" = type}}`");
+                diagnostic.with_help(help)
+            }
+            TokenKind::Slash | TokenKind::Up => {
+                diagnostic.with_help("structs have no dicts in them, but a member may be a struct")
+            }
+            TokenKind::Comma => diagnostic.with_help("members have no commas between them"),
+            _ => diagnostic,
+        };
+        self.report(diagnostic)
+    }
+
+    /// Behind the name of an item, or of a member.
+    pub(super) fn expected_declaration(&mut self, name: Span, is_member: bool) -> Stop {
+        let expected = if is_member { "`=` or `:`" } else { "`=`, `:`, `/`, `[`, `{`, `@` or `%`" };
+        let expected = format!("{expected} behind the name `{}`", short(self.text_at(name)));
+        let diagnostic = self.unexpected(Code::ExpectedDeclaration, &expected);
+        let token = self.peek();
+        let next = self.ahead().next().map(|token| token.kind);
+        let diagnostic = match token.kind {
+            TokenKind::Plus if next == Some(TokenKind::Equals) => {
+                diagnostic.with_help(format!("{LATER}; here a list is extended by `name [..]`"))
+            }
+            TokenKind::OpenBrace | TokenKind::OpenBracket if is_member => {
+                diagnostic.with_help("a member is declared by `name = datatype`")
+            }
+            _ => diagnostic,
+        };
+        self.report(diagnostic.with_label(name, "this name"))
+    }
+
+    pub(super) fn expected_datatype(&mut self) -> Stop {
+        let expected = "a datatype: a primitive, a type name, or `{`";
+        let diagnostic = self.unexpected(Code::ExpectedDatatype, expected);
+        let diagnostic = match self.peek().kind {
+            TokenKind::Equals => {
+                let help = format!("{LATER} for typedefs; here that is `name {{\"\" = type}}`");
+                diagnostic.with_help(help)
+            }
+            TokenKind::Comma => diagnostic.with_help("an element of a list is missing before it"),
+            TokenKind::OpenBracket => diagnostic.with_help("the datatype comes before the shape"),
+            _ => diagnostic,
+        };
+        self.report(diagnostic)
+    }
+
+    pub(super) fn binary_suffix(&mut self, name: super::Token, suffix: super::Token) -> Stop {
+        let number = self.peek();
+        let span = suffix.span().to(number.span());
+        let sign = &self.text_at(suffix.span())[..1];
+        let times = super::integer(self.text_at(number.span())).unwrap_or(i64::MAX);
+        let message = "a suffix is no sum: nothing may follow it";
+        let diagnostic = Diagnostic::new(Code::BinarySuffix, span, message);
+        let diagnostic = match usize::try_from(times) {
+            Ok(times @ 1..=31) => {
+                let replacement = sign.repeat(times);
+                let name = short(self.text_at(name.span()));
+                diagnostic
+                    .with_help(format!("each sign is one more or one less: `{name}{replacement}`"))
+                    .with_fix(span, replacement)
+            }
+            _ => diagnostic.with_help("each sign is one more or one less"),
+        };
+        self.report(diagnostic)
+    }
+
+    pub(super) fn too_deep(&mut self) -> Stop {
+        let span = self.peek().span();
+        let limit = self.limits.depth();
+        let message = format!("nested too deep: more than {limit} levels");
+        self.report(Diagnostic::new(Code::TooDeep, span, message));
+        Stop::Fatal
+    }
+
+    pub(super) fn too_many_dims(&mut self, shape: Span) -> Stop {
+        let span = self.peek().span();
+        let message = format!("more than {} dimensions", self.limits.max_dims);
+        let diagnostic = Diagnostic::new(Code::BeyondLimit, span, message);
+        self.report(diagnostic.with_label(shape, "in this shape"))
+    }
+
+    /// The number is an error; the text around it is none.
+    pub(super) fn too_small(&mut self, span: Span) -> Parsed {
+        let message = format!("`{}` is below -1", short(self.text_at(span)));
+        let diagnostic = Diagnostic::new(Code::LiteralTooSmall, span, message)
+            .with_help("0 is a dimension without data, -1 removes the dimension");
+        go_on(self.report(diagnostic))
+    }
+
+    pub(super) fn too_large(&mut self, span: Span) -> Stop {
+        let message = format!("`{}` is above 2^63-1", short(self.text_at(span)));
+        self.report(Diagnostic::new(Code::IntegerOverflow, span, message))
+    }
+
+    /// The number is an error; the text around it is none.
+    pub(super) fn no_power(&mut self, span: Span, value: i64) -> Parsed {
+        let message = format!("{value} is no power of two");
+        let mut diagnostic = Diagnostic::new(Code::NotPowerOfTwo, span, message);
+        if let Some(next) = value.unsigned_abs().checked_next_power_of_two() {
+            diagnostic = diagnostic.with_help(format!("{} and {next} are", next / 2));
+        }
+        go_on(self.report(diagnostic))
+    }
+}
+
+fn go_on(stop: Stop) -> Parsed {
+    match stop {
+        Stop::Recover => Ok(()),
+        Stop::Fatal => Err(Stop::Fatal),
+    }
+}
+
+/// What only other versions of the language have.
+fn later(diagnostic: Diagnostic, text: &str) -> Diagnostic {
+    match text {
+        "." => diagnostic.with_help(format!("{LATER}; here an address is a number")),
+        "!" => diagnostic.with_help(format!("{LATER} for structs; here they begin with `{{`")),
+        "?" => diagnostic.with_help(format!("{LATER}; here a dimension of 0 leaves an array out")),
+        "&" => diagnostic.with_help(format!("{LATER}; here references are `type[shape] <- ref`")),
+        _ => diagnostic,
+    }
+}
+
+fn named(character: char) -> String {
+    if character.is_control() || character.is_whitespace() {
+        return format!("U+{:04X}", u32::from(character));
+    }
+    format!("`{character}`")
+}
+
+/// A text for a message, which may be as long as the file.
+pub(crate) fn short(text: &str) -> String {
+    let mut out: String = text.chars().take(40).map(visible).collect();
+    if text.chars().nth(40).is_some() {
+        out.push_str("..");
+    }
+    out
+}
+
+fn visible(character: char) -> char {
+    if character.is_control() { '\u{fffd}' } else { character }
+}

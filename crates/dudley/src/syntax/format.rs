@@ -1,0 +1,1 @@
+//! Formatting, to come.

@@ -1,0 +1,36 @@
+//! The raw layer: text to tokens to a syntax tree. Names mean nothing here yet.
+//!
+//! The tree is a list of nodes in order of the text, 12 bytes each: what encloses others has a node
+//! where it opens and one where it closes. A reader walks the list and never looks back.
+//!
+//! ```text
+//! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
+//! item     Top | Up | Name (Dict | Data data | Param param | list | struct | Extend place+ | Broken)
+//! list     ListOpen (Element (data | list | DictOpen item* DictClose | Broken))* ListClose
+//! struct   StructOpen [Align] member* StructClose
+//! member   Name (Data data | Param param | Broken) | Unnamed (Data data | Broken)
+//! data     ([Mark] Type | struct) (Dim | DimName [Suffix])* [(Compress | Reference) Argument*] [place]
+//! param    Integer | data
+//! place    At | Align
+//! ```
+//!
+//! `Broken` stands for what had an error; the tree is whole around it.
+
+mod expect;
+mod format;
+mod lex;
+mod parse;
+mod tree;
+
+pub(crate) use expect::short;
+
+pub use lex::{Lexer, TokenKind};
+pub use tree::{Comment, Node, NodeKind, Token, Tree};
+
+/// The value of an integer token, or nothing above 2^63-1.
+pub(crate) fn integer(text: &str) -> Option<i64> {
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return i64::from_str_radix(digits, 16).ok();
+    }
+    text.parse().ok()
+}

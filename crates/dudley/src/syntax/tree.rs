@@ -1,0 +1,161 @@
+//! Tokens, nodes, and the tree that they make.
+
+use super::TokenKind;
+use crate::diagnostic::Diagnostic;
+use crate::limits::Limits;
+use crate::source::Span;
+
+/// A token and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Token {
+    /// What it is.
+    pub kind: TokenKind,
+    /// Its first byte.
+    pub start: u32,
+    /// Behind its last byte.
+    pub end: u32,
+}
+
+impl Token {
+    /// Where it stands.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// What a node is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeKind {
+    /// The byte order of the layout.
+    Order,
+    /// `{` of the summary.
+    SummaryOpen,
+    /// `}` of the summary.
+    SummaryClose,
+    /// `/` where an item begins.
+    Top,
+    /// `..`
+    Up,
+    /// The name of what follows.
+    Name,
+    /// A member without a name.
+    Unnamed,
+    /// `/` behind a name.
+    Dict,
+    /// `=`: data follow.
+    Data,
+    /// `:` or `:=`: a parameter follows.
+    Param,
+    /// Placements follow, each for one more element of a list.
+    Extend,
+    /// `[` of a list.
+    ListOpen,
+    /// `]` of a list.
+    ListClose,
+    /// The first token of an element.
+    Element,
+    /// `/` of a dict in a list.
+    DictOpen,
+    /// Before the `,` or `]` that ends it.
+    DictClose,
+    /// `{` of a struct.
+    StructOpen,
+    /// `}` of a struct.
+    StructClose,
+    /// A byte order before a type.
+    Mark,
+    /// The name of a type.
+    Type,
+    /// A dimension that is a number, with its sign.
+    Dim,
+    /// A dimension that is a parameter.
+    DimName,
+    /// The signs behind it.
+    Suffix,
+    /// The name of a filter behind `->`.
+    Compress,
+    /// The name of a filter behind `<-`.
+    Reference,
+    /// An argument of it, with its sign.
+    Argument,
+    /// The number behind `@`.
+    At,
+    /// The number behind `%`.
+    Align,
+    /// The value of a fixed parameter, with its sign.
+    Integer,
+    /// What had an error.
+    Broken,
+}
+
+/// A node and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Node {
+    /// What it is.
+    pub kind: NodeKind,
+    /// Its first byte.
+    pub start: u32,
+    /// Behind its last byte.
+    pub end: u32,
+}
+
+impl Node {
+    /// Where it stands.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// A documentation or attribute comment and what it is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Comment {
+    /// The number of the node that it is about: `Name`, `Unnamed`, `Element`, `Top`, `Up` or
+    /// `SummaryOpen`. [`Comment::LAYOUT`] before all of them.
+    pub subject: u32,
+    /// From the first `#` to the end of the line.
+    pub start: u32,
+    /// Behind the last byte.
+    pub end: u32,
+    /// Whether it has attributes.
+    pub is_attributes: bool,
+}
+
+impl Comment {
+    /// The subject of what stands before any item.
+    pub const LAYOUT: u32 = u32::MAX;
+
+    /// Where it stands.
+    pub fn span(self) -> Span {
+        Span::new(self.start, self.end)
+    }
+}
+
+/// The syntax tree of a layout.
+///
+/// ```
+/// use dudley::syntax::{NodeKind, Tree};
+///
+/// let tree = Tree::parse("x = f8[3] ## (cm)", &dudley::Limits::default());
+/// let kinds: Vec<NodeKind> = tree.nodes.iter().map(|node| node.kind).collect();
+/// assert_eq!(kinds, [NodeKind::Name, NodeKind::Data, NodeKind::Type, NodeKind::Dim]);
+/// assert_eq!(tree.comments[0].subject, 0);
+/// assert!(tree.diagnostics.is_empty());
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// In order of the text.
+    pub nodes: Vec<Node>,
+    /// In order of the text; plain comments are not there.
+    pub comments: Vec<Comment>,
+    /// What is wrong, in order of the text; all errors.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Tree {
+    /// Parses a text. There is always a tree; where there are errors, see
+    /// [`diagnostics`](Self::diagnostics).
+    pub fn parse(text: &str, limits: &Limits) -> Self {
+        super::parse::parse(text, limits)
+    }
+}

@@ -1,0 +1,116 @@
+//! The corpus of layouts: everything that it says of parsing, errors and comments.
+
+use dudley::{
+    Attribute, Declaration, ItemKind, Layout, ParamValue, Severity, Subject, Value as Of,
+};
+use serde_json::{Value, json};
+
+/// Errors that only values of parameters or the stream make.
+const OF_VALUES: [&str; 5] = ["E040", "E041", "E042", "E043", "E044"];
+
+fn cases() -> Vec<Value> {
+    let Some(corpus) = testdata::corpus() else { return Vec::new() };
+    let text = std::fs::read_to_string(corpus.join("dudley/cases.json")).unwrap();
+    let json: Value = serde_json::from_str(&text).unwrap();
+    json["cases"].as_array().unwrap().clone()
+}
+
+fn text(case: &Value) -> String {
+    if let Some(text) = case["layout"].as_str() {
+        return text.to_owned();
+    }
+    let repeat = &case["layout_repeat"];
+    let part = |name: &str| repeat[name].as_str().unwrap_or_default();
+    let count = usize::try_from(repeat["count"].as_u64().unwrap()).unwrap();
+    [part("head"), &part("unit").repeat(count), part("tail")].concat()
+}
+
+/// The paths of what has an address: data and stored parameters, in order.
+fn paths(layout: &Layout) -> Vec<String> {
+    let path = |declaration: &Declaration| match *declaration {
+        Declaration::Item(id) => match layout.kind(id) {
+            ItemKind::Data(_) => Some(layout.path(id)),
+            ItemKind::Dict(_) | ItemKind::List(_) => None,
+        },
+        Declaration::Param(id) => match layout.param(id).value {
+            ParamValue::Stored { .. } => Some(layout.subject_path(Subject::Param(id))),
+            ParamValue::Fixed(_) => None,
+        },
+        Declaration::Type(..) => None,
+    };
+    layout.declarations().iter().filter_map(path).collect()
+}
+
+fn value(attribute: &Attribute) -> Value {
+    match &attribute.value {
+        Of::Null => Value::Null,
+        Of::Integer(value) => json!(value),
+        Of::Float(value) => json!(value),
+        Of::Text(value) => json!(value),
+        Of::Integers(values) => json!(values),
+        // The list writes 1.0 as 1.
+        Of::Floats(values) => values
+            .iter()
+            .map(|&value| if value.fract() == 0.0 { json!(value as i64) } else { json!(value) })
+            .collect(),
+        Of::Texts(values) => json!(values),
+    }
+}
+
+#[test]
+fn every_case_parses_or_fails_as_it_says() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let name = case["name"].as_str().unwrap();
+        let text = text(&case);
+        let parsed = Layout::parse(&text);
+        let expected = &case["expect_error"];
+        let code = expected["code"].as_str().filter(|code| !OF_VALUES.contains(code));
+        match (parsed, code) {
+            (Ok(layout), None) => {
+                let found = layout.warnings().iter().filter(|found| found.severity() == Severity::Warning);
+                let found: Vec<&str> = found.map(|found| found.code.as_str()).collect();
+                let warnings = case["warnings"].as_array().cloned().unwrap_or_default();
+                let warnings: Vec<&str> = warnings.iter().filter_map(Value::as_str).collect();
+                if found != warnings {
+                    wrong.push(format!("{name}: warnings {found:?}, expected {warnings:?}"));
+                }
+                let rows = case["expect"].as_array().cloned().unwrap_or_default();
+                let rows: Vec<&str> = rows.iter().filter_map(|row| row["path"].as_str()).collect();
+                if !rows.is_empty() && paths(&layout) != rows {
+                    wrong.push(format!("{name}: {:?}, expected {rows:?}", paths(&layout)));
+                }
+            }
+            (Err(error), Some(code)) => {
+                let (first, line) = (error.first(), error.line_column(error.first()).0);
+                if first.code.as_str() != code || expected["line"] != line {
+                    wrong.push(format!("{name}: {code}, line {}, expected; {error}", expected["line"]));
+                }
+            }
+            (Err(error), None) => wrong.push(format!("{name}: {error}")),
+            (Ok(_), Some(code)) => wrong.push(format!("{name}: no error, {code} expected")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_comment_is_about_what_the_case_says() {
+    for case in cases() {
+        let Some(expected) = case["expect_comments"].as_array() else { continue };
+        let layout = Layout::parse(text(&case)).unwrap();
+        let row = |subject: Subject| {
+            let docs: Vec<&str> = layout.docs(subject).collect();
+            let attributes: serde_json::Map<String, Value> = layout
+                .attributes(subject)
+                .map(|attribute| (attribute.name.clone(), value(attribute)))
+                .collect();
+            json!([layout.subject_path(subject), docs, attributes])
+        };
+        let mut found: Vec<Value> = layout.commented().into_iter().map(row).collect();
+        let mut expected = expected.clone();
+        found.sort_by_key(ToString::to_string);
+        expected.sort_by_key(ToString::to_string);
+        assert_eq!(found, expected, "{}", case["name"]);
+    }
+}
