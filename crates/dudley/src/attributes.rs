@@ -155,19 +155,18 @@ pub(crate) fn push(out: &mut String, attribute: &Attribute) {
         quote::push_quoted(&mut out, text);
         out
     };
+    // The form of Debug has a point or an exponent, and reads as the same float.
+    let float = |value: &f64| format!("{value:?}");
     if attribute.value != Value::Null {
         out.push('=');
     }
     match &attribute.value {
         Value::Null => {}
         Value::Integer(value) => out.push_str(&value.to_string()),
-        // The form of Debug has a point or an exponent, and reads as the same float.
-        Value::Float(value) => out.push_str(&format!("{value:?}")),
+        Value::Float(value) => out.push_str(&float(value)),
         Value::Text(value) => out.push_str(&quoted(value)),
         Value::Integers(values) => list(out, values.iter().map(ToString::to_string).collect()),
-        Value::Floats(values) => {
-            list(out, values.iter().map(|value| format!("{value:?}")).collect())
-        }
+        Value::Floats(values) => list(out, values.iter().map(float).collect()),
         Value::Texts(values) => list(out, values.iter().map(quoted).collect()),
     }
 }

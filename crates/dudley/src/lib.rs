@@ -4,6 +4,7 @@
 mod attributes;
 mod check;
 mod diagnostic;
+mod format;
 mod layout;
 mod limits;
 mod options;
@@ -13,6 +14,7 @@ mod source;
 pub mod syntax;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Severity};
+pub use format::format;
 pub use layout::{
     Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
     FilterId, FilterKind, Found, Item, ItemId, ItemKind, Kind, Layout, Member, MemberId, NameId,

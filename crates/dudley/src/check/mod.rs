@@ -18,8 +18,8 @@ use comments::Subjects;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::layout::names::{Index, index};
 use crate::layout::{
-    Body, Data, DataId, Declaration, Item, ItemId, Layout, NameId, Order, Placement,
-    Primitive, Run, Scope, Subject, Summary, TypeId,
+    Body, Data, DataId, Declaration, Item, ItemId, Layout, NameId, Order, Placement, Primitive,
+    Run, Scope, Subject, Summary, TypeId,
 };
 use crate::options::ParseOptions;
 use crate::quote;
@@ -433,28 +433,8 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn other_kind(&mut self, before: ItemId, name: NameId, span: Span, wanted: &str) {
-        self.error(|this| {
-            let text = short(this.layout.names.text(name));
-            let what = this.what(before);
-            let first = this.layout.spans.items[before.index()];
-            Diagnostic::new(Code::OtherKind, span, format!("`{text}` is {what}, no {wanted}"))
-                .with_label(first, "declared here")
-        });
-    }
-
     fn open_dict(&mut self, node: usize, name: NameId, span: Span) {
-        let before = self.existing(name);
-        let is_dict = |id: &ItemId| matches!(self.layout.items[id.index()].body, Body::Dict(_));
-        let id = match before.filter(is_dict) {
-            Some(id) => id,
-            None => {
-                if let Some(before) = before {
-                    self.other_kind(before, name, span, "dict");
-                }
-                self.declare(name, Body::Dict(Run::default()), span, before.is_some())
-            }
-        };
+        let id = self.reopen(name, Body::Dict(Run::default()), span);
         self.subjects.declare(node, id.into());
         if self.enter(span) {
             self.dict = id;
@@ -462,19 +442,29 @@ impl<'a> Checker<'a> {
     }
 
     fn open_list(&mut self, node: usize, name: NameId, span: Span) {
-        let before = self.existing(name);
-        let is_list = |id: &ItemId| matches!(self.layout.items[id.index()].body, Body::List(_));
-        let id = match before.filter(is_list) {
-            Some(id) => id,
-            None => {
-                if let Some(before) = before {
-                    self.other_kind(before, name, span, "list");
-                }
-                self.declare(name, Body::List(Run::default()), span, before.is_some())
-            }
-        };
+        let id = self.reopen(name, Body::List(Run::default()), span);
         self.subjects.declare(node, id.into());
         self.check_list(id, span);
+    }
+
+    /// The dict or list of that name, which is made if it is not there.
+    fn reopen(&mut self, name: NameId, body: Body, span: Span) -> ItemId {
+        let before = self.existing(name);
+        if let Some(before) = before {
+            match (body, self.layout.items[before.index()].body) {
+                (Body::Dict(_), Body::Dict(_)) | (Body::List(_), Body::List(_)) => return before,
+                _ => {}
+            }
+            self.error(|this| {
+                let text = short(this.layout.names.text(name));
+                let what = this.what(before);
+                let wanted = if matches!(body, Body::Dict(_)) { "dict" } else { "list" };
+                let first = this.layout.spans.items[before.index()];
+                let message = format!("`{text}` is {what}, no {wanted}");
+                Diagnostic::new(Code::OtherKind, span, message).with_label(first, "declared here")
+            });
+        }
+        self.declare(name, body, span, before.is_some())
     }
 
     /// The elements of a list, up to its `]`.

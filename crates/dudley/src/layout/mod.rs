@@ -22,7 +22,9 @@ mod model;
 pub(crate) mod names;
 mod path;
 mod primitive;
+mod print;
 
+use std::fmt;
 use std::sync::Arc;
 
 pub use model::{
@@ -59,7 +61,7 @@ use crate::source::{Source, Span};
 ///
 /// Two layouts are equal when they declare the same in the same order, with the same comments on it;
 /// how it was written does not matter.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Layout {
     pub(crate) order: Option<Order>,
     pub(crate) summary: Option<Summary>,
@@ -86,12 +88,27 @@ pub struct Layout {
 }
 
 /// What is said about what, sorted by subject.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Comments {
     pub(crate) text: String,
-    /// The end of each line in `text`.
+    /// Where each line is in `text`.
     pub(crate) docs: Vec<(Subject, u32, u32)>,
     pub(crate) attributes: Vec<(Subject, Attribute)>,
+}
+
+impl Comments {
+    fn lines(&self) -> impl Iterator<Item = (Subject, &str)> {
+        let line = |&(subject, start, end): &(Subject, u32, u32)| {
+            (subject, &self.text[start as usize..end as usize])
+        };
+        self.docs.iter().map(line)
+    }
+}
+
+impl PartialEq for Comments {
+    fn eq(&self, other: &Self) -> bool {
+        self.lines().eq(other.lines()) && self.attributes == other.attributes
+    }
 }
 
 /// Where the names of things were written.
@@ -368,6 +385,13 @@ impl Layout {
             Subject::Member(id) => self.spans.members.get(id.index()),
         };
         found.copied().unwrap_or_default()
+    }
+}
+
+/// Its canonical text: the arenas would say less.
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Layout").field(&format_args!("{self}")).finish()
     }
 }
 

@@ -51,10 +51,6 @@ impl Names {
         &self.text[start as usize..end as usize]
     }
 
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
     /// The number, or the free slot where it belongs. The table is never full.
     fn find(&self, name: &str, hash: u64) -> Result<NameId, usize> {
         let mask = self.table.len() - 1;
@@ -161,7 +157,7 @@ mod tests {
     fn a_name_has_one_number_however_often_it_comes() {
         let mut names = Names::default();
         let ids: Vec<NameId> = (0..1000).map(|n| names.intern(&format!("var_{n:06}"))).collect();
-        assert_eq!(names.len(), 1000);
+        assert_eq!(names.ends.len(), 1000);
         for (n, &id) in ids.iter().enumerate() {
             let name = format!("var_{n:06}");
             assert_eq!(names.intern(&name), id);

@@ -103,7 +103,7 @@ impl TokenKind {
 /// use TokenKind::*;
 /// assert_eq!(kinds, [Name, Equals, Name, OpenBracket, Name, Minus, CloseBracket, Doc]);
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Lexer<'a> {
     text: &'a str,
     at: usize,

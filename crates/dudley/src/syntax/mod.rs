@@ -17,7 +17,6 @@
 //! `Broken` stands for what had an error; the tree is whole around it.
 
 mod expect;
-mod format;
 mod lex;
 mod parse;
 mod tree;

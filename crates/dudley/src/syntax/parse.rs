@@ -207,8 +207,7 @@ impl Parser<'_> {
             let is_end = match token.kind {
                 TokenKind::End => true,
                 TokenKind::CloseBrace => open == 0 && within == Within::Struct,
-                TokenKind::CloseBracket => open == 0 && within.is_list(),
-                TokenKind::Comma => open == 0 && within.is_list(),
+                TokenKind::CloseBracket | TokenKind::Comma => open == 0 && within.is_list(),
                 TokenKind::Up => open == 0 && matches!(within, Within::Root | Within::ListDict),
                 TokenKind::Name | TokenKind::Quoted => {
                     let near = open == 0 && within != Within::List;
@@ -245,7 +244,7 @@ impl Parser<'_> {
     /// The tokens behind the one that is looked at.
     pub(super) fn ahead(&mut self) -> impl Iterator<Item = Token> + use<'_> {
         self.peek();
-        self.lexer.filter(|token| !token.kind.is_comment())
+        self.lexer.clone().filter(|token| !token.kind.is_comment())
     }
 
     fn begins_line(&self, start: usize) -> bool {
@@ -327,21 +326,24 @@ impl Parser<'_> {
                     if self.kind() == TokenKind::Comma {
                         self.bump();
                     } else if self.kind() != TokenKind::CloseBracket {
-                        return self.abandon(owner);
+                        self.abandon(owner);
+                        return Ok(());
                     }
                 }
-                _ => return self.abandon(owner),
+                _ => {
+                    self.abandon(owner);
+                    return Ok(());
+                }
             }
         }
     }
 
     /// Ends a list without its `]`: what comes looks like the next item.
-    fn abandon(&mut self, owner: u32) -> Parsed {
+    fn abandon(&mut self, owner: u32) {
         let at = self.peek().start;
         self.push(NodeKind::ListClose, Span::new(at, at));
         self.subject = owner;
         self.depth -= 1;
-        Ok(())
     }
 
     fn element(&mut self, node: u32) -> Parsed {

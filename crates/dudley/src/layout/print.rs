@@ -1,0 +1,428 @@
+//! A layout as text in its canonical spelling: one thing a line, and what it reads as is equal to it.
+
+use std::fmt;
+use std::fmt::Write as _;
+
+use super::{
+    Argument, Data, Datatype, Declaration, Dim, Field, FilterKind, ItemId, ItemKind, Layout, Param,
+    ParamValue, Placement, Subject, TypeId,
+};
+use crate::layout::{Binding, NameId};
+use crate::{attributes, quote};
+
+impl fmt::Display for Layout {
+    /// The canonical text.
+    ///
+    /// ```
+    /// let layout = dudley::Layout::parse("N:=i8 l=[ f8[N -] ]  l %0")?;
+    /// assert_eq!(layout.to_string(), "N : i8\nl [\n  f8[N-]\n]\nl %0\n");
+    /// assert_eq!(dudley::Layout::parse(layout.to_string())?, layout);
+    /// # Ok::<(), dudley::Diagnostics>(())
+    /// ```
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut printer = Printer {
+            layout: self,
+            out: String::new(),
+            at: 0,
+            dict: ItemId::ROOT,
+            top: ItemId::ROOT,
+            base: 0,
+            depth: 0,
+            open: None,
+        };
+        printer.print();
+        f.write_str(&printer.out)
+    }
+}
+
+struct Printer<'a> {
+    layout: &'a Layout,
+    out: String,
+    /// The declaration that comes next.
+    at: usize,
+    dict: ItemId,
+    /// What `/` leads to, and how far in that is.
+    top: ItemId,
+    base: usize,
+    depth: usize,
+    /// The struct that is being written.
+    open: Option<TypeId>,
+}
+
+impl Printer<'_> {
+    fn print(&mut self) {
+        let root = Subject::Item(ItemId::ROOT);
+        for line in self.comment_lines(root) {
+            let _ = writeln!(self.out, "{line}");
+        }
+        if let Some(order) = self.layout.order() {
+            let _ = writeln!(self.out, "{order}");
+        }
+        if let Some(summary) = self.layout.summary() {
+            self.out.push('{');
+            self.align(summary.struct_type);
+            self.depth = 1;
+            self.comments(Subject::Summary);
+            while self.at < summary.declarations {
+                self.declaration();
+            }
+            self.out.push_str("}\n");
+            self.depth = 0;
+        }
+        self.declarations();
+    }
+
+    /// All that is declared below `top`.
+    fn declarations(&mut self) {
+        while let Some(dict) = self.next_dict() {
+            if !self.is_below_top(dict) {
+                return;
+            }
+            self.go_to(dict);
+            self.declaration();
+        }
+    }
+
+    /// The dict that the next declaration is in. An element of a list is in the list's.
+    fn next_dict(&self) -> Option<ItemId> {
+        let dict = match *self.layout.declarations().get(self.at)? {
+            Declaration::Item(id) => self.layout.item(id).parent,
+            Declaration::Type(_, dict) => dict,
+            Declaration::Param(id) => match self.layout.param(id).scope {
+                super::Scope::Dict(dict) => dict,
+                super::Scope::Struct(_) => ItemId::ROOT,
+            },
+        };
+        match self.layout.kind(dict) {
+            ItemKind::List(_) => Some(self.layout.item(dict).parent),
+            ItemKind::Dict(_) | ItemKind::Data(_) => Some(dict),
+        }
+    }
+
+    fn is_below_top(&self, dict: ItemId) -> bool {
+        let mut dict = dict;
+        while dict > self.top {
+            dict = self.layout.item(dict).parent;
+        }
+        dict == self.top
+    }
+
+    fn go_to(&mut self, dict: ItemId) {
+        if dict == self.dict {
+            return;
+        }
+        let mut chain = Vec::new();
+        let mut at = dict;
+        while at != self.top {
+            chain.push(at);
+            at = self.layout.item(at).parent;
+        }
+        self.indent();
+        if self.dict != self.top && self.layout.item(self.dict).parent == dict {
+            self.out.push_str("..");
+        } else {
+            self.out.push('/');
+            for (nth, &id) in chain.iter().rev().enumerate() {
+                self.out.push_str(if nth > 0 { " " } else { "" });
+                quote::push_name(&mut self.out, self.layout.name(id).unwrap_or_default());
+                self.out.push('/');
+            }
+        }
+        self.out.push('\n');
+        self.dict = dict;
+        self.depth = self.base + chain.len();
+    }
+
+    fn declaration(&mut self) {
+        let declaration = self.layout.declarations()[self.at];
+        self.at += 1;
+        self.indent();
+        match declaration {
+            Declaration::Param(id) => {
+                let param = *self.layout.param(id);
+                self.param(&param);
+                self.comments(id.into());
+            }
+            Declaration::Type(id, _) => {
+                self.name(self.layout.struct_type(id).name);
+                self.out.push(' ');
+                self.structure(id, Some(id.into()));
+                self.out.push('\n');
+            }
+            Declaration::Item(id) => self.item(id),
+        }
+    }
+
+    fn item(&mut self, id: ItemId) {
+        let item = *self.layout.item(id);
+        if let ItemKind::List(_) = self.layout.kind(item.parent) {
+            return self.extension(id, item.parent);
+        }
+        self.name(item.name);
+        match self.layout.kind(id) {
+            ItemKind::Data(data) => {
+                self.out.push_str(" = ");
+                self.data(data);
+                self.comments(id.into());
+            }
+            ItemKind::Dict(_) => {
+                self.out.push('/');
+                self.dict = id;
+                self.depth += 1;
+                self.comments(id.into());
+            }
+            ItemKind::List(_) => {
+                self.out.push_str(" [");
+                self.comments(id.into());
+                self.elements(id);
+                self.out.push('\n');
+            }
+        }
+    }
+
+    /// An element that is not declared with its list.
+    fn extension(&mut self, id: ItemId, list: ItemId) {
+        self.name(self.layout.item(list).name);
+        let repeats = self.layout.data_of(id).filter(|data| data.repeats);
+        if let Some(placement) = repeats.and_then(|data| data.placement) {
+            self.placement(placement);
+        } else {
+            self.at -= 1;
+            self.out.push_str(" [\n");
+            self.elements(list);
+        }
+        self.out.push('\n');
+    }
+
+    /// The elements that are declared next, from behind `[`, and the `]`.
+    fn elements(&mut self, list: ItemId) {
+        self.depth += 1;
+        while self.next_is_element_of(list) {
+            let Declaration::Item(id) = self.layout.declarations()[self.at] else { break };
+            self.at += 1;
+            self.indent();
+            self.element(id);
+        }
+        self.depth -= 1;
+        self.indent();
+        self.out.push(']');
+    }
+
+    fn element(&mut self, id: ItemId) {
+        match self.layout.kind(id) {
+            ItemKind::Data(data) => {
+                self.data(data);
+                let more = self.next_is_element_of(self.layout.item(id).parent);
+                self.out.push_str(if more { "," } else { "" });
+                self.comments(id.into());
+                return;
+            }
+            ItemKind::List(_) => {
+                self.out.push('[');
+                self.comments(id.into());
+                self.elements(id);
+            }
+            ItemKind::Dict(_) => {
+                let around = (self.dict, self.top, self.base, self.depth);
+                (self.dict, self.top) = (id, id);
+                self.depth += 1;
+                self.base = self.depth;
+                self.out.push('/');
+                self.comments(id.into());
+                self.declarations();
+                (self.dict, self.top, self.base, self.depth) = around;
+                if self.next_is_element_of(self.layout.item(id).parent) {
+                    self.indent();
+                    self.out.push_str(",\n");
+                }
+                return;
+            }
+        }
+        let more = self.next_is_element_of(self.layout.item(id).parent);
+        self.out.push_str(if more { ",\n" } else { "\n" });
+    }
+
+    fn next_is_element_of(&self, list: ItemId) -> bool {
+        match self.layout.declarations().get(self.at) {
+            Some(&Declaration::Item(id)) => {
+                let repeats = self.layout.data_of(id).is_some_and(|data| data.repeats);
+                self.layout.item(id).parent == list && !repeats
+            }
+            _ => false,
+        }
+    }
+
+    fn param(&mut self, param: &Param) {
+        self.name(param.name);
+        self.out.push_str(" : ");
+        match param.value {
+            ParamValue::Fixed(value) => {
+                let _ = write!(self.out, "{value}");
+            }
+            ParamValue::Stored { datatype, placement, .. } => {
+                self.datatype(datatype);
+                self.placed(placement);
+            }
+        }
+    }
+
+    fn data(&mut self, data: &Data) {
+        self.datatype(data.datatype);
+        let shape = self.layout.shape(data);
+        if !shape.is_empty() {
+            self.out.push('[');
+            for (nth, dim) in shape.iter().enumerate() {
+                self.out.push_str(if nth > 0 { ", " } else { "" });
+                self.dim(*dim);
+            }
+            self.out.push(']');
+        }
+        if let Some(filter) = self.layout.filter(data) {
+            let arrow = if filter.kind == FilterKind::Compress { " -> " } else { " <- " };
+            self.out.push_str(arrow);
+            quote::push_name(&mut self.out, &filter.name);
+            if !filter.arguments.is_empty() {
+                let arguments: Vec<String> = filter.arguments.iter().map(argument).collect();
+                let _ = write!(self.out, "({})", arguments.join(", "));
+            }
+        }
+        self.placed(data.placement);
+    }
+
+    fn dim(&mut self, dim: Dim) {
+        match dim {
+            Dim::Fixed(value) => {
+                let _ = write!(self.out, "{value}");
+            }
+            Dim::Named(binding, suffix) => {
+                let name = match binding {
+                    Binding::Param(id) => self.layout.param(id).name,
+                    Binding::Free(number) => self.free_name(number),
+                };
+                self.name(name);
+                let sign = if suffix < 0 { "-" } else { "+" };
+                self.out.push_str(&sign.repeat(suffix.unsigned_abs() as usize));
+            }
+        }
+    }
+
+    /// A free name of the struct that is being written.
+    fn free_name(&self, number: u32) -> NameId {
+        let free = self.open.map(|id| self.layout.struct_type(id).free.of(&self.layout.free_names));
+        free.and_then(|free| free.get(number as usize)).copied().unwrap_or(NameId::NONE)
+    }
+
+    fn datatype(&mut self, datatype: Datatype) {
+        match datatype {
+            Datatype::Primitive(primitive, order) => {
+                let is_redefined = self.layout.type_named(primitive.name()).is_some();
+                let mark = order.map(super::Order::mark).or(is_redefined.then_some('|'));
+                self.out.extend(mark);
+                self.out.push_str(primitive.name());
+            }
+            Datatype::Struct(id) => match self.layout.type_name(id) {
+                Some(name) => quote::push_name(&mut self.out, name),
+                None => self.structure(id, None),
+            },
+        }
+    }
+
+    fn align(&mut self, id: TypeId) {
+        if let Some(align) = self.layout.struct_type(id).align {
+            let _ = write!(self.out, " %{align}");
+        }
+    }
+
+    fn structure(&mut self, id: TypeId, subject: Option<Subject>) {
+        let around = self.open.replace(id);
+        self.out.push('{');
+        self.align(id);
+        self.depth += 1;
+        match subject {
+            Some(subject) => self.comments(subject),
+            None => self.out.push('\n'),
+        }
+        for field in self.layout.fields(id) {
+            self.indent();
+            match *field {
+                Field::Param(param) => {
+                    let declared = *self.layout.param(param);
+                    self.param(&declared);
+                    self.comments(param.into());
+                }
+                Field::Member(member) => {
+                    self.name(self.layout.member(member).name);
+                    self.out.push_str(" = ");
+                    self.data(self.layout.data(self.layout.member(member).data));
+                    self.comments(member.into());
+                }
+            }
+        }
+        self.open = around;
+        self.depth -= 1;
+        self.indent();
+        self.out.push('}');
+    }
+
+    fn placed(&mut self, placement: Option<Placement>) {
+        if let Some(placement) = placement {
+            self.placement(placement);
+        }
+    }
+
+    fn placement(&mut self, placement: Placement) {
+        let _ = match placement {
+            Placement::Address(address) => write!(self.out, " @{address}"),
+            Placement::Align(align) => write!(self.out, " %{align}"),
+        };
+    }
+
+    fn name(&mut self, name: NameId) {
+        quote::push_name(&mut self.out, self.layout.names.text(name));
+    }
+
+    fn indent(&mut self) {
+        let width = 2 * self.depth;
+        let _ = write!(self.out, "{:width$}", "");
+    }
+
+    /// What is said about it, behind it, and the end of the line.
+    fn comments(&mut self, subject: Subject) {
+        for (nth, line) in self.comment_lines(subject).into_iter().enumerate() {
+            if nth > 0 {
+                self.out.push('\n');
+                self.indent();
+            }
+            self.out.push_str("  ");
+            self.out.push_str(&line);
+        }
+        self.out.push('\n');
+    }
+
+    fn comment_lines(&self, subject: Subject) -> Vec<String> {
+        let docs = self.layout.docs(subject).map(|line| format!("## {line}").trim_end().to_owned());
+        let mut lines: Vec<String> = docs.collect();
+        let mut texts = self.layout.attributes(subject).map(|attribute| {
+            let mut text = String::new();
+            attributes::push(&mut text, attribute);
+            text
+        });
+        if let Some(first) = texts.next() {
+            lines.push(texts.fold(format!("#: {first}"), |line, text| line + ", " + &text));
+        }
+        lines
+    }
+}
+
+fn argument(argument: &Argument) -> String {
+    match argument {
+        Argument::Integer(value) => value.to_string(),
+        // The form of Debug has a point or an exponent, and reads as the same float.
+        Argument::Float(value) => format!("{value:?}"),
+        Argument::Text(text) => {
+            let mut out = String::new();
+            quote::push_quoted(&mut out, text);
+            out
+        }
+    }
+}
