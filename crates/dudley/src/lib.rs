@@ -9,6 +9,7 @@ mod layout;
 mod limits;
 mod options;
 mod quote;
+mod resolve;
 mod signature;
 mod source;
 pub mod syntax;
@@ -23,5 +24,8 @@ pub use layout::{
 };
 pub use limits::Limits;
 pub use options::ParseOptions;
+pub use resolve::{
+    AddressTable, Array, ComplexAlign, MemberRow, ResolveError, Resolver, Row, Values,
+};
 pub use signature::{SIGNATURE_LEN, Signature, SignatureError};
 pub use source::{Encoding, Source, Span};

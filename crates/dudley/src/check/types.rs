@@ -5,8 +5,8 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
 use crate::layout::{
     Argument, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter, FilterId,
-    FilterKind, GLOBAL, Member, MemberId, NameId, ParamId, Primitive, Run, Scope, StructType,
-    TypeId,
+    FilterKind, GLOBAL, Member, MemberId, NameId, ParamId, Placement, Primitive, Run, Scope,
+    StructType, TypeId,
 };
 use crate::source::Span;
 use crate::syntax::{NodeKind, short};
@@ -434,11 +434,16 @@ impl Checker<'_> {
         }
         let free = Run { start: index(start), len: index(layout.free_names.len() - start) };
         let mut members = fields.of(&layout.fields).iter().filter_map(|field| match *field {
-            Field::Member(member) => Some(layout.members[member.index()].name),
+            Field::Member(member) => Some(layout.members[member.index()]),
             Field::Param(_) => None,
         });
         let only = members.next().filter(|_| members.next().is_none());
-        let is_nameless = only.is_some_and(|name| layout.names.text(name).is_empty());
+        let is_nameless = only.is_some_and(|member| {
+            let data = layout.data.get(member.data.index());
+            let is_moved =
+                data.is_some_and(|data| matches!(data.placement, Some(Placement::Address(_))));
+            layout.names.text(member.name).is_empty() && !is_moved
+        });
         let has_stored = fields.of(&layout.fields).iter().any(|field| match *field {
             Field::Member(_) => false,
             Field::Param(param) => layout.params[param.index()].value.is_stored(),

@@ -34,6 +34,7 @@ pub use model::{
 };
 pub(crate) use model::{Body, Run};
 use names::{Index, Names};
+pub(crate) use path::push_name;
 pub use path::{Found, PathError};
 pub use primitive::{Kind, Order, Primitive};
 
@@ -275,6 +276,10 @@ impl Layout {
         data.filter.map(|id| &self.filters[id.index()])
     }
 
+    pub(crate) fn filter_of(&self, id: FilterId) -> &Filter {
+        &self.filters[id.index()]
+    }
+
     /// How many parameters there are, those of structs and of the summary as a struct included.
     pub fn param_count(&self) -> usize {
         self.params.len()
@@ -299,6 +304,16 @@ impl Layout {
     /// How many struct types there are, anonymous ones included.
     pub fn type_count(&self) -> usize {
         self.types.len()
+    }
+
+    /// All struct types, a type before the anonymous ones in it.
+    pub fn types(&self) -> impl ExactSizeIterator<Item = TypeId> + use<> {
+        (0..names::index(self.types.len())).map(TypeId)
+    }
+
+    /// All parameters.
+    pub fn params(&self) -> impl ExactSizeIterator<Item = ParamId> + use<> {
+        (0..names::index(self.params.len())).map(ParamId)
     }
 
     /// A struct type.

@@ -43,6 +43,8 @@ impl NameId {
 impl ItemId {
     /// The root dict.
     pub const ROOT: Self = Self(0);
+    /// Behind all others.
+    pub(crate) const LAST: Self = Self(u32::MAX);
 }
 
 /// A part of an arena.
@@ -200,8 +202,8 @@ pub struct StructType {
     pub(crate) free: Run,
     /// How deep structs nest in it; 1 without any.
     pub depth: u32,
-    /// Its only member that is no parameter is called `""`, and no parameter is stored: it stands for
-    /// that member.
+    /// Its only member that is no parameter is called `""` and has no `@` address, and no parameter is
+    /// stored: it stands for that member.
     pub is_typedef: bool,
     /// An instance's size depends on what is stored in it, or in an instance that it holds.
     pub is_indeterminate: bool,

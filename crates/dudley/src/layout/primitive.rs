@@ -92,6 +92,7 @@ const TABLE: [(&str, Kind, u8); 19] = [
 pub struct Primitive(u8);
 
 impl Primitive {
+    pub(crate) const BYTE: Self = Self(0);
     /// How many there are.
     pub(crate) const COUNT: usize = TABLE.len();
 
@@ -138,6 +139,11 @@ impl Primitive {
     /// Bytes of a value.
     pub fn size(self) -> u64 {
         u64::from(TABLE[self.index()].2)
+    }
+
+    /// Bytes that have an order: those of a value, of a complex number those of a part.
+    pub(crate) fn unit(self) -> u64 {
+        if self.kind() == Kind::Complex { self.size() / 2 } else { self.size() }
     }
 
     /// Whether it may be the type of a parameter.

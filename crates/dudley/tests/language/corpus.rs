@@ -6,16 +6,16 @@ use dudley::{
 use serde_json::{Value, json};
 
 /// Errors that only values of parameters or the stream make.
-const OF_VALUES: [&str; 5] = ["E040", "E041", "E042", "E043", "E044"];
+pub(crate) const OF_VALUES: [&str; 5] = ["E040", "E041", "E042", "E043", "E044"];
 
-fn cases() -> Vec<Value> {
+pub(crate) fn cases() -> Vec<Value> {
     let Some(corpus) = testdata::corpus() else { return Vec::new() };
     let text = std::fs::read_to_string(corpus.join("dudley/cases.json")).unwrap();
     let json: Value = serde_json::from_str(&text).unwrap();
     json["cases"].as_array().unwrap().clone()
 }
 
-fn text(case: &Value) -> String {
+pub(crate) fn text(case: &Value) -> String {
     if let Some(text) = case["layout"].as_str() {
         return text.to_owned();
     }

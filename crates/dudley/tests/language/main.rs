@@ -2,3 +2,4 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;
+mod resolve;

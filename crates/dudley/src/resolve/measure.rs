@@ -1,0 +1,370 @@
+//! Sizes: of arrays and of struct instances, with the values of their parameters as they are met.
+
+use std::collections::HashMap;
+
+use binio::ReadAt;
+
+use super::align::{Alignments, COUNT_LEN};
+use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply, round_up};
+use super::{Input, Resolver};
+use crate::diagnostic::Code;
+use crate::layout::{
+    Data, Datatype, Field, ItemId, Kind, Layout, MemberId, Order, ParamId, ParamValue, Placement,
+    Primitive, TypeId,
+};
+
+/// The size of a type that was not asked for yet.
+const UNMEASURED: u64 = u64::MAX;
+
+/// Measures arrays and instances.
+pub(super) struct Measure<'r, 'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) scope: Scope,
+    pub(super) alignments: Alignments,
+    input: &'r Input<'a>,
+    order: Order,
+    /// Of types without free names.
+    sizes: Vec<u64>,
+    /// Of types with the values of their free names.
+    sizes_by_values: HashMap<(TypeId, Box<[i64]>), u64>,
+    steps: u32,
+    max_steps: u32,
+    /// What is being looked at, from an item inwards.
+    trail: Vec<Step>,
+}
+
+/// A step from an item to what lies in it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    Item(ItemId),
+    Member(MemberId),
+    /// An instance of an array, counted through all its dimensions.
+    Instance(u64),
+}
+
+/// A field of an instance: the parameter or member, and where it lies.
+pub(super) struct Visited {
+    pub(super) field: Field,
+    /// From the beginning of the instance.
+    pub(super) offset: Option<u64>,
+    pub(super) nbytes: Option<u64>,
+    /// Of a member.
+    pub(super) element: Option<Element>,
+}
+
+/// Is told of the fields of an instance.
+pub(super) type Visit<'v, 'r, 'a> = dyn FnMut(&mut Measure<'r, 'a>, Visited) -> Result<()> + 'v;
+
+impl<'r, 'a> Measure<'r, 'a> {
+    pub(super) fn new(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
+        let layout = resolver.layout;
+        Self {
+            layout,
+            scope,
+            alignments: Alignments::of(layout, resolver.complex_align),
+            input: &resolver.input,
+            order: resolver.default_order(),
+            sizes: vec![UNMEASURED; layout.type_count()],
+            sizes_by_values: HashMap::new(),
+            steps: 0,
+            max_steps: resolver.limits.max_steps,
+            trail: Vec::new(),
+        }
+    }
+
+    pub(super) fn enter(&mut self, step: Step) {
+        self.trail.push(step);
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.trail.pop();
+    }
+
+    fn step(&mut self) -> Result<()> {
+        self.steps += 1;
+        if self.steps > self.max_steps {
+            let message = format!("more than {} fields of structs are looked at", self.max_steps);
+            return Err(Trouble::Is(Code::BeyondLimit, message));
+        }
+        Ok(())
+    }
+
+    /// Where an array lies that follows `cursor`, and its size. Both count from `base`, an address:
+    /// that of the instance that the array is in, or 0.
+    pub(super) fn place(
+        &mut self,
+        data: &Data,
+        element: &Element,
+        cursor: Option<u64>,
+        base: Option<u64>,
+    ) -> Result<(Option<u64>, Option<u64>)> {
+        if let Some(nbytes) = self.size(element)? {
+            let align = self.alignments.of_data(self.layout, data);
+            return Ok((place(data.placement, cursor, nbytes, align)?, Some(nbytes)));
+        }
+        let align = self.alignments.of_data(self.layout, data);
+        let offset = place(data.placement, cursor, 1, align)?;
+        let address = match (base, offset) {
+            (Some(base), Some(offset)) => Some(add(base, offset)?),
+            _ => None,
+        };
+        let nbytes = self.told(element, address)?;
+        let is_placed = matches!(data.placement, Some(Placement::Address(_)));
+        Ok((if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes))
+    }
+
+    /// The size of an array, if neither an address nor the stream is needed for it.
+    fn size(&mut self, element: &Element) -> Result<Option<u64>> {
+        let Some(count) = element.count else { return Ok(None) };
+        if count == 0 {
+            return Ok(Some(0));
+        }
+        if element.compress.is_some() {
+            return Ok(None);
+        }
+        let size = match element.base {
+            Base::Primitive(primitive, _) => primitive.size(),
+            Base::Struct(id, _) if self.layout.struct_type(id).is_indeterminate => return Ok(None),
+            Base::Struct(id, frame) => self.struct_size(id, frame)?,
+        };
+        multiply(count, size).map(Some)
+    }
+
+    /// The size of an instance of a type that depends on nothing stored in it.
+    pub(super) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<u64> {
+        let known = self.sizes[id.index()];
+        if known != UNMEASURED {
+            return Ok(known);
+        }
+        let count = self.layout.free_names(id).len();
+        let key = (id, Box::from(self.scope.free(frame, count)));
+        if let Some(&known) = self.sizes_by_values.get(&key).filter(|_| count > 0) {
+            return Ok(known);
+        }
+        let size = self.fields(id, frame, None, &mut |_, _| Ok(()))?.unwrap_or_default();
+        if count == 0 {
+            self.sizes[id.index()] = size;
+        } else {
+            self.sizes_by_values.insert(key, size);
+        }
+        Ok(size)
+    }
+
+    /// The size of an array that begins at an address, as the stream or the values tell it; nothing
+    /// if they do not. It has elements.
+    fn told(&mut self, element: &Element, address: Option<u64>) -> Result<Option<u64>> {
+        if element.compress.is_some() {
+            let (Input::Stream(stream), Some(address)) = (self.input, address) else {
+                return Ok(None);
+            };
+            return self.compressed_len(*stream, address).map(Some);
+        }
+        let (Some(count), Base::Struct(id, frame)) = (element.count, element.base) else {
+            return Ok(None);
+        };
+        let instances_differ = match self.input {
+            Input::Stream(_) => true,
+            Input::Values(values) => values.has_elements(),
+        };
+        if !instances_differ {
+            let size = self.fields(id, frame, address, &mut |_, _| Ok(()))?;
+            return size.map(|size| multiply(count, size)).transpose();
+        }
+        let mut total = 0;
+        for index in 0..count {
+            let address = address.map(|address| add(address, total)).transpose()?;
+            self.step()?;
+            self.enter(Step::Instance(index));
+            let size = self.fields(id, frame, address, &mut |_, _| Ok(()))?;
+            self.leave();
+            let Some(size) = size else { return Ok(None) };
+            // One that takes nothing from the stream is followed by others like it.
+            if size == 0 && matches!(self.input, Input::Stream(_)) {
+                break;
+            }
+            total = add(total, size)?;
+        }
+        Ok(Some(total))
+    }
+
+    /// Goes through an instance of a type whose free names have their values at `frame`, and gives its
+    /// size, tail padding included. `base` is its address; only what the stream tells needs it.
+    pub(super) fn fields(
+        &mut self,
+        id: TypeId,
+        frame: Frame,
+        base: Option<u64>,
+        visit: &mut Visit<'_, 'r, 'a>,
+    ) -> Result<Option<u64>> {
+        let (mut cursor, mut end) = (Some(0), Some(0));
+        for &field in self.layout.fields(id) {
+            self.step()?;
+            let (offset, nbytes, element) = match field {
+                Field::Param(param) => {
+                    let Some((offset, nbytes)) = self.param(param, cursor, base)? else { continue };
+                    (offset, Some(nbytes), None)
+                }
+                Field::Member(member) => {
+                    let data = self.layout.data(self.layout.member(member).data);
+                    let inner = self.scope.frame();
+                    let element = self.scope.element(self.layout, data, frame, |_| ())?;
+                    self.enter(Step::Member(member));
+                    let (offset, nbytes) = self.place(data, &element, cursor, base)?;
+                    visit(self, Visited { field, offset, nbytes, element: Some(element) })?;
+                    self.leave();
+                    self.scope.leave(inner);
+                    (offset, nbytes, Some(element))
+                }
+            };
+            if element.is_none() {
+                visit(self, Visited { field, offset, nbytes, element })?;
+            }
+            cursor = match (offset, nbytes) {
+                (Some(offset), Some(nbytes)) => Some(add(offset, nbytes)?),
+                _ => None,
+            };
+            end = end.zip(cursor).map(|(end, cursor)| end.max(cursor));
+        }
+        let align = self.alignments.of_datatype(Datatype::Struct(id));
+        end.map(|end| round_up(end, align)).transpose()
+    }
+
+    /// A parameter that follows `cursor`: where it lies and its size, nothing for a fixed one. Its
+    /// value holds from there on.
+    pub(super) fn param(
+        &mut self,
+        id: ParamId,
+        cursor: Option<u64>,
+        base: Option<u64>,
+    ) -> Result<Option<(Option<u64>, u64)>> {
+        let ParamValue::Stored { datatype, integer, order, placement } =
+            self.layout.param(id).value
+        else {
+            return Ok(None);
+        };
+        let nbytes = integer.size();
+        let align = self.alignments.of_datatype(datatype);
+        let offset = place(placement, cursor, nbytes, align)?;
+        let value = match (self.input, base, offset) {
+            (Input::Values(_), ..) => self.given(id),
+            (Input::Stream(stream), Some(base), Some(offset)) => {
+                let address = add(base, offset)?;
+                Some(read(*stream, address, integer, order.unwrap_or(self.order))?)
+            }
+            (Input::Stream(_), ..) => None,
+        };
+        self.scope.set(id, value);
+        Ok(Some((offset, nbytes)))
+    }
+
+    /// The value that the caller gave for a parameter.
+    fn given(&self, id: ParamId) -> Option<i64> {
+        let Input::Values(values) = self.input else { return None };
+        let by_path = || {
+            let mut path = self.trail_path();
+            if self.trail.is_empty() {
+                path = self.layout.subject_path(id.into());
+            } else {
+                path.push('.');
+                crate::layout::push_name(&mut path, self.layout.param_name(id));
+            }
+            values.get(&path).or_else(|| values.get(&without_elements(&path)))
+        };
+        let found = if values.has_paths() { by_path() } else { None };
+        found.or_else(|| values.get(self.layout.param_name(id)))
+    }
+
+    /// The path of what is being looked at.
+    pub(super) fn trail_path(&self) -> String {
+        use std::fmt::Write as _;
+
+        let mut path = String::new();
+        for step in &self.trail {
+            match *step {
+                Step::Item(id) => path = self.layout.path(id),
+                Step::Member(id) => {
+                    path.push('.');
+                    crate::layout::push_name(&mut path, self.layout.member_name(id));
+                }
+                Step::Instance(index) => {
+                    let _ = write!(path, "[{index}]");
+                }
+            }
+        }
+        path
+    }
+
+    /// Bytes of a compressed array with the count before them.
+    fn compressed_len(&self, stream: &dyn ReadAt, address: u64) -> Result<u64> {
+        let signed = Primitive::from_name("i8");
+        let Some(integer) = signed else { return Ok(0) };
+        let len = read(stream, address, integer, self.order)?;
+        let left = stream.len().saturating_sub(address).saturating_sub(COUNT_LEN);
+        match u64::try_from(len) {
+            Ok(len) if len <= left => add(COUNT_LEN, len),
+            _ => {
+                let message = format!(
+                    "at address {address}: {len} compressed bytes, expected 0 to {left}, which are left"
+                );
+                Err(Trouble::Is(Code::CompressedLength, message))
+            }
+        }
+    }
+}
+
+/// Where something lies that follows `cursor`.
+fn place(
+    placement: Option<Placement>,
+    cursor: Option<u64>,
+    nbytes: u64,
+    align: u64,
+) -> Result<Option<u64>> {
+    match (placement, cursor) {
+        (Some(Placement::Address(address)), _) => Ok(Some(address)),
+        (_, None) => Ok(None),
+        (_, Some(_)) if nbytes == 0 => Ok(cursor),
+        (Some(Placement::Align(stated)), Some(cursor)) if stated > 0 => {
+            round_up(cursor, stated).map(Some)
+        }
+        (_, Some(cursor)) => round_up(cursor, align).map(Some),
+    }
+}
+
+/// A path without the places in arrays: what holds for all instances.
+fn without_elements(path: &str) -> String {
+    let mut parts = path.split('[');
+    let mut plain = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        plain.push_str(part.split_once(']').map_or(part, |split| split.1));
+    }
+    plain
+}
+
+/// An integer of the stream.
+fn read(stream: &dyn ReadAt, address: u64, integer: Primitive, order: Order) -> Result<i64> {
+    let size = integer.size();
+    let left = stream.len().saturating_sub(address);
+    if left < size {
+        let message = format!(
+            "the stream ends at {}: expected an {integer} at address {address}",
+            stream.len()
+        );
+        return Err(Trouble::Is(Code::StreamTooShort, message));
+    }
+    let mut bytes = [0; 8];
+    // At most 8 bytes.
+    let len = usize::try_from(size).unwrap_or_default().min(8);
+    stream.read_exact_at(&mut bytes[..len], address)?;
+    if order == Order::Big {
+        bytes[..len].reverse();
+    }
+    let value = u64::from_le_bytes(bytes);
+    if integer.kind() == Kind::Signed {
+        let unused = 64 - 8 * u32::try_from(len).unwrap_or(8);
+        return Ok(i64::from_le_bytes(bytes) << unused >> unused);
+    }
+    i64::try_from(value).map_err(|_| {
+        let message = format!("the value at address {address} is above 2^63-1");
+        Trouble::Is(Code::Overflow, message)
+    })
+}

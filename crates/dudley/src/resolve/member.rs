@@ -1,0 +1,243 @@
+//! Members of structs, one by one.
+
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use super::measure::{Measure, Step, Visited};
+use super::pass::to_error;
+use super::scope::{Base, Element, Frame, Scope, Trouble, add, multiply};
+use super::table::{AddressTable, Row, dtype};
+use super::{ResolveError, Resolver};
+use crate::layout::{Datatype, Field, Layout, Order, ParamValue, Subject};
+
+/// A member of a struct that is stored, or a parameter of one, in all instances or in one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct MemberRow {
+    /// `/item.member`; in an array of instances that differ in size `/item[2].member`.
+    pub path: String,
+    /// In the first of the instances, from the beginning of the stream.
+    pub address: Option<u64>,
+    /// The dimensions of the instances, then those of the member.
+    pub shape: Vec<u64>,
+    /// Bytes from one instance to the next, for each of the dimensions of the instances.
+    pub strides: Vec<u64>,
+    /// The type of the elements, with the order of bytes.
+    pub datatype: Datatype,
+    /// Its size in one instance. Not known for what only the stream tells.
+    pub nbytes: Option<u64>,
+    element: Option<Element>,
+    /// Of the dimensions, how many are the item's own, not those of a struct in it.
+    outer: usize,
+}
+
+impl MemberRow {
+    /// The fields of [`Array::to_json`](super::Array::to_json). `stride` is the distance of the item's
+    /// instances; where there are instances within these, `strides` has all distances.
+    pub fn to_json(&self, layout: &Layout) -> Value {
+        let mut row = json!({
+            "path": self.path,
+            "address": self.address,
+            "shape": self.shape,
+            "dtype": dtype(layout, self.datatype),
+            "nbytes": self.nbytes,
+        });
+        if let Some(&stride) = self.outer.checked_sub(1).and_then(|last| self.strides.get(last)) {
+            row["stride"] = stride.into();
+        }
+        if self.strides.len() > self.outer {
+            row["strides"] = self.strides.clone().into();
+        }
+        if let Some(element) = self.element {
+            element.add_to_json(layout, &mut row);
+        }
+        row
+    }
+}
+
+/// Arrays of instances around a member.
+#[derive(Clone, Default)]
+struct Around {
+    address: Option<u64>,
+    shape: Vec<u64>,
+    strides: Vec<u64>,
+    outer: usize,
+}
+
+impl<'a> Resolver<'a> {
+    /// Tells `visit` of all members of rows of a table that are structs, members of members included,
+    /// until it breaks. There may be more than anybody can hold: each type that has two of the one
+    /// before doubles them.
+    ///
+    /// # Errors
+    /// As [`table`](Self::table).
+    ///
+    /// ```
+    /// use std::ops::ControlFlow;
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("x = {a = i1  b = f8[2]}[3]")?;
+    /// let resolver = Resolver::new(&layout);
+    /// let table = resolver.table()?;
+    /// let mut rows = Vec::new();
+    /// resolver.members(&table, table.rows(), |row| {
+    ///     rows.push((row.path, row.address, row.shape, row.strides));
+    ///     ControlFlow::Continue(())
+    /// })?;
+    /// assert_eq!(rows[1], ("/x.b".to_owned(), Some(8), vec![3, 2], vec![24]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn members(
+        &self,
+        table: &AddressTable<'a>,
+        rows: &[Row],
+        mut visit: impl FnMut(MemberRow) -> ControlFlow<()>,
+    ) -> Result<(), ResolveError> {
+        let scope = table.scope.replace(Scope::of(self.layout));
+        let mut measure = Measure::new(self, scope);
+        let mut sink = |row| match visit(row) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Trouble::Stopped),
+        };
+        let mut outcome = Ok(());
+        for row in rows {
+            outcome = of_row(&mut measure, *row, table.order(), &mut sink)
+                .map_err(|trouble| (trouble, row.subject()));
+            if outcome.is_err() {
+                break;
+            }
+        }
+        measure.scope.leave(0);
+        table.scope.replace(measure.scope);
+        match outcome {
+            Err((Trouble::Stopped, _)) | Ok(()) => Ok(()),
+            Err((trouble, subject)) => Err(to_error(self.layout, trouble, subject)),
+        }
+    }
+}
+
+type Outcome = Result<(), Trouble>;
+type Sink<'s> = dyn FnMut(MemberRow) -> Outcome + 's;
+
+fn of_row(measure: &mut Measure<'_, '_>, row: Row, order: Order, sink: &mut Sink<'_>) -> Outcome {
+    let Subject::Item(id) = row.subject() else { return Ok(()) };
+    let Some(data) = measure.layout.data_of(id) else { return Ok(()) };
+    let mut shape = Vec::new();
+    let element = measure.scope.element(measure.layout, data, 0, |len| shape.push(len))?;
+    let outer = shape.len();
+    measure.enter(Step::Item(id));
+    let around = Around { address: row.address(), outer, ..Around::default() };
+    of_array(measure, &element, shape, &around, order, sink)?;
+    measure.leave();
+    measure.scope.leave(0);
+    Ok(())
+}
+
+/// The members of an array of structs.
+fn of_array(
+    measure: &mut Measure<'_, '_>,
+    element: &Element,
+    shape: Vec<u64>,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_>,
+) -> Outcome {
+    let Base::Struct(id, frame) = element.base else { return Ok(()) };
+    if element.compress.is_some() {
+        return Ok(());
+    }
+    if !measure.layout.struct_type(id).is_indeterminate {
+        let mut inside = around.clone();
+        let mut stride = measure.struct_size(id, frame)?;
+        let start = inside.strides.len();
+        for &len in shape.iter().rev() {
+            inside.strides.insert(start, stride);
+            stride = multiply(stride, len)?;
+        }
+        inside.shape.extend(shape);
+        return of_instance(measure, element, frame, &inside, order, sink).map(|_| ());
+    }
+    if shape.is_empty() {
+        return of_instance(measure, element, frame, around, order, sink).map(|_| ());
+    }
+    let mut inside = Around { outer: 0, ..around.clone() };
+    for index in 0..element.count.unwrap_or_default() {
+        measure.enter(Step::Instance(index));
+        let size = of_instance(measure, element, frame, &inside, order, sink)?;
+        measure.leave();
+        if size == Some(0) {
+            break;
+        }
+        inside.address = match (inside.address, size) {
+            (Some(address), Some(size)) => Some(add(address, size)?),
+            _ => None,
+        };
+    }
+    Ok(())
+}
+
+/// The members of an instance, or of instances that are alike.
+fn of_instance(
+    measure: &mut Measure<'_, '_>,
+    element: &Element,
+    frame: Frame,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_>,
+) -> Result<Option<u64>, Trouble> {
+    let Base::Struct(id, _) = element.base else { return Ok(None) };
+    measure.fields(id, frame, around.address, &mut |measure, visited| {
+        let address = match (around.address, visited.offset) {
+            (Some(base), Some(offset)) => Some(add(base, offset)?),
+            _ => None,
+        };
+        of_field(measure, &visited, frame, &Around { address, ..around.clone() }, order, sink)
+    })
+}
+
+fn of_field(
+    measure: &mut Measure<'_, '_>,
+    visited: &Visited,
+    frame: Frame,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_>,
+) -> Outcome {
+    let layout = measure.layout;
+    let mut path = measure.trail_path();
+    let mut own = Vec::new();
+    let (datatype, element) = match visited.field {
+        Field::Param(id) => {
+            path.push('.');
+            crate::layout::push_name(&mut path, layout.param_name(id));
+            let ParamValue::Stored { integer, order: stated, .. } = layout.param(id).value else {
+                return Ok(());
+            };
+            (Datatype::Primitive(integer, stated.or(Some(order))), None)
+        }
+        Field::Member(id) => {
+            let data = layout.data(layout.member(id).data);
+            let inner = measure.scope.frame();
+            let element = measure.scope.element(layout, data, frame, |len| own.push(len))?;
+            measure.scope.leave(inner);
+            (element.datatype(order), visited.element)
+        }
+    };
+    let mut shape = around.shape.clone();
+    shape.extend(&own);
+    sink(MemberRow {
+        path,
+        address: around.address,
+        shape,
+        strides: around.strides.clone(),
+        datatype,
+        nbytes: visited.nbytes,
+        element,
+        outer: around.outer,
+    })?;
+    match element {
+        Some(element) => of_array(measure, &element, own, around, order, sink),
+        None => Ok(()),
+    }
+}

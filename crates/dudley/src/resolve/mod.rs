@@ -1,0 +1,199 @@
+//! Where everything lies.
+//!
+//! A *cursor* runs over the declarations in order of the text, through all dicts and lists. It starts
+//! at 0, behind the signature of a native file at 16, and each array and stored parameter is placed:
+//!
+//! | placement | address |
+//! |---|---|
+//! | `@A` | A, from the beginning of the stream; in a struct, of the instance |
+//! | none of the others, but nothing to store | the cursor |
+//! | `%a`, a above 0 | the next multiple of a |
+//! | none, or `%0` | the next multiple of the alignment of the type |
+//!
+//! The cursor is then behind it. Behind what only the stream tells (a compressed array, a struct that
+//! holds parameters of its own shapes) it is unknown until the next `@A`, unless the stream is there.
+//!
+//! The size of a struct depends on the values of its free names, which are the same for many uses: it
+//! is computed once for each type and values, and members are never listed to learn it. What is left
+//! to hostile layouts is bounded by [`Limits::max_steps`].
+
+mod align;
+mod error;
+mod measure;
+mod member;
+mod pass;
+mod scope;
+mod table;
+mod values;
+
+use binio::ReadAt;
+
+pub use error::ResolveError;
+pub use member::MemberRow;
+pub use table::{AddressTable, Array, Row};
+pub use values::Values;
+
+use crate::layout::{ItemId, Layout, Order};
+use crate::limits::Limits;
+use crate::signature::{SIGNATURE_LEN, Signature, SignatureError};
+use pass::Pass;
+
+/// The alignment of the complex types but `c16`, for which it is 8 in either case.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ComplexAlign {
+    /// Their size, as for every other primitive: `c8` 8, `c4` 4.
+    #[default]
+    Size,
+    /// That of a part, as C and numpy have it: `c8` 4, `c4` 2.
+    Part,
+}
+
+/// Where the values of stored parameters come from.
+enum Input<'a> {
+    Values(Values),
+    Stream(&'a dyn ReadAt),
+}
+
+/// Finds the addresses of a layout: for given values of its parameters, or for a stream.
+///
+/// ```
+/// use dudley::{Layout, Resolver, Values};
+///
+/// let layout = Layout::parse("N : i2  x = f8[N]  y = i4")?;
+/// let table = Resolver::new(&layout).values(Values::new().with("N", 3)).table()?;
+/// let x = table.find("/x")?;
+/// assert_eq!((x.address(), x.shape(), x.nbytes()), (Some(8), vec![3], Some(24)));
+///
+/// let stream = vec![2_u8, 0, 0, 0];
+/// let resolver = Resolver::new(&layout).order(dudley::Order::Little).stream(&stream)?;
+/// assert_eq!(resolver.table()?.find("/y")?.address(), Some(24));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Resolver<'a> {
+    layout: &'a Layout,
+    input: Input<'a>,
+    order: Option<Order>,
+    signed_order: Option<Order>,
+    start: u64,
+    complex_align: ComplexAlign,
+    limits: Limits,
+}
+
+impl<'a> Resolver<'a> {
+    /// Without any values.
+    pub fn new(layout: &'a Layout) -> Self {
+        Self {
+            layout,
+            input: Input::Values(Values::new()),
+            order: None,
+            signed_order: None,
+            start: 0,
+            complex_align: ComplexAlign::default(),
+            limits: Limits::default(),
+        }
+    }
+
+    /// Takes the values of stored parameters as given.
+    #[must_use]
+    pub fn values(mut self, values: Values) -> Self {
+        self.input = Input::Values(values);
+        self
+    }
+
+    /// Takes the values of stored parameters, and what else only a stream tells, from a stream. When
+    /// it begins with the signature of a native file, data begins behind that.
+    ///
+    /// # Errors
+    /// When the stream cannot be read, and when its signature is damaged.
+    pub fn stream(mut self, stream: &'a dyn ReadAt) -> Result<Self, ResolveError> {
+        let len = usize::try_from(stream.len().min(SIGNATURE_LEN)).unwrap_or_default();
+        match Signature::parse(&stream.bytes_at(0, len)?) {
+            Ok(signature) => {
+                self.signed_order = Some(signature.order);
+                self.start = SIGNATURE_LEN;
+            }
+            Err(SignatureError::Missing) => self.start = 0,
+            // So short a stream may be anything.
+            Err(SignatureError::Truncated(len)) if len < 4 => self.start = 0,
+            Err(error) => return Err(error.into()),
+        }
+        self.input = Input::Stream(stream);
+        Ok(self)
+    }
+
+    /// Whether data begins behind the signature of a native file. A stream tells it itself.
+    #[must_use]
+    pub fn native(mut self, native: bool) -> Self {
+        if matches!(self.input, Input::Values(_)) {
+            self.start = if native { SIGNATURE_LEN } else { 0 };
+        }
+        self
+    }
+
+    /// The order of bytes where neither the layout nor a signature says it; otherwise this machine's.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// The alignment of complex types.
+    #[must_use]
+    pub fn complex_align(mut self, align: ComplexAlign) -> Self {
+        self.complex_align = align;
+        self
+    }
+
+    /// How much work a layout may be.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The order of bytes of what has no mark of its own.
+    pub fn default_order(&self) -> Order {
+        let stated = self.layout.order().or(self.signed_order).or(self.order);
+        stated.unwrap_or_else(Order::native)
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &'a Layout {
+        self.layout
+    }
+
+    /// The addresses of everything that is stored.
+    ///
+    /// # Errors
+    /// [`Overflow`](crate::Code::Overflow), [`ParamTooSmall`](crate::Code::ParamTooSmall), and
+    /// [`ValueUnknown`](crate::Code::ValueUnknown) for a shape that depends on such a value;
+    /// [`StreamTooShort`](crate::Code::StreamTooShort) and
+    /// [`CompressedLength`](crate::Code::CompressedLength) for a stream.
+    pub fn table(&self) -> Result<AddressTable<'a>, ResolveError> {
+        let mut pass = Pass::new(self);
+        pass.run(0..self.layout.declarations().len())?;
+        Ok(pass.into_table())
+    }
+
+    /// The address of one item, without that of others where that is possible: with given values, of
+    /// those alone that follow the last stated address before it; in a stream, of those before it.
+    ///
+    /// # Errors
+    /// As [`table`](Self::table). `None` when the item is no data.
+    ///
+    /// ```
+    /// use dudley::{ItemId, Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("a = f8[9] -> gzip  b = i1 @100  c = i4")?;
+    /// let c = layout.child(ItemId::ROOT, "c").unwrap();
+    /// let c = Resolver::new(&layout).locate(c)?.unwrap();
+    /// assert_eq!(c.address(), Some(104));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn locate(&self, item: ItemId) -> Result<Option<Row>, ResolveError> {
+        let mut pass = Pass::new(self);
+        let Some(range) = pass.needed_for(item) else { return Ok(None) };
+        pass.run(range)?;
+        Ok(pass.into_table().row_of(item))
+    }
+}

@@ -1,0 +1,128 @@
+//! The pass over declarations in order of the text.
+
+use std::ops::Range;
+
+use super::measure::{Measure, Step};
+use super::scope::{Scope, Trouble, add};
+use super::table::{AddressTable, Row};
+use super::{Input, ResolveError, Resolver};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::Scope as ParamScope;
+use crate::layout::{Declaration, ItemId, Layout, ParamValue, Placement, Subject};
+
+/// Walks over declarations with the cursor, and notes where things lie.
+pub(super) struct Pass<'r, 'a> {
+    measure: Measure<'r, 'a>,
+    layout: &'a Layout,
+    resolver: &'r Resolver<'a>,
+    cursor: Option<u64>,
+    rows: Vec<Row>,
+}
+
+impl<'r, 'a> Pass<'r, 'a> {
+    pub(super) fn new(resolver: &'r Resolver<'a>) -> Self {
+        let layout = resolver.layout;
+        let mut scope = Scope::of(layout);
+        if let Input::Values(values) = &resolver.input {
+            for id in layout.params() {
+                let param = layout.param(id);
+                let is_dicts = matches!(param.scope, ParamScope::Dict(_));
+                if is_dicts && matches!(param.value, ParamValue::Stored { .. }) {
+                    let by_path = || values.get(&layout.subject_path(id.into()));
+                    let value = if values.has_paths() { by_path() } else { None };
+                    scope.set(id, value.or_else(|| values.get(layout.param_name(id))));
+                }
+            }
+        }
+        let measure = Measure::new(resolver, scope);
+        Self { measure, layout, resolver, cursor: Some(resolver.start), rows: Vec::new() }
+    }
+
+    /// The declarations that the address of an item depends on, the item's the last.
+    pub(super) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
+        self.layout.data_of(item)?;
+        let declarations = self.layout.declarations();
+        let is_it = |found: &Declaration| *found == Declaration::Item(item);
+        let at = declarations.iter().position(is_it)?;
+        if matches!(self.resolver.input, Input::Stream(_)) {
+            return Some(0..at + 1);
+        }
+        let is_placed = |found: &Declaration| {
+            let placement = match *found {
+                Declaration::Item(id) => self.layout.data_of(id).and_then(|data| data.placement),
+                Declaration::Param(id) => match self.layout.param(id).value {
+                    ParamValue::Stored { placement, .. } => placement,
+                    ParamValue::Fixed(_) => None,
+                },
+                Declaration::Type(..) => None,
+            };
+            matches!(placement, Some(Placement::Address(_)))
+        };
+        let start = declarations[..=at].iter().rposition(is_placed).unwrap_or(0);
+        Some(start..at + 1)
+    }
+
+    pub(super) fn run(&mut self, range: Range<usize>) -> Result<(), ResolveError> {
+        self.rows.reserve(range.len());
+        for &declaration in &self.layout.declarations()[range] {
+            let subject = match declaration {
+                Declaration::Item(id) => Subject::Item(id),
+                Declaration::Param(id) => Subject::Param(id),
+                Declaration::Type(..) => continue,
+            };
+            self.declare(subject).map_err(|trouble| self.error(trouble, subject))?;
+        }
+        Ok(())
+    }
+
+    fn declare(&mut self, subject: Subject) -> Result<(), Trouble> {
+        let (offset, nbytes) = match subject {
+            Subject::Param(id) => match self.measure.param(id, self.cursor, Some(0))? {
+                Some((offset, nbytes)) => (offset, Some(nbytes)),
+                None => return Ok(()),
+            },
+            Subject::Item(id) => {
+                let Some(data) = self.layout.data_of(id) else { return Ok(()) };
+                let element = self.measure.scope.element(self.layout, data, 0, |_| ())?;
+                self.measure.enter(Step::Item(id));
+                let placed = self.measure.place(data, &element, self.cursor, Some(0))?;
+                self.measure.leave();
+                self.measure.scope.leave(0);
+                placed
+            }
+            _ => return Ok(()),
+        };
+        self.cursor = match (offset, nbytes) {
+            (Some(offset), Some(nbytes)) => Some(add(offset, nbytes)?),
+            _ => None,
+        };
+        self.rows.push(Row::new(subject, offset, nbytes));
+        Ok(())
+    }
+
+    fn error(&self, trouble: Trouble, subject: Subject) -> ResolveError {
+        to_error(self.layout, trouble, subject)
+    }
+
+    pub(super) fn into_table(self) -> AddressTable<'a> {
+        let order = self.resolver.default_order();
+        AddressTable::new(self.layout, order, self.rows, self.cursor, self.measure.scope)
+    }
+}
+
+/// What is wrong with the address of something.
+pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> ResolveError {
+    let path = layout.subject_path(subject);
+    let (code, message, param) = match trouble {
+        Trouble::Is(code, message) => (code, message, None),
+        Trouble::Param(code, id, message) => (code, message, Some(id)),
+        Trouble::Read(error) => return ResolveError::Read(error),
+        Trouble::Stopped => (Code::BeyondLimit, "stopped".to_owned(), None),
+    };
+    let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
+    let diagnostic = match param {
+        Some(id) => diagnostic.with_label(layout.span(id.into()), "this parameter"),
+        None => diagnostic,
+    };
+    ResolveError::Layout(Box::new(diagnostic), layout.source().clone())
+}

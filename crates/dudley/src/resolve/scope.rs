@@ -1,0 +1,225 @@
+//! The values of names, and what an array is with these values.
+
+use crate::diagnostic::Code;
+use crate::layout::{
+    Binding, Data, Datatype, Dim, FilterId, FilterKind, Layout, Order, ParamId, ParamValue,
+    Primitive, TypeId,
+};
+
+/// Above all sizes and addresses.
+const MAX: u64 = i64::MAX.unsigned_abs();
+
+/// Values below this are no values: the parameter that has none is the rest.
+const UNKNOWN: i64 = i64::MIN >> 1;
+
+/// Why an array has no size, or no address.
+#[derive(Debug)]
+pub(super) enum Trouble {
+    /// What, and more about it.
+    Is(Code, String),
+    /// A parameter has no value, or one below -1.
+    Param(Code, ParamId, String),
+    Read(binio::Error),
+    /// Who is told of members has heard enough.
+    Stopped,
+}
+
+impl From<binio::Error> for Trouble {
+    fn from(error: binio::Error) -> Self {
+        Self::Read(error)
+    }
+}
+
+pub(super) type Result<T> = std::result::Result<T, Trouble>;
+
+fn overflow(what: &str) -> Trouble {
+    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1"))
+}
+
+pub(super) fn add(a: u64, b: u64) -> Result<u64> {
+    a.checked_add(b).filter(|&sum| sum <= MAX).ok_or_else(|| overflow("the address"))
+}
+
+pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
+    a.checked_mul(b).filter(|&product| product <= MAX).ok_or_else(|| overflow("the size"))
+}
+
+/// The next multiple of a power of two.
+pub(super) fn round_up(address: u64, align: u64) -> Result<u64> {
+    Ok(add(address, align - 1)? & !(align - 1))
+}
+
+/// The values of parameters, and of the free names of structs that are being looked at.
+pub(super) struct Scope {
+    params: Vec<i64>,
+    free: Vec<i64>,
+}
+
+/// Where the values of a struct's free names begin.
+pub(super) type Frame = usize;
+
+/// What an array consists of, typedefs replaced by what they stand for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Element {
+    pub(super) base: Base,
+    /// The product of all dimensions; nothing if the value of a parameter stored in a struct is not
+    /// known.
+    pub(super) count: Option<u64>,
+    /// The outermost `->`.
+    pub(super) compress: Option<FilterId>,
+    /// The outermost `<-`.
+    pub(super) reference: Option<FilterId>,
+}
+
+/// What an array is an array of.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Base {
+    Primitive(Primitive, Option<Order>),
+    /// No typedef. The values of its free names begin at the frame.
+    Struct(TypeId, Frame),
+}
+
+impl Scope {
+    /// With the values of fixed parameters.
+    pub(super) fn of(layout: &Layout) -> Self {
+        let value = |(index, id): (usize, ParamId)| match layout.param(id).value {
+            ParamValue::Fixed(value) => value,
+            ParamValue::Stored { .. } => unknown(index),
+        };
+        let params = layout.params().enumerate().map(value).collect();
+        Self { params, free: Vec::new() }
+    }
+
+    pub(super) fn set(&mut self, id: ParamId, value: Option<i64>) {
+        // Whether a value is a little or much too small makes no difference.
+        self.params[id.index()] = value.map_or(unknown(id.index()), |value| value.max(UNKNOWN));
+    }
+
+    pub(super) fn frame(&self) -> Frame {
+        self.free.len()
+    }
+
+    /// Forgets the values of free names from there on.
+    pub(super) fn leave(&mut self, frame: Frame) {
+        self.free.truncate(frame);
+    }
+
+    /// The values of free names from there on.
+    pub(super) fn free(&self, frame: Frame, len: usize) -> &[i64] {
+        &self.free[frame..frame + len]
+    }
+
+    fn value(&self, binding: Binding, frame: Frame) -> i64 {
+        match binding {
+            Binding::Param(id) => self.params[id.index()],
+            Binding::Free(index) => self.free[frame + index as usize],
+        }
+    }
+
+    /// What an array consists of; `frame` has the values of the struct that it is in. `dim` is told
+    /// its dimensions, outer first.
+    pub(super) fn element(
+        &mut self,
+        layout: &Layout,
+        data: &Data,
+        frame: Frame,
+        mut dim: impl FnMut(u64),
+    ) -> Result<Element> {
+        let (mut data, mut frame) = (data, frame);
+        let (mut count, mut is_empty, mut is_known) = (Ok(1), false, true);
+        let (mut compress, mut reference) = (None, None);
+        let base = loop {
+            for &stated in layout.shape(data) {
+                match self.dim(layout, stated, frame)? {
+                    Extent::Removed => {}
+                    Extent::Unknown => is_known = false,
+                    Extent::Known(len) => {
+                        is_empty |= len == 0;
+                        count = count.and_then(|count| multiply(count, len));
+                        dim(len);
+                    }
+                }
+            }
+            if let Some(id) = data.filter {
+                let slot = match layout.filter(data).map(|filter| filter.kind) {
+                    Some(FilterKind::Reference) => &mut reference,
+                    _ => &mut compress,
+                };
+                slot.get_or_insert(id);
+            }
+            let id = match data.datatype {
+                Datatype::Primitive(primitive, order) => break Base::Primitive(primitive, order),
+                Datatype::Struct(id) => id,
+            };
+            let inner = self.frame();
+            for &binding in layout.bindings(data) {
+                let value = self.value(binding, frame);
+                self.free.push(value);
+            }
+            frame = inner;
+            match layout.typedef_member(id) {
+                Some(member) => data = layout.data(layout.member(member).data),
+                None => break Base::Struct(id, frame),
+            }
+        };
+        let count = if is_empty { Ok(0) } else { count };
+        let count = if is_known || is_empty { Some(count?) } else { None };
+        Ok(Element { base, count, compress, reference })
+    }
+
+    fn dim(&self, layout: &Layout, dim: Dim, frame: Frame) -> Result<Extent> {
+        let (binding, suffix) = match dim {
+            Dim::Fixed(-1) => return Ok(Extent::Removed),
+            Dim::Fixed(len) => return Ok(Extent::Known(len.unsigned_abs())),
+            Dim::Named(binding, suffix) => (binding, suffix),
+        };
+        let value = self.value(binding, frame);
+        match value {
+            -1 => Ok(Extent::Removed),
+            0 => Ok(Extent::Known(0)),
+            1.. => {
+                let len =
+                    value.checked_add(suffix.into()).ok_or_else(|| overflow("a dimension"))?;
+                Ok(Extent::Known(len.max(0).unsigned_abs()))
+            }
+            UNKNOWN..=-2 => {
+                let id = match binding {
+                    Binding::Param(id) => Some(id),
+                    Binding::Free(_) => None,
+                };
+                let message = format!("a dimension is {value}, expected at least -1");
+                Err(id.map_or_else(
+                    || Trouble::Is(Code::ParamTooSmall, message.clone()),
+                    |id| Trouble::Param(Code::ParamTooSmall, id, message.clone()),
+                ))
+            }
+            _ => {
+                let Some(id) = known_as(layout, value) else { return Ok(Extent::Unknown) };
+                let name = layout.param_name(id);
+                let message = format!("the value of parameter `{name}` is not known");
+                Err(Trouble::Param(Code::ValueUnknown, id, message))
+            }
+        }
+    }
+}
+
+enum Extent {
+    /// -1: there is no such dimension.
+    Removed,
+    Unknown,
+    Known(u64),
+}
+
+/// In place of the value of a parameter.
+fn unknown(index: usize) -> i64 {
+    // There are less than 2^32.
+    i64::MIN + i64::try_from(index).unwrap_or_default()
+}
+
+/// The parameter that has no value, if it is one of a dict: those of structs may be in a stream that
+/// is not there.
+fn known_as(layout: &Layout, value: i64) -> Option<ParamId> {
+    let index = usize::try_from(value.wrapping_sub(i64::MIN)).ok()?;
+    let id = layout.params().nth(index)?;
+    matches!(layout.param(id).scope, crate::layout::Scope::Dict(_)).then_some(id)
+}

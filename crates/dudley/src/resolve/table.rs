@@ -1,0 +1,272 @@
+//! The result: addresses, and what lies there.
+
+use serde_json::{Value, json};
+
+use super::scope::{Base, Element, Scope};
+use crate::layout::{
+    Datatype, Filter, FilterKind, Found, ItemId, Layout, Order, ParamValue, PathError, Primitive,
+    Subject,
+};
+
+/// In place of an address or size that is not known.
+const UNKNOWN: u64 = u64::MAX;
+
+/// Something that is stored: data or a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    subject: Subject,
+    address: u64,
+    nbytes: u64,
+}
+
+impl Row {
+    pub(super) fn new(subject: Subject, address: Option<u64>, nbytes: Option<u64>) -> Self {
+        let [address, nbytes] = [address, nbytes].map(|known| known.unwrap_or(UNKNOWN));
+        Self { subject, address, nbytes }
+    }
+
+    /// The item or parameter.
+    pub fn subject(&self) -> Subject {
+        self.subject
+    }
+
+    /// Bytes from the beginning of the stream. Not known behind what only the stream tells.
+    pub fn address(&self) -> Option<u64> {
+        (self.address != UNKNOWN).then_some(self.address)
+    }
+
+    /// The bytes that it takes there, padding inside included; of a compressed array, with the count
+    /// before them. Not known for what only the stream tells.
+    pub fn nbytes(&self) -> Option<u64> {
+        (self.nbytes != UNKNOWN).then_some(self.nbytes)
+    }
+}
+
+/// The addresses of everything that a layout stores, in order of declaration.
+pub struct AddressTable<'a> {
+    layout: &'a Layout,
+    order: Order,
+    rows: Vec<Row>,
+    end: Option<u64>,
+    pub(super) scope: std::cell::RefCell<Scope>,
+}
+
+impl<'a> AddressTable<'a> {
+    pub(super) fn new(
+        layout: &'a Layout,
+        order: Order,
+        rows: Vec<Row>,
+        end: Option<u64>,
+        scope: Scope,
+    ) -> Self {
+        Self { layout, order, rows, end, scope: scope.into() }
+    }
+
+    /// The order of bytes of what has no mark of its own.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// The address behind the last item.
+    pub fn end(&self) -> Option<u64> {
+        self.end
+    }
+
+    /// Everything that is stored.
+    pub fn rows(&self) -> &[Row] {
+        &self.rows
+    }
+
+    /// The same with what it is.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Array<'_, 'a>> {
+        self.rows.iter().map(|&row| self.array(row))
+    }
+
+    /// What a row is.
+    pub fn array(&self, row: Row) -> Array<'_, 'a> {
+        Array { table: self, row }
+    }
+
+    /// The row of an item.
+    pub fn row_of(&self, item: ItemId) -> Option<Row> {
+        // Items are in order, parameters between them.
+        let (mut low, mut high) = (0, self.rows.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            let mut at = middle;
+            let found = loop {
+                match self.rows.get(at).filter(|_| at < high)?.subject {
+                    Subject::Item(found) => break found,
+                    _ if at + 1 < high => at += 1,
+                    _ => break ItemId::LAST,
+                }
+            };
+            match found.cmp(&item) {
+                std::cmp::Ordering::Equal => return Some(self.rows[at]),
+                std::cmp::Ordering::Less => low = at + 1,
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+
+    /// The array or parameter of a path. Of members of structs there is
+    /// [`Resolver::members`](super::Resolver::members).
+    ///
+    /// # Errors
+    /// When the path leads to nothing, or to what is not stored itself.
+    pub fn find(&self, path: &str) -> Result<Array<'_, 'a>, PathError> {
+        let row = match self.layout.find(path)? {
+            Found::Item(id, members) if members.is_empty() => self.row_of(id),
+            Found::Item(..) => None,
+            Found::Param(id) => {
+                self.rows.iter().find(|row| row.subject == Subject::Param(id)).copied()
+            }
+        };
+        row.map(|row| self.array(row)).ok_or_else(|| PathError::Missing {
+            path: path.to_owned(),
+            parent: "the address table".to_owned(),
+            part: "a row for it: it is a dict, a list, a fixed parameter or a member".to_owned(),
+        })
+    }
+}
+
+/// A row with what it is.
+#[derive(Clone, Copy)]
+pub struct Array<'t, 'a> {
+    table: &'t AddressTable<'a>,
+    row: Row,
+}
+
+impl<'a> Array<'_, 'a> {
+    /// Its path.
+    pub fn path(&self) -> String {
+        self.table.layout.subject_path(self.row.subject)
+    }
+
+    /// As [`Row::address`].
+    pub fn address(&self) -> Option<u64> {
+        self.row.address()
+    }
+
+    /// As [`Row::nbytes`].
+    pub fn nbytes(&self) -> Option<u64> {
+        self.row.nbytes()
+    }
+
+    /// The row.
+    pub fn row(&self) -> Row {
+        self.row
+    }
+
+    /// Its dimensions, slowest varying first, those of typedefs appended.
+    pub fn shape(&self) -> Vec<u64> {
+        self.element().1
+    }
+
+    /// The type of its elements, typedefs replaced by what they stand for, with the order of bytes.
+    pub fn datatype(&self) -> Datatype {
+        if let Subject::Param(id) = self.row.subject {
+            if let ParamValue::Stored { integer, order, .. } = self.table.layout.param(id).value {
+                return Datatype::Primitive(integer, order.or(Some(self.table.order)));
+            }
+        }
+        self.element().0.map_or(Datatype::Primitive(Primitive::BYTE, None), |element| {
+            element.datatype(self.table.order)
+        })
+    }
+
+    /// The name of that type: `<f8`, `i1`, the name of a struct, `{}` for one without.
+    pub fn dtype(&self) -> String {
+        dtype(self.table.layout, self.datatype())
+    }
+
+    /// Its filter; of two, the one that says how it is stored.
+    pub fn filter(&self) -> Option<&'a Filter> {
+        self.element().0.and_then(|element| element.filter(self.table.layout))
+    }
+
+    /// Whether its size depends on what is stored in its instances.
+    pub fn is_indeterminate(&self) -> bool {
+        self.element().0.is_some_and(|element| element.is_indeterminate(self.table.layout))
+    }
+
+    fn element(&self) -> (Option<Element>, Vec<u64>) {
+        let mut shape = Vec::new();
+        let Subject::Item(id) = self.row.subject else { return (None, shape) };
+        let Some(data) = self.table.layout.data_of(id) else { return (None, shape) };
+        let mut scope = self.table.scope.borrow_mut();
+        let element = scope.element(self.table.layout, data, 0, |len| shape.push(len)).ok();
+        scope.leave(0);
+        (element, shape)
+    }
+
+    /// `path`, `address`, `shape`, `dtype`, `nbytes`, and `filter`, `indeterminate` and `stride` where
+    /// they apply. What is not known is null; so is the size of what only the stream tells, even when
+    /// it has told it.
+    pub fn to_json(&self) -> Value {
+        let (element, shape) = self.element();
+        let layout = self.table.layout;
+        let mut row = json!({
+            "path": self.path(),
+            "address": self.address(),
+            "shape": shape,
+            "dtype": self.dtype(),
+            "nbytes": self.nbytes(),
+        });
+        if let Some(element) = element {
+            element.add_to_json(layout, &mut row);
+        }
+        row
+    }
+}
+
+impl Element {
+    /// The type of the elements, with the order of bytes.
+    pub(super) fn datatype(&self, default: Order) -> Datatype {
+        match self.base {
+            Base::Primitive(primitive, order) => {
+                Datatype::Primitive(primitive, order.or(Some(default)))
+            }
+            Base::Struct(id, _) => Datatype::Struct(id),
+        }
+    }
+
+    pub(super) fn filter<'a>(&self, layout: &'a Layout) -> Option<&'a Filter> {
+        self.compress.or(self.reference).map(|id| layout.filter_of(id))
+    }
+
+    pub(super) fn is_indeterminate(&self, layout: &Layout) -> bool {
+        match self.base {
+            Base::Primitive(..) => false,
+            Base::Struct(id, _) => {
+                layout.struct_type(id).is_indeterminate && self.compress.is_none()
+            }
+        }
+    }
+
+    pub(super) fn add_to_json(&self, layout: &Layout, row: &mut Value) {
+        if let Some(filter) = self.filter(layout) {
+            let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
+            row["filter"] = format!("{arrow} {}", filter.name).into();
+            if filter.kind == FilterKind::Compress {
+                row["nbytes"] = Value::Null;
+            }
+        }
+        if self.is_indeterminate(layout) {
+            row["indeterminate"] = true.into();
+            row["nbytes"] = Value::Null;
+        }
+    }
+}
+
+/// The name of a resolved type.
+pub(super) fn dtype(layout: &Layout, datatype: Datatype) -> String {
+    match datatype {
+        Datatype::Primitive(primitive, Some(order)) if primitive.unit() > 1 => {
+            format!("{order}{primitive}")
+        }
+        Datatype::Primitive(primitive, _) => primitive.to_string(),
+        Datatype::Struct(id) => layout.type_name(id).unwrap_or("{}").to_owned(),
+    }
+}

@@ -1,0 +1,63 @@
+//! Values of stored parameters that the caller gives.
+
+use std::collections::HashMap;
+
+/// Values by name and by path. A path wins.
+///
+/// ```
+/// use dudley::Values;
+///
+/// // Every stored parameter N is 3, but that of the dict `grid` is 4.
+/// let values = Values::new().with("N", 3).with("/grid/N", 4);
+/// assert!(values.with("/records[2].N", 5).get("N").is_some());
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Values {
+    given: HashMap<String, i64>,
+    has_paths: bool,
+    has_elements: bool,
+}
+
+impl Values {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// With a value: for every stored parameter of a name, or, by a path (`/dict/N`,
+    /// `/item.member.N`, `/item[2].N`), for one.
+    #[must_use]
+    pub fn with(mut self, name_or_path: impl Into<String>, value: i64) -> Self {
+        let key = name_or_path.into();
+        self.has_paths |= key.starts_with('/');
+        self.has_elements |= key.starts_with('/') && key.contains(']');
+        self.given.insert(key, value);
+        self
+    }
+
+    /// What was given for a name or path.
+    pub fn get(&self, name_or_path: &str) -> Option<i64> {
+        self.given.get(name_or_path).copied()
+    }
+
+    /// The names and paths that were given.
+    pub fn keys(&self) -> impl Iterator<Item = &str> {
+        self.given.keys().map(String::as_str)
+    }
+
+    /// Whether paths are to be made at all.
+    pub(super) fn has_paths(&self) -> bool {
+        self.has_paths
+    }
+
+    /// Whether instances of one array may differ.
+    pub(super) fn has_elements(&self) -> bool {
+        self.has_elements
+    }
+}
+
+impl<K: Into<String>> FromIterator<(K, i64)> for Values {
+    fn from_iter<I: IntoIterator<Item = (K, i64)>>(given: I) -> Self {
+        given.into_iter().fold(Self::new(), |values, (key, value)| values.with(key, value))
+    }
+}

@@ -1,0 +1,301 @@
+//! The corpus of layouts: addresses, members, and errors that only values make.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use dudley::{Layout, Order, ResolveError, Resolver, Values};
+use serde_json::{Value, json};
+
+use crate::corpus::{OF_VALUES, cases, text};
+
+/// Standard base64, as the list has it.
+fn bytes(text: &str) -> Vec<u8> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let mut bytes = Vec::new();
+    for group in text.trim_end_matches('=').as_bytes().chunks(4) {
+        let bits = group.iter().fold(0_u32, |bits, &byte| bits << 6 | u32::from(value(byte)));
+        let bits = bits << (6 * (4 - group.len()) + 8);
+        bytes.extend_from_slice(&bits.to_be_bytes()[..group.len() - 1]);
+    }
+    bytes
+}
+
+fn stream(case: &Value) -> Option<Vec<u8>> {
+    let stream = case["stream"].as_object()?;
+    let mut bytes = bytes(stream["base64"].as_str().unwrap());
+    let zeros = usize::try_from(stream["zeros"].as_u64().unwrap()).unwrap();
+    bytes.resize(bytes.len() + zeros, 0);
+    Some(bytes)
+}
+
+fn resolver<'a>(
+    layout: &'a Layout,
+    case: &Value,
+    stream: Option<&'a Vec<u8>>,
+) -> Result<Resolver<'a>, ResolveError> {
+    let values: Values = case["params"]
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(name, value)| (name.clone(), value.as_i64().unwrap()))
+        .collect();
+    let resolver = Resolver::new(layout)
+        .order(Order::Little)
+        .values(values)
+        .native(case["native"].as_bool().unwrap());
+    match stream {
+        Some(stream) => resolver.stream(stream),
+        None => Ok(resolver),
+    }
+}
+
+#[test]
+fn every_address_is_what_the_case_says() {
+    let mut wrong = Vec::new();
+    for case in cases() {
+        let name = case["name"].as_str().unwrap();
+        let expects_error = case["expect_error"]["code"].as_str();
+        if expects_error.is_some_and(|code| !OF_VALUES.contains(&code)) {
+            continue;
+        }
+        if case["expect"].is_null() && expects_error.is_none() {
+            continue;
+        }
+        let layout = Layout::parse(text(&case)).unwrap();
+        let stream = stream(&case);
+        let resolver = resolver(&layout, &case, stream.as_ref()).unwrap();
+        let table = match (resolver.table(), expects_error) {
+            (Ok(table), None) => table,
+            (Err(error), Some(code)) => {
+                if error.code().map(dudley::Code::as_str) != Some(code) {
+                    wrong.push(format!("{name}: {error}, expected {code}"));
+                }
+                continue;
+            }
+            (Err(error), None) => {
+                wrong.push(format!("{name}: {error}"));
+                continue;
+            }
+            (Ok(_), Some(code)) => {
+                wrong.push(format!("{name}: no error, expected {code}"));
+                continue;
+            }
+        };
+        let rows: Vec<Value> = table.iter().map(|row| row.to_json()).collect();
+        if let Some(expected) = case["expect"].as_array() {
+            if &rows != expected {
+                wrong.push(format!("{name}: {rows:#?}, expected {expected:#?}"));
+            }
+        }
+        if let Some(expected) = case["expect_members"].as_array() {
+            let mut rows = Vec::new();
+            let outcome = resolver.members(&table, table.rows(), |row| {
+                let mut row = row.to_json(&layout);
+                row.as_object_mut().unwrap().remove("strides");
+                rows.push(row);
+                ControlFlow::Continue(())
+            });
+            outcome.unwrap();
+            if &rows != expected {
+                wrong.push(format!("{name}: {rows:#?}, expected {expected:#?}"));
+            }
+        }
+        if !case["end"].is_null() && json!(table.end()) != case["end"] {
+            wrong.push(format!("{name}: end {:?}, expected {}", table.end(), case["end"]));
+        }
+        if let Some(order) = case["order"].as_str() {
+            assert_eq!(table.order().to_string(), order, "{name}");
+        }
+        for row in table.rows() {
+            let dudley::Subject::Item(id) = row.subject() else { continue };
+            assert_eq!(table.row_of(id), Some(*row), "{name}");
+            assert_eq!(resolver.locate(id).unwrap(), Some(*row), "{name}");
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn table_of(layout: &str, values: &[(&str, i64)]) -> Result<Vec<Value>, ResolveError> {
+    let layout = Layout::parse(layout).unwrap();
+    let values: Values = values.iter().map(|&(name, value)| (name.to_owned(), value)).collect();
+    let resolver = Resolver::new(&layout).order(Order::Little).values(values);
+    Ok(resolver.table()?.iter().map(|row| row.to_json()).collect())
+}
+
+fn addresses(layout: &str, values: &[(&str, i64)]) -> Vec<Option<u64>> {
+    table_of(layout, values).unwrap().iter().map(|row| row["address"].as_u64()).collect()
+}
+
+fn code(layout: &str, values: &[(&str, i64)]) -> String {
+    table_of(layout, values).unwrap_err().code().unwrap().to_string()
+}
+
+#[test]
+fn complex_numbers_are_aligned_by_size_or_by_part() {
+    let layout = Layout::parse("a = i1  b = c4  c = i1  d = c8  e = i1  f = c16").unwrap();
+    let addresses = |align| {
+        let table = Resolver::new(&layout).complex_align(align).table().unwrap();
+        table.rows().iter().map(|row| row.address().unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(addresses(dudley::ComplexAlign::Size), [0, 4, 8, 16, 24, 32]);
+    assert_eq!(addresses(dudley::ComplexAlign::Part), [0, 2, 6, 8, 16, 24]);
+}
+
+#[test]
+fn a_value_by_path_wins_over_one_by_name_and_one_of_an_instance_over_that() {
+    let layout = "t { N : i1  a = u1[N] }  x = t[3]  g/ N : i1  y = u1[N]  z = i1";
+    let end = |values: &[(&str, i64)]| *addresses(layout, values).last().unwrap();
+    assert_eq!(end(&[("N", 2)]), Some(9 + 1 + 2));
+    assert_eq!(end(&[("N", 2), ("/g/N", 5)]), Some(9 + 1 + 5));
+    assert_eq!(end(&[("N", 2), ("/x.N", 0)]), Some(3 + 1 + 2));
+    assert_eq!(end(&[("N", 2), ("/x[1].N", 4)]), Some(3 + 5 + 3 + 1 + 2));
+}
+
+#[test]
+fn what_no_value_tells_leaves_the_rest_unknown_and_is_no_error_in_a_struct() {
+    let layout = "t { N : i1  a = u1[N] }  x = t  y = i4  z = i1 @64  w = i2";
+    assert_eq!(addresses(layout, &[]), [Some(0), None, Some(64), Some(66)]);
+    assert_eq!(code("N : i1  a = u1[N]", &[]), "E042");
+    assert_eq!(addresses("N : i1  a = u1[0, N]  b = i1", &[("N", 7)])[2], Some(1));
+}
+
+#[test]
+fn sizes_and_addresses_end_at_two_to_the_63() {
+    let max = i64::MAX;
+    assert_eq!(code("a = u1[0x7fffffffffffffff]  b = i1", &[]), "E040");
+    assert_eq!(
+        addresses("a = u1[0x7ffffffffffffffe]  b = i1", &[]),
+        [Some(0), Some(max.unsigned_abs() - 1)]
+    );
+    assert_eq!(code("a = i1 @0x7fffffffffffffff  b = i2", &[]), "E040");
+    assert_eq!(code("a = i1 b = i1 %0x4000000000000000 c = i1 %0x4000000000000000", &[]), "E040");
+    assert_eq!(code("N : i8  a = u1[N+]", &[("N", max)]), "E040");
+    assert_eq!(addresses("a = f8[0x7fffffffffffffff, 4, 0]  b = i1", &[]), [Some(0), Some(0)]);
+    assert_eq!(code("t { a = f8[0x1000000000000] }  x = t[0x1000000000000]", &[]), "E040");
+}
+
+#[test]
+fn types_that_double_cost_nothing() {
+    for (inner, names) in [("x = f8", ""), ("x = u1[N]", "N : 3 ")] {
+        let mut text = format!("{names}t0 {{ {inner} }}\n");
+        for level in 1..50 {
+            writeln!(text, "t{level} {{ a = t{0} b = t{0} }}", level - 1).unwrap();
+        }
+        text += "big = t49  y = i1";
+        let end = addresses(&text, &[])[1].unwrap();
+        assert!(end >= 3 << 49, "{end}");
+        let layout = Layout::parse(&text).unwrap();
+        let resolver = Resolver::new(&layout);
+        let mut seen = 0;
+        resolver
+            .members(&resolver.table().unwrap(), resolver.table().unwrap().rows(), |_| {
+                seen += 1;
+                if seen == 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .unwrap();
+        assert_eq!(seen, 1000);
+    }
+}
+
+#[test]
+fn types_that_double_with_other_values_each_time_end_at_a_limit() {
+    let mut text = "t0 { x = f8[".to_owned();
+    text += &(0..40).map(|n| format!("N{n}")).collect::<Vec<_>>().join(",");
+    text += "] }\n";
+    for level in 0..40 {
+        let part = |value: u8| format!("{{ N{level} : {value}  x = t{level} }}");
+        writeln!(text, "t{} {{ a = {}  b = {} }}", level + 1, part(1), part(2)).unwrap();
+    }
+    text += "x = t40";
+    let layout = Layout::parse(&text).unwrap();
+    let limits = dudley::Limits::default().with_max_steps(100_000);
+    let error = Resolver::new(&layout).limits(limits).table().err().unwrap();
+    assert_eq!(error.code().unwrap().as_str(), "E005");
+}
+
+#[test]
+fn instances_that_take_nothing_are_not_counted_one_by_one() {
+    let layout = Layout::parse(
+        "M : i1  s { N : i1  a = u1[N] }  t { b = s[M] }  x = t[0x1000000000000000]  y = i1",
+    )
+    .unwrap();
+    let stream = vec![0_u8, 7, 7];
+    let table = Resolver::new(&layout).stream(&stream).unwrap().table().unwrap();
+    assert_eq!(table.find("/y").unwrap().address(), Some(1));
+}
+
+#[test]
+fn instances_in_a_stream_end_with_it() {
+    let layout = Layout::parse("s { N : i1  a = u1[N] }  x = s[0x1000000000000000]").unwrap();
+    let stream = vec![1_u8; 1000];
+    let error = Resolver::new(&layout).stream(&stream).unwrap().table().err().unwrap();
+    assert_eq!(error.code().unwrap().as_str(), "E043");
+    let text = error.to_string();
+    assert!(text.contains("the stream ends at 1000: expected an i1 at address 1000"), "{text}");
+}
+
+#[test]
+fn a_parameter_above_all_integers_is_an_error() {
+    let layout = Layout::parse("N : u8  a = u1[N]").unwrap();
+    let stream = vec![0xff_u8; 8];
+    let error = Resolver::new(&layout).stream(&stream).unwrap().table().err().unwrap();
+    assert_eq!(error.code().unwrap().as_str(), "E040");
+}
+
+#[test]
+fn a_damaged_signature_is_named_and_short_streams_have_none() {
+    let layout = Layout::parse("a = i1").unwrap();
+    let open = |stream: &'static [u8]| {
+        let stream: &'static _ = Box::leak(Box::new(stream.to_vec()));
+        Resolver::new(&layout)
+            .stream(stream)
+            .map(|found| found.table().unwrap().rows()[0].address())
+    };
+    let error = open(b"\x8d<BD\n\x1a\n\0\0\0\0\0\0\0\0\0").unwrap_err();
+    assert!(error.to_string().contains("text-mode"), "{error}");
+    assert_eq!(open(b"").unwrap(), Some(0));
+    assert_eq!(open(b"\x8d").unwrap(), Some(0));
+    assert_eq!(open(b"\x8d>BD\r\n\x1a\n\0\0\0\0\0\0\0\0").unwrap(), Some(16));
+}
+
+#[test]
+fn a_typedef_filters_what_it_stands_for_and_the_use_wins() {
+    let rows = table_of("t { \"\" = i8[2] -> gzip }  x = t[3]", &[]).unwrap();
+    assert_eq!(rows[0]["shape"], json!([3, 2]));
+    assert_eq!(rows[0]["filter"], "-> gzip");
+    let rows = table_of("t { \"\" = i8[2] -> gzip }  x = t[3] -> zfp @8", &[]).unwrap();
+    assert_eq!(rows[0]["filter"], "-> zfp");
+    let rows = table_of("r { \"\" = i8 <- ref }  x = r[3]  y = i1", &[]).unwrap();
+    assert_eq!((&rows[0]["filter"], &rows[1]["address"]), (&json!("<- ref"), &json!(24)));
+}
+
+#[test]
+fn a_nameless_member_at_an_address_is_a_member() {
+    let rows = table_of("t { \"\" = f8 @16 }  x = t[2]  y = i1", &[]).unwrap();
+    assert_eq!((&rows[0]["dtype"], &rows[0]["nbytes"]), (&json!("t"), &json!(48)));
+}
+
+#[test]
+fn instances_within_instances_have_all_their_strides() {
+    let layout = Layout::parse("x = { a = i1  b = { c = i2  d = i8[2] }[4] }[2, 3]").unwrap();
+    let resolver = Resolver::new(&layout);
+    let table = resolver.table().unwrap();
+    let mut found = Vec::new();
+    resolver
+        .members(&table, table.rows(), |row| {
+            found.push((row.path, row.address, row.shape, row.strides, row.nbytes));
+            ControlFlow::Continue(())
+        })
+        .unwrap();
+    let size = 8 + 4 * 24;
+    assert_eq!(
+        found[3],
+        ("/x.b.d".to_owned(), Some(16), vec![2, 3, 4, 2], vec![3 * size, size, 24], Some(16),)
+    );
+}
