@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod builder;
 mod check;
 mod diagnostic;
 mod format;
@@ -14,6 +15,7 @@ mod signature;
 mod source;
 pub mod syntax;
 
+pub use builder::{ArrayBuilder, Builder, ListBuilder, StructBuilder};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Severity};
 pub use format::format;
 pub use layout::{

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use comments::Subjects;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::layout::names::{Index, index};
+use crate::layout::names::index;
 use crate::layout::{
     Body, Data, DataId, Declaration, Item, ItemId, Layout, NameId, Order, Placement, Primitive,
     Run, Scope, Subject, Summary, TypeId,
@@ -49,7 +49,7 @@ pub(crate) fn check(
         open: Vec::new(),
         open_fields: Vec::new(),
         open_free: Vec::new(),
-        member_index: Index::default(),
+        member_of: Vec::new(),
         last_bindings: HashMap::new(),
         redefined: [None; Primitive::COUNT],
         used: [None; Primitive::COUNT],
@@ -73,6 +73,11 @@ pub(crate) fn check(
     layout.source = Arc::clone(source);
     layout.number_children();
     Ok(layout)
+}
+
+fn reserve<T>(arena: &mut Vec<T>, more: usize) {
+    arena.reserve(more);
+    binio::prefer_huge_pages(arena);
 }
 
 /// A struct that is not closed yet. Its fields and free names are on stacks, above its own.
@@ -105,7 +110,8 @@ struct Checker<'a> {
     open: Vec<OpenStruct>,
     open_fields: Vec<crate::layout::Field>,
     open_free: Vec<(NameId, Span)>,
-    member_index: Index,
+    /// By name: the last struct, as it closed, that has a member of the name.
+    member_of: Vec<TypeId>,
     last_bindings: HashMap<TypeId, Run>,
     redefined: [Option<TypeId>; Primitive::COUNT],
     used: [Option<Span>; Primitive::COUNT],
@@ -113,13 +119,18 @@ struct Checker<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// Most layouts are mostly items.
+    /// Most layouts are mostly items: growing arenas in steps would take a third of the time.
     fn reserve(&mut self) {
-        let items = self.nodes.len() / 5;
-        self.layout.items.reserve(items);
-        self.layout.data.reserve(items);
-        self.layout.declarations.reserve(items);
-        self.layout.spans.items.reserve(items);
+        let count = |kind: NodeKind| self.nodes.iter().filter(|node| node.kind == kind).count();
+        let (names, elements, dims) =
+            (count(NodeKind::Name), count(NodeKind::Element), count(NodeKind::Dim));
+        let items = names + elements + 1;
+        self.layout.names.reserve(names);
+        reserve(&mut self.layout.items, items);
+        reserve(&mut self.layout.spans.items, items);
+        reserve(&mut self.layout.declarations, items);
+        reserve(&mut self.layout.data, items);
+        reserve(&mut self.layout.dims, dims);
     }
 
     #[inline]
@@ -160,11 +171,16 @@ impl<'a> Checker<'a> {
     /// A warning or lint, unless there are enough, or it is not wanted.
     fn warn(&mut self, code: Code, diagnostic: impl FnOnce(&Self) -> Diagnostic) {
         debug_assert!(code.severity() != Severity::Error);
-        let limit = self.options.limits.max_diagnostics as usize;
-        if !self.is_muted && self.warnings.len() < limit && !self.options.silenced.contains(&code) {
+        if self.wants(code) {
             let diagnostic = diagnostic(self);
             self.warnings.push(diagnostic);
         }
+    }
+
+    /// Whether one more warning or lint of the code would be kept.
+    fn wants(&self, code: Code) -> bool {
+        let limit = self.options.limits.max_diagnostics as usize;
+        !self.is_muted && self.warnings.len() < limit && !self.options.silenced.contains(&code)
     }
 
     /// The text of a name token, without quotes and escapes.

@@ -53,10 +53,6 @@ impl Checker<'_> {
                 self.subjects.declare(node, id.into());
             }
             self.open_fields.push(Field::Param(id));
-            if let Some(member) = self.member_index.get(self.scope().key(), name) {
-                let member = self.layout.spans.members[member as usize];
-                self.warn_param_named_as_item(span, member);
-            }
         }
     }
 

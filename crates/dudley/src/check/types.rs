@@ -395,30 +395,59 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn push_member(&mut self, name: NameId, span: Span) -> MemberId {
-        let scope = self.scope().key();
-        if let Some(before) = self.member_index.get(scope, name) {
-            self.error(|this| {
-                let text = short(this.layout.names.text(name));
-                Diagnostic::new(
-                    Code::Redeclared,
-                    span,
-                    format!("member `{text}` is declared twice"),
-                )
-                .with_text("and here again")
-                .with_label(this.layout.spans.members[before as usize], "first here")
-            });
-        }
-        if let Some(param) = self.layout.param_index.get(scope, name) {
-            let declared = self.layout.spans.params[param as usize];
-            self.warn_param_named_as_item(declared, span);
-        }
+    fn push_member(&mut self, name: NameId, span: Span) -> MemberId {
         let id = MemberId(index(self.layout.members.len()));
         self.layout.members.push(Member { name, data: DataId(0) });
         self.layout.spans.members.push(span);
-        self.member_index.insert(scope, name, id.0);
         self.open_fields.push(Field::Member(id));
         id
+    }
+
+    /// No member twice, and none with the name of a parameter. All fields of the struct are there, so
+    /// one mark for each name will do.
+    fn check_fields(&mut self, id: TypeId, fields: Run) {
+        self.member_of.resize(self.layout.names.len(), TypeId(u32::MAX));
+        for at in fields.start as usize..(fields.start + fields.len) as usize {
+            let Field::Member(member) = self.layout.fields[at] else { continue };
+            let name = self.layout.members[member.index()].name;
+            if std::mem::replace(&mut self.member_of[name.index()], id) == id {
+                self.member_twice(fields, member, name);
+            }
+        }
+        for at in fields.start as usize..(fields.start + fields.len) as usize {
+            let Field::Param(param) = self.layout.fields[at] else { continue };
+            let name = self.layout.params[param.index()].name;
+            let is_member = self.member_of.get(name.index()) == Some(&id);
+            if is_member && self.wants(Code::ParamNamedAsItem) {
+                if let Some(member) = self.first_member(fields, name) {
+                    let (param, member) = (param.index(), member.index());
+                    let spans = &self.layout.spans;
+                    self.warn_param_named_as_item(spans.params[param], spans.members[member]);
+                }
+            }
+        }
+    }
+
+    fn first_member(&self, fields: Run, name: NameId) -> Option<MemberId> {
+        fields.of(&self.layout.fields).iter().find_map(|field| match *field {
+            Field::Member(member) if self.layout.member(member).name == name => Some(member),
+            _ => None,
+        })
+    }
+
+    #[cold]
+    fn member_twice(&mut self, fields: Run, member: MemberId, name: NameId) {
+        self.error(|this| {
+            let text = short(this.layout.names.text(name));
+            let spans = &this.layout.spans.members;
+            let message = format!("member `{text}` is declared twice");
+            let again = Diagnostic::new(Code::Redeclared, spans[member.index()], message);
+            let again = again.with_text("and here again");
+            match this.first_member(fields, name) {
+                Some(first) => again.with_label(spans[first.index()], "first here"),
+                None => again,
+            }
+        });
     }
 
     fn close_struct(&mut self, id: TypeId) {
@@ -454,6 +483,7 @@ impl Checker<'_> {
         struct_type.depth = open.depth;
         struct_type.is_typedef = is_nameless && !has_stored;
         struct_type.is_indeterminate = open.is_indeterminate;
+        self.check_fields(id, fields);
     }
 
     #[cold]

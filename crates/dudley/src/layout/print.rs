@@ -282,7 +282,8 @@ impl Printer<'_> {
             self.out.push_str(arrow);
             quote::push_name(&mut self.out, &filter.name);
             if !filter.arguments.is_empty() {
-                let arguments: Vec<String> = filter.arguments.iter().map(argument).collect();
+                let arguments: Vec<String> =
+                    filter.arguments.iter().map(Argument::to_text).collect();
                 let _ = write!(self.out, "({})", arguments.join(", "));
             }
         }
@@ -414,15 +415,18 @@ impl Printer<'_> {
     }
 }
 
-fn argument(argument: &Argument) -> String {
-    match argument {
-        Argument::Integer(value) => value.to_string(),
-        // The form of Debug has a point or an exponent, and reads as the same float.
-        Argument::Float(value) => format!("{value:?}"),
-        Argument::Text(text) => {
-            let mut out = String::new();
-            quote::push_quoted(&mut out, text);
-            out
+impl Argument {
+    /// As layouts have it.
+    pub(crate) fn to_text(&self) -> String {
+        match self {
+            Self::Integer(value) => value.to_string(),
+            // The form of Debug has a point or an exponent, and reads as the same float.
+            Self::Float(value) => format!("{value:?}"),
+            Self::Text(text) => {
+                let mut out = String::new();
+                quote::push_quoted(&mut out, text);
+                out
+            }
         }
     }
 }

@@ -20,7 +20,9 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
         limits,
         tree: Tree::default(),
     };
-    parser.tree.nodes.reserve(text.len() / 8);
+    // As many as lines of one short item each have; page faults would cost more than parsing.
+    parser.tree.nodes.reserve(text.len() / 4);
+    binio::prefer_huge_pages(&mut parser.tree.nodes);
     parser.layout();
     parser.tree
 }

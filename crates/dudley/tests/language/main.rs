@@ -1,5 +1,35 @@
 //! The language: what texts mean, what is wrong with others, and how it is said.
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "texts of few lines")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;
+mod diagnostics;
+mod document;
+mod errors;
+mod hostile;
+mod lints;
+mod properties;
 mod resolve;
+mod semantics;
+
+use dudley::{Diagnostics, Layout};
+
+/// The layout of a text that has one.
+fn parse(text: &str) -> Layout {
+    Layout::parse(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The errors of a text that has some.
+fn errors(text: impl AsRef<[u8]>) -> Diagnostics {
+    Layout::parse(text).expect_err("it has an error")
+}
+
+/// The codes of all of them.
+fn codes(text: impl AsRef<[u8]>) -> Vec<&'static str> {
+    errors(text).iter().map(|error| error.code.as_str()).collect()
+}
+
+/// The codes of what is odd about a text without errors.
+fn oddities(text: &str) -> Vec<&'static str> {
+    parse(text).warnings().iter().map(|found| found.code.as_str()).collect()
+}

@@ -1,0 +1,397 @@
+//! Layouts made by programs.
+//!
+//! A builder writes text and has it parsed: there is one set of rules, and errors show what was built.
+
+use std::fmt::Write as _;
+
+use crate::diagnostic::Diagnostics;
+use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value};
+use crate::options::ParseOptions;
+use crate::{attributes, quote};
+
+/// Declares items one after the other, in the dict that is open.
+///
+/// ```
+/// use dudley::{ArrayBuilder, Builder, Layout};
+///
+/// let layout = Builder::new()
+///     .stored("N", "i8")
+///     .dict("grid")
+///     .data("x", ArrayBuilder::of("f8").named_dim("N", 1).dim(3))
+///     .docs("(cm) nodes")
+///     .up()
+///     .list("l", |list| list.data(ArrayBuilder::of("f4").compress("gzip", &[])))
+///     .build()?;
+/// let text = "N : i8  grid/ x = f8[N+, 3]  ## (cm) nodes\n.. l [f4 -> gzip]";
+/// assert_eq!(layout, Layout::parse(text)?);
+/// # Ok::<(), dudley::Diagnostics>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Builder {
+    text: String,
+}
+
+/// The elements of a list.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct ListBuilder {
+    text: String,
+}
+
+/// The fields of a struct.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct StructBuilder {
+    text: String,
+}
+
+/// `datatype[shape] filter placement`.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ArrayBuilder {
+    datatype: String,
+    dims: Vec<String>,
+    rest: String,
+}
+
+fn name_and(name: &str, rest: &str) -> String {
+    let mut text = String::new();
+    quote::push_name(&mut text, name);
+    text + rest
+}
+
+fn push_docs(out: &mut String, docs: &str) {
+    for line in docs.lines() {
+        // A CR would end the comment too.
+        for line in line.split('\r') {
+            let _ = write!(out, "  ## {}", line.trim());
+            out.push('\n');
+        }
+    }
+}
+
+fn push_attribute(out: &mut String, name: &str, value: Value) {
+    out.push_str("  #: ");
+    attributes::push(out, &Attribute { name: name.to_owned(), value });
+    out.push('\n');
+}
+
+fn place(placement: Placement) -> String {
+    match placement {
+        Placement::Address(address) => format!(" @{address}"),
+        Placement::Align(align) => format!(" %{align}"),
+    }
+}
+
+impl ArrayBuilder {
+    /// A scalar of a primitive or named type.
+    pub fn of(datatype: &str) -> Self {
+        Self { datatype: name_and(datatype, ""), dims: Vec::new(), rest: String::new() }
+    }
+
+    /// A scalar of a primitive type in a byte order.
+    pub fn ordered(order: Order, primitive: &str) -> Self {
+        let mut array = Self::of(primitive);
+        array.datatype.insert(0, order.mark());
+        array
+    }
+
+    /// A scalar of an anonymous struct.
+    pub fn of_struct(fields: impl FnOnce(StructBuilder) -> StructBuilder) -> Self {
+        let datatype = format!("{{{}}}", fields(StructBuilder::default()).text);
+        Self { datatype, dims: Vec::new(), rest: String::new() }
+    }
+
+    /// One more dimension, faster varying than those before.
+    pub fn dim(mut self, length: i64) -> Self {
+        self.dims.push(length.to_string());
+        self
+    }
+
+    /// The same of a parameter, with so many `+` or, below zero, `-` behind it.
+    pub fn named_dim(mut self, param: &str, suffix: i32) -> Self {
+        let sign = if suffix < 0 { "-" } else { "+" };
+        self.dims.push(name_and(param, &sign.repeat(suffix.unsigned_abs() as usize)));
+        self
+    }
+
+    /// Stored compressed: `-> filter(arguments)`.
+    pub fn compress(self, filter: &str, arguments: &[Argument]) -> Self {
+        self.filter(" -> ", filter, arguments)
+    }
+
+    /// The values refer to items: `<- filter(arguments)`.
+    pub fn reference(self, filter: &str, arguments: &[Argument]) -> Self {
+        self.filter(" <- ", filter, arguments)
+    }
+
+    fn filter(mut self, arrow: &str, filter: &str, arguments: &[Argument]) -> Self {
+        self.rest.push_str(arrow);
+        quote::push_name(&mut self.rest, filter);
+        if !arguments.is_empty() {
+            let arguments: Vec<String> = arguments.iter().map(Argument::to_text).collect();
+            let _ = write!(self.rest, "({})", arguments.join(", "));
+        }
+        self
+    }
+
+    /// Placed; comes last.
+    pub fn placed(mut self, placement: Placement) -> Self {
+        self.rest.push_str(&place(placement));
+        self
+    }
+
+    fn into_text(self) -> String {
+        let dims = if self.dims.is_empty() {
+            String::new()
+        } else {
+            format!("[{}]", self.dims.join(", "))
+        };
+        format!("{}{dims}{}", self.datatype, self.rest)
+    }
+}
+
+impl Builder {
+    /// An empty layout.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Goes on with a layout, in its root.
+    pub fn from_layout(layout: &Layout) -> Self {
+        Self { text: format!("{layout}/\n") }
+    }
+
+    /// The byte order of the layout; comes before everything else.
+    pub fn order(mut self, order: Order) -> Self {
+        let _ = writeln!(self.text, "{order}");
+        self
+    }
+
+    /// The summary block; comes before any item.
+    pub fn summary(mut self, fields: impl FnOnce(StructBuilder) -> StructBuilder) -> Self {
+        let _ = writeln!(self.text, "{{{}}}", fields(StructBuilder::default()).text);
+        self
+    }
+
+    fn line(mut self, name: &str, rest: &str) -> Self {
+        self.text.push_str(&name_and(name, rest));
+        self.text.push('\n');
+        self
+    }
+
+    /// Data.
+    pub fn data(self, name: &str, array: ArrayBuilder) -> Self {
+        self.line(name, &format!(" = {}", array.into_text()))
+    }
+
+    /// A fixed parameter.
+    pub fn fixed(self, name: &str, value: i64) -> Self {
+        self.line(name, &format!(" : {value}"))
+    }
+
+    /// A parameter stored in the stream.
+    pub fn stored(self, name: &str, integer: &str) -> Self {
+        self.line(name, &format!(" : {}", name_and(integer, "")))
+    }
+
+    /// The same, placed.
+    pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
+        self.line(name, &format!(" : {}{}", name_and(integer, ""), place(placement)))
+    }
+
+    /// A named type.
+    pub fn named_type(
+        self,
+        name: &str,
+        fields: impl FnOnce(StructBuilder) -> StructBuilder,
+    ) -> Self {
+        self.line(name, &format!(" {{{}}}", fields(StructBuilder::default()).text))
+    }
+
+    /// Opens a dict, which is made if it is not there.
+    pub fn dict(self, name: &str) -> Self {
+        self.line(name, "/")
+    }
+
+    /// Back to the dict around.
+    pub fn up(mut self) -> Self {
+        self.text.push_str("..\n");
+        self
+    }
+
+    /// Back to the root; in the dict of an element, to that.
+    pub fn top(mut self) -> Self {
+        self.text.push_str("/\n");
+        self
+    }
+
+    /// A list, or more elements for it.
+    pub fn list(self, name: &str, elements: impl FnOnce(ListBuilder) -> ListBuilder) -> Self {
+        self.line(name, &format!(" [{}]", elements(ListBuilder::default()).text))
+    }
+
+    /// One more element like the last of a list.
+    pub fn extend(self, list: &str, placement: Placement) -> Self {
+        self.line(list, &place(placement))
+    }
+
+    /// Documentation of what was declared last.
+    pub fn docs(mut self, docs: &str) -> Self {
+        push_docs(&mut self.text, docs);
+        self
+    }
+
+    /// An attribute of what was declared last. Floats must be finite.
+    pub fn attribute(mut self, name: &str, value: Value) -> Self {
+        push_attribute(&mut self.text, name, value);
+        self
+    }
+
+    /// The text so far.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Checks what was built.
+    ///
+    /// # Errors
+    /// As [`Layout::parse`].
+    pub fn build(&self) -> Result<Layout, Diagnostics> {
+        ParseOptions::new().parse(&self.text)
+    }
+}
+
+impl ListBuilder {
+    fn element(mut self, text: &str) -> Self {
+        let _ = write!(self.text, "\n{text},");
+        self
+    }
+
+    /// An array.
+    pub fn data(self, array: ArrayBuilder) -> Self {
+        self.element(&array.into_text())
+    }
+
+    /// A list.
+    pub fn list(self, elements: impl FnOnce(Self) -> Self) -> Self {
+        self.element(&format!("[{}]", elements(Self::default()).text))
+    }
+
+    /// A dict.
+    pub fn dict(self, items: impl FnOnce(Builder) -> Builder) -> Self {
+        self.element(&format!("/ {}", items(Builder::default()).text))
+    }
+
+    /// Documentation of the last element; before any, of the list.
+    pub fn docs(mut self, docs: &str) -> Self {
+        push_docs(&mut self.text, docs);
+        self
+    }
+
+    /// An attribute of the last element; before any, of the list. Floats must be finite.
+    pub fn attribute(mut self, name: &str, value: Value) -> Self {
+        push_attribute(&mut self.text, name, value);
+        self
+    }
+}
+
+impl StructBuilder {
+    fn line(mut self, name: &str, rest: &str) -> Self {
+        let _ = write!(self.text, "\n{}", name_and(name, rest));
+        self
+    }
+
+    /// The alignment of the whole; comes first.
+    pub fn align(mut self, align: u64) -> Self {
+        let _ = write!(self.text, "%{align}");
+        self
+    }
+
+    /// A member.
+    pub fn member(self, name: &str, array: ArrayBuilder) -> Self {
+        self.line(name, &format!(" = {}", array.into_text()))
+    }
+
+    /// A fixed parameter.
+    pub fn fixed(self, name: &str, value: i64) -> Self {
+        self.line(name, &format!(" : {value}"))
+    }
+
+    /// A parameter stored in each instance.
+    pub fn stored(self, name: &str, integer: &str) -> Self {
+        self.line(name, &format!(" : {}", name_and(integer, "")))
+    }
+
+    /// The same, placed.
+    pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
+        self.line(name, &format!(" : {}{}", name_and(integer, ""), place(placement)))
+    }
+
+    /// Documentation of the last field; before any, of the type.
+    pub fn docs(mut self, docs: &str) -> Self {
+        push_docs(&mut self.text, docs);
+        self
+    }
+
+    /// An attribute of the last field; before any, of the type. Floats must be finite.
+    pub fn attribute(mut self, name: &str, value: Value) -> Self {
+        push_attribute(&mut self.text, name, value);
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_built_is_what_the_text_says() {
+        let layout = Builder::new()
+            .order(Order::Big)
+            .summary(|fields| {
+                fields.stored("N", "i4").docs("count").member("time", ArrayBuilder::of("f8"))
+            })
+            .named_type("str", |fields| {
+                fields
+                    .align(4)
+                    .stored("L", "u4")
+                    .member("", ArrayBuilder::of("S1").named_dim("L", 0))
+            })
+            .data("a b", ArrayBuilder::of("str").dim(3).placed(Placement::Align(8)))
+            .attribute("units", Value::Text("\"\n".to_owned()))
+            .list("l", |list| {
+                list.docs("all")
+                    .data(ArrayBuilder::ordered(Order::Little, "f8"))
+                    .docs("one")
+                    .list(|list| {
+                        list.dict(|dict| {
+                            dict.fixed("M", -1)
+                                .dict("d")
+                                .data("x", ArrayBuilder::of("i1").named_dim("M", -2))
+                        })
+                    })
+                    .data(ArrayBuilder::of("i1"))
+            })
+            .extend("l", Placement::Align(0))
+            .dict("g")
+            .data("r", ArrayBuilder::of("i8").dim(2).reference("ref", &[]))
+            .data("z", ArrayBuilder::of("f8").dim(9).compress("zfp", &[Argument::Float(1e-6)]))
+            .build()
+            .unwrap();
+        let text = "> {N : i4 ## count\n time = f8} str {%4 L : u4 \"\" = S1[L]} 'a b' = str[3] %8\n\
+            #: units='\"\\n'\n l [ ## all\n <f8, ## one\n [/M : -1 d/ x = i1[M--]], i1] l %0 \
+            g/ r = i8[2] <- ref z = f8[9] -> zfp(1e-6)";
+        assert_eq!(layout, Layout::parse(text).unwrap());
+        let more =
+            Builder::from_layout(&layout).data("last", ArrayBuilder::of("f8")).build().unwrap();
+        assert_eq!(more, Layout::parse(format!("{text} / last = f8")).unwrap());
+    }
+
+    #[test]
+    fn errors_are_those_of_the_parser() {
+        let error = Builder::new().data("x", ArrayBuilder::of("foo")).build().unwrap_err();
+        assert_eq!(error.first().code, crate::Code::UndefinedType);
+    }
+}

@@ -1,0 +1,145 @@
+//! How diagnostics look: the whole text, so that it is reviewed when it changes.
+
+use dudley::{ParseOptions, Source};
+use serde_json::json;
+
+use crate::{errors, parse};
+
+fn shown(text: &str) -> String {
+    let source = Source::decode(text.as_bytes()).unwrap().with_name("run.dud");
+    ParseOptions::new().parse_source(source).expect_err("it has an error").to_string()
+}
+
+#[test]
+fn a_second_declaration_shows_the_first() {
+    assert_eq!(
+        shown("x = f8\ny = f8\nx/\n"),
+        "\
+error[E022]: `x` is data, no dict
+ --> run.dud:3:1
+  |
+1 | x = f8
+  | - declared here
+...
+3 | x/
+  | ^
+"
+    );
+}
+
+#[test]
+fn a_type_that_needs_a_parameter_is_shown_with_its_use() {
+    assert_eq!(
+        shown("mesh {\n  \"\" = f8[IMAX, JMAX]\n}\nIMAX : i8\nx = mesh\n"),
+        "\
+error[E032]: this type needs a parameter `JMAX`, which is not in scope
+ --> run.dud:5:5
+  |
+2 |   \"\" = f8[IMAX, JMAX]
+  |                 ---- the type has it from where it is used
+...
+5 | x = mesh
+  |     ^^^^ used here, where it is not declared
+  |
+  = help: there is `IMAX`
+"
+    );
+}
+
+#[test]
+fn a_suffix_that_is_meant_as_a_sum_has_a_fix() {
+    let text = "N : i8\nx = f8[N-2]\n";
+    assert_eq!(
+        shown(text),
+        "\
+error[E017]: a suffix is no sum: nothing may follow it
+ --> run.dud:2:9
+  |
+2 | x = f8[N-2]
+  |         ^^
+  |
+  = help: each sign is one more or one less: `N--`
+"
+    );
+    let fix = errors(text).first().fix.clone().unwrap();
+    let mut mended = text.to_owned();
+    mended.replace_range(fix.span.start as usize..fix.span.end as usize, &fix.replacement);
+    parse(&mended);
+}
+
+#[test]
+fn a_misspelt_type_has_a_fix() {
+    let text = "mesh_data {= f8}\nx = mesh_dat";
+    let error = errors(text);
+    let fix = error.first().fix.clone().unwrap();
+    assert_eq!(fix.replacement, "mesh_data");
+    assert_eq!(error.first().help, ["there is `mesh_data`"]);
+}
+
+#[test]
+fn later_versions_of_the_language_are_recognised() {
+    for (text, help) in [
+        ("t == f8[3]", "here that is `name {\"\" = type}`"),
+        ("l += f8", "extended by `name [..]`"),
+        ("x = f8 @.", "an address is a number"),
+        ("x = !{a=i1}", "begin with `{`"),
+        ("N : 1 x = f8[N?]", "a dimension of 0"),
+        ("x & f8", "`type[shape] <- ref`"),
+        ("x = f8(3, 4)", "written in `[` and `]`"),
+        ("t {: f8}", "`name {\"\" = type}`"),
+    ] {
+        let error = errors(text);
+        let found = error.first().help.join(" ");
+        assert!(found.contains(help), "{text}: {error}");
+        assert!(found.contains("later versions"), "{text}: {error}");
+    }
+}
+
+#[test]
+fn a_parameter_that_is_no_integer_is_told_how_data_is_declared() {
+    assert_eq!(
+        shown("time : f8"),
+        "\
+error[E027]: parameter `time` is no scalar integer
+ --> run.dud:1:8
+  |
+1 | time : f8
+  | ---- `:` declares a parameter
+  |        ^^ expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8
+  |
+  = help: data is declared by `time = ..`
+"
+    );
+}
+
+#[test]
+fn json_has_places_by_line_and_by_byte() {
+    let error = errors("µ : 1\nx = f8\nx = f8");
+    let found = &error.to_json()[1];
+    let expected = json!({
+        "code": "E020",
+        "severity": "error",
+        "message": "`x` is declared twice",
+        "file": null,
+        "line": 3, "column": 1, "start": 14, "end": 15,
+        "label": "and here again",
+        "labels": [{"line": 2, "column": 1, "start": 7, "end": 8, "message": "first here, as data"}],
+        "help": ["names are unique in a dict; `name/` and `name [` reopen dicts and lists"],
+        "fix": null,
+    });
+    assert_eq!(found, &expected);
+    assert_eq!(error.to_json()[0]["code"], "L-non-ascii-name");
+    assert_eq!(error.to_json()[0]["fix"]["replacement"], "\"µ\"");
+}
+
+#[test]
+fn a_binary_file_is_called_one() {
+    let error = errors(b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0");
+    assert_eq!(
+        error.to_string(),
+        "error[E001]: this is a binary file, not a layout\n --> layout:1:1\n  |\n  \
+         = help: the layout is at its end, from byte 48\n"
+    );
+    let damaged = errors(b"\x8d<BD\n\x1a\n\x30\0\0\0\0\0\0\0\0\0");
+    assert!(damaged.to_string().contains("damaged by a text-mode transfer: CR LF became LF"));
+}

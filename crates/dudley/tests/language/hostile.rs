@@ -1,0 +1,152 @@
+//! Texts that mean harm: no panic, no recursion without bound, no time without measure.
+
+use std::fmt::Write as _;
+use std::time::{Duration, Instant};
+
+use dudley::{Code, Layout, ParseOptions};
+
+use crate::{codes, errors};
+
+/// What it says is told in less than some seconds, even by a debug build on a busy machine.
+fn soon<T>(work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
+    result
+}
+
+#[test]
+fn nesting_is_limited_whatever_nests() {
+    for unit in ["[", "{x=", "[/b", "a/", "a [/", "t {x=", "a=[", "a={x=", "[[/a/b[", "t/l[/"] {
+        for head in ["a ", "a = ", "a [", ""] {
+            let text = format!("{head}{}", unit.repeat(100_000));
+            let error = soon(|| errors(&text));
+            assert!(error.to_string().len() < 200_000);
+        }
+    }
+    for text in [
+        "a [".to_owned() + &"[".repeat(100_000),
+        "a/".repeat(100_000),
+        "a = ".to_owned() + &"{x=".repeat(100_000),
+    ] {
+        assert_eq!(soon(|| errors(&text)).first().code, Code::TooDeep);
+    }
+    assert_eq!(codes("a [".repeat(100_000))[0], "E010");
+}
+
+#[test]
+fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
+    let limits = dudley::Limits::default().with_max_depth(u32::MAX);
+    let text = format!("a = {}i1{}", "{x=".repeat(500), "}".repeat(500));
+    let lists = format!("a {}i1{}", "[".repeat(500), "]".repeat(500));
+    let dicts = format!("{}a [{}", "a [/".repeat(250), "]".repeat(251));
+    let parse = move || {
+        for text in [text, lists, dicts] {
+            let layout = ParseOptions::new().limits(limits).parse(&text).unwrap();
+            let printed = layout.to_string();
+            assert_eq!(ParseOptions::new().limits(limits).parse(&printed).unwrap(), layout);
+            dudley::ParseOptions::new().limits(limits).format(&text).unwrap();
+        }
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(parse).unwrap().join().unwrap();
+}
+
+#[test]
+fn types_that_double_at_each_step_cost_nothing() {
+    let mut text = "t0 { x = f8 }\n".to_owned();
+    for n in 1..=64 {
+        let _ = writeln!(text, "t{n} {{ a = t{0} b = t{0} }}", n - 1);
+    }
+    text.push_str("x = t64");
+    let layout = soon(|| Layout::parse(&text)).unwrap();
+    assert_eq!(layout.struct_type(layout.type_named("t64").unwrap()).depth, 65);
+    for n in 65..200 {
+        let _ = write!(text, " t{n} {{ a = t{0} b = t{0} }}", n - 1);
+    }
+    assert_eq!(errors(&text).first().code, Code::TooDeep);
+}
+
+#[test]
+fn a_type_with_many_free_names_cannot_be_used_to_fill_memory() {
+    let names: String =
+        (0..300).fold(String::new(), |names, n| names + &format!(" m{n} = i1[n{n}]"));
+    assert_eq!(errors(format!("t {{{names}}}")).first().code, Code::BeyondLimit);
+}
+
+#[test]
+fn long_texts_of_little_take_time_in_measure() {
+    let many = 200_000;
+    for text in [
+        "..".repeat(many),
+        "/".repeat(many),
+        "\"".repeat(many),
+        "'\\".repeat(many),
+        "\\\"\n".repeat(many),
+        "#\r".repeat(many),
+        "x = f8 ".repeat(many),
+        "x [i1] ".repeat(many),
+        format!("x [i1] {}", "x %0 ".repeat(many)),
+        format!("x [i1] x {}", "%0 ".repeat(many)),
+        format!("t {{N : 1 {} }}", "N = i1 ".repeat(many)),
+        format!("t {{{} }}", "N : i1 N = i1 ".repeat(many)),
+        format!("x = i1[{}]", "1,".repeat(many)),
+        format!("N : 1 x = i1[N{}]", "+".repeat(many)),
+        format!("x = f8 {}", "#: a=1\n".repeat(many)),
+        format!("x = f8 {}", "#: =\n".repeat(many)),
+        "#: a".repeat(many),
+        format!("x = f8 #: a=[{}]", "1,".repeat(many)),
+        "(".repeat(many),
+        "{".repeat(many),
+        "x = {} ".repeat(many),
+        "a/x=i1 ..b/x=i1 .. ".repeat(many / 4),
+        format!("{} = i1", "n".repeat(10_000_000)),
+        format!("x = {}", "1".repeat(1_000_000)),
+        format!("# {}", "x".repeat(1_000_000)),
+        "x = t ".repeat(many),
+        "µ = i1 ".repeat(many),
+    ] {
+        let head: String = text.chars().take(40).collect();
+        let start = Instant::now();
+        match Layout::parse(&text) {
+            Ok(layout) => {
+                assert!(!format!("{:?}", layout.warnings()).is_empty());
+                layout.to_string();
+            }
+            Err(error) => assert!(error.to_string().len() < 1_000_000, "{head}"),
+        }
+        let _ = dudley::format(&text);
+        assert!(start.elapsed() < Duration::from_secs(20), "{head}: {:?}", start.elapsed());
+    }
+}
+
+#[test]
+fn numbers_at_the_edge_are_held() {
+    for text in [
+        "a = f8 %4611686018427387904",
+        "a = f8 @9223372036854775807",
+        "a = f8[9223372036854775807]",
+    ] {
+        let layout = Layout::parse(text).unwrap();
+        assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout);
+    }
+    assert_eq!(codes("a = f8 %9223372036854775807"), ["E019"]);
+}
+
+#[test]
+fn bytes_that_are_no_text_are_read_as_some() {
+    for bytes in [
+        &b"\xff\xfe"[..],
+        b"\x81",
+        b"a = \xc3",
+        b"\xef\xbb\xbfa = i1",
+        b"\"\xff\" = i1",
+        b"\x00",
+        b"\x8d",
+        b"\x8d<BD",
+    ] {
+        if let Err(error) = Layout::parse(bytes) {
+            assert!(!error.to_string().is_empty());
+            assert!(error.to_json().is_array());
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! What holds of every layout, and of every text.
+
+use dudley::syntax::{Lexer, Tree};
+use dudley::{Layout, Limits};
+use proptest::prelude::*;
+
+/// Pieces of which hostile texts are made: most are tokens, so that many texts get far.
+const PIECES: [&str; 52] = [
+    "a",
+    "b",
+    "N",
+    "t",
+    "u",
+    "f8",
+    "i4",
+    "i8",
+    "\"\"",
+    "'x y'",
+    "=",
+    ":",
+    ":=",
+    "/",
+    "..",
+    "[",
+    "]",
+    "{",
+    "}",
+    ",",
+    "@",
+    "%",
+    "->",
+    "<-",
+    "(",
+    ")",
+    "<",
+    ">",
+    "|",
+    "+",
+    "-",
+    "--",
+    "0",
+    "1",
+    "3",
+    "-1",
+    "0x10",
+    "010",
+    "1.5",
+    " ",
+    "\n",
+    "\r\n",
+    "# c\n",
+    "## doc\n",
+    "#: k=1\n",
+    "#: k=[1,'a'\n",
+    "\"",
+    "µ",
+    "\0",
+    "gzip",
+    "ref",
+    "x = f8[N] ",
+];
+
+fn soup() -> impl Strategy<Value = String> {
+    prop::collection::vec(prop::sample::select(&PIECES[..]), 0..60)
+        .prop_map(|pieces| pieces.join(" "))
+}
+
+/// Names that collide often, some odd.
+fn name() -> impl Strategy<Value = String> {
+    let plain =
+        prop::sample::select(vec!["a", "b", "c", "x1", "_y", "i4", "\"\"", "'q r'", "\"\\n#\""]);
+    plain.prop_map(str::to_owned)
+}
+
+fn integer() -> impl Strategy<Value = String> {
+    prop::sample::select(vec!["1", "0", "-1", "42", "0x1f"]).prop_map(str::to_owned)
+}
+
+fn dim() -> impl Strategy<Value = String> {
+    let named = prop::sample::select(vec!["N", "M", "N+", "M--", "N ++"]).prop_map(str::to_owned);
+    prop_oneof![integer(), named]
+}
+
+fn comment() -> impl Strategy<Value = String> {
+    let comments = [
+        "",
+        "",
+        "",
+        "",
+        " ## doc\n",
+        " ##tight\n ## more  \n",
+        " #: k=1, 'l m'=[1,2.5]\n",
+        " # plain\n",
+        "\n\n\n",
+    ];
+    prop::sample::select(comments.to_vec()).prop_map(str::to_owned)
+}
+
+fn data(depth: u32) -> BoxedStrategy<String> {
+    let primitive =
+        prop::sample::select(vec!["f8", "i4", "<u2", "> i8", "|f4", "c16", "S1", "T", "P"]);
+    let primitive = primitive.prop_map(str::to_owned);
+    let datatype = if depth == 0 {
+        primitive.boxed()
+    } else {
+        prop_oneof![3 => primitive, 1 => structure(depth - 1)].boxed()
+    };
+    let shape = prop::collection::vec(dim(), 0..3);
+    let shape = shape.prop_map(|dims| {
+        if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(",")) }
+    });
+    let filter = prop::sample::select(vec!["", "", "", " -> gzip", "-> zfp(-1e-3, 'x')", "<- ref"]);
+    let place = prop::sample::select(vec!["", "", "", " @64", "%8", " % 0"]);
+    (datatype, shape, filter, place)
+        .prop_map(|(datatype, shape, filter, place)| format!("{datatype}{shape}{filter}{place}"))
+        .boxed()
+}
+
+fn structure(depth: u32) -> BoxedStrategy<String> {
+    let member =
+        (data(depth), comment()).prop_map(|(data, comment)| format!(" = {data}{comment} "));
+    let param =
+        prop::sample::select(vec!["3", "i4", "u1 %4"]).prop_map(|value| format!(" : {value} "));
+    let align = prop::sample::select(vec!["", "", "%16 "]);
+    (align, prop::option::of(param), prop::collection::vec(member, 0..3), comment())
+        .prop_map(|(align, param, members, comment)| {
+            let mut text = format!("{{{align}");
+            text.extend(param.map(|param| format!("N{param}")));
+            for (nth, member) in members.iter().enumerate() {
+                text += &format!("m{nth}{member}");
+            }
+            format!("{text}{comment}}}")
+        })
+        .boxed()
+}
+
+fn element(depth: u32) -> BoxedStrategy<String> {
+    if depth == 0 {
+        return data(0);
+    }
+    let list = prop::collection::vec((element(depth - 1), comment()), 0..3)
+        .prop_map(|elements| bracket(&elements));
+    let dict = items(depth - 1).prop_map(|items| format!("/ {items}"));
+    prop_oneof![3 => data(1), 1 => list, 1 => dict].boxed()
+}
+
+fn bracket(elements: &[(String, String)]) -> String {
+    let elements: Vec<String> =
+        elements.iter().map(|(element, comment)| format!("{element}{comment}")).collect();
+    format!("[{}]", elements.join(", "))
+}
+
+/// Items of a dict; names are made different by numbers, so that texts seldom have errors.
+fn items(depth: u32) -> BoxedStrategy<String> {
+    let list = prop::collection::vec((element(depth), comment()), 1..4)
+        .prop_map(|elements| bracket(&elements));
+    let item = prop_oneof![
+        4 => data(2).prop_map(|data| format!(" = {data}")),
+        2 => list.prop_map(|list| format!(" {list}")),
+        1 => Just("/".to_owned()),
+        1 => structure(1),
+        1 => integer().prop_map(|value| format!(" := {value}")),
+        1 => Just(" : i4 @ 8".to_owned()),
+        1 => Just(" [f8] @%".to_owned()),
+    ];
+    let after = prop::sample::select(vec!["", "", "", "", "..", "/"]);
+    prop::collection::vec((name(), item, comment(), after), 0..6)
+        .prop_map(|items| {
+            let mut text = String::new();
+            for (nth, (name, item, comment, after)) in items.into_iter().enumerate() {
+                let name = match name.strip_suffix(['"', '\'']) {
+                    Some(open) => format!("{open}{nth}{}", &name[..1]),
+                    None => format!("{name}_{nth}"),
+                };
+                let item = match item.strip_suffix(" @%") {
+                    Some(list) => format!("{list} {name} %0 @ 64"),
+                    None => item,
+                };
+                text += &format!("{name}{item}{comment} {after} ");
+            }
+            text
+        })
+        .boxed()
+}
+
+fn layout() -> impl Strategy<Value = String> {
+    let head =
+        prop::sample::select(vec!["", "<", "> ## all\n", "{ N2 : i8 time = f8 ## t\n x : f8 }"]);
+    (head, items(2), comment(), items(1)).prop_map(|(head, first, comment, second)| {
+        format!("{head} N : 3 M : i8 T {{a = f8 b = i4[N]}} P {{%8 \"\" = f8[M, 2]}} {first} {comment} / d9/ {second}")
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn most_texts_of_the_generator_are_layouts_and_print_as_what_they_are(text in layout()) {
+        if let Ok(layout) = Layout::parse(&text) {
+            let printed = layout.to_string();
+            let again = Layout::parse(&printed);
+            prop_assert!(again.is_ok(), "{}\n{printed}", again.unwrap_err());
+            prop_assert_eq!(again.unwrap(), layout, "{}", printed);
+        }
+    }
+
+    #[test]
+    fn formatting_keeps_the_layout_and_its_comments_and_is_done_once(text in layout()) {
+        let formatted = dudley::format(&text);
+        prop_assert!(formatted.is_ok(), "{text}\n{}", formatted.unwrap_err());
+        let formatted = formatted.unwrap();
+        prop_assert_eq!(&dudley::format(&formatted).unwrap(), &formatted);
+        let comments = |text: &str| -> Vec<String> {
+            let comments = Lexer::new(text).filter(|token| token.kind.is_comment());
+            let words = comments.map(|token| text[token.start as usize..token.end as usize].to_owned());
+            words.map(|comment| comment.replace(' ', "")).collect()
+        };
+        prop_assert_eq!(comments(&text), comments(&formatted));
+        match (Layout::parse(&text), Layout::parse(&formatted)) {
+            (Ok(one), Ok(other)) => prop_assert_eq!(one, other),
+            (one, other) => prop_assert_eq!(one.is_ok(), other.is_ok()),
+        }
+    }
+
+    #[test]
+    fn any_pieces_give_a_layout_or_errors_with_places(text in soup()) {
+        match Layout::parse(&text) {
+            Ok(layout) => {
+                prop_assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout);
+            }
+            Err(error) => {
+                prop_assert!(error.iter().all(|found| found.span.end as usize <= text.len()));
+                prop_assert!(!error.to_string().is_empty());
+            }
+        }
+        if let Ok(formatted) = dudley::format(&text) {
+            prop_assert_eq!(&dudley::format(&formatted).unwrap(), &formatted);
+        }
+    }
+
+    #[test]
+    fn any_bytes_do(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        if let Err(error) = Layout::parse(&bytes) {
+            prop_assert!(!error.to_string().is_empty());
+            let _ = error.to_json();
+        }
+    }
+
+    #[test]
+    fn tokens_cover_a_text_and_nodes_stand_in_order(text in soup()) {
+        let mut end = 0;
+        for token in Lexer::new(&text) {
+            prop_assert!(text[end as usize..token.start as usize].trim().is_empty());
+            prop_assert!(token.end > token.start);
+            end = token.end;
+        }
+        prop_assert!(text[end as usize..].trim().is_empty());
+        let tree = Tree::parse(&text, &Limits::default());
+        prop_assert!(tree.nodes.is_sorted_by_key(|node| node.start));
+        prop_assert!(tree.diagnostics.is_sorted_by_key(|error| error.span.start));
+    }
+}
+
+#[test]
+fn the_generator_makes_layouts_more_often_than_not() {
+    use proptest::strategy::ValueTree as _;
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let texts = (0..200).map(|_| layout().new_tree(&mut runner).unwrap().current());
+    let (good, bad): (Vec<String>, Vec<String>) =
+        texts.partition(|text| Layout::parse(text).is_ok());
+    assert!(good.len() > bad.len(), "{}", Layout::parse(&bad[0]).unwrap_err());
+}

@@ -1,0 +1,214 @@
+//! What names mean, and what the model tells.
+
+use dudley::{
+    Binding, Declaration, Dim, Field, Found, ItemId, Layout, ParamValue, ParseOptions, Subject,
+};
+
+use crate::parse;
+
+/// The parameter that the first dimension of an item is bound to.
+fn bound(layout: &Layout, path: &str) -> String {
+    let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is no item") };
+    let data = layout.data_of(id).unwrap();
+    let first = layout.shape(data).first().copied();
+    let binding = match first {
+        Some(Dim::Named(binding, _)) => binding,
+        _ => layout.bindings(data)[0],
+    };
+    match binding {
+        Binding::Param(id) => layout.subject_path(Subject::Param(id)),
+        Binding::Free(number) => panic!("{path} has free name {number}"),
+    }
+}
+
+#[test]
+fn a_name_is_the_nearest_parameter_that_is_declared_before() {
+    let layout = parse(
+        "N : 2 a/ N : 3 b/ x = u1[N] N : 4 y = u1[N] .. x = u1[N] / x = u1[N] l [/ x = u1[N] N : 1 y = u1[N]]",
+    );
+    assert_eq!(bound(&layout, "/a/b/x"), "/a/N");
+    assert_eq!(bound(&layout, "/a/b/y"), "/a/b/N");
+    assert_eq!(bound(&layout, "/a/x"), "/a/N");
+    assert_eq!(bound(&layout, "/x"), "/N");
+    assert_eq!(bound(&layout, "/l[0]/x"), "/N");
+    assert_eq!(bound(&layout, "/l[0]/y"), "/l[0]/N");
+}
+
+#[test]
+fn the_free_names_of_a_type_are_bound_where_it_is_used() {
+    let layout = parse("N : 2 t {a = i1[N]} x = t d/ N : 3 x = t .. y = t");
+    assert_eq!(bound(&layout, "/x"), "/N");
+    assert_eq!(bound(&layout, "/d/x"), "/d/N");
+    assert_eq!(bound(&layout, "/y"), "/N");
+}
+
+#[test]
+fn an_extension_keeps_the_bindings_of_the_element_before() {
+    let layout = parse("N : 2 g/ l [i1[N]] N : 5 l %0 l [i1[N]]");
+    assert_eq!(bound(&layout, "/g/l[0]"), "/N");
+    assert_eq!(bound(&layout, "/g/l[1]"), "/N");
+    assert_eq!(bound(&layout, "/g/l[2]"), "/g/N");
+    assert_eq!(parse(&layout.to_string()), layout);
+}
+
+#[test]
+fn a_struct_is_closed_over_its_own_parameters_and_free_names() {
+    let layout = parse("M : 1 t {a = i1[N] N : i4 b = {c = i1[N, M]} d = i1[N-]}  N : 2 x = t");
+    let t = layout.type_named("t").unwrap();
+    assert_eq!(layout.free_names(t).collect::<Vec<_>>(), ["N", "M"]);
+    let members: Vec<_> = layout
+        .fields(t)
+        .iter()
+        .filter_map(|field| match *field {
+            Field::Member(member) => Some(layout.data(layout.member(member).data)),
+            Field::Param(_) => None,
+        })
+        .collect();
+    let Field::Param(own) = layout.fields(t)[1] else { panic!("N is the second field") };
+    assert_eq!(layout.shape(members[0]), [Dim::Named(Binding::Free(0), 0)]);
+    assert_eq!(layout.bindings(members[1]), [Binding::Param(own), Binding::Free(1)]);
+    assert_eq!(layout.shape(members[2]), [Dim::Named(Binding::Param(own), -1)]);
+    assert!(layout.struct_type(t).is_indeterminate);
+}
+
+#[test]
+fn only_what_sizes_something_makes_a_struct_indeterminate() {
+    let is_indeterminate = |text: &str| {
+        let layout = parse(text);
+        let id = layout.type_named("t").unwrap();
+        layout.struct_type(id).is_indeterminate
+    };
+    assert!(!is_indeterminate("t {N : i4 a = i1[3]}"));
+    assert!(!is_indeterminate("t {N : 3 a = i1[N]}"));
+    assert!(!is_indeterminate("t {a = i1[N]}"));
+    assert!(is_indeterminate("t {N : i4 a = i1[N]}"));
+    assert!(is_indeterminate("t {a = f8 -> gzip}"));
+    assert!(!is_indeterminate("t {a = i8 <- ref}"));
+    assert!(is_indeterminate("u {N : i4 \"\" = S1[N]} t {a = u}"));
+    assert!(is_indeterminate("u {a = i1[N]} t {N : i4 a = u}"));
+}
+
+#[test]
+fn a_typedef_has_one_member_without_a_name_and_stores_no_parameter() {
+    let is_typedef = |text: &str| {
+        let layout = parse(text);
+        layout.struct_type(layout.type_named("t").unwrap()).is_typedef
+    };
+    assert!(is_typedef("t {\"\" = f8[3]}"));
+    assert!(is_typedef("t {= f8[3]}"));
+    assert!(is_typedef("t {N : 3 \"\" = f8[N]}"));
+    assert!(!is_typedef("t {N : i4 \"\" = f8[N]}"));
+    assert!(!is_typedef("t {\"\" = f8 a = f8}"));
+    assert!(!is_typedef("t {a = f8}"));
+    assert!(!is_typedef("t {}"));
+}
+
+#[test]
+fn a_parameter_may_be_of_what_reduces_to_an_integer() {
+    let layout = parse("i4 {%2 \"\" = >i4} word {= i4} N : word @8");
+    let id = layout.param_named(ItemId::ROOT, "N").unwrap();
+    let ParamValue::Stored { integer, order, .. } = layout.param(id).value else { panic!() };
+    assert_eq!((integer.name(), order), ("i4", Some(dudley::Order::Big)));
+}
+
+#[test]
+fn declarations_come_in_order_of_the_text() {
+    let layout = parse("a/ N : 1 x = i1 t {} / l [[i2], i1] a/ y = i1 / l %0");
+    let path = |declaration: &Declaration| match *declaration {
+        Declaration::Item(id) => layout.path(id),
+        Declaration::Param(id) => layout.subject_path(id.into()),
+        Declaration::Type(id, _) => layout.subject_path(id.into()),
+    };
+    let paths: Vec<String> = layout.declarations().iter().map(path).collect();
+    let expected =
+        ["/a", "/a/N", "/a/x", "t{}", "/l", "/l[0]", "/l[1]", "/l[1][0]", "/a/y", "/l[2]"];
+    assert_ne!(paths, expected, "the last element is a list, which cannot be repeated");
+}
+
+#[test]
+fn items_are_numbered_in_order_of_first_declaration() {
+    let layout = parse("a/ x = i1 / l [i1, [i2], / z = i1] a/ y = i1 / l [i4]");
+    let paths: Vec<String> = layout.items().map(|id| layout.path(id)).collect();
+    let expected =
+        ["/a", "/a/x", "/l", "/l[0]", "/l[1]", "/l[1][0]", "/l[2]", "/l[2]/z", "/a/y", "/l[3]"];
+    assert_eq!(paths, expected);
+    assert_eq!(layout.item_id(1), layout.child(ItemId::ROOT, "a"));
+    assert_eq!(layout.item_id(11), None);
+    for id in layout.items() {
+        assert_eq!(layout.find(&layout.path(id)).unwrap(), Found::Item(id, vec![]));
+        assert_eq!(layout.children(layout.item(id).parent)[layout.position(id)], id);
+    }
+}
+
+#[test]
+fn up_and_top_stay_within_the_dict_of_an_element() {
+    let layout = parse("d/ l [/ a/ .. .. b = i1 / c = i1] x = i1");
+    let paths: Vec<String> = layout.items().map(|id| layout.path(id)).collect();
+    assert_eq!(paths, ["/d", "/d/l", "/d/l[0]", "/d/l[0]/a", "/d/l[0]/b", "/d/l[0]/c", "/d/x"]);
+}
+
+#[test]
+fn a_parameter_that_is_declared_again_shadows_from_there() {
+    let options = ParseOptions::new().allow_param_redeclare(true);
+    let layout = options.parse("N : 1 x = i1[N] N : 2 y = i1[N]").unwrap();
+    let values: Vec<ParamValue> = ["x", "y"]
+        .map(|name| layout.data_of(layout.child(ItemId::ROOT, name).unwrap()).unwrap())
+        .into_iter()
+        .map(|data| match layout.shape(data)[0] {
+            Dim::Named(Binding::Param(id), _) => layout.param(id).value,
+            _ => panic!("it is named"),
+        })
+        .collect();
+    assert_eq!(values, [ParamValue::Fixed(1), ParamValue::Fixed(2)]);
+}
+
+#[test]
+fn names_that_need_it_are_quoted_in_paths() {
+    let layout = parse("\"\"/ 'c\"d' = i1 .. 'a/b' [i1] 'x y' = {'' = {'m.n' = i1}}");
+    let paths: Vec<String> = layout.items().map(|id| layout.path(id)).collect();
+    assert_eq!(paths, ["/\"\"", "/\"\"/\"c\\\"d\"", "/\"a/b\"", "/\"a/b\"[0]", "/x y"]);
+    for path in paths {
+        assert!(layout.find(&path).is_ok(), "{path}");
+    }
+    assert!(layout.find("/x y.\"\".\"m.n\"").is_ok());
+    for path in
+        ["/nope", "/x y.z", "/\"a/b\"[1]", "/\"a/b\"[x]", "/[0]", "//", "/\"a", "x y.", "/x y/z"]
+    {
+        assert!(layout.find(path).is_err(), "{path}");
+    }
+}
+
+#[test]
+fn comments_are_about_what_was_declared_before_them() {
+    let layout = parse(
+        "## layout\n { ## summary\n N : i8 ## N\n t = f8 ## t\n} ## summary again\n\
+         s ## s\n { a = i1 ## a\n b = {c = i1 ## c\n} ## b\n } ## s again\n\
+         x ## x\n = s ## x again\n d/ ## d\n .. ## layout again\n\
+         l [ ## l\n i1, ## one\n [ ## two\n ], ## two again\n / ## three\n y = i1 ## y\n , ## three again\n i1 ] l %0 ## l again",
+    );
+    let told = |subject: Subject| {
+        (layout.subject_path(subject), layout.docs(subject).collect::<Vec<_>>().join("|"))
+    };
+    let mut told: Vec<(String, String)> = layout.commented().into_iter().map(told).collect();
+    told.sort();
+    let mut expected = [
+        ("/", "layout|layout again"),
+        ("{}", "summary|summary again"),
+        ("/N", "N"),
+        ("/t", "t"),
+        ("s{}", "s|s again"),
+        ("s{}.a", "a"),
+        ("s{}.b", "b"),
+        ("s{}.b.c", "c"),
+        ("/x", "x|x again"),
+        ("/d", "d"),
+        ("/l", "l|l again"),
+        ("/l[0]", "one"),
+        ("/l[1]", "two|two again"),
+        ("/l[2]", "three|three again"),
+        ("/l[2]/y", "y"),
+    ]
+    .map(|(path, docs)| (path.to_owned(), docs.to_owned()));
+    expected.sort();
+    assert_eq!(told, expected);
+}
