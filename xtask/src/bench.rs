@@ -20,6 +20,7 @@ const BENCHES: &[Bench] = &[
         name: "bloscpack",
         programs: &[("bloscpack", "bloscpack_tasks"), ("binio", "blosc_speed")],
     },
+    Bench { name: "flux-archive", programs: &[("flux-archive", "flux_tasks")] },
 ];
 
 /// `bench FORMAT [--quick]`: `--quick` takes small files and few repetitions, to see that it runs.

@@ -57,8 +57,14 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
 /// Each library alone and without its default features, as a user with one dependency builds it, and
 /// the features that stand for themselves.
 fn features() -> Outcome {
-    for (package, features) in [("binio", ""), ("binio", "blosc"), ("asdf", ""), ("bloscpack", "")]
-    {
+    for (package, features) in [
+        ("binio", ""),
+        ("binio", "blosc"),
+        ("asdf", ""),
+        ("bloscpack", ""),
+        ("flux-archive", ""),
+        ("flux-archive", "sqlite"),
+    ] {
         run(&mut cargo(&[
             "test",
             "--package",

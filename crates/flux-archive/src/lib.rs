@@ -11,6 +11,7 @@ mod diff;
 mod dirfd;
 mod edit;
 mod error;
+mod escape;
 #[cfg(unix)]
 mod extract;
 mod fnmatch;

@@ -1,12 +1,5 @@
 //! JSON strings as they lie in an archive: escaped, decoded piece by piece.
 //!
-//! | escape | character |
-//! |---|---|
-//! | `\"` `\\` `\/` | itself |
-//! | `\b` `\f` `\n` `\r` `\t` | U+0008, U+000C, U+000A, U+000D, U+0009 |
-//! | `\uXXXX` | a character of the basic plane |
-//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | together one of the other planes; alone nothing |
-//!
 //! Most text has an escape in every line. An archive of gigabytes is read without a decoded copy of
 //! it: only length and validity are found when parsing.
 
@@ -16,8 +9,10 @@ use std::io::{self, Write};
 
 use serde_json::value::RawValue;
 
+use crate::escape;
+
 /// Decoded bytes that are gathered before they are written.
-const STEP: usize = 16 << 10;
+const STEP: usize = 64 << 10;
 
 /// A string in the escaped form of JSON, known to be valid.
 ///
@@ -52,9 +47,9 @@ impl<'a> Text<'a> {
     /// Text of plain characters.
     pub fn new(plain: &'a str) -> Self {
         let mut escaped = String::new();
-        let borrowed = plain.bytes().all(|byte| !must_escape(byte));
+        let borrowed = escape::is_plain(plain);
         if !borrowed {
-            escape_into(plain, &mut escaped);
+            escape::encode(plain, &mut escaped);
         }
         let escaped = if borrowed { Cow::Borrowed(plain) } else { Cow::Owned(escaped) };
         Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
@@ -64,7 +59,7 @@ impl<'a> Text<'a> {
     pub fn from_json(value: &'a RawValue) -> Result<Self, TextError> {
         let inner = value.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         let escaped = inner.ok_or(TextError::NoString)?;
-        let (len, nul) = measure(escaped)?;
+        let (len, nul) = escape::measure(escaped).ok_or(TextError::LoneSurrogate)?;
         Ok(Self { escaped: Cow::Borrowed(escaped), len, nul })
     }
 
@@ -94,14 +89,10 @@ impl<'a> Text<'a> {
         if self.escaped.len() as u64 == self.len {
             return Cow::Borrowed(&self.escaped);
         }
-        let mut plain = String::new();
-        for piece in Pieces(&self.escaped) {
-            match piece {
-                Piece::Plain(part) => plain.push_str(part),
-                Piece::Escaped(character) => plain.push(character),
-            }
-        }
-        Cow::Owned(plain)
+        let mut plain = Vec::new();
+        // A vector takes all that is written, and escapes stand for characters.
+        let _ = self.write_to(&mut plain);
+        Cow::Owned(String::from_utf8(plain).unwrap_or_default())
     }
 
     /// The decoded text; borrowed for as long as the archive where nothing was escaped.
@@ -114,24 +105,17 @@ impl<'a> Text<'a> {
 
     /// Writes the decoded text, with a bounded buffer.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
-        let mut buffer = Vec::with_capacity(STEP);
-        for piece in Pieces(&self.escaped) {
-            let mut utf8 = [0; 4];
-            let bytes = match piece {
-                Piece::Plain(part) => part.as_bytes(),
-                Piece::Escaped(character) => character.encode_utf8(&mut utf8).as_bytes(),
-            };
-            if buffer.len() + bytes.len() > STEP {
-                out.write_all(&buffer)?;
-                buffer.clear();
-                if bytes.len() > STEP {
-                    out.write_all(bytes)?;
-                    continue;
-                }
+        let mut buffer = vec![0; STEP.min(self.escaped.len() + escape::ROOM)];
+        let mut rest = self.escaped.as_bytes();
+        while !rest.is_empty() {
+            let (used, len) = escape::decode(rest, &mut buffer);
+            if used == 0 {
+                return Err(io::ErrorKind::InvalidData.into());
             }
-            buffer.extend_from_slice(bytes);
+            out.write_all(&buffer[..len])?;
+            rest = &rest[used..];
         }
-        out.write_all(&buffer)
+        Ok(())
     }
 }
 
@@ -147,111 +131,6 @@ impl fmt::Display for Text<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.decode())
     }
-}
-
-fn must_escape(byte: u8) -> bool {
-    byte < 0x20 || byte == b'"' || byte == b'\\'
-}
-
-/// Escapes as the C writer does: nothing but `"`, `\` and what is below U+0020, with digits in upper
-/// case.
-pub(crate) fn escape_into(plain: &str, out: &mut String) {
-    let mut rest = plain;
-    while let Some(at) = rest.bytes().position(must_escape) {
-        out.push_str(&rest[..at]);
-        let byte = rest.as_bytes()[at];
-        match byte {
-            b'"' => out.push_str("\\\""),
-            b'\\' => out.push_str("\\\\"),
-            0x08 => out.push_str("\\b"),
-            0x0c => out.push_str("\\f"),
-            b'\n' => out.push_str("\\n"),
-            b'\r' => out.push_str("\\r"),
-            b'\t' => out.push_str("\\t"),
-            _ => {
-                const DIGITS: &[u8; 16] = b"0123456789ABCDEF";
-                out.push_str("\\u00");
-                out.push(char::from(DIGITS[usize::from(byte >> 4)]));
-                out.push(char::from(DIGITS[usize::from(byte & 15)]));
-            }
-        }
-        rest = &rest[at + 1..];
-    }
-    out.push_str(rest);
-}
-
-/// Bytes of the decoded text, and whether a NUL is in it.
-fn measure(escaped: &str) -> Result<(u64, bool), TextError> {
-    let (mut saved, mut nul, mut next) = (0, false, 0);
-    for at in memchr::memchr_iter(b'\\', escaped.as_bytes()) {
-        // A backslash that is escaped itself begins no escape.
-        if at < next {
-            continue;
-        }
-        let (character, used) = unescape(&escaped[at..]).ok_or(TextError::LoneSurrogate)?;
-        saved += used - character.len_utf8();
-        nul |= character == '\0';
-        next = at + used;
-    }
-    Ok(((escaped.len() - saved) as u64, nul))
-}
-
-enum Piece<'a> {
-    Plain(&'a str),
-    Escaped(char),
-}
-
-/// The rest of an escaped string that was measured.
-struct Pieces<'a>(&'a str);
-
-impl<'a> Iterator for Pieces<'a> {
-    type Item = Piece<'a>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.0;
-        let (piece, used) = match memchr::memchr(b'\\', rest.as_bytes()) {
-            Some(0) => {
-                let (character, used) = unescape(rest)?;
-                (Piece::Escaped(character), used)
-            }
-            None if rest.is_empty() => return None,
-            end => {
-                let end = end.unwrap_or(rest.len());
-                (Piece::Plain(&rest[..end]), end)
-            }
-        };
-        self.0 = &rest[used..];
-        Some(piece)
-    }
-}
-
-/// The character of the escape at the beginning, and how many bytes it takes. JSON that was parsed
-/// has no other fault than lone surrogates.
-fn unescape(text: &str) -> Option<(char, usize)> {
-    let character = match text.as_bytes().get(1)? {
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => return unescape_unicode(text),
-        &other if other.is_ascii() => char::from(other),
-        _ => return None,
-    };
-    Some((character, 2))
-}
-
-fn unescape_unicode(text: &str) -> Option<(char, usize)> {
-    let unit = |at: usize| {
-        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
-        u16::from_str_radix(digits, 16).ok()
-    };
-    let first = unit(0)?;
-    if let Some(character) = char::from_u32(first.into()) {
-        return Some((character, 6));
-    }
-    let pair = char::decode_utf16([first, unit(6)?]).next()?.ok()?;
-    Some((pair, 12))
 }
 
 #[cfg(test)]

@@ -122,7 +122,6 @@ fn read_blobs(
     let Some(store) = creator.store else { return Ok(plain(Content::Empty)) };
     let put = |blob: &mut Vec<u8>, &(offset, len): &(u64, u64)| -> Result<(Region, bool)> {
         StoreError::check_size(len).map_err(store_failure)?;
-        blob.clear();
         blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         let read = read_full(file, blob, offset)?;
         // A file that was cut meanwhile: zeros take the place of what is gone, as with tar.

@@ -12,7 +12,7 @@ use crate::{Code, Content, Entry, ErrorKind, Region, Result};
 
 use super::Run;
 
-/// Bytes from which on a file's blobs are fetched in parallel.
+/// Bytes from which on a file is written by all threads.
 const PARALLEL_FROM: u64 = 4 << 20;
 
 /// Memory for blobs, as much as was ever needed at one time.
@@ -29,9 +29,14 @@ impl Buffers {
     }
 }
 
-/// Is the content of many blobs, none of which lies over another?
+/// Is the content much, and of parts that can be written in any order: base64, or blobs none of which
+/// lies over another?
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
-    let Content::Blobvec(regions) = content else { return false };
+    let regions = match content {
+        Content::Blobvec(regions) => regions,
+        Content::Base64(data) => return data.len() >= PARALLEL_FROM,
+        _ => return false,
+    };
     let data: u64 = regions.iter().fold(0, |sum, region| region.size.saturating_add(sum));
     let apart = |pair: &[Region]| pair[0].end() <= pair[1].offset;
     regions.len() > 1 && data >= PARALLEL_FROM && regions.windows(2).all(apart)
@@ -45,6 +50,15 @@ impl Run<'_, '_> {
             Content::Directory | Content::Symlink(_) | Content::Empty => {}
             Content::Json(json) => file.write_all(json.get().as_bytes())?,
             Content::Text(text) => text.write_to(&mut file)?,
+            Content::Base64(data) if is_parallel(content) => {
+                // At once, for else each piece makes the file grow.
+                file.set_len(entry.len())?;
+                data.for_each_piece(|position, piece| {
+                    self.count(piece.len() as u64);
+                    file.write_all_at(piece, position)
+                })?;
+                return Ok(());
+            }
             Content::Base64(data) => data.write_to(&mut file)?,
             Content::Blobvec(regions) => {
                 // At once, so that the file system knows the size, and refuses it if it cannot have it.

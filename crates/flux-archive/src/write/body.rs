@@ -6,7 +6,7 @@ use std::mem;
 use base64_simd::STANDARD;
 
 use super::Writer;
-use crate::text::escape_into;
+use crate::escape;
 use crate::{Entry, Result};
 
 /// Bytes that are encoded at a time: a multiple of 3.
@@ -129,7 +129,7 @@ impl<'w, 'e, W: Write> Body<'w, 'e, W> {
                 if text.contains('\0') {
                     return Err(no_text("a NUL"));
                 }
-                escape_into(text, line);
+                escape::encode(text, line);
                 text.len()
             }
             Encoding::Base64 => {

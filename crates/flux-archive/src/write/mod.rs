@@ -22,7 +22,7 @@ pub(crate) use body::Detector;
 pub use body::{Body, Encoding};
 use plan::{Data, Plan};
 
-use crate::text::escape_into;
+use crate::escape;
 use crate::{Code, Entry, Error, ErrorKind, Form, RawEntry, Result, Text};
 
 /// Writes an archive as a stream. It holds no more than one entry, and for a dict the paths.
@@ -246,7 +246,7 @@ impl<W: Write> Writer<W> {
     fn string(&mut self, key: &str, plain: &str) {
         self.key(key);
         self.line.push('"');
-        escape_into(plain, &mut self.line);
+        escape::encode(plain, &mut self.line);
         self.line.push('"');
     }
 

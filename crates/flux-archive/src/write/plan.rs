@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::text::escape_into;
+use crate::escape;
 use crate::{Base64, Code, Content, Entry, ErrorKind, Region, Result};
 
 /// What is written between the path and the times.
@@ -53,7 +53,7 @@ impl<'e> Plan<'e> {
             }
             Content::Symlink(target) => {
                 let mut escaped = String::new();
-                escape_into(target, &mut escaped);
+                escape::encode(target, &mut escaped);
                 (None, string(Cow::Owned(escaped)))
             }
             Content::Json(json) => (None, Some(Data::Json(json.get()))),

@@ -1,0 +1,320 @@
+"""Times ours beside tar and beside Python's json, base64 and hashlib on the same files in one run, in turns,
+and prints ratios:
+
+    side_by_side.py DIRECTORY OURS [--quick]
+
+DIRECTORY holds the data, made on first use; what is written goes to memory where there is room, so that no
+disk is timed. OURS is the program `flux_tasks`. Every measurement is a process of its own, timed from start
+to end but for `hash` and `sha1`; the sides take turns, so that a machine that slows down slows all. Times are
+medians in seconds. `x1` is ours on one thread, `x2` on two.
+
+`tar` is our time against that of tar, with two threads as a user has it: below 1 we are faster. `python` is
+the time of Python against ours: above 1 we are faster. Python writes and reads the same archives, and checks
+digests as we do.
+
+Memory is the largest resident set; where the archive itself is large, and mapped, that of memory which is no
+map of a file, since a map is the system's cache, which it takes back when somebody wants the room.
+"""
+
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+MIB = 1 << 20
+# How much longer than tar extraction may take; the part of the hash's speed that creation has to have; what
+# a second thread has to gain; memory in MiB beside a blob a thread.
+TAR, HASH, SCALING, MEMORY = 1.3, 0.9, 1.5, 64
+# What of the files is text: the rest is bytes that do not compress.
+TREES = {
+    "small": "3000 files of 14 MiB in all, a third text",
+    "medium": "200 files of 1 MiB, a third text",
+    "large": "512 MiB of bytes in one file",
+    "text": "256 MiB of lines in one file",
+}
+
+
+def line(number):
+    return f"{number:>9} {number * number % 9973:>5} \"é\"\tvalue {number / 7:.6f}\n"
+
+
+def content(generator, size, text):
+    if not text:
+        return generator.randbytes(size)
+    first = generator.randrange(10**6)
+    lines = "".join(line(first + n) for n in range(size // 30 + 1)).encode()
+    return lines[:size].decode(errors="ignore").encode()
+
+
+def make(directory, quick):
+    """The trees, in a fixed order of random numbers."""
+    directory, quick = pathlib.Path(directory), quick == "quick"
+    generator = random.Random(1)
+    small = 300 if quick else 3000
+    medium = 20 if quick else 200
+    large = 16 if quick else 512
+    text = 8 if quick else 256
+    for name in TREES:
+        tree = directory / name
+        if (directory / f"{name}.done").exists():
+            continue
+        shutil.rmtree(tree, ignore_errors=True)
+        tree.mkdir(parents=True)
+        if name == "small":
+            for n in range(small):
+                folder = tree / f"d{n % 30:02}"
+                folder.mkdir(exist_ok=True)
+                (folder / f"f{n:04}").write_bytes(content(generator, generator.randrange(1, 9600), n % 3 == 0))
+        elif name == "medium":
+            for n in range(medium):
+                (tree / f"f{n:03}").write_bytes(content(generator, MIB, n % 3 == 0))
+        else:
+            part = content(generator, 8 * MIB, name == "text")
+            with open(tree / "file", "wb") as file:
+                for _ in range((large if name == "large" else text) // 8):
+                    file.write(part)
+                    if name == "large":
+                        part = generator.randbytes(8 * MIB)
+        (directory / f"{name}.done").touch()
+
+
+def make_large(path, size):
+    """A file for the peaks of memory, no two blobs alike."""
+    part = random.Random(2).randbytes(MIB)
+    with open(path, "wb") as file:
+        for n in range(int(size) // MIB):
+            file.write(n.to_bytes(8, "little"))
+            file.write(part[8:])
+
+
+# The reference: what flux does in C, in Python.
+
+
+def python_create(source, target, store):
+    entries = []
+    source = pathlib.Path(source)
+    for path in sorted(source.rglob("*")):
+        stat = path.lstat()
+        entry = {"path": str(path.relative_to(source))}
+        if path.is_file():
+            data = path.read_bytes()
+            if store != "-" and len(data) > 1024:
+                regions = []
+                for offset in range(0, len(data), MIB):
+                    blob = data[offset : offset + MIB]
+                    name = f"sha1-{hashlib.sha1(blob).hexdigest()}"
+                    (pathlib.Path(store) / name).write_bytes(blob)
+                    regions.append([offset, len(blob), name])
+                entry |= {"encoding": "blobvec", "data": regions}
+            elif data:
+                try:
+                    entry |= {"encoding": "utf-8", "data": data.decode()}
+                except UnicodeDecodeError:
+                    entry |= {"encoding": "base64", "data": base64.b64encode(data).decode()}
+            entry["size"] = stat.st_size
+        entry |= {"mtime": int(stat.st_mtime), "ctime": int(stat.st_ctime), "mode": stat.st_mode}
+        entries.append(entry)
+    with open(target, "w") as file:
+        json.dump(entries, file, ensure_ascii=False, separators=(",", ":"))
+
+
+def python_extract(source, target, store):
+    with open(source) as file:
+        entries = json.load(file)
+    for entry in entries:
+        path = pathlib.Path(target) / entry["path"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if entry["mode"] & 0o170000 == 0o040000:
+            path.mkdir(exist_ok=True)
+            continue
+        with open(path, "wb") as file:
+            encoding = entry.get("encoding")
+            if encoding == "utf-8":
+                file.write(entry["data"].encode())
+            elif encoding == "base64":
+                file.write(base64.b64decode(entry["data"]))
+            elif encoding == "blobvec":
+                for offset, size, name in entry["data"]:
+                    blob = (pathlib.Path(store) / name).read_bytes()
+                    if len(blob) != size or f"sha1-{hashlib.sha1(blob).hexdigest()}" != name:
+                        raise SystemExit(f"{name} is damaged")
+                    file.seek(offset)
+                    file.write(blob)
+        os.chmod(path, entry["mode"] & 0o777)
+        os.utime(path, (entry["mtime"], entry["mtime"]))
+
+
+# The driver. It holds nothing large: a process begins with the peak memory of the one that starts it.
+
+
+def task(*words):
+    return [sys.executable, __file__, "--task", *words]
+
+
+def measure(command, threads=2):
+    """Seconds by the clock and of processors, peak memory, and what the program says of itself."""
+    environment = os.environ | {"RAYON_NUM_THREADS": str(threads)}
+    begin = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True, env=environment)
+    output = process.stdout.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"{' '.join(map(str, command))} gave {process.returncode}")
+    own = json.loads(output) if output else {}
+    return {"wall": wall, "cpu": usage.ru_utime + usage.ru_stime, "peak": usage.ru_maxrss * 1024, "own": own}
+
+
+def room(directory, size):
+    """Where to write: in memory, if there is so much room."""
+    memory = pathlib.Path("/dev/shm")
+    if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < size:
+        memory = directory
+    return pathlib.Path(tempfile.mkdtemp(prefix="flux-archive-", dir=memory))
+
+
+class Bench:
+    def __init__(self, directory, ours, quick):
+        self.directory, self.ours, self.quick = directory, ours, quick
+        self.targets = room(directory, 4 << 30)
+        self.missed = []
+
+    def fresh(self, name):
+        """An empty directory to write to."""
+        path = self.targets / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir()
+        return path
+
+    def turns(self, sides, rounds):
+        """Each side `rounds` times, in turns: a side is a function that prepares and gives command and threads."""
+        runs = {side: [] for side in sides}
+        for _ in range(1 if self.quick else rounds):
+            for side, prepare in sides.items():
+                runs[side].append(measure(*prepare()))
+        middle = lambda side, key: statistics.median(run[key] for run in runs[side])
+        return {side: {key: middle(side, key) for key in ("wall", "cpu", "peak")} for side in sides}
+
+    def verdict(self, name, text, held):
+        if self.quick:
+            return ""
+        if not held:
+            self.missed.append(name)
+        return f"{text}{'' if held else ' MISSED'}"
+
+    def row(self, name, result, floor=False):
+        wall = lambda side: result[side]["wall"] if side in result else float("nan")
+        tar, python = wall("two") / wall("tar"), wall("python") / wall("two")
+        verdict = self.verdict(name, f"tar <= {TAR}", tar <= TAR) if floor else ""
+        print(
+            f"{name:<28}{wall('tar'):>8.3f}{wall('python'):>8.3f}{wall('one'):>8.3f}{wall('two'):>8.3f}"
+            f"  {tar:>6.2f}{python:>8.1f}  {result['two']['cpu']:>7.3f}{result['two']['peak'] / MIB:>8.0f}  {verdict}",
+            flush=True,
+        )
+
+    def heading(self, text):
+        print(f"\n{text}\n{'':<28}{'tar':>8}{'python':>8}{'x1':>8}{'x2':>8}  {'tar':>6}{'python':>8}  {'cpu x2':>7}{'MiB x2':>8}  floor")
+
+    def trees(self):
+        for name, about in TREES.items():
+            tree = self.directory / name
+            rounds = 7 if name == "small" else 3
+            archive, tar, store = self.targets / "a.json", self.targets / "a.tar", self.targets / "blobs"
+            own = lambda *words: [self.ours, *words]
+            self.heading(f"{name}: {about}")
+            self.row("create, all inside", self.turns({
+                "tar": lambda: (["tar", "-cf", tar, "-C", tree, "."],),
+                "python": lambda: (task("create", tree, archive, "-"),),
+                "one": lambda: (own("create", tree, archive, "-"), 1),
+                "two": lambda: (own("create", tree, archive, "-"),),
+            }, rounds))
+            self.row("extract, all inside", self.turns({
+                "tar": lambda: (["tar", "-xf", tar, "-C", self.fresh("out")],),
+                "python": lambda: (task("extract", archive, self.fresh("out"), "-"),),
+                "one": lambda: (own("extract", archive, self.fresh("out"), "-"), 1),
+                "two": lambda: (own("extract", archive, self.fresh("out"), "-"),),
+            }, rounds), floor=True)
+            self.fresh("out")
+            self.row("create, blobs", self.turns({
+                "python": lambda: (task("create", tree, archive, self.fresh("blobs")),),
+                "one": lambda: (own("create", tree, archive, self.fresh("blobs")), 1),
+                "two": lambda: (own("create", tree, archive, self.fresh("blobs")),),
+            }, rounds))
+            self.row("extract, blobs verified", self.turns({
+                "tar": lambda: (["tar", "-xf", tar, "-C", self.fresh("out")],),
+                "python": lambda: (task("extract", archive, self.fresh("out"), store),),
+                "one": lambda: (own("extract", archive, self.fresh("out"), store), 1),
+                "two": lambda: (own("extract", archive, self.fresh("out"), store),),
+            }, rounds))
+            self.fresh("out"), self.fresh("blobs")
+            for path in (archive, tar):
+                path.unlink()
+
+    def hashing(self):
+        """Creating, but for storing, beside the hash alone over the same bytes in memory."""
+        print(f"\nhashing by sha1, MiB/s, the fastest of several\n{'':<28}{'hash':>8}{'x1':>8}{'x2':>8}  {'part':>6}{'gain':>8}  floor")
+        for name in ("large", "medium"):
+            tree = self.directory / name
+            size = sum(path.stat().st_size for path in tree.iterdir()) / MIB
+            fastest = {"hash": float("inf"), "one": float("inf"), "two": float("inf")}
+            for _ in range(1 if self.quick else 5):
+                for side, task, threads in (("hash", "sha1", 1), ("one", "hash", 1), ("two", "hash", 2)):
+                    own = measure([self.ours, task, tree, "-", "-"], threads)["own"]
+                    fastest[side] = min(fastest[side], own["wall"])
+            part, gain = fastest["hash"] / fastest["one"], fastest["one"] / fastest["two"]
+            verdicts = self.verdict(f"hash {name}", f"part >= {HASH}", part >= HASH), self.verdict(f"hash {name} x2", f"gain > {SCALING}", gain > SCALING)
+            speeds = "".join(f"{size / fastest[side]:>8.0f}" for side in fastest)
+            print(f"{name:<28}{speeds}  {part:>6.2f}{gain:>8.2f}  {', '.join(filter(None, verdicts))}", flush=True)
+
+    def memory(self):
+        """A file of 4 GiB, on the disk: in all there are 12."""
+        size = (64 if self.quick else 4096) * MIB
+        work = self.directory / "memory"
+        shutil.rmtree(work, ignore_errors=True)
+        (work / "tree").mkdir(parents=True)
+        measure(task("make_large", work / "tree" / "file", size))
+        print(f"\npeak memory with a file of {size // MIB} MiB, two threads (MiB)\n{'':<28}{'all':>8}{'but maps':>10}  floor")
+        for name, store, bound in (("all inside", "-", MEMORY), ("blobs", work / "blobs", MEMORY + 2)):
+            archive = work / "a.json"
+            for what, words in (("create", (work / "tree", archive)), ("extract", (archive, work / "out"))):
+                if what == "extract":
+                    (work / "out").mkdir()
+                run = measure([self.ours, what, *words, store])
+                peak, anonymous = run["peak"] / MIB, run["own"]["anonymous"] / MIB
+                # An archive with everything inside is a map of so many bytes.
+                counted = anonymous if (what, store) == ("extract", "-") else peak
+                label = f"{what}, {name}"
+                print(f"{label:<28}{peak:>8.1f}{anonymous:>10.1f}  {self.verdict(label, f'<= {bound}', counted <= bound)}", flush=True)
+            shutil.rmtree(work / "out")
+        shutil.rmtree(work)
+
+
+def main(directory, ours, quick):
+    directory = pathlib.Path(directory) / ("quick" if quick else "full")
+    directory.mkdir(parents=True, exist_ok=True)
+    measure(task("make", directory, "quick" if quick else "full"))
+    bench = Bench(directory, ours, quick)
+    try:
+        bench.trees()
+        bench.hashing()
+        bench.memory()
+    finally:
+        shutil.rmtree(bench.targets, ignore_errors=True)
+    print("\nfloors missed: " + (", ".join(bench.missed) if bench.missed else "none"))
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "--task":
+        tasks = {"make": make, "make_large": make_large, "create": python_create, "extract": python_extract}
+        tasks[sys.argv[2]](*sys.argv[3:])
+    else:
+        main(sys.argv[1], sys.argv[2], "--quick" in sys.argv[3:])

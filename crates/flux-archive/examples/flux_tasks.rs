@@ -1,0 +1,137 @@
+//! Does one task of the side-by-side benchmark and prints its seconds and the most anonymous memory as
+//! JSON, which is memory but for maps of files. `cargo
+//! xtask bench flux-archive` calls it:
+//!
+//! ```text
+//! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, "-" for none
+//! flux_tasks extract ARCHIVE DIRECTORY STORE
+//! flux_tasks hash DIRECTORY - -                 what create does with blobs, but for storing them
+//! flux_tasks sha1 DIRECTORY - -                 the hash alone, over the same bytes in memory
+//! ```
+
+use std::fs::{self, File};
+use std::hint::black_box;
+use std::io::BufWriter;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use binio::{Algorithm, Mmap};
+use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, MemoryStore, StoreError};
+use flux_archive::{Archive, BlobRef, Creator, Extractor, Form, HashType, Profile, Writer};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+/// Bytes of a blob.
+const CHUNK: usize = 1 << 20;
+
+/// Names blobs and forgets them.
+struct Forget;
+
+impl BlobStore for Forget {
+    fn get(&self, _: &BlobRef, _: &mut Vec<u8>) -> Result<(), StoreError> {
+        Err(StoreError::NotFound)
+    }
+
+    fn contains(&self, _: &BlobRef) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+}
+
+impl BlobStoreMut for Forget {
+    fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError> {
+        Ok(BlobRef::of(hash, blob))
+    }
+
+    fn remove(&self, _: &BlobRef) -> Result<bool, StoreError> {
+        Ok(false)
+    }
+
+    fn list(&self) -> Result<Vec<BlobRef>, StoreError> {
+        Ok(Vec::new())
+    }
+}
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [task, source, target, store] = &arguments[..] else {
+        return Err("usage: flux_tasks TASK SOURCE TARGET STORE".into());
+    };
+    let (done, anonymous) = (AtomicBool::new(false), AtomicU64::new(0));
+    let wall = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                anonymous.fetch_max(status("RssAnon:").unwrap_or(0), Ordering::Relaxed);
+                std::thread::sleep(Duration::from_millis(5));
+            }
+        });
+        let timed = run(task, source, target, store);
+        done.store(true, Ordering::Relaxed);
+        timed
+    })?;
+    let anonymous = anonymous.into_inner();
+    println!("{{\"wall\": {wall}, \"anonymous\": {anonymous}}}");
+    Ok(())
+}
+
+/// Does a task and gives its seconds.
+fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
+    match task {
+        "create" if store == "-" => timed(|| create(source, target, None)),
+        "create" => {
+            let store = DirStore::create(store)?;
+            timed(|| create(source, target, Some(&store)))
+        }
+        "hash" => timed(|| create(source, "/dev/null", Some(&Forget))),
+        "extract" if store == "-" => timed(|| extract(source, target, &MemoryStore::new())),
+        "extract" => {
+            let store = DirStore::open(store)?;
+            timed(|| extract(source, target, &store))
+        }
+        "sha1" => {
+            let mut files = Vec::new();
+            for entry in fs::read_dir(source)? {
+                files.push(fs::read(entry?.path())?);
+            }
+            timed(|| {
+                for chunk in files.iter().flat_map(|file| file.chunks(CHUNK)) {
+                    black_box(Algorithm::Sha1.digest(chunk));
+                }
+                Ok(())
+            })
+        }
+        _ => Err("no such task".into()),
+    }
+}
+
+fn timed(body: impl FnOnce() -> Outcome) -> Outcome<f64> {
+    let begin = Instant::now();
+    body()?;
+    Ok(begin.elapsed().as_secs_f64())
+}
+
+fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outcome {
+    let mut writer = Writer::new(BufWriter::new(File::create(target)?), Form::Array);
+    let creator = Creator::new(source)?;
+    let creator = match store {
+        Some(store) => creator.store(store).chunk_size(CHUNK as u64),
+        None => creator,
+    };
+    let report = creator.write(["."], &mut writer)?;
+    writer.finish()?;
+    if report.failures.is_empty() { Ok(()) } else { Err("not all was read".into()) }
+}
+
+fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
+    let map = Mmap::open(source)?;
+    let archive = Archive::parse(map.as_bytes(), Profile::Flux)?;
+    let report = Extractor::new(target)?.store(store).run(&archive)?;
+    if report.failures.is_empty() { Ok(()) } else { Err("not all was extracted".into()) }
+}
+
+/// Bytes in a line of what the system tells about this process.
+fn status(line: &str) -> Option<u64> {
+    let text = fs::read_to_string("/proc/self/status").ok()?;
+    let rest = text.lines().find_map(|found| found.strip_prefix(line))?;
+    let kib: u64 = rest.split_whitespace().next()?.parse().ok()?;
+    Some(kib << 10)
+}
