@@ -839,6 +839,56 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
     );
 }
 
+/// A tar file as `flux dump` writes it.
+fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut file = Vec::new();
+    for (name, data) in members {
+        let mut header = [0; 512];
+        header[..name.len()].copy_from_slice(name.as_bytes());
+        header[100..108].copy_from_slice(b"0000644\0");
+        header[124..136].copy_from_slice(format!("{:011o}\0", data.len()).as_bytes());
+        header[148..156].fill(b' ');
+        header[156] = b'0';
+        header[257..265].copy_from_slice(b"ustar\x0000");
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        file.extend_from_slice(&header);
+        file.extend_from_slice(data);
+        file.resize(file.len().next_multiple_of(512), 0);
+    }
+    file.resize(file.len() + 1024, 0);
+    file
+}
+
+#[test]
+fn dump_is_a_state_and_a_store() {
+    let folder = Folder::new();
+    let data = bytes(3000);
+    let blobref = BlobRef::of(HashType::Sha1, &data);
+    let archive = json!([{"path": "big", "encoding": "blobvec", "data": [[0, 3000, blobref.to_string()]],
+        "size": 3000, "mode": 33188}]);
+    let archive = archive.to_string();
+    let jobspec = br#"{"attributes":{"system":{"files":{"s":{"mode":33216,"encoding":"utf-8","data":"x"}}}}}"#;
+    folder.write(
+        "dump.tar",
+        tar(&[
+            ("archive/main", archive.as_bytes()),
+            ("archive/main_blobs/0", &data),
+            ("job/0000/0000/0000/0001/jobspec", jobspec),
+        ]),
+    );
+    folder.write("a.json", &archive);
+    assert_eq!(folder.done(&["flux", "cat", "a.json", "big", "--store", "dump.tar"]).stdout, data);
+    assert_eq!(folder.done(&["flux", "cat", "--statedir", "dump.tar", "big"]).stdout, data);
+    let listed = folder.done(&["flux", "rescue", "dump.tar"]);
+    assert_eq!(lines(&listed), ["archive main: 1 entry, 2.9 KiB", "job 1: 1 entry, 1 B"]);
+    mkdir(&folder, "out");
+    folder.done(&["flux", "rescue", "dump.tar", "-C", "out", "--job", "1"]);
+    assert_eq!(folder.read("out/job-1/s"), b"x");
+    let output = folder.run(&["flux", "cat", "--statedir", "dump.tar", "-n", "none", "big"]);
+    assert_eq!(status(&output), 2);
+}
+
 #[test]
 fn info_knows_archives_by_their_content() {
     let folder = stored();

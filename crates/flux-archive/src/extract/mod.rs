@@ -447,9 +447,10 @@ impl Run<'_, '_> {
 
     fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
         let name = name_of(entry.path());
-        // An error shows when the file is renamed; before blobs are fetched it is worth a look.
-        let late = self.options.existing == Existing::Error
-            && !matches!(entry.content(), Content::Blobvec(_));
+        // An error shows when the file is renamed; before much is written it is worth a look.
+        let much =
+            matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
+        let late = self.options.existing == Existing::Error && !much;
         let decision = if late { Decision::Create } else { self.decide(parent, entry)? };
         if decision == Decision::Skip {
             return Ok(decision);

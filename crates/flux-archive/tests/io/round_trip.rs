@@ -194,6 +194,64 @@ fn large_files_of_blobs_are_extracted_in_parallel() {
 }
 
 #[test]
+fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
+    let source = tempfile::tempdir().unwrap();
+    fs::write(source.path().join("still"), vec![7; 2000]).unwrap();
+    for (name, size) in [("grows", 5 << 20), ("shrinks", 5 << 20)] {
+        fs::write(source.path().join(name), vec![7; size]).unwrap();
+    }
+    // Both change when a blob of one was read, and are read on.
+    let once = std::sync::Once::new();
+    let meddle = |bytes: u64| {
+        if bytes < 1 << 20 {
+            return;
+        }
+        once.call_once(|| {
+            let open = |name| fs::File::options().write(true).open(source.path().join(name));
+            open("grows").unwrap().set_len(6 << 20).unwrap();
+            open("shrinks").unwrap().set_len(4 << 20).unwrap();
+        });
+    };
+    let store = MemoryStore::new();
+    let creator = Creator::new(source.path()).unwrap().store(&store).progress(&meddle);
+    let (json, report) = create(&creator);
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    assert!(verify_blobs(&archive, &store, None).violations.is_empty());
+    assert!(!report.changed.contains(&"still".to_owned()));
+    assert!(report.changed.iter().any(|path| path != "still"), "{:?}", report.changed);
+    assert_eq!((report.entries, report.failures.len()), (3, 0));
+}
+
+#[test]
+fn what_is_left_out_is_so_by_every_name() {
+    let source = tempfile::tempdir().unwrap();
+    fs::write(source.path().join("own"), "x").unwrap();
+    fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();
+    fs::create_dir(source.path().join("blobs")).unwrap();
+    fs::write(source.path().join("blobs/b"), "x").unwrap();
+    fs::write(source.path().join("kept"), "x").unwrap();
+    let open = |name| fs::File::open(source.path().join(name)).unwrap();
+    let creator = Creator::new(source.path()).unwrap();
+    let creator = creator.leave_out(open("own")).unwrap().leave_out(open("blobs")).unwrap();
+    let (json, report) = create(&creator);
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let paths: Vec<_> = archive.entries().iter().map(|entry| entry.path().as_str()).collect();
+    assert_eq!(paths, ["kept"]);
+    assert_eq!(report.left_out, ["blobs", "other", "own"]);
+}
+
+#[test]
+fn large_files_of_base64_are_extracted_in_parallel() {
+    let source = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..6_000_001_u32).map(|n| n.to_le_bytes()[1] ^ 0xda).collect();
+    fs::write(source.path().join("big"), &bytes).unwrap();
+    let (json, _) = create(&Creator::new(source.path()).unwrap());
+    let target = tempfile::tempdir().unwrap();
+    extract(&json, &MemoryStore::new(), target.path());
+    assert!(fs::read(target.path().join("big")).unwrap() == bytes);
+}
+
+#[test]
 fn names_and_targets_that_are_no_utf8_fail_by_name_and_the_rest_is_written() {
     let source = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"a\xff");
