@@ -63,7 +63,7 @@ fn main() -> Outcome {
         scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 anonymous.fetch_max(status("RssAnon:").unwrap_or(0), Ordering::Relaxed);
-                std::thread::sleep(Duration::from_millis(5));
+                std::thread::sleep(Duration::from_millis(20));
             }
         });
         let timed = run(task, source, target, store);

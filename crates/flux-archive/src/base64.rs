@@ -89,12 +89,22 @@ impl<'a> Base64<'a> {
     /// Writes the decoded data, with a bounded buffer.
     pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
         let body = &self.text.as_bytes()[..self.body];
-        let mut buffer = vec![0; (STEP / 4 * 3).min(self.body / 4 * 3)];
-        for groups in body.chunks(STEP) {
-            let decoded = decode_groups(groups, &mut buffer)?;
-            out.write_all(decoded)?;
+        let tail = &self.tail[..self.tail_len];
+        let mut buffer = vec![0; (STEP / 4 * 3).min(self.body / 4 * 3) + tail.len()];
+        let mut pieces = body.chunks(STEP).peekable();
+        if pieces.peek().is_none() {
+            return out.write_all(tail);
         }
-        out.write_all(&self.tail[..self.tail_len])
+        while let Some(groups) = pieces.next() {
+            let mut len = decode_groups(groups, &mut buffer)?.len();
+            if pieces.peek().is_none() {
+                // With the last piece, so that a small file is written at once.
+                buffer[len..len + tail.len()].copy_from_slice(tail);
+                len += tail.len();
+            }
+            out.write_all(&buffer[..len])?;
+        }
+        Ok(())
     }
 
     /// Decodes over threads; `take` gets pieces and their positions in no order.
