@@ -75,7 +75,7 @@ fn job(text: &str) -> Result<JobId, String> {
 /// How an archive is read.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// How much an archive may differ from RFC 37 [default: flux]
+    /// How much an archive may differ from RFC 37 [default: flux; strict for lint]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
     /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the document]
