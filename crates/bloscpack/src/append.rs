@@ -16,7 +16,7 @@
 mod plan;
 mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use binio::{FileSource, ReadAt};
@@ -25,13 +25,12 @@ use serde_json::Value;
 use self::plan::Plan;
 use self::write::Job;
 use crate::error::Result;
+use crate::lock::Lock;
 use crate::parallel::available_threads;
+use crate::rewrite::set_metadata_locked;
 use crate::storage::FileStorage;
 use crate::write_options::LEVEL;
-use crate::{
-    ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal,
-    set_metadata,
-};
+use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal};
 
 /// How to append. Compressor, shuffle and typesize are those of the last chunk unless told; the
 /// level, which no chunk tells, is 7.
@@ -199,10 +198,11 @@ pub fn append(
 
 /// A file that can be appended to: its structure and its last digest were found right.
 ///
-/// While a file is open here, nobody else may change it.
+/// While a file is open here, it is locked: whoever else opens it to change it, by this crate, gets
+/// [`Locked`](crate::ErrorKind::Locked). Elsewhere than on Unix, nobody else may change it.
 #[derive(Debug)]
 pub struct Appender {
-    path: PathBuf,
+    lock: Lock,
     reader: Reader,
     options: AppendOptions,
     metadata: Option<Value>,
@@ -215,12 +215,12 @@ impl Appender {
     /// Fails with [`Damaged`](crate::ErrorKind::Damaged) on a file with findings that are worse than
     /// notes: it has to be recovered first.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
-        let path = std::fs::canonicalize(path)?;
-        let rolled_back = journal::roll_back(&path)?;
-        let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(&path)?);
+        let lock = Lock::take(path)?;
+        let rolled_back = journal::roll_back_locked(&lock)?;
+        let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(lock.path())?);
         let reader = OpenOptions::new().from_source(source)?;
         plan::check(&reader)?;
-        Ok(Self { path, reader, options: *options, metadata: None, rolled_back })
+        Ok(Self { lock, reader, options: *options, metadata: None, rolled_back })
     }
 
     /// The file as it is.
@@ -238,7 +238,7 @@ impl Appender {
 
     /// Appends all bytes of a source. No bytes change no data.
     pub fn append(self, source: &dyn ReadAt, progress: Option<Progress<'_>>) -> Result<Appended> {
-        let Self { path, reader, options, metadata, rolled_back } = &self;
+        let Self { lock, reader, options, metadata, rolled_back } = &self;
         let recipe = plan::recipe(reader, options)?;
         let compress = recipe.compress;
         let mut appended = Appended {
@@ -254,7 +254,7 @@ impl Appender {
         };
         if source.is_empty() {
             if let Some(metadata) = metadata {
-                set_metadata(path, metadata, MetadataEdit::new().grow(options.grow))?;
+                set_metadata_locked(lock, metadata, MetadataEdit::new().grow(options.grow))?;
             }
             return Ok(appended);
         }
@@ -262,9 +262,9 @@ impl Appender {
         appended.in_place = options.in_place && !plan.moves_chunks;
         let job = Job { reader, plan: &plan, recipe, threads: options.threads, source, progress };
         if appended.in_place {
-            job.run_in_place(&mut FileStorage::open(path, true)?)?;
+            job.run_in_place(&mut FileStorage::open_to_change(lock)?)?;
         } else {
-            job.run_atomically(path)?;
+            job.run_atomically(lock.path())?;
         }
         let nchunks = plan.nchunks();
         appended.new_chunks = nchunks.saturating_sub(appended.nchunks);

@@ -168,6 +168,9 @@ pub enum ErrorKind {
         /// Number of chunks.
         len: u64,
     },
+    /// Another process, or another part of this one, is changing the file.
+    #[error("the file is being changed by someone else")]
+    Locked,
     /// A limit of the caller was reached.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
@@ -341,6 +344,7 @@ impl From<Error> for std::io::Error {
         let kind = match error.kind() {
             ErrorKind::Io(error) => std::io::Error::from(error.clone()).kind(),
             ErrorKind::InvalidOption { .. } => std::io::ErrorKind::InvalidInput,
+            ErrorKind::Locked => std::io::ErrorKind::WouldBlock,
             _ => std::io::ErrorKind::InvalidData,
         };
         Self::new(kind, error)

@@ -34,6 +34,7 @@ use std::path::Path;
 use binio::{Algorithm, ByteReader, Checksum as _, Endian, Hasher};
 
 use crate::error::{ErrorKind, Result};
+use crate::lock::Lock;
 use crate::storage::{FileStorage, Place, Storage};
 
 const MAGIC: &[u8; 8] = b"blpkund1";
@@ -62,7 +63,7 @@ pub enum Pending {
 /// Tells whether there is a journal beside a file: a change in place, by appending or by other
 /// metadata, was interrupted, or another process is at it.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
-    let storage = FileStorage::open(path.as_ref(), false)?;
+    let storage = FileStorage::open(path.as_ref())?;
     if !storage.has_journal() {
         return Ok(None);
     }
@@ -76,14 +77,23 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 /// Undoes a change in place that was interrupted, and says whether there was one. The file is then
 /// as it was before the change.
 ///
-/// Fails with [`Damaged`](ErrorKind::Damaged) if the journal is of another file.
+/// Fails with [`Damaged`](ErrorKind::Damaged) if the journal is of another file, and with
+/// [`Locked`](ErrorKind::Locked) if the change is still going on.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
-    // A file that cannot be written to is fine, as long as it need not be.
-    if !FileStorage::open(path, false)?.has_journal() {
+    if !FileStorage::open(path)?.has_journal() {
         return Ok(false);
     }
-    undo(&mut FileStorage::open(path, true)?)
+    roll_back_locked(&Lock::take(path)?)
+}
+
+/// The same for a file that the caller has locked.
+pub(crate) fn roll_back_locked(lock: &Lock) -> Result<bool> {
+    // A file that cannot be written to is fine, as long as it need not be.
+    if !FileStorage::open(lock.path())?.has_journal() {
+        return Ok(false);
+    }
+    undo(&mut FileStorage::open_to_change(lock)?)
 }
 
 /// A change that is to come.

@@ -15,6 +15,7 @@ mod header;
 pub mod journal;
 mod json;
 mod layout;
+mod lock;
 mod meta;
 mod opening;
 mod options;

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use crate::container::{ContainerWriter, copy};
 use crate::error::Result;
+use crate::lock::Lock;
 use crate::meta::encode::{section, to_text};
 use crate::parallel::{available_threads, in_order};
 use crate::recipe::Recipe;
@@ -26,8 +27,8 @@ use crate::{
     journal,
 };
 
-pub(crate) use metadata::section_in_place;
 pub use metadata::{MetadataEdit, set_metadata};
+pub(crate) use metadata::{section_in_place, set_metadata_locked};
 
 /// What is to be other than in the file that is there. What nothing is said of stays.
 ///
@@ -148,14 +149,20 @@ pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions)
 
 /// Writes another file, which may take the place of the old one, and appears when it is complete.
 ///
-/// A change of the old file in place that was interrupted is undone first.
+/// A change of the old file in place that was interrupted is undone first; one that is going on is
+/// [`Locked`](crate::ErrorKind::Locked).
 pub fn rewrite_file(
     old: impl AsRef<Path>,
     new: impl AsRef<Path>,
     options: &RewriteOptions,
 ) -> Result<()> {
-    let path = old.as_ref();
-    journal::roll_back(path)?;
+    rewrite_locked(&Lock::take(old)?, new.as_ref(), options)
+}
+
+/// The same for a file that the caller has locked.
+fn rewrite_locked(lock: &Lock, new: &Path, options: &RewriteOptions) -> Result<()> {
+    let path = lock.path();
+    journal::roll_back_locked(lock)?;
     let old = OpenOptions::new().from_source(Arc::new(FileSource::open(path)?))?;
     let plan = Plan::new(&old, options)?;
     let mut container = plan.begin(AtomicFile::create(new)?)?;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use binio::sync_directory;
 
 use crate::error::Result;
+use crate::lock::Lock;
 
 /// Which of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +60,18 @@ pub(crate) struct FileStorage {
 }
 
 impl FileStorage {
-    /// Opens a file, with its journal if there is one, for reading only or for writing too.
-    pub(crate) fn open(path: &Path, write: bool) -> Result<Self> {
+    /// Opens a file, with its journal if there is one, to look at it.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
         // Beside the file itself, by whatever link it is reached.
-        let path = fs::canonicalize(path)?;
+        Self::open_as(fs::canonicalize(path)?, false)
+    }
+
+    /// Opens a file, with its journal if there is one, to change it.
+    pub(crate) fn open_to_change(lock: &Lock) -> Result<Self> {
+        Self::open_as(lock.path().to_owned(), true)
+    }
+
+    fn open_as(path: PathBuf, write: bool) -> Result<Self> {
         let open = |path: &Path| OpenOptions::new().read(true).write(write).open(path);
         let file = open(&path)?;
         let mut name = path.file_name().map(OsString::from).unwrap_or_default();

@@ -5,16 +5,16 @@
 //! than there is, or whose digest has another length, move the chunks: then the file is written
 //! anew, if that is allowed.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
 use binio::FileSource;
 use serde_json::Value;
 
-use super::{RewriteOptions, rewrite_file};
+use super::{RewriteOptions, rewrite_locked};
 use crate::error::{ErrorKind, Result};
 use crate::journal::{self, Change};
+use crate::lock::Lock;
 use crate::meta::encode::{section, to_text};
 use crate::storage::{FileStorage, Place, Storage};
 use crate::{Checksum, MetaHeader, MetadataOptions, OpenOptions, Reader};
@@ -52,7 +52,7 @@ impl MetadataEdit {
 ///
 /// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if they do
 /// not fit, and `edit` does not allow the file to grow. A change in place that was interrupted is
-/// undone first.
+/// undone first; one that is going on is [`Locked`](ErrorKind::Locked).
 ///
 /// ```
 /// use bloscpack::{MetadataEdit, Reader, WriterOptions, pack_to_vec, set_metadata};
@@ -68,18 +68,22 @@ impl MetadataEdit {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
-    let path = fs::canonicalize(path)?;
-    journal::roll_back(&path)?;
-    let source = Arc::new(FileSource::open(&path)?);
+    set_metadata_locked(&Lock::take(path)?, metadata, edit)
+}
+
+/// The same for a file that the caller has locked.
+pub(crate) fn set_metadata_locked(lock: &Lock, metadata: &Value, edit: MetadataEdit) -> Result<()> {
+    journal::roll_back_locked(lock)?;
+    let source = Arc::new(FileSource::open(lock.path())?);
     let reader = OpenOptions::new().ignore_metadata(true).from_source(source)?;
     match section_in_place(&reader, metadata, edit) {
-        Ok(section) => replace(&mut FileStorage::open(&path, true)?, &reader, &section),
+        Ok(section) => replace(&mut FileStorage::open_to_change(lock)?, &reader, &section),
         Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
             let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
             let checksum = checksum.unwrap_or_default();
             let options = MetadataOptions { checksum, ..MetadataOptions::default() };
             let options = RewriteOptions::new().metadata(metadata).metadata_options(options);
-            rewrite_file(&path, &path, &options)
+            rewrite_locked(lock, lock.path(), &options)
         }
         Err(error) => Err(error),
     }

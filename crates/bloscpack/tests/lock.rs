@@ -1,0 +1,78 @@
+//! Many who change one file: each change is whole, or told to be refused.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{fs, thread};
+
+use bloscpack::{
+    AppendOptions, Appender, ChunkSize, Error, ErrorKind, MetadataEdit, Reader, RewriteOptions,
+    VerifyOptions, WriterOptions, append, journal, pack_to_vec, rewrite_file, set_metadata, verify,
+};
+use serde_json::json;
+
+const PIECE: usize = 7001;
+
+fn packed() -> Vec<u8> {
+    let options = WriterOptions::new()
+        .chunk_size(ChunkSize::Bytes(1000))
+        .max_app_chunks(10_000)
+        .metadata(&json!({"a": 1}));
+    pack_to_vec(&[0; PIECE], &options).unwrap()
+}
+
+fn is_locked<T>(outcome: Result<T, Error>) -> bool {
+    matches!(outcome.err().unwrap().kind(), ErrorKind::Locked)
+}
+
+#[test]
+fn a_file_that_is_being_changed_is_not_changed_by_another() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, link, other] = ["file", "link", "other"].map(|name| folder.path().join(name));
+    fs::write(&path, packed()).unwrap();
+    std::os::unix::fs::symlink(&path, &link).unwrap();
+    let in_place = AppendOptions::in_place();
+    let appender = Appender::open(&path, &in_place).unwrap();
+    // That of the other, to whom it is not left behind.
+    fs::write(folder.path().join("file.blpk-journal"), "").unwrap();
+    for path in [&path, &link] {
+        assert!(is_locked(append(path, &vec![1; 10], &in_place, None)));
+        assert!(is_locked(append(path, &vec![1; 10], &AppendOptions::atomic(), None)));
+        assert!(is_locked(set_metadata(path, &json!(1), MetadataEdit::new())));
+        assert!(is_locked(rewrite_file(path, &other, &RewriteOptions::new())));
+        assert!(is_locked(journal::roll_back(path)));
+    }
+    assert_eq!(Reader::open(&path).unwrap().len(), PIECE as u64);
+    drop(appender);
+    assert!(append(&path, &vec![1; 10], &in_place, None).unwrap().rolled_back);
+}
+
+#[test]
+fn nothing_that_was_appended_is_lost_when_many_append() {
+    for options in [AppendOptions::atomic(), AppendOptions::in_place()] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, packed()).unwrap();
+        let appended = AtomicUsize::new(1);
+        thread::scope(|scope| {
+            for number in 1..=4 {
+                let (path, options, appended) = (&path, options.threads(1), &appended);
+                scope.spawn(move || {
+                    for _ in 0..20 {
+                        match append(path, &vec![number; PIECE], &options, None) {
+                            Ok(_) => drop(appended.fetch_add(1, Ordering::Relaxed)),
+                            Err(error) => {
+                                assert!(matches!(error.kind(), ErrorKind::Locked), "{error}");
+                            }
+                        }
+                    }
+                });
+            }
+        });
+        let reader = Reader::open(&path).unwrap();
+        assert!(verify(&reader, &VerifyOptions::new()).unwrap().is_fine());
+        let data = reader.read_all().unwrap();
+        assert_eq!(data.len(), appended.into_inner() * PIECE);
+        assert!(data.chunks(PIECE).all(|piece| piece.iter().all(|byte| *byte == piece[0])));
+    }
+}
