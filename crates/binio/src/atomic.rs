@@ -1,7 +1,7 @@
 //! Replacing a file so that everybody sees the old one or the new one, never a part.
 //!
 //! ```text
-//! create   .atomic-1234-0.tmp appears beside name, with name's mode
+//! create   .atomic-1234-0.tmp appears beside name, with name's mode and owner
 //! write    bytes go to the temporary file
 //! commit   its bytes reach the disk, it is renamed to name, the directory reaches the disk
 //! ```
@@ -155,11 +155,31 @@ impl Temporary {
     }
 
     fn take_mode_of(&self, goal: &Path) -> Result<()> {
-        match regular_file(goal)? {
-            Some(old) => Ok(self.writer.get_ref().set_permissions(old.permissions())?),
-            None => Ok(()),
-        }
+        let Some(old) = regular_file(goal)? else { return Ok(()) };
+        let file = self.writer.get_ref();
+        take_owner(file, &old)?;
+        Ok(file.set_permissions(old.permissions())?)
     }
+}
+
+/// Gives a file the owner and group of another, as far as this process may.
+#[cfg(unix)]
+fn take_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        // Only the superuser gives files away; others may know no group but their own.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()))
+            .or_else(|_| fchown(file, None, Some(old.gid())));
+    }
+    Ok(())
+}
+
+/// Other systems have no owners that are numbers.
+#[cfg(not(unix))]
+fn take_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
 }
 
 /// Follows symbolic links to the file that is to be replaced.
@@ -346,6 +366,24 @@ mod tests {
         fs::set_permissions(&goal, fs::Permissions::from_mode(0o640)).unwrap();
         AtomicFile::create(&goal).unwrap().commit().unwrap();
         assert_eq!(fs::metadata(&goal).unwrap().permissions().mode() & 0o7777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn owner_is_kept_where_that_is_allowed() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+        let folder = tempfile::tempdir().unwrap();
+        let goal = folder.path().join("goal");
+        fs::write(&goal, b"old").unwrap();
+        if chown(&goal, Some(1), Some(2)).is_err() {
+            eprintln!("skipped: only the superuser gives files away");
+            return;
+        }
+        fs::set_permissions(&goal, fs::Permissions::from_mode(0o4750)).unwrap();
+        AtomicFile::create(&goal).unwrap().commit().unwrap();
+        let new = fs::metadata(&goal).unwrap();
+        assert_eq!((new.uid(), new.gid(), new.mode() & 0o7777), (1, 2, 0o4750));
     }
 
     #[cfg(unix)]
