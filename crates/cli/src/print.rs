@@ -10,6 +10,9 @@ use crate::values::cell;
 /// Pieces have about this many bytes, so that memory does not grow with the array.
 const PIECE: u64 = 1 << 20;
 
+/// The most elements or lists without bytes that are printed: a short file may claim any number.
+const MAX_EMPTY: u64 = 1 << 24;
+
 /// Prints an array to standard output, an element at a time in C order. Text: the last axis is a
 /// line, planes are set apart by an empty line, missing elements are `--`. JSON: `{"dtype",
 /// "shape", "values"}`, missing elements are `null`.
@@ -20,8 +23,9 @@ pub(crate) struct Elements {
 }
 
 impl Elements {
-    /// Begins an array of a type, given as JSON text, and a shape.
-    pub(crate) fn begin(dtype: &str, shape: &[u64], json: bool) -> io::Result<Self> {
+    /// Begins an array of a type, given as JSON text and by its size, and a shape.
+    pub(crate) fn begin(dtype: &str, itemsize: u64, shape: &[u64], json: bool) -> io::Result<Self> {
+        check_empty(itemsize, shape)?;
         let mut out = BufWriter::new(io::stdout().lock());
         if json {
             let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
@@ -50,6 +54,18 @@ impl Elements {
         }
         self.out.flush()
     }
+}
+
+/// Fails for an array that has no bytes and endless elements, or lists of none.
+fn check_empty(itemsize: u64, shape: &[u64]) -> io::Result<()> {
+    let has_bytes = itemsize > 0 && !shape.contains(&0);
+    let counts = shape.iter().take_while(|&&count| count > 0);
+    let count = counts.fold(1, |product: u64, &count| product.saturating_mul(count));
+    if has_bytes || count <= MAX_EMPTY {
+        return Ok(());
+    }
+    let message = format!("{count} elements without bytes are too many to print");
+    Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
 /// Calls the body on slices that cut an array into consecutive parts in C order, each of about
@@ -204,6 +220,20 @@ mod tests {
             }
         }
         assert!(Punctuation::new(&[u64::MAX, 0], true).end(&mut Full(1000)).is_err());
+    }
+
+    #[test]
+    fn what_has_no_bytes_is_counted_before_it_is_printed() {
+        for (itemsize, shape) in
+            [(8, &[1 << 40][..]), (0, &[1 << 24]), (0, &[]), (8, &[0, 1 << 40])]
+        {
+            assert!(check_empty(itemsize, shape).is_ok(), "{itemsize} {shape:?}");
+        }
+        for (itemsize, shape) in
+            [(0, &[1 << 40][..]), (8, &[1 << 40, 0]), (8, &[1 << 63, 1 << 63, 0, 2])]
+        {
+            assert!(check_empty(itemsize, shape).is_err(), "{itemsize} {shape:?}");
+        }
     }
 
     #[test]

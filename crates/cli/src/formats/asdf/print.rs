@@ -43,7 +43,8 @@ pub(super) fn array(array: &NdArray<'_>, json: bool) -> Result<(), PrintError> {
     let mask = array.mask()?;
     let masked = |index: usize| mask.as_ref().is_some_and(|mask| mask.get(index) == Some(&true));
     let (dtype, shape) = (array.dtype(), array.shape());
-    let mut elements = Elements::begin(&dtype.descr_json(array.byteorder()), shape, json)?;
+    let mut elements =
+        Elements::begin(&dtype.descr_json(array.byteorder()), dtype.size(), shape, json)?;
     let size = usize::try_from(dtype.size()).unwrap_or(usize::MAX);
     let decoded = array.to_decoded()?;
     let mut index = 0;

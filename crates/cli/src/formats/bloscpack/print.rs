@@ -39,7 +39,8 @@ impl From<io::Error> for PrintError {
 /// Prints an array to standard output.
 pub(super) fn array(array: &Array<'_>, json: bool) -> Result<(), PrintError> {
     let (dtype, shape) = (array.dtype(), array.shape());
-    let mut elements = Elements::begin(&dtype_json(dtype).to_string(), shape, json)?;
+    let mut elements =
+        Elements::begin(&dtype_json(dtype).to_string(), dtype.itemsize(), shape, json)?;
     let size = usize::try_from(dtype.itemsize()).unwrap_or(usize::MAX);
     for_each_piece(shape, dtype.itemsize(), |slices| {
         let piece = array.slice(slices)?;
