@@ -520,6 +520,19 @@ fn append_adds_files_and_pipes() {
 }
 
 #[test]
+fn a_file_is_appended_to_itself_only_by_way_of_another() {
+    let folder = packed();
+    let before = folder.read("a.blp");
+    let output = folder.run(&["bloscpack", "append", "--in-place", "a.blp", "./a.blp"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("to itself"), "{}", stderr(&output));
+    assert_eq!(folder.read("a.blp"), before);
+    folder.done(&["bloscpack", "append", "a.blp", "a.blp"]);
+    let expected = [numbers(3000), before].concat();
+    assert_eq!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout, expected);
+}
+
+#[test]
 fn append_takes_the_options_of_the_file_unless_told() {
     let folder = Folder::new();
     folder.write("a", numbers(1000));

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use binio::{FileSource, ReadAt, Span};
 use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, ArrayOrder};
@@ -41,6 +41,13 @@ pub(crate) fn report(path: &Path, appended: &Appended, output: Output) -> io::Re
 pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failure> {
     let path = &command.file;
     let fail = |error| Failure::bloscpack(path, error);
+    if command.in_place {
+        let is_same = |input: &&PathBuf| !is_standard(input) && is_same_file(path, input);
+        if let Some(input) = command.inputs.iter().find(is_same) {
+            let message = "a file that is changed in place cannot be appended to itself";
+            return Err(Failure::other(input.display(), message));
+        }
+    }
     let metadata = command.metadata.as_deref().map(read_json).transpose()?;
     let mut appender = Appender::open(path, &options(command)).map_err(fail)?;
     if let Some(metadata) = &metadata {
@@ -63,6 +70,11 @@ pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failu
         ));
     }
     Ok(appended)
+}
+
+fn is_same_file(path: &Path, other: &Path) -> bool {
+    let (path, other) = (path.canonicalize(), other.canonicalize());
+    path.is_ok_and(|path| other.is_ok_and(|other| path == other))
 }
 
 fn options(command: &Append) -> AppendOptions {
