@@ -18,7 +18,7 @@ use binio::ReadAt;
 use binio::blosc::{CompressOptions, Compressor, compress};
 use bytes::Bytes;
 
-use crate::chunk::{ChunkEntry, ChunkSource, Stored};
+use crate::chunk::{ChunkEntry, ChunkSource, Stored, zeroed};
 use crate::container::ContainerWriter;
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::{Code, Finding};
@@ -267,7 +267,7 @@ fn kept(piece: &Piece) -> Option<&ChunkEntry> {
 /// A chunk of zeros and its digest. Every build has its compressor.
 fn zeros(reader: ChunkSource<'_>, typesize: u8, size: u32) -> Result<Vec<u8>> {
     let options = CompressOptions::new(Compressor::Lz4).typesize(typesize);
-    let mut stored = compress(&vec![0; size as usize], &options)?;
+    let mut stored = compress(&zeroed::<u8>("chunk of zeros", size.into())?, &options)?;
     let digest = reader.checksum.compute(&stored);
     stored.extend_from_slice(&digest);
     Ok(stored)
