@@ -243,6 +243,9 @@ pub enum MetadataError {
     /// They are no JSON.
     #[error("no JSON: {0}")]
     Json(String),
+    /// An integer beyond 64 bits, where rounding it would change the file.
+    #[error("the integer {0} is beyond 64 bits, and would be rounded")]
+    BigInteger(String),
 }
 
 impl Error {

@@ -51,7 +51,7 @@ pub use finding::{Code, Finding, Severity};
 pub use header::{Header, Version};
 pub use layout::Layout;
 pub use meta::encode::MetadataOptions;
-pub use meta::{MetaHeader, Metadata};
+pub use meta::{MetaHeader, Metadata, exact_json};
 pub use options::{ChunkOrder, OpenOptions, Strictness, Verify};
 pub use pack::{pack_file, pack_reader, pack_slice, pack_source, pack_to_vec};
 pub use reader::Reader;

@@ -191,6 +191,12 @@ impl Metadata {
         self.parse().map(|parsed| parsed.value)
     }
 
+    /// The text as JSON, of which nothing is rounded: for who changes it and writes it back. Fails as
+    /// [`json`](Self::json) does, and on an integer beyond 64 bits.
+    pub fn exact_json(&self) -> Result<Value> {
+        exact(self.parse()?)
+    }
+
     fn parse(&self) -> Result<json::Parsed> {
         let magic = self.header.magic;
         if magic != MAGIC && magic != MAGIC_BLANKS {
@@ -233,6 +239,26 @@ impl Metadata {
             findings.push(Finding::new(Code::BigInteger, payload, message));
         }
         Ok(())
+    }
+}
+
+/// JSON text as a value to be [written](crate::WriterOptions::metadata). Fails with
+/// [`ErrorKind::Metadata`] on what is no JSON, and on an integer beyond 64 bits, which `serde_json`
+/// rounds without a word.
+///
+/// ```
+/// assert_eq!(bloscpack::exact_json(b"[18446744073709551615]")?, serde_json::json!([u64::MAX]));
+/// assert!(bloscpack::exact_json(b"[18446744073709551616]").is_err());
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn exact_json(text: &[u8]) -> Result<Value> {
+    exact(json::parse(text).map_err(|error| metadata(MetadataError::Json(error.to_string())))?)
+}
+
+fn exact(parsed: json::Parsed) -> Result<Value> {
+    match parsed.big_integer {
+        Some(number) => Err(metadata(MetadataError::BigInteger(shortened(&number)))),
+        None => Ok(parsed.value),
     }
 }
 

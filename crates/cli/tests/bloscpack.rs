@@ -730,6 +730,50 @@ fn metadata_are_edited() {
 }
 
 #[test]
+fn integers_that_would_be_rounded_are_not_written() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    let (number, placeholder) = ("18446744073709551616", "18446744073709551615");
+    folder.write("m.json", format!("{{\"id\": {number}}}"));
+    let output = folder.run(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains(number), "{}", stderr(&output));
+    assert_eq!(folder.names(), ["a", "m.json"]);
+    // A file that has one, as Python writes it.
+    folder.write("m.json", format!("{{\"id\":{placeholder}}}"));
+    folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    let mut file = folder.read("a.blp");
+    let at = file.windows(20).position(|text| text == placeholder.as_bytes()).unwrap();
+    file[at..at + 20].copy_from_slice(number.as_bytes());
+    let digest = bloscpack::Checksum::Adler32.compute(&file[64..at + 21]);
+    let digest_at = 64 + 10 * (at + 21 - 64);
+    file[digest_at..digest_at + 4].copy_from_slice(&digest);
+    folder.write("a.blp", &file);
+    let output = folder.done(&["bloscpack", "meta", "get", "a.blp"]);
+    assert!(stderr(&output).contains("is rounded here"), "{}", stderr(&output));
+    for wrong in [&["set", "a.blp", "/b", "1"][..], &["set", "a.blp", "/id", number]] {
+        let output = folder.run(&[&["bloscpack", "meta"], wrong].concat());
+        assert_ne!(status(&output), 0);
+        assert!(stderr(&output).contains("would be rounded"), "{}", stderr(&output));
+        assert_eq!(folder.read("a.blp"), file);
+    }
+    folder.done(&["bloscpack", "meta", "set", "a.blp", "", "{}"]);
+}
+
+#[test]
+fn countless_elements_without_bytes_are_not_printed() {
+    let folder = Folder::new();
+    let file = binio::npy::header("'<i4'", false, &[1 << 40, 0]);
+    folder.write("a.npy", &file);
+    folder.done(&["bloscpack", "pack", "a.npy"]);
+    let output = folder.run(&["get", "--json", "a.npy.blp"]);
+    assert_eq!((status(&output), stdout(&output).as_str()), (2, ""));
+    assert!(stderr(&output).contains("too many to print"), "{}", stderr(&output));
+    folder.done(&["get", "-o", "b.npy", "a.npy.blp"]);
+    assert_eq!(folder.read("b.npy"), file);
+}
+
+#[test]
 fn convert_rewrites_old_files_and_keeps_their_chunks() {
     let folder = packed();
     let chunk = |file: &str| {

@@ -166,14 +166,14 @@ fn section_of_array(
     options: &AppendOptions,
 ) -> Result<Option<(Vec<u8>, bool)>> {
     let Some(metadata) = reader.metadata()? else { return Ok(None) };
-    let mut value = metadata.json()?;
-    if value.get("container").and_then(Value::as_str) != Some("numpy") {
+    if metadata.json()?.get("container").and_then(Value::as_str) != Some("numpy") {
         return Ok(None);
     }
     if !options.axis0 {
         let message = "the file holds a numpy array, whose shape would be wrong".to_owned();
         return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
     }
+    let mut value = metadata.exact_json()?;
     let rows = ArrayInfo::from_json(&value).and_then(|info| {
         info.check_size(reader.len())?;
         rows_after(&info, len)

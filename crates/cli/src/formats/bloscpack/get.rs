@@ -30,6 +30,7 @@ pub(crate) fn get(
         let message = "a pointer is to a value of the metadata: the array is got without one";
         return Err(Failure::other(path.display(), message));
     }
+    super::remark_rounded(path, &file, output);
     let value = metadata(&file).map_err(|error| Failure::bloscpack(path, error))?;
     let value = value.pointer(pointer).ok_or_else(|| missing(request, pointer))?;
     print_value(value, output)?;

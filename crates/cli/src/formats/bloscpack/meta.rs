@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use bloscpack::{
-    ErrorKind, MetadataEdit, MetadataError, OpenOptions, RewriteOptions, rewrite_file, set_metadata,
+    ErrorKind, Metadata, MetadataEdit, MetadataError, OpenOptions, RewriteOptions, rewrite_file,
+    set_metadata,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +19,9 @@ use crate::output::{Output, print_json};
 pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Failure> {
     match command {
         MetaCommand::Get { file, pointer } => {
-            let all = read(file)?;
+            let opened = super::open(file, &OpenOptions::new())?;
+            super::remark_rounded(file, &opened, output);
+            let all = metadata(&opened).map_err(|error| Failure::bloscpack(file, error))?;
             let value = all.pointer(pointer).ok_or_else(|| {
                 let place = format!("{} {pointer}", file.display());
                 Failure::other(place, "the metadata have nothing there")
@@ -32,7 +35,11 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
                 (None, None) => Value::Null,
             };
             // What is replaced as a whole need not be readable.
-            let mut all = if pointer.is_empty() { Value::Null } else { read_or_begin(file)? };
+            let mut all = if pointer.is_empty() {
+                Value::Null
+            } else {
+                read_if_there(file)?.unwrap_or_else(|| json!({}))
+            };
             edit(file, pointer::set(&mut all, pointer, value))?;
             write(file, &all, *grow, output)?;
         }
@@ -48,22 +55,17 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
     Ok(Verdict::Fine)
 }
 
+/// The metadata, to be changed and written back.
 fn read(path: &Path) -> Result<Value, Failure> {
-    let file = super::open(path, &OpenOptions::new())?;
-    metadata(&file).map_err(|error| Failure::bloscpack(path, error))
+    let absent = || Failure::bloscpack(path, ErrorKind::Metadata(MetadataError::Absent).into());
+    read_if_there(path)?.ok_or_else(absent)
 }
 
-/// The metadata, or an empty object where there are none.
-fn read_or_begin(path: &Path) -> Result<Value, Failure> {
+fn read_if_there(path: &Path) -> Result<Option<Value>, Failure> {
     let file = super::open(path, &OpenOptions::new())?;
-    match metadata(&file) {
-        Err(error) if is_absent(&error) => Ok(json!({})),
-        read => read.map_err(|error| Failure::bloscpack(path, error)),
-    }
-}
-
-fn is_absent(error: &bloscpack::Error) -> bool {
-    matches!(error.kind(), ErrorKind::Metadata(MetadataError::Absent))
+    let metadata =
+        file.metadata().and_then(|metadata| metadata.map(Metadata::exact_json).transpose());
+    metadata.map_err(|error| Failure::bloscpack(path, error))
 }
 
 fn edit(path: &Path, edited: Result<(), String>) -> Result<(), Failure> {

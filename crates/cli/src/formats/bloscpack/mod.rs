@@ -23,7 +23,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use binio::FileSource;
-use bloscpack::{ChunkOrder, Finding, OpenOptions, Reader, Severity, Strictness, Verify};
+use bloscpack::{ChunkOrder, Code, Finding, OpenOptions, Reader, Severity, Strictness, Verify};
 use serde_json::{Value, json};
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
@@ -105,6 +105,13 @@ fn spool(path: &Path) -> Result<File, Failure> {
 fn remark_damage(path: &Path, file: &Reader, output: Output) {
     for finding in damage(file) {
         output.remark(&format_args!("{}: {finding}", path.display()));
+    }
+}
+
+/// Remarks that metadata are printed with a number that is not the file's.
+fn remark_rounded(path: &Path, file: &Reader, output: Output) {
+    for finding in file.findings().iter().filter(|finding| finding.code == Code::BigInteger) {
+        output.remark(&format_args!("{}: {finding}, and is rounded here", path.display()));
     }
 }
 

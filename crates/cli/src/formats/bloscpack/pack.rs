@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use binio::{FileSource, ReadAt, Span};
 use bloscpack::{
-    ArrayInfo, ChunkSize, MetadataOptions, StreamWriter, Version, WriterOptions, pack_reader,
-    pack_source,
+    ArrayInfo, ChunkSize, ErrorKind, MetadataOptions, StreamWriter, Version, WriterOptions,
+    exact_json, pack_reader, pack_source,
 };
 use serde_json::{Value, json};
 
@@ -75,6 +75,8 @@ pub(crate) fn pack(command: &Pack, goal: &Path, output: Output) -> Result<Packed
         }
         (Input::Pipe(mut pipe), false) => {
             goal::check(goal, replace)?;
+            // Files fail more often than pipes do.
+            let fail = |error| Failure::bloscpack(goal, error);
             pack_reader(&mut pipe, goal, &options, Some(&add)).map_err(fail)?;
         }
         (Input::File(source), true) => {
@@ -238,5 +240,8 @@ pub(super) fn read_json(path: &Path) -> Result<Value, Failure> {
 
 /// A JSON value from text.
 pub(super) fn parse_json(text: &str) -> Result<Value, String> {
-    serde_json::from_str(text).map_err(|error| format!("no JSON: {error}"))
+    exact_json(text.as_bytes()).map_err(|error| match error.kind() {
+        ErrorKind::Metadata(error) => error.to_string(),
+        _ => error.to_string(),
+    })
 }
