@@ -80,6 +80,19 @@ def check_appended(data, plain, facts):
         assert data[:begin] == theirs[:begin], "offsets or metadata are not the reference's"
 
 
+def check_changed(data, plain, facts):
+    assert bloscpack.unpack_bytes_from_bytes(data) == (plain, facts["metadata"]), "the reference reads something else"
+    offsets, room = data[5] & 1, int.from_bytes(data[24:32], "little")
+    append(data, plain, facts | {"offsets": offsets, "max_app_chunks": room})
+
+
+def check_rows(data, plain, facts):
+    array = bloscpack.unpack_ndarray_from_bytes(data)
+    dtype = np.dtype(ast.literal_eval(facts["dtype"]))
+    assert array.dtype == dtype and array.shape == tuple(facts["shape"]), f"{array.dtype} {array.shape}"
+    assert array.tobytes() == plain, "the reference reads other elements"
+
+
 def check_array(data, plain, facts):
     array = bloscpack.unpack_ndarray_from_bytes(data)
     dtype = np.dtype(ast.literal_eval(facts["dtype"]))

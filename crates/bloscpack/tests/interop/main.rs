@@ -1,6 +1,7 @@
 //! Writes files for every option, for the Python reference to read: `cargo xtask interop` names the
 //! folder in `SCIBIN_INTEROP` and then runs `check.py`.
 
+mod changed;
 mod data;
 
 use std::fs;
@@ -26,6 +27,7 @@ fn write_files_for_the_reference() {
     write_streams(&mut folder, random);
     append_to_files(&mut folder, random);
     write_arrays(&mut folder, random);
+    changed::write_changed(&mut folder, random);
     folder.finish();
 }
 

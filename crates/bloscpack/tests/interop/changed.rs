@@ -1,0 +1,177 @@
+//! Files that were changed after they were packed, or written in another way than in one go.
+
+use std::fs;
+use std::io::{Cursor, Write};
+use std::path::Path;
+
+use bloscpack::{
+    AppendOptions, ArrayInfo, ArrayOrder, Checksum, ChunkSize, Dtype, MetadataEdit, OpenOptions,
+    Reader, RecoverOptions, RewriteOptions, Version, Writer, WriterOptions, append, pack_array,
+    pack_reader, pack_to_vec, recover, rewrite_file, set_metadata,
+};
+use serde_json::{Value, json};
+
+use super::Folder;
+use super::data::Random;
+
+const ROUNDS: u32 = 12;
+
+/// A file of several chunks, what it holds, and its metadata.
+struct Case {
+    plain: Vec<u8>,
+    chunk_size: u32,
+    options: WriterOptions,
+    metadata: Option<Value>,
+}
+
+impl Case {
+    fn random(random: &mut Random) -> Self {
+        let chunk_size = random.pick(&[100, 1000, 4096]);
+        let size = 2 * chunk_size + random.below(5 * chunk_size);
+        let metadata = random.metadata();
+        let options = WriterOptions::new()
+            .chunk_size(ChunkSize::Bytes(chunk_size))
+            .checksum(random.pick(&Checksum::ALL));
+        let options = match &metadata {
+            Some(value) => options.metadata(value).metadata_options(random.metadata_options()),
+            None => options,
+        };
+        Self { plain: random.data(size), chunk_size, options, metadata }
+    }
+
+    fn pack(&self) -> Vec<u8> {
+        pack_to_vec(&self.plain, &self.options).expect("packs")
+    }
+}
+
+/// Every way of changing a file and of writing one, some times each.
+pub(crate) fn write_changed(folder: &mut Folder, random: &mut Random) {
+    let path = folder.path.join("changing");
+    for round in 0..ROUNDS {
+        for (name, change) in WAYS {
+            let mut case = Case::random(random);
+            change(&mut case, &path, random);
+            let file = fs::read(&path).expect("it is there");
+            let facts = json!({"chunk_size": case.chunk_size, "metadata": case.metadata});
+            folder.add("changed", &format!("{name}_{round}"), &file, &case.plain, &facts);
+        }
+        append_rows(folder, &path, round, random);
+    }
+    fs::remove_file(&path).expect("it is there");
+}
+
+type Change = fn(&mut Case, &Path, &mut Random);
+
+const WAYS: [(&str, Change); 8] = [
+    ("grown", grow),
+    ("edited", edit),
+    ("rewritten", rewrite),
+    ("of_version_2", rewrite_version_2),
+    ("recovered", recover_cut),
+    ("filled_up", recover_hole),
+    ("written", write_pieces),
+    ("read", read_pipe),
+];
+
+fn write(path: &Path, bytes: &[u8]) {
+    fs::write(path, bytes).expect("the folder can be written");
+}
+
+fn grow(case: &mut Case, path: &Path, random: &mut Random) {
+    case.options = case.options.clone().max_app_chunks(0);
+    write(path, &case.pack());
+    let more = random.data(case.chunk_size * 3);
+    let options = AppendOptions::in_place().grow(true);
+    append(path, &more, &options, None).expect("appends");
+    case.plain.extend(more);
+}
+
+fn edit(case: &mut Case, path: &Path, random: &mut Random) {
+    write(path, &case.pack());
+    let metadata = random.metadata().unwrap_or_else(|| json!([1.5, "é"]));
+    set_metadata(path, &metadata, MetadataEdit::new().grow(true)).expect("sets");
+    case.metadata = Some(metadata);
+}
+
+fn rewrite(case: &mut Case, path: &Path, random: &mut Random) {
+    write(path, &case.pack());
+    let offsets = random.below(2) == 0;
+    let options = RewriteOptions::new().checksum(random.pick(&Checksum::ALL)).offsets(offsets);
+    let options = if offsets { options.max_app_chunks(random.below(9).into()) } else { options };
+    rewrite_file(path, path, &options).expect("rewrites");
+}
+
+fn rewrite_version_2(case: &mut Case, path: &Path, random: &mut Random) {
+    case.metadata = None;
+    case.options = WriterOptions::new()
+        .chunk_size(ChunkSize::Bytes(case.chunk_size))
+        .version(Version::V2)
+        .offsets(random.below(2) == 0);
+    write(path, &case.pack());
+    let options = RewriteOptions::new().version(Version::V3).offsets(true).max_app_chunks(7);
+    rewrite_file(path, path, &options).expect("rewrites");
+}
+
+fn recover_to(path: &Path, file: Vec<u8>, options: &RecoverOptions) {
+    let mut sink = Cursor::new(Vec::new());
+    recover(&file, &mut sink, options).expect("recovers");
+    write(path, &sink.into_inner());
+}
+
+fn recover_cut(case: &mut Case, path: &Path, _: &mut Random) {
+    let mut file = case.pack();
+    file.pop();
+    recover_to(path, file, &RecoverOptions::new());
+    // Without a checksum the last byte is of the last chunk too.
+    let whole = case.plain.len().div_ceil(case.chunk_size as usize) - 1;
+    case.plain.truncate(whole * case.chunk_size as usize);
+}
+
+fn recover_hole(case: &mut Case, path: &Path, _: &mut Random) {
+    case.options = case.options.clone().checksum(Checksum::Crc32);
+    let mut file = case.pack();
+    let reader = OpenOptions::new().from_bytes(file.clone()).expect("opens");
+    let chunk = &reader.chunks()[1];
+    file[usize::try_from(chunk.offset).expect("small") + 16] ^= 1;
+    recover_to(path, file, &RecoverOptions::new().fill_zeros(true));
+    let size = case.chunk_size as usize;
+    case.plain[size..2 * size].fill(0);
+}
+
+fn write_pieces(case: &mut Case, path: &Path, random: &mut Random) {
+    let file = fs::File::create(path).expect("the folder can be written");
+    let mut writer = Writer::new(file, &case.options).expect("options");
+    let mut rest = &case.plain[..];
+    while !rest.is_empty() {
+        let len = (random.below(3 * case.chunk_size) as usize).min(rest.len());
+        writer.write_all(&rest[..len]).expect("writes");
+        rest = &rest[len..];
+    }
+    writer.finish().expect("finishes");
+}
+
+fn read_pipe(case: &mut Case, path: &Path, _: &mut Random) {
+    pack_reader(&mut &case.plain[..], path, &case.options, None).expect("packs");
+}
+
+/// Rows that are appended to an array, in place and by way of another file.
+fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random) {
+    let dtype = random.pick(&["'<f8'", "'>i4'", "'<U70'", "[('a', '|S1'), ('b', '<f8')]"]);
+    let parsed = Dtype::parse(dtype).expect("a dtype");
+    let row = 7 * parsed.itemsize();
+    let bytes = |rows: u64| u32::try_from(rows * row).expect("small");
+    let info = ArrayInfo::new(parsed, vec![30, 7], ArrayOrder::C).expect("an array");
+    let mut plain = random.data(bytes(30));
+    let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(3000));
+    let file = pack_array(&info, &plain, Cursor::new(Vec::new()), &options, None).expect("packs");
+    write(path, &file.into_inner());
+    for options in [AppendOptions::in_place(), AppendOptions::atomic()] {
+        let more = random.data(bytes(20));
+        append(path, &more, &options.axis0(true), None).expect("appends");
+        plain.extend(more);
+    }
+    let file = fs::read(path).expect("it is there");
+    assert_eq!(Reader::open(path).expect("opens").len(), plain.len() as u64);
+    let facts = json!({"dtype": dtype, "shape": [70, 7], "order": "C"});
+    folder.add("rows", &format!("rows_{round}"), &file, &plain, &facts);
+}
