@@ -9,6 +9,7 @@ use bloscpack::{
     Reader, RecoverOptions, RewriteOptions, Version, Writer, WriterOptions, append, pack_array,
     pack_reader, pack_to_vec, recover, rewrite_file, set_metadata,
 };
+use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::Folder;
@@ -114,7 +115,7 @@ fn rewrite_version_2(case: &mut Case, path: &Path, random: &mut Random) {
 
 fn recover_to(path: &Path, file: Vec<u8>, options: &RecoverOptions) {
     let mut sink = Cursor::new(Vec::new());
-    recover(&file, &mut sink, options).expect("recovers");
+    recover(&Bytes::from(file), &mut sink, options).expect("recovers");
     write(path, &sink.into_inner());
 }
 
