@@ -5,6 +5,7 @@ mod attributes;
 mod builder;
 mod check;
 mod diagnostic;
+mod diff;
 mod format;
 mod layout;
 mod limits;
@@ -17,6 +18,7 @@ pub mod syntax;
 
 pub use builder::{ArrayBuilder, Builder, ListBuilder, StructBuilder};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Severity};
+pub use diff::{Change, ChangeKind, Comparison, diff};
 pub use format::format;
 pub use layout::{
     Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,

@@ -4,6 +4,7 @@
 
 mod corpus;
 mod diagnostics;
+mod diff;
 mod document;
 mod errors;
 mod hostile;

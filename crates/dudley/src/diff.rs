@@ -1,0 +1,287 @@
+//! What differs between two layouts, and whether files of the first can be read by the second.
+//!
+//! Addresses depend on the values of stored parameters. Without values given, both layouts are
+//! resolved for several sets of values, the same in both for parameters of the same path: addresses
+//! that agree for all of them agree but for contrived layouts.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::ControlFlow;
+
+use serde_json::{Value, json};
+
+use crate::layout::{Layout, ParamValue, Scope, Subject};
+use crate::resolve::{ResolveError, Resolver, Values};
+
+/// Members of structs that are compared; what is beyond counts as alike.
+const MAX_MEMBERS: usize = 1 << 20;
+
+/// What became of an array or stored parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ChangeKind {
+    /// Only the second layout has it.
+    Added,
+    /// Only the first layout has it.
+    Removed,
+    /// Its type or filter is another; texts as in an address table.
+    Retyped(String, String),
+    /// Its shape is another.
+    Reshaped(Vec<u64>, Vec<u64>),
+    /// It lies elsewhere. Nothing is an address that only a stream tells.
+    Moved(Option<u64>, Option<u64>),
+}
+
+/// A difference between two layouts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Change {
+    /// The array, stored parameter or member.
+    pub path: String,
+    /// What became of it.
+    pub kind: ChangeKind,
+    /// Values of parameters for which this is so, sorted; empty where none matter.
+    pub values: Vec<(String, i64)>,
+}
+
+/// What differs between two layouts.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    changes: Vec<Change>,
+}
+
+impl Comparison {
+    /// The differences, in the order of the first layout, what was added last.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Whether files that were written by the first layout can be read by the second: all that both
+    /// have lies where it did and is what it was. What was added is not in such files.
+    pub fn keeps_files_readable(&self) -> bool {
+        let harmless =
+            |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
+        self.changes.iter().all(harmless)
+    }
+
+    /// `changes`, an array of objects with `path`, `change`, `from`, `to`, `values`; and `readable`.
+    pub fn to_json(&self) -> Value {
+        let change = |change: &Change| {
+            let (name, from, to) = match &change.kind {
+                ChangeKind::Added => ("added", Value::Null, Value::Null),
+                ChangeKind::Removed => ("removed", Value::Null, Value::Null),
+                ChangeKind::Retyped(from, to) => ("retyped", json!(from), json!(to)),
+                ChangeKind::Reshaped(from, to) => ("reshaped", json!(from), json!(to)),
+                ChangeKind::Moved(from, to) => ("moved", json!(from), json!(to)),
+            };
+            let values: serde_json::Map<String, Value> =
+                change.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+            json!({"path": change.path, "change": name, "from": from, "to": to, "values": values})
+        };
+        json!({
+            "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
+            "readable": self.keeps_files_readable(),
+        })
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = &self.path;
+        match &self.kind {
+            ChangeKind::Added => write!(f, "+ {path}")?,
+            ChangeKind::Removed => write!(f, "- {path}")?,
+            ChangeKind::Retyped(from, to) => write!(f, "~ {path}: type {from} -> {to}")?,
+            ChangeKind::Reshaped(from, to) => write!(f, "~ {path}: shape {from:?} -> {to:?}")?,
+            ChangeKind::Moved(from, to) => {
+                let place = |address: Option<u64>| {
+                    address.map_or_else(|| "what the stream tells".to_owned(), |at| at.to_string())
+                };
+                write!(f, "~ {path}: address {} -> {}", place(*from), place(*to))?;
+            }
+        }
+        if !self.values.is_empty() {
+            let values: Vec<String> =
+                self.values.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            write!(f, "  (for {})", values.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Compares two layouts: for the given values of stored parameters, or for several sets of values.
+///
+/// # Errors
+/// When one of them has no addresses for any of the values.
+///
+/// ```
+/// use dudley::{Layout, diff};
+///
+/// let before = Layout::parse("N : i8  x = f8[N]  y = f8")?;
+/// let after = Layout::parse("N : i8  x = f4[N]  y = f8  z = i4")?;
+/// let comparison = diff(&before, &after, None)?;
+/// assert!(!comparison.keeps_files_readable());
+/// let lines: Vec<String> = comparison.changes().iter().map(ToString::to_string).collect();
+/// assert_eq!(lines[0], "~ /x: type <f8 -> <f4");
+/// assert!(lines[1].starts_with("~ /y: address "));
+/// assert_eq!(lines[2], "+ /z");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn diff(
+    before: &Layout,
+    after: &Layout,
+    values: Option<&Values>,
+) -> Result<Comparison, ResolveError> {
+    let samples = match values {
+        Some(values) => vec![values.clone()],
+        None => (0..8).map(|sample| sampled([before, after], sample)).collect(),
+    };
+    let mut changes: Vec<Change> = Vec::new();
+    let mut known = HashSet::new();
+    let mut failed = None;
+    let mut is_compared = false;
+    for values in &samples {
+        let pair = rows(before, values).and_then(|old| Ok((old, rows(after, values)?)));
+        let (old, new) = match pair {
+            Ok(pair) => pair,
+            Err(error) => {
+                failed.get_or_insert(error);
+                continue;
+            }
+        };
+        is_compared = true;
+        let mut shown: Vec<(String, i64)> =
+            values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
+        shown.sort();
+        for (path, kind) in compare(&old, &new) {
+            if known.insert(path.clone()) {
+                let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
+                let values = if matters { shown.clone() } else { Vec::new() };
+                changes.push(Change { path, kind, values });
+            }
+        }
+    }
+    if let (false, Some(error)) = (is_compared, failed) {
+        return Err(error);
+    }
+    changes.sort_by_key(|change| matches!(change.kind, ChangeKind::Added));
+    Ok(Comparison { changes })
+}
+
+/// Values for the stored parameters of layouts: all 1, all 0, then others.
+fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
+    let mut values = Values::new();
+    for layout in layouts {
+        for id in layout.params() {
+            let param = layout.param(id);
+            if !matches!(param.value, ParamValue::Stored { .. }) {
+                continue;
+            }
+            let key = match param.scope {
+                Scope::Dict(_) => layout.subject_path(Subject::Param(id)),
+                Scope::Struct(_) => layout.param_name(id).to_owned(),
+            };
+            let value = match sample {
+                0 => 1,
+                1 => 0,
+                _ => {
+                    let mut hasher = DefaultHasher::new();
+                    (&key, sample).hash(&mut hasher);
+                    i64::try_from(2 + hasher.finish() % 97).unwrap_or(2)
+                }
+            };
+            values = values.with(key, value);
+        }
+    }
+    values
+}
+
+/// A row of an address table, in the terms of a comparison.
+struct Seen {
+    path: String,
+    address: Option<u64>,
+    shape: Vec<u64>,
+    dtype: String,
+    filter: Option<String>,
+    /// Of an address that only the stream tells: of all since the last that is known.
+    since: u64,
+}
+
+fn rows(layout: &Layout, values: &Values) -> Result<Vec<Seen>, ResolveError> {
+    let resolver = Resolver::new(layout).order(crate::Order::Little).values(values.clone());
+    let table = resolver.table()?;
+    let mut seen = Vec::new();
+    let mut since = DefaultHasher::new();
+    let mut members = 0;
+    for row in table.iter() {
+        if row.address().is_some() {
+            since = DefaultHasher::new();
+        }
+        let json = row.to_json();
+        (row.path(), row.shape(), row.dtype(), json["filter"].as_str()).hash(&mut since);
+        let mut inside = Vec::new();
+        resolver.members(&table, &[row.row()], |member| {
+            let json = member.to_json(layout);
+            let address = member.address.zip(row.address()).map(|(member, row)| member - row);
+            (&member.path, address, &member.shape, json["dtype"].as_str()).hash(&mut since);
+            inside.push(Seen {
+                path: member.path,
+                address: member.address,
+                shape: member.shape,
+                dtype: text(&json["dtype"]).unwrap_or_default(),
+                filter: text(&json["filter"]),
+                since: 0,
+            });
+            members += 1;
+            if members < MAX_MEMBERS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        })?;
+        seen.push(Seen {
+            path: row.path(),
+            address: row.address(),
+            shape: row.shape(),
+            dtype: row.dtype(),
+            filter: text(&json["filter"]),
+            since: since.finish(),
+        });
+        for member in &mut inside {
+            member.since = since.finish();
+        }
+        seen.append(&mut inside);
+    }
+    Ok(seen)
+}
+
+fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {
+    let index: HashMap<&str, &Seen> = new.iter().map(|row| (row.path.as_str(), row)).collect();
+    let kept: HashSet<&str> = old.iter().map(|row| row.path.as_str()).collect();
+    let described = |row: &Seen| match &row.filter {
+        Some(filter) => format!("{} {filter}", row.dtype),
+        None => row.dtype.clone(),
+    };
+    let changed = old.iter().filter_map(|before| {
+        let kind = match index.get(before.path.as_str()) {
+            None => ChangeKind::Removed,
+            Some(after) if described(before) != described(after) => {
+                ChangeKind::Retyped(described(before), described(after))
+            }
+            Some(after) if before.shape != after.shape => {
+                ChangeKind::Reshaped(before.shape.clone(), after.shape.clone())
+            }
+            Some(after) if before.address != after.address => {
+                ChangeKind::Moved(before.address, after.address)
+            }
+            Some(after) if before.address.is_none() && before.since != after.since => {
+                ChangeKind::Moved(None, None)
+            }
+            Some(_) => return None,
+        };
+        Some((before.path.clone(), kind))
+    });
+    let added = new.iter().filter(|row| !kept.contains(row.path.as_str()));
+    changed.chain(added.map(|row| (row.path.clone(), ChangeKind::Added))).collect()
+}

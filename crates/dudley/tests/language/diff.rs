@@ -1,0 +1,69 @@
+//! Comparing layouts.
+
+use dudley::{Layout, Values, diff};
+
+fn lines(before: &str, after: &str) -> (Vec<String>, bool) {
+    let [before, after] = [before, after].map(|text| Layout::parse(text).unwrap());
+    let comparison = diff(&before, &after, None).unwrap();
+    let lines = comparison.changes().iter().map(|change| {
+        let line = change.to_string();
+        line.split("  (for").next().unwrap().to_owned()
+    });
+    (lines.collect(), comparison.keeps_files_readable())
+}
+
+#[test]
+fn what_only_reads_differently_is_no_difference() {
+    let before = "N := i8\n r = f8[N+]  l = [i4]";
+    assert_eq!(lines(before, "N : i8  r = f8[N+]  ## (cm)\n l [ i4 ]"), (vec![], true));
+    assert_eq!(lines("x = f8[4]", "t { \"\" = f8[4] } x = t"), (vec![], true));
+    assert_eq!(lines("x = f8  y = i1", "y = i1 @8  x = f8 @0"), (vec![], true));
+}
+
+#[test]
+fn what_is_added_behind_the_end_leaves_old_files_readable() {
+    let (found, readable) = lines("N : i2  x = f8[N]", "N : i2  x = f8[N]  y = i4  z/ a = i1");
+    assert_eq!((found.as_slice(), readable), (&["+ /y".to_owned(), "+ /z/a".to_owned()][..], true));
+    assert_eq!(lines("x = f8  y = i4", "x = f8"), (vec!["- /y".to_owned()], true));
+}
+
+#[test]
+fn what_is_added_before_others_moves_them() {
+    let (found, readable) = lines("x = f8  y = f8", "x = f8  n = i4  y = f8");
+    assert_eq!(found, ["~ /y: address 8 -> 16", "+ /n"]);
+    assert!(!readable);
+}
+
+#[test]
+fn a_suffix_a_type_and_a_filter_are_differences() {
+    let (found, readable) = lines("N : i2  x = u1[N]", "N : i2  x = u1[N+]");
+    assert_eq!((found.len(), readable), (1, false));
+    assert!(found[0].starts_with("~ /x: shape [1] -> [2]"), "{found:?}");
+    assert_eq!(lines("x = f8", "x = >f8").0, ["~ /x: type <f8 -> >f8"]);
+    assert_eq!(lines("x = f8[3]", "x = f8[3] -> gzip").0, ["~ /x: type <f8 -> <f8 -> gzip"]);
+}
+
+#[test]
+fn members_are_compared_too() {
+    let (found, readable) = lines("s { a = i1 b = i4 } x = s[3]", "s { b = i4 a = i1 } x = s[3]");
+    assert_eq!(found, ["~ /x.a: address 0 -> 4", "~ /x.b: address 4 -> 0"]);
+    assert!(!readable);
+}
+
+#[test]
+fn behind_what_only_the_stream_tells_the_order_of_things_counts() {
+    let before = "x = f8[3] -> gzip  a = i1  b = i4";
+    assert_eq!(lines(before, before), (vec![], true));
+    let (found, readable) = lines(before, "x = f8[3] -> gzip  c = i1  a = i1  b = i4");
+    assert_eq!(found.len(), 3);
+    assert!(!readable);
+}
+
+#[test]
+fn given_values_are_the_only_ones() {
+    let [before, after] = ["N : i2  x = u1[N]  y = i8", "N : i2  x = u1[N+]  y = i8"]
+        .map(|text| Layout::parse(text).unwrap());
+    let values = Values::new().with("N", 0);
+    assert!(diff(&before, &after, Some(&values)).unwrap().changes().is_empty());
+    assert!(diff(&before, &after, Some(&Values::new())).is_err());
+}
