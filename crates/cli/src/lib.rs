@@ -76,7 +76,9 @@ pub fn main() -> ExitCode {
 }
 
 fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
-    use formats::{asdf as of_asdf, bloscpack as of_bloscpack, flux as of_flux};
+    use formats::{
+        asdf as of_asdf, bloscpack as of_bloscpack, dudley as of_dudley, flux as of_flux,
+    };
 
     match command {
         Command::Info(info) => each(&info.files, output, |file| match probe::format(file)? {
@@ -102,6 +104,7 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         },
         Command::Asdf(command) => of_asdf::run(command, output),
         Command::Bloscpack(command) => of_bloscpack::run(command, output),
+        Command::Dudley(command) => of_dudley::run(command, output),
         Command::Flux(command) => of_flux::run(command, output),
         Command::Blpk(command) => blpk::run(command, output),
     }

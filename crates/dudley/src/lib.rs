@@ -10,6 +10,7 @@ mod format;
 mod layout;
 mod limits;
 mod options;
+mod outline;
 mod quote;
 mod resolve;
 mod signature;

@@ -3,6 +3,7 @@
 pub(crate) mod asdf;
 pub(crate) mod bloscpack;
 pub(crate) mod blpk;
+pub(crate) mod dudley;
 pub(crate) mod flux;
 
 use std::path::PathBuf;
@@ -47,6 +48,8 @@ pub(crate) enum Command {
     Asdf(asdf::Asdf),
     /// Bloscpack files: pack, unpack, append, look into, repair
     Bloscpack(bloscpack::Bloscpack),
+    /// Layouts of the Dudley language: check, format, show, resolve, compare
+    Dudley(dudley::Dudley),
     /// File archives of Flux (RFC 37): create, extract, look into, edit, mend, rescue
     Flux(flux::Flux),
     /// The options of the program blpk, under which scibin also runs when it is called so

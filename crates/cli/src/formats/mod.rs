@@ -3,4 +3,5 @@
 
 pub(crate) mod asdf;
 pub(crate) mod bloscpack;
+pub(crate) mod dudley;
 pub(crate) mod flux;

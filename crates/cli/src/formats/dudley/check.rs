@@ -1,0 +1,69 @@
+//! `scibin dudley check`: what is wrong with layouts.
+
+use std::path::Path;
+
+use dudley::{Code, Diagnostic, ParseOptions, Severity, Source};
+use serde_json::{Value, json};
+
+use super::{name, read, show};
+use crate::arguments::dudley::Check;
+use crate::failure::Failure;
+use crate::output::{Output, print_json};
+use crate::{Verdict, each};
+
+pub(super) fn check(command: &Check, output: Output) -> Result<Verdict, Failure> {
+    let mut options = ParseOptions::new();
+    for code in &command.allow {
+        options = match (code.as_str(), Code::from_name(code)) {
+            ("lints", _) => options.silence_lints(),
+            (_, Some(found)) if found.severity() != Severity::Error => options.silence(found),
+            (_, Some(_)) => {
+                return Err(Failure::other("--allow", format!("`{code}` is an error")));
+            }
+            (_, None) => return Err(Failure::other("--allow", format!("no code `{code}`"))),
+        };
+    }
+    each(&command.layouts, output, |path| one(path, &options, output))
+}
+
+fn one(path: &Path, options: &ParseOptions, output: Output) -> Result<Verdict, Failure> {
+    let bytes = read(path)?;
+    let (found, source, text) = match Source::decode(&bytes) {
+        Err(error) => {
+            let source = Source::default().with_name(name(path));
+            let text = error.render(&source);
+            (vec![*error], source, text)
+        }
+        Ok(source) => {
+            let source = source.with_name(name(path));
+            match options.parse_source(source.clone()) {
+                Ok(layout) => {
+                    let found = layout.warnings().to_vec();
+                    let text: Vec<String> =
+                        found.iter().map(|warning| warning.render(&source)).collect();
+                    (found, source, text.join("\n"))
+                }
+                Err(error) => {
+                    let text = error.to_string();
+                    (error.iter().cloned().collect(), source, text)
+                }
+            }
+        }
+    };
+    let is_error = |found: &&Diagnostic| found.severity() == Severity::Error;
+    let errors = found.iter().filter(is_error).count();
+    if output.json {
+        let diagnostics: Vec<Value> = found.iter().map(|one| one.to_json(&source)).collect();
+        print_json(&json!({"file": name(path), "errors": errors, "diagnostics": diagnostics}))?;
+    } else if errors > 0 || !output.quiet {
+        if !found.is_empty() {
+            show(&text);
+        }
+        let others = found.len() - errors;
+        output.result(&format_args!(
+            "{}: {errors} errors, {others} warnings and lints",
+            name(path)
+        ))?;
+    }
+    Ok(if errors > 0 { Verdict::Found } else { Verdict::Fine })
+}

@@ -1,0 +1,75 @@
+//! The commands for layouts of Dudley.
+
+mod check;
+mod diff;
+mod fmt;
+mod resolve;
+mod tree;
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use dudley::{Layout, ParseOptions, Source, Values};
+
+use crate::Verdict;
+use crate::arguments::dudley::{self as arguments, DudleyCommand, Params};
+use crate::failure::Failure;
+use crate::goal::is_standard;
+use crate::output::Output;
+
+/// Runs `scibin dudley ..`.
+pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict, Failure> {
+    match &command.command {
+        DudleyCommand::Check(command) => check::check(command, output),
+        DudleyCommand::Fmt(command) => fmt::fmt(command, output),
+        DudleyCommand::Tree { layout } => tree::tree(layout, output),
+        DudleyCommand::Resolve(command) => resolve::resolve(command, output),
+        DudleyCommand::Diff { before, after, params } => diff::diff(before, after, params, output),
+    }
+}
+
+/// The bytes of a layout, or those of standard input.
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let mut bytes = Vec::new();
+    let read = if is_standard(path) {
+        io::stdin().lock().read_to_end(&mut bytes)
+    } else {
+        fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+    };
+    read.map_err(|error| Failure::io(path, error))?;
+    Ok(bytes)
+}
+
+/// What messages call it.
+fn name(path: &Path) -> String {
+    if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
+}
+
+/// Parses a layout; nothing if it has errors, which are shown then.
+fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
+    let bytes = read(path)?;
+    let source = match Source::decode(&bytes) {
+        Ok(source) => source.with_name(name(path)),
+        Err(error) => {
+            show(&error.render(&Source::default().with_name(name(path))));
+            return Ok(None);
+        }
+    };
+    match options.parse_source(source) {
+        Ok(layout) => Ok(Some(layout)),
+        Err(error) => {
+            show(&error.to_string());
+            Ok(None)
+        }
+    }
+}
+
+/// Prints a diagnostic on standard error. If nobody reads it, there is nobody to tell.
+fn show(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+}
+
+fn values(params: &Params) -> Values {
+    params.params.iter().cloned().collect()
+}

@@ -1,0 +1,153 @@
+//! `scibin dudley resolve`: where everything lies.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+
+use binio::{Mmap, ReadAt};
+use dudley::{ComplexAlign, Order, ParseOptions, Resolver};
+use serde_json::Value;
+
+use super::{parse, show, values};
+use crate::Verdict;
+use crate::arguments::dudley::{self as arguments, Resolve};
+use crate::failure::Failure;
+use crate::output::{Output, one_line};
+
+pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
+    let Some(layout) = parse(&command.layout, &ParseOptions::new())? else {
+        return Ok(Verdict::Found);
+    };
+    let stream = command.stream.as_ref().map(|path| {
+        Mmap::open(path).map_err(|error| Failure::other(path.display(), error.to_string()))
+    });
+    let stream = stream.transpose()?;
+    let mut resolver = Resolver::new(&layout)
+        .values(values(&command.params))
+        .native(command.native)
+        .complex_align(match command.complex_align {
+            arguments::ComplexAlign::Size => ComplexAlign::Size,
+            arguments::ComplexAlign::Part => ComplexAlign::Part,
+        });
+    if let Some(order) = command.order {
+        resolver = resolver.order(match order {
+            arguments::Order::Little => Order::Little,
+            arguments::Order::Big => Order::Big,
+        });
+    }
+    let printed =
+        resolve_to(resolver, stream.as_ref().map(|map| map as &dyn ReadAt), command, output);
+    match printed {
+        Ok(()) => Ok(Verdict::Fine),
+        Err(Trouble::Output(error)) => Err(error.into()),
+        Err(Trouble::Layout(error)) => {
+            show(&error.to_string());
+            Ok(Verdict::Found)
+        }
+    }
+}
+
+enum Trouble {
+    Layout(dudley::ResolveError),
+    Output(io::Error),
+}
+
+impl From<dudley::ResolveError> for Trouble {
+    fn from(error: dudley::ResolveError) -> Self {
+        Self::Layout(error)
+    }
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+fn resolve_to<'a>(
+    resolver: Resolver<'a>,
+    stream: Option<&'a dyn ReadAt>,
+    command: &Resolve,
+    output: Output,
+) -> Result<(), Trouble> {
+    let resolver = match stream {
+        Some(stream) => resolver.stream(stream)?,
+        None => resolver,
+    };
+    let table = resolver.table()?;
+    let mut rows = Rows::begin(output.json)?;
+    for row in table.iter() {
+        rows.put(&row.to_json())?;
+        if !command.members {
+            continue;
+        }
+        let mut failed = None;
+        resolver.members(&table, &[row.row()], |member| {
+            match rows.put(&member.to_json(resolver.layout())) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(error) => {
+                    failed = Some(error);
+                    ControlFlow::Break(())
+                }
+            }
+        })?;
+        failed.map_or(Ok(()), Err)?;
+    }
+    rows.end()?;
+    Ok(())
+}
+
+/// Prints rows: of a JSON array, or of a table.
+struct Rows {
+    out: BufWriter<io::StdoutLock<'static>>,
+    json: bool,
+    is_first: bool,
+}
+
+impl Rows {
+    fn begin(json: bool) -> io::Result<Self> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        if !json {
+            writeln!(out, "{:>12} {:>12}  {:<20} path", "address", "nbytes", "type")?;
+        }
+        Ok(Self { out, json, is_first: true })
+    }
+
+    fn put(&mut self, row: &Value) -> io::Result<()> {
+        if self.json {
+            self.out.write_all(if self.is_first { b"[" } else { b",\n" })?;
+            self.is_first = false;
+            serde_json::to_writer(&mut self.out, row)?;
+            return Ok(());
+        }
+        let number = |name: &str| row[name].as_u64().map_or("?".to_owned(), |n| n.to_string());
+        let shape: Vec<String> =
+            row["shape"].as_array().into_iter().flatten().map(Value::to_string).collect();
+        let mut kind = row["dtype"].as_str().unwrap_or_default().to_owned();
+        if !shape.is_empty() {
+            kind = format!("{kind}[{}]", shape.join(","));
+        }
+        for (name, before) in [("filter", " "), ("stride", " stride ")] {
+            match &row[name] {
+                Value::Null => {}
+                Value::String(text) => kind = format!("{kind}{before}{text}"),
+                other => kind = format!("{kind}{before}{other}"),
+            }
+        }
+        let path = row["path"].as_str().unwrap_or_default();
+        writeln!(
+            self.out,
+            "{:>12} {:>12}  {:<20} {}",
+            number("address"),
+            number("nbytes"),
+            one_line(&kind),
+            one_line(path)
+        )
+    }
+
+    fn end(mut self) -> io::Result<()> {
+        if self.json {
+            self.out.write_all(if self.is_first { b"[]\n" } else { b"]\n" })?;
+        }
+        self.out.flush()
+    }
+}

@@ -1,0 +1,243 @@
+//! `scibin dudley` as a user runs it: output, status, messages.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
+
+mod program;
+
+use std::io::Write as _;
+use std::process::Stdio;
+
+use serde_json::{Value, json};
+
+use program::{Folder, json_of, program, status, stderr, stdout};
+
+const LAYOUT: &str = "IMAX := i8  ## leading dimension
+grid/
+  x = f8[IMAX+]  ## (cm) nodes
+    #: units=\"cm\"
+  cells = { a = i1  b = f4[2] }[IMAX]
+/ list [ i4, <f4[3] @1024 ]
+";
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("run.dud", LAYOUT);
+    folder
+}
+
+#[test]
+fn check_says_that_all_is_well_and_shows_what_is_not() {
+    let folder = folder();
+    let output = folder.run(&["dudley", "check", "run.dud"]);
+    assert_eq!(
+        (status(&output), stdout(&output).as_str()),
+        (0, "run.dud: 0 errors, 0 warnings and lints\n")
+    );
+    folder.write("bad.dud", "x = f8\nx = f9[010]\n");
+    let output = folder.run(&["dudley", "check", "run.dud", "bad.dud"]);
+    assert_eq!(status(&output), 1);
+    let message = stderr(&output);
+    assert!(message.contains("error[E031]") && message.contains("--> bad.dud:2:5"), "{message}");
+    assert!(message.contains("error[E020]"), "{message}");
+    let output = folder.run(&["dudley", "check", "bad.dud", "--json"]);
+    let json = json_of(&output);
+    assert_eq!(json["errors"], 2);
+    let codes: Vec<&str> = json["diagnostics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["code"].as_str().unwrap())
+        .collect();
+    assert!(codes.contains(&"E031") && codes.contains(&"L-leading-zeros"), "{codes:?}");
+}
+
+#[test]
+fn lints_can_be_silenced_and_errors_cannot() {
+    let folder = Folder::new();
+    folder.write("a.dud", "x = f8[010]\n");
+    assert!(stderr(&folder.run(&["dudley", "check", "a.dud"])).contains("L-leading-zeros"));
+    for code in ["L-leading-zeros", "lints"] {
+        let output = folder.run(&["dudley", "check", "a.dud", "--allow", code]);
+        assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
+    }
+    for code in ["E031", "L-nothing"] {
+        assert_eq!(status(&folder.run(&["dudley", "check", "a.dud", "--allow", code])), 2);
+    }
+}
+
+#[test]
+fn a_binary_file_and_a_missing_one_are_told_apart() {
+    let folder = Folder::new();
+    folder.write("a.bd", b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0");
+    let output = folder.run(&["dudley", "check", "a.bd"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("error[E001]"), "{}", stderr(&output));
+    let output = folder.run(&["dudley", "check", "none.dud"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).starts_with("scibin: none.dud: "), "{}", stderr(&output));
+}
+
+#[test]
+fn fmt_rewrites_what_is_not_formatted_and_keeps_comments() {
+    let folder = Folder::new();
+    folder.write("a.dud", "N:=i8 # one\nx=f8[ N - ]##(cm)\n");
+    let output = folder.run(&["dudley", "fmt", "--check", "a.dud"]);
+    assert_eq!((status(&output), stdout(&output).as_str()), (1, "a.dud: not formatted\n"));
+    let output = folder.run(&["dudley", "fmt", "a.dud"]);
+    assert_eq!((status(&output), stdout(&output).as_str()), (0, "a.dud: formatted\n"));
+    let text = String::from_utf8(folder.read("a.dud")).unwrap();
+    assert_eq!(text, "N : i8  # one\nx = f8[N-]  ## (cm)\n");
+    assert_eq!(status(&folder.run(&["dudley", "fmt", "--check", "a.dud"])), 0);
+    folder.write("bad.dud", "x = = f8\n");
+    assert_eq!(status(&folder.run(&["dudley", "fmt", "bad.dud"])), 1);
+    assert_eq!(folder.read("bad.dud"), b"x = = f8\n");
+    assert_eq!(folder.names(), ["a.dud", "bad.dud"]);
+}
+
+#[test]
+fn fmt_is_a_filter_too() {
+    let mut child = program()
+        .args(["dudley", "fmt", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"l=[f8]").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((status(&output), stdout(&output).as_str()), (0, "l [f8]\n"));
+}
+
+#[test]
+fn tree_shows_declarations_with_their_documentation() {
+    let folder = folder();
+    let output = folder.run(&["dudley", "tree", "run.dud"]);
+    assert_eq!(
+        stdout(&output),
+        "/\n  IMAX : i8  ## leading dimension\n  grid/\n    x = f8[IMAX+]  ## (cm) nodes  #: units=\"cm\"\n    \
+         cells = {}[IMAX]\n      a = i1\n      b = f4[2]\n  list []\n    [0] = i4\n    \
+         [1] = <f4[3] @1024\n"
+    );
+    let json = json_of(&folder.run(&["dudley", "tree", "run.dud", "--json"]));
+    assert_eq!(json["items"][1]["items"][0]["attributes"], json!({"units": "cm"}));
+}
+
+#[test]
+fn resolve_gives_addresses_for_values() {
+    let folder = folder();
+    let arguments = ["dudley", "resolve", "run.dud", "--param", "IMAX=2", "--order", ">"];
+    let output = folder.run(&arguments);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let lines: Vec<String> = stdout(&output)
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "address nbytes type path",
+            "0 8 >i8 /IMAX",
+            "8 24 >f8[3] /grid/x",
+            "32 24 {}[2] /grid/cells",
+            "56 4 >i4 /list[0]",
+            "1024 12 <f4[3] /list[1]",
+        ]
+    );
+    let mut arguments = arguments.to_vec();
+    arguments.extend(["--json", "--members", "--native"]);
+    let json = json_of(&folder.run(&arguments));
+    assert_eq!(
+        json[4],
+        json!({
+            "path": "/grid/cells.b", "address": 52, "shape": [2, 2], "dtype": ">f4", "nbytes": 8,
+            "stride": 12,
+        })
+    );
+}
+
+#[test]
+fn resolve_reads_values_from_a_stream() {
+    let folder = folder();
+    let mut stream = b"\x8d>BD\r\n\x1a\n\0\0\0\0\0\0\0\0".to_vec();
+    stream.extend(3_i64.to_be_bytes());
+    folder.write("run.bd", &stream);
+    let output = folder.run(&["dudley", "resolve", "run.dud", "--stream", "run.bd", "--json"]);
+    let json = json_of(&output);
+    assert_eq!((&json[1]["address"], &json[1]["shape"]), (&json!(24), &json!([4])));
+    assert_eq!(json[1]["dtype"], ">f8");
+    folder.write("short.bd", &stream[..20]);
+    let output = folder.run(&["dudley", "resolve", "run.dud", "--stream", "short.bd"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("error[E043]"), "{}", stderr(&output));
+    folder.write("hurt.bd", b"\x8d<BD\n\x1a\n\0\0\0\0\0\0\0\0\0");
+    let output = folder.run(&["dudley", "resolve", "run.dud", "--stream", "hurt.bd"]);
+    assert!(stderr(&output).contains("text-mode transfer"), "{}", stderr(&output));
+}
+
+#[test]
+fn resolve_says_which_value_is_missing() {
+    let folder = folder();
+    let output = folder.run(&["dudley", "resolve", "run.dud"]);
+    assert_eq!(status(&output), 1);
+    let message = stderr(&output);
+    assert!(
+        message.contains("error[E042]") && message.contains("`IMAX` is not known"),
+        "{message}"
+    );
+    for param in ["IMAX", "IMAX=x", "IMAX=9223372036854775808"] {
+        let output = folder.run(&["dudley", "resolve", "run.dud", "--param", param]);
+        assert_eq!(status(&output), 2, "{param}");
+    }
+}
+
+#[test]
+fn diff_says_what_moved_and_whether_old_files_stay_readable() {
+    let folder = folder();
+    folder.write("more.dud", LAYOUT.to_owned() + "new = i8\n");
+    let output = folder.run(&["dudley", "diff", "run.dud", "more.dud"]);
+    assert_eq!(status(&output), 1);
+    assert_eq!(stdout(&output), "+ /new\nfiles of the first layout can be read by the second\n");
+    folder.write("moved.dud", LAYOUT.replace("IMAX+", "IMAX"));
+    let output = folder.run(&["dudley", "diff", "run.dud", "moved.dud", "--param", "IMAX=4"]);
+    assert_eq!(
+        stdout(&output),
+        "~ /grid/x: shape [5] -> [4]  (for IMAX=4)\n\
+         ~ /grid/cells: address 48 -> 40  (for IMAX=4)\n\
+         ~ /grid/cells.a: address 48 -> 40  (for IMAX=4)\n\
+         ~ /grid/cells.b: address 52 -> 44  (for IMAX=4)\n\
+         ~ /list[0]: address 96 -> 88  (for IMAX=4)\n\
+         files of the first layout cannot be read by the second\n"
+    );
+    let output = folder.run(&["dudley", "diff", "run.dud", "run.dud", "--json"]);
+    assert_eq!((status(&output), json_of(&output)), (0, json!({"changes": [], "readable": true})));
+}
+
+#[test]
+fn every_case_of_the_corpus_resolves_through_the_program_as_well() {
+    let Some(corpus) = testdata::corpus() else { return };
+    let text = std::fs::read_to_string(corpus.join("dudley/cases.json")).unwrap();
+    let cases: Value = serde_json::from_str(&text).unwrap();
+    let folder = Folder::new();
+    let mut seen = 0;
+    for case in cases["cases"].as_array().unwrap() {
+        let (Some(layout), Some(rows)) = (case["layout"].as_str(), case["expect"].as_array())
+        else {
+            continue;
+        };
+        if !case["stream"].is_null() {
+            continue;
+        }
+        folder.write("case.dud", layout);
+        let mut arguments: Vec<String> =
+            ["dudley", "resolve", "case.dud", "--order", "<", "--json"].map(str::to_owned).into();
+        if case["native"] == true {
+            arguments.push("--native".to_owned());
+        }
+        for (name, value) in case["params"].as_object().into_iter().flatten() {
+            arguments.extend(["--param".to_owned(), format!("{name}={value}")]);
+        }
+        let output = folder.run(&arguments);
+        assert_eq!(json_of(&output).as_array(), Some(rows), "{}", case["name"]);
+        seen += 1;
+    }
+    assert!(seen > 40, "{seen}");
+}
