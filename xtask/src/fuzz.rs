@@ -126,7 +126,9 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.file_name().is_some_and(|name| name == "cases-extract.json") {
-                count += seed_cases(&path, &goal)?;
+                count += seed_cases(&path, "archive", &goal)?;
+            } else if path.file_name().is_some_and(|name| name == "cases.json") {
+                count += seed_cases(&path, "layout", &goal)?;
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
@@ -139,15 +141,15 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// The archives of a list of recorded cases, one seed each.
-fn seed_cases(list: &Path, goal: &Path) -> Result<usize, String> {
+/// The archives or layouts of a list of recorded cases, one seed each.
+fn seed_cases(list: &Path, member: &str, goal: &Path) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let archives = text.split("\"archive\": \"").skip(1).map(unescape);
+    let cases = text.split(&format!("\"{member}\": \"")).skip(1).map(unescape);
     let mut count = 0;
-    for archive in archives {
+    for case in cases {
         let path = goal.join(format!("case_{count}"));
-        std::fs::write(&path, archive).map_err(|error| format!("{}: {error}", path.display()))?;
+        std::fs::write(&path, case).map_err(|error| format!("{}: {error}", path.display()))?;
         count += 1;
     }
     Ok(count)

@@ -421,7 +421,7 @@ impl<'a> Checker<'a> {
                     )
             });
         }
-        let placeholder = Body::Data(DataId(0));
+        let placeholder = Body::Data(DataId::NONE);
         let id = self.declare(name, placeholder, span, before.is_some());
         self.subjects.declare(node, id.into());
         if let Some(data) = self.check_data() {
@@ -522,7 +522,7 @@ impl<'a> Checker<'a> {
                 self.broken.insert(self.layout.items[list.index()].name);
             }
             _ => {
-                let id = self.push_element(list, Body::Data(DataId(0)), span);
+                let id = self.push_element(list, Body::Data(DataId::NONE), span);
                 self.subjects.declare(node, id.into());
                 if let Some(data) = self.check_data() {
                     self.set_data(id, data);
@@ -547,7 +547,7 @@ impl<'a> Checker<'a> {
         let placements: Vec<Placement> = std::iter::from_fn(|| self.placement()).collect();
         let (Some(list), Some(data)) = (list, last) else { return };
         for placement in placements {
-            let id = self.push_element(list, Body::Data(DataId(0)), span);
+            let id = self.push_element(list, Body::Data(DataId::NONE), span);
             self.set_data(id, Data { placement: Some(placement), repeats: true, ..data });
         }
     }

@@ -397,7 +397,7 @@ impl Checker<'_> {
 
     fn push_member(&mut self, name: NameId, span: Span) -> MemberId {
         let id = MemberId(index(self.layout.members.len()));
-        self.layout.members.push(Member { name, data: DataId(0) });
+        self.layout.members.push(Member { name, data: DataId::NONE });
         self.layout.spans.members.push(span);
         self.open_fields.push(Field::Member(id));
         id

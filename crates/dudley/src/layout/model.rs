@@ -40,6 +40,11 @@ impl NameId {
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
+impl DataId {
+    /// Of what had an error, while a layout is checked: there is no such data.
+    pub(crate) const NONE: Self = Self(u32::MAX);
+}
+
 impl ItemId {
     /// The root dict.
     pub const ROOT: Self = Self(0);

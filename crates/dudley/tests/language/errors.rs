@@ -138,6 +138,8 @@ fn a_name_that_could_not_be_declared_is_no_second_error() {
     assert_eq!(codes("t ] x = t"), ["E013"]);
     assert_eq!(codes("N : f8 x = i1[N]"), ["E027"]);
     assert_eq!(codes("l [ = ] l %0"), ["E014"]);
+    // What the broken member is of must be nothing, rather than the first data that there is.
+    assert_eq!(codes("t {=foo} x = t N : t")[0], "E031");
 }
 
 #[test]
