@@ -145,7 +145,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
 fn seed_cases(list: &Path, member: &str, goal: &Path) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
-    let cases = text.split(&format!("\"{member}\": \"")).skip(1).map(unescape);
+    let before = format!("\"{member}\": \"");
+    let cases = text.split(&before).skip(1).map(unescape);
     let mut count = 0;
     for case in cases {
         let path = goal.join(format!("case_{count}"));

@@ -1,4 +1,6 @@
 #![doc = include_str!("../README.md")]
+//!
+#![doc = include_str!("../DESIGN.md")]
 #![forbid(unsafe_code)]
 
 mod attributes;
