@@ -150,6 +150,8 @@ pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore
 /// Whether two files of the same size have the same content, if that can be told.
 fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
+        // Overlapping ones too, whichever of them counts.
+        (Content::Blobvec(a), Content::Blobvec(b)) if a == b => Some(true),
         (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
         (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {
             blobs_of_data(&sorted(regions)?, &data(inline))
@@ -321,5 +323,7 @@ mod tests {
         assert_eq!(of(&one, &other), "content: told by the blobs only");
         let other = blobvec(&format!(r#"[0,4,"{}"]"#, BlobRef::of(HashType::Sha1, b"abac")));
         assert_eq!(of(&one, &other), "content");
+        let overlapping = blobvec(&format!(r#"[0,4,"{whole}"],[1,2,"{blob}"]"#));
+        assert_eq!(of(&overlapping, &overlapping), "", "whichever counts, it is the same");
     }
 }
