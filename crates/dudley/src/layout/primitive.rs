@@ -96,29 +96,31 @@ impl Primitive {
     /// How many there are.
     pub(crate) const COUNT: usize = TABLE.len();
 
-    /// The type of that name.
+    /// The type of that name. Every datatype of a layout is looked up here, so it is no search.
     pub fn from_name(name: &str) -> Option<Self> {
-        let (letter, digits) = name.as_bytes().split_first()?;
-        let size = match digits {
-            b"1" => 1,
-            b"2" => 2,
-            b"4" => 4,
-            b"8" => 8,
-            b"16" => 16,
+        let index = match name.as_bytes() {
+            b"i1" => 0,
+            b"i2" => 1,
+            b"i4" => 2,
+            b"i8" => 3,
+            b"u1" => 4,
+            b"u2" => 5,
+            b"u4" => 6,
+            b"u8" => 7,
+            b"f2" => 8,
+            b"f4" => 9,
+            b"f8" => 10,
+            b"c4" => 11,
+            b"c8" => 12,
+            b"c16" => 13,
+            b"b1" => 14,
+            b"S1" => 15,
+            b"U1" => 16,
+            b"U2" => 17,
+            b"U4" => 18,
             _ => return None,
         };
-        let kind = match letter {
-            b'i' => Kind::Signed,
-            b'u' => Kind::Unsigned,
-            b'f' => Kind::Float,
-            b'c' => Kind::Complex,
-            b'b' => Kind::Boolean,
-            b'S' => Kind::Byte,
-            b'U' => Kind::Unicode,
-            _ => return None,
-        };
-        let found = TABLE.iter().position(|row| row.1 == kind && row.2 == size)?;
-        u8::try_from(found).ok().map(Self)
+        Some(Self(index))
     }
 
     /// All of them, in the order of the table above.
