@@ -9,7 +9,7 @@ all. Times are the fastest, in seconds, of the task alone, without loading its i
 is the machine's, above all where new memory comes from. The files are in the system's cache, and where there is a file system in memory with enough room, what is written goes there:
 disks are not what is compared. A ratio above 1 means that we are faster: `wall` and `cpu` with one thread each, `raw` (CPU
 too) against the C library called chunk by chunk, without file and digest. `x2` is our gain from a second
-thread. Peak memory is the largest resident set of the whole process, memory maps included.
+thread. Peak memory is the largest resident set of the whole process.
 
 An array is unpacked to memory that is new, and `into` memory that is there, which the reference does not
 offer; the second is held against the same time of the reference. New memory costs the same for all: the
@@ -347,9 +347,9 @@ class Bench:
             print(f"{name:<48}{times}  {ratio:>6.0f}  {self.floor(name, ratio, 20)}", flush=True)
 
     def memory(self):
-        print(f"\npeak memory from file to file, two threads, chunks of 1 MiB, no memory map (MiB)\n{'':<48}{'256 MiB':>8}{'1 GiB':>8}  bound")
+        print(f"\npeak memory from file to file, two threads, chunks of 1 MiB (MiB)\n{'':<48}{'256 MiB':>8}{'1 GiB':>8}  bound")
         packed, _, target = self.written()
-        for task in ("pack_file", "unpack_file_without_map"):
+        for task in ("pack_file", "unpack_file"):
             peaks = []
             for mib in (256, 1024):
                 common = {"codec": "lz4", "size": self.size(mib), "threads": 2}

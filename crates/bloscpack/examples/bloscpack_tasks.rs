@@ -8,7 +8,6 @@
 use std::fs::File;
 use std::hint::black_box;
 use std::io::Read;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binio::{Algorithm, FileSource, prefer_huge_pages};
@@ -97,10 +96,10 @@ impl Task {
                 pack_source(&source, File::create(&self.target)?, &self.options, None)?;
                 Ok(())
             }),
-            "unpack_file" => Box::new(|_| self.unpack_file(&Reader::open(&self.source)?)),
-            "unpack_file_without_map" => Box::new(|_| {
-                let source = FileSource::open(&self.source)?;
-                self.unpack_file(&Reader::from_source(Arc::new(source))?)
+            "unpack_file" => Box::new(|_| {
+                let file = Reader::open(&self.source)?;
+                file.unpack_to_file(&File::create(&self.target)?, &self.unpacking())?;
+                Ok(())
             }),
             "read_1_mib" => {
                 let mut out = vec![0; 1 << 20];
@@ -141,11 +140,6 @@ impl Task {
 
     fn unpacking(&self) -> UnpackOptions<'static> {
         UnpackOptions::new().threads(self.threads)
-    }
-
-    fn unpack_file(&self, file: &Reader) -> Outcome {
-        file.unpack_to_file(&File::create(&self.target)?, &self.unpacking())?;
-        Ok(())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use binio::{Limits, ReadAt};
+use binio::{FileSource, Limits, ReadAt};
 use bytes::Bytes;
 
 use crate::error::{ErrorKind, Result};
@@ -128,18 +128,15 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file: by memory map with the feature `mmap`, by positional reads without.
+    /// Opens a file. It is read by position, so that what is in memory does not grow with it; a memory
+    /// map, which gains nothing here, goes through [`from_source`](Self::from_source).
     ///
     /// If a change in place was interrupted (see [`journal`]), that is a finding, or the error of a
     /// file that does not open any more and of strict reading.
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
-        #[cfg(feature = "mmap")]
-        let source: Arc<dyn ReadAt> = Arc::new(binio::Mmap::open(path)?);
-        #[cfg(not(feature = "mmap"))]
-        let source: Arc<dyn ReadAt> = Arc::new(binio::FileSource::open(path)?);
-        let opened = Reader::with_options(source, self.clone());
+        let opened = Reader::with_options(Arc::new(FileSource::open(path)?), self.clone());
         let Some(interrupted) = interrupted(path) else { return opened };
         match opened {
             Ok(reader) if self.strictness == Strictness::Lenient => {

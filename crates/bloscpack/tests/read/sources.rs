@@ -38,7 +38,6 @@ fn memory_files_maps_and_streams_read_alike() {
         Arc::new(Bytes::from(bytes.clone())),
         Arc::new(bytes.clone()),
         Arc::new(FileSource::open(&path).unwrap()),
-        #[cfg(feature = "mmap")]
         Arc::new(binio::Mmap::open(&path).unwrap()),
         Arc::new(Stream::new(Cursor::new(bytes)).unwrap()),
     ];

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use binio::Mmap;
+use binio::FileSource;
 use bloscpack::journal::{self, Pending};
 use bloscpack::{Loss, RecoverOptions, recover as recover_to};
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
         let input = input.display();
         output.remark(&format_args!("{input}: a change that had been interrupted was undone"));
     }
-    let source = Mmap::open(input).map_err(|error| fail(error.into()))?;
+    let source = FileSource::open(input).map_err(|error| fail(error.into()))?;
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
     let body = |out: &mut _| recover_to(&source, out, &options);
     let report = goal::write_file(goal, command.replacing.force, body, fail)?;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::Arc;
 
-use binio::Mmap;
+use binio::FileSource;
 use bloscpack::{Finding, Report, Severity, VerifyOptions, verify_source};
 use serde_json::{Value, json};
 
@@ -45,7 +45,7 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
         None => options,
     };
     let Ok(file) = opening.open(path) else {
-        let report = verify_source(Arc::new(Mmap::open(path)?), &opening, &options)?;
+        let report = verify_source(Arc::new(FileSource::open(path)?), &opening, &options)?;
         return Ok(Checked { report, len: 0 });
     };
     let progress = Progress::new(file.len(), output.quiet);
