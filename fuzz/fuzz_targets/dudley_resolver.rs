@@ -1,0 +1,113 @@
+//! Whatever can be parsed is resolved, for values and for a stream that the input holds, or is an
+//! error; all ways to an address agree.
+//!
+//! The layout ends at the first zero byte. What follows is the stream, and its bytes are the values of
+//! stored parameters, by name and, of structs in items, by path.
+#![no_main]
+
+use std::ops::ControlFlow;
+
+use dudley::{
+    AddressTable, ComplexAlign, Declaration, Layout, Limits, Resolver, Row, Subject, Values,
+};
+use libfuzzer_sys::fuzz_target;
+
+/// Fields of structs that are looked at: so many take no time.
+const STEPS: u32 = 20_000;
+
+/// Members that are listed, and items that are located.
+const MANY: usize = 200;
+
+const MAX: u64 = i64::MAX.unsigned_abs();
+
+fuzz_target!(|data: &[u8]| {
+    let mut parts = data.splitn(2, |&byte| byte == 0);
+    let text = parts.next().unwrap_or_default();
+    let stream = parts.next().unwrap_or_default().to_vec();
+    let Ok(layout) = Layout::parse(text) else { return };
+
+    let printed = layout.to_string();
+    let again = Layout::parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
+    for align in [ComplexAlign::Size, ComplexAlign::Part] {
+        let of_values = |layout| limited(layout, align).values(values(layout, &stream));
+        let rows = check(&of_values(&layout));
+        assert_eq!(check(&of_values(&layout)), rows, "{printed}");
+        assert_eq!(check(&of_values(&again)), rows, "{printed}");
+        if let Ok(resolver) = limited(&layout, align).stream(&stream) {
+            let rows = check(&resolver);
+            let again = limited(&again, align).stream(&stream).expect("as before");
+            assert_eq!(check(&again), rows, "{printed}");
+        }
+    }
+});
+
+fn limited(layout: &Layout, align: ComplexAlign) -> Resolver<'_> {
+    Resolver::new(layout).complex_align(align).limits(Limits::default().with_max_steps(STEPS))
+}
+
+/// A value for every name of a parameter, and for some by path.
+fn values(layout: &Layout, stream: &[u8]) -> Values {
+    let mut bytes = stream.iter().map(|&byte| match i8::from_le_bytes([byte]) {
+        i8::MIN => i64::MAX,
+        i8::MAX => i64::from(u32::MAX),
+        value => value.into(),
+    });
+    let mut values = Values::new();
+    for (id, value) in layout.params().zip(&mut bytes) {
+        values = values.with(layout.param_name(id), value);
+    }
+    for (item, value) in layout.items().zip(bytes).take(4) {
+        let end = if value % 2 == 0 { ".N" } else { "[1].N" };
+        values = values.with(layout.path(item) + end, value);
+    }
+    values
+}
+
+/// Everything that holds of a table; its rows, or the error.
+fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), String> {
+    let table = resolver.table().map_err(|error| error.to_string())?;
+    let layout = resolver.layout();
+    let stored = layout.declarations().iter().filter_map(|&declaration| match declaration {
+        Declaration::Item(id) => layout.data_of(id).map(|_| Subject::Item(id)),
+        Declaration::Param(id) => layout.param(id).value.is_stored().then_some(Subject::Param(id)),
+        Declaration::Type(..) => None,
+    });
+    assert!(table.rows().iter().map(Row::subject).eq(stored), "in order of declaration");
+    for row in table.rows() {
+        let end = row.address().unwrap_or(0).checked_add(row.nbytes().unwrap_or(0));
+        assert!(end.is_some_and(|end| end <= MAX), "{row:?}");
+    }
+    assert!(table.end().is_none_or(|end| end <= MAX));
+    for array in table.iter().take(MANY) {
+        assert!(array.to_json().is_object());
+        if let Subject::Item(id) = array.row().subject() {
+            assert_eq!(table.row_of(id), Some(array.row()));
+        }
+    }
+    locate(resolver, &table);
+    members(resolver, &table);
+    Ok((table.rows().to_vec(), table.end()))
+}
+
+/// Items one by one: each costs as much as those before it.
+fn locate(resolver: &Resolver<'_>, table: &AddressTable<'_>) {
+    let step = table.rows().len() / 8 + 1;
+    for row in table.rows().iter().step_by(step) {
+        let Subject::Item(id) = row.subject() else { continue };
+        let located = resolver.locate(id).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(located, Some(*row));
+    }
+}
+
+fn members(resolver: &Resolver<'_>, table: &AddressTable<'_>) {
+    let mut left = MANY;
+    // A limit may be met here.
+    let _ = resolver.members(table, table.rows(), |row| {
+        assert!(row.path.starts_with('/'));
+        assert!(row.strides.len() <= row.shape.len());
+        assert!(row.address.is_none_or(|address| address <= MAX));
+        assert!(row.to_json(resolver.layout()).is_object());
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+}
