@@ -1,0 +1,114 @@
+//! Layouts that are aligned record dtypes of numpy too: `cargo xtask interop` has `write.py` make them
+//! at random, and names the folder in `SCIBIN_INTEROP`.
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use dudley::{ComplexAlign, Layout, Order, Resolver, Values};
+use serde_json::{Value, json};
+
+/// What numpy and we say of a field. Of one that is a record itself, numpy has no name as we do.
+#[derive(Debug, PartialEq)]
+struct Field {
+    address: u64,
+    shape: Vec<u64>,
+    strides: Vec<u64>,
+    nbytes: u64,
+    dtype: Option<String>,
+}
+
+fn numbers(list: &Value) -> Vec<u64> {
+    list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
+}
+
+/// The fields that numpy has, by path. Its strides of the dimensions that are the field's own must be
+/// those of an array without gaps: for us there is nothing to say about them.
+fn of_numpy(case: &Value) -> BTreeMap<String, Field> {
+    let field = |row: &Value| {
+        let outer = usize::try_from(row["outer"].as_u64().unwrap()).unwrap();
+        let (shape, mut strides) = (numbers(&row["shape"]), numbers(&row["strides"]));
+        let mut nbytes = row["nbytes"].as_u64().unwrap();
+        let field = Field {
+            address: row["address"].as_u64().unwrap(),
+            nbytes,
+            dtype: row["dtype"].as_str().map(str::to_owned),
+            strides: strides[..outer].to_vec(),
+            shape,
+        };
+        for (len, stride) in field.shape.iter().zip(strides.drain(..)).skip(outer) {
+            nbytes /= len;
+            assert_eq!(stride, nbytes, "{row}");
+        }
+        field
+    };
+    let rows = case["rows"].as_array().unwrap().iter();
+    rows.map(|row| (row["path"].as_str().unwrap().to_owned(), field(row))).collect()
+}
+
+/// The fields that we find, and the end.
+fn of_layout(resolver: &Resolver<'_>) -> (BTreeMap<String, Field>, Option<u64>) {
+    let layout = resolver.layout();
+    let table = resolver.table().unwrap_or_else(|error| panic!("{error}"));
+    let dtype = |json: &Value| {
+        let name = json["dtype"].as_str().unwrap();
+        let is_struct = name == "{}" || layout.type_named(name).is_some();
+        (!is_struct).then(|| name.to_owned())
+    };
+    let mut fields = BTreeMap::new();
+    for row in table.iter() {
+        let field = Field {
+            address: row.address().unwrap(),
+            shape: row.shape(),
+            strides: Vec::new(),
+            nbytes: row.nbytes().unwrap(),
+            dtype: dtype(&row.to_json()),
+        };
+        fields.insert(row.path(), field);
+    }
+    let outcome = resolver.members(&table, table.rows(), |row| {
+        let dtype = dtype(&row.to_json(layout));
+        let (address, nbytes) = (row.address.unwrap(), row.nbytes.unwrap());
+        let field = Field { address, shape: row.shape, strides: row.strides, nbytes, dtype };
+        assert!(fields.insert(row.path, field).is_none());
+        ControlFlow::Continue(())
+    });
+    outcome.unwrap();
+    (fields, table.end())
+}
+
+fn bytes(hex: &str) -> Vec<u8> {
+    let digits = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).unwrap();
+    (0..hex.len()).step_by(2).map(digits).collect()
+}
+
+#[test]
+fn everything_is_where_numpy_has_it_in_aligned_records() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
+        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
+        return;
+    };
+    let list = std::path::PathBuf::from(folder).join("numpy.json");
+    let cases: Vec<Value> = serde_json::from_slice(&std::fs::read(list).unwrap()).unwrap();
+    let mut fields = 0;
+    for case in &cases {
+        let text = case["layout"].as_str().unwrap();
+        let layout = Layout::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        let resolver =
+            || Resolver::new(&layout).order(Order::Little).complex_align(ComplexAlign::Part);
+        let values = case["values"].as_object().unwrap();
+        let values: Values =
+            values.iter().map(|(name, value)| (name.clone(), value.as_i64().unwrap())).collect();
+        let stream = bytes(case["stream"].as_str().unwrap());
+
+        let expected = of_numpy(case);
+        for resolver in [resolver().values(values), resolver().stream(&stream).unwrap()] {
+            let (found, end) = of_layout(&resolver);
+            assert_eq!(found, expected, "{text}");
+            assert_eq!(json!(end), case["end"], "{text}");
+        }
+        fields += expected.len();
+    }
+    eprintln!("{} layouts with {fields} fields lie as numpy has them", cases.len());
+    assert!(cases.len() >= 300);
+}

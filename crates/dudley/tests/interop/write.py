@@ -1,0 +1,201 @@
+"""Makes random layouts that are aligned record dtypes of numpy as well, and writes where numpy has
+everything: `write.py DIRECTORY`. The Rust test `interop` resolves the layouts.
+
+A layout as a whole is a record: its items are the fields. What is in a layout and in numpy the same:
+
+    x = f8[2,3]                       ("x", "<f8", (2, 3))
+    x = S1[2,5], U4[2,5]              ("x", "S5", (2,)), ("x", "<U5", (2,))
+    x = {..}[2]                       ("x", record, (2,))
+    t {""=f8[3]}  x = t[2]            ("x", subarray of 3, (2,))
+    N : i4                            ("N", "<i4")
+
+Addresses, shapes and strides are those of views into one real record array, so that nothing here counts bytes
+itself. The bytes of the record hold the values of stored parameters: they are the stream.
+"""
+
+import json
+import pathlib
+import random
+import sys
+
+import numpy as np
+
+COUNT = 400
+# What a layout may take, and how deep structs nest.
+SIZE, DEPTH = 1 << 16, 3
+PRIMITIVES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", "c8", "c16", "b1", "S1", "U4"]
+INTEGERS = PRIMITIVES[:8]
+
+
+class Case:
+    """The text of a layout and, beside it, the fields of the record that it stands for."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.mark = self.random.choice(["", "<", ">"])
+        self.default = self.mark or "<"
+        self.lines = [self.mark] if self.mark else []
+        self.names = 0
+        # Parameters of the root, types as (name, numpy's type), and values of stored parameters.
+        self.params, self.types, self.values = {}, [], {}
+
+    def fresh(self, prefix):
+        self.names += 1
+        return f"{prefix}{self.names}"
+
+    def order(self):
+        return self.random.choice(["", "", "<", ">"])
+
+    def dim(self):
+        """A dimension as it is written and as it is. Suffixes leave 0 and -1 alone, and none leads to 0 here:
+        for numpy aligns what is empty."""
+        if not self.params or self.random.random() < 0.6:
+            value = self.random.choice([1, 1, 2, 3, 4, 5, 7, -1])
+            return str(value), value
+        name = self.random.choice(list(self.params))
+        value = self.params[name]
+        suffix = self.random.choice(["", "", "+", "++", "-"])
+        if value == -1:
+            return name + suffix, value
+        moved = value + suffix.count("+") - suffix.count("-")
+        return (name + suffix, moved) if moved > 0 else (name, value)
+
+    def shape(self, most):
+        dims = [self.dim() for _ in range(self.random.choice([0, 0, 1, 1, 2, most]))]
+        text = f"[{', '.join(text for text, _ in dims)}]" if dims else ""
+        return text, tuple(value for _, value in dims if value != -1)
+
+    def data(self, depth, bare=False):
+        """A datatype with its shape: as it is written, numpy's type, numpy's shape. What is in a named type
+        names no parameters: it might be used where they are not."""
+        params = self.params
+        if bare:
+            self.params = {}
+        kind = self.random.random()
+        if kind < 0.15 and self.types:
+            text, dtype = self.random.choice(self.types)
+        elif kind < 0.35 and depth > 0:
+            text, dtype = self.struct(depth - 1)
+        else:
+            primitive, order = self.random.choice(PRIMITIVES), self.order()
+            text, dtype = order + primitive, np.dtype((order or self.default) + primitive)
+            if primitive in ("S1", "U4"):
+                shape, dims = self.shape(2)
+                length = self.random.randrange(1, 9)
+                shape = shape.replace("]", f", {length}]") if shape else f"[{length}]"
+                self.params = params
+                return text + shape, np.dtype((order or self.default) + primitive[0] + str(length)), dims
+        shape, dims = self.shape(3)
+        self.params = params
+        return text + shape, dtype, dims
+
+    def struct(self, depth):
+        text, fields = [], []
+        for _ in range(self.random.randrange(1, 6)):
+            name = self.fresh("m")
+            if self.random.random() < 0.1:
+                declared, dtype = self.stored(name)
+                text.append(declared)
+                fields.append((name, dtype))
+                continue
+            data, dtype, dims = self.data(depth)
+            text.append(f"{name} = {data}")
+            fields.append((name, dtype, dims))
+        return "{" + "  ".join(text) + "}", np.dtype(fields, align=True)
+
+    def stored(self, name):
+        """A parameter in the stream."""
+        order, integer = self.order(), self.random.choice(INTEGERS)
+        sign = self.random.choice([":", ":="])
+        return f"{name} {sign} {order}{integer}", np.dtype((order or self.default) + integer)
+
+    def typedef(self):
+        """A named struct, or a name for a type with dimensions."""
+        name, params = self.fresh("t"), self.params
+        if self.random.random() < 0.5:
+            self.params = {}
+            text, dtype = self.struct(DEPTH - 1)
+            self.params = params
+        else:
+            data, dtype, dims = self.data(DEPTH - 1, bare=True)
+            text, dtype = f'{{"" = {data}}}', np.dtype((dtype, dims))
+        self.lines.append(f"{name} {text}")
+        self.types.append((name, dtype))
+
+    def make(self):
+        """The record."""
+        fields = []
+        for _ in range(self.random.randrange(2, 14)):
+            kind = self.random.random()
+            name = self.fresh("x")
+            if kind < 0.12:
+                self.typedef()
+            elif kind < 0.2:
+                self.params[name] = self.random.choice([-1, 1, 2, 3])
+                self.lines.append(f"{name} : {self.params[name]}")
+            elif kind < 0.3:
+                declared, dtype = self.stored(name)
+                # An unsigned one cannot remove a dimension.
+                self.params[name] = self.values[name] = self.random.choice([1, 2, 3] + [-1] * (dtype.kind == "i"))
+                self.lines.append(declared)
+                fields.append((name, dtype))
+            else:
+                data, dtype, dims = self.data(DEPTH)
+                self.lines.append(f"{name} = {data}")
+                fields.append((name, dtype, dims))
+        return np.dtype(fields, align=True)
+
+
+def base(dtype):
+    """What a field is made of, and the dimensions of a subarray, and of a subarray of these."""
+    dims = ()
+    while dtype.subdtype:
+        dtype, inner = dtype.subdtype
+        dims += inner
+    return dtype, dims
+
+
+def rows(record, dtype, path, outer, found):
+    """Of every field, those of structs in it included: where numpy has it in all instances at once."""
+    for name in dtype.names:
+        view = record[name]
+        inner, own = base(dtype.fields[name][0])
+        shape, strides, nbytes = list(view.shape), list(view.strides), dtype.fields[name][0].itemsize
+        kind = inner.str.lstrip("|") if inner.names is None else None
+        if inner.kind in "SU":
+            unit = 1 if inner.kind == "S" else 4
+            shape, strides = shape + [inner.itemsize // unit], strides + [unit]
+            kind = "S1" if inner.kind == "S" else f"{kind[0]}U4"
+        address = view.__array_interface__["data"][0]
+        # How many of the dimensions are those of instances around it.
+        row = {"path": path + name, "address": address, "shape": shape, "strides": strides, "outer": outer}
+        found.append(row | {"dtype": kind, "nbytes": nbytes})
+        if inner.names is not None:
+            rows(view, inner, f"{path}{name}.", outer + len(own), found)
+
+
+def main(directory):
+    directory = pathlib.Path(directory)
+    cases, seed = [], 0
+    while len(cases) < COUNT:
+        seed += 1
+        case = Case(seed)
+        dtype = case.make()
+        if not dtype.names or dtype.itemsize > SIZE:
+            continue
+        record = np.zeros((), dtype)
+        for name, value in case.values.items():
+            record[name] = value
+        found = []
+        rows(record, dtype, "/", 0, found)
+        begin = record.__array_interface__["data"][0]
+        found = [row | {"address": row["address"] - begin} for row in found]
+        last, offset = dtype.fields[dtype.names[-1]]
+        end = offset + last.itemsize
+        layout = "\n".join(case.lines)
+        cases.append({"layout": layout, "values": case.values, "rows": found, "end": end, "stream": record.tobytes().hex()})
+    (directory / "numpy.json").write_text(json.dumps(cases))
+    print(f"{len(cases)} layouts, {sum(len(case['rows']) for case in cases)} rows, numpy {np.__version__}")
+
+
+main(sys.argv[1])
