@@ -215,6 +215,7 @@ impl Layout {
     }
 
     /// Whether it is a dict, a list or data.
+    #[inline]
     pub fn kind(&self, id: ItemId) -> ItemKind<'_> {
         match self.item(id).body {
             Body::Dict(run) => ItemKind::Dict(run.of(&self.children)),
@@ -248,6 +249,7 @@ impl Layout {
     }
 
     /// The data of an item, if it is data.
+    #[inline]
     pub fn data_of(&self, id: ItemId) -> Option<&Data> {
         match self.kind(id) {
             ItemKind::Data(data) => Some(data),

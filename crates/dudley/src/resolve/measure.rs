@@ -84,7 +84,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         self.steps += 1;
         if self.steps > self.max_steps {
             let message = format!("more than {} fields of structs are looked at", self.max_steps);
-            return Err(Trouble::Is(Code::BeyondLimit, message));
+            return Err(Trouble::Is(Code::BeyondLimit, message).into());
         }
         Ok(())
     }
@@ -137,16 +137,17 @@ impl<'r, 'a> Measure<'r, 'a> {
             return Ok(known);
         }
         let count = self.layout.free_names(id).len();
+        if count == 0 {
+            let size = self.fields(id, frame, None, &mut |_, _| Ok(()))?.unwrap_or_default();
+            self.sizes[id.index()] = size;
+            return Ok(size);
+        }
         let key = (id, Box::from(self.scope.free(frame, count)));
-        if let Some(&known) = self.sizes_by_values.get(&key).filter(|_| count > 0) {
+        if let Some(&known) = self.sizes_by_values.get(&key) {
             return Ok(known);
         }
         let size = self.fields(id, frame, None, &mut |_, _| Ok(()))?.unwrap_or_default();
-        if count == 0 {
-            self.sizes[id.index()] = size;
-        } else {
-            self.sizes_by_values.insert(key, size);
-        }
+        self.sizes_by_values.insert(key, size);
         Ok(size)
     }
 
@@ -306,7 +307,7 @@ impl<'r, 'a> Measure<'r, 'a> {
                 let message = format!(
                     "at address {address}: {len} compressed bytes, expected 0 to {left}, which are left"
                 );
-                Err(Trouble::Is(Code::CompressedLength, message))
+                Err(Trouble::Is(Code::CompressedLength, message).into())
             }
         }
     }
@@ -349,7 +350,7 @@ fn read(stream: &dyn ReadAt, address: u64, integer: Primitive, order: Order) -> 
             "the stream ends at {}: expected an {integer} at address {address}",
             stream.len()
         );
-        return Err(Trouble::Is(Code::StreamTooShort, message));
+        return Err(Trouble::Is(Code::StreamTooShort, message).into());
     }
     let mut bytes = [0; 8];
     // At most 8 bytes.
@@ -365,6 +366,6 @@ fn read(stream: &dyn ReadAt, address: u64, integer: Primitive, order: Order) -> 
     }
     i64::try_from(value).map_err(|_| {
         let message = format!("the value at address {address} is above 2^63-1");
-        Trouble::Is(Code::Overflow, message)
+        Trouble::Is(Code::Overflow, message).into()
     })
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::measure::{Measure, Step, Visited};
 use super::pass::to_error;
-use super::scope::{Base, Element, Frame, Scope, Trouble, add, multiply};
+use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply};
 use super::table::{AddressTable, Row, dtype};
 use super::{ResolveError, Resolver};
 use crate::layout::{Datatype, Field, Layout, Order, ParamValue, Subject};
@@ -93,12 +93,12 @@ impl<'a> Resolver<'a> {
         table: &AddressTable<'a>,
         rows: &[Row],
         mut visit: impl FnMut(MemberRow) -> ControlFlow<()>,
-    ) -> Result<(), ResolveError> {
+    ) -> std::result::Result<(), ResolveError> {
         let scope = table.scope.replace(Scope::of(self.layout));
         let mut measure = Measure::new(self, scope);
         let mut sink = |row| match visit(row) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Trouble::Stopped),
+            ControlFlow::Break(()) => Err(Trouble::Stopped.into()),
         };
         let mut outcome = Ok(());
         for row in rows {
@@ -111,16 +111,21 @@ impl<'a> Resolver<'a> {
         measure.scope.leave(0);
         table.scope.replace(measure.scope);
         match outcome {
-            Err((Trouble::Stopped, _)) | Ok(()) => Ok(()),
-            Err((trouble, subject)) => Err(to_error(self.layout, trouble, subject)),
+            Ok(()) => Ok(()),
+            Err((trouble, _)) if matches!(*trouble, Trouble::Stopped) => Ok(()),
+            Err((trouble, subject)) => Err(to_error(self.layout, *trouble, subject)),
         }
     }
 }
 
-type Outcome = Result<(), Trouble>;
-type Sink<'s> = dyn FnMut(MemberRow) -> Outcome + 's;
+type Sink<'s> = dyn FnMut(MemberRow) -> Result<()> + 's;
 
-fn of_row(measure: &mut Measure<'_, '_>, row: Row, order: Order, sink: &mut Sink<'_>) -> Outcome {
+fn of_row(
+    measure: &mut Measure<'_, '_>,
+    row: Row,
+    order: Order,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
     let Subject::Item(id) = row.subject() else { return Ok(()) };
     let Some(data) = measure.layout.data_of(id) else { return Ok(()) };
     let mut shape = Vec::new();
@@ -142,7 +147,7 @@ fn of_array(
     around: &Around,
     order: Order,
     sink: &mut Sink<'_>,
-) -> Outcome {
+) -> Result<()> {
     let Base::Struct(id, frame) = element.base else { return Ok(()) };
     if element.compress.is_some() {
         return Ok(());
@@ -185,7 +190,7 @@ fn of_instance(
     around: &Around,
     order: Order,
     sink: &mut Sink<'_>,
-) -> Result<Option<u64>, Trouble> {
+) -> Result<Option<u64>> {
     let Base::Struct(id, _) = element.base else { return Ok(None) };
     measure.fields(id, frame, around.address, &mut |measure, visited| {
         let address = match (around.address, visited.offset) {
@@ -203,7 +208,7 @@ fn of_field(
     around: &Around,
     order: Order,
     sink: &mut Sink<'_>,
-) -> Outcome {
+) -> Result<()> {
     let layout = measure.layout;
     let mut path = measure.trail_path();
     let mut own = Vec::new();

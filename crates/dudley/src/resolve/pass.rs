@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::measure::{Measure, Step};
-use super::scope::{Scope, Trouble, add};
+use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use super::{Input, ResolveError, Resolver};
 use crate::diagnostic::{Code, Diagnostic};
@@ -70,12 +70,12 @@ impl<'r, 'a> Pass<'r, 'a> {
                 Declaration::Param(id) => Subject::Param(id),
                 Declaration::Type(..) => continue,
             };
-            self.declare(subject).map_err(|trouble| self.error(trouble, subject))?;
+            self.declare(subject).map_err(|trouble| to_error(self.layout, *trouble, subject))?;
         }
         Ok(())
     }
 
-    fn declare(&mut self, subject: Subject) -> Result<(), Trouble> {
+    fn declare(&mut self, subject: Subject) -> scope::Result<()> {
         let (offset, nbytes) = match subject {
             Subject::Param(id) => match self.measure.param(id, self.cursor, Some(0))? {
                 Some((offset, nbytes)) => (offset, Some(nbytes)),
@@ -98,10 +98,6 @@ impl<'r, 'a> Pass<'r, 'a> {
         };
         self.rows.push(Row::new(subject, offset, nbytes));
         Ok(())
-    }
-
-    fn error(&self, trouble: Trouble, subject: Subject) -> ResolveError {
-        to_error(self.layout, trouble, subject)
     }
 
     pub(super) fn into_table(self) -> AddressTable<'a> {

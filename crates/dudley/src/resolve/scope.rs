@@ -24,24 +24,26 @@ pub(super) enum Trouble {
     Stopped,
 }
 
-impl From<binio::Error> for Trouble {
+impl From<binio::Error> for Box<Trouble> {
     fn from(error: binio::Error) -> Self {
-        Self::Read(error)
+        Trouble::Read(error).into()
     }
 }
 
-pub(super) type Result<T> = std::result::Result<T, Trouble>;
+/// Boxed: most arrays have a size and an address, which are returned in registers then.
+pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
+#[cold]
 fn overflow(what: &str) -> Trouble {
     Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1"))
 }
 
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
-    a.checked_add(b).filter(|&sum| sum <= MAX).ok_or_else(|| overflow("the address"))
+    a.checked_add(b).filter(|&sum| sum <= MAX).ok_or_else(|| overflow("the address").into())
 }
 
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
-    a.checked_mul(b).filter(|&product| product <= MAX).ok_or_else(|| overflow("the size"))
+    a.checked_mul(b).filter(|&product| product <= MAX).ok_or_else(|| overflow("the size").into())
 }
 
 /// The next multiple of a power of two.
@@ -126,16 +128,22 @@ impl Scope {
         mut dim: impl FnMut(u64),
     ) -> Result<Element> {
         let (mut data, mut frame) = (data, frame);
-        let (mut count, mut is_empty, mut is_known) = (Ok(1), false, true);
+        // Nothing when it is too large, which what is empty never is.
+        let (mut count, mut is_empty, mut is_known) = (Some(1_u64), false, true);
         let (mut compress, mut reference) = (None, None);
         let base = loop {
             for &stated in layout.shape(data) {
-                match self.dim(layout, stated, frame)? {
+                let extent = match stated {
+                    Dim::Fixed(-1) => Extent::Removed,
+                    Dim::Fixed(len) => Extent::Known(len.unsigned_abs()),
+                    Dim::Named(binding, suffix) => self.named(layout, binding, suffix, frame)?,
+                };
+                match extent {
                     Extent::Removed => {}
                     Extent::Unknown => is_known = false,
                     Extent::Known(len) => {
                         is_empty |= len == 0;
-                        count = count.and_then(|count| multiply(count, len));
+                        count = count.and_then(|count| count.checked_mul(len));
                         dim(len);
                     }
                 }
@@ -162,17 +170,23 @@ impl Scope {
                 None => break Base::Struct(id, frame),
             }
         };
-        let count = if is_empty { Ok(0) } else { count };
-        let count = if is_known || is_empty { Some(count?) } else { None };
+        let count = match count {
+            _ if is_empty => Some(0),
+            _ if !is_known => None,
+            Some(count) if count <= MAX => Some(count),
+            _ => return Err(overflow("the size").into()),
+        };
         Ok(Element { base, count, compress, reference })
     }
 
-    fn dim(&self, layout: &Layout, dim: Dim, frame: Frame) -> Result<Extent> {
-        let (binding, suffix) = match dim {
-            Dim::Fixed(-1) => return Ok(Extent::Removed),
-            Dim::Fixed(len) => return Ok(Extent::Known(len.unsigned_abs())),
-            Dim::Named(binding, suffix) => (binding, suffix),
-        };
+    /// A dimension that has a name.
+    fn named(
+        &self,
+        layout: &Layout,
+        binding: Binding,
+        suffix: i32,
+        frame: Frame,
+    ) -> Result<Extent> {
         let value = self.value(binding, frame);
         match value {
             -1 => Ok(Extent::Removed),
@@ -188,16 +202,16 @@ impl Scope {
                     Binding::Free(_) => None,
                 };
                 let message = format!("a dimension is {value}, expected at least -1");
-                Err(id.map_or_else(
-                    || Trouble::Is(Code::ParamTooSmall, message.clone()),
-                    |id| Trouble::Param(Code::ParamTooSmall, id, message.clone()),
-                ))
+                Err(Box::new(match id {
+                    Some(id) => Trouble::Param(Code::ParamTooSmall, id, message),
+                    None => Trouble::Is(Code::ParamTooSmall, message),
+                }))
             }
             _ => {
                 let Some(id) = known_as(layout, value) else { return Ok(Extent::Unknown) };
                 let name = layout.param_name(id);
                 let message = format!("the value of parameter `{name}` is not known");
-                Err(Trouble::Param(Code::ValueUnknown, id, message))
+                Err(Trouble::Param(Code::ValueUnknown, id, message).into())
             }
         }
     }
