@@ -20,6 +20,7 @@ const BENCHES: &[Bench] = &[
         name: "bloscpack",
         programs: &[("bloscpack", "bloscpack_tasks"), ("binio", "blosc_speed")],
     },
+    Bench { name: "dudley", programs: &[("dudley", "dudley_tasks")] },
     Bench { name: "flux-archive", programs: &[("flux-archive", "flux_tasks")] },
 ];
 

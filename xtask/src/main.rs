@@ -56,7 +56,7 @@ const TASKS: &[Task] = &[
     },
     Task {
         name: "bench",
-        arguments: "asdf|bloscpack|flux-archive [--quick]",
+        arguments: "asdf|bloscpack|dudley|flux-archive [--quick]",
         about: "time us beside the reference tools and print the ratios (needs python3)",
         run: bench::bench,
     },

@@ -1,0 +1,80 @@
+//! Does one task of the side-by-side benchmark, over and over, and prints the seconds of each time as
+//! JSON, with how many bytes and items there were. `cargo xtask bench dudley` calls it:
+//!
+//! ```text
+//! dudley_tasks syntax LAYOUT TIMES               text to the syntax tree, comments included
+//! dudley_tasks parse LAYOUT TIMES                text to the checked layout
+//! dudley_tasks resolve LAYOUT TIMES              the address table of a layout; its parameters are 3
+//! dudley_tasks locate_all LAYOUT TIMES           file to the path, address and shape of everything
+//! dudley_tasks locate_one LAYOUT TIMES PATH      file to the address of one item
+//! ```
+
+use std::fs;
+use std::hint::black_box;
+use std::time::Instant;
+
+use dudley::syntax::Tree;
+use dudley::{Found, Layout, Limits, Resolver, Source, Values};
+
+type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [task, path, times, one @ ..] = &arguments[..] else {
+        return Err("usage: dudley_tasks TASK LAYOUT TIMES [PATH]".into());
+    };
+    let times = times.parse()?;
+    let text = fs::read(path)?;
+    let layout = Layout::parse(&text)?;
+    let wall = match task.as_str() {
+        "syntax" => timed(times, || {
+            let source = Source::decode(&text).map_err(|error| error.message.clone())?;
+            black_box(Tree::parse(source.text(), &Limits::default()));
+            Ok(())
+        }),
+        "parse" => timed(times, || {
+            black_box(Layout::parse(&text)?);
+            Ok(())
+        }),
+        "resolve" => {
+            let values = layout.params().map(|id| (layout.param_name(id).to_owned(), 3));
+            let resolver = Resolver::new(&layout).values(values.collect::<Values>());
+            timed(times, || {
+                black_box(resolver.table()?);
+                Ok(())
+            })
+        }
+        "locate_all" => timed(times, || {
+            let layout = Layout::parse(fs::read(path)?)?;
+            let resolver = Resolver::new(&layout);
+            let table = resolver.table()?;
+            for row in table.iter() {
+                black_box((row.path(), row.address(), row.shape()));
+            }
+            Ok(())
+        }),
+        "locate_one" => timed(times, || {
+            let layout = Layout::parse(fs::read(path)?)?;
+            let Found::Item(item, _) = layout.find(one.first().ok_or("a path is missing")?)? else {
+                return Err("this is no item".into());
+            };
+            black_box(Resolver::new(&layout).locate(item)?);
+            Ok(())
+        }),
+        _ => Err("no such task".into()),
+    }?;
+    let items = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
+    println!("{{\"wall\": {wall:?}, \"bytes\": {}, \"items\": {items}}}", text.len());
+    Ok(())
+}
+
+/// The seconds of each time.
+fn timed(times: usize, mut body: impl FnMut() -> Outcome) -> Outcome<Vec<f64>> {
+    let mut wall = Vec::with_capacity(times);
+    for _ in 0..times {
+        let begin = Instant::now();
+        body()?;
+        wall.push(begin.elapsed().as_secs_f64());
+    }
+    Ok(wall)
+}
