@@ -36,3 +36,11 @@ pub use resolve::{
 };
 pub use signature::{SIGNATURE_LEN, Signature, SignatureError};
 pub use source::{Encoding, Source, Span};
+
+pub mod language {
+    #![allow(
+        rustdoc::invalid_codeblock_attributes,
+        reason = "behind the language of an example are the values that its test takes"
+    )]
+    #![doc = include_str!("../LANGUAGE.md")]
+}

@@ -7,11 +7,14 @@ mod diagnostics;
 mod diff;
 mod document;
 mod errors;
+mod grammar;
 mod hostile;
 mod lints;
 mod properties;
+mod reference;
 mod resolve;
 mod semantics;
+mod textmate;
 
 use dudley::{Diagnostics, Layout};
 

@@ -1,0 +1,145 @@
+//! Every example of the reference page means what the page says.
+//!
+//! A fence ```` ```dudley ```` has no error; with `error=E031` that one first, with `warning=W001` that
+//! warning. Other words are values of parameters, `native` for data behind a signature, `members` for
+//! members in the table. A fence ```` ```text ```` that begins with `address` is the table of the
+//! layout before it, as `scibin dudley resolve --order '<'` prints it.
+
+use std::ops::ControlFlow;
+
+use dudley::{Code, Layout, Order, Resolver, Severity, Values};
+use serde_json::Value;
+
+const PAGE: &str = include_str!("../../LANGUAGE.md");
+
+pub(crate) struct Example {
+    line: usize,
+    info: Vec<String>,
+    pub(crate) layout: String,
+    table: Option<String>,
+}
+
+impl Example {
+    fn stated(&self, key: &str) -> Option<&str> {
+        self.info.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
+    }
+
+    fn has(&self, word: &str) -> bool {
+        self.info.iter().any(|known| known == word)
+    }
+
+    fn values(&self) -> Values {
+        let pairs = self.info.iter().filter_map(|word| word.split_once('='));
+        pairs.filter_map(|(name, value)| Some((name, value.parse::<i64>().ok()?))).collect()
+    }
+}
+
+pub(crate) fn examples() -> Vec<Example> {
+    let mut examples: Vec<Example> = Vec::new();
+    let mut lines = PAGE.lines().enumerate();
+    while let Some((line, text)) = lines.next() {
+        let Some(info) = text.strip_prefix("```") else { continue };
+        let fence = lines.by_ref().map(|(_, text)| text).take_while(|text| *text != "```");
+        let body: String = fence.map(|text| format!("{text}\n")).collect();
+        let mut words = info.split(',').map(str::to_owned);
+        match words.next().as_deref() {
+            Some("dudley") => {
+                let info = words.collect();
+                examples.push(Example { line: line + 1, info, layout: body, table: None });
+            }
+            Some("text") if body.starts_with("address") => {
+                examples.last_mut().unwrap().table = Some(body);
+            }
+            _ => {}
+        }
+    }
+    examples
+}
+
+#[test]
+fn every_layout_has_the_errors_and_warnings_that_it_is_said_to_have() {
+    assert!(examples().len() > 30);
+    for example in examples() {
+        let line = example.line;
+        let parsed = Layout::parse(&example.layout);
+        let error = parsed.as_ref().err().map(|error| error.first().code.as_str());
+        let stated = example.stated("error").filter(|code| *code < "E040");
+        assert_eq!(error, stated, "line {line}");
+        let Ok(layout) = parsed else { continue };
+        let odd = layout.warnings().iter().map(|found| found.code.as_str()).next();
+        assert_eq!(odd, example.stated("warning"), "line {line}");
+        assert_eq!(crate::parse(&layout.to_string()), layout, "line {line}");
+    }
+}
+
+#[test]
+fn every_table_has_the_addresses_of_the_layout_before_it() {
+    let mut tables = 0;
+    for example in examples() {
+        let Ok(layout) = Layout::parse(&example.layout) else { continue };
+        let resolver = Resolver::new(&layout)
+            .order(Order::Little)
+            .values(example.values())
+            .native(example.has("native"));
+        let table = match resolver.table() {
+            Ok(table) => table,
+            Err(error) => {
+                let stated = example.stated("error");
+                let has_table = example.table.is_some();
+                let code = error.code().map(Code::as_str);
+                assert!(!has_table && (stated.is_none() || stated == code), "{error}");
+                continue;
+            }
+        };
+        assert_eq!(example.stated("error"), None, "line {}", example.line);
+        let Some(expected) = &example.table else { continue };
+        let mut found = vec!["address nbytes type path".to_owned()];
+        for row in table.iter() {
+            found.push(line(&row.to_json()));
+            if example.has("members") {
+                let visit = |member: dudley::MemberRow| {
+                    found.push(line(&member.to_json(&layout)));
+                    ControlFlow::Continue(())
+                };
+                resolver.members(&table, &[row.row()], visit).unwrap();
+            }
+        }
+        let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let expected: Vec<String> = expected.lines().map(words).collect();
+        assert_eq!(found, expected, "line {}:\n{}", example.line, found.join("\n"));
+        tables += 1;
+    }
+    assert!(tables > 10);
+}
+
+/// A row as the command prints it, blanks apart.
+fn line(row: &Value) -> String {
+    let number = |name: &str| row[name].as_u64().map_or("?".to_owned(), |n| n.to_string());
+    let shape: Vec<String> =
+        row["shape"].as_array().unwrap().iter().map(Value::to_string).collect();
+    let mut datatype = row["dtype"].as_str().unwrap().to_owned();
+    if !shape.is_empty() {
+        datatype += &format!("[{}]", shape.join(","));
+    }
+    if let Some(filter) = row["filter"].as_str() {
+        datatype += &format!(" {filter}");
+    }
+    if let Some(stride) = row["stride"].as_u64() {
+        datatype += &format!(" stride {stride}");
+    }
+    let path = row["path"].as_str().unwrap();
+    format!("{} {} {datatype} {path}", number("address"), number("nbytes"))
+}
+
+#[test]
+fn the_page_lists_every_code_with_its_meaning() {
+    let kind = |severity| match severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Lint => "lint",
+    };
+    for code in Code::all() {
+        let row = format!("| {code} | {} |", code.meaning().replace('|', "\\|"));
+        assert!(PAGE.contains(&row), "{} {code}: the page lacks {row}", kind(code.severity()));
+    }
+}
