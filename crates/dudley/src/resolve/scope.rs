@@ -119,7 +119,8 @@ impl Scope {
     }
 
     /// What an array consists of; `frame` has the values of the struct that it is in. `dim` is told
-    /// its dimensions, outer first.
+    /// its dimensions, outer first. Inlined, for copying the result would take longer than making it.
+    #[inline]
     pub(super) fn element(
         &mut self,
         layout: &Layout,
