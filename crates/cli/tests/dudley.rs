@@ -66,6 +66,20 @@ fn lints_can_be_silenced_and_errors_cannot() {
 }
 
 #[test]
+fn check_looks_at_addresses_that_depend_on_nothing() {
+    let folder = Folder::new();
+    folder.write("a.dud", "a = f8[2]  b = i1 @5\n");
+    let output = folder.run(&["dudley", "check", "a.dud"]);
+    assert_eq!(status(&output), 0);
+    assert!(stderr(&output).contains("lint[L-overlap]"), "{}", stderr(&output));
+    assert_eq!(stderr(&folder.run(&["dudley", "check", "a.dud", "--allow", "L-overlap"])), "");
+    folder.write("b.dud", "a = f8[4294967296, 4294967296, 4294967296]\n");
+    let output = folder.run(&["dudley", "check", "b.dud"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("error[E040]"), "{}", stderr(&output));
+}
+
+#[test]
 fn a_binary_file_and_a_missing_one_are_told_apart() {
     let folder = Folder::new();
     folder.write("a.bd", b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0");

@@ -55,6 +55,11 @@ impl ParseOptions {
         self
     }
 
+    /// Whether nothing is said of it.
+    pub fn is_silenced(&self, code: Code) -> bool {
+        self.silenced.contains(&code)
+    }
+
     /// What a text may make its reader hold.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {

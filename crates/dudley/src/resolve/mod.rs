@@ -19,6 +19,7 @@
 
 mod align;
 mod error;
+mod lint;
 mod measure;
 mod member;
 mod pass;

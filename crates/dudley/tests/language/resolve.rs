@@ -299,3 +299,44 @@ fn instances_within_instances_have_all_their_strides() {
         ("/x.b.d".to_owned(), Some(16), vec![2, 3, 4, 2], vec![3 * size, size, 24], Some(16),)
     );
 }
+
+fn lints(layout: &str) -> Vec<String> {
+    let layout = Layout::parse(layout).unwrap();
+    let resolver = Resolver::new(&layout);
+    let lints = resolver.lints(&resolver.table().unwrap());
+    lints.iter().map(|lint| format!("{}: {}", lint.code, lint.message)).collect()
+}
+
+#[test]
+fn what_lies_as_it_comes_is_not_odd() {
+    for layout in [
+        "a = i1  b = f8  c = i1 %64",
+        "a = i4[2]  b = i4 @8  c = i1 @12  d = f8 @16",
+        "a = i1  b = u1[0] @5  c = i1",
+        "t { %1 a = f8 @3 } x = t",
+    ] {
+        assert_eq!(lints(layout), [""; 0], "{layout}");
+    }
+}
+
+#[test]
+fn overlaps_holes_and_misalignment_are_told() {
+    assert_eq!(
+        lints("a = i4[4]  b = i1 @3  c = i1 @20"),
+        [
+            "L-overlap: `/a` and `/b` lie over each other",
+            "L-hole: bytes 16 to 20, before `/c`, belong to nothing",
+        ]
+    );
+    assert_eq!(
+        lints("a = i4 @0  b = i4 @6"),
+        ["L-misaligned-address: `/b` is at 6, its type is aligned to 4",]
+    );
+    let unknown =
+        |name| format!("L-unknown-address: only the stream tells the address of `/{name}`");
+    assert_eq!(
+        lints("a = f8 -> gzip  b = i1  c = i1  d = i1 @64  e = f8 -> gzip  f = i1"),
+        [unknown("b"), unknown("f")],
+        "what is before `d` may be full of `a`"
+    );
+}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use dudley::{Code, Diagnostic, ParseOptions, Severity, Source};
+use dudley::{Code, Diagnostic, Layout, ParseOptions, Resolver, Severity, Source};
 use serde_json::{Value, json};
 
 use super::{name, read, show};
@@ -26,6 +26,20 @@ pub(super) fn check(command: &Check, output: Output) -> Result<Verdict, Failure>
     each(&command.layouts, output, |path| one(path, &options, output))
 }
 
+/// What is wrong with addresses, where they depend on no value.
+fn of_addresses(layout: &Layout, options: &ParseOptions) -> Vec<Diagnostic> {
+    let resolver = Resolver::new(layout);
+    match resolver.table() {
+        Ok(table) => {
+            let mut lints = resolver.lints(&table);
+            lints.retain(|lint| !options.is_silenced(lint.code));
+            lints
+        }
+        Err(error) if error.code() == Some(Code::ValueUnknown) => Vec::new(),
+        Err(error) => error.diagnostic().cloned().into_iter().collect(),
+    }
+}
+
 fn one(path: &Path, options: &ParseOptions, output: Output) -> Result<Verdict, Failure> {
     let bytes = read(path)?;
     let (found, source, text) = match Source::decode(&bytes) {
@@ -38,7 +52,8 @@ fn one(path: &Path, options: &ParseOptions, output: Output) -> Result<Verdict, F
             let source = source.with_name(name(path));
             match options.parse_source(source.clone()) {
                 Ok(layout) => {
-                    let found = layout.warnings().to_vec();
+                    let mut found = layout.warnings().to_vec();
+                    found.extend(of_addresses(&layout, options));
                     let text: Vec<String> =
                         found.iter().map(|warning| warning.render(&source)).collect();
                     (found, source, text.join("\n"))

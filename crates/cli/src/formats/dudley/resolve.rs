@@ -74,6 +74,11 @@ fn resolve_to<'a>(
         None => resolver,
     };
     let table = resolver.table()?;
+    if !output.quiet {
+        for lint in resolver.lints(&table) {
+            show(&lint.render(resolver.layout().source()));
+        }
+    }
     let mut rows = Rows::begin(output.json)?;
     for row in table.iter() {
         rows.put(&row.to_json())?;

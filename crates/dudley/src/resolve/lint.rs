@@ -1,0 +1,136 @@
+//! What is odd about addresses.
+
+use super::align::Alignments;
+use super::table::{AddressTable, Row};
+use super::{Input, Resolver};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
+
+impl<'a> Resolver<'a> {
+    /// What is odd about the addresses of a table, in order of the text: stated addresses that their
+    /// type is not aligned to, data that lie over others, bytes before a stated address that belong to
+    /// nothing, and the first of those whose address only the stream tells. No more than
+    /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics).
+    ///
+    /// ```
+    /// use dudley::{Code, Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("a = f8[2]  b = i4 @14  c = i1 @100")?;
+    /// let resolver = Resolver::new(&layout);
+    /// let lints = resolver.lints(&resolver.table()?);
+    /// let codes: Vec<Code> = lints.iter().map(|lint| lint.code).collect();
+    /// assert_eq!(codes, [Code::MisalignedAddress, Code::Overlap, Code::Hole]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn lints(&self, table: &AddressTable<'a>) -> Vec<Diagnostic> {
+        let alignments = Alignments::of(self.layout(), self.complex_align);
+        let mut lints = Vec::new();
+        let mut is_behind_unknown = false;
+        for row in table.rows() {
+            match row.address() {
+                None if !is_behind_unknown && matches!(self.input, Input::Values(_)) => {
+                    lints.push(unknown(self.layout(), *row));
+                }
+                Some(address) => {
+                    lints.extend(misaligned(self.layout(), *row, address, &alignments));
+                }
+                None => {}
+            }
+            is_behind_unknown = row.address().is_none();
+        }
+        lints.extend(self.neighbours(table, &alignments));
+        lints.sort_by_key(|lint| lint.span.start);
+        lints.truncate(self.limits.max_diagnostics as usize);
+        lints
+    }
+
+    /// Overlaps and holes, in order of addresses.
+    fn neighbours(&self, table: &AddressTable<'a>, alignments: &Alignments) -> Vec<Diagnostic> {
+        let layout = self.layout();
+        let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
+        let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
+        rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
+        // What has no address or size may be in any hole.
+        let is_known =
+            table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
+        let mut lints = Vec::new();
+        let (mut end, mut before) = (self.start, None);
+        for (address, nbytes, row) in rows {
+            let place = placement(layout, row.subject());
+            if let Some(before) = before.filter(|_| address < end) {
+                lints.push(overlap(layout, before, row));
+            } else if is_known
+                && matches!(place, Some(Placement::Address(_)))
+                && address.saturating_sub(end) >= align(layout, row.subject(), alignments)
+            {
+                lints.push(hole(layout, row, end, address));
+            }
+            if address.saturating_add(nbytes) >= end {
+                end = address.saturating_add(nbytes);
+                before = Some(row);
+            }
+        }
+        lints
+    }
+}
+
+fn placement(layout: &Layout, subject: Subject) -> Option<Placement> {
+    match subject {
+        Subject::Item(id) => layout.data_of(id)?.placement,
+        Subject::Param(id) => match layout.param(id).value {
+            ParamValue::Stored { placement, .. } => placement,
+            ParamValue::Fixed(_) => None,
+        },
+        _ => None,
+    }
+}
+
+fn align(layout: &Layout, subject: Subject, alignments: &Alignments) -> u64 {
+    let datatype: Option<Datatype> = match subject {
+        Subject::Item(id) => {
+            return layout.data_of(id).map_or(1, |data| alignments.of_data(layout, data));
+        }
+        Subject::Param(id) => match layout.param(id).value {
+            ParamValue::Stored { datatype, .. } => Some(datatype),
+            ParamValue::Fixed(_) => None,
+        },
+        _ => None,
+    };
+    datatype.map_or(1, |datatype| alignments.of_datatype(datatype))
+}
+
+fn misaligned(
+    layout: &Layout,
+    row: Row,
+    address: u64,
+    alignments: &Alignments,
+) -> Option<Diagnostic> {
+    let Some(Placement::Address(_)) = placement(layout, row.subject()) else { return None };
+    let align = align(layout, row.subject(), alignments);
+    (address % align != 0).then(|| {
+        let path = layout.subject_path(row.subject());
+        let message = format!("`{path}` is at {address}, its type is aligned to {align}");
+        Diagnostic::new(Code::MisalignedAddress, layout.span(row.subject()), message)
+    })
+}
+
+fn unknown(layout: &Layout, row: Row) -> Diagnostic {
+    let path = layout.subject_path(row.subject());
+    let message = format!("only the stream tells the address of `{path}`");
+    Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
+        .with_help("an `@` address makes it and what follows known")
+}
+
+fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
+    let [first, second] = [one, other].map(|row| layout.span(row.subject()));
+    let (span, label) = if first.start < second.start { (second, first) } else { (first, second) };
+    let [one, other] = [one, other].map(|row| layout.subject_path(row.subject()));
+    let message = format!("`{one}` and `{other}` lie over each other");
+    Diagnostic::new(Code::Overlap, span, message).with_label(label, "the other")
+}
+
+fn hole(layout: &Layout, row: Row, from: u64, to: u64) -> Diagnostic {
+    let path = layout.subject_path(row.subject());
+    let message = format!("bytes {from} to {to}, before `{path}`, belong to nothing");
+    Diagnostic::new(Code::Hole, layout.span(row.subject()), message)
+}
