@@ -113,6 +113,23 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok((if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes))
     }
 
+    /// As [`place`](Self::place), for an array in a dict that is plain: primitives, no filter, and
+    /// dimensions above 0. Nothing for others.
+    #[inline]
+    pub(super) fn place_plain(
+        &self,
+        data: &Data,
+        cursor: Option<u64>,
+    ) -> Result<Option<(Option<u64>, u64)>> {
+        let (Datatype::Primitive(primitive, _), None) = (data.datatype, data.filter) else {
+            return Ok(None);
+        };
+        let Some(count) = self.scope.plain_count(self.layout, data) else { return Ok(None) };
+        let nbytes = multiply(count, primitive.size())?;
+        let align = self.alignments.of_datatype(data.datatype);
+        Ok(Some((place(data.placement, cursor, nbytes, align)?, nbytes)))
+    }
+
     /// The size of an array, if neither an address nor the stream is needed for it.
     fn size(&mut self, element: &Element) -> Result<Option<u64>> {
         let Some(count) = element.count else { return Ok(None) };

@@ -83,12 +83,16 @@ impl<'r, 'a> Pass<'r, 'a> {
             },
             Subject::Item(id) => {
                 let Some(data) = self.layout.data_of(id) else { return Ok(()) };
-                let element = self.measure.scope.element(self.layout, data, 0, |_| ())?;
-                self.measure.enter(Step::Item(id));
-                let placed = self.measure.place(data, &element, self.cursor, Some(0))?;
-                self.measure.leave();
-                self.measure.scope.leave(0);
-                placed
+                if let Some((offset, nbytes)) = self.measure.place_plain(data, self.cursor)? {
+                    (offset, Some(nbytes))
+                } else {
+                    let element = self.measure.scope.element(self.layout, data, 0, |_| ())?;
+                    self.measure.enter(Step::Item(id));
+                    let placed = self.measure.place(data, &element, self.cursor, Some(0))?;
+                    self.measure.leave();
+                    self.measure.scope.leave(0);
+                    placed
+                }
             }
             _ => return Ok(()),
         };

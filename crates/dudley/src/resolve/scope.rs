@@ -180,6 +180,25 @@ impl Scope {
         Ok(Element { base, count, compress, reference })
     }
 
+    /// The number of elements of an array in a dict where nothing is odd about its dimensions, as of
+    /// most: all are above 0. Nothing when [`element`](Self::element) has to look at them.
+    #[inline]
+    pub(super) fn plain_count(&self, layout: &Layout, data: &Data) -> Option<u64> {
+        layout.shape(data).iter().try_fold(1_u64, |count, &stated| {
+            let len = match stated {
+                Dim::Fixed(len) => len,
+                Dim::Named(binding, suffix) => {
+                    let value = self.value(binding, 0);
+                    if value <= 0 {
+                        return None;
+                    }
+                    value.checked_add(suffix.into())?
+                }
+            };
+            if len > 0 { count.checked_mul(len.unsigned_abs()) } else { None }
+        })
+    }
+
     /// A dimension that has a name.
     fn named(
         &self,
