@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use dudley::{
-    AddressTable, ComplexAlign, Declaration, Layout, Limits, Resolver, Row, Subject, Values,
+    AddressTable, Code, ComplexAlign, Declaration, Layout, Limits, Resolver, Row, Subject, Values,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -63,9 +63,13 @@ fn values(layout: &Layout, stream: &[u8]) -> Values {
     values
 }
 
-/// Everything that holds of a table; its rows, or the error.
-fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), String> {
-    let table = resolver.table().map_err(|error| error.to_string())?;
+/// Everything that holds of a table; its rows, or the code of the error: its place is another in what
+/// is printed.
+fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code>> {
+    let table = resolver.table().map_err(|error| {
+        assert!(!error.to_string().is_empty());
+        error.code()
+    })?;
     let layout = resolver.layout();
     let stored = layout.declarations().iter().filter_map(|&declaration| match declaration {
         Declaration::Item(id) => layout.data_of(id).map(|_| Subject::Item(id)),
@@ -83,6 +87,9 @@ fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), String> {
         if let Subject::Item(id) = array.row().subject() {
             assert_eq!(table.row_of(id), Some(array.row()));
         }
+    }
+    for lint in resolver.lints(&table) {
+        assert!(!lint.render(layout.source()).is_empty());
     }
     locate(resolver, &table);
     members(resolver, &table);
