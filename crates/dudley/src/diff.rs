@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use serde_json::{Value, json};
 
 use crate::layout::{Layout, ParamValue, Scope, Subject};
-use crate::resolve::{ResolveError, Resolver, Values};
+use crate::resolve::{AddressTable, MemberRow, ResolveError, Resolver, Row, Values};
 
 /// Members of structs that are compared; what is beyond counts as alike.
 const MAX_MEMBERS: usize = 1 << 20;
@@ -208,48 +208,66 @@ struct Seen {
     since: u64,
 }
 
+/// The rows of an address table in the terms of a comparison, in the making.
+struct Seeing<'t, 'a> {
+    table: &'t AddressTable<'a>,
+    rows: Vec<Seen>,
+    /// What was seen since the last known address.
+    since: DefaultHasher,
+    /// Where the last row begins, which its members follow.
+    last: usize,
+}
+
+impl Seeing<'_, '_> {
+    fn row(&mut self, row: Row) {
+        self.end_row();
+        if row.address().is_some() {
+            self.since = DefaultHasher::new();
+        }
+        let array = self.table.array(row);
+        let filter = text(&array.to_json()["filter"]);
+        let (path, shape, dtype) = (array.path(), array.shape(), array.dtype());
+        (&path, &shape, &dtype, &filter).hash(&mut self.since);
+        self.rows.push(Seen { path, address: row.address(), shape, dtype, filter, since: 0 });
+    }
+
+    fn member(&mut self, row: Row, member: MemberRow, layout: &Layout) {
+        let json = member.to_json(layout);
+        let dtype = text(&json["dtype"]).unwrap_or_default();
+        let offset = member.address.zip(row.address()).map(|(member, row)| member - row);
+        (&member.path, offset, &member.shape, &dtype).hash(&mut self.since);
+        let filter = text(&json["filter"]);
+        let MemberRow { path, address, shape, .. } = member;
+        self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
+    }
+
+    /// What lies in a row counts with it.
+    fn end_row(&mut self) {
+        let since = self.since.finish();
+        self.rows[self.last..].iter_mut().for_each(|row| row.since = since);
+        self.last = self.rows.len();
+    }
+}
+
 fn rows(layout: &Layout, values: &Values) -> Result<Vec<Seen>, ResolveError> {
     let resolver = Resolver::new(layout).order(crate::Order::Little).values(values.clone());
     let table = resolver.table()?;
-    let mut seen = Vec::new();
-    let mut since = DefaultHasher::new();
-    let mut members = 0;
-    for row in table.iter() {
-        if row.address().is_some() {
-            since = DefaultHasher::new();
-        }
-        let json = row.to_json();
-        (row.path(), row.shape(), row.dtype(), json["filter"].as_str()).hash(&mut since);
-        let mut inside = Vec::new();
-        resolver.members(&table, &[row.row()], |member| {
-            let json = member.to_json(layout);
-            let address = member.address.zip(row.address()).map(|(member, row)| member - row);
-            (&member.path, address, &member.shape, json["dtype"].as_str()).hash(&mut since);
-            inside.push(Seen {
-                path: member.path,
-                address: member.address,
-                shape: member.shape,
-                dtype: text(&json["dtype"]).unwrap_or_default(),
-                filter: text(&json["filter"]),
-                since: 0,
-            });
+    let since = DefaultHasher::new();
+    let mut seen = Seeing { table: &table, rows: Vec::new(), since, last: 0 };
+    let (mut walked, mut members) = (0, 0);
+    resolver.walk(&table, table.rows(), |row, member| {
+        if let Some(member) = member {
+            seen.member(row, member, layout);
             members += 1;
-            if members < MAX_MEMBERS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        })?;
-        seen.push(Seen {
-            path: row.path(),
-            address: row.address(),
-            shape: row.shape(),
-            dtype: row.dtype(),
-            filter: text(&json["filter"]),
-            since: since.finish(),
-        });
-        for member in &mut inside {
-            member.since = since.finish();
+        } else {
+            seen.row(row);
+            walked += 1;
         }
-        seen.append(&mut inside);
-    }
-    Ok(seen)
+        if members < MAX_MEMBERS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    })?;
+    table.rows()[walked..].iter().for_each(|&row| seen.row(row));
+    seen.end_row();
+    Ok(seen.rows)
 }
 
 fn text(value: &Value) -> Option<String> {

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::measure::{Measure, Step, Visited};
 use super::pass::to_error;
-use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply};
+use super::scope::{Base, Element, Frame, Result, Trouble, add, multiply};
 use super::table::{AddressTable, Row, dtype};
 use super::{ResolveError, Resolver};
 use crate::layout::{Datatype, Field, Layout, Order, ParamValue, Subject};
@@ -66,8 +66,8 @@ struct Around {
 }
 
 impl<'a> Resolver<'a> {
-    /// Tells `visit` of all members of rows of a table that are structs, members of members included,
-    /// until it breaks. There may be more than anybody can hold: each type that has two of the one
+    /// Tells `visit` of rows of a table, and after each of all members of what are structs, members of
+    /// members included, with the row that they are in; until it breaks. There may be more than anybody can hold: each type that has two of the one
     /// before doubles them.
     ///
     /// # Errors
@@ -81,40 +81,37 @@ impl<'a> Resolver<'a> {
     /// let resolver = Resolver::new(&layout);
     /// let table = resolver.table()?;
     /// let mut rows = Vec::new();
-    /// resolver.members(&table, table.rows(), |row| {
-    ///     rows.push((row.path, row.address, row.shape, row.strides));
+    /// resolver.walk(&table, table.rows(), |_, member| {
+    ///     rows.extend(member.map(|it| (it.path, it.address, it.shape, it.strides)));
     ///     ControlFlow::Continue(())
     /// })?;
     /// assert_eq!(rows[1], ("/x.b".to_owned(), Some(8), vec![3, 2], vec![24]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn members(
+    pub fn walk(
         &self,
         table: &AddressTable<'a>,
         rows: &[Row],
-        mut visit: impl FnMut(MemberRow) -> ControlFlow<()>,
+        mut visit: impl FnMut(Row, Option<MemberRow>) -> ControlFlow<()>,
     ) -> std::result::Result<(), ResolveError> {
-        let scope = table.scope.replace(Scope::of(self.layout));
+        // The caller may ask the table when it is told.
+        let scope = table.scope.borrow().clone();
         let mut measure = Measure::new(self, scope);
-        let mut sink = |row| match visit(row) {
-            ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(Trouble::Stopped.into()),
-        };
-        let mut outcome = Ok(());
-        for row in rows {
-            outcome = of_row(&mut measure, *row, table.order(), &mut sink)
-                .map_err(|trouble| (trouble, row.subject()));
-            if outcome.is_err() {
-                break;
+        for &row in rows {
+            if visit(row, None).is_break() {
+                return Ok(());
+            }
+            let mut sink = |member| match visit(row, Some(member)) {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => Err(Trouble::Stopped.into()),
+            };
+            match of_row(&mut measure, row, table.order(), &mut sink) {
+                Ok(()) => {}
+                Err(trouble) if matches!(*trouble, Trouble::Stopped) => return Ok(()),
+                Err(trouble) => return Err(to_error(self.layout, *trouble, row.subject())),
             }
         }
-        measure.scope.leave(0);
-        table.scope.replace(measure.scope);
-        match outcome {
-            Ok(()) => Ok(()),
-            Err((trouble, _)) if matches!(*trouble, Trouble::Stopped) => Ok(()),
-            Err((trouble, subject)) => Err(to_error(self.layout, *trouble, subject)),
-        }
+        Ok(())
     }
 }
 

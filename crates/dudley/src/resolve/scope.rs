@@ -52,6 +52,7 @@ pub(super) fn round_up(address: u64, align: u64) -> Result<u64> {
 }
 
 /// The values of parameters, and of the free names of structs that are being looked at.
+#[derive(Clone)]
 pub(super) struct Scope {
     params: Vec<i64>,
     free: Vec<i64>,

@@ -111,7 +111,7 @@ impl<'a> AddressTable<'a> {
     }
 
     /// The array or parameter of a path. Of members of structs there is
-    /// [`Resolver::members`](super::Resolver::members).
+    /// [`Resolver::walk`](super::Resolver::walk).
     ///
     /// # Errors
     /// When the path leads to nothing, or to what is not stored itself.

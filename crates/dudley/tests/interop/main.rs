@@ -66,7 +66,8 @@ fn of_layout(resolver: &Resolver<'_>) -> (BTreeMap<String, Field>, Option<u64>) 
         };
         fields.insert(row.path(), field);
     }
-    let outcome = resolver.members(&table, table.rows(), |row| {
+    let outcome = resolver.walk(&table, table.rows(), |_, row| {
+        let Some(row) = row else { return ControlFlow::Continue(()) };
         let dtype = dtype(&row.to_json(layout));
         let (address, nbytes) = (row.address.unwrap(), row.nbytes.unwrap());
         let field = Field { address, shape: row.shape, strides: row.strides, nbytes, dtype };

@@ -94,16 +94,17 @@ fn every_table_has_the_addresses_of_the_layout_before_it() {
         assert_eq!(example.stated("error"), None, "line {}", example.line);
         let Some(expected) = &example.table else { continue };
         let mut found = vec!["address nbytes type path".to_owned()];
-        for row in table.iter() {
-            found.push(line(&row.to_json()));
-            if example.has("members") {
-                let visit = |member: dudley::MemberRow| {
+        let visit = |row, member: Option<dudley::MemberRow>| {
+            match member {
+                None => found.push(line(&table.array(row).to_json())),
+                Some(member) if example.has("members") => {
                     found.push(line(&member.to_json(&layout)));
-                    ControlFlow::Continue(())
-                };
-                resolver.members(&table, &[row.row()], visit).unwrap();
+                }
+                Some(_) => {}
             }
-        }
+            ControlFlow::Continue(())
+        };
+        resolver.walk(&table, table.rows(), visit).unwrap();
         let words = |line: &str| line.split_whitespace().collect::<Vec<_>>().join(" ");
         let expected: Vec<String> = expected.lines().map(words).collect();
         assert_eq!(found, expected, "line {}:\n{}", example.line, found.join("\n"));

@@ -95,7 +95,8 @@ fn every_address_is_what_the_case_says() {
         }
         if let Some(expected) = case["expect_members"].as_array() {
             let mut rows = Vec::new();
-            let outcome = resolver.members(&table, table.rows(), |row| {
+            let outcome = resolver.walk(&table, table.rows(), |_, row| {
+                let Some(row) = row else { return ControlFlow::Continue(()) };
                 let mut row = row.to_json(&layout);
                 row.as_object_mut().unwrap().remove("strides");
                 rows.push(row);
@@ -194,7 +195,7 @@ fn types_that_double_cost_nothing() {
         let resolver = Resolver::new(&layout);
         let mut seen = 0;
         resolver
-            .members(&resolver.table().unwrap(), resolver.table().unwrap().rows(), |_| {
+            .walk(&resolver.table().unwrap(), resolver.table().unwrap().rows(), |_, _| {
                 seen += 1;
                 if seen == 1000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
@@ -288,7 +289,8 @@ fn instances_within_instances_have_all_their_strides() {
     let table = resolver.table().unwrap();
     let mut found = Vec::new();
     resolver
-        .members(&table, table.rows(), |row| {
+        .walk(&table, table.rows(), |_, row| {
+            let Some(row) = row else { return ControlFlow::Continue(()) };
             found.push((row.path, row.address, row.shape, row.strides, row.nbytes));
             ControlFlow::Continue(())
         })

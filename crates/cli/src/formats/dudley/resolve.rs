@@ -80,22 +80,21 @@ fn resolve_to<'a>(
         }
     }
     let mut rows = Rows::begin(output.json)?;
-    for row in table.iter() {
-        rows.put(&row.to_json())?;
-        if !command.members {
-            continue;
-        }
+    if command.members {
         let mut failed = None;
-        resolver.members(&table, &[row.row()], |member| {
-            match rows.put(&member.to_json(resolver.layout())) {
-                Ok(()) => ControlFlow::Continue(()),
-                Err(error) => {
-                    failed = Some(error);
-                    ControlFlow::Break(())
-                }
-            }
+        resolver.walk(&table, table.rows(), |row, member| {
+            let row = match member {
+                Some(member) => member.to_json(resolver.layout()),
+                None => table.array(row).to_json(),
+            };
+            failed = rows.put(&row).err();
+            if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         failed.map_or(Ok(()), Err)?;
+    } else {
+        for row in table.iter() {
+            rows.put(&row.to_json())?;
+        }
     }
     rows.end()?;
     Ok(())
