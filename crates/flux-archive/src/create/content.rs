@@ -35,7 +35,8 @@ pub(super) struct Prepared {
 pub(super) enum Body {
     Content(Content<'static>),
     Text(String),
-    Stream(File, Encoding),
+    /// A file that is too large for memory, and how many of its bytes were looked at.
+    Stream(File, Encoding, u64),
 }
 
 /// Reads a file, and stores its blobs.
@@ -53,8 +54,8 @@ pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
         }
         FileType::Regular => {
             let file = item.parent.open_file(name)?;
-            let (mut prepared, changed) = while_unchanged(&file, || read(creator, &file))?;
-            prepared.changed |= changed;
+            let mut prepared = read(creator, &file)?;
+            prepared.changed |= has_changed(&file, item)?;
             Ok(prepared)
         }
     }
@@ -83,7 +84,8 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
             return Ok(inline(bytes));
         }
     }
-    let body = Body::Stream(file.try_clone()?, encoding_of(file)?);
+    let (encoding, len) = encoding_of(file)?;
+    let body = Body::Stream(file.try_clone()?, encoding, len);
     Ok(Prepared { body, size: None, changed: false })
 }
 
@@ -193,11 +195,95 @@ fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
     Ok(small.then_some(bytes))
 }
 
-/// The encoding of a file that is too large for memory: it is read a first time.
-fn encoding_of(file: &File) -> Result<Encoding> {
-    let mut detector = Detector::default();
-    for_each_piece_while(file, |_, piece| Ok(detector.take(piece)))?;
-    Ok(detector.encoding())
+/// The encoding of a file that is too large for memory, and how much of it that holds for: all of it
+/// where it is text, and whatever there is otherwise. It is read a first time.
+fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
+    let (mut detector, mut len) = (Detector::default(), 0);
+    for_each_piece_while(file, |_, piece| {
+        len += piece.len() as u64;
+        Ok(detector.take(piece))
+    })?;
+    Ok(match detector.encoding() {
+        Encoding::Text => (Encoding::Text, len),
+        Encoding::Base64 => (Encoding::Base64, u64::MAX),
+    })
+}
+
+/// Writes a file that is too large for memory; tells whether it is another than the one that was
+/// looked at. What was text is written as text: what has no form in it becomes `?`, for of a file that
+/// changes no true copy can be had anyway.
+pub(super) fn stream(
+    file: &File,
+    encoding: Encoding,
+    len: u64,
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<bool> {
+    let (mut rest, mut text) = (len, Repair::default());
+    for_each_piece_while(file, |_, piece| {
+        let piece =
+            &piece[..usize::try_from(rest).map_or(piece.len(), |rest| rest.min(piece.len()))];
+        rest -= piece.len() as u64;
+        match encoding {
+            Encoding::Base64 => write(piece)?,
+            Encoding::Text => text.write(piece, &mut write)?,
+        }
+        Ok(rest > 0)
+    })?;
+    text.finish(&mut write)?;
+    Ok(text.changed || encoding == Encoding::Text && rest > 0)
+}
+
+/// Makes text of what was text once.
+#[derive(Default)]
+struct Repair {
+    /// The bytes of a character that is not complete.
+    carry: Vec<u8>,
+    changed: bool,
+}
+
+impl Repair {
+    fn write(&mut self, piece: &[u8], write: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let joined;
+        let mut bytes = piece;
+        if !self.carry.is_empty() {
+            joined = [&self.carry[..], piece].concat();
+            bytes = &joined;
+        }
+        let mut carry = Vec::new();
+        while !bytes.is_empty() {
+            let (text, wrong) = match std::str::from_utf8(bytes) {
+                Ok(text) => (text, 0),
+                Err(error) => {
+                    let text = &bytes[..error.valid_up_to()];
+                    let wrong = error.error_len().unwrap_or_else(|| {
+                        carry = bytes[error.valid_up_to()..].to_vec();
+                        0
+                    });
+                    (std::str::from_utf8(text).unwrap_or_default(), wrong)
+                }
+            };
+            if text.contains('\0') {
+                self.changed = true;
+                write(text.replace('\0', "?").as_bytes())?;
+            } else {
+                write(text.as_bytes())?;
+            }
+            self.replace(wrong, write)?;
+            bytes = &bytes[text.len() + wrong + carry.len()..];
+        }
+        self.carry = carry;
+        Ok(())
+    }
+
+    fn finish(&mut self, write: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let wrong = std::mem::take(&mut self.carry).len();
+        self.replace(wrong, write)
+    }
+
+    fn replace(&mut self, wrong: usize, write: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.changed |= wrong > 0;
+        (0..wrong).try_for_each(|_| write(b"?"))
+    }
 }
 
 /// Reads a file from its beginning to its end.
@@ -237,12 +323,47 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     Ok(filled)
 }
 
-/// Does something with a file, and tells whether the file changed meanwhile.
-pub(super) fn while_unchanged<T>(
-    file: &File,
-    body: impl FnOnce() -> Result<T>,
-) -> Result<(T, bool)> {
-    let before = stat(file)?.version();
-    let result = body()?;
-    Ok((result, before != stat(file)?.version()))
+/// Is a file another one than when it was found?
+pub(super) fn has_changed(file: &File, item: &Item) -> Result<bool> {
+    Ok(stat(file)?.version() != item.found.version())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repaired(pieces: &[&[u8]]) -> (Vec<u8>, bool) {
+        let (mut text, mut out) = (Repair::default(), Vec::new());
+        let mut write = |bytes: &[u8]| {
+            out.extend_from_slice(bytes);
+            Ok(())
+        };
+        for piece in pieces {
+            text.write(piece, &mut write).unwrap();
+        }
+        text.finish(&mut write).unwrap();
+        (out, text.changed)
+    }
+
+    #[test]
+    fn what_is_text_stays_wherever_it_is_cut() {
+        let text = "a\u{e9}\u{65e5}\u{1f600}\n".as_bytes();
+        for at in 0..=text.len() {
+            let (head, tail) = text.split_at(at);
+            assert_eq!(repaired(&[head, tail]), (text.to_vec(), false), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_any_more_keeps_its_length() {
+        for (pieces, expected) in [
+            (&[&b"a\0b"[..]][..], "a?b"),
+            (&[b"a\xffb\xfe"], "a?b?"),
+            (&[b"a\xc3", b"b"], "a?b"),
+            (&[b"a\xe6\x97", b"\0"], "a???"),
+            (&[b"a\xf0\x9f\x98"], "a???"),
+        ] {
+            assert_eq!(repaired(pieces), (expected.as_bytes().to_vec(), true), "{pieces:?}");
+        }
+    }
 }

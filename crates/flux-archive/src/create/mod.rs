@@ -27,7 +27,7 @@ use rayon::prelude::*;
 
 use crate::dirfd::{Dir, FileId, stat};
 use crate::store::BlobStoreMut;
-use crate::{Content, Encoding, Entry, Error, Failure, HashType, Progress, Result, Text, Writer};
+use crate::{Content, Entry, Error, Failure, HashType, Progress, Result, Text, Writer};
 
 use content::Prepared;
 use walk::{Item, Walker};
@@ -242,9 +242,15 @@ impl<'o> Creator<'o> {
             content::Body::Text(text) => {
                 writer.entry(&self.entry(item, Content::Text(Text::new(&text)), None))?;
             }
-            content::Body::Stream(file, encoding) => {
+            content::Body::Stream(file, encoding, len) => {
                 let entry = self.entry(item, Content::Empty, None);
-                changed |= self.write_stream(&file, encoding, &entry, writer)?;
+                let mut body = writer.body(&entry, encoding)?;
+                changed |= content::stream(&file, encoding, len, |piece| {
+                    self.count(piece.len() as u64);
+                    Ok(body.write_all(piece)?)
+                })?;
+                body.finish()?;
+                changed |= content::has_changed(&file, item)?;
             }
         }
         report.entries += 1;
@@ -252,26 +258,6 @@ impl<'o> Creator<'o> {
             report.changed.push(item.path.as_str().to_owned());
         }
         Ok(())
-    }
-
-    /// A file that is too large for memory; tells whether it changed meanwhile.
-    fn write_stream<W: Write>(
-        &self,
-        file: &std::fs::File,
-        encoding: Encoding,
-        entry: &Entry<'_>,
-        writer: &mut Writer<W>,
-    ) -> Result<bool> {
-        let mut body = writer.body(entry, encoding)?;
-        let changed = content::while_unchanged(file, || {
-            content::for_each_piece(file, |_, piece| {
-                self.count(piece.len() as u64);
-                Ok(body.write_all(piece)?)
-            })
-        });
-        let ((), changed) = changed?;
-        body.finish()?;
-        Ok(changed)
     }
 
     fn entry<'c>(&self, item: &Item, content: Content<'c>, size: Option<u64>) -> Entry<'c> {

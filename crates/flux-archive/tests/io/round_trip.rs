@@ -223,6 +223,72 @@ fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
 }
 
 #[test]
+fn text_that_changes_while_it_is_streamed_is_reported_and_the_archive_is_sound() {
+    const SIZE: usize = 3 << 20;
+    let text = "a line é\n".repeat(SIZE / 10);
+    // What comes while it is written: no text, less of it, more of it.
+    let meddle: [(&[u8], u64, Option<u64>); 3] = [
+        (b"\xff\0\xc3", 2 << 20, None),
+        (b"", 0, Some((2 << 20) + 8)),
+        (b"more", text.len() as u64, None),
+    ];
+    for (bytes, offset, cut) in meddle {
+        let source = tempfile::tempdir().unwrap();
+        fs::write(source.path().join("log"), &text).unwrap();
+        let once = std::sync::Once::new();
+        let progress = |_| {
+            once.call_once(|| {
+                let log = source.path().join("log");
+                let file = fs::File::options().write(true).open(log).unwrap();
+                file.write_all_at(bytes, offset).unwrap();
+                if let Some(len) = cut {
+                    file.set_len(len).unwrap();
+                }
+            });
+        };
+        let (json, report) = create(&Creator::new(source.path()).unwrap().progress(&progress));
+        assert_eq!((report.entries, report.failures.len()), (1, 0));
+        assert_eq!(report.changed, ["log"]);
+        let archive = Archive::parse(&json, Profile::Strict).unwrap();
+        assert_eq!(archive.entries()[0].content().encoding(), Some("utf-8"));
+        assert!(archive.entries()[0].len() <= text.len() as u64);
+    }
+}
+
+#[test]
+fn file_that_is_replaced_between_finding_and_reading_it_is_reported() {
+    let source = tempfile::tempdir().unwrap();
+    for (name, size) in [("small", 100), ("large", 2 << 20), ("still", 10)] {
+        fs::write(source.path().join(name), vec![b'x'; size]).unwrap();
+    }
+    let replace = |path: &str| {
+        if path != "still" {
+            fs::write(source.path().join("new"), "another").unwrap();
+            fs::rename(source.path().join("new"), source.path().join(path)).unwrap();
+        }
+        true
+    };
+    let (json, report) = create(&Creator::new(source.path()).unwrap().include(&replace));
+    assert!(Archive::parse(&json, Profile::Strict).is_ok());
+    assert_eq!(report.changed, ["large", "small"]);
+}
+
+#[test]
+fn chunks_begin_anew_at_each_stretch_of_data() {
+    let source = tempfile::tempdir().unwrap();
+    let mut data = [b'a'; 16384];
+    data[4096..12288].fill(0);
+    fs::write(source.path().join("f"), data).unwrap();
+    let store = MemoryStore::new();
+    let creator = Creator::new(source.path()).unwrap().store(&store).holes(Holes::Zeros);
+    let (json, _) = create(&creator.chunk_size(3000));
+    let archive = Archive::parse(&json, Profile::Strict).unwrap();
+    let regions = archive.entries()[0].regions().iter();
+    let regions: Vec<_> = regions.map(|region| (region.offset, region.size)).collect();
+    assert_eq!(regions, [(0, 3000), (3000, 1096), (12288, 3000), (15288, 1096)]);
+}
+
+#[test]
 fn what_is_left_out_is_so_by_every_name() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
