@@ -16,7 +16,6 @@
 //! `archive.NAME` is an archive; its blobs lie in the same store. `job.<id>.jobspec` is what a job
 //! was submitted with, its files included. Every blob on the way is verified.
 
-use std::fs;
 use std::io;
 use std::path::Path;
 
@@ -28,6 +27,10 @@ use crate::{Base64, BlobRef};
 
 /// Levels of a key, and links and references on the way. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
+
+/// Keys that are looked at to find jobs. A directory can be named by many, so that few blobs stand for
+/// more keys than anybody can count.
+const MAX_KEYS: usize = 1 << 24;
 
 /// Levels of keys that a job's number takes.
 const JOB_GROUPS: usize = 4;
@@ -128,6 +131,7 @@ pub struct StateDir {
     store: Box<dyn BlobStore>,
     checkpoints: Vec<Checkpoint>,
     root: BlobRef,
+    max_keys: usize,
 }
 
 impl std::fmt::Debug for StateDir {
@@ -147,13 +151,9 @@ impl StateDir {
         if !files.is_dir() {
             return Err(KvsError::NoState);
         }
-        let checkpoint = fs::read_to_string(files.join(crate::store::CHECKPOINT));
         let store = DirStore::open(files)?;
-        match checkpoint {
-            Ok(text) => Self::new(store, [text]),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(KvsError::NoCheckpoint),
-            Err(error) => Err(error.into()),
-        }
+        let checkpoint = store.checkpoint()?;
+        Self::new(store, checkpoint)
     }
 
     #[cfg(feature = "sqlite")]
@@ -176,7 +176,7 @@ impl StateDir {
         let parse = |text: String| Checkpoint::parse(&text);
         let checkpoints: Vec<_> = checkpoints.into_iter().filter_map(parse).collect();
         let root = checkpoints.first().ok_or(KvsError::NoCheckpoint)?.root;
-        Ok(Self { store: Box::new(store), checkpoints, root })
+        Ok(Self { store: Box::new(store), checkpoints, root, max_keys: MAX_KEYS })
     }
 
     /// The checkpoints that are kept, the newest first.
@@ -217,25 +217,55 @@ impl StateDir {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// The jobs whose keys are there, sorted.
-    pub fn jobs(&self) -> Result<Vec<JobId>, KvsError> {
-        let mut directories = vec!["job".to_owned()];
-        for _ in 0..JOB_GROUPS {
-            let mut below = Vec::new();
-            for directory in directories {
-                let names = match self.names(&directory) {
-                    // No job was ever submitted, or the name stands for something else.
-                    Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
-                    names => names?,
-                };
-                below.extend(names.iter().map(|name| format!("{directory}.{name}")));
+    /// The jobs whose keys are there, sorted, and what could not be looked into. Every directory on the
+    /// way is read once.
+    pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
+        let (mut jobs, mut failures) = (Vec::new(), Vec::new());
+        // With how many groups of digits are missing below.
+        let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
+        let mut keys = 0;
+        while let Some((key, groups, object)) = pending.pop() {
+            let entries = match self.entries(&key, object) {
+                Ok(entries) => entries,
+                // No job was ever submitted, or the name stands for something else.
+                Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
+                Err(error) => {
+                    failures.push(error);
+                    continue;
+                }
+            };
+            keys += entries.len();
+            if keys > self.max_keys {
+                failures.push(invalid(&key, "too many keys on the way to jobs"));
+                break;
             }
-            directories = below;
+            for (name, object) in entries {
+                let key = format!("{key}.{name}");
+                if groups == 1 {
+                    jobs.extend(key.strip_prefix("job.").and_then(JobId::parse));
+                } else {
+                    pending.push((key, groups - 1, Some(object)));
+                }
+            }
         }
-        let id = |key: &String| JobId::parse(key.strip_prefix("job.")?);
-        let mut jobs: Vec<_> = directories.iter().filter_map(id).collect();
         jobs.sort_unstable();
-        Ok(jobs)
+        (jobs, failures)
+    }
+
+    /// What a directory of keys holds; `object` is what lies under the key, where that is known.
+    fn entries(
+        &self,
+        key: &str,
+        object: Option<Box<RawValue>>,
+    ) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
+        let object = match object {
+            Some(object) => Object::parse(key, object.get().as_bytes())?,
+            None => self.look_up(key)?,
+        };
+        // Where a link leads is known from the root only.
+        let object = if object.kind == "symlink" { self.look_up(key)? } else { object };
+        let mut steps = MAX_STEPS;
+        self.resolve(key, object, &mut steps)?.entries(key)
     }
 
     /// The value of a key such as `archive.main`.
@@ -281,10 +311,7 @@ impl StateDir {
 
     /// The names in a directory of keys.
     pub fn names(&self, key: &str) -> Result<Vec<String>, KvsError> {
-        let directory = self.look_up(key)?;
-        let mut steps = MAX_STEPS;
-        let directory = self.resolve(key, directory, &mut steps)?;
-        Ok(directory.entries(key)?.into_iter().map(|(name, _)| name).collect())
+        Ok(self.entries(key, None)?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// The object under a key, links followed but for references.
@@ -475,6 +502,8 @@ impl JobId {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use serde_json::{Value, json};
 
     use super::*;
@@ -542,6 +571,67 @@ mod tests {
         let id = JobId::parse("0000.0004.b200.0000").unwrap();
         assert_eq!(state().jobspec(id).unwrap(), b"{}");
         assert!(matches!(state().jobspec(JobId(1)), Err(KvsError::NotFound(_))));
+    }
+
+    #[test]
+    fn keys_of_too_many_names_and_links_without_end_are_refused() {
+        let state = state();
+        let error = state.value(&"archive.".repeat(300)).unwrap_err();
+        assert!(matches!(error, KvsError::NotFound(_) | KvsError::Type { .. }), "{error}");
+        // Links that grow as they are followed.
+        let store = MemoryStore::new();
+        let link = json!({"ver": 1, "type": "symlink", "data": {"target": "a.b"}});
+        let root = json!({"ver": 1, "type": "dir", "data": {"a": link}});
+        let root = put(&store, &root);
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        assert!(matches!(state.value("a"), Err(KvsError::Invalid { .. })));
+        // Directories as deep as they can be in one blob.
+        let store = MemoryStore::new();
+        let (open, close) = (r#"{"type":"dir","data":{"a":"#, "}}");
+        let deep = open.repeat(5000) + r#"{"type":"val","data":""}"# + &close.repeat(5000);
+        let root = store.put(HashType::Sha1, deep.as_bytes()).unwrap().to_string();
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        assert!(matches!(state.value(&"a.".repeat(5000)), Err(KvsError::Invalid { .. })));
+        assert!(matches!(state.value("a.a"), Err(KvsError::Type { .. })));
+    }
+
+    #[test]
+    fn jobs_are_found_beside_what_is_lost_and_each_directory_is_read_once() {
+        let store = MemoryStore::new();
+        let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
+        let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});
+        let val = json!({"ver": 1, "type": "val", "data": ""});
+        let job = dir(json!({"jobspec": val}));
+        let last = reference(put(&store, &dir(json!({"0001": job, "0002": job, "x": job}))));
+        let many: serde_json::Map<String, Value> =
+            (0..2000).map(|n| (format!("{n:04x}"), last.clone())).collect();
+        let gone = reference(BlobRef::of(HashType::Sha1, b"gone").to_string());
+        let third = dir(json!({"0000": dir(Value::Object(many)), "0001": gone, "0002": val}));
+        let root = put(&store, &dir(json!({"job": dir(json!({"0000": third}))})));
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        let (jobs, failures) = state.jobs();
+        assert_eq!(jobs.len(), 4000);
+        assert_eq!((jobs[0].key(), jobs[1].0), ("0000.0000.0000.0001".to_owned(), 2));
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0].to_string().starts_with("job.0000.0001: blob sha1-"));
+        assert!(self::state().jobs().1.is_empty());
+    }
+
+    #[test]
+    fn few_blobs_that_stand_for_many_keys_are_not_counted_for_ever() {
+        let store = MemoryStore::new();
+        let mut below = json!({"ver": 1, "type": "val", "data": ""});
+        for _ in 0..5 {
+            let members: serde_json::Map<String, Value> =
+                (0..500).map(|n| (format!("{n:04x}"), below.clone())).collect();
+            let blob = put(&store, &json!({"ver": 1, "type": "dir", "data": members}));
+            below = json!({"ver": 1, "type": "dirref", "data": [blob]});
+        }
+        let root = put(&store, &json!({"ver": 1, "type": "dir", "data": {"job": below}}));
+        let mut state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        state.max_keys = 10_000;
+        let (_, failures) = state.jobs();
+        assert!(failures[0].to_string().contains("too many keys"), "{failures:?}");
     }
 
     #[test]
@@ -622,7 +712,7 @@ mod tests {
         assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoCheckpoint)));
         let root = json!({"ver": 1, "type": "dir", "data": {}}).to_string();
         let root = store.put(HashType::Sha1, root.as_bytes()).unwrap();
-        fs::write(files.join(crate::store::CHECKPOINT), checkpoint(&root.to_string())).unwrap();
+        fs::write(files.join("kvs-primary"), checkpoint(&root.to_string())).unwrap();
         assert!(StateDir::open(folder.path()).unwrap().archives().unwrap().is_empty());
     }
 }

@@ -19,7 +19,10 @@ use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::{BlobRef, HashType};
 
 /// The file that a broker keeps beside its blobs.
-pub(crate) const CHECKPOINT: &str = "kvs-primary";
+const CHECKPOINT: &str = "kvs-primary";
+
+/// Bytes of it that are read; it has about a hundred.
+const MAX_CHECKPOINT: u64 = 64 << 10;
 
 /// A directory of files named by their blobrefs.
 ///
@@ -70,6 +73,19 @@ impl DirStore {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
 
+    /// The text of the checkpoint, if there is one.
+    pub(crate) fn checkpoint(&self) -> io::Result<Option<String>> {
+        let file = match open_regular(&self.root.join(CHECKPOINT)) {
+            Ok(Some((file, _))) => file,
+            Ok(None) => return Err(ErrorKind::InvalidInput.into()),
+            Err(error) if is_absence(&error) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        let mut text = String::new();
+        file.take(MAX_CHECKPOINT).read_to_string(&mut text)?;
+        Ok(Some(text))
+    }
+
     fn flat_path(&self, blobref: &BlobRef) -> PathBuf {
         self.root.join(blobref.to_string())
     }
@@ -87,14 +103,9 @@ impl DirStore {
 
     fn open_blob(&self, blobref: &BlobRef) -> Result<(File, u64), StoreError> {
         for path in self.paths(blobref) {
-            match File::open(&path) {
-                Ok(file) => {
-                    let metadata = file.metadata()?;
-                    if !metadata.is_file() {
-                        return Err(StoreError::Corrupt("it is no regular file".into()));
-                    }
-                    return Ok((file, metadata.len()));
-                }
+            match open_regular(&path) {
+                Ok(Some(opened)) => return Ok(opened),
+                Ok(None) => return Err(StoreError::Corrupt("it is no regular file".into())),
                 Err(error) if is_absence(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -104,8 +115,8 @@ impl DirStore {
 
     /// Does the blob lie at a path, byte for byte?
     fn lies_at(path: &Path, blob: &[u8]) -> bool {
-        let Ok(mut file) = File::open(path) else { return false };
-        if file.metadata().map_or(true, |metadata| metadata.len() != blob.len() as u64) {
+        let Ok(Some((mut file, len))) = open_regular(path) else { return false };
+        if len != blob.len() as u64 {
             return false;
         }
         let mut buffer = [0; 16 << 10];
@@ -132,6 +143,23 @@ impl DirStore {
         }
         written
     }
+}
+
+/// Opens a file to read and gives its length; nothing for what is no regular file. Does not wait for
+/// the writer of a FIFO.
+fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+
+        let flags = rustix::fs::OFlags::NONBLOCK.bits();
+        options.custom_flags(i32::try_from(flags).unwrap_or_default());
+    }
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
 /// Nothing is there, or what should be the subdirectory is something else.
@@ -265,6 +293,40 @@ mod tests {
         let blobref = BlobRef::of(HashType::Sha1, b"abc");
         fs::create_dir(folder.path().join(blobref.to_string())).unwrap();
         assert!(matches!(store.get(&blobref, &mut Vec::new()), Err(StoreError::Corrupt(_))));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn pipes_devices_and_links_in_a_store_are_no_blobs_and_nobody_waits_for_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = DirStore::create(folder.path().join("blobs")).unwrap();
+        let [fifo, zeros, link] = [&b"fifo"[..], b"zeros", b"link"].map(|blob| {
+            let blobref = BlobRef::of(HashType::Sha1, blob);
+            (blobref, store.flat_path(&blobref))
+        });
+        let made = process::Command::new("mkfifo").arg(&fifo.1).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: no mkfifo here");
+            return;
+        }
+        std::os::unix::fs::symlink("/dev/zero", &zeros.1).unwrap();
+        let mut out = Vec::new();
+        for blobref in [&fifo.0, &zeros.0] {
+            let error = store.get(blobref, &mut out).unwrap_err();
+            assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
+            assert!(store.contains(blobref).is_err());
+        }
+        // A store may be of links. Where they lead does not matter: the blob is verified by who gets it.
+        fs::write(folder.path().join("elsewhere"), b"link").unwrap();
+        std::os::unix::fs::symlink("../elsewhere", &link.1).unwrap();
+        store.get(&link.0, &mut out).unwrap();
+        assert_eq!(out, b"link");
+        // What is stored takes the place of such.
+        for blob in [&b"fifo"[..], b"zeros"] {
+            let blobref = store.put(HashType::Sha1, blob).unwrap();
+            store.get(&blobref, &mut out).unwrap();
+            assert_eq!(out, blob);
+        }
     }
 
     #[test]

@@ -29,7 +29,6 @@ use std::sync::Arc;
 
 use crate::{BlobRef, Code, ErrorKind, HashType, Region, Result};
 
-pub(crate) use directory::CHECKPOINT;
 pub use directory::DirStore;
 #[cfg(feature = "dump-tar")]
 pub use dump_tar::DumpTar;

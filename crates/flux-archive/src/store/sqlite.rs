@@ -96,6 +96,14 @@ impl SqliteStore {
     }
 
     fn check(connection: Connection, copy: Option<TempDir>) -> Result<Self, StoreError> {
+        // Whoever made the file wrote its schema too: a view may compute for ever.
+        let tables = "SELECT count(*) FROM sqlite_schema
+            WHERE name IN ('objects', 'checkpt', 'checkpt_v2')
+            AND (type != 'table' OR sql NOT LIKE 'CREATE TABLE%')";
+        if connection.query_row(tables, [], |row| row.get::<_, i64>(0))? > 0 {
+            let error = "the tables of Flux are no tables here";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error).into());
+        }
         connection.prepare("SELECT hash, size, object FROM objects")?;
         Ok(Self { connection: Mutex::new(connection), _copy: copy })
     }
@@ -348,6 +356,26 @@ mod tests {
         }
         store.lock().execute("UPDATE objects SET size = ?1", [i64::MAX]).unwrap();
         assert!(matches!(store.get(&blobref, &mut out), Err(StoreError::TooBig { .. })));
+    }
+
+    #[test]
+    fn views_in_place_of_tables_are_not_computed() {
+        let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+        for schema in [
+            format!(
+                "CREATE VIEW objects AS {forever} SELECT i AS hash, -1 AS size, i AS object FROM n"
+            ),
+            format!(
+                "CREATE TABLE objects(hash, size, object);
+                CREATE VIEW checkpt_v2 AS {forever} SELECT i AS id, 'x' AS value FROM n"
+            ),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("content.sqlite");
+            Connection::open(&path).unwrap().execute_batch(&schema).unwrap();
+            let error = SqliteStore::open(&path).unwrap_err();
+            assert!(error.to_string().contains("no tables here"), "{error}");
+        }
     }
 
     #[test]

@@ -44,13 +44,10 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     let path = &command.statedir;
     let state = State::open(path)?;
     let named = command.name.is_some() || command.job.is_some();
-    let finds: Vec<Find> = match (&command.name, command.job) {
-        (Some(name), _) => vec![Find::Archive(name.clone())],
-        (None, Some(job)) => vec![Find::Job(job)],
-        (None, None) => {
-            let archives = state.archives()?.into_iter().map(Find::Archive);
-            archives.chain(state.jobs()?.into_iter().map(Find::Job)).collect()
-        }
+    let (finds, failures) = match (&command.name, command.job) {
+        (Some(name), _) => (vec![Find::Archive(name.clone())], Vec::new()),
+        (None, Some(job)) => (vec![Find::Job(job)], Vec::new()),
+        (None, None) => find_all(&state),
     };
     let mut store = Layered::new();
     for path in &command.stores.stores {
@@ -59,6 +56,10 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     let store = store.with(state.store());
     let rescuer = Rescuer { command, store: &store, output };
     let mut worst = Verdict::Fine;
+    for failure in failures {
+        output.say(&failure);
+        worst = worst.max(failure.verdict());
+    }
     for find in finds {
         // What is broken costs only itself.
         let verdict =
@@ -73,6 +74,18 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
         worst = worst.max(verdict);
     }
     Ok(worst)
+}
+
+/// All archives and jobs, and what could not be looked into.
+fn find_all(state: &State) -> (Vec<Find>, Vec<Failure>) {
+    let (archives, failure) = match state.archives() {
+        Ok(archives) => (archives, None),
+        Err(failure) => (Vec::new(), Some(failure)),
+    };
+    let (jobs, mut failures) = state.jobs();
+    failures.extend(failure);
+    let finds = archives.into_iter().map(Find::Archive).chain(jobs.into_iter().map(Find::Job));
+    (finds.collect(), failures)
 }
 
 struct Rescuer<'r> {
@@ -151,7 +164,7 @@ impl Rescuer<'_> {
             }
             _ => {}
         }
-        let total = archive.entries().iter().map(extract::data_size).sum();
+        let total = extract::data_size(archive.entries());
         let progress = Progress::new(total, self.output.quiet);
         let add = |bytes| progress.add(bytes);
         let extractor = Extractor::new(&goal).map_err(|error| Failure::io(&goal, error))?;

@@ -195,10 +195,14 @@ impl State {
         }
     }
 
-    pub(super) fn jobs(&self) -> Result<Vec<JobId>, Failure> {
+    /// The jobs, and what could not be looked into.
+    pub(super) fn jobs(&self) -> (Vec<JobId>, Vec<Failure>) {
         match self {
-            Self::Directory(path, state) => state.jobs().map_err(|error| fail(path, &error)),
-            Self::Dump(_, dump) => Ok(dump.jobs()),
+            Self::Directory(path, state) => {
+                let (jobs, failures) = state.jobs();
+                (jobs, failures.iter().map(|error| fail(path, error)).collect())
+            }
+            Self::Dump(_, dump) => (dump.jobs(), Vec::new()),
         }
     }
 
