@@ -64,7 +64,7 @@ pub fn fix<W: Write>(
         let mut report = Report::new(Profile::Strict, &options.limits, &pointer);
         let entry = decode(&raw, options.profile, &options.limits, &mut report)?;
         match entry {
-            Some(entry) if !report.finish()?.is_empty() => match writer.entry(&entry) {
+            Some(entry) if report.found() => match writer.entry(&entry) {
                 Ok(()) => changed += 1,
                 Err(error) if matches!(error.kind(), ErrorKind::NotWritable { .. }) => {
                     writer.copy(&raw)?;

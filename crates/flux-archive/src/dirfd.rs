@@ -34,7 +34,7 @@ pub(crate) struct Dir(Arc<OwnedFd>);
 pub(crate) struct Found(pub(crate) Stat);
 
 /// A file or directory, whatever its names are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(rustix::fs::Dev, u64);
 
 impl Found {

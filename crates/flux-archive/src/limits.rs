@@ -43,7 +43,8 @@ limits! {
     max_members, with_max_members = 10_000;
     /// Regions of a file. Default: 16 million.
     max_regions, with_max_regions = 1 << 24;
-    /// Violations that are collected before the reader gives up. Default: 10,000.
+    /// Violations that are collected. A reader gives up at more errors than that, and only counts
+    /// further warnings. Default: 10,000.
     max_violations, with_max_violations = 10_000;
     /// Bytes of a path. Default: 4095, as Linux has it.
     max_path_len, with_max_path_len = 4095;

@@ -21,8 +21,11 @@ pub enum Form {
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
     pub(crate) form: Form,
+    /// Where in the document it is, as a JSON pointer.
+    pub(crate) pointer: String,
     pub(crate) entries: Vec<Entry<'a>>,
     pub(crate) violations: Vec<Violation>,
+    pub(crate) more_violations: u64,
 }
 
 impl<'a> Archive<'a> {
@@ -44,6 +47,12 @@ impl<'a> Archive<'a> {
     /// Where the archive differs from RFC 37 in a way that the profile takes and reports.
     pub fn violations(&self) -> &[Violation] {
         &self.violations
+    }
+
+    /// How many more there are than [`Limits::max_violations`](crate::Limits::max_violations), which
+    /// are not in [`violations`](Self::violations).
+    pub fn more_violations(&self) -> u64 {
+        self.more_violations
     }
 
     /// The last entry of a path. Walks all entries.

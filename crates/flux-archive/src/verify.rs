@@ -7,8 +7,9 @@ use std::collections::HashSet;
 
 use rayon::prelude::*;
 
+use crate::json::push_token;
 use crate::store::{BlobStore, fetch};
-use crate::{Archive, Content, ErrorKind, HashType, Region, Violation};
+use crate::{Archive, Content, ErrorKind, Form, HashType, Region, Violation};
 
 #[cfg(unix)]
 pub use disk::DiskVerifier;
@@ -68,10 +69,9 @@ pub fn verify_blobs(
             Err(error) => error,
         };
         let ErrorKind::Blob { code, blobref, message } = error.kind() else { return None };
-        let pointer = format!("/{}/data/{}", place.index, place.number);
         let message = format!("blob {blobref}: {message}");
-        let path = Some(archive.entries()[place.index].path().as_str());
-        Some(Violation::new(*code, path, pointer, message))
+        let path = archive.entries()[place.index].path().as_str();
+        Some(Violation::new(*code, Some(path), place.pointer(archive, path), message))
     });
     let violations: Vec<_> = violations.collect();
     let mut report = BlobReport { blobs: places.len() as u64, ..BlobReport::default() };
@@ -90,6 +90,20 @@ struct Place<'a> {
     index: usize,
     number: usize,
     region: &'a Region,
+}
+
+impl Place<'_> {
+    /// Where the region is in the document; in a dict the path is the key, unless it was untidy.
+    fn pointer(&self, archive: &Archive<'_>, path: &str) -> String {
+        let mut pointer = archive.pointer.clone();
+        match archive.form() {
+            Form::Array | Form::Objects => push_token(&mut pointer, &self.index.to_string()),
+            Form::Dict => push_token(&mut pointer, path),
+        }
+        push_token(&mut pointer, "data");
+        push_token(&mut pointer, &self.number.to_string());
+        pointer
+    }
 }
 
 #[cfg(test)]
@@ -112,7 +126,8 @@ mod tests {
         let report = verify_blobs(&archive, &store, None);
         let codes: Vec<_> = report.violations.iter().map(|violation| violation.code).collect();
         assert_eq!(codes, [Code::BlobMissing, Code::BlobLength, Code::BlobDigest]);
-        assert_eq!(report.violations[1].pointer, "/0/data/2");
+        let pointers: Vec<_> = report.violations.iter().map(|found| &*found.pointer).collect();
+        assert_eq!(pointers, ["/f/data/1", "/f/data/2", "/f/data/3"]);
         assert_eq!((report.blobs, report.bytes, report.sha1), (4, 4, 2));
     }
 }

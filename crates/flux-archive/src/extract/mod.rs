@@ -25,7 +25,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::dirfd::{self, Dir, Walk, name_of};
+use crate::dirfd::{self, Dir, FileId, Walk, name_of};
 use crate::store::BlobStore;
 use crate::{
     Archive, Content, Entry, Error, ErrorKind, Failure, FileType, HashType, Limits, Result,
@@ -199,6 +199,7 @@ impl<'o> Extractor<'o> {
             entries: archive.entries(),
             tally: Tally::default(),
             twins: plan.twins,
+            names: Names::default(),
             buffers: Buffers::default(),
         };
         for (index, error) in plan.failures {
@@ -267,7 +268,25 @@ struct Run<'r, 'a> {
     entries: &'r [Entry<'a>],
     tally: Tally,
     twins: HashSet<String>,
+    names: Names,
     buffers: Buffers,
+}
+
+/// Names that were found in directories. To list one for each of its names would take for ever.
+#[derive(Default)]
+struct Names(Mutex<HashMap<FileId, HashSet<Vec<u8>>>>);
+
+impl Names {
+    /// Is there a name, written exactly so?
+    fn has(&self, parent: &Dir, name: &str) -> Result<bool> {
+        let directory = dirfd::stat(parent)?.id();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = known.entry(directory).or_default();
+        if !names.contains(name.as_bytes()) {
+            *names = parent.list()?.into_iter().collect();
+        }
+        Ok(names.contains(name.as_bytes()))
+    }
 }
 
 /// What the first step did.
@@ -336,7 +355,7 @@ impl Run<'_, '_> {
             return decision;
         }
         // Something is there, and perhaps only because the file system takes two names for one.
-        if parent.list()?.iter().any(|there| there == name.as_bytes()) {
+        if self.names.has(parent, name)? {
             return decision;
         }
         Err(ErrorKind::Exists { found: "an entry whose name the file system takes for this" }
@@ -363,6 +382,9 @@ impl Run<'_, '_> {
             }
         }
         for &index in files.iter().chain(links) {
+            if self.stopped() {
+                break;
+            }
             let entry = &self.entries[index];
             let parent = entry.path().ancestors().next();
             if let Err(error) = self.enter_or_make(&mut walk, parent, &explicit, &mut made) {

@@ -32,12 +32,15 @@ fn examine<'a>(document: &'a [u8], options: &ParseOptions, filter: Profile) -> R
         _ => report.archive(Code::Container, "expected an array or object of entries"),
     }
     let form = raw_entries.form().unwrap_or(Form::Array);
+    let pointer = raw_entries.pointer().to_owned();
     let mut placed = Vec::new();
     let mut total = 0_u64;
     for raw in &mut raw_entries {
         let raw = raw?;
         report.enter(&raw);
-        if let Some(entry) = decode(&raw, options.profile, &options.limits, &mut report)? {
+        let entry = decode(&raw, options.profile, &options.limits, &mut report)
+            .map_err(|error| error.at(offset_in(document, raw.json)))?;
+        if let Some(entry) = entry {
             total = total.saturating_add(entry.len());
             limits::check("bytes of all files", options.limits.max_total_size, total)?;
             let path = raw.path();
@@ -47,7 +50,13 @@ fn examine<'a>(document: &'a [u8], options: &ParseOptions, filter: Profile) -> R
     drop_duplicate_keys(&mut placed, &mut report);
     check_paths(&placed, &mut report);
     let entries = placed.into_iter().map(|placed| placed.entry).collect();
-    Ok(Archive { form, entries, violations: report.finish()? })
+    let (violations, more_violations) = report.finish()?;
+    Ok(Archive { form, pointer, entries, violations, more_violations })
+}
+
+/// Where in a document a part of it begins.
+fn offset_in(document: &[u8], part: &str) -> u64 {
+    (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
 /// The archive, unless it has a violation that the profile refuses.

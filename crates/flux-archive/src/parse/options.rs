@@ -60,7 +60,10 @@ impl ParseOptions {
     /// All violations that the profile does not accept silently, in the order of the document.
     /// Fails only where the document is no JSON, or beyond a limit.
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Violation>> {
-        Ok(examine(document, self, self.profile)?.violations)
+        let Archive { violations, more_violations, .. } = examine(document, self, self.profile)?;
+        let found = (violations.len() as u64).saturating_add(more_violations);
+        limits::check("violations", self.limits.max_violations, found)?;
+        Ok(violations)
     }
 
     /// The entries as they are written, one at a time.

@@ -18,7 +18,8 @@ pub(crate) struct Report<'a> {
     path: Option<Text<'a>>,
     /// With the number of their entry.
     violations: Vec<(u64, Violation)>,
-    found: u64,
+    warnings: u64,
+    errors: u64,
 }
 
 impl<'a> Report<'a> {
@@ -33,7 +34,8 @@ impl<'a> Report<'a> {
             key: None,
             path: None,
             violations: Vec::new(),
-            found: 0,
+            warnings: 0,
+            errors: 0,
         }
     }
 
@@ -79,17 +81,26 @@ impl<'a> Report<'a> {
     }
 
     fn counts(&mut self, code: Code) -> bool {
-        if code.severity(self.filter) == Severity::Accept {
-            return false;
-        }
-        self.found += 1;
-        self.found <= self.max_violations
+        let found = match code.severity(self.filter) {
+            Severity::Accept => return false,
+            Severity::Warning => &mut self.warnings,
+            Severity::Error => &mut self.errors,
+        };
+        *found += 1;
+        *found <= self.max_violations
     }
 
-    /// What was found, in the order of the entries.
-    pub(crate) fn finish(mut self) -> Result<Vec<Violation>> {
-        limits::check("violations", self.max_violations, self.found)?;
+    /// Was anything found?
+    pub(crate) fn found(&self) -> bool {
+        self.warnings + self.errors > 0
+    }
+
+    /// What was found, in the order of the entries, and the number of warnings for which there was no
+    /// room. Errors are all there, or this is one.
+    pub(crate) fn finish(mut self) -> Result<(Vec<Violation>, u64)> {
+        limits::check("violations", self.max_violations, self.errors)?;
         self.violations.sort_by_key(|(index, _)| *index);
-        Ok(self.violations.into_iter().map(|(_, violation)| violation).collect())
+        let violations = self.violations.into_iter().map(|(_, violation)| violation).collect();
+        Ok((violations, self.warnings.saturating_sub(self.max_violations)))
     }
 }

@@ -85,9 +85,39 @@ fn limits_are_held() {
         r#"[{{"path":"f","mode":33188,"encoding":"blobvec","data":[[0,1,"{sha1}"],[1,1,"{sha1}"]]}}]"#
     );
     let error = options(default.with_max_regions(1)).parse(regions.as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1");
+    assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1 at offset 1");
     let error = options(default.with_max_violations(3)).parse(b"[5,5,5,5]").unwrap_err();
     assert_eq!(error.to_string(), "violations: 4 is above the limit of 3");
+}
+
+#[test]
+fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
+    let entry = |n| format!(r#"{{"path":"/f{n}","mode":33188,"size":0}}"#);
+    let entries: Vec<String> = (0..9).map(entry).collect();
+    let limits = Limits::default().with_max_violations(4);
+    let options = ParseOptions::new().limits(limits);
+    let document = format!("[{}]", entries.join(","));
+    let archive = options.parse(document.as_bytes()).unwrap();
+    assert_eq!((archive.entries().len(), archive.violations().len()), (9, 4));
+    assert_eq!(archive.more_violations(), 5);
+    // Who asks for all of them is told that they are too many.
+    let error = options.lint(document.as_bytes()).unwrap_err();
+    assert_eq!(error.to_string(), "violations: 9 is above the limit of 4");
+    // An error is found behind however many warnings.
+    let document = format!(r#"[{},{{"path":"..","mode":33188}}]"#, entries.join(","));
+    let error = options.parse(document.as_bytes()).unwrap_err();
+    assert_eq!(error.violations().len(), 1, "{error}");
+    assert_eq!(error.violations()[0].pointer, "/9/path");
+}
+
+#[test]
+fn limit_that_an_entry_breaks_is_told_with_its_place() {
+    let long = "x".repeat(5000);
+    let document =
+        format!(r#"[{{"path":"a","mode":33188}}, {{"path":"{long}","mode":33188,"size":0}}]"#);
+    let error = Archive::parse(document.as_bytes(), Profile::Flux).unwrap_err();
+    let expected = "bytes of a path: 5000 is above the limit of 4095 at offset 28";
+    assert_eq!(error.to_string(), expected);
 }
 
 #[test]

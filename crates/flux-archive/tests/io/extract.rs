@@ -5,7 +5,9 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::thread;
 
 use flux_archive::store::{BlobStoreMut, MemoryStore};
-use flux_archive::{Archive, Change, DiskVerifier, Existing, Extractor, HashType, Profile};
+use flux_archive::{
+    Archive, Change, DiskVerifier, Existing, Extractor, HashType, LinkPolicy, Profile,
+};
 
 use crate::support::{Node, Sandbox, Umask, tree};
 
@@ -190,6 +192,110 @@ fn fail_fast_stops_and_require_hash_refuses() {
     assert_eq!((report.files, report.failures.len()), (0, 1));
     let report = strict().run(&parse(&json)).unwrap();
     assert_eq!((report.files, report.failures.len()), (1, 1));
+}
+
+#[test]
+fn fail_fast_makes_no_directories_either() {
+    let sandbox = Sandbox::new();
+    let json = r#"[{"path":"l","mode":41471,"data":"/etc"},{"path":"d/f","mode":33188,"size":0}]"#;
+    let extractor = || extractor(&sandbox).links(LinkPolicy::RefuseAbsolute);
+    let report = extractor().fail_fast(true).run(&parse(json)).unwrap();
+    assert_eq!((report.files, report.failures.len()), (0, 1));
+    assert!(tree(&sandbox.out(), 0).is_empty());
+    assert_eq!(extractor().run(&parse(json)).unwrap().files, 1);
+}
+
+#[test]
+fn names_that_some_file_system_takes_for_one_are_told_apart_where_it_does_not() {
+    let sandbox = Sandbox::new();
+    fs::write(sandbox.path("cas/Probe"), "").unwrap();
+    if sandbox.path("cas/pROBE").exists() {
+        eprintln!("skipped: this file system does not tell case");
+        return;
+    }
+    // All of these may be one to a file system that knows accents: each is looked up by its name.
+    let entries: Vec<_> = (0..3000)
+        .map(|n| format!(r#"{{"path":"é{n}","mode":33188,"size":0,"mtime":2000000000}}"#))
+        .collect();
+    let json = format!("[{}]", entries.join(","));
+    for (existing, files, skipped, failures) in [
+        (Existing::Error, 3000, 0, 0),
+        (Existing::Error, 0, 0, 3000),
+        (Existing::Skip, 0, 3000, 0),
+        (Existing::Overwrite, 3000, 0, 0),
+    ] {
+        let report = extractor(&sandbox).existing(existing).run(&parse(&json)).unwrap();
+        let found = (report.files, report.skipped, report.failures.len());
+        assert_eq!(found, (files, skipped, failures), "{existing:?}");
+        assert!(report.failures.iter().all(|failure| failure.to_string().contains("a file is")));
+    }
+}
+
+#[test]
+fn names_with_a_meaning_elsewhere_are_ordinary_here() {
+    let sandbox = Sandbox::new();
+    let names =
+        ["CON", "nul.txt ", r"C:\\x", r"a\\..\\b", "...", "-rf", " ", "~", r"a\nb", "$(id)"];
+    let entries: Vec<_> =
+        names.iter().map(|name| format!(r#"{{"path":"{name}","mode":33188,"size":0}}"#)).collect();
+    let json = format!("[{}]", entries.join(","));
+    let archive = Archive::parse(json.as_bytes(), Profile::Strict).unwrap();
+    let report = extractor(&sandbox).run(&archive).unwrap();
+    assert_eq!((report.files, report.failures.len()), (names.len() as u64, 0));
+    let made = tree(&sandbox.out(), 0);
+    assert!(made.contains_key(r"a\..\b") && made.contains_key("a\nb"), "{made:?}");
+    sandbox.assert_untouched("names");
+}
+
+#[test]
+fn component_that_is_too_long_costs_its_entry() {
+    let sandbox = Sandbox::new();
+    let long = "n".repeat(256);
+    let json = format!(
+        r#"[{{"path":"{long}","mode":33188,"size":0}},{{"path":"{long}/f","mode":33188,"size":0}},
+            {{"path":"{}","mode":33188,"size":0}}]"#,
+        &long[1..]
+    );
+    let json = json.replacen(r#"{"path":"nnn"#, r#"{"path":"mnnn"#, 1);
+    let report = extractor(&sandbox).run(&parse(&json)).unwrap();
+    assert_eq!((report.files, report.failures.len()), (1, 2), "{:?}", report.failures);
+    assert_eq!(tree(&sandbox.out(), 0).len(), 1);
+}
+
+#[test]
+fn target_may_be_a_link_of_the_callers() {
+    let sandbox = Sandbox::new();
+    let link = sandbox.path("cas/link");
+    symlink("../root/out", &link).unwrap();
+    let json = r#"[{"path":"d/f","mode":33188,"size":0}]"#;
+    let report = Extractor::new(&link).unwrap().run(&parse(json)).unwrap();
+    assert_eq!((report.files, report.failures.len()), (1, 0));
+    assert!(sandbox.out().join("d/f").exists());
+}
+
+#[test]
+fn file_becomes_no_directory_even_when_it_may_be_replaced() {
+    for existing in [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer] {
+        let sandbox = Sandbox::new();
+        fs::write(sandbox.out().join("p"), "kept").unwrap();
+        let json = r#"[{"path":"p/f","mode":33188,"size":0,"mtime":2000000000}]"#;
+        let report = extractor(&sandbox).existing(existing).run(&parse(json)).unwrap();
+        assert_eq!((report.files, report.failures.len()), (0, 1), "{existing:?}");
+        assert_eq!(fs::read(sandbox.out().join("p")).unwrap(), b"kept");
+    }
+}
+
+#[test]
+fn times_at_both_ends_of_64_bits_do_no_harm() {
+    let sandbox = Sandbox::new();
+    let json = r#"[{"path":"f","mode":33188,"size":0,"mtime":-9223372036854775808},
+        {"path":"g","mode":33188,"size":0,"mtime":9223372036854775807},
+        {"path":"l","mode":41471,"data":"t","mtime":9223372036854775807},
+        {"path":"d","mode":16877,"mtime":-9223372036854775808}]"#;
+    let report = extractor(&sandbox).run(&parse(json)).unwrap();
+    // What a file system does with them is its own.
+    let done = report.files + report.links + report.directories;
+    assert!(done + report.failures.len() as u64 >= 4, "{report:?}");
 }
 
 #[test]

@@ -44,7 +44,7 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
         return Ok(Verdict::Fine);
     }
     let store = source.stores(&command.stores)?;
-    let progress = Progress::new(wanted.map(data_size).sum(), output.quiet);
+    let progress = Progress::new(data_size(wanted), output.quiet);
     let add = |bytes| progress.add(bytes);
     let select = |entry: &Entry<'_>| {
         let wanted = wants(entry);
@@ -86,12 +86,13 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Bytes that an entry makes us write.
-pub(super) fn data_size(entry: &Entry<'_>) -> u64 {
-    match entry.regions() {
+/// Bytes that entries make us write. Regions can lie over each other, and promise more than there is.
+pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
+    let of_entry = |entry: &Entry<'_>| match entry.regions() {
         [] => entry.content().data_len(),
         regions => regions.iter().fold(0, |sum, region| region.size.saturating_add(sum)),
-    }
+    };
+    entries.into_iter().fold(0, |sum, entry| of_entry(entry).saturating_add(sum))
 }
 
 fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()> {

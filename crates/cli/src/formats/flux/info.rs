@@ -26,6 +26,7 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
         value["size"] = source.document.len().into();
         value["form"] = form_name(archive.form()).into();
         value["violations"] = violations;
+        value["more_violations"] = archive.more_violations().into();
         print_json(&value)?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -132,6 +133,9 @@ fn write_text(
     }
     for violation in archive.violations() {
         writeln!(out, "  remark    {}", one_line(&violation.to_string()))?;
+    }
+    if archive.more_violations() > 0 {
+        writeln!(out, "  remark    and {} more of such", archive.more_violations())?;
     }
     Ok(())
 }

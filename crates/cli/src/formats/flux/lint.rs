@@ -2,7 +2,7 @@
 
 use std::io::{self, BufWriter, Write};
 
-use flux_archive::{Form, Profile, Writer, fix};
+use flux_archive::{Form, Limits, Profile, Writer, fix};
 use serde_json::{Value, json};
 
 use super::source::Source;
@@ -12,6 +12,9 @@ use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
 use crate::goal;
 use crate::output::{Output, one_line, print_json};
+
+/// Violations that are listed: one of each kind for each of very many entries.
+const MAX_VIOLATIONS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     // What nobody says of an archive that it need not be is what RFC 37 says.
@@ -57,8 +60,9 @@ fn tell(
     mended: Option<u64>,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let violations =
-        source.options.lint(&source.document).map_err(|error| source.failure(error))?;
+    let limits = Limits::default().with_max_violations(MAX_VIOLATIONS);
+    let options = source.options.clone().limits(limits);
+    let violations = options.lint(&source.document).map_err(|error| source.failure(error))?;
     let name = source.name.display();
     // Standard output has the archive.
     let taken = mended.is_some() && goal::is_standard(&source.name);

@@ -75,6 +75,10 @@ fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     for violation in archive.violations() {
         output.remark(&format_args!("{}: {violation}", path.display()));
     }
+    if archive.more_violations() > 0 {
+        let more = archive.more_violations();
+        output.remark(&format_args!("{}: and {more} more of such", path.display()));
+    }
 }
 
 /// Says what could not be done to single entries.

@@ -92,7 +92,8 @@ fn check_blobs(
     }
     let store = source.stores(&verifying.stores)?;
     let regions = archive.entries().iter().flat_map(Entry::regions);
-    let progress = Progress::new(regions.map(|region| region.size).sum(), output.quiet);
+    let total = regions.fold(0, |sum: u64, region| sum.saturating_add(region.size));
+    let progress = Progress::new(total, output.quiet);
     let report = verify_blobs(archive, &store, Some(&|bytes| progress.add(bytes)));
     findings.extend(report.violations.iter().map(|found| Finding::of(found, profile)));
     Ok(report)
