@@ -1,12 +1,12 @@
 //! Comments: the subject of each, from nodes to things, and what they say.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::Checker;
 use crate::attributes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
-use crate::layout::{ItemId, Subject};
+use crate::layout::{Attribute, ItemId, Subject};
 use crate::source::Span;
 use crate::syntax::{Comment, Tree, short};
 
@@ -51,11 +51,15 @@ impl Subjects {
 
 impl Checker<'_> {
     pub(super) fn attach_comments(&mut self, tree: &Tree) {
+        let mut attributes = Vec::new();
         for comment in &tree.comments {
             let text = self.text_at(comment.span());
             let subject = self.subjects.get(comment.subject);
             if comment.is_attributes {
-                self.attach_attributes(comment, subject, text);
+                let found = self.attributes(comment, text);
+                let placed =
+                    |attribute| subject.map(|subject| (subject, attribute, comment.span()));
+                attributes.extend(found.into_iter().filter_map(placed));
                 continue;
             }
             let line = &text[2..];
@@ -74,11 +78,11 @@ impl Checker<'_> {
         }
         let comments = &mut self.layout.comments;
         comments.docs.sort_by_key(|line| line.0);
-        comments.attributes.sort_by_key(|attribute| attribute.0);
-        self.drop_repeated_attributes(tree);
+        self.drop_repeated_attributes(attributes);
     }
 
-    fn attach_attributes(&mut self, comment: &Comment, subject: Option<Subject>, text: &str) {
+    /// The attributes of a line; what is none is told.
+    fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {
             let start = comment.start + 2 + index(offset);
@@ -92,28 +96,31 @@ impl Checker<'_> {
                     )
             });
         }
-        if let Some(subject) = subject {
-            let attributes = attributes.into_iter().map(|attribute| (subject, attribute));
-            self.layout.comments.attributes.extend(attributes);
-        }
+        attributes
     }
 
     /// Of attributes of one name the last counts, where it stands.
-    fn drop_repeated_attributes(&mut self, tree: &Tree) {
-        let mut attributes = std::mem::take(&mut self.layout.comments.attributes);
-        let mut seen = HashSet::new();
-        attributes.reverse();
-        let before = attributes.len();
-        attributes.retain(|(subject, attribute)| seen.insert((*subject, attribute.name.clone())));
-        attributes.reverse();
-        if attributes.len() < before {
-            let first = tree.comments.iter().find(|comment| comment.is_attributes);
-            let span = first.map_or_else(Span::default, |comment| comment.span());
-            self.warn(Code::AttributeComment, |_| {
-                let message = "an attribute is stated twice of one thing; the last counts";
-                Diagnostic::new(Code::AttributeComment, span, message)
-            });
+    fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
+        attributes.sort_by_key(|attribute| attribute.0);
+        let mut last = HashMap::new();
+        for (at, (subject, attribute, span)) in attributes.iter().enumerate() {
+            if let Some(before) = last.insert((*subject, attribute.name.as_str()), at) {
+                let before = attributes[before].2;
+                self.warn(Code::AttributeComment, |_| {
+                    let name = short(&attribute.name);
+                    let message = format!("attribute `{name}` is stated twice of one thing");
+                    Diagnostic::new(Code::AttributeComment, *span, message)
+                        .with_text("this counts")
+                        .with_label(before, "this does not")
+                });
+            }
         }
-        self.layout.comments.attributes = attributes;
+        let mut counts = vec![false; attributes.len()];
+        for at in last.into_values() {
+            counts[at] = true;
+        }
+        let attributes = attributes.into_iter().zip(counts).filter(|(_, counts)| *counts);
+        let attributes = attributes.map(|((subject, attribute, _), _)| (subject, attribute));
+        self.layout.comments.attributes = attributes.collect();
     }
 }

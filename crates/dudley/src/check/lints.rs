@@ -1,10 +1,12 @@
 //! What is legal and still odd.
 
+use std::collections::{HashMap, HashSet};
+
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::{
-    Body, Data, Datatype, Declaration, Field, FilterKind, ItemId, NameId, ParamId, ParamValue,
-    Placement,
+    Body, Data, Datatype, Declaration, Field, FilterKind, Item, ItemId, NameId, ParamId,
+    ParamValue, Placement,
 };
 use crate::source::{Encoding, Source, Span};
 use crate::syntax::short;
@@ -30,7 +32,7 @@ impl Checker<'_> {
             return;
         }
         let around = self.layout.items[self.dict.index()].parent;
-        let Some(hidden) = self.find_param(around, name) else { return };
+        let (Some(hidden), _) = self.find_param(around, name) else { return };
         debug_assert!(hidden != param);
         self.warn(Code::ShadowedParam, |this| {
             let text = short(this.layout.names.text(name));
@@ -52,34 +54,38 @@ impl Checker<'_> {
         self.find_what_is_no_template();
     }
 
-    /// Items that have the name of a member of the item without a name beside them.
+    /// Items that have the name of a member of the item without a name beside them. Wide types may be
+    /// used often, so the members of each are listed once.
     fn find_hidden_members(&mut self) {
         let Some(nameless) = self.layout.names.get("") else { return };
-        for at in 0..self.layout.items.len() {
-            let item = self.layout.items[at];
+        let mut types = HashMap::new();
+        let (mut members, mut listed) = (HashMap::new(), HashSet::new());
+        for item in &self.layout.items {
             let Body::Data(data) = item.body else { continue };
-            let Some(data) = self.layout.data.get(data.index()).filter(|_| item.name == nameless)
-            else {
-                continue;
-            };
-            let Datatype::Struct(id) = data.datatype else { continue };
-            for field in 0..self.layout.fields(id).len() {
-                let Field::Member(member) = self.layout.fields(id)[field] else { continue };
-                let name = self.layout.member(member).name;
-                let hiding = self.layout.item_index.get(item.parent.0, name);
-                let Some(hiding) = hiding.filter(|&hiding| hiding as usize != at) else { continue };
-                self.warn(Code::HiddenMember, |this| {
-                    let text = short(this.layout.names.text(name));
-                    let message =
-                        format!("item `{text}` hides a member of the item without a name");
-                    Diagnostic::new(
-                        Code::HiddenMember,
-                        this.layout.spans.items[hiding as usize],
-                        message,
-                    )
-                    .with_label(this.layout.spans.members[member.index()], "the member")
-                });
+            let data = self.layout.data.get(data.index()).filter(|_| item.name == nameless);
+            let Some(Datatype::Struct(id)) = data.map(|data| data.datatype) else { continue };
+            if listed.insert(id) {
+                for field in self.layout.fields(id) {
+                    if let Field::Member(member) = *field {
+                        members.insert((id, self.layout.member(member).name), member);
+                    }
+                }
             }
+            types.insert(item.parent, id);
+        }
+        if types.is_empty() {
+            return;
+        }
+        for at in 1..self.layout.items.len() {
+            let Item { name, parent, .. } = self.layout.items[at];
+            let Some(&id) = types.get(&parent).filter(|_| name != nameless) else { continue };
+            let Some(&member) = members.get(&(id, name)) else { continue };
+            self.warn(Code::HiddenMember, |this| {
+                let text = short(this.layout.names.text(name));
+                let message = format!("item `{text}` hides a member of the item without a name");
+                Diagnostic::new(Code::HiddenMember, this.layout.spans.items[at], message)
+                    .with_label(this.layout.spans.members[member.index()], "the member")
+            });
         }
     }
 

@@ -50,7 +50,9 @@ pub(crate) fn check(
         open_fields: Vec::new(),
         open_free: Vec::new(),
         member_of: Vec::new(),
+        free_in: Vec::new(),
         last_bindings: HashMap::new(),
+        looked_at: 0,
         redefined: [None; Primitive::COUNT],
         used: [None; Primitive::COUNT],
         broken: HashSet::new(),
@@ -112,7 +114,13 @@ struct Checker<'a> {
     open_free: Vec<(NameId, Span)>,
     /// By name: the last struct, as it closed, that has a member of the name.
     member_of: Vec<TypeId>,
-    last_bindings: HashMap<TypeId, Run>,
+    /// By name: the last struct of which it is a free name, and its number there.
+    free_in: Vec<(TypeId, u32)>,
+    /// The bindings of the last use of each type; in a dict, with that and how many parameters there
+    /// were.
+    last_bindings: HashMap<TypeId, (Run, Option<(ItemId, usize)>)>,
+    /// Dicts that were looked at to find parameters.
+    looked_at: usize,
     redefined: [Option<TypeId>; Primitive::COUNT],
     used: [Option<Span>; Primitive::COUNT],
     broken: HashSet<NameId>,

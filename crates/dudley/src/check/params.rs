@@ -159,20 +159,22 @@ impl Checker<'_> {
         id
     }
 
-    /// The parameter of that name in a dict, or in the nearest around it.
-    pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> Option<ParamId> {
+    /// The parameter of that name in a dict, or in the nearest around it; and how many dicts and lists
+    /// were looked at.
+    pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> (Option<ParamId>, usize) {
         if !self.layout.param_index.knows(name) {
-            return None;
+            return (None, 1);
         }
-        let mut dict = dict;
+        let (mut dict, mut looked_at) = (dict, 1);
         loop {
             if let Some(id) = self.layout.param_index.get(Scope::Dict(dict).key(), name) {
-                return Some(ParamId(id));
+                return (Some(ParamId(id)), looked_at);
             }
             if dict == ItemId::ROOT {
-                return None;
+                return (None, looked_at);
             }
             dict = self.layout.items[dict.index()].parent;
+            looked_at += 1;
         }
     }
 

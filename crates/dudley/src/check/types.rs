@@ -11,6 +11,11 @@ use crate::layout::{
 use crate::source::Span;
 use crate::syntax::{NodeKind, short};
 
+/// Dicts that may be looked at for the parameters of names, and more for each byte of the text: as many
+/// as a dimension of one letter takes at the usual limit of nesting.
+const LOOK_UPS: usize = 1 << 22;
+const LOOK_UPS_PER_BYTE: usize = 64;
+
 impl Checker<'_> {
     /// `datatype shape filter placement`. Nothing where the datatype is an error.
     pub(super) fn check_data(&mut self) -> Option<Data> {
@@ -172,14 +177,19 @@ impl Checker<'_> {
     /// Where a name in a shape gets its value here.
     fn look_up(&mut self, name: NameId, span: Span) -> Option<Binding> {
         let Some(open) = self.open.last_mut() else {
-            return self.find_param(self.dict, name).map(Binding::Param);
+            return self.look_up_in_dicts(name, span).map(Binding::Param);
         };
         let own = self.layout.param_index.get(Scope::Struct(open.id).key(), name);
         if let Some(param) = own.map(ParamId) {
             open.is_indeterminate |= self.layout.params[param.index()].value.is_stored();
             return Some(Binding::Param(param));
         }
-        let free = &self.open_free[open.free..];
+        let (id, free) = (open.id, &self.open_free[open.free..]);
+        if let Some(&(by, number)) = self.free_in.get(name.index()) {
+            if by == id {
+                return Some(Binding::Free(number));
+            }
+        }
         let found = free.iter().position(|&(free, _)| free == name);
         let number = found.unwrap_or(free.len());
         if found.is_none() {
@@ -188,6 +198,10 @@ impl Checker<'_> {
                 self.too_many_free_names(span);
             }
         }
+        if self.free_in.len() <= name.index() {
+            self.free_in.resize(name.index() + 1, (TypeId(u32::MAX), 0));
+        }
+        self.free_in[name.index()] = (id, index(number));
         Some(Binding::Free(index(number)))
     }
 
@@ -210,6 +224,13 @@ impl Checker<'_> {
         if used.free.len == 0 {
             return Run::default();
         }
+        // Where no parameter was declared since the last use in this dict, all is bound as it was.
+        let scope = (self.open.is_empty()).then_some((self.dict, self.layout.params.len()));
+        if let Some(&(run, bound_in)) = self.last_bindings.get(&id) {
+            if bound_in.is_some() && bound_in == scope {
+                return run;
+            }
+        }
         let start = self.layout.bindings.len();
         for at in used.free.start..used.free.start + used.free.len {
             let name = self.layout.free_names[at as usize];
@@ -228,21 +249,23 @@ impl Checker<'_> {
             });
             self.stop();
         }
-        self.share_bindings(id, start)
+        let run = self.share_bindings(id, start);
+        // What is missing is missed at each use.
+        let scope = scope.filter(|_| run.len == used.free.len);
+        self.last_bindings.insert(id, (run, scope));
+        run
     }
 
     /// Uses in one scope bind alike: the last run is taken again where it is the same.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
-        if let Some(&last) = self.last_bindings.get(&id) {
+        if let Some(&(last, _)) = self.last_bindings.get(&id) {
             if last.of(bindings) == &bindings[start..] {
                 bindings.truncate(start);
                 return last;
             }
         }
-        let run = Run { start: index(start), len: index(bindings.len() - start) };
-        self.last_bindings.insert(id, run);
-        run
+        Run { start: index(start), len: index(bindings.len() - start) }
     }
 
     fn check_filter(&mut self) -> Option<FilterId> {
@@ -484,6 +507,21 @@ impl Checker<'_> {
         struct_type.is_typedef = is_nameless && !has_stored;
         struct_type.is_indeterminate = open.is_indeterminate;
         self.check_fields(id, fields);
+    }
+
+    /// The same in a dict. Every dict around may have to be looked at, for every name of a type: the
+    /// text pays for that.
+    fn look_up_in_dicts(&mut self, name: NameId, span: Span) -> Option<ParamId> {
+        let (found, looked_at) = self.find_param(self.dict, name);
+        self.looked_at += looked_at;
+        if self.looked_at > LOOK_UPS + LOOK_UPS_PER_BYTE * self.text.len() {
+            self.error(|_| {
+                let message = "too many names are looked up in too many dicts";
+                Diagnostic::new(Code::BeyondLimit, span, message)
+            });
+            self.stop();
+        }
+        found
     }
 
     #[cold]

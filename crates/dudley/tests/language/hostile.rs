@@ -66,10 +66,30 @@ fn a_type_with_many_free_names_cannot_be_used_to_fill_memory() {
 }
 
 #[test]
+fn uses_of_types_with_many_names_cost_no_more_than_their_text() {
+    let many = 4_000;
+    let names =
+        |text: &str| (0..250).map(|n| text.replace('#', &n.to_string())).collect::<String>();
+    let wide = format!("{} t {{ a = i1[{}1] }} ", names("n#:1 "), names("n#,"));
+    let uses =
+        |text: &str| (0..many).map(|n| text.replace('#', &n.to_string())).collect::<String>();
+    let deep = "q/ ".to_owned() + &names("n#:1 ") + ".. " + &"d/ ".repeat(126);
+    Layout::parse(format!("{wide} u {{ {} }}", uses("m#=t "))).unwrap();
+    Layout::parse(format!("{wide} {deep} {}", uses("m#=t "))).unwrap();
+    // A parameter before each use could give it other values.
+    let error = errors(format!("{wide} {deep} {}", uses("P#:1 m#=t ")));
+    assert_eq!(error.first().code, Code::BeyondLimit);
+    let members: String = uses("m#=i1 ");
+    let dicts: String = uses("d#/ \"\"=t m7=i1 .. ");
+    let layout = Layout::parse(format!("t {{ {members} }} {dicts}")).unwrap();
+    assert_eq!(layout.warnings().len(), 100);
+}
+
+#[test]
 fn long_texts_of_little_have_short_answers() {
     let many = 200_000;
     for text in [
-        "..".repeat(many),
+        "..".repeat(1_000_000),
         "/".repeat(many),
         "\"".repeat(many),
         "'\\".repeat(many),
@@ -120,6 +140,12 @@ fn numbers_at_the_edge_are_held() {
         assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout);
     }
     assert_eq!(codes("a = f8 %9223372036854775807"), ["E019"]);
+    assert_eq!(codes("a = f8 %9223372036854775808"), ["E004"]);
+    for text in ["a = f8[170141183460469231731687303715884105728]", "a = f8[-9223372036854775808]"]
+    {
+        assert_eq!(codes(text), ["E004"], "{text}");
+    }
+    assert_eq!(codes("a = f8[-9223372036854775807]"), ["E018"]);
 }
 
 #[test]

@@ -59,6 +59,40 @@ fn lints_can_be_switched_off() {
 }
 
 #[test]
+fn of_attributes_of_one_name_each_repetition_is_told_at_its_place() {
+    let text = "x = f8 #: a=1 b=2\n #: a=3\ny = f8 #: a=4 a=5";
+    let layout = Layout::parse(text).unwrap();
+    let lines: Vec<usize> = layout
+        .warnings()
+        .iter()
+        .map(|found| layout.source().line_column(found.span.start).0)
+        .collect();
+    assert_eq!(lines, [2, 3]);
+    let of = |name: &str| {
+        let item = layout.child(dudley::ItemId::ROOT, name).unwrap();
+        let all = layout.attributes(item.into());
+        all.map(|one| (one.name.clone(), one.value.clone())).collect::<Vec<_>>()
+    };
+    let integer = |name: &str, value| (name.to_owned(), dudley::Value::Integer(value));
+    assert_eq!(of("x"), [integer("b", 2), integer("a", 3)]);
+    assert_eq!(of("y"), [integer("a", 5)]);
+}
+
+#[test]
+fn bytes_of_latin_1_byte_order_marks_and_line_ends_of_all_kinds_are_read() {
+    let layout = Layout::parse(b"x = f8 ## \x81 \xe9\r## more\r\n## last").unwrap();
+    assert_eq!(layout.source().encoding(), Encoding::Latin1);
+    let x = layout.items().next().unwrap();
+    assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["\u{81} é", "more", "last"]);
+    assert_eq!(layout.warnings()[0].message, "this text is no UTF-8; it is read as Latin-1");
+    let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
+    assert_eq!(layout.order(), Some(dudley::Order::Big));
+    assert_eq!((layout.items().len(), layout.warnings().len()), (2, 0));
+    // Only the first mark is one; U+FEFF is no letter.
+    assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
+}
+
+#[test]
 fn text_in_other_encodings_is_read() {
     let layout = Layout::parse(b"x = f8 ## 20 \xb0C").unwrap();
     assert_eq!(layout.source().encoding(), Encoding::Cp1252);
