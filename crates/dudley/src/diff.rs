@@ -11,11 +11,11 @@ use std::ops::ControlFlow;
 
 use serde_json::{Value, json};
 
-use crate::layout::{Layout, ParamValue, Scope, Subject};
+use crate::layout::{Filter, FilterKind, Layout, ParamValue, Scope, Subject};
 use crate::resolve::{AddressTable, MemberRow, ResolveError, Resolver, Row, Values};
 
-/// Members of structs that are compared; what is beyond counts as alike.
-const MAX_MEMBERS: usize = 1 << 20;
+/// Members of structs that are compared: types in types may have more than anybody can look at.
+const MAX_MEMBERS: usize = 1 << 18;
 
 /// What became of an array or stored parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +49,7 @@ pub struct Change {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     changes: Vec<Change>,
+    is_partial: bool,
 }
 
 impl Comparison {
@@ -58,14 +59,26 @@ impl Comparison {
     }
 
     /// Whether files that were written by the first layout can be read by the second: all that both
-    /// have lies where it did and is what it was. What was added is not in such files.
+    /// have lies where it did and is what it was. What was added is not in such files. Not when that
+    /// [is not known](Self::is_partial).
     pub fn keeps_files_readable(&self) -> bool {
-        let harmless =
-            |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
-        self.changes.iter().all(harmless)
+        !self.is_partial && !self.breaks_files()
     }
 
-    /// `changes`, an array of objects with `path`, `change`, `from`, `to`, `values`; and `readable`.
+    /// Whether something that both layouts have lies elsewhere, or is something else.
+    pub fn breaks_files(&self) -> bool {
+        let harmless =
+            |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
+        !self.changes.iter().all(harmless)
+    }
+
+    /// Whether one of the layouts has more members of structs, 262144, than were compared.
+    pub fn is_partial(&self) -> bool {
+        self.is_partial
+    }
+
+    /// `changes`, an array of objects with `path`, `change`, `from`, `to`, `values`; `readable`; and
+    /// `partial`, where it is.
     pub fn to_json(&self) -> Value {
         let change = |change: &Change| {
             let (name, from, to) = match &change.kind {
@@ -79,10 +92,14 @@ impl Comparison {
                 change.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
             json!({"path": change.path, "change": name, "from": from, "to": to, "values": values})
         };
-        json!({
+        let mut all = json!({
             "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
             "readable": self.keeps_files_readable(),
-        })
+        });
+        if self.is_partial {
+            all["partial"] = true.into();
+        }
+        all
     }
 }
 
@@ -135,16 +152,19 @@ pub fn diff(
 ) -> Result<Comparison, ResolveError> {
     let samples = match values {
         Some(values) => vec![values.clone()],
-        None => (0..8).map(|sample| sampled([before, after], sample)).collect(),
+        None => samples([before, after]),
     };
     let mut changes: Vec<Change> = Vec::new();
     let mut known = HashSet::new();
     let mut failed = None;
-    let mut is_compared = false;
+    let (mut is_compared, mut is_partial) = (false, false);
     for values in &samples {
         let pair = rows(before, values).and_then(|old| Ok((old, rows(after, values)?)));
         let (old, new) = match pair {
-            Ok(pair) => pair,
+            Ok(((old, is_old_whole), (new, is_new_whole))) => {
+                is_partial |= !(is_old_whole && is_new_whole);
+                (old, new)
+            }
             Err(error) => {
                 failed.get_or_insert(error);
                 continue;
@@ -166,7 +186,14 @@ pub fn diff(
         return Err(error);
     }
     changes.sort_by_key(|change| matches!(change.kind, ChangeKind::Added));
-    Ok(Comparison { changes })
+    Ok(Comparison { changes, is_partial })
+}
+
+/// Sets of values; one where there is nothing to have a value.
+fn samples(layouts: [&Layout; 2]) -> Vec<Values> {
+    let is_stored = |layout: &Layout| layout.params().any(|id| layout.param(id).value.is_stored());
+    let count = if layouts.into_iter().any(is_stored) { 8 } else { 1 };
+    (0..count).map(|sample| sampled(layouts, sample)).collect()
 }
 
 /// Values for the stored parameters of layouts: all 1, all 0, then others.
@@ -225,18 +252,16 @@ impl Seeing<'_, '_> {
             self.since = DefaultHasher::new();
         }
         let array = self.table.array(row);
-        let filter = text(&array.to_json()["filter"]);
+        let filter = array.filter().map(filter_text);
         let (path, shape, dtype) = (array.path(), array.shape(), array.dtype());
         (&path, &shape, &dtype, &filter).hash(&mut self.since);
         self.rows.push(Seen { path, address: row.address(), shape, dtype, filter, since: 0 });
     }
 
     fn member(&mut self, row: Row, member: MemberRow, layout: &Layout) {
-        let json = member.to_json(layout);
-        let dtype = text(&json["dtype"]).unwrap_or_default();
+        let (dtype, filter) = (member.dtype(layout), member.filter(layout).map(filter_text));
         let offset = member.address.zip(row.address()).map(|(member, row)| member - row);
         (&member.path, offset, &member.shape, &dtype).hash(&mut self.since);
-        let filter = text(&json["filter"]);
         let MemberRow { path, address, shape, .. } = member;
         self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
     }
@@ -249,7 +274,8 @@ impl Seeing<'_, '_> {
     }
 }
 
-fn rows(layout: &Layout, values: &Values) -> Result<Vec<Seen>, ResolveError> {
+/// The rows of a layout, and whether all of its members are among them.
+fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveError> {
     let resolver = Resolver::new(layout).order(crate::Order::Little).values(values.clone());
     let table = resolver.table()?;
     let since = DefaultHasher::new();
@@ -267,11 +293,12 @@ fn rows(layout: &Layout, values: &Values) -> Result<Vec<Seen>, ResolveError> {
     })?;
     table.rows()[walked..].iter().for_each(|&row| seen.row(row));
     seen.end_row();
-    Ok(seen.rows)
+    Ok((seen.rows, members < MAX_MEMBERS))
 }
 
-fn text(value: &Value) -> Option<String> {
-    value.as_str().map(str::to_owned)
+fn filter_text(filter: &Filter) -> String {
+    let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
+    format!("{arrow} {}", filter.name)
 }
 
 fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {

@@ -8,6 +8,7 @@ use super::{parse, show, values};
 use crate::Verdict;
 use crate::arguments::dudley::Params;
 use crate::failure::Failure;
+use crate::goal::is_standard;
 use crate::output::{Output, print_json};
 
 pub(super) fn diff(
@@ -16,11 +17,14 @@ pub(super) fn diff(
     params: &Params,
     output: Output,
 ) -> Result<Verdict, Failure> {
+    if is_standard(before) && is_standard(after) {
+        return Err(Failure::other("standard input", "it is one layout, not both"));
+    }
     let options = ParseOptions::new();
     let (Some(before), Some(after)) = (parse(before, &options)?, parse(after, &options)?) else {
         return Ok(Verdict::Failed);
     };
-    let given = values(params);
+    let given = values(params, &[&before, &after])?;
     let comparison =
         match dudley::diff(&before, &after, Some(&given).filter(|_| !params.params.is_empty())) {
             Ok(comparison) => comparison,
@@ -35,13 +39,18 @@ pub(super) fn diff(
         for change in comparison.changes() {
             output.result(change)?;
         }
+        if comparison.is_partial() {
+            output.result(&"there are more members of structs than were compared")?;
+        }
         let verdict = if comparison.keeps_files_readable() {
             "files of the first layout can be read by the second"
+        } else if !comparison.breaks_files() {
+            "whether files of the first layout can be read by the second is not known"
         } else {
             "files of the first layout cannot be read by the second"
         };
         output.result(&verdict)?;
     }
-    let is_same = comparison.changes().is_empty();
+    let is_same = comparison.changes().is_empty() && !comparison.is_partial();
     Ok(if is_same { Verdict::Fine } else { Verdict::Found })
 }
