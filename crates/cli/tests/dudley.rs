@@ -4,7 +4,7 @@
 
 mod program;
 
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
@@ -200,6 +200,113 @@ fn resolve_says_which_value_is_missing() {
     for param in ["IMAX", "IMAX=x", "IMAX=9223372036854775808"] {
         let output = folder.run(&["dudley", "resolve", "run.dud", "--param", param]);
         assert_eq!(status(&output), 2, "{param}");
+    }
+}
+
+#[test]
+fn a_value_of_a_parameter_that_is_not_stored_is_refused() {
+    let folder = folder();
+    folder.write("other.dud", "N : i4  M : 3  g/ N : i4  x = { K : i1  a = u1[K] }[2]");
+    for (param, code) in [
+        ("N=1", 0),
+        ("/N=1", 0),
+        ("/g/N=1", 0),
+        ("/g/x.K=1", 0),
+        ("/g/x[1].K=1", 0),
+        ("K=1", 0),
+        ("M=1", 2),
+        ("O=1", 2),
+        ("/g/M=1", 2),
+        ("/g/x=1", 2),
+        ("/g/x.a=1", 2),
+        ("/g/x/K=1", 2),
+    ] {
+        let output = folder.run(&["dudley", "resolve", "other.dud", "--param", param]);
+        assert_eq!(status(&output), code, "{param}");
+        let name = param.split('=').next().unwrap();
+        let message = format!("scibin: --param: no parameter `{name}` is stored\n");
+        assert_eq!(stderr(&output) == message, code == 2, "{}", stderr(&output));
+    }
+    // Of two layouts, either may have it.
+    let arguments =
+        ["dudley", "diff", "run.dud", "other.dud", "--param", "N=1", "--param", "IMAX=1"];
+    assert_eq!(status(&folder.run(&arguments)), 1);
+    assert_eq!(status(&folder.run(&[&arguments[..], &["--param", "O=1"]].concat())), 2);
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let folder = Folder::new();
+    folder.write("many.dud", format!("l [f8[3]] l{}\n", " %0".repeat(100_000)));
+    for arguments in [
+        &["resolve", "many.dud"][..],
+        &["resolve", "many.dud", "--json"],
+        &["tree", "many.dud"],
+        &["tree", "many.dud", "--json"],
+    ] {
+        let mut child = program()
+            .arg("dudley")
+            .args(arguments)
+            .current_dir(folder.path("."))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut begin = [0; 10];
+        child.stdout.take().unwrap().read_exact(&mut begin).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((status(&output), stderr(&output).as_str()), (0, ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_status_2() {
+    let folder = folder();
+    folder.write("run.bd", 3_i64.to_le_bytes());
+    for arguments in [
+        &["check"][..],
+        &["check", "."],
+        &["fmt", "none.dud"],
+        &["tree", "none.dud"],
+        &["tree", "run.dud", "run.dud"],
+        &["resolve", "none.dud"],
+        &["resolve", "run.dud", "--stream", "none.bd"],
+        &["resolve", "run.dud", "--stream", "."],
+        &["resolve", "run.dud", "--stream", "run.bd", "--param", "IMAX=3"],
+        &["resolve", "run.dud", "--stream", "run.bd", "--native"],
+        &["resolve", "run.dud", "--order", "="],
+        &["diff", "run.dud"],
+        &["diff", "run.dud", "none.dud"],
+        &["diff", "run.dud", "run.bd"],
+        &["diff", "-", "-"],
+        &["compile", "run.dud"],
+    ] {
+        let output = folder.run(&[&["dudley"], arguments].concat());
+        assert_eq!(status(&output), 2, "{arguments:?}");
+        assert!(!stderr(&output).is_empty() && stdout(&output).is_empty(), "{arguments:?}");
+    }
+}
+
+#[test]
+fn layouts_in_other_encodings_become_utf8() {
+    let folder = Folder::new();
+    folder.write("a.dud", b"\xef\xbb\xbfx = f8\r\ny = f8 ## \xe9\r");
+    let output = folder.run(&["dudley", "check", "a.dud"]);
+    assert_eq!(status(&output), 0);
+    assert!(stderr(&output).contains("lint[L-not-utf8]"), "{}", stderr(&output));
+    assert_eq!(status(&folder.run(&["dudley", "fmt", "a.dud"])), 0);
+    assert_eq!(folder.read("a.dud"), "x = f8\ny = f8  ## é\n".as_bytes());
+    assert_eq!(stderr(&folder.run(&["dudley", "check", "a.dud"])), "");
+}
+
+#[test]
+fn errors_name_the_file_in_every_command() {
+    let folder = Folder::new();
+    folder.write("a.dud", "x = f8[\n");
+    for command in ["check", "fmt", "tree", "resolve"] {
+        let output = folder.run(&["dudley", command, "a.dud"]);
+        assert_eq!(status(&output), 1, "{command}");
+        assert!(stderr(&output).contains("\n --> a.dud:2:1\n"), "{}", stderr(&output));
     }
 }
 

@@ -61,6 +61,13 @@ fn name_and(name: &str, rest: &str) -> String {
     text + rest
 }
 
+/// No type has a name that begins with a byte order.
+fn type_text(datatype: &str) -> String {
+    let name = datatype.trim_start_matches(['<', '>', '|']);
+    let (mark, name) = datatype.split_at(datatype.len() - name.len());
+    mark.to_owned() + &name_and(name, "")
+}
+
 fn push_docs(out: &mut String, docs: &str) {
     for line in docs.lines() {
         // A CR would end the comment too.
@@ -85,9 +92,9 @@ fn place(placement: Placement) -> String {
 }
 
 impl ArrayBuilder {
-    /// A scalar of a primitive or named type.
+    /// A scalar of a primitive or named type. A primitive may have a byte order before it: `<f8`.
     pub fn of(datatype: &str) -> Self {
-        Self { datatype: name_and(datatype, ""), dims: Vec::new(), rest: String::new() }
+        Self { datatype: type_text(datatype), dims: Vec::new(), rest: String::new() }
     }
 
     /// A scalar of a primitive type in a byte order.
@@ -191,14 +198,14 @@ impl Builder {
         self.line(name, &format!(" : {value}"))
     }
 
-    /// A parameter stored in the stream.
+    /// A parameter stored in the stream, of a type as in [`ArrayBuilder::of`].
     pub fn stored(self, name: &str, integer: &str) -> Self {
-        self.line(name, &format!(" : {}", name_and(integer, "")))
+        self.line(name, &format!(" : {}", type_text(integer)))
     }
 
     /// The same, placed.
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
-        self.line(name, &format!(" : {}{}", name_and(integer, ""), place(placement)))
+        self.line(name, &format!(" : {}{}", type_text(integer), place(placement)))
     }
 
     /// A named type.
@@ -321,12 +328,12 @@ impl StructBuilder {
 
     /// A parameter stored in each instance.
     pub fn stored(self, name: &str, integer: &str) -> Self {
-        self.line(name, &format!(" : {}", name_and(integer, "")))
+        self.line(name, &format!(" : {}", type_text(integer)))
     }
 
     /// The same, placed.
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
-        self.line(name, &format!(" : {}{}", name_and(integer, ""), place(placement)))
+        self.line(name, &format!(" : {}{}", type_text(integer), place(placement)))
     }
 
     /// Documentation of the last field; before any, of the type.
@@ -351,7 +358,7 @@ mod tests {
         let layout = Builder::new()
             .order(Order::Big)
             .summary(|fields| {
-                fields.stored("N", "i4").docs("count").member("time", ArrayBuilder::of("f8"))
+                fields.stored("N", "<i4").docs("count").member("time", ArrayBuilder::of("f8"))
             })
             .named_type("str", |fields| {
                 fields
@@ -380,7 +387,7 @@ mod tests {
             .data("z", ArrayBuilder::of("f8").dim(9).compress("zfp", &[Argument::Float(1e-6)]))
             .build()
             .unwrap();
-        let text = "> {N : i4 ## count\n time = f8} str {%4 L : u4 \"\" = S1[L]} 'a b' = str[3] %8\n\
+        let text = "> {N : <i4 ## count\n time = f8} str {%4 L : u4 \"\" = S1[L]} 'a b' = str[3] %8\n\
             #: units='\"\\n'\n l [ ## all\n <f8, ## one\n [/M : -1 d/ x = i1[M--]], i1] l %0 \
             g/ r = i8[2] <- ref z = f8[9] -> zfp(1e-6)";
         assert_eq!(layout, Layout::parse(text).unwrap());

@@ -18,7 +18,8 @@ use crate::source::Source;
 use crate::syntax::{Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use std::sync::Arc;
 
-/// Formats a layout. What it means is not looked at: names may be undefined.
+/// Formats a layout. What it means is not looked at: names may be undefined. In whatever encoding it is,
+/// the result is UTF-8.
 ///
 /// # Errors
 /// When it cannot be parsed.
@@ -38,13 +39,21 @@ impl ParseOptions {
     /// # Errors
     /// When it cannot be parsed.
     pub fn format(&self, text: impl AsRef<[u8]>) -> Result<String, Diagnostics> {
-        let source = match Source::decode(text.as_ref()) {
-            Ok(source) => source,
-            Err(error) => return Err(Diagnostics::new(vec![*error], Arc::default())),
-        };
+        match Source::decode(text.as_ref()) {
+            Ok(source) => self.format_source(source),
+            Err(error) => Err(Diagnostics::new(vec![*error], Arc::default())),
+        }
+    }
+
+    /// The same of a text that is decoded; its name is in the messages.
+    ///
+    /// # Errors
+    /// When it cannot be parsed.
+    pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Diagnostics> {
+        let source = source.into();
         let tree = Tree::parse(source.text(), &self.limits);
         if !tree.diagnostics.is_empty() {
-            return Err(Diagnostics::new(tree.diagnostics, Arc::new(source)));
+            return Err(Diagnostics::new(tree.diagnostics, source));
         }
         let mut formatter = Formatter {
             text: source.text(),

@@ -32,7 +32,7 @@ pub use layout::{
 pub use limits::Limits;
 pub use options::ParseOptions;
 pub use resolve::{
-    AddressTable, Array, ComplexAlign, MemberRow, ResolveError, Resolver, Row, Values,
+    AddressTable, Array, ComplexAlign, MemberRow, Origin, ResolveError, Resolver, Row, Values,
 };
 pub use signature::{SIGNATURE_LEN, Signature, SignatureError};
 pub use source::{Encoding, Source, Span};

@@ -42,7 +42,8 @@ limits! {
     max_free_names, with_max_free_names = 255;
     /// Bindings of such names, over all uses of types. Default: 16 million.
     max_bindings, with_max_bindings = 1 << 24;
-    /// Fields of structs that one resolving looks at. Default: 268 million.
+    /// Fields of structs that one resolving looks at, or lists. Default: 268 million. Resolving never
+    /// looks at more than 4 million, and 16 for each byte of the stream.
     max_steps, with_max_steps = 1 << 28;
     /// Errors, and warnings, that are collected. Default: 100.
     max_diagnostics, with_max_diagnostics = 100;

@@ -6,6 +6,7 @@ use crate::layout::{
     Argument, Binding, Data, Datatype, Declaration, Dim, Field, FilterKind, ItemId, ItemKind,
     Layout, ParamId, ParamValue, Placement, Scope, Subject, TypeId, Value,
 };
+use crate::quote;
 
 impl Layout {
     /// What the layout declares, as a tree of objects in order of declaration:
@@ -20,7 +21,8 @@ impl Layout {
     ///
     /// All have a `name` (elements have none), and `docs` and `attributes` where there are any; what
     /// stands in the summary block has `"summary": true`. A dimension is a number or text such as `N+`.
-    /// The root has the `order` of the layout, or null, besides.
+    /// Names in it that need quotes have them; more than 31 suffixes are `N+..40`. The root has the
+    /// `order` of the layout, or null, besides, and under `summary` what is said about the block.
     ///
     /// ```
     /// let layout = dudley::Layout::parse("N : i8  g/ x = f8[N+, 3]  ## (cm)")?;
@@ -47,6 +49,11 @@ impl Layout {
         }
         let mut root = self.item_json(ItemId::ROOT, &declared);
         root.insert("order".to_owned(), json!(self.order().map(|order| order.to_string())));
+        if self.summary().is_some() {
+            let mut object = Map::new();
+            self.add_comments(Subject::Summary, &mut object);
+            root.insert("summary".to_owned(), object.into());
+        }
         root.into()
     }
 
@@ -119,7 +126,7 @@ impl Layout {
         object.insert("shape".to_owned(), shape.into());
         if let Some(filter) = self.filter(data) {
             let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
-            let arguments: Vec<String> = filter.arguments.iter().map(argument_text).collect();
+            let arguments: Vec<String> = filter.arguments.iter().map(Argument::to_text).collect();
             let mut text = format!("{arrow} {}", filter.name);
             if !arguments.is_empty() {
                 text = format!("{text}({})", arguments.join(", "));
@@ -173,12 +180,14 @@ impl Layout {
                 names.flatten().unwrap_or_default()
             }
         };
+        let mut text = String::new();
+        quote::push_name(&mut text, name);
         let sign = if suffix < 0 { "-" } else { "+" };
         let suffix = usize::try_from(suffix.unsigned_abs()).unwrap_or_default();
         if suffix > 31 {
-            return format!("{name}{sign}..{suffix}").into();
+            return format!("{text}{sign}..{suffix}").into();
         }
-        format!("{name}{}", sign.repeat(suffix)).into()
+        (text + &sign.repeat(suffix)).into()
     }
 
     fn add_comments(&self, subject: Subject, object: &mut Map<String, Json>) {
@@ -203,14 +212,6 @@ fn add_place(placement: Option<Placement>, object: &mut Map<String, Json>) {
         None => return,
     };
     object.insert("place".to_owned(), place.into());
-}
-
-fn argument_text(argument: &Argument) -> String {
-    match argument {
-        Argument::Integer(value) => value.to_string(),
-        Argument::Float(value) => format!("{value:?}"),
-        Argument::Text(text) => format!("{text:?}"),
-    }
 }
 
 fn value_json(value: &Value) -> Json {

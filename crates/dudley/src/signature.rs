@@ -57,6 +57,14 @@ pub enum SignatureError {
     /// Negative, or within the signature.
     #[error("the address of the layout, at byte 8, is {0}: expected 0 or at least 16")]
     Address(i64),
+    /// The layout would begin behind the end of the file.
+    #[error("the address of the layout, at byte 8, is {address}: the file ends at {len}")]
+    BeyondEnd {
+        /// Where the layout should be.
+        address: u64,
+        /// Bytes of the file.
+        len: u64,
+    },
 }
 
 impl Signature {

@@ -104,6 +104,7 @@ codes! {
     Hole "L-hole" Lint "bytes that belong to nothing";
     MisalignedAddress "L-misaligned-address" Lint "an address that its type is not aligned to";
     UnknownAddress "L-unknown-address" Lint "an address that only the stream tells";
+    PastEnd "L-past-end" Lint "data that end behind the stream";
 }
 
 impl Code {

@@ -1,13 +1,14 @@
 //! Paths of items: `/dict/name`, `/list[2]/name`, `/item.member`.
 //!
 //! A name is quoted in a path when it is empty or holds one of `/ [ ] . "` or a control character:
-//! `/""`, `/"c\"d"`.
+//! `/""`, `/"c\"d"`. JSON Pointers lead to the same: `/list/2/name`, `/item/member`, `/c"d`.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use thiserror::Error;
 
-use super::{Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject};
+use super::{Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject};
 use crate::quote;
 
 /// What a path leads to.
@@ -58,9 +59,11 @@ pub(crate) fn push_name(path: &mut String, name: &str) {
 }
 
 enum Step<'a> {
-    Name(std::borrow::Cow<'a, str>),
+    Name(Cow<'a, str>),
     Element(usize),
-    Member(std::borrow::Cow<'a, str>),
+    Member(Cow<'a, str>),
+    /// Of a JSON Pointer: any of the others, as what is there has it.
+    Key(Cow<'a, str>),
 }
 
 impl Layout {
@@ -147,7 +150,8 @@ impl Layout {
         item.or_else(member)
     }
 
-    /// Looks up a path. A leading `/` may be left out.
+    /// Looks up a path. A leading `/` may be left out. What is no path, or leads to nothing, is taken as
+    /// a JSON Pointer.
     ///
     /// Members of the item called `""` are found at its dict as well, behind items and parameters of
     /// the same name: such an item "puts them at root level".
@@ -162,13 +166,59 @@ impl Layout {
     /// let Found::Item(x, _) = layout.find("/l[1]/x")? else { panic!() };
     /// assert_eq!(layout.path(x), "/l[1]/x");
     /// assert_eq!(layout.find("/t")?, layout.find("/\"\".t")?);
+    /// assert_eq!(layout.find("/l/1/x")?, layout.find("/l[1]/x")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find(&self, path: &str) -> Result<Found, PathError> {
+        let found = steps(path).and_then(|steps| self.follow(path, steps, false));
+        found.or_else(|error| {
+            let keys = pointer(path).ok_or_else(|| error.clone())?;
+            self.follow(path, keys, false).map_err(|_| error)
+        })
+    }
+
+    /// Whether a stored parameter has that path: `/dict/N`, or, of a struct, `/item.member.N`, where
+    /// places in arrays may stand, `/item[2].N`.
+    pub(crate) fn stores_param_at(&self, path: &str) -> bool {
+        let Ok(mut steps) = steps(path) else { return false };
+        let is_stored = |id: ParamId| self.param(id).value.is_stored();
+        let Some(Step::Member(name)) = steps.pop() else {
+            return matches!(self.find(path), Ok(Found::Param(id)) if is_stored(id));
+        };
+        let Ok(Found::Item(item, members)) = self.follow(path, steps, true) else { return false };
+        let data = match members.last() {
+            Some(&member) => Some(self.data(self.member(member).data)),
+            None => self.data_of(item),
+        };
+        let Some(Datatype::Struct(id)) = data.map(|data| self.stands_for(data).datatype) else {
+            return false;
+        };
+        self.fields(id).iter().any(|field| match *field {
+            Field::Param(id) => is_stored(id) && self.param_name(id) == name,
+            Field::Member(_) => false,
+        })
+    }
+
+    /// The data at the end of typedefs.
+    fn stands_for<'a>(&'a self, mut data: &'a Data) -> &'a Data {
+        while let Datatype::Struct(id) = data.datatype {
+            let Some(member) = self.typedef_member(id) else { break };
+            data = self.data(self.member(member).data);
+        }
+        data
+    }
+
+    /// With `over_instances`, the place of an instance in an array leads to the array.
+    fn follow(
+        &self,
+        path: &str,
+        steps: Vec<Step<'_>>,
+        over_instances: bool,
+    ) -> Result<Found, PathError> {
         let mut at = ItemId::ROOT;
         let mut members: Vec<MemberId> = Vec::new();
         let mut param = None;
-        for step in steps(path)? {
+        for step in steps {
             let missing = |part: String| PathError::Missing {
                 path: path.to_owned(),
                 parent: self.path(at),
@@ -177,8 +227,17 @@ impl Layout {
             if param.is_some() {
                 return Err(missing("more below a parameter".to_owned()));
             }
+            let step = match (step, self.kind(at)) {
+                (Step::Key(key), ItemKind::List(_)) => match key.parse() {
+                    Ok(index) => Step::Element(index),
+                    Err(_) => return Err(missing(format!("element `{key}`"))),
+                },
+                (Step::Key(key), ItemKind::Dict(_)) => Step::Name(key),
+                (Step::Key(key), ItemKind::Data(_)) => Step::Member(key),
+                (step, _) => step,
+            };
             match step {
-                Step::Name(name) => {
+                Step::Name(name) | Step::Key(name) => {
                     let is_dict = matches!(self.kind(at), ItemKind::Dict(_)) && members.is_empty();
                     if let Some(child) = self.child(at, &name).filter(|_| is_dict) {
                         at = child;
@@ -194,6 +253,7 @@ impl Layout {
                         members.push(member);
                     }
                 }
+                Step::Element(_) if over_instances && self.data_of(at).is_some() => {}
                 Step::Element(index) => {
                     let ItemKind::List(children) = self.kind(at) else {
                         return Err(missing("elements".to_owned()));
@@ -270,7 +330,13 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, PathError> {
     Ok(steps)
 }
 
-fn take_name<'a>(rest: &mut &'a str) -> Option<std::borrow::Cow<'a, str>> {
+/// The keys of a JSON Pointer.
+fn pointer(path: &str) -> Option<Vec<Step<'_>>> {
+    let key = |key: &str| Step::Key(key.replace("~1", "/").replace("~0", "~").into());
+    Some(path.strip_prefix('/')?.split('/').map(key).collect())
+}
+
+fn take_name<'a>(rest: &mut &'a str) -> Option<Cow<'a, str>> {
     if rest.starts_with('"') {
         let len = quote::quoted_len(rest.as_bytes())?;
         let (name, after) = rest.split_at(len);
@@ -280,5 +346,5 @@ fn take_name<'a>(rest: &mut &'a str) -> Option<std::borrow::Cow<'a, str>> {
     let end = rest.find(['/', '[', '.', ']']).unwrap_or(rest.len());
     let (name, after) = rest.split_at(end);
     *rest = after;
-    (!name.is_empty()).then_some(std::borrow::Cow::Borrowed(name))
+    (!name.is_empty()).then_some(Cow::Borrowed(name))
 }

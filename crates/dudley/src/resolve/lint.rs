@@ -9,7 +9,8 @@ use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 impl<'a> Resolver<'a> {
     /// What is odd about the addresses of a table, in order of the text: stated addresses that their
     /// type is not aligned to, data that lie over others, bytes before a stated address that belong to
-    /// nothing, and the first of those whose address only the stream tells. No more than
+    /// nothing, the first of those whose address only the stream tells, and the first that ends behind
+    /// the end of the stream. No more than
     /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics).
     ///
     /// ```
@@ -32,16 +33,40 @@ impl<'a> Resolver<'a> {
                     lints.push(unknown(self.layout(), *row));
                 }
                 Some(address) => {
-                    lints.extend(misaligned(self.layout(), *row, address, &alignments));
+                    lints.extend(self.misaligned(*row, address, &alignments));
                 }
                 None => {}
             }
             is_behind_unknown = row.address().is_none();
         }
         lints.extend(self.neighbours(table, &alignments));
+        lints.extend(self.past_end(table));
         lints.sort_by_key(|lint| lint.span.start);
         lints.truncate(self.limits.max_diagnostics as usize);
         lints
+    }
+
+    fn misaligned(&self, row: Row, address: u64, alignments: &Alignments) -> Option<Diagnostic> {
+        let (layout, subject) = (self.layout(), row.subject());
+        let Some(Placement::Address(stated)) = placement(layout, subject) else { return None };
+        let align = align(layout, subject, alignments);
+        (stated % align != 0).then(|| {
+            let path = layout.subject_path(subject);
+            let message = format!("`{path}` is at {address}, its type is aligned to {align}");
+            Diagnostic::new(Code::MisalignedAddress, layout.span(subject), message)
+        })
+    }
+
+    /// The first thing that ends behind the end of the stream.
+    fn past_end(&self, table: &AddressTable<'a>) -> Option<Diagnostic> {
+        let Input::Stream(stream) = self.input else { return None };
+        let end = |row: &Row| Some(row.address()? + row.nbytes()?);
+        let is_past = |row: &&Row| end(row).is_some_and(|end| end > stream.len());
+        let row = table.rows().iter().find(is_past)?;
+        let path = self.layout().subject_path(row.subject());
+        let end = end(row)?;
+        let message = format!("the stream ends at {}, `{path}` at {end}", stream.len());
+        Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 
     /// Overlaps and holes, in order of addresses.
@@ -97,21 +122,6 @@ fn align(layout: &Layout, subject: Subject, alignments: &Alignments) -> u64 {
         _ => None,
     };
     datatype.map_or(1, |datatype| alignments.of_datatype(datatype))
-}
-
-fn misaligned(
-    layout: &Layout,
-    row: Row,
-    address: u64,
-    alignments: &Alignments,
-) -> Option<Diagnostic> {
-    let Some(Placement::Address(_)) = placement(layout, row.subject()) else { return None };
-    let align = align(layout, row.subject(), alignments);
-    (address % align != 0).then(|| {
-        let path = layout.subject_path(row.subject());
-        let message = format!("`{path}` is at {address}, its type is aligned to {align}");
-        Diagnostic::new(Code::MisalignedAddress, layout.span(row.subject()), message)
-    })
 }
 
 fn unknown(layout: &Layout, row: Row) -> Diagnostic {

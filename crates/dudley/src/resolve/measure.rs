@@ -13,6 +13,13 @@ use crate::layout::{
     Primitive, TypeId,
 };
 
+/// Fields of structs that resolving may look at, and more for each byte of a stream.
+const STEPS: u64 = 1 << 22;
+const STEPS_PER_BYTE: u64 = 16;
+
+/// Values of free names, and sizes for them, that are remembered.
+const MAX_REMEMBERED: usize = 1 << 20;
+
 /// The size of a type that was not asked for yet.
 const UNMEASURED: u64 = u64::MAX;
 
@@ -23,12 +30,17 @@ pub(super) struct Measure<'r, 'a> {
     pub(super) alignments: Alignments,
     input: &'r Input<'a>,
     order: Order,
+    tail_padding: bool,
     /// Of types without free names.
     sizes: Vec<u64>,
     /// Of types with the values of their free names.
-    sizes_by_values: HashMap<(TypeId, Box<[i64]>), u64>,
-    steps: u32,
-    max_steps: u32,
+    sizes_by_values: HashMap<(TypeId, Box<[i64]>), Option<u64>>,
+    /// Values that these hold, about.
+    remembered: usize,
+    /// How often the place of something decided about a value.
+    asked: u64,
+    steps: u64,
+    max_steps: u64,
     /// What is being looked at, from an item inwards.
     trail: Vec<Step>,
 }
@@ -56,7 +68,22 @@ pub(super) struct Visited {
 pub(super) type Visit<'v, 'r, 'a> = dyn FnMut(&mut Measure<'r, 'a>, Visited) -> Result<()> + 'v;
 
 impl<'r, 'a> Measure<'r, 'a> {
+    /// Measures to resolve: a hostile layout is told soon.
     pub(super) fn new(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
+        let read = match resolver.input {
+            Input::Values(_) => 0,
+            Input::Stream(stream) => stream.len().saturating_mul(STEPS_PER_BYTE),
+        };
+        let steps = STEPS.saturating_add(read);
+        Self::with_steps(resolver, scope, steps.min(resolver.limits.max_steps.into()))
+    }
+
+    /// Measures to list members, each of which is a step.
+    pub(super) fn to_list(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
+        Self::with_steps(resolver, scope, resolver.limits.max_steps.into())
+    }
+
+    fn with_steps(resolver: &'r Resolver<'a>, scope: Scope, max_steps: u64) -> Self {
         let layout = resolver.layout;
         Self {
             layout,
@@ -64,10 +91,13 @@ impl<'r, 'a> Measure<'r, 'a> {
             alignments: Alignments::of(layout, resolver.complex_align),
             input: &resolver.input,
             order: resolver.default_order(),
+            tail_padding: resolver.tail_padding,
             sizes: vec![UNMEASURED; layout.type_count()],
             sizes_by_values: HashMap::new(),
+            remembered: 0,
+            asked: 0,
             steps: 0,
-            max_steps: resolver.limits.max_steps,
+            max_steps,
             trail: Vec::new(),
         }
     }
@@ -159,12 +189,45 @@ impl<'r, 'a> Measure<'r, 'a> {
             self.sizes[id.index()] = size;
             return Ok(size);
         }
+        Ok(self.size_by_values(id, frame, None)?.unwrap_or_default())
+    }
+
+    /// The size of an instance of a type that may depend on what is stored in it. Only where structs
+    /// are in structs may remembering spare something.
+    fn instance_size(
+        &mut self,
+        id: TypeId,
+        frame: Frame,
+        address: Option<u64>,
+    ) -> Result<Option<u64>> {
+        if self.layout.struct_type(id).depth > 1 {
+            return self.size_by_values(id, frame, address);
+        }
+        self.fields(id, frame, address, &mut |_, _| Ok(()))
+    }
+
+    /// The size of an instance, which is remembered where its place has no part in it.
+    fn size_by_values(
+        &mut self,
+        id: TypeId,
+        frame: Frame,
+        address: Option<u64>,
+    ) -> Result<Option<u64>> {
+        let count = self.layout.free_names(id).len();
         let key = (id, Box::from(self.scope.free(frame, count)));
         if let Some(&known) = self.sizes_by_values.get(&key) {
             return Ok(known);
         }
-        let size = self.fields(id, frame, None, &mut |_, _| Ok(()))?.unwrap_or_default();
-        self.sizes_by_values.insert(key, size);
+        let asked = self.asked;
+        let size = self.fields(id, frame, address, &mut |_, _| Ok(()))?;
+        if self.asked == asked {
+            self.remembered += count + 1;
+            if self.remembered > MAX_REMEMBERED {
+                self.sizes_by_values.clear();
+                self.remembered = count + 1;
+            }
+            self.sizes_by_values.insert(key, size);
+        }
         Ok(size)
     }
 
@@ -172,10 +235,10 @@ impl<'r, 'a> Measure<'r, 'a> {
     /// if they do not. It has elements.
     fn told(&mut self, element: &Element, address: Option<u64>) -> Result<Option<u64>> {
         if element.compress.is_some() {
-            let (Input::Stream(stream), Some(address)) = (self.input, address) else {
-                return Ok(None);
-            };
-            return self.compressed_len(*stream, address).map(Some);
+            let Input::Stream(stream) = self.input else { return Ok(None) };
+            self.asked += 1;
+            let len = address.map(|address| self.compressed_len(*stream, address));
+            return len.transpose();
         }
         let (Some(count), Base::Struct(id, frame)) = (element.count, element.base) else {
             return Ok(None);
@@ -185,7 +248,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             Input::Values(values) => values.has_elements(),
         };
         if !instances_differ {
-            let size = self.fields(id, frame, address, &mut |_, _| Ok(()))?;
+            let size = self.instance_size(id, frame, address)?;
             return size.map(|size| multiply(count, size)).transpose();
         }
         let mut total = 0;
@@ -193,7 +256,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             let address = address.map(|address| add(address, total)).transpose()?;
             self.step()?;
             self.enter(Step::Instance(index));
-            let size = self.fields(id, frame, address, &mut |_, _| Ok(()))?;
+            let size = self.instance_size(id, frame, address)?;
             self.leave();
             let Some(size) = size else { return Ok(None) };
             // One that takes nothing from the stream is followed by others like it.
@@ -243,6 +306,9 @@ impl<'r, 'a> Measure<'r, 'a> {
             };
             end = end.zip(cursor).map(|(end, cursor)| end.max(cursor));
         }
+        if !self.tail_padding {
+            return Ok(end);
+        }
         let align = self.alignments.of_datatype(Datatype::Struct(id));
         end.map(|end| round_up(end, align)).transpose()
     }
@@ -263,21 +329,24 @@ impl<'r, 'a> Measure<'r, 'a> {
         let nbytes = integer.size();
         let align = self.alignments.of_datatype(datatype);
         let offset = place(placement, cursor, nbytes, align)?;
-        let value = match (self.input, base, offset) {
-            (Input::Values(_), ..) => self.given(id),
-            (Input::Stream(stream), Some(base), Some(offset)) => {
-                let address = add(base, offset)?;
-                Some(read(*stream, address, integer, order.unwrap_or(self.order))?)
+        let value = match self.input {
+            Input::Values(_) => self.given(id),
+            Input::Stream(stream) => {
+                self.asked += 1;
+                let address =
+                    base.zip(offset).map(|(base, offset)| add(base, offset)).transpose()?;
+                let order = order.unwrap_or(self.order);
+                address.map(|address| read(*stream, address, integer, order)).transpose()?
             }
-            (Input::Stream(_), ..) => None,
         };
         self.scope.set(id, value);
         Ok(Some((offset, nbytes)))
     }
 
     /// The value that the caller gave for a parameter.
-    fn given(&self, id: ParamId) -> Option<i64> {
+    fn given(&mut self, id: ParamId) -> Option<i64> {
         let Input::Values(values) = self.input else { return None };
+        self.asked += u64::from(values.has_paths());
         let by_path = || {
             let mut path = self.trail_path();
             if self.trail.is_empty() {

@@ -9,7 +9,7 @@ use super::pass::to_error;
 use super::scope::{Base, Element, Frame, Result, Trouble, add, multiply};
 use super::table::{AddressTable, Row, dtype};
 use super::{ResolveError, Resolver};
-use crate::layout::{Datatype, Field, Layout, Order, ParamValue, Subject};
+use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
 
 /// A member of a struct that is stored, or a parameter of one, in all instances or in one.
 #[derive(Clone, Debug)]
@@ -33,6 +33,16 @@ pub struct MemberRow {
 }
 
 impl MemberRow {
+    /// The name of the type, as [`Array::dtype`](super::Array::dtype).
+    pub fn dtype(&self, layout: &Layout) -> String {
+        dtype(layout, self.datatype)
+    }
+
+    /// Its filter; of two, the one that says how it is stored.
+    pub fn filter<'a>(&self, layout: &'a Layout) -> Option<&'a Filter> {
+        self.element.and_then(|element| element.filter(layout))
+    }
+
     /// The fields of [`Array::to_json`](super::Array::to_json). `stride` is the distance of the item's
     /// instances; where there are instances within these, `strides` has all distances.
     pub fn to_json(&self, layout: &Layout) -> Value {
@@ -67,8 +77,8 @@ struct Around {
 
 impl<'a> Resolver<'a> {
     /// Tells `visit` of rows of a table, and after each of all members of what are structs, members of
-    /// members included, with the row that they are in; until it breaks. There may be more than anybody can hold: each type that has two of the one
-    /// before doubles them.
+    /// members included, with the row that they are in; until it breaks. There may be more than anybody
+    /// can hold: each type that has two of the one before doubles them.
     ///
     /// # Errors
     /// As [`table`](Self::table).
@@ -96,7 +106,7 @@ impl<'a> Resolver<'a> {
     ) -> std::result::Result<(), ResolveError> {
         // The caller may ask the table when it is told.
         let scope = table.scope.borrow().clone();
-        let mut measure = Measure::new(self, scope);
+        let mut measure = Measure::to_list(self, scope);
         for &row in rows {
             if visit(row, None).is_break() {
                 return Ok(());

@@ -49,6 +49,18 @@ pub enum ComplexAlign {
     Part,
 }
 
+/// What the addresses of a layout count from, behind the signature of a native file. Where there is
+/// none, they count from the beginning of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Origin {
+    /// From the first byte of the signature: data begin at 16.
+    #[default]
+    Signature,
+    /// From the first byte behind it, as in later versions of the language: data begin at 0. Tables
+    /// still tell where in the file everything is.
+    Data,
+}
+
 /// Where the values of stored parameters come from.
 enum Input<'a> {
     Values(Values),
@@ -76,7 +88,9 @@ pub struct Resolver<'a> {
     order: Option<Order>,
     signed_order: Option<Order>,
     start: u64,
+    origin: Origin,
     complex_align: ComplexAlign,
+    tail_padding: bool,
     limits: Limits,
 }
 
@@ -89,7 +103,9 @@ impl<'a> Resolver<'a> {
             order: None,
             signed_order: None,
             start: 0,
+            origin: Origin::default(),
             complex_align: ComplexAlign::default(),
+            tail_padding: true,
             limits: Limits::default(),
         }
     }
@@ -105,10 +121,13 @@ impl<'a> Resolver<'a> {
     /// it begins with the signature of a native file, data begins behind that.
     ///
     /// # Errors
-    /// When the stream cannot be read, and when its signature is damaged.
+    /// When the stream cannot be read, and when its signature is damaged or leads beyond its end.
     pub fn stream(mut self, stream: &'a dyn ReadAt) -> Result<Self, ResolveError> {
         let len = usize::try_from(stream.len().min(SIGNATURE_LEN)).unwrap_or_default();
         match Signature::parse(&stream.bytes_at(0, len)?) {
+            Ok(Signature { layout_address: address, .. }) if address > stream.len() => {
+                return Err(SignatureError::BeyondEnd { address, len: stream.len() }.into());
+            }
             Ok(signature) => {
                 self.signed_order = Some(signature.order);
                 self.start = SIGNATURE_LEN;
@@ -145,6 +164,43 @@ impl<'a> Resolver<'a> {
         self
     }
 
+    /// What addresses count from in a native file.
+    ///
+    /// ```
+    /// use dudley::{Layout, Origin, Resolver};
+    ///
+    /// let layout = Layout::parse("a = i1  b = i1 @8  c = f8 %32")?;
+    /// let addresses = |origin| -> Result<Vec<_>, dudley::ResolveError> {
+    ///     let table = Resolver::new(&layout).native(true).origin(origin).table()?;
+    ///     Ok(table.rows().iter().filter_map(|row| row.address()).collect())
+    /// };
+    /// assert_eq!(addresses(Origin::Signature)?, [16, 8, 32]);
+    /// assert_eq!(addresses(Origin::Data)?, [16, 24, 48]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn origin(mut self, origin: Origin) -> Self {
+        self.origin = origin;
+        self
+    }
+
+    /// Whether the size of a struct is rounded up to its alignment, as in C and numpy. Without, it ends
+    /// with its last member, and the next instance of an array follows there, be it aligned or not.
+    ///
+    /// ```
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("x = { a = f8  b = i1 }[2]  y = i1")?;
+    /// let end = |padding| Resolver::new(&layout).tail_padding(padding).table().map(|it| it.end());
+    /// assert_eq!((end(true)?, end(false)?), (Some(33), Some(19)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn tail_padding(mut self, padding: bool) -> Self {
+        self.tail_padding = padding;
+        self
+    }
+
     /// How much work a layout may be.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
@@ -161,6 +217,14 @@ impl<'a> Resolver<'a> {
     /// The layout.
     pub fn layout(&self) -> &'a Layout {
         self.layout
+    }
+
+    /// Where the addresses of the layout begin, and where the cursor does, counted from there.
+    fn begin(&self) -> (u64, u64) {
+        match self.origin {
+            Origin::Signature => (0, self.start),
+            Origin::Data => (self.start, 0),
+        }
     }
 
     /// The addresses of everything that is stored.
@@ -192,9 +256,30 @@ impl<'a> Resolver<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn locate(&self, item: ItemId) -> Result<Option<Row>, ResolveError> {
+        Ok(self.table_to(item)?.and_then(|table| table.row_of(item)))
+    }
+
+    /// The addresses that [`locate`](Self::locate) goes through, the item's the last. Such a table tells
+    /// the shape and type of the item as well.
+    ///
+    /// # Errors
+    /// As [`table`](Self::table). `None` when the item is no data.
+    ///
+    /// ```
+    /// use dudley::{Found, Layout, Resolver, Values};
+    ///
+    /// let layout = Layout::parse("N : i4  a = f8[N]  g/ b = {x = i2}[N, 2] @100  c = f8")?;
+    /// let Found::Item(b, _) = layout.find("/g/b")? else { panic!() };
+    /// let resolver = Resolver::new(&layout).values(Values::new().with("N", 3));
+    /// let table = resolver.table_to(b)?.unwrap();
+    /// assert_eq!(table.rows().len(), 1);
+    /// assert_eq!(table.iter().last().unwrap().shape(), [3, 2]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<'a>>, ResolveError> {
         let mut pass = Pass::new(self);
         let Some(range) = pass.needed_for(item) else { return Ok(None) };
         pass.run(range)?;
-        Ok(pass.into_table().row_of(item))
+        Ok(Some(pass.into_table()))
     }
 }

@@ -15,6 +15,8 @@ pub(super) struct Pass<'r, 'a> {
     measure: Measure<'r, 'a>,
     layout: &'a Layout,
     resolver: &'r Resolver<'a>,
+    /// Where addresses count from, and where the last item ends, counted from there.
+    base: u64,
     cursor: Option<u64>,
     rows: Vec<Row>,
 }
@@ -35,7 +37,8 @@ impl<'r, 'a> Pass<'r, 'a> {
             }
         }
         let measure = Measure::new(resolver, scope);
-        Self { measure, layout, resolver, cursor: Some(resolver.start), rows: Vec::new() }
+        let (base, start) = resolver.begin();
+        Self { measure, layout, resolver, base, cursor: Some(start), rows: Vec::new() }
     }
 
     /// The declarations that the address of an item depends on, the item's the last.
@@ -77,7 +80,7 @@ impl<'r, 'a> Pass<'r, 'a> {
 
     fn declare(&mut self, subject: Subject) -> scope::Result<()> {
         let (offset, nbytes) = match subject {
-            Subject::Param(id) => match self.measure.param(id, self.cursor, Some(0))? {
+            Subject::Param(id) => match self.measure.param(id, self.cursor, Some(self.base))? {
                 Some((offset, nbytes)) => (offset, Some(nbytes)),
                 None => return Ok(()),
             },
@@ -88,7 +91,8 @@ impl<'r, 'a> Pass<'r, 'a> {
                 } else {
                     let element = self.measure.scope.element(self.layout, data, 0, |_| ())?;
                     self.measure.enter(Step::Item(id));
-                    let placed = self.measure.place(data, &element, self.cursor, Some(0))?;
+                    let placed =
+                        self.measure.place(data, &element, self.cursor, Some(self.base))?;
                     self.measure.leave();
                     self.measure.scope.leave(0);
                     placed
@@ -96,17 +100,20 @@ impl<'r, 'a> Pass<'r, 'a> {
             }
             _ => return Ok(()),
         };
-        self.cursor = match (offset, nbytes) {
-            (Some(offset), Some(nbytes)) => Some(add(offset, nbytes)?),
-            _ => None,
+        let address = offset.map(|offset| offset + self.base);
+        let end = match (address, nbytes) {
+            (Some(address), nbytes) => Some(add(address, nbytes.unwrap_or(0))?),
+            (None, _) => None,
         };
-        self.rows.push(Row::new(subject, offset, nbytes));
+        self.cursor = end.filter(|_| nbytes.is_some()).map(|end| end - self.base);
+        self.rows.push(Row::new(subject, address, nbytes));
         Ok(())
     }
 
     pub(super) fn into_table(self) -> AddressTable<'a> {
         let order = self.resolver.default_order();
-        AddressTable::new(self.layout, order, self.rows, self.cursor, self.measure.scope)
+        let end = self.cursor.map(|cursor| cursor + self.base);
+        AddressTable::new(self.layout, order, self.rows, end, self.measure.scope)
     }
 }
 
@@ -120,6 +127,10 @@ pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> R
         Trouble::Stopped => (Code::BeyondLimit, "stopped".to_owned(), None),
     };
     let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
+    let diagnostic = match code {
+        Code::ValueUnknown => diagnostic.with_help("give it a value, or a stream that has it"),
+        _ => diagnostic,
+    };
     let diagnostic = match param {
         Some(id) => diagnostic.with_label(layout.span(id.into()), "this parameter"),
         None => diagnostic,

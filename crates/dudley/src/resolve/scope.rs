@@ -222,7 +222,11 @@ impl Scope {
                     Binding::Param(id) => Some(id),
                     Binding::Free(_) => None,
                 };
-                let message = format!("a dimension is {value}, expected at least -1");
+                let message = if value == UNKNOWN {
+                    "a dimension is far below -1".to_owned()
+                } else {
+                    format!("a dimension is {value}, expected at least -1")
+                };
                 Err(Box::new(match id {
                     Some(id) => Trouble::Param(Code::ParamTooSmall, id, message),
                     None => Trouble::Is(Code::ParamTooSmall, message),
@@ -254,7 +258,7 @@ fn unknown(index: usize) -> i64 {
 /// The parameter that has no value, if it is one of a dict: those of structs may be in a stream that
 /// is not there.
 fn known_as(layout: &Layout, value: i64) -> Option<ParamId> {
-    let index = usize::try_from(value.wrapping_sub(i64::MIN)).ok()?;
-    let id = layout.params().nth(index)?;
-    matches!(layout.param(id).scope, crate::layout::Scope::Dict(_)).then_some(id)
+    let id = ParamId(u32::try_from(value.wrapping_sub(i64::MIN)).ok()?);
+    let is_dicts = || matches!(layout.param(id).scope, crate::layout::Scope::Dict(_));
+    (id.index() < layout.param_count() && is_dicts()).then_some(id)
 }

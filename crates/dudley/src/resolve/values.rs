@@ -1,6 +1,8 @@
 //! Values of stored parameters that the caller gives.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use crate::layout::Layout;
 
 /// Values by name and by path. A path wins.
 ///
@@ -43,6 +45,25 @@ impl Values {
     /// The names and paths that were given.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.given.keys().map(String::as_str)
+    }
+
+    /// The names and paths, sorted, of which a layout stores no parameter.
+    ///
+    /// ```
+    /// use dudley::{Layout, Values};
+    ///
+    /// let layout = Layout::parse("N : i4  M : 3  x = {K : i1  a = u1[K]}[N]")?;
+    /// let values = Values::new().with("N", 1).with("M", 2).with("/x[0].K", 3).with("/x.L", 4);
+    /// assert_eq!(values.not_in(&layout), ["/x.L", "M"]);
+    /// # Ok::<(), dudley::Diagnostics>(())
+    /// ```
+    pub fn not_in(&self, layout: &Layout) -> Vec<&str> {
+        let stored = layout.params().filter(|&id| layout.param(id).value.is_stored());
+        let names: HashSet<&str> = stored.map(|id| layout.param_name(id)).collect();
+        let is_in = |key: &&str| names.contains(key) || layout.stores_param_at(key);
+        let mut rest: Vec<&str> = self.keys().filter(|key| !is_in(key)).collect();
+        rest.sort_unstable();
+        rest
     }
 
     /// Whether paths are to be made at all.

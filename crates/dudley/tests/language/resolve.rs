@@ -204,20 +204,60 @@ fn types_that_double_cost_nothing() {
     }
 }
 
+/// A type that has two of the one before, 64 times, and an array of that.
+fn doubled(first: &str) -> Layout {
+    let mut text = format!("t0 {{ {first} }}\n");
+    for level in 1..=64 {
+        writeln!(text, "t{level} {{ a = t{0} b = t{0} }}", level - 1).unwrap();
+    }
+    Layout::parse(text + "x = t64[5]  y = i1").unwrap()
+}
+
+#[test]
+fn types_that_double_cost_nothing_where_only_the_stream_tells_sizes_either() {
+    let limits = dudley::Limits::default().with_max_steps(100_000);
+    let code = |resolver: Resolver<'_>| {
+        resolver.limits(limits).table().err().and_then(|error| error.code())
+    };
+    let strings = doubled("N : i1  a = u1[N]");
+    let resolver = || Resolver::new(&strings);
+    assert_eq!(resolver().table().unwrap().end(), None);
+    let overflow = Some(dudley::Code::Overflow);
+    assert_eq!(code(resolver().values(Values::new().with("N", 3))), overflow);
+    let stream = vec![1_u8; 10_000];
+    let short = Some(dudley::Code::StreamTooShort);
+    assert_eq!(code(resolver().stream(&stream).unwrap()), short);
+    // Places in arrays make each instance one of its own.
+    let beyond = Some(dudley::Code::BeyondLimit);
+    assert_eq!(code(resolver().values(Values::new().with("N", 0).with("/x.a.N", 1))), beyond);
+
+    let empty = doubled("a = f8[0] -> gzip");
+    let stream = vec![];
+    for resolver in [Resolver::new(&empty), Resolver::new(&empty).stream(&stream).unwrap()] {
+        assert_eq!(resolver.table().unwrap().find("/y").unwrap().address(), Some(0));
+    }
+    // The first instance reads, the others read the same bytes again.
+    let over = doubled("N : i1 @0  a = u1[N] @0");
+    let stream = vec![0_u8; 64];
+    assert!(code(Resolver::new(&over).stream(&stream).unwrap()).is_some());
+}
+
 #[test]
 fn types_that_double_with_other_values_each_time_end_at_a_limit() {
-    let mut text = "t0 { x = f8[".to_owned();
-    text += &(0..40).map(|n| format!("N{n}")).collect::<Vec<_>>().join(",");
-    text += "] }\n";
+    let names: String = (0..40).map(|n| format!("N{n},")).collect();
+    let mut text = format!("t0 {{ x = f8[{names}1] }}\n");
     for level in 0..40 {
         let part = |value: u8| format!("{{ N{level} : {value}  x = t{level} }}");
         writeln!(text, "t{} {{ a = {}  b = {} }}", level + 1, part(1), part(2)).unwrap();
     }
-    text += "x = t40";
-    let layout = Layout::parse(&text).unwrap();
-    let limits = dudley::Limits::default().with_max_steps(100_000);
+    let layout = Layout::parse(text + "x = t40").unwrap();
+    let limits = dudley::Limits::default().with_max_steps(400_000);
     let error = Resolver::new(&layout).limits(limits).table().err().unwrap();
     assert_eq!(error.code().unwrap().as_str(), "E005");
+    assert_eq!(
+        code("t { N : i1  a = u1[N] }  x = t[0x100000000000000]", &[("N", 1), ("/x[5].N", 2)]),
+        "E005"
+    );
 }
 
 #[test]
@@ -247,6 +287,73 @@ fn a_parameter_above_all_integers_is_an_error() {
     let stream = vec![0xff_u8; 8];
     let error = Resolver::new(&layout).stream(&stream).unwrap().table().err().unwrap();
     assert_eq!(error.code().unwrap().as_str(), "E040");
+}
+
+#[test]
+fn counts_and_lengths_of_a_stream_are_held_against_it() {
+    let of = |layout: &str, stream: &[u8]| {
+        let layout = Layout::parse(layout).unwrap();
+        let stream = stream.to_vec();
+        let resolver = Resolver::new(&layout).order(Order::Little).stream(&stream).unwrap();
+        let found = resolver.table().map(|table| table.end());
+        found.map_err(|error| error.to_string())
+    };
+    let count = |value: i64, more: usize| [&value.to_le_bytes()[..], &vec![0; more]].concat();
+    for (layout, stream, expected) in [
+        ("N : i8  a = u1[N]", count(-2, 0), "error[E041]: `/a`: a dimension is -2"),
+        ("N : i8  a = u1[N]", count(i64::MIN, 0), "error[E041]: `/a`: a dimension is far below -1"),
+        ("N : i8  a = f8[N]", count(i64::MAX, 0), "error[E040]: `/a`: the size is above 2^63-1"),
+        ("N : i8  a = u1[N]", count(i64::MAX, 0), "error[E040]: `/a`: the address is above 2^63-1"),
+        (
+            "N : i8  a = u1[N+]",
+            count(i64::MAX, 0),
+            "error[E040]: `/a`: a dimension is above 2^63-1",
+        ),
+        (
+            "N : i8  a = u1[N]",
+            vec![0; 7],
+            "error[E043]: `/N`: the stream ends at 7: expected an i8",
+        ),
+        ("a = f8 -> gzip", count(-1, 9), "error[E044]: `/a`: at address 0: -1 compressed bytes"),
+        ("a = f8 -> gzip", count(10, 9), "error[E044]: `/a`: at address 0: 10 compressed bytes"),
+        ("a = f8 -> gzip", count(i64::MAX, 9), "error[E044]"),
+        ("a = f8 -> gzip @0x7fffffffffffffff", vec![], "error[E043]"),
+        ("N : i1 @0x7fffffffffffffff", vec![], "error[E043]"),
+        ("t { N : i1  a = u1[N] }  x = t[3]", vec![1, 0, 254, 0], "error[E041]"),
+    ] {
+        let error = of(layout, &stream).unwrap_err();
+        assert!(error.starts_with(expected), "{layout}: {error}");
+    }
+    assert_eq!(of("a = f8 -> gzip  b = i1", &count(9, 9)), Ok(Some(18)));
+    assert_eq!(of("N : i8  a = f8[N] -> gzip", &count(0, 0)), Ok(Some(8)));
+}
+
+#[test]
+fn what_lies_behind_the_end_of_a_stream_is_told_once() {
+    let layout = Layout::parse("N : i1  a = u1[N]  b = f8[100]  c = i1").unwrap();
+    let stream = vec![3_u8, 0, 0, 0];
+    let resolver = Resolver::new(&layout).stream(&stream).unwrap();
+    let lints = resolver.lints(&resolver.table().unwrap());
+    let told: Vec<String> = lints.iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["lint[L-past-end]: the stream ends at 4, `/b` at 808"]);
+}
+
+#[test]
+fn the_layout_of_a_native_file_is_in_it() {
+    let layout = Layout::parse("a = i1").unwrap();
+    let open = |address: u64, len: usize| {
+        let signature = dudley::Signature { order: Order::Big, layout_address: address };
+        let mut stream = signature.to_bytes().to_vec();
+        stream.resize(len, 0);
+        let opened = Resolver::new(&layout).stream(&stream).map(|_| ());
+        opened.map_err(|error| error.to_string())
+    };
+    assert_eq!(open(20, 20), Ok(()));
+    assert_eq!(open(0, 16), Ok(()));
+    let expected = "the address of the layout, at byte 8, is 21: the file ends at 20";
+    assert_eq!(open(21, 20), Err(expected.to_owned()));
+    assert!(open(15, 20).unwrap_err().contains("expected 0 or at least 16"));
+    assert!(open(1 << 63, 20).unwrap_err().contains("is -9223372036854775808"));
 }
 
 #[test]

@@ -179,6 +179,33 @@ fn names_that_need_it_are_quoted_in_paths() {
 }
 
 #[test]
+fn json_pointers_lead_to_what_paths_lead_to() {
+    let layout = parse(
+        "N : 1 g/ l [f8, [i1, i2], / x = {a = {b = i1}[2]}] 'a/b' = i1 'c~d' = i2 '' = {m = f4} \
+         / 'p.q' = f8 \"0\" = i1",
+    );
+    for (pointer, path) in [
+        ("", "/"),
+        ("/N", "/N"),
+        ("/g/l/0", "/g/l[0]"),
+        ("/g/l/1/1", "/g/l[1][1]"),
+        ("/g/l/2/x", "/g/l[2]/x"),
+        ("/g/l/2/x/a/b", "/g/l[2]/x.a.b"),
+        ("/g/a~1b", "/g/\"a/b\""),
+        ("/g/c~0d", "/g/c~d"),
+        ("/g//m", "/g/\"\".m"),
+        ("/g/m", "/g/\"\".m"),
+        ("/p.q", "/\"p.q\""),
+        ("/0", "/0"),
+    ] {
+        assert_eq!(layout.find(pointer).unwrap(), layout.find(path).unwrap(), "{pointer}");
+    }
+    for pointer in ["/g/l/3", "/g/l/x", "/g/l/2/x/c", "/g/l/-", "/N/0", "/g/l/0/0"] {
+        assert!(layout.find(pointer).is_err(), "{pointer}");
+    }
+}
+
+#[test]
 fn comments_are_about_what_was_declared_before_them() {
     let layout = parse(
         "## layout\n { ## summary\n N : i8 ## N\n t = f8 ## t\n} ## summary again\n\

@@ -3,7 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use super::{name, read, show};
+use dudley::ParseOptions;
+
+use super::{decode, name, read, show};
 use crate::arguments::dudley::Fmt;
 use crate::failure::Failure;
 use crate::goal::{self, is_standard};
@@ -16,10 +18,11 @@ pub(super) fn fmt(command: &Fmt, output: Output) -> Result<Verdict, Failure> {
 
 fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> {
     let bytes = read(path)?;
-    let formatted = match dudley::format(&bytes) {
+    let Some(source) = decode(path, &bytes) else { return Ok(Verdict::Found) };
+    let formatted = match ParseOptions::new().format_source(source) {
         Ok(formatted) => formatted,
         Err(error) => {
-            show(&format!("{}:\n{error}", name(path)));
+            show(&error.to_string());
             return Ok(Verdict::Found);
         }
     };

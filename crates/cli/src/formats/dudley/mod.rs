@@ -32,10 +32,12 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
 /// The bytes of a layout, or those of standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
+    // More than a layout can be, so that what has no end is told as well.
+    let limit = 1 << 31;
     let read = if is_standard(path) {
-        io::stdin().lock().read_to_end(&mut bytes)
+        io::stdin().lock().take(limit).read_to_end(&mut bytes)
     } else {
-        fs::File::open(path).and_then(|mut file| file.read_to_end(&mut bytes))
+        fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
     };
     read.map_err(|error| Failure::io(path, error))?;
     Ok(bytes)
@@ -46,16 +48,20 @@ fn name(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// Parses a layout; nothing if it has errors, which are shown then.
-fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
-    let bytes = read(path)?;
-    let source = match Source::decode(&bytes) {
-        Ok(source) => source.with_name(name(path)),
+/// The text of a layout; nothing if it is a binary file, which is said then.
+fn decode(path: &Path, bytes: &[u8]) -> Option<Source> {
+    match Source::decode(bytes) {
+        Ok(source) => Some(source.with_name(name(path))),
         Err(error) => {
             show(&error.render(&Source::default().with_name(name(path))));
-            return Ok(None);
+            None
         }
-    };
+    }
+}
+
+/// Parses a layout; nothing if it has errors, which are shown then.
+fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
+    let Some(source) = decode(path, &read(path)?) else { return Ok(None) };
     match options.parse_source(source) {
         Ok(layout) => Ok(Some(layout)),
         Err(error) => {
@@ -70,6 +76,12 @@ fn show(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
 }
 
-fn values(params: &Params) -> Values {
-    params.params.iter().cloned().collect()
+/// The values that are given: each of a parameter of one of the layouts.
+fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
+    let values: Values = params.params.iter().cloned().collect();
+    let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));
+    if let Some(key) = values.keys().find(is_missing) {
+        return Err(Failure::other("--param", format!("no parameter `{key}` is stored")));
+    }
+    Ok(values)
 }

@@ -22,7 +22,7 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
     });
     let stream = stream.transpose()?;
     let mut resolver = Resolver::new(&layout)
-        .values(values(&command.params))
+        .values(values(&command.params, &[&layout])?)
         .native(command.native)
         .complex_align(match command.complex_align {
             arguments::ComplexAlign::Size => ComplexAlign::Size,
