@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Seek, SeekFrom, Write};
 
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -103,8 +104,42 @@ impl<W: Seek> Seek for Sink<W> {
 /// Prints one JSON value on a line of its own, so that several files give JSON Lines.
 pub(crate) fn print_json(value: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, value)?;
+    write_json(&mut out, value)?;
     out.write_all(b"\n")
+}
+
+/// Writes a JSON value on one line, in which every control character is escaped: JSON would leave those
+/// from U+007F to U+009F as they are, and some terminals obey them.
+pub(crate) fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Escaped);
+    Ok(value.serialize(&mut serializer)?)
+}
+
+struct Escaped;
+
+impl serde_json::ser::Formatter for Escaped {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        escape_controls(out, fragment)
+    }
+}
+
+/// Writes JSON text, or a part of it, with its control characters escaped but for those below U+0020.
+pub(crate) fn escape_controls<W: ?Sized + Write>(out: &mut W, json: &str) -> io::Result<()> {
+    let mut rest = json;
+    while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {
+        let (plain, special) = rest.split_at(at);
+        out.write_all(plain.as_bytes())?;
+        let mut characters = special.chars();
+        if let Some(control) = characters.next() {
+            write!(out, "\\u{:04x}", u32::from(control))?;
+        }
+        rest = characters.as_str();
+    }
+    out.write_all(rest.as_bytes())
 }
 
 /// Bytes as people read them: `1.5 MiB`.
@@ -160,6 +195,16 @@ mod tests {
             ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]
         );
         assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn json_has_no_control_characters() {
+        let value = serde_json::json!({"\u{9b}k": ["a\u{1b}\u{7f}b\u{80}é\u{9f}", 1.5, null]});
+        let mut out = Vec::new();
+        write_json(&mut out, &value).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, r#"{"\u009bk":["a\u001b\u007fb\u0080é\u009f",1.5,null]}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 
     #[test]

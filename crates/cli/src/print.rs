@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, StdoutLock, Write};
 use binio::slice::Slice;
 use serde_json::Value;
 
+use crate::output::write_json;
 use crate::values::cell;
 
 /// Pieces have about this many bytes, so that memory does not grow with the array.
@@ -39,7 +40,7 @@ impl Elements {
     pub(crate) fn put(&mut self, value: &Value) -> io::Result<()> {
         self.punctuation.before(&mut self.out)?;
         match (self.json, value) {
-            (true, value) => serde_json::to_writer(&mut self.out, value)?,
+            (true, value) => write_json(&mut self.out, value)?,
             (false, Value::Null) => self.out.write_all(b"--")?,
             (false, value) => self.out.write_all(cell(value).as_bytes())?,
         }

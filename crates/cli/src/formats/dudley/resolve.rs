@@ -11,7 +11,7 @@ use super::{parse, show, values};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
-use crate::output::{Output, one_line};
+use crate::output::{Output, one_line, write_json};
 
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
     let Some(layout) = parse(&command.layout, &ParseOptions::new())? else {
@@ -120,7 +120,7 @@ impl Rows {
         if self.json {
             self.out.write_all(if self.is_first { b"[" } else { b",\n" })?;
             self.is_first = false;
-            serde_json::to_writer(&mut self.out, row)?;
+            write_json(&mut self.out, row)?;
             return Ok(());
         }
         let number = |name: &str| row[name].as_u64().map_or("?".to_owned(), |n| n.to_string());

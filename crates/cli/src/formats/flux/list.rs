@@ -9,7 +9,7 @@ use super::source::Source;
 use crate::Verdict;
 use crate::arguments::flux::List;
 use crate::failure::Failure;
-use crate::output::{Output, Sink, one_line};
+use crate::output::{Output, Sink, escape_controls, one_line, write_json};
 
 /// Columns that Flux cuts a long line to.
 const LONG_COLUMNS: usize = 119;
@@ -53,7 +53,7 @@ impl Listing<'_> {
             }
             if json {
                 out.write_all(if found > 0 { b"," } else { b"" })?;
-                serde_json::to_writer(&mut *out, &entry_json(&raw)).map_err(io::Error::from)?;
+                write_json(out, &entry_json(&raw))?;
             } else {
                 self.line(&raw, path.as_deref(), out)?;
             }
@@ -70,8 +70,12 @@ impl Listing<'_> {
             Some(_) => path.unwrap_or(INVALID_ENTRY).to_owned(),
             None => INVALID_ENTRY.to_owned(),
         };
-        if !self.terminal || self.command.raw {
+        if !self.terminal {
             return writeln!(out, "{line}");
+        }
+        if self.command.raw {
+            escape_controls(out, &line)?;
+            return out.write_all(b"\n");
         }
         let line = one_line(&line);
         let columns = if self.command.long { LONG_COLUMNS } else { usize::MAX };

@@ -1,0 +1,191 @@
+//! What a person at a terminal sees, and nobody else: lines that are cut, names without what moves the
+//! cursor, and how long work goes on.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
+
+mod program;
+
+use std::fs::File;
+use std::io::Read;
+use std::process::{Child, Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use flux_archive::HashType;
+use flux_archive::store::{BlobStoreMut, DirStore};
+use rustix::process::{Pid, Signal, kill_process};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+use program::{Folder, status, stderr, stdout};
+
+/// A terminal of 200 columns: the end that a person looks at, and the one of the program.
+fn terminal() -> (File, File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    let name = ptsname(&master, Vec::new()).unwrap();
+    let program = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap();
+    tcsetwinsize(&program, Winsize { ws_row: 24, ws_col: 200, ws_xpixel: 0, ws_ypixel: 0 })
+        .unwrap();
+    (master.into(), program)
+}
+
+/// Runs a program with its output and messages on a terminal; gives what is seen there.
+fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
+    let (mut person, program) = terminal();
+    command.stdin(Stdio::null());
+    command.stdout(program.try_clone().unwrap()).stderr(program);
+    let mut child = command.spawn().unwrap();
+    // Its end is open in the command too: the terminal ends when nobody has it.
+    drop(command);
+    let reader = thread::spawn(move || {
+        let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
+        while let Ok(read @ 1..) = person.read(&mut buffer) {
+            seen.extend_from_slice(&buffer[..read]);
+        }
+        seen
+    });
+    during(&mut child);
+    child.wait().unwrap();
+    String::from_utf8(reader.join().unwrap()).unwrap()
+}
+
+fn lines_on_a_terminal(folder: &Folder, arguments: &[&str]) -> Vec<String> {
+    let seen = seen(folder.command(arguments), |_| {});
+    seen.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
+}
+
+#[test]
+fn long_lines_are_cut_on_a_terminal_only() {
+    let folder = Folder::new();
+    let name = "é".repeat(120);
+    folder.write("a.json", format!(r#"[{{"path":"{name}","mode":33188,"size":2048}}]"#));
+    let line = format!("f 0644     2048 {name}");
+    let cut = |columns: usize| line.chars().take(columns - 1).chain(['+']).collect::<String>();
+    for (arguments, on_a_terminal, elsewhere) in [
+        (&["flux", "list", "-l", "a.json"][..], cut(119), &line),
+        (&["flux", "extract", "-t", "a.json"], cut(79), &line),
+        (&["flux", "list", "a.json"], name.clone(), &name),
+    ] {
+        assert_eq!(lines_on_a_terminal(&folder, arguments), [on_a_terminal], "{arguments:?}");
+        assert_eq!(stdout(&folder.done(arguments)), format!("{elsewhere}\n"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn names_move_no_cursor() {
+    let folder = Folder::new();
+    // Escaped in JSON, and as JSON lets it stand.
+    let evil = &(r"\u001b]0;title\u0007\u001b[2J\u009b31m\rf\ng".to_owned() + "\u{9b}2J\u{7f}");
+    folder.write("a.json", format!(r#"[{{"path":"{evil}","mode":33188,"size":0}}]"#));
+    folder.write(
+        "bad.json",
+        format!(
+            r#"[{{"path":"../{evil}","mode":"{evil}","size":"{evil}"}},{{"path":"/{evil}","mode":4516}}]"#
+        ),
+    );
+    for arguments in [
+        &["flux", "list", "a.json"][..],
+        &["flux", "list", "-l", "a.json"],
+        &["flux", "list", "-l", "bad.json"],
+        &["flux", "list", "bad.json"],
+        &["flux", "list", "--raw", "a.json"],
+        &["flux", "extract", "-t", "a.json"],
+        &["flux", "extract", "--dry-run", "-v", "a.json"],
+        &["flux", "extract", "bad.json"],
+        &["flux", "lint", "bad.json"],
+        &["flux", "lint", "--json", "bad.json"],
+        &["flux", "verify", "-C", ".", "a.json"],
+        &["flux", "diff", "-C", ".", "a.json"],
+        &["flux", "diff", "--json", "-C", ".", "a.json"],
+        &["flux", "info", "bad.json"],
+        &["flux", "delete", "--dry-run", "-v", "bad.json", "*"],
+        &["flux", "cat", "a.json", "\u{1b}[2J"],
+        &["info", "bad.json"],
+        &["verify", "bad.json"],
+    ] {
+        let seen = seen(folder.command(arguments), |_| {});
+        let harmless = |c: char| !c.is_control() || c == '\n' || c == '\r';
+        assert!(seen.chars().all(harmless), "{arguments:?}: {seen:?}");
+        assert!(!seen.replace("\r\n", "").contains('\r'), "{arguments:?}: {seen:?}");
+    }
+}
+
+/// An archive of blobs, and a store; enough to be at work for a while.
+fn much_work() -> Folder {
+    let folder = Folder::new();
+    let store = DirStore::create(folder.path("blobs")).unwrap();
+    let regions: Vec<String> = (0..64_u32)
+        .map(|n| {
+            let blob: Vec<u8> = (0..1 << 18).flat_map(|at: u32| (at ^ n).to_le_bytes()).collect();
+            let blobref = store.put(HashType::Sha1, &blob).unwrap();
+            format!(r#"[{},1048576,"{blobref}"]"#, u64::from(n) << 20)
+        })
+        .collect();
+    let regions = regions.join(",");
+    folder.write(
+        "a.json",
+        format!(
+            r#"[{{"path":"f","mode":33188,"encoding":"blobvec","size":67108864,"data":[{regions}]}}]"#
+        ),
+    );
+    folder
+}
+
+/// Stops a program for more than a second while it extracts; tells whether it was in time.
+fn interrupt(folder: &Folder, child: &mut Child) -> bool {
+    let pid = Pid::from_child(child);
+    let begun = || std::fs::read_dir(folder.path("out")).unwrap().next().is_some();
+    while child.try_wait().unwrap().is_none() {
+        if begun() {
+            kill_process(pid, Signal::STOP).unwrap();
+            let in_time = !folder.path("out/f").exists();
+            thread::sleep(Duration::from_millis(1100));
+            kill_process(pid, Signal::CONT).unwrap();
+            return in_time;
+        }
+        thread::sleep(Duration::from_micros(200));
+    }
+    false
+}
+
+#[test]
+fn progress_of_long_work_is_seen_on_a_terminal_only() {
+    let folder = much_work();
+    let arguments = ["flux", "extract", "--store", "blobs", "-C", "out", "a.json"];
+    let fresh = || {
+        let _ = std::fs::remove_dir_all(folder.path("out"));
+        std::fs::create_dir(folder.path("out")).unwrap();
+    };
+    let result = "out: 1 file, 0 directories, 0 links, 64.0 MiB";
+    for quiet in [false, true] {
+        let in_time_at_last = (0..20).any(|_| {
+            fresh();
+            let mut command = folder.command(&arguments);
+            command.args(quiet.then_some("--quiet"));
+            let mut in_time = false;
+            let seen = seen(command, |child| in_time = interrupt(&folder, child));
+            if !in_time {
+                return false;
+            }
+            assert_eq!(seen.contains("/64.00 MiB "), !quiet, "{seen:?}");
+            assert_eq!(seen.contains("MiB/s"), !quiet, "{seen:?}");
+            assert_eq!(seen.contains(result), !quiet, "{seen:?}");
+            true
+        });
+        assert!(in_time_at_last, "the work was done before it could be stopped, twenty times");
+    }
+    // Short work shows none, and where nobody looks none is shown either.
+    fresh();
+    let mut command = folder.command(&arguments);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    interrupt(&folder, &mut child);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    assert_eq!(stdout(&output), format!("{result}\n"));
+    folder.write("small.json", "[]");
+    let seen = seen(folder.command(&["flux", "extract", "-C", "out", "small.json"]), |_| {});
+    assert_eq!(seen, "out: 0 files, 0 directories, 0 links, 0 B\r\n");
+}
