@@ -60,14 +60,16 @@ fn main() -> Outcome {
     };
     let (done, anonymous) = (AtomicBool::new(false), AtomicU64::new(0));
     let wall = std::thread::scope(|scope| {
-        scope.spawn(|| {
+        let sampler = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 anonymous.fetch_max(status("RssAnon:").unwrap_or(0), Ordering::Relaxed);
-                std::thread::sleep(Duration::from_millis(20));
+                // Not a sleep: the clock of the process runs until this thread ends.
+                std::thread::park_timeout(Duration::from_millis(20));
             }
         });
         let timed = run(task, source, target, store);
         done.store(true, Ordering::Relaxed);
+        sampler.thread().unpark();
         timed
     })?;
     let anonymous = anonymous.into_inner();
