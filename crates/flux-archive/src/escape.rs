@@ -10,6 +10,8 @@
 //! Text has an escape every few bytes, and a call for each to search for the next costs more than the
 //! search: a word at a time reads and writes text of short lines more than twice as fast.
 
+use wide::u8x16;
+
 /// Bytes that [`decode`] has to have room for.
 pub(crate) const ROOM: usize = 8;
 
@@ -91,61 +93,96 @@ fn position_special(bytes: &[u8]) -> Option<usize> {
     bytes[at..].iter().position(special).map(|found| at + found)
 }
 
-/// Bytes of the decoded text, and whether a NUL is in it; nothing if a surrogate is alone.
-pub(crate) fn measure(escaped: &str) -> Option<(u64, bool)> {
-    let bytes = escaped.as_bytes();
-    let (mut saved, mut nul, mut at, mut words) = (0, false, 0, 0);
+/// What a string is, found on the way to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Measure {
+    /// Bytes of the decoded text, if it has no lone surrogate.
+    pub(crate) len: u64,
+    /// Has it a NUL?
+    pub(crate) nul: bool,
+    /// Has it half a surrogate pair, and so is no text?
+    pub(crate) lone_surrogate: bool,
+}
+
+/// Looks for the end of a string of JSON, which begins behind its first quote: where its last quote is,
+/// and its measure. Nothing if it has no end before that of `bytes`, or something in it that JSON has not.
+pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
+    let (mut at, mut saved) = (0, 0);
+    let (mut nul, mut lone_surrogate) = (false, false);
     // Where the next attempt at a block is worth it.
     let mut next_block = 0;
-    while at < bytes.len() {
+    loop {
         if at >= next_block {
-            if let Some((used, escapes)) = short_escapes(&bytes[at..]) {
+            if let Some((used, escapes)) = simple_block(&bytes[at..]) {
                 saved += escapes;
                 at += used;
                 continue;
             }
             next_block = at + BLOCK;
         }
-        let plain = match word(bytes, at) {
-            Some(word) if words < LONG => first(mark(u64::from_le_bytes(word), b'\\')),
-            _ => run(&bytes[at..]),
-        };
-        at += plain;
-        words = if plain == 8 { words + 1 } else { 0 };
-        if bytes.get(at) != Some(&b'\\') {
-            continue;
+        if let Some(word) = word(bytes, at) {
+            let plain = first(mark_special(u64::from_le_bytes(word)));
+            at += plain;
+            if plain == 8 {
+                continue;
+            }
         }
-        if short(bytes, at).is_some() {
-            saved += 1;
-            at += 2;
-        } else {
-            let (character, used) = unescape_unicode(&bytes[at..])?;
-            saved += used - character.len_utf8();
-            nul |= character == '\0';
-            at += used;
+        match *bytes.get(at)? {
+            b'"' => {
+                return Some((at, Measure { len: (at - saved) as u64, nul, lone_surrogate }));
+            }
+            b'\\' => match bytes.get(at + 1)? {
+                b'u' => {
+                    let (character, used) = unescape_unicode(&bytes[at..])?;
+                    saved += used - character.map_or(0, char::len_utf8);
+                    nul |= character == Some('\0');
+                    lone_surrogate |= character.is_none();
+                    at += used;
+                }
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {
+                    saved += 1;
+                    at += 2;
+                }
+                _ => return None,
+            },
+            0..0x20 => return None,
+            _ => at += 1,
         }
     }
-    Some(((escaped.len() - saved) as u64, nul))
 }
 
-/// The bytes of a block and the escapes in it, if all are of two characters and none is of a backslash,
-/// so that every backslash begins one. The compiler makes vector instructions of the loop.
-fn short_escapes(bytes: &[u8]) -> Option<(usize, usize)> {
+/// The bytes of a block that has no end of the string and is valid, and the escapes in it; all of them are
+/// of two characters, and none is of a backslash, so that every backslash begins one. The compiler makes
+/// vector instructions of the loops.
+fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
-    let (mut count, mut others) = (0_u8, 0_u8);
+    let is = |byte: u8, other: u8| u8::from(byte == other);
+    let mut special = 0;
+    for &byte in &block[..BLOCK] {
+        special |= u8::from(byte < 0x20) | is(byte, b'"') | is(byte, b'\\');
+    }
+    if special == 0 {
+        return Some((BLOCK, 0));
+    }
+    let (mut count, mut others) = (0_u8, is(block[0], b'"'));
     for (&byte, &next) in block.iter().zip(&block[1..]) {
-        let begins = u8::from(byte == b'\\');
+        let begins = is(byte, b'\\');
+        let quote = is(next, b'"');
+        let letter =
+            is(next, b'b') | is(next, b'f') | is(next, b'n') | is(next, b'r') | is(next, b't');
+        let short = quote | letter | is(next, b'/');
         count += begins;
-        others |= begins & (u8::from(next == b'\\') | u8::from(next == b'u'));
+        others |= u8::from(byte < 0x20) | begins & (short ^ 1) | quote & (begins ^ 1);
     }
     let spans_end = usize::from(block[BLOCK - 1] == b'\\');
     (others == 0).then_some((BLOCK + spans_end, count.into()))
 }
 
 /// Decodes as much as `out` has room for, which is [`ROOM`] at least; gives the bytes that were taken and
-/// written. What is taken may end inside of a character. The text was measured.
+/// written. What is taken may end inside of a character. The text was scanned.
 pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
-    let (mut at, mut to, mut words) = (0, 0, 0);
+    let (mut at, mut to) = decode_blocks(bytes, out);
+    let mut words = 0;
     while at < bytes.len() && to + ROOM <= out.len() {
         let plain = match word(bytes, at) {
             Some(word) if words < LONG => {
@@ -164,12 +201,13 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             continue;
         }
         let room = &mut out[to..];
-        if let (Some(byte), Some(first)) = (short(bytes, at), room.first_mut()) {
+        let byte = bytes.get(at + 1).map_or(0, |&next| SHORT[usize::from(next)]);
+        if let (1.., Some(first)) = (byte, room.first_mut()) {
             *first = byte;
             (at, to) = (at + 2, to + 1);
             continue;
         }
-        let Some((character, used)) = unescape_unicode(&bytes[at..]) else { break };
+        let Some((Some(character), used)) = unescape_unicode(&bytes[at..]) else { break };
         if room.len() < character.len_utf8() {
             break;
         }
@@ -179,41 +217,116 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
+/// Decodes while there is text and room for whole blocks, the backslashes of a block at once. What was
+/// copied too much is written over by what follows.
+fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
+    let (mut at, mut to) = (0, 0);
+    while let (Some(block), Some(room)) = (
+        bytes.get(at..).and_then(<[u8]>::first_chunk::<{ 2 * BLOCK + 2 }>),
+        out.get_mut(to..).and_then(<[u8]>::first_chunk_mut::<{ 2 * BLOCK + 2 }>),
+    ) {
+        let mut escapes = backslashes(block);
+        let (mut from, mut len) = (0, 0);
+        while escapes != 0 {
+            let escape = escapes.trailing_zeros() as usize;
+            room[len..len + 16].copy_from_slice(&block[from..from + 16]);
+            if escape - from > 16 {
+                room[len + 16..len + BLOCK].copy_from_slice(&block[from + 16..from + BLOCK]);
+            }
+            len += escape - from;
+            from = escape;
+            let byte = SHORT[usize::from(block[escape + 1])];
+            if byte == 0 {
+                break;
+            }
+            room[len] = byte;
+            len += 1;
+            from = escape + 2;
+            // An escaped backslash begins nothing.
+            escapes &= !(3 << escape);
+        }
+        if escapes == 0 {
+            room[len..len + BLOCK].copy_from_slice(&block[from..from + BLOCK]);
+            len += BLOCK.saturating_sub(from);
+            from = from.max(BLOCK);
+        } else if let Some((Some(character), used)) = unescape_unicode(&block[from..]) {
+            len += character.encode_utf8(&mut room[len..]).len();
+            from += used;
+        } else {
+            // No such text was scanned.
+            return (at + from, to + len);
+        }
+        (at, to) = (at + from, to + len);
+    }
+    (at, to)
+}
+
+/// A bit for each backslash of the first [`BLOCK`] bytes.
+fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
+    let mut bits = 0;
+    for part in block[..BLOCK].chunks_exact(16).rev() {
+        let part = part.first_chunk().copied().unwrap_or_default();
+        let found = u8x16::new(part).cmp_eq(u8x16::splat(b'\\')).move_mask();
+        bits = bits << 16 | u64::from(found.unsigned_abs());
+    }
+    bits
+}
+
 /// Bytes up to the next escape.
 fn run(bytes: &[u8]) -> usize {
     memchr::memchr(b'\\', bytes).unwrap_or(bytes.len())
 }
 
-/// The byte that an escape of two characters stands for. JSON that was parsed has no others but `\u`.
-fn short(bytes: &[u8], at: usize) -> Option<u8> {
-    Some(match *bytes.get(at + 1)? {
-        b'b' => 8,
-        b'f' => 12,
-        b'n' => b'\n',
-        b'r' => b'\r',
-        b't' => b'\t',
-        b'u' => return None,
-        other => other,
-    })
-}
+/// The byte that an escape stands for, by what follows the backslash; 0 for `\u`. JSON that was parsed has
+/// no others.
+static SHORT: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut at = 0;
+    while at < 8 {
+        bytes[b"bfnrt\"\\/"[at] as usize] = b"\x08\x0c\n\r\t\"\\/"[at];
+        at += 1;
+    }
+    bytes
+};
 
-/// The character of `\u`, and how many bytes it takes.
-fn unescape_unicode(bytes: &[u8]) -> Option<(char, usize)> {
+/// The character of `\u` and how many bytes it takes; no character if it is half a surrogate pair.
+fn unescape_unicode(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| {
-        let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
-        u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+        let digits: &[u8; 4] = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?.first_chunk()?;
+        digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
     };
     let first = unit(0)?;
-    if let Some(character) = char::from_u32(first.into()) {
-        return Some((character, 6));
+    if let Some(character) = char::from_u32(first) {
+        return Some((Some(character), 6));
     }
-    let pair = char::decode_utf16([first, unit(6)?]).next()?.ok()?;
-    Some((pair, 12))
+    let pair = match (first, unit(6)) {
+        (0xd800..0xdc00, Some(second @ 0xdc00..0xe000)) => {
+            char::from_u32(0x1_0000 + ((first & 0x3ff) << 10 | second & 0x3ff))
+        }
+        _ => None,
+    };
+    Some((pair, if pair.is_some() { 12 } else { 6 }))
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+    use serde_json::value::RawValue;
+
     use super::*;
+
+    /// The measure of a string, where its end is where it should be.
+    fn measured(escaped: &str) -> Option<Measure> {
+        let behind = format!("{escaped}\"\\ \" behind");
+        let (end, measure) = scan(behind.as_bytes())?;
+        assert_eq!(end, escaped.len());
+        assert_eq!(scan(escaped.as_bytes()), None);
+        Some(measure)
+    }
+
+    fn expected(plain: &str) -> Measure {
+        Measure { len: plain.len() as u64, nul: plain.contains('\0'), lone_surrogate: false }
+    }
 
     fn decoded(escaped: &str, room: usize) -> String {
         let (mut rest, mut plain) = (escaped.as_bytes(), Vec::new());
@@ -234,8 +347,7 @@ mod tests {
                 let plain = ("y".repeat(gap) + special).repeat(5);
                 let mut escaped = String::new();
                 encode(&plain, &mut escaped);
-                let expected = Some((plain.len() as u64, special == "\0"));
-                assert_eq!(measure(&escaped), expected, "{special:?} after {gap}");
+                assert_eq!(measured(&escaped), Some(expected(&plain)), "{special:?} after {gap}");
             }
         }
     }
@@ -248,8 +360,8 @@ mod tests {
                     let plain = "x".repeat(before) + special + &"y".repeat(after) + special;
                     let mut escaped = String::new();
                     encode(&plain, &mut escaped);
-                    assert_eq!(measure(&escaped), Some((plain.len() as u64, special == "\0")));
-                    for room in [ROOM, 9, 11, 64] {
+                    assert_eq!(measured(&escaped), Some(expected(&plain)));
+                    for room in [ROOM, 9, 11, 64, 200, 1000] {
                         assert_eq!(decoded(&escaped, room), plain);
                     }
                 }
@@ -261,7 +373,41 @@ mod tests {
     fn pairs_of_surrogates_are_one_character() {
         let escaped = r"\ud83d\ude00\u00e9\/";
         assert_eq!(decoded(escaped, ROOM), "😀é/");
-        assert_eq!(measure(escaped), Some((7, false)));
-        assert_eq!(measure(r"x\ud83dx"), None);
+        assert_eq!(measured(escaped), Some(expected("😀é/")));
+        for lone in [r"x\ud83dx", r"\ude00\ud83d", r"\ud83d\ud83d\u0041", r"\ud83d\n"] {
+            assert!(measured(lone).is_some_and(|measure| measure.lone_surrogate), "{lone}");
+        }
+    }
+
+    #[test]
+    fn what_json_has_not_is_no_string_wherever_it_lies() {
+        for wrong in ["\n", "\0", "\u{1f}", r"\x", r"\ ", r"\u12g4", r"\u+123", r"\u12", r"\U0041"]
+        {
+            for before in 0..140 {
+                let text = "x".repeat(before) + wrong + &"y".repeat(100) + "\"";
+                assert_eq!(scan(text.as_bytes()), None, "{wrong:?} after {before}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn strings_end_where_serde_json_ends_them(
+            text in r#"([a-z\\"u0-9dDfF/\x00-\x1f é😀]|\\[bfnrt/"\\u]|\\u[dD][89a-f]..|[a-z]{30,90}){0,30}"#,
+        ) {
+            let text = format!("\"{text}");
+            let mut values = serde_json::Deserializer::from_str(&text).into_iter::<&RawValue>();
+            let known = values.next().and_then(Result::ok).map(|value| value.get().len());
+            let found = scan(&text.as_bytes()[1..]);
+            prop_assert_eq!(found.map(|(end, _)| end + 2), known);
+            if let (Some((end, measure)), Some(len)) = (found, known) {
+                let plain = serde_json::from_str::<String>(&text[..len]).ok();
+                let told = plain.as_deref().map(expected);
+                prop_assert_eq!(Some(measure).filter(|measure| !measure.lone_surrogate), told);
+                if let Some(plain) = plain {
+                    prop_assert_eq!(decoded(&text[1..=end], ROOM), plain);
+                }
+            }
+        }
     }
 }

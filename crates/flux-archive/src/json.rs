@@ -4,7 +4,45 @@
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
 
+use crate::escape::{self, Measure};
 use crate::{Error, ErrorKind, Result};
+
+/// A JSON value as it is written, known to be valid.
+///
+/// ```
+/// use flux_archive::Json;
+///
+/// let value = Json::parse(r#" {"k": 2.50} "#)?;
+/// assert_eq!(value.get(), r#"{"k": 2.50}"#);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Json<'a> {
+    text: &'a str,
+    /// What was found out of a string on the way to its end.
+    string: Option<Measure>,
+}
+
+impl<'a> Json<'a> {
+    /// The value that a text is, without the blanks around it.
+    pub fn parse(text: &'a str) -> Result<Self> {
+        let mut cursor = Cursor::new(text);
+        let value = cursor.value()?;
+        cursor.finish()?;
+        Ok(value)
+    }
+
+    /// Its text.
+    pub fn get(self) -> &'a str {
+        self.text
+    }
+
+    /// What is between the quotes of a string; nothing of other values.
+    pub(crate) fn string(self) -> Option<(&'a str, Measure)> {
+        let measure = self.string?;
+        Some((&self.text[1..self.text.len() - 1], measure))
+    }
+}
 
 /// A place in JSON text.
 #[derive(Clone, Debug)]
@@ -72,7 +110,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A key and its colon.
-    pub(crate) fn key(&mut self) -> Result<&'a RawValue> {
+    pub(crate) fn key(&mut self) -> Result<Json<'a>> {
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a key in double quotes"));
         }
@@ -82,9 +120,16 @@ impl<'a> Cursor<'a> {
     }
 
     /// A value of any kind and depth.
-    pub(crate) fn value(&mut self) -> Result<&'a RawValue> {
+    pub(crate) fn value(&mut self) -> Result<Json<'a>> {
         let first = self.peek();
         let rest = self.rest();
+        if first == Some(b'"') {
+            // One that is no string is left to `serde_json`, which tells what is wrong with it.
+            if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
+                self.position += end + 2;
+                return Ok(Json { text: &rest[..end + 2], string: Some(measure) });
+            }
+        }
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
         // A stream wants blanks after a number, which an array need not have.
         let end = |byte: u8| b" \t\n\r,:[]{}\"".contains(&byte);
@@ -94,7 +139,7 @@ impl<'a> Cursor<'a> {
         match values.next() {
             Some(Ok(value)) => {
                 self.position += values.byte_offset();
-                Ok(value)
+                Ok(Json { text: value.get(), string: None })
             }
             Some(Err(error)) => Err(self.failed(text, &error)),
             None => Err(self.unexpected("a value")),
@@ -127,7 +172,7 @@ impl<'a> Cursor<'a> {
 }
 
 /// The integer of a JSON number that is written as one and fits.
-pub(crate) fn integer(value: &RawValue) -> Option<i64> {
+pub(crate) fn integer(value: Json<'_>) -> Option<i64> {
     value.get().parse().ok()
 }
 

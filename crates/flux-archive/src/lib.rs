@@ -46,6 +46,7 @@ pub use error::{Error, ErrorKind, Failure, Result};
 pub use extract::{Existing, ExtractReport, Extractor, LinkPolicy, Progress, Select};
 pub use fnmatch::fnmatch;
 pub use gc::{GcReport, collect_garbage};
+pub use json::Json;
 pub use lenient::repair_commas;
 pub use limits::Limits;
 pub use list::{INVALID_ENTRY, LongLine, cut_line};

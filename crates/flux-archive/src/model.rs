@@ -2,9 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::value::RawValue;
-
-use crate::{ArchivePath, Base64, BlobRef, FileType, Mode, Text, Violation};
+use crate::{ArchivePath, Base64, BlobRef, FileType, Json, Mode, Text, Violation};
 
 /// How the entries of an archive are held together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -84,7 +82,7 @@ pub struct Entry<'a> {
     pub(crate) mtime: Option<i64>,
     pub(crate) ctime: Option<i64>,
     pub(crate) content: Content<'a>,
-    pub(crate) extra: Vec<(Text<'a>, &'a RawValue)>,
+    pub(crate) extra: Vec<(Text<'a>, Json<'a>)>,
 }
 
 impl<'a> Entry<'a> {
@@ -172,7 +170,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Members that RFC 37 does not know, with their values.
-    pub fn extra(&self) -> &[(Text<'a>, &'a RawValue)] {
+    pub fn extra(&self) -> &[(Text<'a>, Json<'a>)] {
         &self.extra
     }
 }
@@ -188,7 +186,7 @@ pub enum Content<'a> {
     /// A regular file of no data: empty, or one hole.
     Empty,
     /// A regular file whose content is this JSON text.
-    Json(&'a RawValue),
+    Json(Json<'a>),
     /// A regular file of text (`utf-8`).
     Text(Text<'a>),
     /// A regular file of bytes (`base64`).

@@ -6,13 +6,19 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
+use std::sync::mpsc::{channel, sync_channel};
+use std::thread;
 
-use serde_json::value::RawValue;
-
-use crate::escape;
+use crate::{Json, escape};
 
 /// Decoded bytes that are gathered before they are written.
 const STEP: usize = 64 << 10;
+
+/// Decoded bytes that one thread gives to another.
+const PIECE: usize = 256 << 10;
+
+/// Pieces that may wait, so that neither thread sleeps when the other is late.
+const WAITING: usize = 8;
 
 /// A string in the escaped form of JSON, known to be valid.
 ///
@@ -56,11 +62,12 @@ impl<'a> Text<'a> {
     }
 
     /// The text of a JSON string.
-    pub fn from_json(value: &'a RawValue) -> Result<Self, TextError> {
-        let inner = value.get().strip_prefix('"').and_then(|text| text.strip_suffix('"'));
-        let escaped = inner.ok_or(TextError::NoString)?;
-        let (len, nul) = escape::measure(escaped).ok_or(TextError::LoneSurrogate)?;
-        Ok(Self { escaped: Cow::Borrowed(escaped), len, nul })
+    pub fn from_json(value: Json<'a>) -> Result<Self, TextError> {
+        let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
+        if measure.lone_surrogate {
+            return Err(TextError::LoneSurrogate);
+        }
+        Ok(Self { escaped: Cow::Borrowed(escaped), len: measure.len, nul: measure.nul })
     }
 
     /// The characters between the quotes of the JSON string.
@@ -108,15 +115,50 @@ impl<'a> Text<'a> {
         let mut buffer = vec![0; STEP.min(self.escaped.len() + escape::ROOM)];
         let mut rest = self.escaped.as_bytes();
         while !rest.is_empty() {
-            let (used, len) = escape::decode(rest, &mut buffer);
-            if used == 0 {
-                return Err(io::ErrorKind::InvalidData.into());
-            }
+            let len = decode_some(&mut rest, &mut buffer)?;
             out.write_all(&buffer[..len])?;
-            rest = &rest[used..];
         }
         Ok(())
     }
+
+    /// Decodes in a thread of its own while `take` gets the pieces before, in their order.
+    pub(crate) fn for_each_piece(
+        &self,
+        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let (full, pieces) = sync_channel(WAITING);
+        let (free, buffers) = channel();
+        let mut rest = self.escaped.as_bytes();
+        thread::scope(|scope| {
+            thread::Builder::new().spawn_scoped(scope, move || {
+                while !rest.is_empty() {
+                    let mut buffer = buffers.try_recv().unwrap_or_else(|_| vec![0; PIECE]);
+                    let piece = decode_some(&mut rest, &mut buffer).map(|len| (buffer, len));
+                    let failed = piece.is_err();
+                    if full.send(piece).is_err() || failed {
+                        break;
+                    }
+                }
+            })?;
+            for piece in pieces {
+                let (buffer, len) = piece?;
+                take(&buffer[..len])?;
+                // Nobody wants the buffer after the last piece.
+                let _ = free.send(buffer);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Fills the buffer with decoded text, gives how much there is, and goes on.
+fn decode_some(rest: &mut &[u8], buffer: &mut [u8]) -> io::Result<usize> {
+    let (used, len) = escape::decode(rest, buffer);
+    if used == 0 {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    *rest = &rest[used..];
+    Ok(len)
 }
 
 impl PartialEq for Text<'_> {
@@ -139,14 +181,14 @@ mod tests {
 
     use super::*;
 
-    fn raw(json: &str) -> Box<RawValue> {
-        serde_json::from_str(json).unwrap()
+    fn raw(json: &str) -> Json<'_> {
+        Json::parse(json).unwrap()
     }
 
     #[test]
     fn every_escape_decodes() {
         let json = raw(r#""\"\\\/\b\f\n\r\t\u0041\u00e9\uffff\ud83d\ude00\uD83D\uDE00é""#);
-        let text = Text::from_json(&json).unwrap();
+        let text = Text::from_json(json).unwrap();
         let plain = "\"\\/\u{8}\u{c}\n\r\tAé\u{ffff}😀😀é";
         assert_eq!(text.decode(), plain);
         assert_eq!(text.len(), plain.len() as u64);
@@ -156,20 +198,20 @@ mod tests {
     #[test]
     fn lone_surrogate_is_no_text() {
         for json in [r#""\ud800""#, r#""\ud800x""#, r#""\ude00""#, r#""\ud800\ud800""#] {
-            assert_eq!(Text::from_json(&raw(json)), Err(TextError::LoneSurrogate), "{json}");
+            assert_eq!(Text::from_json(raw(json)), Err(TextError::LoneSurrogate), "{json}");
         }
     }
 
     #[test]
     fn other_values_are_no_text() {
         for json in ["5", "null", "[\"a\"]", "{}"] {
-            assert_eq!(Text::from_json(&raw(json)), Err(TextError::NoString), "{json}");
+            assert_eq!(Text::from_json(raw(json)), Err(TextError::NoString), "{json}");
         }
     }
 
     #[test]
     fn nul_is_seen() {
-        assert!(Text::from_json(&raw(r#""a\u0000b""#)).unwrap().has_nul());
+        assert!(Text::from_json(raw(r#""a\u0000b""#)).unwrap().has_nul());
         assert!(Text::new("a\0b").has_nul());
     }
 
@@ -186,8 +228,8 @@ mod tests {
         #[test]
         fn escaping_and_decoding_are_inverse(plain in ".{0,40}|[\0-\u{7f}é😀]{0,40}") {
             let text = Text::new(&plain);
-            let json = raw(&format!("\"{}\"", text.escaped()));
-            let parsed = Text::from_json(&json).unwrap();
+            let json = format!("\"{}\"", text.escaped());
+            let parsed = Text::from_json(raw(&json)).unwrap();
             prop_assert_eq!(parsed.decode(), plain.as_str());
             prop_assert_eq!(&parsed, &text);
             prop_assert_eq!(parsed.has_nul(), plain.contains('\0'));
@@ -199,9 +241,28 @@ mod tests {
 
     #[test]
     fn long_text_is_written_in_order() {
-        let plain = "line\n".repeat(20_000) + &"x".repeat(40_000) + "\n";
-        let mut written = Vec::new();
+        let plain = "line\n".repeat(200_000) + &"x".repeat(400_000) + "\n";
+        let (mut written, mut pieces) = (Vec::new(), Vec::new());
         Text::new(&plain).write_to(&mut written).unwrap();
         assert_eq!(written, plain.as_bytes());
+        let put = |piece: &[u8]| {
+            pieces.extend_from_slice(piece);
+            Ok(())
+        };
+        Text::new(&plain).for_each_piece(put).unwrap();
+        assert_eq!(pieces, plain.as_bytes());
+    }
+
+    #[test]
+    fn error_of_the_one_that_takes_pieces_ends_it() {
+        let plain = "line\n".repeat(400_000);
+        let mut count = 0;
+        let refuse = |_: &[u8]| {
+            count += 1;
+            if count == 2 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        };
+        let result = Text::new(&plain).for_each_piece(refuse);
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(count, 2);
     }
 }

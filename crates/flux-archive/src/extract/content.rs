@@ -29,12 +29,13 @@ impl Buffers {
     }
 }
 
-/// Is the content much, and of parts that can be written in any order: base64, or blobs none of which
-/// lies over another?
+/// Is the content much, and work for several threads: text or base64, or blobs none of which lies over
+/// another?
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
         Content::Base64(data) => return data.len() >= PARALLEL_FROM,
+        Content::Text(text) => return text.len() >= PARALLEL_FROM,
         _ => return false,
     };
     let data: u64 = regions.iter().fold(0, |sum, region| region.size.saturating_add(sum));
@@ -49,6 +50,13 @@ impl Run<'_, '_> {
         match content {
             Content::Directory | Content::Symlink(_) | Content::Empty => {}
             Content::Json(json) => file.write_all(json.get().as_bytes())?,
+            Content::Text(text) if is_parallel(content) && rayon::current_num_threads() > 1 => {
+                text.for_each_piece(|piece| {
+                    self.count(piece.len() as u64);
+                    file.write_all(piece)
+                })?;
+                return set_size(file, entry);
+            }
             Content::Text(text) => text.write_to(&mut file)?,
             Content::Base64(data) if is_parallel(content) => {
                 // At once, for else each piece makes the file grow.
@@ -67,10 +75,7 @@ impl Run<'_, '_> {
             }
         }
         self.count(content.data_len());
-        if entry.len() > content.data_len() {
-            file.set_len(entry.len())?;
-        }
-        Ok(())
+        set_size(file, entry)
     }
 
     fn write_regions(&self, file: &File, regions: &[Region], parallel: bool) -> Result<()> {
@@ -100,4 +105,12 @@ impl Run<'_, '_> {
             progress(bytes);
         }
     }
+}
+
+/// Behind the data zeros follow up to the size of the entry.
+fn set_size(file: &File, entry: &Entry<'_>) -> Result<()> {
+    if entry.len() > entry.content().data_len() {
+        file.set_len(entry.len())?;
+    }
+    Ok(())
 }

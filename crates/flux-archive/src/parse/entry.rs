@@ -16,14 +16,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
 
-use serde_json::value::RawValue;
-
 use super::raw::{Member, RawEntry};
 use super::regions::regions;
 use super::report::Report;
 use crate::json::{integer, push_token};
 use crate::{
-    ArchivePath, Base64, Code, Content, Entry, FileType, Limits, Mode, Profile, Result, Text,
+    ArchivePath, Base64, Code, Content, Entry, FileType, Json, Limits, Mode, Profile, Result, Text,
     TextError, limits,
 };
 
@@ -76,15 +74,15 @@ pub(crate) fn decode<'a>(
 /// The members by name; of a name that occurs twice the last.
 #[derive(Default)]
 struct Members<'a> {
-    path: Option<&'a RawValue>,
-    mode: Option<&'a RawValue>,
-    size: Option<&'a RawValue>,
-    mtime: Option<&'a RawValue>,
-    ctime: Option<&'a RawValue>,
-    encoding: Option<&'a RawValue>,
-    data: Option<&'a RawValue>,
+    path: Option<Json<'a>>,
+    mode: Option<Json<'a>>,
+    size: Option<Json<'a>>,
+    mtime: Option<Json<'a>>,
+    ctime: Option<Json<'a>>,
+    encoding: Option<Json<'a>>,
+    data: Option<Json<'a>>,
     /// What RFC 37 does not know.
-    extra: Vec<(Text<'a>, &'a RawValue)>,
+    extra: Vec<(Text<'a>, Json<'a>)>,
 }
 
 impl<'a> Members<'a> {
@@ -117,7 +115,7 @@ impl<'a> Members<'a> {
         &mut self,
         name: &str,
         key: &Text<'a>,
-        value: &'a RawValue,
+        value: Json<'a>,
         places: &mut HashMap<String, usize>,
     ) -> bool {
         match places.entry(name.to_owned()) {
@@ -133,7 +131,7 @@ impl<'a> Members<'a> {
         }
     }
 
-    fn extra(&self, name: &str) -> Option<&'a RawValue> {
+    fn extra(&self, name: &str) -> Option<Json<'a>> {
         self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| *value)
     }
 
@@ -158,7 +156,7 @@ impl<'a> Members<'a> {
 
 /// The path, from the member or the key, normalised.
 fn path<'a>(
-    key: Option<&'a RawValue>,
+    key: Option<Json<'a>>,
     members: &Members<'a>,
     limits: &Limits,
     report: &mut Report<'a>,
@@ -236,7 +234,7 @@ fn size<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Result<Option<u64
 
 fn time<'a>(
     name: &str,
-    value: Option<&'a RawValue>,
+    value: Option<Json<'a>>,
     report: &mut Report<'a>,
 ) -> Result<Option<i64>, Wrong> {
     let Some(value) = value else { return Ok(None) };
@@ -250,7 +248,7 @@ fn time<'a>(
 }
 
 /// A value for a message.
-fn brief(value: &RawValue) -> String {
+fn brief(value: Json<'_>) -> String {
     let text = value.get();
     match text.char_indices().nth(40) {
         None => text.to_owned(),
@@ -300,7 +298,7 @@ impl<'a> Context<'_, 'a> {
         Ok(None)
     }
 
-    fn needless(&mut self, name: &str, value: Option<&RawValue>) {
+    fn needless(&mut self, name: &str, value: Option<Json<'_>>) {
         if value.is_some() {
             let message = || format!("{name} has no meaning here");
             self.report.entry(Code::NeedlessMember, &format!("/{name}"), message);
@@ -344,7 +342,7 @@ impl<'a> Context<'_, 'a> {
         self.size_of_data(0, true).then_some(Content::Empty)
     }
 
-    fn json(&mut self, json: &'a RawValue) -> Option<Content<'a>> {
+    fn json(&mut self, json: Json<'a>) -> Option<Content<'a>> {
         self.needless("size", self.members.size);
         let len = json.get().len() as u64;
         let fits = self.size.is_none_or(|size| size >= len);
@@ -354,7 +352,7 @@ impl<'a> Context<'_, 'a> {
         fits.then_some(Content::Json(json))
     }
 
-    fn text(&mut self, data: &'a RawValue) -> Option<Content<'a>> {
+    fn text(&mut self, data: Json<'a>) -> Option<Content<'a>> {
         let text = self.string(data)?;
         if text.has_nul() {
             self.report.entry(Code::TextWithNul, "/data", || {
@@ -364,7 +362,7 @@ impl<'a> Context<'_, 'a> {
         self.size_of_data(text.len(), false).then_some(Content::Text(text))
     }
 
-    fn base64(&mut self, data: &'a RawValue) -> Option<Content<'a>> {
+    fn base64(&mut self, data: Json<'a>) -> Option<Content<'a>> {
         let text = self.string(data)?;
         let Some(data) = Base64::parse(text.into_decoded()) else {
             self.report.entry(Code::Base64, "/data", || "no base64".to_owned());
@@ -378,7 +376,7 @@ impl<'a> Context<'_, 'a> {
         self.size_of_data(data.len(), false).then_some(Content::Base64(data))
     }
 
-    fn blobvec(&mut self, data: &'a RawValue) -> Result<Option<Content<'a>>> {
+    fn blobvec(&mut self, data: Json<'a>) -> Result<Option<Content<'a>>> {
         if !data.get().starts_with('[') {
             self.report.entry(Code::DataType, "/data", || {
                 format!("expected an array of regions, found {}", brief(data))
@@ -392,7 +390,7 @@ impl<'a> Context<'_, 'a> {
     }
 
     /// The data as a string.
-    fn string(&mut self, data: &'a RawValue) -> Option<Text<'a>> {
+    fn string(&mut self, data: Json<'a>) -> Option<Text<'a>> {
         match Text::from_json(data) {
             Ok(text) => Some(text),
             Err(TextError::NoString) => {

@@ -79,7 +79,7 @@ pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
 
 /// A document as text.
 pub(super) fn text_of(document: &[u8]) -> Result<&str> {
-    std::str::from_utf8(document).map_err(|error| {
+    simdutf8::compat::from_utf8(document).map_err(|error| {
         Error::new(ErrorKind::Json("no UTF-8".to_owned())).at(error.valid_up_to() as u64)
     })
 }

@@ -10,8 +10,6 @@ mod tree;
 
 use std::collections::HashMap;
 
-use serde_json::value::RawValue;
-
 pub(crate) use entry::decode;
 pub use locate::{JOBSPEC_FILES, value_at};
 pub use options::ParseOptions;
@@ -19,7 +17,7 @@ pub use raw::{Member, RawEntries, RawEntry};
 pub(crate) use report::Report;
 pub(crate) use tree::Tree;
 
-use crate::{Archive, Code, Entry, ErrorKind, Form, Profile, Result, Severity, Text, limits};
+use crate::{Archive, Code, Entry, ErrorKind, Form, Json, Profile, Result, Severity, Text, limits};
 
 /// Parses all that can be, and collects what `filter` does not accept. Entries that mean nothing are
 /// left out; of a dict's keys the last counts.
@@ -74,7 +72,7 @@ fn judge(mut archive: Archive<'_>, profile: Profile) -> Result<Archive<'_>> {
 /// An entry and where it was written.
 struct Placed<'a> {
     index: u64,
-    key: Option<&'a RawValue>,
+    key: Option<Json<'a>>,
     path: Option<Text<'a>>,
     entry: Entry<'a>,
 }

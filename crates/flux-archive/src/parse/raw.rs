@@ -1,20 +1,18 @@
 //! The document as entries that are not interpreted yet: where they lie, how they are held
 //! together, and their members with keys and values as they are written.
 
-use serde_json::value::RawValue;
-
 use super::locate::locate;
 use super::options::ParseOptions;
 use crate::json::{Cursor, push_token};
-use crate::{Form, Result, Text, limits};
+use crate::{Form, Json, Result, Text, limits};
 
 /// A member of an entry, as written.
 #[derive(Clone, Copy, Debug)]
 pub struct Member<'a> {
     /// The key, a JSON string.
-    pub key: &'a RawValue,
+    pub key: Json<'a>,
     /// The value, any JSON.
-    pub value: &'a RawValue,
+    pub value: Json<'a>,
 }
 
 impl Member<'_> {
@@ -30,7 +28,7 @@ impl Member<'_> {
 #[derive(Clone, Debug)]
 pub struct RawEntry<'a> {
     pub(crate) index: u64,
-    pub(crate) key: Option<&'a RawValue>,
+    pub(crate) key: Option<Json<'a>>,
     pub(crate) members: Option<Vec<Member<'a>>>,
     pub(crate) json: &'a str,
 }
@@ -42,7 +40,7 @@ impl<'a> RawEntry<'a> {
     }
 
     /// Its key, if the archive is a dict.
-    pub fn key(&self) -> Option<&'a RawValue> {
+    pub fn key(&self) -> Option<Json<'a>> {
         self.key
     }
 
@@ -57,7 +55,7 @@ impl<'a> RawEntry<'a> {
     }
 
     /// The value of a key; of several the last.
-    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+    pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let members = self.members.as_deref().unwrap_or_default();
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
     }
@@ -69,7 +67,7 @@ impl<'a> RawEntry<'a> {
 }
 
 /// Appends a key to a JSON pointer; one that is no Unicode as it is written.
-pub(crate) fn push_key(pointer: &mut String, key: &RawValue) {
+pub(crate) fn push_key(pointer: &mut String, key: Json<'_>) {
     match Text::from_json(key) {
         Ok(key) => push_token(pointer, &key.decode()),
         Err(_) => push_token(pointer, key.get()),

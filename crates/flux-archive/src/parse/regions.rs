@@ -1,17 +1,15 @@
 //! The regions of a file whose data lie in a store: an array of `[offset, size, blobref]`.
 
-use serde_json::value::RawValue;
-
 use super::report::Report;
 use crate::json::{Cursor, integer};
-use crate::{BlobRef, Code, Limits, Region, Result, Text, limits};
+use crate::{BlobRef, Code, Json, Limits, Region, Result, Text, limits};
 
 /// Above this many bytes a blob is more than RFC 10 has in mind, and some store may not take it.
 const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
 /// All regions, unless one of them has no meaning. `place` is the JSON pointer from the entry.
 pub(super) fn regions<'a>(
-    data: &'a RawValue,
+    data: Json<'a>,
     place: &str,
     size: Option<u64>,
     limits: &Limits,
@@ -62,7 +60,7 @@ impl Place<'_, '_> {
     }
 }
 
-fn region(tuple: &RawValue, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
+fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
     let mut members = [None; 3];
     let mut count = 0;
     let mut cursor = Cursor::new(tuple.get());
@@ -107,7 +105,7 @@ fn region(tuple: &RawValue, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
     Ok(Some(Region { offset, size, blobref }))
 }
 
-fn blobref_of(value: &RawValue, at: &mut Place<'_, '_>) -> Option<BlobRef> {
+fn blobref_of(value: Json<'_>, at: &mut Place<'_, '_>) -> Option<BlobRef> {
     let Ok(text) = Text::from_json(value) else {
         at.add(Code::Region, "/2", || "expected the blobref as a string".to_owned());
         return None;

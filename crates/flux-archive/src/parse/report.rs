@@ -1,10 +1,8 @@
 //! Violations while they are collected: those that matter, up to the limit, each with its place.
 
-use serde_json::value::RawValue;
-
 use super::raw::{RawEntry, push_key};
 use crate::json::push_token;
-use crate::{Code, Limits, Profile, Result, Severity, Text, Violation, limits};
+use crate::{Code, Json, Limits, Profile, Result, Severity, Text, Violation, limits};
 
 /// Collects violations of the entry that is being looked at.
 pub(crate) struct Report<'a> {
@@ -14,7 +12,7 @@ pub(crate) struct Report<'a> {
     /// JSON pointer of the archive.
     archive: String,
     index: u64,
-    key: Option<&'a RawValue>,
+    key: Option<Json<'a>>,
     path: Option<Text<'a>>,
     /// With the number of their entry.
     violations: Vec<(u64, Violation)>,
@@ -45,12 +43,7 @@ impl<'a> Report<'a> {
     }
 
     /// The same by number, key and path.
-    pub(crate) fn enter_at(
-        &mut self,
-        index: u64,
-        key: Option<&'a RawValue>,
-        path: Option<Text<'a>>,
-    ) {
+    pub(crate) fn enter_at(&mut self, index: u64, key: Option<Json<'a>>, path: Option<Text<'a>>) {
         // Each violation has a copy of the path.
         let path = path.filter(|path| path.len() <= self.max_path_len);
         (self.index, self.key, self.path) = (index, key, path);

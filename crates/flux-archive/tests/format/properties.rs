@@ -1,8 +1,8 @@
 //! Any archive: what is written is strict, reads as the same, and again as the same.
 
 use flux_archive::{
-    Archive, ArchivePath, Base64, BlobRef, Content, Entry, Form, HashType, ParseOptions, Profile,
-    Region, Text, Writer, convert, diff, fix,
+    Archive, ArchivePath, Base64, BlobRef, Content, Entry, Form, HashType, Json, ParseOptions,
+    Profile, Region, Text, Writer, convert, diff, fix,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
@@ -42,7 +42,6 @@ fn content() -> impl Strategy<Value = Owned> {
 fn entry<'a>(
     path: &str,
     owned: &'a Owned,
-    json: Option<&'a RawValue>,
     permissions: u32,
     times: (Option<i64>, Option<i64>),
 ) -> Entry<'a> {
@@ -54,7 +53,7 @@ fn entry<'a>(
             size = Some(u64::from(*hole));
             Content::Empty
         }
-        Owned::Json(_) => Content::Json(json.unwrap()),
+        Owned::Json(text) => Content::Json(Json::parse(text).unwrap()),
         Owned::Text(text) => Content::Text(Text::new(text)),
         Owned::Base64(data) => Content::Base64(Base64::encode(data)),
         Owned::Blobvec(regions, hole) => {
@@ -104,14 +103,8 @@ proptest! {
         ),
         pretty: bool,
     ) {
-        let json: Vec<Option<Box<RawValue>>> = objects.values().map(|(owned, ..)| match owned {
-            Owned::Json(text) => Some(RawValue::from_string(text.clone()).unwrap()),
-            _ => None,
-        }).collect();
-        let entries: Vec<Entry<'_>> = objects.iter().zip(&json)
-            .map(|((path, (owned, permissions, times)), json)| {
-                entry(path, owned, json.as_deref(), *permissions, *times)
-            })
+        let entries: Vec<Entry<'_>> = objects.iter()
+            .map(|(path, (owned, permissions, times))| entry(path, owned, *permissions, *times))
             .collect();
 
         let array = write(&entries, Form::Array, pretty);
