@@ -349,6 +349,136 @@ fn options_of_extract_are_held() {
 }
 
 #[test]
+fn several_processes_extract_into_one_tree() {
+    let folder = Folder::new();
+    let entries: Vec<String> = (0..400)
+        .map(|n| {
+            let (d, e) = (n % 7, n % 3);
+            format!(r#"{{"path":"d{d}/e{e}/f{n}","mode":33188,"encoding":"utf-8","data":"{n}"}}"#)
+        })
+        .chain((0..7).map(|d| format!(r#"{{"path":"d{d}","mode":16832,"mtime":5}}"#)))
+        .collect();
+    folder.write("a.json", format!("[{}]", entries.join(",")));
+    for policy in ["--skip-existing", "--overwrite"] {
+        mkdir(&folder, "out");
+        let arguments = ["flux", "extract", "--json", "-C", "out", policy, "a.json"];
+        let start = |_| {
+            let piped = std::process::Stdio::piped;
+            folder.command(&arguments).stdout(piped()).stderr(piped()).spawn().unwrap()
+        };
+        let children: Vec<_> = (0..4).map(start).collect();
+        let outputs: Vec<_> =
+            children.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+        let files = |output| {
+            assert_eq!(status(output), 0, "{policy}: {}", stderr(output));
+            json_of(output)["files"].as_u64().unwrap()
+        };
+        let files: u64 = outputs.iter().map(files).sum();
+        assert_eq!(files, if policy == "--overwrite" { 1600 } else { 400 });
+        folder.done(&["flux", "verify", "-C", "out", "--no-permissions", "a.json"]);
+        let names: Vec<_> = fs::read_dir(folder.path("out/d3/e1")).unwrap().collect();
+        assert!(names.iter().all(|name| !name.as_ref().unwrap().path().ends_with(".tmp")));
+        fs::remove_dir_all(folder.path("out")).unwrap();
+    }
+}
+
+#[test]
+fn file_that_changes_while_it_is_archived_is_told_by_status_1() {
+    let folder = Folder::new();
+    folder.write("f", bytes(24 << 20));
+    let file = fs::File::options().write(true).open(folder.path("f")).unwrap();
+    let mut child = folder
+        .command(&["flux", "create", "--store", "blobs", "-o", "a.json", "f"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while child.try_wait().unwrap().is_none() {
+        file.write_all_at(b"again and again", 23 << 20).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    assert_eq!(stderr(&output), "scibin: f: changed while it was read\n");
+    folder.done(&["flux", "verify", "--store", "blobs", "a.json"]);
+}
+
+#[test]
+fn store_that_is_tampered_with_gives_no_other_bytes() {
+    let folder = stored();
+    folder.write("other", bytes(6000));
+    folder.done(&["flux", "create", "-q", "-o", "c.json", "--store", "blobs", "other"]);
+    let blob =
+        |data: &[u8]| folder.path("blobs").join(BlobRef::of(HashType::Sha1, data).to_string());
+    let (first, second) = (blob(&bytes(5000)), blob(&bytes(6000)));
+    let extract = |why: &str| {
+        mkdir(&folder, "out");
+        let output = folder.run(&["flux", "extract", "b.json", "-C", "out", "--store", "blobs"]);
+        assert_eq!(status(&output), 2, "{why}");
+        assert!(stderr(&output).contains(why), "{why}: {}", stderr(&output));
+        assert!(!folder.path("out/d/b.bin").exists(), "{why}");
+        assert!(folder.path("out/a.txt").exists(), "{why}");
+        fs::remove_dir_all(folder.path("out")).unwrap();
+        let output = folder.run(&["flux", "verify", "b.json", "--store", "blobs"]);
+        assert_eq!(status(&output), 1, "{why}");
+    };
+    // Two that took each other's name.
+    fs::rename(&first, folder.path("aside")).unwrap();
+    fs::rename(&second, &first).unwrap();
+    extract("R156");
+    let mut same_length = bytes(5000);
+    same_length[4999] ^= 1;
+    fs::write(&first, same_length).unwrap();
+    extract("R157");
+    fs::remove_file(&first).unwrap();
+    extract("R155");
+    symlink("nowhere", &first).unwrap();
+    extract("R155");
+    fs::remove_file(&first).unwrap();
+    fs::create_dir(&first).unwrap();
+    extract("R157");
+    fs::remove_dir(&first).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&first).status();
+    if made.is_ok_and(|status| status.success()) {
+        extract("R157");
+    }
+}
+
+#[test]
+fn archive_may_be_replaced_while_it_is_read() {
+    let folder = archived();
+    // In place, by itself, and by what is made of it.
+    folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force"]);
+    assert!(document(&folder, "a.json").is_object());
+    folder.done(&["flux", "convert", "a.json", "-o", "a.json", "--force", "--pretty"]);
+    folder.done(&["flux", "externalize", "a.json", "--store", "blobs", "-o", "a.json", "--force"]);
+    folder.done(&["flux", "pack", "a.json", "--store", "blobs", "-o", "a.json", "--force"]);
+    folder.done(&["flux", "lint", "--fix", "a.json"]);
+    folder.done(&["flux", "verify", "-C", "src", "a.json"]);
+    // By what it holds: it lies where it is extracted to.
+    folder.write(
+        "self.json",
+        r#"[{"path":"self.json","mode":33188,"encoding":"utf-8","data":"gone","size":4}]"#,
+    );
+    folder.done(&["flux", "extract", "--overwrite", "self.json"]);
+    assert_eq!(folder.read("self.json"), b"gone");
+}
+
+#[test]
+fn messages_are_not_cut() {
+    let folder = Folder::new();
+    let path = format!("{}/f", "directory/".repeat(60).trim_end_matches('/'));
+    folder.write(
+        "a.json",
+        format!(r#"[{{"path":"{path}","mode":33188,"encoding":"x","data":"y"}}]"#),
+    );
+    let output = folder.run(&["flux", "extract", "a.json"]);
+    let expected = format!(
+        "scibin: a.json: {path}: R140 expected \"utf-8\", \"base64\" or \"blobvec\", found \"x\" (at /0/encoding)\n"
+    );
+    assert_eq!((status(&output), stderr(&output)), (2, expected));
+}
+
+#[test]
 fn permissions_are_restored_exactly_only_when_asked() {
     let folder = Folder::new();
     folder.write("a.json", r#"[{"path":"f","mode":35309,"size":0}]"#);
@@ -828,10 +958,8 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
         assert!(stderr(&output).contains(why), "{arguments:?}: {}", stderr(&output));
     }
 
-    let blob = folder
-        .path("state/content.files")
-        .join(BlobRef::of(HashType::Sha1, &bytes(3000)).to_string());
-    fs::remove_file(blob).unwrap();
+    let files = folder.path("state/content.files");
+    fs::remove_file(files.join(BlobRef::of(HashType::Sha1, &bytes(3000)).to_string())).unwrap();
     let listed = folder.run(&["flux", "rescue", "state", "-n", "main"]);
     assert_eq!(
         (status(&listed), stdout(&listed)),
