@@ -8,6 +8,9 @@ const GOLDEN_TESTS: &[&[&str]] = &[
     &["--package", "asdf", "--test", "golden"],
     &["--package", "asdf", "--test", "tree", "corpus_scalar_cases"],
     &["--package", "bloscpack", "--test", "golden"],
+    &["--package", "flux-archive", "--test", "golden"],
+    &["--package", "flux-archive", "--test", "format", "what_flux_extracts"],
+    &["--package", "flux-archive", "--test", "io", "recorded"],
 ];
 
 /// The golden tests of every format crate. With `--corpus` they also run the recorded cases of a

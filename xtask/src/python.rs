@@ -66,6 +66,7 @@ const FORMATS: &[Format] = &[
             Step::Test("dudley", "interop", "numpy"),
         ],
     },
+    Format { name: "flux", interop: &[] },
 ];
 
 /// The interpreter of the virtual environment, made on first use; nothing where there is no python3.

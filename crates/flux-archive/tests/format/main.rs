@@ -4,7 +4,6 @@
 mod corpus;
 mod document;
 mod forms;
-mod golden;
 mod hostile;
 mod properties;
 mod violations;

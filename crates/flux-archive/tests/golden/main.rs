@@ -1,0 +1,43 @@
+//! The golden files of the format, and what is recorded about them: by hand, and by Python's own json,
+//! base64 and hashlib.
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
+#[cfg(unix)]
+mod disk;
+mod forms;
+
+use flux_archive::{LongLine, ParseOptions, Profile};
+use serde_json::{Value, json};
+
+fn cases() -> Vec<testdata::Case> {
+    let cases = testdata::cases(&testdata::path("flux/expected.json"));
+    assert_eq!(cases.len(), 8);
+    cases
+}
+
+#[test]
+fn what_lint_finds_is_what_is_recorded() {
+    for case in cases() {
+        let document = std::fs::read(&case.file).unwrap();
+        for profile in Profile::ALL {
+            let found = ParseOptions::new().profile(profile).lint(&document).unwrap();
+            let mut found: Vec<_> =
+                found.iter().map(|found| (found.code.as_str(), found.pointer.as_str())).collect();
+            found.sort_unstable();
+            let expected = &case.ours["lint"][profile.name()];
+            let difference = testdata::difference(expected, &json!(found));
+            assert_eq!(difference, None, "{} {profile}", case.name);
+        }
+    }
+}
+
+#[test]
+fn what_is_listed_is_what_is_recorded() {
+    for case in cases() {
+        let document = std::fs::read(&case.file).unwrap();
+        let entries = ParseOptions::new().entries(&document).unwrap();
+        let lines = entries.map(|raw| LongLine::of(&raw.unwrap()).unwrap().to_string());
+        let difference = testdata::difference(&case.ours["list"], &lines.collect::<Value>());
+        assert_eq!(difference, None, "{}", case.name);
+    }
+}
