@@ -289,6 +289,54 @@ fn a_parameter_above_all_integers_is_an_error() {
     assert_eq!(error.code().unwrap().as_str(), "E040");
 }
 
+/// The bytes of a hexadecimal dump, without addresses.
+fn dump(text: &str) -> Vec<u8> {
+    text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// The files of the specification: little endian with its layout, big endian without, extended, and
+/// compressed.
+#[test]
+fn native_files_have_their_data_where_their_layout_says() {
+    let of = |layout: &str, stream: &[u8]| {
+        let layout = Layout::parse(layout).unwrap();
+        let stream = stream.to_vec();
+        let resolver = Resolver::new(&layout).stream(&stream).unwrap();
+        let table = resolver.table().unwrap();
+        let rows: Vec<_> = table.iter().map(|row| (row.address().unwrap(), row.dtype())).collect();
+        (rows, table.end().unwrap())
+    };
+    let text = "N : i2  x = f8[N]  ## (cm) demo\n";
+    let mut little = dump(
+        "8d 3c 42 44 0d 0a 1a 0a 30 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00 00 00 00 00 00 00 f0 3f
+         00 00 00 00 00 00 00 40 00 00 00 00 00 00 e0 bf",
+    );
+    little.extend(text.bytes());
+    assert_eq!(little.len(), 80);
+    let row = |address, dtype: &str| (address, dtype.to_owned());
+    assert_eq!(of(text, &little), (vec![row(16, "<i2"), row(24, "<f8")], 48));
+    let big = dump(
+        "8d 3e 42 44 0d 0a 1a 0a 00 00 00 00 00 00 00 00 00 03 00 00 00 00 00 00 3f f0 00 00 00 00 00 00
+         40 00 00 00 00 00 00 00 bf e0 00 00 00 00 00 00",
+    );
+    assert_eq!(of(text, &big), (vec![row(16, ">i2"), row(24, ">f8")], 48));
+    let mut extended = little[..48].to_vec();
+    extended[8] = 0x34;
+    extended.extend([7, 0, 0, 0]);
+    let text = text.to_owned() + "y = i4\n";
+    extended.extend(text.bytes());
+    assert_eq!(of(&text, &extended).0[2], row(48, "<i4"));
+    let compressed = dump(
+        "8d 3c 42 44 0d 0a 1a 0a 00 00 00 00 00 00 00 00 29 00 00 00 00 00 00 00 1f 8b 08 00 00 00 00 00
+         02 ff 63 60 60 60 60 04 62 26 20 66 06 62 16 20 66 05 62 36 20 66 07 62 00 dc 23 07 79 20 00 00
+         00 01",
+    );
+    let found = of("v = i4[8] -> gzip  w = i1", &compressed);
+    assert_eq!(found, (vec![row(16, "<i4"), row(65, "i1")], 66));
+    // A mark of the layout comes before that of the signature.
+    assert_eq!(of("> N : i2 @16", &little).0, [row(16, ">i2")]);
+}
+
 #[test]
 fn counts_and_lengths_of_a_stream_are_held_against_it() {
     let of = |layout: &str, stream: &[u8]| {
