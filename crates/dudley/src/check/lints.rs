@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::names::index;
 use crate::layout::{
     Body, Data, Datatype, Declaration, Field, FilterKind, Item, ItemId, NameId, ParamId,
     ParamValue, Placement,
@@ -45,9 +46,13 @@ impl Checker<'_> {
     /// What only shows when all is there.
     pub(super) fn find_oddities(&mut self, source: &Source) {
         if source.encoding() != Encoding::Utf8 {
+            let odd = self.text.char_indices().find(|(_, character)| !character.is_ascii());
+            let span = odd.map_or_else(Span::default, |(at, character)| {
+                Span::new(index(at), index(at + character.len_utf8()))
+            });
             self.warn(Code::NotUtf8, |_| {
                 let message = format!("this text is no UTF-8; it is read as {}", source.encoding());
-                Diagnostic::new(Code::NotUtf8, Span::default(), message)
+                Diagnostic::new(Code::NotUtf8, span, message)
             });
         }
         self.find_hidden_members();

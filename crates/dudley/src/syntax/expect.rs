@@ -7,6 +7,8 @@ use crate::source::Span;
 
 const LATER: &str = "the author's later versions of the language write this";
 
+const NO_DICTS: &str = "structs have no dicts in them, but a member may be a struct";
+
 impl Parser<'_> {
     fn text_at(&self, span: Span) -> &str {
         &self.text[span.start as usize..span.end as usize]
@@ -15,6 +17,17 @@ impl Parser<'_> {
     /// `expected`, but another token is next.
     pub(super) fn expected(&mut self, code: Code, expected: &str) -> Stop {
         let diagnostic = self.unexpected(code, expected);
+        self.report(diagnostic)
+    }
+
+    /// The same within a bracket, which is shown when it is not on the line.
+    pub(super) fn expected_in(&mut self, open: super::Token, expected: &str) -> Stop {
+        let diagnostic = self.unexpected(Code::Unexpected, expected);
+        let between = self.text_at(Span::new(open.start, diagnostic.span.start.max(open.start)));
+        if between.contains(['\n', '\r']) {
+            let label = format!("within this `{}`", self.text_at(open.span()));
+            return self.report(diagnostic.with_label(open.span(), label));
+        }
         self.report(diagnostic)
     }
 
@@ -99,9 +112,7 @@ impl Parser<'_> {
                 let help = format!("{LATER}; here a typedef is `name {{\"\" = type}}`");
                 diagnostic.with_help(help)
             }
-            TokenKind::Slash | TokenKind::Up => {
-                diagnostic.with_help("structs have no dicts in them, but a member may be a struct")
-            }
+            TokenKind::Slash | TokenKind::Up => diagnostic.with_help(NO_DICTS),
             TokenKind::Comma => diagnostic.with_help("members have no commas between them"),
             _ => diagnostic,
         };
@@ -119,6 +130,7 @@ impl Parser<'_> {
             TokenKind::Plus if next == Some(TokenKind::Equals) => {
                 diagnostic.with_help(format!("{LATER}; here a list is extended by `name [..]`"))
             }
+            TokenKind::Slash if is_member => diagnostic.with_help(NO_DICTS),
             TokenKind::OpenBrace | TokenKind::OpenBracket if is_member => {
                 diagnostic.with_help("a member is declared by `name = datatype`")
             }

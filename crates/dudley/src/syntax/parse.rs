@@ -132,8 +132,8 @@ impl Parser<'_> {
         }
         if self.kind() == TokenKind::OpenBrace {
             let node = self.begin(NodeKind::SummaryOpen);
-            self.bump();
-            if let Err(stop) = self.members(node, NodeKind::SummaryClose) {
+            let open = self.bump();
+            if let Err(stop) = self.members(node, open, NodeKind::SummaryClose) {
                 self.tree.nodes.truncate(node as usize);
                 if stop == Stop::Fatal {
                     return;
@@ -302,7 +302,7 @@ impl Parser<'_> {
 
     fn list(&mut self, owner: u32) -> Parsed {
         self.enter()?;
-        self.take(NodeKind::ListOpen);
+        let open = self.take(NodeKind::ListOpen);
         loop {
             if self.kind() == TokenKind::CloseBracket {
                 self.take(NodeKind::ListClose);
@@ -323,7 +323,7 @@ impl Parser<'_> {
                 }
                 TokenKind::CloseBracket => {}
                 _ if parsed.is_ok() => {
-                    let stop = self.expected(Code::Unexpected, "`,` or `]`");
+                    let stop = self.expected_in(open, "`,` or `]`");
                     self.recover_from(stop, start, Within::List)?;
                     if self.kind() == TokenKind::Comma {
                         self.bump();
@@ -365,12 +365,12 @@ impl Parser<'_> {
     }
 
     fn structure(&mut self, owner: u32) -> Parsed {
-        self.take(NodeKind::StructOpen);
-        self.members(owner, NodeKind::StructClose)
+        let open = self.take(NodeKind::StructOpen);
+        self.members(owner, open, NodeKind::StructClose)
     }
 
     /// The inside of a struct, and its `}`.
-    fn members(&mut self, owner: u32, close: NodeKind) -> Parsed {
+    fn members(&mut self, owner: u32, open: Token, close: NodeKind) -> Parsed {
         self.enter()?;
         if self.kind() == TokenKind::Percent {
             self.place()?;
@@ -391,7 +391,7 @@ impl Parser<'_> {
                     self.take(NodeKind::Data);
                     self.data(node)
                 }
-                TokenKind::End => return Err(self.expected(Code::Unexpected, "a member or `}`")),
+                TokenKind::End => return Err(self.expected_in(open, "a member or `}`")),
                 _ => Err(self.expected_member()),
             };
             self.depth = depth;
@@ -513,7 +513,7 @@ impl Parser<'_> {
                 }
                 _ => {
                     let expected = "a dimension: an integer or the name of a parameter";
-                    return Err(self.expected(Code::Unexpected, expected));
+                    return Err(self.expected_in(open, expected));
                 }
             }
             match self.kind() {
@@ -524,7 +524,7 @@ impl Parser<'_> {
                     self.bump();
                     return Ok(());
                 }
-                _ => return Err(self.expected(Code::Unexpected, "`,` or `]` in a shape")),
+                _ => return Err(self.expected_in(open, "`,` or `]` in a shape")),
             }
         }
     }
