@@ -89,6 +89,7 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
     let chunks = "crates/testdata/bloscpack/v3/codec_blosclz_0_1.blp";
+    let layout = "crates/testdata/dudley/layouts/scopes.dud";
     for (package, example, arguments) in [
         ("binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
         ("testdata", "cases", &[][..]),
@@ -96,6 +97,8 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
         ("bloscpack", "pack_file", &[file, "target/science.blp"][..]),
         ("bloscpack", "unpack_file", &[chunks][..]),
         ("bloscpack", "pack_file", &[file, "target/science.blp", "lz4"][..]),
+        ("dudley", "dudley_tasks", &["resolve", layout, "1"][..]),
+        ("dudley", "dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
         ("flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),
     ] {
         run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])

@@ -45,7 +45,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "generate",
         arguments: "[FORMAT]",
-        about: "make the golden files of crates/testdata anew with the reference tools",
+        about: "make the golden files of crates/testdata anew, mostly with the reference tools",
         run: python::generate,
     },
     Task {

@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn every_listed_golden_file_exists() {
-        for list in ["asdf/expected.json", "bloscpack/expected.json"] {
+        for list in ["asdf/expected.json", "bloscpack/expected.json", "dudley/expected.json"] {
             for case in cases(&path(list)) {
                 assert!(case.file.is_file(), "{}", case.file.display());
             }

@@ -1,0 +1,104 @@
+//! Every diagnostic as it is shown, to the letter: `diagnostics.txt`.
+//!
+//! A section begins with `== CODE`, and what the layout is checked with:
+//!
+//! | word | meaning |
+//! |---|---|
+//! | `bytes` | the layout is written as hexadecimal bytes |
+//! | `depth=2 dims=2 names=1 bindings=1 steps=9` | limits |
+//! | `stream=0a00` | the bytes of the stream that it is resolved with |
+//! | `resolve` | it is resolved without values |
+//! | `N=3` | it is resolved with this value |
+//!
+//! Then the layout, a line `--`, and what is shown. Of a section, all diagnostics have its code.
+
+use std::fmt::Write as _;
+
+use dudley::{Code, Limits, Order, ParseOptions, Resolver, Source, Values};
+
+#[test]
+fn every_diagnostic_is_shown_as_recorded() {
+    let path = testdata::path("dudley/diagnostics.txt");
+    let recorded = std::fs::read_to_string(&path).unwrap();
+    let mut text = String::new();
+    let (mut codes, mut odd) = (Vec::new(), Vec::new());
+    for section in recorded.split("\n== ").map(|section| section.trim_start_matches("== ")) {
+        let (head, body) = section.split_once('\n').unwrap();
+        let (layout, _) = body.split_once("\n--").unwrap_or((body, ""));
+        let code = head.split(' ').next().unwrap();
+        let shown = shown(head, layout.trim_end_matches('\n'));
+        for line in shown.lines().filter(|line| !line.starts_with(' ') && line.contains("]: ")) {
+            if !line.contains(&format!("[{code}]")) {
+                odd.push(format!("{head}\n{layout}\n{shown}"));
+            }
+        }
+        codes.push(code.to_owned());
+        write!(text, "== {head}\n{}\n--\n{shown}\n", layout.trim_end_matches('\n')).unwrap();
+    }
+    assert!(odd.is_empty(), "another code is shown:\n{}", odd.join("\n"));
+    for code in Code::all() {
+        assert!(codes.contains(&code.to_string()), "{code} is not shown");
+    }
+    if super::records() {
+        std::fs::write(&path, text.trim_end().to_owned() + "\n").unwrap();
+        return;
+    }
+    for (found, recorded) in text.split("== ").zip(recorded.split("== ")) {
+        assert_eq!(found.trim_end(), recorded.trim_end());
+    }
+    eprintln!("{}: {} diagnostics agree", path.display(), codes.len());
+}
+
+fn bytes(hexadecimal: &str) -> Vec<u8> {
+    let digits: Vec<u8> = hexadecimal.bytes().filter(u8::is_ascii_hexdigit).collect();
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    digits.chunks(2).map(byte).collect()
+}
+
+/// Everything that is said about a layout.
+fn shown(head: &str, layout: &str) -> String {
+    let words: Vec<&str> = head.split(' ').skip(1).collect();
+    let stated =
+        |key: &str| words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='));
+    let limit = |key: &str| stated(key).map(|value| value.parse::<u32>().unwrap());
+    let default = Limits::default();
+    let limits = default
+        .with_max_depth(limit("depth").unwrap_or(default.max_depth))
+        .with_max_dims(limit("dims").unwrap_or(default.max_dims))
+        .with_max_free_names(limit("names").unwrap_or(default.max_free_names))
+        .with_max_bindings(limit("bindings").unwrap_or(default.max_bindings))
+        .with_max_steps(limit("steps").unwrap_or(default.max_steps));
+    let layout =
+        if words.contains(&"bytes") { bytes(layout) } else { format!("{layout}\n").into_bytes() };
+    let source = match Source::decode(&layout) {
+        Ok(source) => source.with_name("run.dud"),
+        Err(error) => return error.render(&Source::default().with_name("run.dud")),
+    };
+    let layout = match ParseOptions::new().limits(limits).parse_source(source) {
+        Ok(layout) => layout,
+        Err(error) => return error.to_string(),
+    };
+    let render = |found: &dudley::Diagnostic| found.render(layout.source());
+    let mut all: Vec<String> = layout.warnings().iter().map(render).collect();
+    let values: Values =
+        words.iter().filter_map(|word| word.split_once('=')).filter_map(pair).collect();
+    let is_resolved = words.contains(&"resolve") || values != Values::new();
+    let stream = stated("stream").map(bytes);
+    if is_resolved || stream.is_some() {
+        let resolver = Resolver::new(&layout).order(Order::Little).values(values).limits(limits);
+        let resolver = match &stream {
+            Some(stream) => resolver.stream(stream).unwrap(),
+            None => resolver,
+        };
+        match resolver.table() {
+            Ok(table) => all.extend(resolver.lints(&table).iter().map(render)),
+            Err(error) => all.push(error.to_string()),
+        }
+    }
+    all.join("\n")
+}
+
+fn pair((name, value): (&str, &str)) -> Option<(String, i64)> {
+    let is_param = name.starts_with(|first: char| first.is_uppercase() || first == '/');
+    is_param.then(|| (name.to_owned(), value.parse().unwrap()))
+}

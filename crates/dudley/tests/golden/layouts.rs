@@ -1,0 +1,147 @@
+//! The layouts of `expected.json`: what is odd or wrong, what is declared, how it is formatted, and
+//! where everything lies.
+
+use std::fmt::Write as _;
+use std::ops::ControlFlow;
+
+use dudley::{
+    ComplexAlign, Diagnostic, Layout, Order, Origin, ParseOptions, Resolver, Source, Values,
+};
+use serde_json::{Map, Value, json};
+use testdata::Case;
+
+#[test]
+fn our_own_layouts_read_as_recorded() {
+    let list = testdata::path("dudley/expected.json");
+    let cases = testdata::cases(&list);
+    let found: Vec<Value> = cases.iter().map(|case| found(case).into()).collect();
+    if super::records() {
+        std::fs::write(&list, record(&cases, &found)).unwrap();
+        return;
+    }
+    let differences: Vec<String> = cases
+        .iter()
+        .zip(&found)
+        .filter_map(|(case, found)| {
+            let difference = testdata::difference(&case.ours, found)?;
+            Some(format!("{}: {difference}", case.name))
+        })
+        .collect();
+    assert!(differences.is_empty(), "{}", differences.join("\n"));
+    eprintln!("{}: {} cases agree", list.display(), cases.len());
+}
+
+fn found(case: &Case) -> Map<String, Value> {
+    let bytes = std::fs::read(&case.file).unwrap();
+    let source = Source::decode(&bytes).unwrap();
+    let mut ours = Map::new();
+    ours.insert("encoding".to_owned(), source.encoding().to_string().into());
+    let formatted = ParseOptions::new().format_source(source.clone()).ok();
+    let lines = formatted.as_ref().map(|text| text.lines().collect::<Vec<_>>());
+    ours.insert("formatted".to_owned(), json!(lines));
+    let layout = match ParseOptions::new().parse_source(source) {
+        Ok(layout) => layout,
+        Err(error) => {
+            ours.insert(
+                "check".to_owned(),
+                error.iter().map(|one| shown(one, error.source())).collect(),
+            );
+            return ours;
+        }
+    };
+    let source = layout.source();
+    let shown_here = |one: &Diagnostic| shown(one, source);
+    ours.insert("check".to_owned(), layout.warnings().iter().map(shown_here).collect());
+    ours.insert("tree".to_owned(), layout.to_json());
+    assert_eq!(Layout::parse(formatted.unwrap()).unwrap(), layout, "{}", case.name);
+    assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout, "{}", case.name);
+    resolve(case, &layout, &mut ours);
+    ours
+}
+
+/// A diagnostic without the places in bytes, which its line and column tell as well.
+fn shown(diagnostic: &Diagnostic, source: &Source) -> Value {
+    let json = diagnostic.to_json(source);
+    let line = format!("{}:{}: {diagnostic}", json["line"], json["column"]);
+    let labels = json["labels"].as_array().into_iter().flatten();
+    let labels = labels.map(|label| {
+        let message = label["message"].as_str().unwrap_or_default();
+        format!("{}:{}: {message}", label["line"], label["column"])
+    });
+    let help = diagnostic.help.iter().map(|help| format!("help: {help}"));
+    [line].into_iter().chain(labels).chain(help).collect::<Vec<_>>().into()
+}
+
+fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
+    let entry = &case.entry;
+    let stream = entry["stream"].as_str().map(|name| {
+        let path = testdata::path("dudley").join(name);
+        std::fs::read(path).unwrap()
+    });
+    let params = entry["params"].as_object().into_iter().flatten();
+    let values: Values =
+        params.map(|(name, value)| (name.as_str(), value.as_i64().unwrap())).collect();
+    assert_eq!(values.not_in(layout), [""; 0], "{}", case.name);
+    let mut resolver = Resolver::new(layout)
+        .order(Order::Little)
+        .values(values)
+        .native(entry["native"] == true)
+        .tail_padding(entry["tail_padding"] != false);
+    if entry["complex_align"] == "part" {
+        resolver = resolver.complex_align(ComplexAlign::Part);
+    }
+    if entry["origin"] == "data" {
+        resolver = resolver.origin(Origin::Data);
+    }
+    let resolved = match &stream {
+        Some(stream) => resolver.stream(stream),
+        None => Ok(resolver),
+    };
+    let outcome = resolved.and_then(|resolver| {
+        let table = resolver.table()?;
+        let mut rows = Vec::new();
+        resolver.walk(&table, table.rows(), |row, member| {
+            rows.push(
+                member.map_or_else(|| table.array(row).to_json(), |member| member.to_json(layout)),
+            );
+            ControlFlow::Continue(())
+        })?;
+        let lints = resolver.lints(&table);
+        let lints: Value = lints.iter().map(|one| shown(one, layout.source())).collect();
+        ours.insert("order".to_owned(), table.order().to_string().into());
+        ours.insert("rows".to_owned(), rows.into());
+        ours.insert("end".to_owned(), json!(table.end()));
+        ours.insert("lints".to_owned(), lints);
+        Ok(())
+    });
+    if let Err(error) = outcome {
+        let shown = error.diagnostic().map(|one| shown(one, layout.source()));
+        ours.insert("error".to_owned(), shown.unwrap_or_else(|| error.to_string().into()));
+    }
+}
+
+/// The list with what was found: a line for each line, row, diagnostic.
+fn record(cases: &[Case], found: &[Value]) -> String {
+    let mut text = "{\n  \"cases\": [".to_owned();
+    for (nth, (case, found)) in cases.iter().zip(found).enumerate() {
+        text += if nth > 0 { ",\n    {" } else { "\n    {" };
+        for (key, value) in case.entry.as_object().unwrap().iter().filter(|(key, _)| *key != "ours")
+        {
+            write!(text, "\n      \"{key}\": {value},").unwrap();
+        }
+        text += "\n      \"ours\": {";
+        for (nth, (key, value)) in found.as_object().unwrap().iter().enumerate() {
+            write!(text, "{}\n        \"{key}\": ", if nth > 0 { "," } else { "" }).unwrap();
+            match value.as_array().filter(|list| !list.is_empty()) {
+                Some(list) => {
+                    let lines: Vec<String> =
+                        list.iter().map(|one| format!("          {one}")).collect();
+                    write!(text, "[\n{}\n        ]", lines.join(",\n")).unwrap();
+                }
+                None => write!(text, "{value}").unwrap(),
+            }
+        }
+        text += "\n      }\n    }";
+    }
+    text + "\n  ]\n}\n"
+}
