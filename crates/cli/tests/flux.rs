@@ -967,6 +967,49 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
     );
 }
 
+#[test]
+fn what_is_lost_of_a_state_costs_only_itself() {
+    let folder = Folder::new();
+    mkdir(&folder, "state");
+    let store = DirStore::create(folder.path("state/content.files")).unwrap();
+    let put = |value: &Value| {
+        store.put(HashType::Sha1, value.to_string().as_bytes()).unwrap().to_string()
+    };
+    let directory = |members: &Value| json!({"ver": 1, "type": "dir", "data": members});
+    let gone = BlobRef::of(HashType::Sha1, b"gone").to_string();
+    let gone = json!({"ver": 1, "type": "dirref", "data": [gone]});
+    let empty = Base64::encode(b"[]");
+    let archive = json!({"ver": 1, "type": "val", "data": empty.as_str()});
+    for (archives, jobs, found) in [
+        (directory(&json!({"main": archive})), gone.clone(), "archive main: 0 entries, 0 B\n"),
+        (gone, directory(&json!({})), ""),
+    ] {
+        let root = put(&directory(&json!({"archive": archives, "job": jobs})));
+        let checkpoint = json!({"version": 1, "rootref": root, "sequence": 1}).to_string();
+        folder.write("state/content.files/kvs-primary", checkpoint);
+        let output = folder.run(&["flux", "rescue", "state"]);
+        assert_eq!((status(&output), stdout(&output).as_str()), (2, found));
+        assert!(stderr(&output).contains("is not in the store"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn many_warnings_are_told_in_part_and_the_archive_is_extracted() {
+    let folder = Folder::new();
+    mkdir(&folder, "out");
+    let entries: Vec<String> =
+        (0..10_100).map(|n| format!(r#"{{"path":"/d{n}","mode":16877}}"#)).collect();
+    folder.write("a.json", format!("[{}]", entries.join(",")));
+    let output = folder.done(&["flux", "extract", "a.json", "d777*", "-C", "out"]);
+    assert!(stdout(&output).contains("11 directories"), "{}", stdout(&output));
+    let told = stderr(&output);
+    assert_eq!(told.lines().count(), 10_001);
+    assert!(told.ends_with("scibin: a.json: and 100 more of such\n"), "{told}");
+    let lint = folder.run(&["flux", "lint", "a.json"]);
+    assert_eq!((status(&lint), stdout(&lint).lines().count()), (1, 10_100));
+    folder.done(&["flux", "lint", "--fix", "a.json"]);
+}
+
 /// A tar file as `flux dump` writes it.
 fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut file = Vec::new();

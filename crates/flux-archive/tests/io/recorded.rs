@@ -231,6 +231,81 @@ const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("tree t/..", "refused", "t/../t: RFC 37 has no such path"),
 ];
 
+/// What the C code does wrong: cases of the lists above that show it, or the tests of what no case was
+/// recorded of.
+const FAULTS: &[(&str, &[&str], &str)] = &[
+    (
+        "a short read is freed and returned: a small file with a leading hole aborts",
+        &["sparse leading hole under threshold (C double free)"],
+        "",
+    ),
+    (
+        "text with NUL is written, which Flux cannot read; --append then replaces the archive",
+        &[
+            "bytes nul",
+            "sparse trailing hole under threshold -> utf-8 NULs",
+            "utf8-nul",
+            "json-nul",
+        ],
+        "cli: append_keeps_the_order_and_replaces_in_a_dict",
+    ),
+    (
+        "no path, link or digest is checked",
+        &["dotdot-n", "path-inner-dotdot", "symlink-then-through-n", "bv-tampered"],
+        "io: escape",
+    ),
+    ("modes of directories are lost", &["dir-depth-first-0700"], ""),
+    (
+        "what exists is fatal for entries with data only; what is skipped is chmodded",
+        &[
+            "dir-over-file-n",
+            "existing-file-empty-entry-n",
+            "symlink-over-file-n",
+            "symlink-dir-chmod-n",
+            "file-over-dir",
+        ],
+        "io: policies_decide_alike_for_every_type",
+    ),
+    (
+        "with --overwrite a file becomes a directory",
+        &[],
+        "io: file_becomes_no_directory_even_when_it_may_be_replaced",
+    ),
+    (
+        "a failed entry leaves a file of zeros, and extraction stops",
+        &["utf8-size-smaller", "b64-nl", "bv-short-hex"],
+        "io: failed_entries_leave_nothing_and_stop_nothing",
+    ),
+    (
+        "directories that cannot be read are dropped silently",
+        &[],
+        "io: directory_that_cannot_be_read_is_reported_and_written",
+    ),
+    (
+        "--raw has no separators, -v goes to standard output",
+        &[],
+        "cli: list_gives_json_and_raw_entries, every_option_of_create_is_in_the_archive",
+    ),
+    ("messages are cut at 160 bytes", &[], "cli: messages_are_not_cut"),
+];
+
+#[test]
+fn every_known_fault_has_a_case_or_a_test() {
+    let listed = |name: &str| {
+        DIVERGE
+            .iter()
+            .chain(DIVERGE_CREATE)
+            .any(|(listed, ours, _)| *listed == name && !ours.is_empty())
+    };
+    assert_eq!(FAULTS.len(), 10);
+    for (fault, cases, tests) in FAULTS {
+        assert!(!cases.is_empty() || !tests.is_empty(), "{fault}");
+        for case in *cases {
+            assert!(listed(case), "{fault}: {case} is not listed");
+        }
+    }
+}
+
 fn set_up(root: &Path, setup: &Value) {
     for step in setup.as_array().unwrap() {
         let [kind, path, third] = [0, 1, 2].map(|at| step[at].as_str().unwrap_or_default());
