@@ -1,5 +1,6 @@
 //! An archive held against a tree on the disk.
 
+use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -7,7 +8,7 @@ use std::path::Path;
 
 use crate::dirfd::{Dir, Walk, name_of};
 use crate::store::BlobStore;
-use crate::{Archive, Change, Content, Entry, Failure, FileType, Result};
+use crate::{Archive, Change, Content, Entry, Failure, FileType, Progress, Result};
 
 /// Bytes that are compared at a time.
 const PIECE: usize = 64 << 10;
@@ -30,17 +31,25 @@ const PIECE: usize = 64 << 10;
 /// assert!(failures.is_empty());
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
-#[derive(Clone, Debug)]
-pub struct DiskVerifier {
+#[derive(Clone)]
+pub struct DiskVerifier<'p> {
     root: Dir,
     permissions: bool,
     times: bool,
+    progress: Option<Progress<'p>>,
 }
 
-impl DiskVerifier {
+impl fmt::Debug for DiskVerifier<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DiskVerifier").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl<'p> DiskVerifier<'p> {
     /// Compares with what lies below a directory.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
-        Ok(Self { root: Dir::open(root.as_ref())?, permissions: true, times: true })
+        let root = Dir::open(root.as_ref())?;
+        Ok(Self { root, permissions: true, times: true, progress: None })
     }
 
     /// Whether permissions are compared, but for those of links. Default: yes.
@@ -54,6 +63,13 @@ impl DiskVerifier {
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.times = times;
+        self
+    }
+
+    /// Tells how it goes, in bytes of files that are compared.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'p>) -> Self {
+        self.progress = Some(progress);
         self
     }
 
@@ -115,37 +131,40 @@ impl DiskVerifier {
                 changes.push(Change::Size(entry.len(), found.size()));
             }
             _ => {
-                if !same_content(entry, &dir.open_file(name)?, store)? {
+                if !self.same_content(entry, &dir.open_file(name)?, store)? {
                     changes.push(Change::Content);
                 }
             }
         }
         Ok(changes)
     }
+
+    fn same_content(&self, entry: &Entry<'_>, file: &File, store: &dyn BlobStore) -> Result<bool> {
+        let reader = entry.reader(store)?;
+        let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
+        let mut position = 0;
+        loop {
+            let read = reader.read_at(position, &mut ours)?;
+            if read == 0 {
+                return Ok(true);
+            }
+            match file.read_exact_at(&mut theirs[..read], position) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+                Err(error) => return Err(error.into()),
+            }
+            if ours[..read] != theirs[..read] {
+                return Ok(false);
+            }
+            position += read as u64;
+            if let Some(progress) = self.progress {
+                progress(read as u64);
+            }
+        }
+    }
 }
 
 /// Nothing is there, or what should be a directory on the way is something else.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-}
-
-fn same_content(entry: &Entry<'_>, file: &File, store: &dyn BlobStore) -> Result<bool> {
-    let reader = entry.reader(store)?;
-    let (mut ours, mut theirs) = (vec![0; PIECE], vec![0; PIECE]);
-    let mut position = 0;
-    loop {
-        let read = reader.read_at(position, &mut ours)?;
-        if read == 0 {
-            return Ok(true);
-        }
-        match file.read_exact_at(&mut theirs[..read], position) {
-            Ok(()) => {}
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
-            Err(error) => return Err(error.into()),
-        }
-        if ours[..read] != theirs[..read] {
-            return Ok(false);
-        }
-        position += read as u64;
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use flux_archive::store::{BlobStoreMut, MemoryStore};
@@ -336,8 +337,13 @@ fn disk_is_held_against_the_archive() {
     let archive = parse(&json);
     let verifier = || DiskVerifier::new(sandbox.out()).unwrap();
     extractor(&sandbox).store(&store).run(&archive).unwrap();
-    let (differences, failures) = verifier().run(&archive, &store);
+    let compared = AtomicU64::new(0);
+    let add = |bytes| {
+        compared.fetch_add(bytes, Ordering::Relaxed);
+    };
+    let (differences, failures) = verifier().progress(&add).run(&archive, &store);
     assert!(differences.is_empty() && failures.is_empty(), "{differences:?} {failures:?}");
+    assert_eq!(compared.into_inner(), 14);
 
     fs::write(sandbox.out().join("blob"), "\0abd\0").unwrap();
     fs::write(sandbox.out().join("text"), "short").unwrap();

@@ -12,6 +12,8 @@ use crate::Verdict;
 use crate::arguments::flux::{Diff, Disk};
 use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json};
+#[cfg(unix)]
+use crate::progress::Progress;
 
 /// Paths and in what they differ.
 pub(super) type Differences = Vec<(String, Vec<Change>)>;
@@ -22,7 +24,7 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     remark(&source.name, &archive, output);
     let store = source.stores(&command.stores)?;
     let (differences, failures) = match &command.other {
-        None => with_disk(&archive, &command.disk, &store)?,
+        None => with_disk(&archive, &command.disk, &store, output)?,
         Some(other) => {
             let other = Source::of_file(other, &command.reading)?;
             let other_archive = other.parse()?;
@@ -91,12 +93,17 @@ pub(super) fn with_disk(
     archive: &Archive<'_>,
     disk: &Disk,
     store: &dyn BlobStore,
+    output: Output,
 ) -> Result<(Differences, Vec<Failed>), Failure> {
+    let total = archive.entries().iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.len()));
+    let progress = Progress::new(total, output.quiet);
+    let add = |bytes| progress.add(bytes);
     let directory = disk.directory.as_deref().unwrap_or(std::path::Path::new("."));
     let verifier = flux_archive::DiskVerifier::new(directory)
         .map_err(|error| Failure::io(directory, error))?
         .permissions(!disk.no_permissions)
-        .times(!disk.no_mtime);
+        .times(!disk.no_mtime)
+        .progress(&add);
     Ok(verifier.run(archive, store))
 }
 
@@ -105,6 +112,7 @@ pub(super) fn with_disk(
     _: &Archive<'_>,
     _: &Disk,
     _: &dyn BlobStore,
+    _: Output,
 ) -> Result<(Differences, Vec<Failed>), Failure> {
     Err(Failure::other("-C", "archives are compared with files on Unix only"))
 }

@@ -53,7 +53,7 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     let blobs = check_blobs(&source, &archive, verifying, profile, &mut findings, output)?;
     if verifying.disk.directory.is_some() {
         let store = source.stores(&verifying.stores)?;
-        let (differences, failures) = diff::with_disk(&archive, &verifying.disk, &store)?;
+        let (differences, failures) = diff::with_disk(&archive, &verifying.disk, &store, output)?;
         for (path, changes) in differences {
             let line = diff::line(&path, &changes);
             findings.push(Finding { json: diff::json(&path, &changes), line });
