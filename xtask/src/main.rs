@@ -81,7 +81,7 @@ const TASKS: &[Task] = &[
     Task {
         name: "msrv",
         arguments: "",
-        about: "build with the minimum toolchain",
+        about: "check with the minimum toolchain",
         run: msrv::msrv,
     },
     Task {

@@ -1,4 +1,4 @@
-//! The minimum toolchain: `rust-version` of the workspace is a promise, so it is built with.
+//! The minimum toolchain: `rust-version` of the workspace is a promise, so it is checked with.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::process::{no_more, output, program, root, run};
 /// `rust-version` in Cargo.toml.
 const VERSION: &str = "1.85";
 
-/// Builds every crate with the minimum toolchain; says so plainly where it is not installed.
+/// Checks every crate with the minimum toolchain, which takes half the time of building them; says so plainly where it is not installed.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
@@ -19,7 +19,7 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     run(cargo
-        .args(["build", "--workspace", "--all-features", "--locked"])
+        .args(["check", "--workspace", "--all-features", "--locked"])
         .env("CARGO_TARGET_DIR", root().join("target").join("msrv")))
 }
 
