@@ -194,6 +194,21 @@ mod tests {
                 r#"[{"path":"f","encoding":"base64","data":"YWJj","size":3,"mode":33188}]"#,
             ),
             (
+                r#"[{"path":"f","mode":33188,"data":{"a":1e0},"size":9,"x":1,"x":2}]"#,
+                Form::Array,
+                r#"[{"path":"f","data":{"a":1e0},"mode":33188,"x":2}]"#,
+            ),
+            (
+                r#"[{"path":"l","mode":40960,"data":"t","size":1,"encoding":"base64"}]"#,
+                Form::Array,
+                r#"[{"path":"l","data":"t","mode":40960}]"#,
+            ),
+            (
+                r#"[{"path":"f","mode":33188,"size":8,"encoding":"blobvec","data":[[4,4,"sha1-4C55E5E5FC2235CC8C201E69A345F7FAB3FB46FA"],[0,4,"sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3",7],[2,0,"sha1-da39a3ee5e6b4b0d3255bfef95601890afd80709"]]}]"#,
+                Form::Array,
+                r#"[{"path":"f","encoding":"blobvec","data":[[0,4,"sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3"],[4,4,"sha1-4c55e5e5fc2235cc8c201e69a345f7fab3fb46fa"]],"size":8,"mode":33188}]"#,
+            ),
+            (
                 r#"{"f":{"mode":33188,"size":0},"f":{"mode":33188,"size":5}}"#,
                 Form::Dict,
                 r#"{"f":{"mode":33188,"size":5}}"#,
@@ -211,6 +226,8 @@ mod tests {
         let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
         for document in [
             r#"[{"path":"f","mode":33188,"size":9,"encoding":"utf-8","data":"ab"}]"#.to_owned(),
+            r#"[{"path":"f","mode":33188,"size":9,"data":{"a":1}}]"#.to_owned(),
+            r#"[{"path":"f","mode":33188,"size":0},{"path":"f","mode":33188,"size":1}]"#.to_owned(),
             r#"[{"path":"../f","mode":33188,"size":0}]"#.to_owned(),
             r#"[{"path":"f","mode":5}]"#.to_owned(),
             format!(

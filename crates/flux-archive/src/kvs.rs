@@ -203,13 +203,17 @@ impl StateDir {
 
     /// The names of all archives.
     pub fn archives(&self) -> Result<Vec<String>, KvsError> {
-        match self.names("archive") {
-            Err(KvsError::NotFound(_)) => Ok(Vec::new()),
-            names => {
-                // Beside each archive lie the blobs that were to be preserved.
-                Ok(names?.into_iter().filter(|name| !name.ends_with("_blobs")).collect())
-            }
-        }
+        let entries = match self.entries("archive", None) {
+            Err(KvsError::NotFound(_)) => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        // Beside an archive may lie a directory of the blobs that were to be preserved.
+        let is_directory = |object: &RawValue| {
+            let object = Object::parse("archive", object.get().as_bytes());
+            object.is_ok_and(|object| matches!(object.kind.as_str(), "dir" | "dirref"))
+        };
+        let archives = entries.into_iter().filter(|(_, object)| !is_directory(object));
+        Ok(archives.map(|(name, _)| name).collect())
     }
 
     /// The jobspec of a job: JSON text, with the job's files.
@@ -535,6 +539,7 @@ mod tests {
                 "main": {"ver": 1, "type": "valref", "data": [one, two]},
                 "main_blobs": {"ver": 1, "type": "dir", "data": {}},
                 "small": {"ver": 1, "type": "val", "data": base64(b"[]")},
+                "of_blobs": {"ver": 1, "type": "val", "data": base64(b"[]")},
             }}),
         );
         let job = json!({"ver": 1, "type": "dir", "data": {"0000": {"ver": 1, "type": "dir", "data": {
@@ -562,7 +567,9 @@ mod tests {
         let state = state();
         assert_eq!(state.archive("main").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.archive("small").unwrap(), b"[]");
-        assert_eq!(state.archives().unwrap(), ["main", "small"]);
+        let mut archives = state.archives().unwrap();
+        archives.sort_unstable();
+        assert_eq!(archives, ["main", "of_blobs", "small"]);
         assert_eq!(state.checkpoints()[0].sequence, Some(7));
     }
 

@@ -210,11 +210,25 @@ fn r132_size_above_data() {
 
 #[test]
 fn r133_size_type() {
-    for size in ["-5", "1.5", "1e3", "\"1\"", "null", "9223372036854775808"] {
+    for size in [
+        "-5",
+        "1.5",
+        "1e3",
+        "0.0",
+        "1E0",
+        "-0.0",
+        "1e400",
+        "[]",
+        "\"1\"",
+        "null",
+        "9223372036854775808",
+    ] {
         let document = format!(r#"[{{"path":"f","mode":33188,"size":{size}}}]"#);
         check(&document, Code::SizeType, "/0/size", ALWAYS);
     }
     check(r#"[{"path":"d","mode":16877,"size":-1}]"#, Code::SizeType, "/0/size", ALWAYS);
+    let negative_zero = r#"[{"path":"f","mode":33188,"size":-0}]"#;
+    assert_eq!(outcome(negative_zero, Profile::Strict).0, Accept);
 }
 
 #[test]
