@@ -33,8 +33,8 @@ macro_rules! limits {
 }
 
 limits! {
-    /// How deep dicts, lists and structs nest, through named types too. Default: 128. Above 512 it is
-    /// 512, so that no stack overflows.
+    /// How deep dicts, lists and structs nest, through named types too. Default: 128. Above 400 it is
+    /// 400, so that no stack overflows.
     max_depth, with_max_depth = 128;
     /// Dimensions of a shape. Default: 255.
     max_dims, with_max_dims = 255;
@@ -51,6 +51,6 @@ limits! {
 
 impl Limits {
     pub(crate) fn depth(&self) -> u32 {
-        self.max_depth.min(512)
+        self.max_depth.min(400)
     }
 }

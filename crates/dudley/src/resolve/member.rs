@@ -216,6 +216,22 @@ fn of_field(
     order: Order,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
+    match tell(measure, visited, frame, around, order, sink)? {
+        Some((element, own)) => of_array(measure, &element, own, around, order, sink),
+        None => Ok(()),
+    }
+}
+
+/// Tells of the field alone, and gives what a member consists of. Apart from what goes deeper, to keep
+/// that small on the stack.
+fn tell(
+    measure: &mut Measure<'_, '_>,
+    visited: &Visited,
+    frame: Frame,
+    around: &Around,
+    order: Order,
+    sink: &mut Sink<'_>,
+) -> Result<Option<(Element, Vec<u64>)>> {
     let layout = measure.layout;
     let mut path = measure.trail_path();
     let mut own = Vec::new();
@@ -224,7 +240,7 @@ fn of_field(
             path.push('.');
             crate::layout::push_name(&mut path, layout.param_name(id));
             let ParamValue::Stored { integer, order: stated, .. } = layout.param(id).value else {
-                return Ok(());
+                return Ok(None);
             };
             (Datatype::Primitive(integer, stated.or(Some(order))), None)
         }
@@ -248,8 +264,5 @@ fn of_field(
         element,
         outer: around.outer,
     })?;
-    match element {
-        Some(element) => of_array(measure, &element, own, around, order, sink),
-        None => Ok(()),
-    }
+    Ok(element.map(|element| (element, own)))
 }

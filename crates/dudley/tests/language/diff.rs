@@ -60,6 +60,41 @@ fn behind_what_only_the_stream_tells_the_order_of_things_counts() {
 }
 
 #[test]
+fn parameters_lists_and_orders_count() {
+    let one = |line: &str| vec![line.to_owned()];
+    assert_eq!(lines("l [f8]", "l [f8] l %0"), (one("+ /l[1]"), true));
+    assert_eq!(lines("x = f8  y = i4", "x = f8  y = i4  N : i4  z = f8[N]").1, true);
+    assert_eq!(lines("N : i4  x = f8", "N : i8  x = f8"), (one("~ /N: type <i4 -> <i8"), false));
+    assert_eq!(lines("x = f8", "> x = f8"), (one("~ /x: type <f8 -> >f8"), false));
+    assert_eq!(lines("N : 2  x = f8[N]", "N : 3  x = f8[N]").0, ["~ /x: shape [2] -> [3]"]);
+    assert_eq!(lines("x = f8  y = i4 @8", "y = i4 @8"), (one("- /x"), true));
+    assert_eq!(lines("x = f8", "x/ y = f8"), (vec!["- /x".to_owned(), "+ /x/y".to_owned()], true));
+    assert_eq!(lines("x = i8 <- ref", "x = i8").0, ["~ /x: type <i8 <- ref -> <i8"]);
+    // Only what is in the instances tells their size.
+    let strings = "s { N : u4  a = u1[N] }  x = s[2]  y = i1";
+    assert_eq!(lines(strings, strings), (vec![], true));
+    let other = strings.replace("u1[N]", "u1[N+]");
+    assert!(!lines(strings, &other).1);
+}
+
+#[test]
+fn types_with_more_members_than_can_be_compared_are_not_called_alike() {
+    let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
+    for level in 1..=24 {
+        text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);
+    }
+    text += "x = t24";
+    let [before, after] =
+        [&text, &text.replace("b = f8", "b = i8")].map(|text| Layout::parse(text).unwrap());
+    let same = diff(&before, &before, None).unwrap();
+    assert!(same.is_partial() && same.changes().is_empty());
+    assert!(!same.keeps_files_readable() && !same.breaks_files());
+    let other = diff(&before, &after, None).unwrap();
+    assert!(other.is_partial() && other.breaks_files());
+    assert_eq!(other.to_json()["partial"], true);
+}
+
+#[test]
 fn given_values_are_the_only_ones() {
     let [before, after] = ["N : i2  x = u1[N]  y = i8", "N : i2  x = u1[N+]  y = i8"]
         .map(|text| Layout::parse(text).unwrap());

@@ -29,9 +29,9 @@ fn nesting_is_limited_whatever_nests() {
 #[test]
 fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
     let limits = dudley::Limits::default().with_max_depth(u32::MAX);
-    let text = format!("a = {}i1{}", "{x=".repeat(500), "}".repeat(500));
-    let lists = format!("a {}i1{}", "[".repeat(500), "]".repeat(500));
-    let dicts = format!("{}a [{}", "a [/".repeat(250), "]".repeat(251));
+    let text = format!("a = {}i1{}", "{x=".repeat(400), "}".repeat(400));
+    let lists = format!("a {}i1{}", "[".repeat(400), "]".repeat(400));
+    let dicts = format!("{}a [{}", "a [/".repeat(199), "]".repeat(200));
     let parse = move || {
         for text in [text, lists, dicts] {
             let layout = ParseOptions::new().limits(limits).parse(&text).unwrap();
@@ -41,6 +41,55 @@ fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
         }
     };
     std::thread::Builder::new().stack_size(2 << 20).spawn(parse).unwrap().join().unwrap();
+}
+
+#[test]
+fn the_deepest_types_resolve_on_a_small_stack() {
+    let resolve = || {
+        let limits = dudley::Limits::default().with_max_depth(u32::MAX);
+        let mut text = "t0 { N : i1  a = u1[N]  b = f4[2] }\n".to_owned();
+        for n in 1..400 {
+            let _ = writeln!(text, "t{n} {{ a = t{} }}", n - 1);
+        }
+        let layout = ParseOptions::new().limits(limits).parse(text + "x = t399[2]").unwrap();
+        assert!(layout.to_json().is_object());
+        let stream = vec![2_u8; 100];
+        let given = dudley::Resolver::new(&layout).values(dudley::Values::new().with("N", 2));
+        for resolver in [given, dudley::Resolver::new(&layout).stream(&stream).unwrap()] {
+            let table = resolver.table().unwrap();
+            assert_eq!(table.end(), Some(24));
+            let mut members = 0;
+            let count = |_, member: Option<dudley::MemberRow>| {
+                members += usize::from(member.is_some());
+                std::ops::ControlFlow::Continue(())
+            };
+            resolver.walk(&table, table.rows(), count).unwrap();
+            assert_eq!(members, 2 * (399 + 3));
+        }
+        assert!(dudley::diff(&layout, &layout, None).unwrap().changes().is_empty());
+    };
+    std::thread::Builder::new().stack_size(2 << 20).spawn(resolve).unwrap().join().unwrap();
+}
+
+#[test]
+fn limits_of_nothing_do_no_harm() {
+    let none = dudley::Limits::default()
+        .with_max_depth(0)
+        .with_max_dims(0)
+        .with_max_free_names(0)
+        .with_max_bindings(0)
+        .with_max_steps(0)
+        .with_max_diagnostics(0);
+    for text in
+        ["a = f8", "a = f8[N]", "a/ b [f8]", "t {a = i1[N]} N : 1 x = t", "a = ] b = ]", ".."]
+    {
+        let options = ParseOptions::new().limits(none);
+        let _ = options.format(text);
+        match options.parse(text) {
+            Ok(layout) => drop(dudley::Resolver::new(&layout).limits(none).table()),
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    }
 }
 
 #[test]

@@ -1,7 +1,10 @@
 //! What holds of every layout, and of every text.
 
+use std::collections::{HashMap, HashSet};
+use std::ops::ControlFlow;
+
 use dudley::syntax::{Lexer, Tree};
-use dudley::{Layout, Limits};
+use dudley::{Found, Layout, Limits, Order, Resolver, Values};
 use proptest::prelude::*;
 
 /// Pieces of which hostile texts are made: most are tokens, so that many texts get far.
@@ -191,8 +194,89 @@ fn layout() -> impl Strategy<Value = String> {
     })
 }
 
+/// What is in a layout for values of its parameters: where everything lies, members too, and what
+/// follows.
+fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
+    let table = resolver.table().ok()?;
+    let mut rows = Vec::new();
+    let outcome = resolver.walk(&table, table.rows(), |row, member| {
+        rows.push(match member {
+            Some(member) => member.to_json(resolver.layout()),
+            None => table.array(row).to_json(),
+        });
+        if rows.len() < 1000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    outcome.ok()?;
+    (rows.len() < 1000).then(|| (rows, table.end()))
+}
+
+/// A stream in which the parameters have their values where a table has them. In what the generator
+/// makes, those of structs are all called N. Nothing if two parameters share bytes.
+fn stream_of(
+    layout: &Layout,
+    rows: &[serde_json::Value],
+    value: impl Fn(&str) -> i64,
+) -> Option<Vec<u8>> {
+    let params = layout.params().filter(|&id| layout.param(id).value.is_stored());
+    let names: HashMap<String, &str> =
+        params.map(|id| (layout.subject_path(id.into()), layout.param_name(id))).collect();
+    // Data and a parameter may have one name, and one path then.
+    if names.keys().any(|path| matches!(layout.find(path), Ok(Found::Item(..)))) {
+        return None;
+    }
+    let mut stream = Vec::new();
+    let mut taken = HashSet::new();
+    for row in rows {
+        let path = row["path"].as_str()?;
+        let of_struct = path.ends_with(".N").then_some("N");
+        let Some(name) = names.get(path).copied().or(of_struct) else { continue };
+        let number = |key: &str| row[key].as_u64().and_then(|number| usize::try_from(number).ok());
+        let (address, size) = (number("address")?, number("nbytes")?);
+        if address > 1 << 20 || !(address..address + size).all(|byte| taken.insert(byte)) {
+            return None;
+        }
+        stream.resize(stream.len().max(address + size), 0);
+        let bytes = value(name).to_le_bytes();
+        stream[address..address + size].copy_from_slice(&bytes[..size]);
+        if row["dtype"].as_str()?.starts_with('>') {
+            stream[address..address + size].reverse();
+        }
+    }
+    Some(stream)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn values_in_a_stream_and_values_that_are_given_lead_to_the_same_addresses(
+        text in layout(),
+        [n, m, p] in [0_i64..4, 0_i64..4, 0_i64..4],
+    ) {
+        // What is compressed tells its size in the stream alone.
+        let text = text.replace("-> gzip", "").replace("-> zfp(-1e-3, 'x')", "");
+        let Ok(layout) = Layout::parse(&text) else { return Ok(()) };
+        let value = |name: &str| match name {
+            "N" => n,
+            "M" => m,
+            _ => p,
+        };
+        let names = layout.params().map(|id| layout.param_name(id).to_owned());
+        let values: Values = names.map(|name| (name.clone(), value(&name))).collect();
+        let given = Resolver::new(&layout).order(Order::Little).values(values.clone());
+        let Some((rows, end)) = resolved(&given) else { return Ok(()) };
+        let printed = Layout::parse(layout.to_string()).unwrap();
+        let again = Resolver::new(&printed).order(Order::Little).values(values);
+        prop_assert_eq!(resolved(&again), Some((rows.clone(), end)));
+        let Some(stream) = stream_of(&layout, &rows, value) else { return Ok(()) };
+        let read = Resolver::new(&layout).order(Order::Little).stream(&stream).unwrap();
+        prop_assert_eq!(resolved(&read), Some((rows, end)), "{}", text);
+        for row in given.table().unwrap().rows() {
+            let dudley::Subject::Item(id) = row.subject() else { continue };
+            prop_assert_eq!(given.locate(id).unwrap(), Some(*row));
+            prop_assert_eq!(read.locate(id).unwrap(), Some(*row));
+        }
+    }
 
     #[test]
     fn most_texts_of_the_generator_are_layouts_and_print_as_what_they_are(text in layout()) {
