@@ -28,6 +28,10 @@ fn check(layout: &Layout, options: &ParseOptions) {
         let path = layout.path(id);
         assert_eq!(layout.find(&path), Ok(Found::Item(id, Vec::new())), "{path}");
     }
+    // Whatever stands in the text leads somewhere or nowhere.
+    for path in printed.split_whitespace().take(100) {
+        let _ = layout.find(path);
+    }
     for subject in layout.commented() {
         let _ = (layout.subject_path(subject), layout.docs(subject).count());
     }

@@ -8,7 +8,8 @@
 use std::ops::ControlFlow;
 
 use dudley::{
-    AddressTable, Code, ComplexAlign, Declaration, Layout, Limits, Resolver, Row, Subject, Values,
+    AddressTable, Code, ComplexAlign, Declaration, Layout, Limits, Origin, Resolver, Row, Subject,
+    Values,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -28,21 +29,27 @@ fuzz_target!(|data: &[u8]| {
 
     let printed = layout.to_string();
     let again = Layout::parse(&printed).unwrap_or_else(|error| panic!("{error}\n{printed}"));
-    for align in [ComplexAlign::Size, ComplexAlign::Part] {
-        let of_values = |layout| limited(layout, align).values(values(layout, &stream));
+    for other in [false, true] {
+        let of_values = |layout| limited(layout, other).values(values(layout, &stream));
         let rows = check(&of_values(&layout));
         assert_eq!(check(&of_values(&layout)), rows, "{printed}");
         assert_eq!(check(&of_values(&again)), rows, "{printed}");
-        if let Ok(resolver) = limited(&layout, align).stream(&stream) {
+        if let Ok(resolver) = limited(&layout, other).stream(&stream) {
             let rows = check(&resolver);
-            let again = limited(&again, align).stream(&stream).expect("as before");
+            let again = limited(&again, other).stream(&stream).expect("as before");
             assert_eq!(check(&again), rows, "{printed}");
         }
     }
 });
 
-fn limited(layout: &Layout, align: ComplexAlign) -> Resolver<'_> {
-    Resolver::new(layout).complex_align(align).limits(Limits::default().with_max_steps(STEPS))
+/// A resolver that does little; with all that can be had otherwise, if asked.
+fn limited(layout: &Layout, other: bool) -> Resolver<'_> {
+    let resolver = Resolver::new(layout).limits(Limits::default().with_max_steps(STEPS));
+    if other {
+        let resolver = resolver.native(true).origin(Origin::Data).tail_padding(false);
+        return resolver.complex_align(ComplexAlign::Part);
+    }
+    resolver
 }
 
 /// A value for every name of a parameter, and for some by path.

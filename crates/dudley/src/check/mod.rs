@@ -18,8 +18,8 @@ use comments::Subjects;
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::layout::names::index;
 use crate::layout::{
-    Body, Data, DataId, Declaration, Item, ItemId, Layout, NameId, Order, Placement, Primitive,
-    Run, Scope, Subject, Summary, TypeId,
+    Body, Data, DataId, Datatype, Declaration, Item, ItemId, Layout, NameId, Order, Placement,
+    Primitive, Run, Scope, Subject, Summary, TypeId,
 };
 use crate::options::ParseOptions;
 use crate::quote;
@@ -438,11 +438,17 @@ impl<'a> Checker<'a> {
     }
 
     fn set_data(&mut self, id: ItemId, data: Data) {
-        let data_id = self.push_data(data);
+        let data_id = self.push_data(data, id.into());
         self.layout.items[id.index()].body = Body::Data(data_id);
     }
 
-    fn push_data(&mut self, data: Data) -> DataId {
+    fn push_data(&mut self, data: Data, user: Subject) -> DataId {
+        if let Datatype::Struct(id) = data.datatype {
+            let used = &mut self.layout.types[id.index()];
+            if used.name == NameId::NONE {
+                used.user.get_or_insert(user);
+            }
+        }
         let id = DataId(index(self.layout.data.len()));
         self.layout.data.push(data);
         id

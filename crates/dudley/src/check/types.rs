@@ -360,6 +360,7 @@ impl Checker<'_> {
             align: None,
             fields: Run::default(),
             free: Run::default(),
+            user: None,
             depth: 1,
             is_typedef: false,
             is_indeterminate: false,
@@ -413,14 +414,15 @@ impl Checker<'_> {
             self.subjects.declare(node, member.into());
         }
         if let Some(data) = self.check_data() {
-            let data = self.push_data(data);
+            let data = self.push_data(data, member.into());
             self.layout.members[member.index()].data = data;
         }
     }
 
     fn push_member(&mut self, name: NameId, span: Span) -> MemberId {
         let id = MemberId(index(self.layout.members.len()));
-        self.layout.members.push(Member { name, data: DataId::NONE });
+        let owner = self.open.last().map_or(TypeId(u32::MAX), |open| open.id);
+        self.layout.members.push(Member { name, owner, data: DataId::NONE });
         self.layout.spans.members.push(span);
         self.open_fields.push(Field::Member(id));
         id

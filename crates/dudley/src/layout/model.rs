@@ -205,6 +205,8 @@ pub struct StructType {
     pub align: Option<u64>,
     pub(crate) fields: Run,
     pub(crate) free: Run,
+    /// Of an anonymous struct, what is declared to be of it: an item, or a member of another.
+    pub user: Option<Subject>,
     /// How deep structs nest in it; 1 without any.
     pub depth: u32,
     /// Its only member that is no parameter is called `""` and has no `@` address, and no parameter is
@@ -227,6 +229,8 @@ pub enum Field {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(crate) name: NameId,
+    /// The struct type that it is of.
+    pub owner: TypeId,
     /// What it is an array of.
     pub data: DataId,
 }

@@ -110,18 +110,14 @@ impl Layout {
                 push_name(&mut path, self.type_name(id).unwrap_or_default());
                 path + "{}"
             }
-            Subject::Member(id) => {
-                let owner = self.owner(Field::Member(id));
-                let name = self.member_name(id);
-                owner.map_or_else(String::new, |owner| self.field_path(owner, name))
-            }
+            Subject::Member(id) => self.field_path(self.member(id).owner, self.member_name(id)),
         }
     }
 
     fn field_path(&self, owner: super::TypeId, name: &str) -> String {
         let mut path = if self.type_name(owner).is_some() {
             self.subject_path(Subject::Type(owner))
-        } else if let Some(user) = self.user(owner) {
+        } else if let Some(user) = self.struct_type(owner).user {
             self.subject_path(user)
         } else {
             "{}".to_owned()
@@ -129,25 +125,6 @@ impl Layout {
         path.push('.');
         push_name(&mut path, name);
         path
-    }
-
-    /// The struct type that has a field.
-    fn owner(&self, field: Field) -> Option<super::TypeId> {
-        let id = |at: usize| super::TypeId(super::names::index(at));
-        (0..self.types.len()).map(id).find(|&id| self.fields(id).contains(&field))
-    }
-
-    /// The one item or member of an anonymous struct type.
-    fn user(&self, anonymous: super::TypeId) -> Option<Subject> {
-        let used = Datatype::Struct(anonymous);
-        let is_used = |id: &ItemId| self.data_of(*id).is_some_and(|data| data.datatype == used);
-        let item = self.items().find(is_used).map(Subject::Item);
-        let member = || {
-            let used = |member: &super::Member| self.data(member.data).datatype == used;
-            let at = self.members.iter().position(used)?;
-            Some(Subject::Member(MemberId(super::names::index(at))))
-        };
-        item.or_else(member)
     }
 
     /// Looks up a path. A leading `/` may be left out. What is no path, or leads to nothing, is taken as

@@ -228,7 +228,7 @@ fn stream_of(
     let mut taken = HashSet::new();
     for row in rows {
         let path = row["path"].as_str()?;
-        let of_struct = path.ends_with(".N").then_some("N");
+        let of_struct = path.rsplit_once('.').filter(|(_, name)| *name == "N").map(|_| "N");
         let Some(name) = names.get(path).copied().or(of_struct) else { continue };
         let number = |key: &str| row[key].as_u64().and_then(|number| usize::try_from(number).ok());
         let (address, size) = (number("address")?, number("nbytes")?);
