@@ -167,14 +167,25 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
+/// Reads a file of a size.
+fn read(file: File, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    StoreError::check_size(size)?;
+    out.clear();
+    // The limit once more: the file may grow meanwhile.
+    file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
+    StoreError::check_size(out.len() as u64)
+}
+
 impl BlobStore for DirStore {
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let (file, size) = self.open_blob(blobref)?;
-        StoreError::check_size(size)?;
-        out.clear();
-        // The limit once more: the file may grow meanwhile.
-        file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
-        StoreError::check_size(out.len() as u64)
+        read(file, size, out)
+    }
+
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let (file, found) = self.open_blob(blobref)?;
+        StoreError::check_length(size, found)?;
+        read(file, found, out)
     }
 
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
@@ -327,6 +338,21 @@ mod tests {
             store.get(&blobref, &mut out).unwrap();
             assert_eq!(out, blob);
         }
+    }
+
+    #[test]
+    fn blob_of_another_length_is_not_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = DirStore::open(folder.path()).unwrap();
+        let blobref = BlobRef::of(HashType::Sha1, b"abc");
+        let file = File::create(folder.path().join(blobref.to_string())).unwrap();
+        file.set_len(1 << 29).unwrap();
+        let mut out = Vec::new();
+        for _ in 0..10_000 {
+            let error = store.get_sized(&blobref, 3, &mut out).unwrap_err();
+            assert!(matches!(error, StoreError::Length { found: 536_870_912 }), "{error}");
+        }
+        assert_eq!(out.capacity(), 0);
     }
 
     #[test]

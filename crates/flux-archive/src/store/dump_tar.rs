@@ -141,6 +141,12 @@ impl BlobStore for DumpTar {
         self.read(self.blobs.get(blobref), out)
     }
 
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let place = self.blobs.get(blobref);
+        place.map_or(Ok(()), |place| StoreError::check_length(size, place.size))?;
+        self.read(place, out)
+    }
+
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
         Ok(self.blobs.contains_key(blobref))
     }

@@ -28,6 +28,23 @@ impl<'s> Layered<'s> {
         Self::default()
     }
 
+    /// The first success, or else the first failure but that there is no blob.
+    fn first(
+        &self,
+        mut ask: impl FnMut(&(dyn BlobStore + 's)) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut failure = StoreError::NotFound;
+        for layer in &self.layers {
+            match ask(&**layer) {
+                Ok(()) => return Ok(()),
+                Err(StoreError::NotFound) => {}
+                Err(error) if matches!(failure, StoreError::NotFound) => failure = error,
+                Err(_) => {}
+            }
+        }
+        Err(failure)
+    }
+
     /// Asks this store after the others.
     #[must_use]
     pub fn with(mut self, store: impl BlobStore + 's) -> Self {
@@ -44,16 +61,11 @@ impl std::fmt::Debug for Layered<'_> {
 
 impl BlobStore for Layered<'_> {
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        let mut failure = StoreError::NotFound;
-        for layer in &self.layers {
-            match layer.get(blobref, out) {
-                Ok(()) => return Ok(()),
-                Err(StoreError::NotFound) => {}
-                Err(error) if matches!(failure, StoreError::NotFound) => failure = error,
-                Err(_) => {}
-            }
-        }
-        Err(failure)
+        self.first(|layer| layer.get(blobref, out))
+    }
+
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.first(|layer| layer.get_sized(blobref, size, out))
     }
 
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {

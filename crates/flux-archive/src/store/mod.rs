@@ -58,6 +58,12 @@ pub enum StoreError {
         /// Its size in bytes.
         size: u64,
     },
+    /// The blob is not as long as was said.
+    #[error("the blob has {found} bytes")]
+    Length {
+        /// Its size in bytes.
+        found: u64,
+    },
     /// The system or the database failed.
     #[error("{0}")]
     Io(Arc<io::Error>),
@@ -70,6 +76,11 @@ impl From<io::Error> for StoreError {
 }
 
 impl StoreError {
+    /// Refuses a blob that is not as long as was said.
+    pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {
+        if found == expected { Ok(()) } else { Err(Self::Length { found }) }
+    }
+
     /// Refuses what no store of Flux takes.
     pub(crate) fn check_size(size: u64) -> Result<(), Self> {
         if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
@@ -96,6 +107,14 @@ pub trait BlobStore: Send + Sync {
     /// Puts what lies under a name into `out`, in place of what is there. On failure the content of
     /// `out` is unspecified.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
+
+    /// The same for a blob of `size` bytes. A store that knows how long a blob is before it reads it
+    /// fails with [`StoreError::Length`] where that is something else: then a few bytes of an archive
+    /// cannot make it read a large blob in vain.
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let _ = size;
+        self.get(blobref, out)
+    }
 
     /// Is there something under a name?
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
@@ -141,17 +160,16 @@ pub(crate) fn get_verified(
 pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -> Result<()> {
     let blobref = region.blobref;
     let blob_error = |code, message| ErrorKind::Blob { code, blobref, message }.into();
-    store.get(&blobref, out).map_err(|error| {
-        let code = match error {
-            StoreError::Corrupt(_) => Code::BlobDigest,
-            _ => Code::BlobMissing,
-        };
-        blob_error(code, error.to_string())
+    let size = region.size;
+    let wrong_length =
+        |found: u64| blob_error(Code::BlobLength, format!("expected {size} bytes, found {found}"));
+    store.get_sized(&blobref, size, out).map_err(|error| match error {
+        StoreError::Length { found } => wrong_length(found),
+        StoreError::Corrupt(_) => blob_error(Code::BlobDigest, error.to_string()),
+        _ => blob_error(Code::BlobMissing, error.to_string()),
     })?;
-    let (size, found) = (region.size, out.len());
-    if found as u64 != size {
-        let message = format!("expected {size} bytes, found {found}");
-        return Err(blob_error(Code::BlobLength, message));
+    if out.len() as u64 != size {
+        return Err(wrong_length(out.len() as u64));
     }
     let computed = BlobRef::of(blobref.hash(), out);
     if computed != blobref {
@@ -166,6 +184,15 @@ macro_rules! forward_store {
         impl<S: BlobStore + ?Sized> BlobStore for $pointer {
             fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
                 (**self).get(blobref, out)
+            }
+
+            fn get_sized(
+                &self,
+                blobref: &BlobRef,
+                size: u64,
+                out: &mut Vec<u8>,
+            ) -> Result<(), StoreError> {
+                (**self).get_sized(blobref, size, out)
             }
 
             fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {

@@ -81,6 +81,12 @@ impl BlobStore for RegionStore {
         self.read(*self.blobs.get(blobref).ok_or(StoreError::NotFound)?, out)
     }
 
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let place = *self.blobs.get(blobref).ok_or(StoreError::NotFound)?;
+        StoreError::check_length(size, place.size)?;
+        self.read(place, out)
+    }
+
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
         Ok(self.blobs.contains_key(blobref))
     }

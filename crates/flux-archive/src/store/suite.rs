@@ -25,10 +25,20 @@ pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
         store.get(name, &mut out).unwrap();
         assert!(out == *blob, "{name}");
         assert!(store.contains(name).unwrap());
+        let size = blob.len() as u64;
+        store.get_sized(name, size, &mut out).unwrap();
+        assert!(out == *blob, "{name}");
+        match store.get_sized(name, size + 1, &mut out) {
+            Ok(()) => assert!(out == *blob, "{name}"),
+            Err(error) => {
+                assert!(matches!(error, StoreError::Length { found } if found == size), "{error}");
+            }
+        }
     }
 
     let absent = BlobRef::of(HashType::Sha256, b"absent");
     assert!(matches!(store.get(&absent, &mut out), Err(StoreError::NotFound)));
+    assert!(matches!(store.get_sized(&absent, 6, &mut out), Err(StoreError::NotFound)));
     assert!(!store.contains(&absent).unwrap());
 
     let asked = [names[1], absent, names[0]];
