@@ -251,9 +251,9 @@ impl Layout {
     /// The data of an item, if it is data.
     #[inline]
     pub fn data_of(&self, id: ItemId) -> Option<&Data> {
-        match self.kind(id) {
-            ItemKind::Data(data) => Some(data),
-            ItemKind::Dict(_) | ItemKind::List(_) => None,
+        match self.item(id).body {
+            Body::Data(data) => Some(&self.data[data.index()]),
+            Body::Dict(_) | Body::List(_) => None,
         }
     }
 

@@ -8,14 +8,16 @@ use crate::layout::{
 /// Bytes of the count before compressed bytes, and its alignment.
 pub(super) const COUNT_LEN: u64 = 8;
 
-/// The alignments of all types of a layout.
-pub(super) struct Alignments {
+/// The alignments of the types of a layout, each found when it is asked for.
+pub(super) struct Alignments<'a> {
+    layout: &'a Layout,
     primitives: [u8; Primitive::COUNT],
+    /// Of structs: 0 before it is found.
     types: Vec<u64>,
 }
 
-impl Alignments {
-    pub(super) fn of(layout: &Layout, complex: ComplexAlign) -> Self {
+impl<'a> Alignments<'a> {
+    pub(super) fn of(layout: &'a Layout, complex: ComplexAlign) -> Self {
         let mut primitives = [1; Primitive::COUNT];
         for primitive in Primitive::all() {
             // At most 16.
@@ -26,62 +28,50 @@ impl Alignments {
                 _ => size,
             };
         }
-        let mut all = Self { primitives, types: vec![0; layout.type_count()] };
-        for id in layout.types() {
-            all.find(layout, id);
+        Self { layout, primitives, types: vec![0; layout.type_count()] }
+    }
+
+    /// Of an array that says nothing of it.
+    pub(super) fn of_data(&mut self, data: &Data) -> u64 {
+        if is_compressed(self.layout, data) { COUNT_LEN } else { self.of_datatype(data.datatype) }
+    }
+
+    #[inline]
+    pub(super) fn of_datatype(&mut self, datatype: Datatype) -> u64 {
+        match datatype {
+            Datatype::Primitive(primitive, _) => u64::from(self.primitives[primitive.index()]),
+            Datatype::Struct(id) => match self.types[id.index()] {
+                0 => self.find(id),
+                known => known,
+            },
         }
-        all
     }
 
     /// The alignment of a type, after those that it uses: their nesting is bounded.
-    fn find(&mut self, layout: &Layout, id: TypeId) -> u64 {
-        if self.types[id.index()] == 0 {
-            self.types[id.index()] = match layout.struct_type(id).align {
-                Some(align) if align > 0 => align,
-                _ => self.of_fields(layout, id),
-            };
-        }
-        self.types[id.index()]
+    fn find(&mut self, id: TypeId) -> u64 {
+        let align = match self.layout.struct_type(id).align {
+            Some(align) if align > 0 => align,
+            _ => self.of_fields(id),
+        };
+        self.types[id.index()] = align;
+        align
     }
 
-    fn of_fields(&mut self, layout: &Layout, id: TypeId) -> u64 {
+    fn of_fields(&mut self, id: TypeId) -> u64 {
+        let layout = self.layout;
         let fields = layout.fields(id).iter().map(|field| match *field {
             Field::Param(param) => match layout.param(param).value {
                 ParamValue::Fixed(_) => 1,
                 ParamValue::Stored { datatype, placement, .. } => {
-                    let align = self.find_datatype(layout, datatype);
-                    of_field(placement, align)
+                    of_field(placement, self.of_datatype(datatype))
                 }
             },
             Field::Member(member) => {
                 let data = layout.data(layout.member(member).data);
-                let align = self.find_datatype(layout, data.datatype);
-                of_field(
-                    data.placement,
-                    if is_compressed(layout, data) { COUNT_LEN } else { align },
-                )
+                of_field(data.placement, self.of_data(data))
             }
         });
         fields.max().unwrap_or(1)
-    }
-
-    fn find_datatype(&mut self, layout: &Layout, datatype: Datatype) -> u64 {
-        match datatype {
-            Datatype::Primitive(..) => self.of_datatype(datatype),
-            Datatype::Struct(id) => self.find(layout, id),
-        }
-    }
-
-    /// Of an array that says nothing of it.
-    pub(super) fn of_data(&self, layout: &Layout, data: &Data) -> u64 {
-        if is_compressed(layout, data) { COUNT_LEN } else { self.of_datatype(data.datatype) }
-    }
-
-    pub(super) fn of_datatype(&self, datatype: Datatype) -> u64 {
-        match datatype {
-            Datatype::Primitive(primitive, _) => u64::from(self.primitives[primitive.index()]),
-            Datatype::Struct(id) => self.types[id.index()],
-        }
     }
 }
 

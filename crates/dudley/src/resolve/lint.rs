@@ -24,7 +24,7 @@ impl<'a> Resolver<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn lints(&self, table: &AddressTable<'a>) -> Vec<Diagnostic> {
-        let alignments = Alignments::of(self.layout(), self.complex_align);
+        let mut alignments = Alignments::of(self.layout(), self.complex_align);
         let mut lints = Vec::new();
         let mut is_behind_unknown = false;
         for row in table.rows() {
@@ -33,20 +33,25 @@ impl<'a> Resolver<'a> {
                     lints.push(unknown(self.layout(), *row));
                 }
                 Some(address) => {
-                    lints.extend(self.misaligned(*row, address, &alignments));
+                    lints.extend(self.misaligned(*row, address, &mut alignments));
                 }
                 None => {}
             }
             is_behind_unknown = row.address().is_none();
         }
-        lints.extend(self.neighbours(table, &alignments));
+        lints.extend(self.neighbours(table, &mut alignments));
         lints.extend(self.past_end(table));
         lints.sort_by_key(|lint| lint.span.start);
         lints.truncate(self.limits.max_diagnostics as usize);
         lints
     }
 
-    fn misaligned(&self, row: Row, address: u64, alignments: &Alignments) -> Option<Diagnostic> {
+    fn misaligned(
+        &self,
+        row: Row,
+        address: u64,
+        alignments: &mut Alignments<'_>,
+    ) -> Option<Diagnostic> {
         let (layout, subject) = (self.layout(), row.subject());
         let Some(Placement::Address(stated)) = placement(layout, subject) else { return None };
         let align = align(layout, subject, alignments);
@@ -70,7 +75,11 @@ impl<'a> Resolver<'a> {
     }
 
     /// Overlaps and holes, in order of addresses.
-    fn neighbours(&self, table: &AddressTable<'a>, alignments: &Alignments) -> Vec<Diagnostic> {
+    fn neighbours(
+        &self,
+        table: &AddressTable<'a>,
+        alignments: &mut Alignments<'_>,
+    ) -> Vec<Diagnostic> {
         let layout = self.layout();
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
@@ -110,10 +119,10 @@ fn placement(layout: &Layout, subject: Subject) -> Option<Placement> {
     }
 }
 
-fn align(layout: &Layout, subject: Subject, alignments: &Alignments) -> u64 {
+fn align(layout: &Layout, subject: Subject, alignments: &mut Alignments<'_>) -> u64 {
     let datatype: Option<Datatype> = match subject {
         Subject::Item(id) => {
-            return layout.data_of(id).map_or(1, |data| alignments.of_data(layout, data));
+            return layout.data_of(id).map_or(1, |data| alignments.of_data(data));
         }
         Subject::Param(id) => match layout.param(id).value {
             ParamValue::Stored { datatype, .. } => Some(datatype),

@@ -27,7 +27,7 @@ const UNMEASURED: u64 = u64::MAX;
 pub(super) struct Measure<'r, 'a> {
     pub(super) layout: &'a Layout,
     pub(super) scope: Scope,
-    pub(super) alignments: Alignments,
+    pub(super) alignments: Alignments<'a>,
     input: &'r Input<'a>,
     order: Order,
     tail_padding: bool,
@@ -129,10 +129,10 @@ impl<'r, 'a> Measure<'r, 'a> {
         base: Option<u64>,
     ) -> Result<(Option<u64>, Option<u64>)> {
         if let Some(nbytes) = self.size(element)? {
-            let align = self.alignments.of_data(self.layout, data);
+            let align = self.alignments.of_data(data);
             return Ok((place(data.placement, cursor, nbytes, align)?, Some(nbytes)));
         }
-        let align = self.alignments.of_data(self.layout, data);
+        let align = self.alignments.of_data(data);
         let offset = place(data.placement, cursor, 1, align)?;
         let address = match (base, offset) {
             (Some(base), Some(offset)) => Some(add(base, offset)?),
@@ -143,21 +143,65 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok((if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes))
     }
 
-    /// As [`place`](Self::place), for an array in a dict that is plain: primitives, no filter, and
-    /// dimensions above 0. Nothing for others.
+    /// As [`place`](Self::place), for an array in a dict.
     #[inline]
-    pub(super) fn place_plain(
-        &self,
+    pub(super) fn place_item(
+        &mut self,
+        id: ItemId,
         data: &Data,
         cursor: Option<u64>,
-    ) -> Result<Option<(Option<u64>, u64)>> {
-        let (Datatype::Primitive(primitive, _), None) = (data.datatype, data.filter) else {
+        base: u64,
+    ) -> Result<(Option<u64>, Option<u64>)> {
+        if let Some(nbytes) = self.plain_size(data, 0)? {
+            return Ok((self.place_plain(data, cursor, nbytes)?, Some(nbytes)));
+        }
+        let element = self.scope.element(self.layout, data, 0, |_| ())?;
+        self.enter(Step::Item(id));
+        let placed = self.place(data, &element, cursor, Some(base))?;
+        self.leave();
+        self.scope.leave(0);
+        Ok(placed)
+    }
+
+    /// The size of an array about which nothing is odd, as of most: no filter, dimensions above 0, and
+    /// elements whose size depends on nothing. Nothing for others.
+    #[inline]
+    fn plain_size(&mut self, data: &Data, frame: Frame) -> Result<Option<u64>> {
+        if data.filter.is_some() {
             return Ok(None);
+        }
+        let Some(count) = self.scope.plain_count(self.layout, data, frame) else { return Ok(None) };
+        let size = match data.datatype {
+            Datatype::Primitive(primitive, _) => primitive.size(),
+            Datatype::Struct(id) => match self.plain_struct_size(id)? {
+                Some(size) => size,
+                None => return Ok(None),
+            },
         };
-        let Some(count) = self.scope.plain_count(self.layout, data) else { return Ok(None) };
-        let nbytes = multiply(count, primitive.size())?;
-        let align = self.alignments.of_datatype(data.datatype);
-        Ok(Some((place(data.placement, cursor, nbytes, align)?, nbytes)))
+        multiply(count, size).map(Some)
+    }
+
+    #[inline]
+    fn plain_struct_size(&mut self, id: TypeId) -> Result<Option<u64>> {
+        let known = self.sizes[id.index()];
+        if known != UNMEASURED {
+            return Ok(Some(known));
+        }
+        let found = self.layout.struct_type(id);
+        if found.is_typedef || found.is_indeterminate || found.free.len > 0 {
+            return Ok(None);
+        }
+        self.struct_size(id, self.scope.frame()).map(Some)
+    }
+
+    #[inline]
+    fn place_plain(
+        &mut self,
+        data: &Data,
+        cursor: Option<u64>,
+        nbytes: u64,
+    ) -> Result<Option<u64>> {
+        place(data.placement, cursor, nbytes, self.alignments.of_datatype(data.datatype))
     }
 
     /// The size of an array, if neither an address nor the stream is needed for it.
@@ -185,7 +229,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         }
         let count = self.layout.free_names(id).len();
         if count == 0 {
-            let size = self.fields(id, frame, None, &mut |_, _| Ok(()))?.unwrap_or_default();
+            let size = self.fields(id, frame, None, None)?.unwrap_or_default();
             self.sizes[id.index()] = size;
             return Ok(size);
         }
@@ -203,7 +247,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         if self.layout.struct_type(id).depth > 1 {
             return self.size_by_values(id, frame, address);
         }
-        self.fields(id, frame, address, &mut |_, _| Ok(()))
+        self.fields(id, frame, address, None)
     }
 
     /// The size of an instance, which is remembered where its place has no part in it.
@@ -219,7 +263,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             return Ok(known);
         }
         let asked = self.asked;
-        let size = self.fields(id, frame, address, &mut |_, _| Ok(()))?;
+        let size = self.fields(id, frame, address, None)?;
         if self.asked == asked {
             self.remembered += count + 1;
             if self.remembered > MAX_REMEMBERED {
@@ -270,36 +314,30 @@ impl<'r, 'a> Measure<'r, 'a> {
 
     /// Goes through an instance of a type whose free names have their values at `frame`, and gives its
     /// size, tail padding included. `base` is its address; only what the stream tells needs it.
+    /// `visit` is told of each.
     pub(super) fn fields(
         &mut self,
         id: TypeId,
         frame: Frame,
         base: Option<u64>,
-        visit: &mut Visit<'_, 'r, 'a>,
+        mut visit: Option<&mut Visit<'_, 'r, 'a>>,
     ) -> Result<Option<u64>> {
         let (mut cursor, mut end) = (Some(0), Some(0));
         for &field in self.layout.fields(id) {
             self.step()?;
-            let (offset, nbytes, element) = match field {
+            let (offset, nbytes) = match field {
                 Field::Param(param) => {
                     let Some((offset, nbytes)) = self.param(param, cursor, base)? else { continue };
-                    (offset, Some(nbytes), None)
+                    let nbytes = Some(nbytes);
+                    if let Some(visit) = &mut visit {
+                        visit(self, Visited { field, offset, nbytes, element: None })?;
+                    }
+                    (offset, nbytes)
                 }
                 Field::Member(member) => {
-                    let data = self.layout.data(self.layout.member(member).data);
-                    let inner = self.scope.frame();
-                    let element = self.scope.element(self.layout, data, frame, |_| ())?;
-                    self.enter(Step::Member(member));
-                    let (offset, nbytes) = self.place(data, &element, cursor, base)?;
-                    visit(self, Visited { field, offset, nbytes, element: Some(element) })?;
-                    self.leave();
-                    self.scope.leave(inner);
-                    (offset, nbytes, Some(element))
+                    self.member(member, frame, cursor, base, visit.as_deref_mut())?
                 }
             };
-            if element.is_none() {
-                visit(self, Visited { field, offset, nbytes, element })?;
-            }
             cursor = match (offset, nbytes) {
                 (Some(offset), Some(nbytes)) => Some(add(offset, nbytes)?),
                 _ => None,
@@ -311,6 +349,34 @@ impl<'r, 'a> Measure<'r, 'a> {
         }
         let align = self.alignments.of_datatype(Datatype::Struct(id));
         end.map(|end| round_up(end, align)).transpose()
+    }
+
+    /// A member that follows `cursor`: where it lies and its size.
+    fn member(
+        &mut self,
+        id: MemberId,
+        frame: Frame,
+        cursor: Option<u64>,
+        base: Option<u64>,
+        visit: Option<&mut Visit<'_, 'r, 'a>>,
+    ) -> Result<(Option<u64>, Option<u64>)> {
+        let data = self.layout.data(self.layout.member(id).data);
+        if visit.is_none() {
+            if let Some(nbytes) = self.plain_size(data, frame)? {
+                return Ok((self.place_plain(data, cursor, nbytes)?, Some(nbytes)));
+            }
+        }
+        let inner = self.scope.frame();
+        let element = self.scope.element(self.layout, data, frame, |_| ())?;
+        self.enter(Step::Member(id));
+        let (offset, nbytes) = self.place(data, &element, cursor, base)?;
+        if let Some(visit) = visit {
+            let (field, element) = (Field::Member(id), Some(element));
+            visit(self, Visited { field, offset, nbytes, element })?;
+        }
+        self.leave();
+        self.scope.leave(inner);
+        Ok((offset, nbytes))
     }
 
     /// A parameter that follows `cursor`: where it lies and its size, nothing for a fixed one. Its
@@ -400,6 +466,7 @@ impl<'r, 'a> Measure<'r, 'a> {
 }
 
 /// Where something lies that follows `cursor`.
+#[inline]
 fn place(
     placement: Option<Placement>,
     cursor: Option<u64>,

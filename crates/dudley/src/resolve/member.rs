@@ -190,8 +190,8 @@ fn of_array(
 }
 
 /// The members of an instance, or of instances that are alike.
-fn of_instance(
-    measure: &mut Measure<'_, '_>,
+fn of_instance<'r, 'a>(
+    measure: &mut Measure<'r, 'a>,
     element: &Element,
     frame: Frame,
     around: &Around,
@@ -199,13 +199,14 @@ fn of_instance(
     sink: &mut Sink<'_>,
 ) -> Result<Option<u64>> {
     let Base::Struct(id, _) = element.base else { return Ok(None) };
-    measure.fields(id, frame, around.address, &mut |measure, visited| {
+    let visit = &mut |measure: &mut Measure<'r, 'a>, visited: Visited| {
         let address = match (around.address, visited.offset) {
             (Some(base), Some(offset)) => Some(add(base, offset)?),
             _ => None,
         };
         of_field(measure, &visited, frame, &Around { address, ..around.clone() }, order, sink)
-    })
+    };
+    measure.fields(id, frame, around.address, Some(visit))
 }
 
 fn of_field(

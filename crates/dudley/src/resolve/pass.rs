@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::measure::{Measure, Step};
+use super::measure::Measure;
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use super::{Input, ResolveError, Resolver};
@@ -67,6 +67,7 @@ impl<'r, 'a> Pass<'r, 'a> {
 
     pub(super) fn run(&mut self, range: Range<usize>) -> Result<(), ResolveError> {
         self.rows.reserve(range.len());
+        binio::prefer_huge_pages(&mut self.rows);
         for &declaration in &self.layout.declarations()[range] {
             let subject = match declaration {
                 Declaration::Item(id) => Subject::Item(id),
@@ -86,17 +87,7 @@ impl<'r, 'a> Pass<'r, 'a> {
             },
             Subject::Item(id) => {
                 let Some(data) = self.layout.data_of(id) else { return Ok(()) };
-                if let Some((offset, nbytes)) = self.measure.place_plain(data, self.cursor)? {
-                    (offset, Some(nbytes))
-                } else {
-                    let element = self.measure.scope.element(self.layout, data, 0, |_| ())?;
-                    self.measure.enter(Step::Item(id));
-                    let placed =
-                        self.measure.place(data, &element, self.cursor, Some(self.base))?;
-                    self.measure.leave();
-                    self.measure.scope.leave(0);
-                    placed
-                }
+                self.measure.place_item(id, data, self.cursor, self.base)?
             }
             _ => return Ok(()),
         };

@@ -38,15 +38,18 @@ fn overflow(what: &str) -> Trouble {
     Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1"))
 }
 
+#[inline]
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
     a.checked_add(b).filter(|&sum| sum <= MAX).ok_or_else(|| overflow("the address").into())
 }
 
+#[inline]
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
     a.checked_mul(b).filter(|&product| product <= MAX).ok_or_else(|| overflow("the size").into())
 }
 
 /// The next multiple of a power of two.
+#[inline]
 pub(super) fn round_up(address: u64, align: u64) -> Result<u64> {
     Ok(add(address, align - 1)? & !(align - 1))
 }
@@ -181,15 +184,15 @@ impl Scope {
         Ok(Element { base, count, compress, reference })
     }
 
-    /// The number of elements of an array in a dict where nothing is odd about its dimensions, as of
-    /// most: all are above 0. Nothing when [`element`](Self::element) has to look at them.
+    /// The number of elements of an array where nothing is odd about its dimensions, as of most: all
+    /// are above 0. Nothing when [`element`](Self::element) has to look at them.
     #[inline]
-    pub(super) fn plain_count(&self, layout: &Layout, data: &Data) -> Option<u64> {
-        layout.shape(data).iter().try_fold(1_u64, |count, &stated| {
+    pub(super) fn plain_count(&self, layout: &Layout, data: &Data, frame: Frame) -> Option<u64> {
+        let count = layout.shape(data).iter().try_fold(1_u64, |count, &stated| {
             let len = match stated {
                 Dim::Fixed(len) => len,
                 Dim::Named(binding, suffix) => {
-                    let value = self.value(binding, 0);
+                    let value = self.value(binding, frame);
                     if value <= 0 {
                         return None;
                     }
@@ -197,7 +200,8 @@ impl Scope {
                 }
             };
             if len > 0 { count.checked_mul(len.unsigned_abs()) } else { None }
-        })
+        });
+        count.filter(|&count| count <= MAX)
     }
 
     /// A dimension that has a name.
