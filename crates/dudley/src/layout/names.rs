@@ -138,6 +138,17 @@ impl Names {
         }
     }
 
+    /// Looks at the slot of a name, so that it is in the cache when the name comes.
+    pub(crate) fn touch(&self, name: &str) {
+        let slot = slot(self.hasher.hash(name), self.tags.len() - 1);
+        std::hint::black_box((self.tags[slot], self.ids[slot]));
+    }
+
+    /// Whether the table is too large for a fast cache.
+    pub(crate) fn is_large(&self) -> bool {
+        self.tags.len() > 1 << 16
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
