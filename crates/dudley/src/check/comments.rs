@@ -1,6 +1,6 @@
 //! Comments: the subject of each, from nodes to things, and what they say.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 use super::Checker;
 use crate::attributes;
@@ -102,25 +102,39 @@ impl Checker<'_> {
     /// Of attributes of one name the last counts, where it stands.
     fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
         attributes.sort_by_key(|attribute| attribute.0);
-        let mut last = HashMap::new();
-        for (at, (subject, attribute, span)) in attributes.iter().enumerate() {
-            if let Some(before) = last.insert((*subject, attribute.name.as_str()), at) {
-                let before = attributes[before].2;
-                self.warn(Code::AttributeComment, |_| {
-                    let name = short(&attribute.name);
-                    let message = format!("attribute `{name}` is stated twice of one thing");
-                    Diagnostic::new(Code::AttributeComment, *span, message)
-                        .with_text("this counts")
-                        .with_label(before, "this does not")
-                });
-            }
+        let repeated = repeated(&attributes);
+        for &(later, before) in &repeated {
+            let (_, attribute, span) = &attributes[later];
+            let before = attributes[before].2;
+            self.warn(Code::AttributeComment, |_| {
+                let name = short(&attribute.name);
+                let message = format!("attribute `{name}` is stated twice of one thing");
+                Diagnostic::new(Code::AttributeComment, *span, message)
+                    .with_text("this counts")
+                    .with_label(before, "this does not")
+            });
         }
-        let mut counts = vec![false; attributes.len()];
-        for at in last.into_values() {
-            counts[at] = true;
-        }
-        let attributes = attributes.into_iter().zip(counts).filter(|(_, counts)| *counts);
-        let attributes = attributes.map(|((subject, attribute, _), _)| (subject, attribute));
+        let dropped: HashSet<usize> = repeated.into_iter().map(|(_, before)| before).collect();
+        let counts = |(at, _): &(usize, _)| !dropped.contains(at);
+        let attributes = attributes.into_iter().enumerate().filter(counts);
+        let attributes = attributes.map(|(_, (subject, attribute, _))| (subject, attribute));
         self.layout.comments.attributes = attributes.collect();
     }
+}
+
+/// The places of attributes, and of the one of the same name and thing before each. What is said of
+/// one thing is side by side.
+fn repeated(attributes: &[(Subject, Attribute, Span)]) -> Vec<(usize, usize)> {
+    let mut repeated = Vec::new();
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    let mut places = (0..).zip(attributes).map(|(at, (_, attribute, _))| (&*attribute.name, at));
+    for of_one in attributes.chunk_by(|one, other| one.0 == other.0) {
+        names.clear();
+        names.extend(places.by_ref().take(of_one.len()));
+        names.sort_unstable();
+        let pairs = names.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        repeated.extend(pairs.map(|pair| (pair[1].1, pair[0].1)));
+    }
+    repeated.sort_unstable();
+    repeated
 }
