@@ -8,6 +8,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::names::reserve;
 use crate::signature;
 
 /// A part of a text, in bytes from its beginning.
@@ -22,6 +23,11 @@ pub struct Span {
 impl Span {
     pub(crate) fn new(start: u32, end: u32) -> Self {
         Self { start, end }
+    }
+
+    /// Bytes.
+    pub(crate) fn len(self) -> usize {
+        self.end.saturating_sub(self.start) as usize
     }
 
     /// From the beginning of this one to the end of another.
@@ -94,8 +100,11 @@ impl Source {
             return Err(Box::new(Diagnostic::new(Code::BeyondLimit, Span::default(), message)));
         }
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let (text, encoding) = match std::str::from_utf8(bytes) {
-            Ok(text) => (text.to_owned(), Encoding::Utf8),
+        let mut text = Vec::new();
+        reserve(&mut text, bytes.len());
+        text.extend_from_slice(bytes);
+        let (text, encoding) = match String::from_utf8(text) {
+            Ok(text) => (text, Encoding::Utf8),
             Err(_) => decode_single_bytes(bytes),
         };
         if u32::try_from(text.len()).is_err() {

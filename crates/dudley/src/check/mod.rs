@@ -16,7 +16,7 @@ use std::sync::Arc;
 use comments::Subjects;
 
 use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::layout::names::index;
+use crate::layout::names::{Index, Names, index, reserve};
 use crate::layout::{
     Body, Data, DataId, Datatype, Declaration, Item, ItemId, Layout, NameId, Order, Placement,
     Primitive, Run, Scope, Subject, Summary, TypeId,
@@ -78,11 +78,6 @@ pub(crate) fn check(
     Ok(layout)
 }
 
-fn reserve<T>(arena: &mut Vec<T>, more: usize) {
-    arena.reserve(more);
-    binio::prefer_huge_pages(arena);
-}
-
 /// A struct that is not closed yet. Its fields and free names are on stacks, above its own.
 struct OpenStruct {
     id: TypeId,
@@ -134,8 +129,11 @@ impl<'a> Checker<'a> {
         let count = |kind: NodeKind| self.nodes.iter().filter(|node| node.kind == kind).count();
         let (names, elements, dims) =
             (count(NodeKind::Name), count(NodeKind::Element), count(NodeKind::Dim));
+        let is_name = |node: &&Node| node.kind == NodeKind::Name;
+        let bytes = self.nodes.iter().filter(is_name).map(|node| node.span().len()).sum();
         let items = names + elements + 1;
-        self.layout.names.reserve(names);
+        self.layout.names = Names::with_capacity(names, bytes);
+        self.layout.item_index = Index::with_capacity(names);
         reserve(&mut self.layout.items, items);
         reserve(&mut self.layout.spans.items, items);
         reserve(&mut self.layout.declarations, items);
@@ -228,12 +226,9 @@ impl<'a> Checker<'a> {
     #[cold]
     fn touch_names(&mut self) {
         let nodes = &self.nodes[self.at - 1..];
-        let nodes = &nodes[..nodes.len().min(64)];
-        for node in nodes {
-            if node.kind == NodeKind::Name {
-                self.layout.names.touch(self.text_at(node.span()));
-            }
-        }
+        let nodes = &nodes[..nodes.len().min(128)];
+        let names = nodes.iter().filter(|node| node.kind == NodeKind::Name);
+        self.layout.names.touch(names.map(|node| self.text_at(node.span())));
         self.touched = self.at - 1 + nodes.len();
     }
 
@@ -643,7 +638,9 @@ impl Layout {
     /// Gives each dict and list the run of its children. Their numbers ascend, so this is a sort by
     /// parent.
     fn number_children(&mut self) {
-        let mut next = vec![0_u32; self.items.len()];
+        let mut next = Vec::new();
+        reserve(&mut next, self.items.len());
+        next.resize(self.items.len(), 0_u32);
         for item in &self.items[1..] {
             next[item.parent.index()] += 1;
         }
@@ -657,7 +654,8 @@ impl Layout {
                 Body::Data(_) => {}
             }
         }
-        self.children = vec![ItemId::ROOT; self.items.len() - 1];
+        reserve(&mut self.children, self.items.len());
+        self.children.resize(self.items.len() - 1, ItemId::ROOT);
         for (id, item) in (0..).map(ItemId).zip(&self.items).skip(1) {
             let next = &mut next[item.parent.index()];
             self.children[*next as usize] = id;

@@ -87,6 +87,17 @@ pub(crate) struct Names {
 }
 
 impl Names {
+    /// With room for so many names, of so many bytes together.
+    pub(crate) fn with_capacity(names: usize, bytes: usize) -> Self {
+        let mut text = Vec::new();
+        reserve_large(&mut text, bytes);
+        let text = String::from_utf8(text).unwrap_or_default();
+        let mut these = Self { text, ..Self::default() };
+        reserve_large(&mut these.ends, names);
+        these.reserve(names);
+        these
+    }
+
     pub(crate) fn intern(&mut self, name: &str) -> NameId {
         if self.ends.len() * 2 >= self.tags.len() {
             self.reserve(self.ends.len() + 32);
@@ -122,7 +133,7 @@ impl Names {
     /// The number, or the free slot where it belongs. The table is never full.
     fn find(&self, name: &str, hash: u64) -> Result<NameId, usize> {
         let mask = self.tags.len() - 1;
-        let mut slot = slot(hash, mask);
+        let mut slot = slot_of(hash, mask);
         loop {
             let found = self.tags[slot];
             if found == 0 {
@@ -138,10 +149,15 @@ impl Names {
         }
     }
 
-    /// Looks at the slot of a name, so that it is in the cache when the name comes.
-    pub(crate) fn touch(&self, name: &str) {
-        let slot = slot(self.hasher.hash(name), self.tags.len() - 1);
-        std::hint::black_box((self.tags[slot], self.ids[slot]));
+    /// Looks at the slots of names, so that they are in the cache when the names come. With nothing
+    /// between them, the looks wait together.
+    pub(crate) fn touch<'n>(&self, names: impl Iterator<Item = &'n str>) {
+        let mut slots = [0; 64];
+        for (slot, name) in slots.iter_mut().zip(names) {
+            *slot = slot_of(self.hasher.hash(name), self.tags.len() - 1);
+        }
+        let seen = |seen, &slot: &usize| seen ^ u32::from(self.tags[slot]) ^ self.ids[slot];
+        std::hint::black_box(slots.iter().fold(0, seen));
     }
 
     /// Whether the table is too large for a fast cache.
@@ -154,7 +170,7 @@ impl Names {
     }
 
     /// Makes the table large enough for so many more names.
-    pub(crate) fn reserve(&mut self, names: usize) {
+    fn reserve(&mut self, names: usize) {
         let names = self.ends.len() + names;
         if names * 2 > self.tags.len() {
             self.resize((names * 2).next_power_of_two().max(64));
@@ -168,7 +184,7 @@ impl Names {
         let mask = slots - 1;
         for id in 0..index(self.ends.len()) {
             let hash = self.hasher.hash(self.text(NameId(id)));
-            let mut slot = slot(hash, mask);
+            let mut slot = slot_of(hash, mask);
             while self.tags[slot] != 0 {
                 slot = (slot + 1) & mask;
             }
@@ -185,12 +201,25 @@ impl PartialEq for Names {
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "masked")]
-fn slot(hash: u64, mask: usize) -> usize {
+fn slot_of(hash: u64, mask: usize) -> usize {
     hash as usize & mask
 }
 
 fn tag(hash: u64) -> u8 {
     hash.to_be_bytes()[0] | 1
+}
+
+/// Room for so many more.
+pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
+    arena.reserve(more);
+    binio::prefer_huge_pages(arena);
+}
+
+/// The same for many. Few may as well come in steps: that costs less than page faults.
+fn reserve_large<T>(arena: &mut Vec<T>, more: usize) {
+    if more > 1 << 18 {
+        reserve(arena, more);
+    }
 }
 
 /// A position in an arena. Arenas have less than 2^32 entries, since a text has less bytes than that.
@@ -213,6 +242,13 @@ fn key(scope: u32, name: NameId) -> u64 {
 }
 
 impl Index {
+    /// With room for so many names.
+    pub(crate) fn with_capacity(names: usize) -> Self {
+        let mut these = Self::default();
+        reserve_large(&mut these.first, names);
+        these
+    }
+
     pub(crate) fn get(&self, scope: u32, name: NameId) -> Option<u32> {
         let &(first, meaning) = self.first.get(name.0 as usize)?;
         if meaning == NONE {
