@@ -77,10 +77,11 @@ fn tell(
             output.say(violation);
         }
     } else {
-        let mut out = io::stdout().lock();
+        let mut out = io::BufWriter::new(io::stdout().lock());
         for violation in &violations {
             writeln!(out, "{name}: {}", one_line(&violation.to_string()))?;
         }
+        out.flush()?;
     }
     if let (Some(mended), false, false) = (mended, output.json, taken) {
         output.result(&format_args!("{name}: {} mended", count(mended, "entry")))?;
