@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use binio::ReadAt;
 
 use super::align::{Alignments, COUNT_LEN};
-use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply, round_up};
+use super::scope::{Base, Element, Frame, MAX, Result, Scope, Trouble, add, multiply, round_up};
 use super::{Input, Resolver};
 use crate::diagnostic::Code;
 use crate::layout::{
@@ -167,31 +167,40 @@ impl<'r, 'a> Measure<'r, 'a> {
     /// elements whose size depends on nothing. Nothing for others.
     #[inline]
     fn plain_size(&mut self, data: &Data, frame: Frame) -> Result<Option<u64>> {
-        if data.filter.is_some() {
-            return Ok(None);
+        match self.known_size(data, frame) {
+            None => self.first_size(data, frame),
+            known => Ok(known),
         }
-        let Some(count) = self.scope.plain_count(self.layout, data, frame) else { return Ok(None) };
-        let size = match data.datatype {
-            Datatype::Primitive(primitive, _) => primitive.size(),
-            Datatype::Struct(id) => match self.plain_struct_size(id)? {
-                Some(size) => size,
-                None => return Ok(None),
-            },
-        };
-        multiply(count, size).map(Some)
     }
 
-    #[inline]
-    fn plain_struct_size(&mut self, id: TypeId) -> Result<Option<u64>> {
-        let known = self.sizes[id.index()];
-        if known != UNMEASURED {
-            return Ok(Some(known));
+    /// The same, of elements that are measured.
+    #[allow(clippy::inline_always, reason = "called for every array, a call is a tenth of it")]
+    #[inline(always)]
+    fn known_size(&self, data: &Data, frame: Frame) -> Option<u64> {
+        let size = match data.datatype {
+            Datatype::Primitive(primitive, _) => primitive.size(),
+            Datatype::Struct(id) => self.sizes[id.index()],
+        };
+        if size == UNMEASURED || data.filter.is_some() {
+            return None;
         }
+        let count = self.scope.plain_count(self.layout, data, frame)?;
+        count.checked_mul(size).filter(|&nbytes| nbytes <= MAX)
+    }
+
+    /// The same, of the first array of a struct that stands for nothing else. Of arrays that are
+    /// compressed or empty the elements may be of any size.
+    fn first_size(&mut self, data: &Data, frame: Frame) -> Result<Option<u64>> {
+        let Datatype::Struct(id) = data.datatype else { return Ok(None) };
         let found = self.layout.struct_type(id);
-        if found.is_typedef || found.is_indeterminate || found.free.len > 0 {
-            return Ok(None);
+        let is_odd = found.is_typedef || found.is_indeterminate || found.free.len > 0;
+        if !is_odd && data.filter.is_none() {
+            if let Some(count) = self.scope.plain_count(self.layout, data, frame) {
+                let size = self.struct_size(id, self.scope.frame())?;
+                return multiply(count, size).map(Some);
+            }
         }
-        self.struct_size(id, self.scope.frame()).map(Some)
+        Ok(None)
     }
 
     #[inline]

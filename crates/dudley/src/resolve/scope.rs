@@ -7,7 +7,7 @@ use crate::layout::{
 };
 
 /// Above all sizes and addresses.
-const MAX: u64 = i64::MAX.unsigned_abs();
+pub(super) const MAX: u64 = i64::MAX.unsigned_abs();
 
 /// Values below this are no values: the parameter that has none is the rest.
 const UNKNOWN: i64 = i64::MIN >> 1;
@@ -34,18 +34,24 @@ impl From<binio::Error> for Box<Trouble> {
 pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[cold]
-fn overflow(what: &str) -> Trouble {
-    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1"))
+fn overflow<T>(what: &str) -> Result<T> {
+    Err(Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into())
 }
 
 #[inline]
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
-    a.checked_add(b).filter(|&sum| sum <= MAX).ok_or_else(|| overflow("the address").into())
+    match a.checked_add(b) {
+        Some(sum) if sum <= MAX => Ok(sum),
+        _ => overflow("the address"),
+    }
 }
 
 #[inline]
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
-    a.checked_mul(b).filter(|&product| product <= MAX).ok_or_else(|| overflow("the size").into())
+    match a.checked_mul(b) {
+        Some(product) if product <= MAX => Ok(product),
+        _ => overflow("the size"),
+    }
 }
 
 /// The next multiple of a power of two.
@@ -179,7 +185,7 @@ impl Scope {
             _ if is_empty => Some(0),
             _ if !is_known => None,
             Some(count) if count <= MAX => Some(count),
-            _ => return Err(overflow("the size").into()),
+            _ => return overflow("the size"),
         };
         Ok(Element { base, count, compress, reference })
     }
@@ -216,11 +222,10 @@ impl Scope {
         match value {
             -1 => Ok(Extent::Removed),
             0 => Ok(Extent::Known(0)),
-            1.. => {
-                let len =
-                    value.checked_add(suffix.into()).ok_or_else(|| overflow("a dimension"))?;
-                Ok(Extent::Known(len.max(0).unsigned_abs()))
-            }
+            1.. => match value.checked_add(suffix.into()) {
+                Some(len) => Ok(Extent::Known(len.max(0).unsigned_abs())),
+                None => overflow("a dimension"),
+            },
             UNKNOWN..=-2 => {
                 let id = match binding {
                     Binding::Param(id) => Some(id),
