@@ -432,6 +432,23 @@ fn a_typedef_filters_what_it_stands_for_and_the_use_wins() {
 }
 
 #[test]
+fn an_extension_repeats_all_but_the_placement() {
+    let rows = table_of("N : 3  l [u1[N] -> gzip %64]  l @8  g/ N : 5  l [u1[N] %16]  l %0", &[]);
+    let rows = rows.unwrap();
+    let of = |at: usize| (&rows[at]["address"], &rows[at]["shape"], &rows[at]["filter"]);
+    assert_eq!(of(1), (&json!(8), &json!([3]), &json!("-> gzip")));
+    assert_eq!(addresses("l [u1[3] %16]  a = u1  l %0 %0 @4 %2", &[])[2..], [4, 7, 4, 8].map(Some));
+}
+
+#[test]
+fn the_alignment_of_a_summary_counts_for_its_struct_alone() {
+    let layout = Layout::parse("{ %32 N : i1  t = f4 }  x = u1[N]").unwrap();
+    let summary = layout.struct_type(layout.summary().unwrap().struct_type);
+    assert_eq!(summary.align, Some(32));
+    assert_eq!(addresses("{ %32 N : i1  t = f4 }  x = u1[N]", &[("N", 1)]), [0, 4, 8].map(Some));
+}
+
+#[test]
 fn a_nameless_member_at_an_address_is_a_member() {
     let rows = table_of("t { \"\" = f8 @16 }  x = t[2]  y = i1", &[]).unwrap();
     assert_eq!((&rows[0]["dtype"], &rows[0]["nbytes"]), (&json!("t"), &json!(48)));
