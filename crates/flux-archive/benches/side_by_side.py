@@ -339,6 +339,10 @@ class Bench:
         archive, out = words
         shutil.rmtree(out)
         out.mkdir()
+        # What is in the cache already counts for the group that brought it there.
+        with open(archive, "rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
         try:
             run = measure([self.ours, "extract", archive, out, "-"], join=group.join)
         except SystemExit as failure:
