@@ -27,12 +27,12 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     let file = File::open(path).map_err(|error| Failure::io(path, error))?;
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head).map_err(|error| Failure::io(path, error))?;
-    of_head(&head).ok_or_else(|| {
-        Failure::other(
-            path.display(),
-            "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", or JSON",
-        )
-    })
+    let unknown = if head.starts_with(b"\x8d<BD") || head.starts_with(b"\x8d>BD") {
+        "the data of a Dudley layout: `scibin dudley resolve LAYOUT --stream` tells what is where"
+    } else {
+        "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", or JSON"
+    };
+    of_head(&head).ok_or_else(|| Failure::other(path.display(), unknown))
 }
 
 fn of_head(head: &[u8]) -> Option<Format> {

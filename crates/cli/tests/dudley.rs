@@ -86,6 +86,9 @@ fn a_binary_file_and_a_missing_one_are_told_apart() {
     let output = folder.run(&["dudley", "check", "a.bd"]);
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("error[E001]"), "{}", stderr(&output));
+    let output = folder.run(&["info", "a.bd"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("scibin dudley resolve"), "{}", stderr(&output));
     let output = folder.run(&["dudley", "check", "none.dud"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: none.dud: "), "{}", stderr(&output));

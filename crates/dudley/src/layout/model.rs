@@ -197,7 +197,7 @@ impl ParamValue {
 /// It is closed: its members' shapes name its own parameters and its free names, nothing else. So the
 /// size of an instance depends on the values of the free names, of the parameters stored in the
 /// instance, and on nothing more. Types that it uses were complete before it: following them ends, and
-/// is no deeper than `ParseOptions::max_depth`.
+/// is no deeper than [`Limits::max_depth`](crate::Limits::max_depth).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,
