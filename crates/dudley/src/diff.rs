@@ -17,6 +17,9 @@ use crate::resolve::{AddressTable, MemberRow, ResolveError, Resolver, Row, Value
 /// Members of structs that are compared: types in types may have more than anybody can look at.
 const MAX_MEMBERS: usize = 1 << 18;
 
+/// Bytes of the paths that are compared, each of which may be as long as the layout.
+const MAX_PATHS: usize = 1 << 27;
+
 /// What became of an array or stored parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -72,7 +75,8 @@ impl Comparison {
         !self.changes.iter().all(harmless)
     }
 
-    /// Whether one of the layouts has more members of structs, 262144, than were compared.
+    /// Whether one of the layouts has more members of structs, 262144, than were compared, or longer
+    /// paths, 128 MiB of them. What was added and removed is not told then.
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
@@ -160,10 +164,9 @@ pub fn diff(
     let (mut is_compared, mut is_partial) = (false, false);
     for values in &samples {
         let pair = rows(before, values).and_then(|old| Ok((old, rows(after, values)?)));
-        let (old, new) = match pair {
+        let (old, new, is_whole) = match pair {
             Ok(((old, is_old_whole), (new, is_new_whole))) => {
-                is_partial |= !(is_old_whole && is_new_whole);
-                (old, new)
+                (old, new, is_old_whole && is_new_whole)
             }
             Err(error) => {
                 failed.get_or_insert(error);
@@ -171,10 +174,15 @@ pub fn diff(
             }
         };
         is_compared = true;
+        is_partial |= !is_whole;
         let mut shown: Vec<(String, i64)> =
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
         for (path, kind) in compare(&old, &new) {
+            // What is missing may only be beyond what was looked at.
+            if !is_whole && matches!(kind, ChangeKind::Added | ChangeKind::Removed) {
+                continue;
+            }
             if known.insert(path.clone()) {
                 let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
                 let values = if matters { shown.clone() } else { Vec::new() };
@@ -280,7 +288,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveEr
     let table = resolver.table()?;
     let since = DefaultHasher::new();
     let mut seen = Seeing { table: &table, rows: Vec::new(), since, last: 0 };
-    let (mut walked, mut members) = (0, 0);
+    let (mut walked, mut members, mut paths) = (0, 0, 0);
     resolver.walk(&table, table.rows(), |row, member| {
         if let Some(member) = member {
             seen.member(row, member, layout);
@@ -289,11 +297,19 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveEr
             seen.row(row);
             walked += 1;
         }
-        if members < MAX_MEMBERS { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        paths += seen.rows.last().map_or(0, |row| row.path.len());
+        let is_enough = members == MAX_MEMBERS || paths > MAX_PATHS;
+        if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
-    table.rows()[walked..].iter().for_each(|&row| seen.row(row));
+    for &row in &table.rows()[walked..] {
+        if paths > MAX_PATHS {
+            break;
+        }
+        seen.row(row);
+        paths += seen.rows.last().map_or(0, |row| row.path.len());
+    }
     seen.end_row();
-    Ok((seen.rows, members < MAX_MEMBERS))
+    Ok((seen.rows, members < MAX_MEMBERS && paths <= MAX_PATHS))
 }
 
 fn filter_text(filter: &Filter) -> String {

@@ -160,7 +160,7 @@ impl Layout {
         let Ok(mut steps) = steps(path) else { return false };
         let is_stored = |id: ParamId| self.param(id).value.is_stored();
         let Some(Step::Member(name)) = steps.pop() else {
-            return matches!(self.find(path), Ok(Found::Param(id)) if is_stored(id));
+            return self.param_at(path).is_some_and(is_stored);
         };
         let Ok(Found::Item(item, members)) = self.follow(path, steps, true) else { return false };
         let data = match members.last() {
@@ -174,6 +174,16 @@ impl Layout {
             Field::Param(id) => is_stored(id) && self.param_name(id) == name,
             Field::Member(_) => false,
         })
+    }
+
+    /// The parameter of a dict that has that path, whether an item has it too or not.
+    pub(crate) fn param_at(&self, path: &str) -> Option<ParamId> {
+        let mut steps = steps(path).ok()?;
+        let Some(Step::Name(name)) = steps.pop() else { return None };
+        match self.follow(path, steps, false) {
+            Ok(Found::Item(dict, members)) if members.is_empty() => self.param_named(dict, &name),
+            _ => None,
+        }
     }
 
     /// The data at the end of typedefs.

@@ -107,30 +107,42 @@ impl Printer<'_> {
         dict == self.top
     }
 
+    /// By `..` to the dict that is around both, or by `/`, and on from there: no longer than how it was
+    /// written, where names may be long.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;
         }
+        let (from, to) = (self.chain(self.dict), self.chain(dict));
+        let common = from.iter().zip(&to).take_while(|(one, other)| one == other).count();
+        self.indent();
+        if common == 0 && !from.is_empty() && !(to.is_empty() && from.len() == 1) {
+            self.out.push('/');
+        } else {
+            let up = vec![".."; from.len() - common];
+            self.out.push_str(&up.join(" "));
+            self.out.push_str(if up.is_empty() || to.len() == common { "" } else { " " });
+        }
+        for (nth, &id) in to[common..].iter().enumerate() {
+            self.out.push_str(if nth > 0 { " " } else { "" });
+            quote::push_name(&mut self.out, self.layout.name(id).unwrap_or_default());
+            self.out.push('/');
+        }
+        self.out.push('\n');
+        self.dict = dict;
+        self.depth = self.base + to.len();
+    }
+
+    /// The dicts from below the top to one.
+    fn chain(&self, dict: ItemId) -> Vec<ItemId> {
         let mut chain = Vec::new();
         let mut at = dict;
         while at != self.top {
             chain.push(at);
             at = self.layout.item(at).parent;
         }
-        self.indent();
-        if self.dict != self.top && self.layout.item(self.dict).parent == dict {
-            self.out.push_str("..");
-        } else {
-            self.out.push('/');
-            for (nth, &id) in chain.iter().rev().enumerate() {
-                self.out.push_str(if nth > 0 { " " } else { "" });
-                quote::push_name(&mut self.out, self.layout.name(id).unwrap_or_default());
-                self.out.push('/');
-            }
-        }
-        self.out.push('\n');
-        self.dict = dict;
-        self.depth = self.base + chain.len();
+        chain.reverse();
+        chain
     }
 
     fn declaration(&mut self) {

@@ -27,7 +27,11 @@ impl<'a> Resolver<'a> {
         let mut alignments = Alignments::of(self.layout(), self.complex_align);
         let mut lints = Vec::new();
         let mut is_behind_unknown = false;
+        let enough = self.limits.max_diagnostics as usize;
         for row in table.rows() {
+            if lints.len() >= enough {
+                break;
+            }
             match row.address() {
                 None if !is_behind_unknown && matches!(self.input, Input::Values(_)) => {
                     lints.push(unknown(self.layout(), *row));
@@ -42,7 +46,7 @@ impl<'a> Resolver<'a> {
         lints.extend(self.neighbours(table, &mut alignments));
         lints.extend(self.past_end(table));
         lints.sort_by_key(|lint| lint.span.start);
-        lints.truncate(self.limits.max_diagnostics as usize);
+        lints.truncate(enough);
         lints
     }
 
@@ -56,7 +60,7 @@ impl<'a> Resolver<'a> {
         let Some(Placement::Address(stated)) = placement(layout, subject) else { return None };
         let align = align(layout, subject, alignments);
         (stated % align != 0).then(|| {
-            let path = layout.subject_path(subject);
+            let path = short_path(layout, subject);
             let message = format!("`{path}` is at {address}, its type is aligned to {align}");
             Diagnostic::new(Code::MisalignedAddress, layout.span(subject), message)
         })
@@ -68,7 +72,7 @@ impl<'a> Resolver<'a> {
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
         let is_past = |row: &&Row| end(row).is_some_and(|end| end > stream.len());
         let row = table.rows().iter().find(is_past)?;
-        let path = self.layout().subject_path(row.subject());
+        let path = short_path(self.layout(), row.subject());
         let end = end(row)?;
         let message = format!("the stream ends at {}, `{path}` at {end}", stream.len());
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
@@ -90,6 +94,9 @@ impl<'a> Resolver<'a> {
         let mut lints = Vec::new();
         let (mut end, mut before) = (self.start, None);
         for (address, nbytes, row) in rows {
+            if lints.len() >= self.limits.max_diagnostics as usize {
+                break;
+            }
             let place = placement(layout, row.subject());
             if let Some(before) = before.filter(|_| address < end) {
                 lints.push(overlap(layout, before, row));
@@ -105,6 +112,15 @@ impl<'a> Resolver<'a> {
             }
         }
         lints
+    }
+}
+
+/// A path for a message: of a long one, which names may make it, the end.
+pub(super) fn short_path(layout: &Layout, subject: Subject) -> String {
+    let path = layout.subject_path(subject);
+    match path.char_indices().rev().nth(199) {
+        Some((start, _)) if start > 0 => format!("..{}", &path[start..]),
+        _ => path,
     }
 }
 
@@ -134,7 +150,7 @@ fn align(layout: &Layout, subject: Subject, alignments: &mut Alignments<'_>) -> 
 }
 
 fn unknown(layout: &Layout, row: Row) -> Diagnostic {
-    let path = layout.subject_path(row.subject());
+    let path = short_path(layout, row.subject());
     let message = format!("only the stream tells the address of `{path}`");
     Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
         .with_help("an `@` address makes it and what follows known")
@@ -143,13 +159,13 @@ fn unknown(layout: &Layout, row: Row) -> Diagnostic {
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
     let [first, second] = [one, other].map(|row| layout.span(row.subject()));
     let (span, label) = if first.start < second.start { (second, first) } else { (first, second) };
-    let [one, other] = [one, other].map(|row| layout.subject_path(row.subject()));
+    let [one, other] = [one, other].map(|row| short_path(layout, row.subject()));
     let message = format!("`{one}` and `{other}` lie over each other");
     Diagnostic::new(Code::Overlap, span, message).with_label(label, "the other")
 }
 
 fn hole(layout: &Layout, row: Row, from: u64, to: u64) -> Diagnostic {
-    let path = layout.subject_path(row.subject());
+    let path = short_path(layout, row.subject());
     let message = format!("bytes {from} to {to}, before `{path}`, belong to nothing");
     Diagnostic::new(Code::Hole, layout.span(row.subject()), message)
 }

@@ -10,7 +10,7 @@ use super::{Input, Resolver};
 use crate::diagnostic::Code;
 use crate::layout::{
     Data, Datatype, Field, ItemId, Kind, Layout, MemberId, Order, ParamId, ParamValue, Placement,
-    Primitive, TypeId,
+    Primitive, Scope as Owner, TypeId,
 };
 
 /// Fields of structs that resolving may look at, and more for each byte of a stream.
@@ -405,6 +405,10 @@ impl<'r, 'a> Measure<'r, 'a> {
         let align = self.alignments.of_datatype(datatype);
         let offset = place(placement, cursor, nbytes, align)?;
         let value = match self.input {
+            // Those of dicts have theirs from the beginning.
+            Input::Values(_) if matches!(self.layout.param(id).scope, Owner::Dict(_)) => {
+                return Ok(Some((offset, nbytes)));
+            }
             Input::Values(_) => self.given(id),
             Input::Stream(stream) => {
                 self.asked += 1;
@@ -418,22 +422,20 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(Some((offset, nbytes)))
     }
 
-    /// The value that the caller gave for a parameter.
+    /// The value that the caller gave for a parameter of the struct that is being looked at.
     fn given(&mut self, id: ParamId) -> Option<i64> {
         let Input::Values(values) = self.input else { return None };
-        self.asked += u64::from(values.has_paths());
-        let by_path = || {
-            let mut path = self.trail_path();
-            if self.trail.is_empty() {
-                path = self.layout.subject_path(id.into());
-            } else {
-                path.push('.');
-                crate::layout::push_name(&mut path, self.layout.param_name(id));
-            }
-            values.get(&path).or_else(|| values.get(&without_elements(&path)))
-        };
-        let found = if values.has_paths() { by_path() } else { None };
-        found.or_else(|| values.get(self.layout.param_name(id)))
+        let by_name = values.get(self.layout.param_name(id));
+        if !values.has_paths() {
+            return by_name;
+        }
+        self.asked += 1;
+        let mut path = self.trail_path();
+        path.push('.');
+        crate::layout::push_name(&mut path, self.layout.param_name(id));
+        // Names may be as long as the text.
+        self.steps += path.len() as u64 / 64;
+        values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)
     }
 
     /// The path of what is being looked at.

@@ -2,13 +2,14 @@
 
 use std::ops::Range;
 
+use super::lint::short_path;
 use super::measure::Measure;
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use super::{Input, ResolveError, Resolver};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::Scope as ParamScope;
-use crate::layout::{Declaration, ItemId, Layout, ParamValue, Placement, Subject};
+use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, Subject};
 
 /// Walks over declarations with the cursor, and notes where things lie.
 pub(super) struct Pass<'r, 'a> {
@@ -29,10 +30,20 @@ impl<'r, 'a> Pass<'r, 'a> {
             for id in layout.params() {
                 let param = layout.param(id);
                 let is_dicts = matches!(param.scope, ParamScope::Dict(_));
-                if is_dicts && matches!(param.value, ParamValue::Stored { .. }) {
-                    let by_path = || values.get(&layout.subject_path(id.into()));
-                    let value = if values.has_paths() { by_path() } else { None };
-                    scope.set(id, value.or_else(|| values.get(layout.param_name(id))));
+                if is_dicts && param.value.is_stored() {
+                    scope.set(id, values.get(layout.param_name(id)));
+                }
+            }
+            for path in values.keys().filter(|key| key.starts_with('/')) {
+                let Some(named) = layout.param_at(path).map(|id| layout.param(id)) else {
+                    continue;
+                };
+                // There may be several, if that is allowed.
+                for id in layout.params() {
+                    let Param { name, scope: owner, value } = *layout.param(id);
+                    if (name, owner) == (named.name, named.scope) && value.is_stored() {
+                        scope.set(id, values.get(path));
+                    }
                 }
             }
         }
@@ -110,7 +121,7 @@ impl<'r, 'a> Pass<'r, 'a> {
 
 /// What is wrong with the address of something.
 pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> ResolveError {
-    let path = layout.subject_path(subject);
+    let path = short_path(layout, subject);
     let (code, message, param) = match trouble {
         Trouble::Is(code, message) => (code, message, None),
         Trouble::Param(code, id, message) => (code, message, Some(id)),

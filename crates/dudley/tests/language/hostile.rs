@@ -71,6 +71,35 @@ fn the_deepest_types_resolve_on_a_small_stack() {
     std::thread::Builder::new().stack_size(2 << 20).spawn(resolve).unwrap().join().unwrap();
 }
 
+/// Each path is as long as the text: a few thousand of them would fill memory.
+#[test]
+fn long_names_are_not_repeated_for_everything_below_them() {
+    let name = "n".repeat(2_000);
+    let deep: String = (0..100).map(|n| format!("{name}{n}/ ")).collect();
+    let items =
+        |text: &str| -> String { (0..1_500).map(|n| text.replace('#', &n.to_string())).collect() };
+    let over = Layout::parse(format!("{deep} {}", items("x#=f8 @4 "))).unwrap();
+    let resolver = dudley::Resolver::new(&over);
+    let lints = resolver.lints(&resolver.table().unwrap());
+    assert_eq!(lints.len(), 100);
+    assert!(lints.iter().all(|lint| lint.message.len() < 1000));
+    let comparison = dudley::diff(&over, &over, None).unwrap();
+    assert!(comparison.is_partial() && comparison.changes().is_empty());
+
+    let back_and_forth =
+        Layout::parse(format!("{deep} {}", items("p/a#=f8 .. q/b#=f8 .. "))).unwrap();
+    let printed = back_and_forth.to_string();
+    assert!(printed.len() < 3_000_000, "{}", printed.len());
+    assert_eq!(Layout::parse(&printed).unwrap(), back_and_forth);
+
+    let strings = format!("{deep} {}", items("s#={N:i1 a=u1[N]} "));
+    let layout = Layout::parse(strings).unwrap();
+    let values = dudley::Values::new().with("N", 1).with("/nothing.N", 2);
+    let error = dudley::Resolver::new(&layout).values(values).table().err().unwrap();
+    assert_eq!(error.code(), Some(Code::BeyondLimit));
+    assert!(error.to_string().len() < 10_000);
+}
+
 #[test]
 fn limits_of_nothing_do_no_harm() {
     let none = dudley::Limits::default()

@@ -40,7 +40,9 @@ pub(super) fn diff(
             output.result(change)?;
         }
         if comparison.is_partial() {
-            output.result(&"there are more members of structs than were compared")?;
+            output.result(
+                &"there is more than can be compared; nothing is said of what was added or removed",
+            )?;
         }
         let verdict = if comparison.keeps_files_readable() {
             "files of the first layout can be read by the second"
