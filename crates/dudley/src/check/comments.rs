@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Checker;
 use crate::attributes;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::layout::names::index;
+use crate::layout::names::{index, reserve, text_with_room};
 use crate::layout::{Attribute, ItemId, Subject};
 use crate::source::Span;
 use crate::syntax::{Comment, Tree, short};
@@ -51,7 +51,11 @@ impl Subjects {
 
 impl Checker<'_> {
     pub(super) fn attach_comments(&mut self, tree: &Tree) {
+        let bytes = tree.comments.iter().map(|comment| comment.span().len()).sum();
+        self.layout.comments.text = text_with_room(bytes);
+        reserve(&mut self.layout.comments.docs, tree.comments.len());
         let mut attributes = Vec::new();
+        reserve(&mut attributes, tree.comments.len());
         for comment in &tree.comments {
             let text = self.text_at(comment.span());
             let subject = self.subjects.get(comment.subject);

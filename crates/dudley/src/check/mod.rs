@@ -126,12 +126,17 @@ struct Checker<'a> {
 impl<'a> Checker<'a> {
     /// Most layouts are mostly items: growing arenas in steps would take a third of the time.
     fn reserve(&mut self) {
-        let count = |kind: NodeKind| self.nodes.iter().filter(|node| node.kind == kind).count();
-        let (names, elements, dims) =
-            (count(NodeKind::Name), count(NodeKind::Element), count(NodeKind::Dim));
-        let is_name = |node: &&Node| node.kind == NodeKind::Name;
-        let bytes = self.nodes.iter().filter(is_name).map(|node| node.span().len()).sum();
-        let items = names + elements + 1;
+        // By kind, of which `Broken` is the last. The nodes are many: all is counted in one go.
+        let mut counts = [0; NodeKind::Broken as usize + 1];
+        let mut bytes = 0;
+        for node in self.nodes {
+            counts[node.kind as usize] += 1;
+            bytes += if node.kind == NodeKind::Name { node.span().len() } else { 0 };
+        }
+        let count = |kind: NodeKind| counts[kind as usize];
+        let (names, types) = (count(NodeKind::Name), count(NodeKind::StructOpen));
+        let dims = count(NodeKind::Dim) + count(NodeKind::DimName);
+        let items = names + count(NodeKind::Element) + 1;
         self.layout.names = Names::with_capacity(names, bytes);
         self.layout.item_index = Index::with_capacity(names);
         reserve(&mut self.layout.items, items);
@@ -139,6 +144,8 @@ impl<'a> Checker<'a> {
         reserve(&mut self.layout.declarations, items);
         reserve(&mut self.layout.data, items);
         reserve(&mut self.layout.dims, dims);
+        reserve(&mut self.layout.types, types);
+        reserve(&mut self.layout.spans.types, types);
     }
 
     #[inline]

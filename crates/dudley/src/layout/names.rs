@@ -89,17 +89,14 @@ pub(crate) struct Names {
 impl Names {
     /// With room for so many names, of so many bytes together.
     pub(crate) fn with_capacity(names: usize, bytes: usize) -> Self {
-        let mut text = Vec::new();
-        reserve_large(&mut text, bytes);
-        let text = String::from_utf8(text).unwrap_or_default();
-        let mut these = Self { text, ..Self::default() };
+        let mut these = Self { text: text_with_room(bytes), ..Self::default() };
         reserve_large(&mut these.ends, names);
         these.reserve(names);
         these
     }
 
     pub(crate) fn intern(&mut self, name: &str) -> NameId {
-        if self.ends.len() * 2 >= self.tags.len() {
+        if slots(self.ends.len()) >= self.tags.len() {
             self.reserve(self.ends.len() + 32);
         }
         let hash = self.hasher.hash(name);
@@ -171,16 +168,17 @@ impl Names {
 
     /// Makes the table large enough for so many more names.
     fn reserve(&mut self, names: usize) {
-        let names = self.ends.len() + names;
-        if names * 2 > self.tags.len() {
-            self.resize((names * 2).next_power_of_two().max(64));
+        let slots = slots(self.ends.len() + names);
+        if slots > self.tags.len() {
+            self.resize(slots.next_power_of_two().max(64));
         }
     }
 
     fn resize(&mut self, slots: usize) {
         self.tags = vec![0; slots];
-        self.ids = vec![0; slots];
-        binio::prefer_huge_pages(&mut self.ids);
+        self.ids = Vec::new();
+        reserve(&mut self.ids, slots);
+        self.ids.resize(slots, 0);
         let mask = slots - 1;
         for id in 0..index(self.ends.len()) {
             let hash = self.hasher.hash(self.text(NameId(id)));
@@ -198,6 +196,11 @@ impl PartialEq for Names {
     fn eq(&self, other: &Self) -> bool {
         self.text == other.text && self.ends == other.ends
     }
+}
+
+/// How many slots a table of so many names needs: three in five are in use at most.
+fn slots(names: usize) -> usize {
+    names * 5 / 3
 }
 
 #[allow(clippy::cast_possible_truncation, reason = "masked")]
@@ -220,6 +223,13 @@ fn reserve_large<T>(arena: &mut Vec<T>, more: usize) {
     if more > 1 << 18 {
         reserve(arena, more);
     }
+}
+
+/// An empty text with room for so many bytes.
+pub(crate) fn text_with_room(bytes: usize) -> String {
+    let mut text = Vec::new();
+    reserve_large(&mut text, bytes);
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// A position in an arena. Arenas have less than 2^32 entries, since a text has less bytes than that.

@@ -85,7 +85,7 @@ pub enum NodeKind {
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,
-    /// What had an error.
+    /// What had an error. The last of all kinds.
     Broken,
 }
 
