@@ -139,6 +139,18 @@ fn tree_shows_declarations_with_their_documentation() {
 }
 
 #[test]
+fn tree_shows_what_is_said_of_the_summary_and_what_is_repeated() {
+    let folder = Folder::new();
+    folder.write("a.dud", "{ ## of each file\n N : i8 } l [f8[N]] l %0 @64  'a\"b\\x01' = i1");
+    let output = folder.run(&["dudley", "tree", "a.dud"]);
+    assert_eq!(
+        stdout(&output),
+        "/\n  {}  ## of each file\n  N : i8\n  l []\n    [0] = f8[N]\n    [1] %0\n    [2] @64\n  \
+         \"a\\\"b\\u0001\" = i1\n"
+    );
+}
+
+#[test]
 fn resolve_gives_addresses_for_values() {
     let folder = folder();
     let arguments = ["dudley", "resolve", "run.dud", "--param", "IMAX=2", "--order", ">"];

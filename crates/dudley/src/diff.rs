@@ -17,8 +17,8 @@ use crate::resolve::{AddressTable, MemberRow, ResolveError, Resolver, Row, Value
 /// Members of structs that are compared: types in types may have more than anybody can look at.
 const MAX_MEMBERS: usize = 1 << 18;
 
-/// Bytes of the paths that are compared, each of which may be as long as the layout.
-const MAX_PATHS: usize = 1 << 27;
+/// Bytes of the paths and types that are compared, each of which may be as long as the layout.
+const MAX_BYTES: usize = 1 << 27;
 
 /// What became of an array or stored parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -243,6 +243,13 @@ struct Seen {
     since: u64,
 }
 
+impl Seen {
+    /// Bytes of its texts and shape.
+    fn len(&self) -> usize {
+        self.path.len() + self.dtype.len() + 8 * self.shape.len()
+    }
+}
+
 /// The rows of an address table in the terms of a comparison, in the making.
 struct Seeing<'t, 'a> {
     table: &'t AddressTable<'a>,
@@ -288,7 +295,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveEr
     let table = resolver.table()?;
     let since = DefaultHasher::new();
     let mut seen = Seeing { table: &table, rows: Vec::new(), since, last: 0 };
-    let (mut walked, mut members, mut paths) = (0, 0, 0);
+    let (mut walked, mut members, mut bytes) = (0, 0, 0);
     resolver.walk(&table, table.rows(), |row, member| {
         if let Some(member) = member {
             seen.member(row, member, layout);
@@ -297,19 +304,19 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveEr
             seen.row(row);
             walked += 1;
         }
-        paths += seen.rows.last().map_or(0, |row| row.path.len());
-        let is_enough = members == MAX_MEMBERS || paths > MAX_PATHS;
+        bytes += seen.rows.last().map_or(0, Seen::len);
+        let is_enough = members == MAX_MEMBERS || bytes > MAX_BYTES;
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     })?;
     for &row in &table.rows()[walked..] {
-        if paths > MAX_PATHS {
+        if bytes > MAX_BYTES {
             break;
         }
         seen.row(row);
-        paths += seen.rows.last().map_or(0, |row| row.path.len());
+        bytes += seen.rows.last().map_or(0, Seen::len);
     }
     seen.end_row();
-    Ok((seen.rows, members < MAX_MEMBERS && paths <= MAX_PATHS))
+    Ok((seen.rows, members < MAX_MEMBERS && bytes <= MAX_BYTES))
 }
 
 fn filter_text(filter: &Filter) -> String {

@@ -15,7 +15,7 @@ impl Layout {
     /// |---|---|
     /// | `dict` | `items` |
     /// | `list` | `elements` |
-    /// | `data` | `dtype`, `shape`; `filter`, `place`, `members` (of an anonymous struct) where they apply |
+    /// | `data` | `dtype`, `shape`; `filter`, `place`, `members` (of an anonymous struct) where they apply; or, of what is like the element before, `repeats` and `place` |
     /// | `parameter` | `value`, or `dtype` and `place` |
     /// | `type` | `align`, `members` |
     ///
@@ -120,6 +120,11 @@ impl Layout {
     /// `inside` is the struct that the data are a member of.
     fn add_data(&self, data: &Data, inside: Option<TypeId>, object: &mut Map<String, Json>) {
         object.insert("kind".to_owned(), "data".into());
+        // What it is may be long, and repeated often.
+        if data.repeats {
+            object.insert("repeats".to_owned(), true.into());
+            return add_place(data.placement, object);
+        }
         object.insert("dtype".to_owned(), self.type_text(data.datatype).into());
         let dim = |dim: &Dim| self.dim_json(*dim, inside);
         let shape: Vec<Json> = self.shape(data).iter().map(dim).collect();

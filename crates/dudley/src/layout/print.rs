@@ -198,12 +198,26 @@ impl Printer<'_> {
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);
         if let Some(placement) = repeats.and_then(|data| data.placement) {
             self.placement(placement);
+            self.more_placements(list);
         } else {
             self.at -= 1;
             self.out.push_str(" [\n");
             self.elements(list);
         }
         self.out.push('\n');
+    }
+
+    /// The placements of further elements of the list, as far as they come next.
+    fn more_placements(&mut self, list: ItemId) {
+        while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
+            let data = self.layout.data_of(id).filter(|data| data.repeats);
+            let is_next = self.layout.item(id).parent == list;
+            let Some(placement) = data.filter(|_| is_next).and_then(|data| data.placement) else {
+                return;
+            };
+            self.placement(placement);
+            self.at += 1;
+        }
     }
 
     /// The elements that are declared next, from behind `[`, and the `]`.

@@ -92,6 +92,14 @@ fn long_names_are_not_repeated_for_everything_below_them() {
     assert!(printed.len() < 3_000_000, "{}", printed.len());
     assert_eq!(Layout::parse(&printed).unwrap(), back_and_forth);
 
+    let often = " %0".repeat(20_000);
+    let wide = items("m#=f8 ");
+    let repeated = Layout::parse(format!("l{name} [{{{wide}}}] l{name}{often}")).unwrap();
+    assert!(repeated.to_json().to_string().len() < 3_000_000);
+    let printed = repeated.to_string();
+    assert!(printed.len() < 200_000, "{}", printed.len());
+    assert_eq!(Layout::parse(&printed).unwrap(), repeated);
+
     let strings = format!("{deep} {}", items("s#={N:i1 a=u1[N]} "));
     let layout = Layout::parse(strings).unwrap();
     let values = dudley::Values::new().with("N", 1).with("/nothing.N", 2);

@@ -22,6 +22,9 @@ pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
     let mut text = String::new();
     let order = json["order"].as_str().map(|order| format!("  {order}")).unwrap_or_default();
     line(&mut text, 0, &format!("/{order}"), &json);
+    if json["summary"].as_object().is_some_and(|summary| !summary.is_empty()) {
+        line(&mut text, 1, "{}", &json["summary"]);
+    }
     inside(&mut text, 1, &json);
     io::stdout().lock().write_all(text.as_bytes())?;
     Ok(Verdict::Fine)
@@ -69,6 +72,7 @@ fn declared(json: &Value) -> String {
             Some(value) => format!(" : {value}"),
             None => format!(" :{}{}", part("dtype"), part("place")),
         },
+        _ if json["repeats"] == true => part("place"),
         _ => {
             let dim = |dim: &Value| dim.as_str().map_or_else(|| dim.to_string(), str::to_owned);
             let shape: Vec<String> = array(&json["shape"]).iter().map(dim).collect();
@@ -86,5 +90,5 @@ fn array(json: &Value) -> &[Value] {
 /// A name, quoted if it would not be one without.
 fn quoted(name: &str) -> String {
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-    if is_plain { name.to_owned() } else { format!("{name:?}") }
+    if is_plain { name.to_owned() } else { Value::from(name).to_string() }
 }
