@@ -1,5 +1,5 @@
-//! A walk over JSON text that borrows, knows its offset, and does not recurse: punctuation here,
-//! values by `serde_json`, which skips them without a stack of calls.
+//! A walk over JSON text that borrows, knows its offset, and does not recurse: punctuation and strings here,
+//! other values by `serde_json`, which skips them without a stack of calls.
 
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
