@@ -16,14 +16,24 @@
 //! `archive.NAME` is an archive; its blobs lie in the same store. `job.<id>.jobspec` is what a job
 //! was submitted with, its files included. Every blob on the way is verified.
 
-use std::io;
+mod checkpoint;
+mod error;
+mod job;
+mod object;
+
 use std::path::Path;
 
-use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::store::{BlobStore, DirStore, MAX_BLOB_SIZE, StoreError, get_verified};
 use crate::{Base64, BlobRef};
+
+pub use checkpoint::Checkpoint;
+pub use error::KvsError;
+pub use job::JobId;
+
+use error::invalid;
+use object::Object;
 
 /// Levels of a key, and links and references on the way. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
@@ -34,86 +44,6 @@ const MAX_KEYS: usize = 1 << 24;
 
 /// Levels of keys that a job's number takes.
 const JOB_GROUPS: usize = 4;
-
-/// Why a key has no value.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum KvsError {
-    /// The directory holds no state that is known.
-    #[error("no content.sqlite and no content.files here")]
-    NoState,
-    /// The store is there, but this build does not read it.
-    #[error("to read content.sqlite takes the feature \"sqlite\"")]
-    NoSqlite,
-    /// No checkpoint was ever written.
-    #[error("the store has no checkpoint: where the keys begin is not known")]
-    NoCheckpoint,
-    /// The key is not there.
-    #[error("{0}: there is no such key")]
-    NotFound(String),
-    /// The key is there, and is something else.
-    #[error("{key}: expected {expected}")]
-    Type {
-        /// The key.
-        key: String,
-        /// What was asked for.
-        expected: &'static str,
-    },
-    /// What lies under the key has no meaning.
-    #[error("{key}: {message}")]
-    Invalid {
-        /// The key.
-        key: String,
-        /// What is wrong.
-        message: String,
-    },
-    /// A blob on the way to the key cannot be had.
-    #[error("{key}: blob {blobref}: {error}")]
-    Blob {
-        /// The key.
-        key: String,
-        /// The blob.
-        blobref: BlobRef,
-        /// Why.
-        error: StoreError,
-    },
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-}
-
-impl From<io::Error> for KvsError {
-    fn from(error: io::Error) -> Self {
-        Self::Store(error.into())
-    }
-}
-
-/// The beginning of all keys at some time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Checkpoint {
-    /// The blob of the uppermost directory.
-    pub root: BlobRef,
-    /// How often the root had changed.
-    pub sequence: Option<u64>,
-    /// The text of the checkpoint.
-    pub text: String,
-}
-
-impl Checkpoint {
-    /// Takes the text of a checkpoint: an object, or before that existed a blobref.
-    pub fn parse(text: &str) -> Option<Self> {
-        #[derive(Deserialize)]
-        struct Value {
-            rootref: String,
-            sequence: Option<u64>,
-        }
-        let plain = Value { rootref: text.trim().to_owned(), sequence: None };
-        let value: Value = serde_json::from_str(text).unwrap_or(plain);
-        let root = BlobRef::parse(&value.rootref).ok()?;
-        Some(Self { root, sequence: value.sequence, text: text.to_owned() })
-    }
-}
 
 /// The keys of a Flux instance, as they were at a checkpoint.
 ///
@@ -376,134 +306,6 @@ fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
     Ok(())
 }
 
-fn invalid(key: &str, message: &str) -> KvsError {
-    KvsError::Invalid { key: key.to_owned(), message: message.to_owned() }
-}
-
-/// A tree object.
-#[derive(Deserialize)]
-struct Object {
-    #[serde(rename = "type")]
-    kind: String,
-    data: Box<RawValue>,
-}
-
-impl Object {
-    fn parse(key: &str, json: &[u8]) -> Result<Self, KvsError> {
-        serde_json::from_slice(json).map_err(|error| invalid(key, &format!("no object: {error}")))
-    }
-
-    fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {
-        let kind = &self.kind;
-        serde_json::from_str(self.data.get())
-            .map_err(|error| invalid(key, &format!("the data of a {kind}: {error}")))
-    }
-
-    /// The objects of a directory, by name.
-    fn entries(&self, key: &str) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
-        if self.kind != "dir" {
-            return Err(KvsError::Type { key: key.to_owned(), expected: "a directory" });
-        }
-        Ok(self.data_as::<Members>(key)?.0)
-    }
-
-    fn link_target(&self, key: &str) -> Result<String, KvsError> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Link {
-            Plain(String),
-            Full { target: String },
-        }
-        match self.data_as(key)? {
-            Link::Plain(target) | Link::Full { target } => Ok(target),
-        }
-    }
-}
-
-/// The members of a JSON object in their order; a map would need no memory less.
-struct Members(Vec<(String, Box<RawValue>)>);
-
-impl<'de> Deserialize<'de> for Members {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-
-        impl<'de> serde::de::Visitor<'de> for Visitor {
-            type Value = Members;
-
-            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: serde::de::MapAccess<'de>>(
-                self,
-                mut map: A,
-            ) -> Result<Members, A::Error> {
-                let mut members = Vec::new();
-                while let Some(member) = map.next_entry()? {
-                    members.push(member);
-                }
-                Ok(Members(members))
-            }
-        }
-
-        deserializer.deserialize_map(Visitor)
-    }
-}
-
-/// The number of a job.
-///
-/// ```
-/// use flux_archive::kvs::JobId;
-///
-/// let id = JobId::parse("ƒA6oUGd").unwrap();
-/// for other in [id.0.to_string(), format!("{:#x}", id.0), id.key(), "fA6oUGd".to_owned()] {
-///     assert_eq!(JobId::parse(&other), Some(id));
-/// }
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct JobId(pub u64);
-
-impl JobId {
-    /// Takes a number as Flux writes it: decimal, hexadecimal (`0x..`), in four groups of
-    /// hexadecimal digits as in keys, or in base 58 (`ƒ..`).
-    pub fn parse(text: &str) -> Option<Self> {
-        if let Some(digits) = text.strip_prefix("0x") {
-            return u64::from_str_radix(digits, 16).ok().map(Self);
-        }
-        if text.contains('.') {
-            let mut groups = text.split('.');
-            let id = groups.by_ref().take(4).try_fold(0, |id: u64, group| {
-                let group_is_hex = group.len() == 4 && !group.starts_with('+');
-                let group = u64::from_str_radix(group, 16).ok().filter(|_| group_is_hex)?;
-                Some(id << 16 | group)
-            })?;
-            return (groups.next().is_none() && text.len() == 19).then_some(Self(id));
-        }
-        match text.strip_prefix('ƒ').or_else(|| text.strip_prefix('f')) {
-            Some(digits) => Self::parse_base58(digits),
-            None => text.parse().ok().filter(|_| !text.starts_with('+')).map(Self),
-        }
-    }
-
-    fn parse_base58(digits: &str) -> Option<Self> {
-        const DIGITS: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
-        if digits.is_empty() {
-            return None;
-        }
-        let id = digits.bytes().try_fold(0_u64, |id, byte| {
-            let digit = DIGITS.iter().position(|&digit| digit == byte)?;
-            id.checked_mul(58)?.checked_add(digit as u64)
-        });
-        id.map(Self)
-    }
-
-    /// The number as it stands in keys: `0000.0004.b200.0000`.
-    pub fn key(self) -> String {
-        let group = |shift: u32| format!("{:04x}", self.0 >> shift & 0xffff);
-        [48, 32, 16, 0].map(group).join(".")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -701,13 +503,6 @@ mod tests {
         }
         assert_eq!(Checkpoint::parse("{}"), None);
         assert!(matches!(StateDir::new(MemoryStore::new(), []), Err(KvsError::NoCheckpoint)));
-    }
-
-    #[test]
-    fn job_numbers_that_mean_nothing_are_refused() {
-        for text in ["", "f", "ƒ0", "0x", "+1", "1.2.3.4", "0000.0000.0000", "ƒzzzzzzzzzzzzz"] {
-            assert_eq!(JobId::parse(text), None, "{text}");
-        }
     }
 
     #[test]

@@ -1,0 +1,209 @@
+//! From the disk to an archive.
+
+use std::fs;
+use std::os::unix::fs::FileExt;
+
+use flux_archive::{BlobRef, HashType};
+use serde_json::{Value, json};
+
+use crate::program::{Folder, json_of, status, stderr, stdout};
+use crate::{archived, bytes, document, lines, mkdir, paths, source};
+
+#[test]
+fn created_archive_is_listed_as_flux_does() {
+    let folder = archived();
+    let listed = lines(&folder.done(&["flux", "list", "-l", "a.json"]));
+    assert_eq!(
+        listed,
+        [
+            "f 0644       10 a.txt",
+            "f 0600     5000 d/b.bin",
+            "d 0755        0 d/empty",
+            "f 0644        0 d/nothing",
+            "d 0750        0 d",
+            "l 0777        0 link",
+        ]
+    );
+    assert_eq!(paths(&folder, "a.json")[1], "d/b.bin");
+    assert_eq!(lines(&folder.done(&["flux", "list", "a.json", "d*[n]g"])), ["d/nothing"]);
+    let none = folder.done(&["flux", "list", "a.json", "x*"]);
+    assert_eq!(stdout(&none), "");
+    assert_eq!(stderr(&none), "scibin: No files matched pattern 'x*'\n");
+    // What cannot be extracted can be listed.
+    folder.write(
+        "odd.json",
+        r#"[{"path":"../x","mode":33188},{"path":"fifo","mode":4516},{"mode":1},5]"#,
+    );
+    assert_eq!(
+        lines(&folder.done(&["flux", "list", "--long", "odd.json"])),
+        ["f 0644        0 ../x", "? 0644        0 fifo", "invalid fileref", "invalid fileref"]
+    );
+}
+
+#[test]
+fn archive_goes_through_pipes() {
+    let folder = source();
+    let made = folder.done(&["flux", "create", "-C", "src", "a.txt", "d"]);
+    mkdir(&folder, "out");
+    let output = folder.feed(&["flux", "extract", "-C", "out", "-"], &made.stdout);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&output), "out: 3 files, 2 directories, 0 links, 4.9 KiB\n");
+    assert_eq!(folder.read("out/d/b.bin"), folder.read("src/d/b.bin"));
+    let output = folder.feed(&["flux", "cat", "-", "a.txt"], &made.stdout);
+    assert_eq!(stdout(&output), "two\nlines\n");
+    // In place is then from input to output.
+    let output = folder.feed(&["flux", "delete", "-", "d*"], &made.stdout);
+    let left = folder.feed(&["flux", "list", "-"], &output.stdout);
+    assert_eq!(lines(&left), ["a.txt"]);
+}
+
+#[test]
+fn create_leaves_what_exists_unless_told() {
+    let folder = archived();
+    let before = folder.read("a.json");
+    let output = folder.run(&["flux", "create", "-o", "a.json", "-C", "src", "d"]);
+    assert_eq!(status(&output), 2);
+    assert_eq!(
+        stderr(&output),
+        "scibin: a.json: exists already; --overwrite replaces it, --append adds to it\n"
+    );
+    assert_eq!(folder.read("a.json"), before);
+    folder.done(&["flux", "create", "-o", "a.json", "--overwrite", "-C", "src", "a.txt"]);
+    assert_eq!(paths(&folder, "a.json"), ["a.txt"]);
+    folder.done(&["flux", "create", "-o", "a.json", "--append", "-C", "src", "link"]);
+    folder.done(&["flux", "create", "-o", "new.json", "--append", "-C", "src", "link"]);
+    assert_eq!(paths(&folder, "a.json"), ["a.txt", "link"]);
+    assert_eq!(paths(&folder, "new.json"), ["link"]);
+    assert_eq!(folder.names(), ["a.json", "new.json", "src"]);
+}
+
+#[test]
+fn every_option_of_create_is_in_the_archive() {
+    let folder = source();
+    let create = |options: &[&str]| {
+        let command = ["flux", "create", "-q", "-o", "o.json", "--overwrite", "-C", "src"];
+        folder.done(&[&command[..], options, &["."]].concat());
+        document(&folder, "o.json")
+    };
+    let entry = |archive: &Value, path: &str| -> Value {
+        let entries = archive.as_array().unwrap();
+        entries.iter().find(|entry| entry["path"] == path).unwrap().clone()
+    };
+    let sha = |blobs: &str, options: &[&str]| {
+        let archive = create(&[&["--store", blobs], options].concat());
+        entry(&archive, "d/b.bin")["data"].clone()
+    };
+    let data = bytes(5000);
+    let name = |hash, part: &[u8]| BlobRef::of(hash, part).to_string();
+    assert_eq!(sha("b1", &[]), json!([[0, 5000, name(HashType::Sha1, &data)]]));
+    assert_eq!(sha("b2", &["--hash", "sha256"]), json!([[0, 5000, name(HashType::Sha256, &data)]]));
+    assert_eq!(
+        sha("b3", &["--chunksize", "0x1000"]),
+        json!([
+            [0, 4096, name(HashType::Sha1, &data[..4096])],
+            [4096, 904, name(HashType::Sha1, &data[4096..])]
+        ])
+    );
+    assert!(sha("b4", &["--small-file-threshold", "5k"]).is_string());
+    assert!(sha("b5", &["--small-file-threshold", "0"]).is_array());
+
+    assert_eq!(create(&["--dict"])["a.txt"]["data"], "two\nlines\n");
+    assert_eq!(entry(&create(&["--mtime", "-5"]), "a.txt")["mtime"], -5);
+    let plain = entry(&create(&["--no-times"]), "a.txt");
+    assert_eq!((plain.get("mtime"), plain.get("ctime")), (None, None));
+    create(&["--exclude", "d", "--exclude", "l*"]);
+    assert_eq!(paths(&folder, "o.json"), ["a.txt"]);
+    create(&["--include", "*.bin", "--include", "link"]);
+    assert_eq!(paths(&folder, "o.json"), ["d/b.bin", "link"]);
+    let named = folder.done(&["flux", "create", "-v", "-C", "src", "d"]);
+    assert_eq!(stderr(&named), "scibin: d/b.bin\nscibin: d/empty\nscibin: d/nothing\nscibin: d\n");
+    // Octal as in C, and not everybody knows.
+    let octal =
+        folder.done(&["flux", "create", "--store", "b6", "--chunksize", "010", "src/a.txt"]);
+    assert!(stderr(&octal).contains("--chunksize: the leading 0 makes it octal: 8 bytes"));
+    for wrong in [
+        &["--chunksize", "1m"][..],
+        &["--chunksize=-1"],
+        &["--hash", "md5"],
+        &["--holes", "some"],
+        &["--mtime", "noon"],
+        &["--mtime", "1", "--no-times"],
+        &["--dict", "--append"],
+    ] {
+        let output = folder.run(&[&["flux", "create"], wrong, &["src"]].concat());
+        assert_eq!(status(&output), 2, "{wrong:?}");
+    }
+}
+
+#[test]
+fn holes_are_where_they_are_wanted() {
+    let folder = Folder::new();
+    let file = fs::File::create(folder.path("sparse")).unwrap();
+    file.write_all_at(&[1; 4096], 8192).unwrap();
+    file.set_len(16384).unwrap();
+    let regions = |holes: &str| {
+        let output = folder.done(&["flux", "create", "--store", "b", "--holes", holes, "sparse"]);
+        let region = &json_of(&output)[0]["data"][0];
+        (region[0].as_u64().unwrap(), region[1].as_u64().unwrap())
+    };
+    assert_eq!(regions("zeros"), (8192, 4096));
+    assert_eq!(regions("none"), (0, 16384));
+}
+
+#[test]
+fn archive_and_store_do_not_contain_themselves() {
+    let folder = source();
+    fs::rename(folder.path("src"), folder.path("tree")).unwrap();
+    folder.write("old", "[]");
+    let arguments = ["flux", "create", "-o", "x.json", "--store", "blobs", "."];
+    let first = folder.done(&arguments);
+    assert!(stderr(&first).contains("blobs: is the archive or its store, and was left out"));
+    let listed = paths(&folder, "x.json");
+    assert!(listed.contains(&"old".to_owned()), "{listed:?}");
+    let own = |path: &String| {
+        path.starts_with(".atomic") || path == "x.json" || path.starts_with("blobs")
+    };
+    assert!(!listed.iter().any(own), "{listed:?}");
+    folder.done(&[&arguments[..], &["--overwrite"]].concat());
+    assert_eq!(paths(&folder, "x.json"), listed);
+    let appended = folder.done(&["flux", "append", "x.json", "."]);
+    assert!(stderr(&appended).contains("x.json: is the archive"), "{}", stderr(&appended));
+}
+
+#[test]
+fn what_cannot_be_archived_is_named_and_the_rest_is_written() {
+    let folder = source();
+    let made = std::process::Command::new("mkfifo").arg(folder.path("src/fifo")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no mkfifo here");
+        return;
+    }
+    let output =
+        folder.run(&["flux", "create", "-o", "a.json", "-C", "src", ".", "../up", "missing"]);
+    assert_eq!(status(&output), 2);
+    let errors = stderr(&output);
+    for part in ["fifo: R120 a FIFO", "../up: R110", "missing: "] {
+        assert!(errors.contains(part), "{part}: {errors}");
+    }
+    assert_eq!(paths(&folder, "a.json").len(), 6);
+}
+
+#[test]
+fn file_that_changes_while_it_is_archived_is_told_by_status_1() {
+    let folder = Folder::new();
+    folder.write("f", bytes(24 << 20));
+    let file = fs::File::options().write(true).open(folder.path("f")).unwrap();
+    let mut child = folder
+        .command(&["flux", "create", "--store", "blobs", "-o", "a.json", "f"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while child.try_wait().unwrap().is_none() {
+        file.write_all_at(b"again and again", 23 << 20).unwrap();
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    assert_eq!(stderr(&output), "scibin: f: changed while it was read\n");
+    folder.done(&["flux", "verify", "--store", "blobs", "a.json"]);
+}

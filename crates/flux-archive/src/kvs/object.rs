@@ -1,0 +1,77 @@
+//! The objects that directories, values and links are.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::KvsError;
+use super::error::invalid;
+
+/// A tree object.
+#[derive(Deserialize)]
+pub(super) struct Object {
+    #[serde(rename = "type")]
+    pub(super) kind: String,
+    data: Box<RawValue>,
+}
+
+impl Object {
+    pub(super) fn parse(key: &str, json: &[u8]) -> Result<Self, KvsError> {
+        serde_json::from_slice(json).map_err(|error| invalid(key, &format!("no object: {error}")))
+    }
+
+    pub(super) fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {
+        let kind = &self.kind;
+        serde_json::from_str(self.data.get())
+            .map_err(|error| invalid(key, &format!("the data of a {kind}: {error}")))
+    }
+
+    /// The objects of a directory, by name.
+    pub(super) fn entries(&self, key: &str) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
+        if self.kind != "dir" {
+            return Err(KvsError::Type { key: key.to_owned(), expected: "a directory" });
+        }
+        Ok(self.data_as::<Members>(key)?.0)
+    }
+
+    pub(super) fn link_target(&self, key: &str) -> Result<String, KvsError> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Link {
+            Plain(String),
+            Full { target: String },
+        }
+        match self.data_as(key)? {
+            Link::Plain(target) | Link::Full { target } => Ok(target),
+        }
+    }
+}
+
+/// The members of a JSON object in their order; a map would need no memory less.
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> serde::de::Visitor<'de> for Visitor {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Visitor)
+    }
+}
