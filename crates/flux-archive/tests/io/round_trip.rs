@@ -49,7 +49,12 @@ fn data() -> impl Strategy<Value = Data> {
 fn make(root: &Path, path: &str, mode: u32, data: &Data) {
     let path = root.join(path);
     let parent = path.parent().unwrap();
-    if fs::create_dir_all(parent).is_err() || fs::symlink_metadata(&path).is_ok() {
+    // A link may lead anywhere: nothing is to be made behind it.
+    let mut above = parent.ancestors().take_while(|above| *above != root);
+    if above.any(|above| above.is_symlink())
+        || fs::create_dir_all(parent).is_err()
+        || fs::symlink_metadata(&path).is_ok()
+    {
         return;
     }
     match data {
