@@ -60,8 +60,13 @@ fn lints_can_be_silenced_and_errors_cannot() {
         let output = folder.run(&["dudley", "check", "a.dud", "--allow", code]);
         assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
     }
-    for code in ["E031", "L-nothing"] {
-        assert_eq!(status(&folder.run(&["dudley", "check", "a.dud", "--allow", code])), 2);
+    for code in ["L-leading-zeros", "lints"] {
+        let output = folder.run(&["dudley", "check", "a.dud", "--deny", code]);
+        assert_eq!(status(&output), 1);
+        assert!(stderr(&output).contains("error[L-leading-zeros]"), "{}", stderr(&output));
+    }
+    for (option, code) in [("--allow", "E031"), ("--allow", "L-nothing"), ("--deny", "E031")] {
+        assert_eq!(status(&folder.run(&["dudley", "check", "a.dud", option, code])), 2);
     }
 }
 
@@ -73,6 +78,7 @@ fn check_looks_at_addresses_that_depend_on_nothing() {
     assert_eq!(status(&output), 0);
     assert!(stderr(&output).contains("lint[L-overlap]"), "{}", stderr(&output));
     assert_eq!(stderr(&folder.run(&["dudley", "check", "a.dud", "--allow", "L-overlap"])), "");
+    assert_eq!(status(&folder.run(&["dudley", "check", "a.dud", "--deny", "L-overlap"])), 1);
     folder.write("b.dud", "a = f8[4294967296, 4294967296, 4294967296]\n");
     let output = folder.run(&["dudley", "check", "b.dud"]);
     assert_eq!(status(&output), 1);

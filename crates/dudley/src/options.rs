@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::diagnostic::{Code, Diagnostics, Severity};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
 use crate::layout::Layout;
 use crate::limits::Limits;
 use crate::source::Source;
@@ -22,6 +22,7 @@ use crate::syntax::Tree;
 pub struct ParseOptions {
     pub(crate) allow_param_redeclare: bool,
     pub(crate) silenced: Vec<Code>,
+    pub(crate) denied: Vec<Code>,
     pub(crate) limits: Limits,
 }
 
@@ -55,9 +56,30 @@ impl ParseOptions {
         self
     }
 
-    /// Whether nothing is said of it.
-    pub fn is_silenced(&self, code: Code) -> bool {
-        self.silenced.contains(&code)
+    /// Takes a warning or lint for an error, also where it was silenced: so what this crate reads and the
+    /// letter of the language does not have is refused.
+    ///
+    /// ```
+    /// use dudley::{Code, ParseOptions};
+    ///
+    /// let strict = ParseOptions::new().deny(Code::LeadingZeros);
+    /// assert!(strict.parse("x = f8[010]").is_err());
+    /// ```
+    #[must_use]
+    pub fn deny(mut self, code: Code) -> Self {
+        self.denied.push(code);
+        self
+    }
+
+    /// Leaves out what is silenced, and makes errors of what is denied: for the
+    /// [lints](crate::Resolver::lints) of addresses.
+    #[must_use]
+    pub fn judge(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
+        for diagnostic in &mut found {
+            diagnostic.is_denied |= self.denied.contains(&diagnostic.code);
+        }
+        found.retain(|found| found.is_denied || !self.silenced.contains(&found.code));
+        found
     }
 
     /// What a text may make its reader hold.

@@ -42,6 +42,9 @@ pub(crate) struct Check {
     /// Say nothing of a warning or lint, such as L-leading-zeros; "lints" is all lints
     #[arg(long, value_name = "CODE")]
     pub(crate) allow: Vec<String>,
+    /// Take a warning or lint for an error, such as W002; "lints" is all lints
+    #[arg(long, value_name = "CODE")]
+    pub(crate) deny: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -183,10 +183,12 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A warning or lint, unless there are enough, or it is not wanted.
+    /// A warning or lint, unless there are enough, or it is not wanted; an error if it is denied.
     fn warn(&mut self, code: Code, diagnostic: impl FnOnce(&Self) -> Diagnostic) {
         debug_assert!(code.severity() != Severity::Error);
-        if self.wants(code) {
+        if self.options.denied.contains(&code) {
+            self.error(|this| Diagnostic { is_denied: true, ..diagnostic(this) });
+        } else if self.wants(code) {
             let diagnostic = diagnostic(self);
             self.warnings.push(diagnostic);
         }
@@ -195,7 +197,8 @@ impl<'a> Checker<'a> {
     /// Whether one more warning or lint of the code would be kept.
     fn wants(&self, code: Code) -> bool {
         let limit = self.options.limits.max_diagnostics as usize;
-        !self.is_muted && self.warnings.len() < limit && !self.options.silenced.contains(&code)
+        let is_wanted = self.warnings.len() < limit && !self.options.silenced.contains(&code);
+        !self.is_muted && (is_wanted || self.options.denied.contains(&code))
     }
 
     /// The text of a name token, without quotes and escapes.

@@ -29,6 +29,8 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// The change that mends it, where it is sure.
     pub fix: Option<Fix>,
+    /// A warning or lint that the caller takes for an error.
+    pub(crate) is_denied: bool,
 }
 
 /// A place and what matters there.
@@ -60,12 +62,14 @@ impl Diagnostic {
             labels: Vec::new(),
             help: Vec::new(),
             fix: None,
+            is_denied: false,
         }
     }
 
-    /// How bad it is.
+    /// How bad it is: as bad as its code says, or an error where that was
+    /// [denied](crate::ParseOptions::deny).
     pub fn severity(&self) -> Severity {
-        self.code.severity()
+        if self.is_denied { Severity::Error } else { self.code.severity() }
     }
 
     /// With a word on its place.

@@ -1,11 +1,11 @@
 //! What is odd and no error: one text for each code.
 
-use dudley::{Code, Encoding, Layout, ParseOptions};
+use dudley::{Code, Encoding, Layout, ParseOptions, Resolver, Severity};
 
 use crate::oddities;
 
 #[test]
-fn each_warning_and_lint_has_its_code() {
+fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
     for (text, expected) in [
         ("..", "W001"),
         ("l [/ ..]", "W001"),
@@ -31,6 +31,12 @@ fn each_warning_and_lint_has_its_code() {
         ("{N : i8} s {M : i1 a = i1[M]} x = s", "L-not-template"),
     ] {
         assert_eq!(oddities(text), [expected], "{text}");
+        // Denied it is an error, also where nothing is to be said of it.
+        let code = Code::from_name(expected).unwrap();
+        let errors = ParseOptions::new().silence(code).deny(code).parse(text).unwrap_err();
+        let found = errors.iter().find(|found| found.code == code).unwrap();
+        assert_eq!(found.severity(), Severity::Error, "{text}");
+        assert!(errors.to_string().contains(&format!("error[{code}]")), "{errors}");
     }
 }
 
@@ -99,4 +105,15 @@ fn text_in_other_encodings_is_read() {
     let x = layout.items().next().unwrap();
     assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["20 °C"]);
     assert_eq!(layout.warnings()[0].code, Code::NotUtf8);
+}
+
+#[test]
+fn lints_of_addresses_are_judged_like_others() {
+    let layout = Layout::parse("a = f8[2]  b = i1 @5").unwrap();
+    let resolver = Resolver::new(&layout);
+    let lints = resolver.lints(&resolver.table().unwrap());
+    assert_eq!(lints.len(), 1);
+    assert!(ParseOptions::new().silence(Code::Overlap).judge(lints.clone()).is_empty());
+    let denied = ParseOptions::new().deny(Code::Overlap).judge(lints);
+    assert_eq!(denied[0].severity(), Severity::Error);
 }

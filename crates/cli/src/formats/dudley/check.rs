@@ -13,28 +13,36 @@ use crate::{Verdict, each};
 
 pub(super) fn check(command: &Check, output: Output) -> Result<Verdict, Failure> {
     let mut options = ParseOptions::new();
-    for code in &command.allow {
-        options = match (code.as_str(), Code::from_name(code)) {
-            ("lints", _) => options.silence_lints(),
-            (_, Some(found)) if found.severity() != Severity::Error => options.silence(found),
-            (_, Some(_)) => {
-                return Err(Failure::other("--allow", format!("`{code}` is an error")));
-            }
-            (_, None) => return Err(Failure::other("--allow", format!("no code `{code}`"))),
-        };
+    for code in codes("--allow", &command.allow)? {
+        options = options.silence(code);
+    }
+    for code in codes("--deny", &command.deny)? {
+        options = options.deny(code);
     }
     each(&command.layouts, output, |path| one(path, &options, output))
+}
+
+/// The warnings and lints that an option names.
+fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
+    let mut codes = Vec::new();
+    for name in names {
+        match (name.as_str(), Code::from_name(name)) {
+            ("lints", _) => {
+                codes.extend(Code::all().filter(|code| code.severity() == Severity::Lint));
+            }
+            (_, Some(found)) if found.severity() != Severity::Error => codes.push(found),
+            (_, Some(_)) => return Err(Failure::other(option, format!("`{name}` is an error"))),
+            (_, None) => return Err(Failure::other(option, format!("no code `{name}`"))),
+        }
+    }
+    Ok(codes)
 }
 
 /// What is wrong with addresses, where they depend on no value.
 fn of_addresses(layout: &Layout, options: &ParseOptions) -> Vec<Diagnostic> {
     let resolver = Resolver::new(layout);
     match resolver.table() {
-        Ok(table) => {
-            let mut lints = resolver.lints(&table);
-            lints.retain(|lint| !options.is_silenced(lint.code));
-            lints
-        }
+        Ok(table) => options.judge(resolver.lints(&table)),
         Err(error) if error.code() == Some(Code::ValueUnknown) => Vec::new(),
         Err(error) => error.diagnostic().cloned().into_iter().collect(),
     }
