@@ -51,7 +51,7 @@ fn make(root: &Path, path: &str, mode: u32, data: &Data) {
     let parent = path.parent().unwrap();
     // A link may lead anywhere: nothing is to be made behind it.
     let mut above = parent.ancestors().take_while(|above| *above != root);
-    if above.any(|above| above.is_symlink())
+    if above.any(Path::is_symlink)
         || fs::create_dir_all(parent).is_err()
         || fs::symlink_metadata(&path).is_ok()
     {
