@@ -23,9 +23,8 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {
     let stream = Stream::new(Cursor::new(&data)).expect("a cursor has a length");
     let sources: [&dyn ReadAt; 2] = [&data, &stream];
     for source in sources {
-        let scanner = || Scanner::new(source, needle, range.clone()).window(usize::from(window));
         // Matches do not overlap in `next_match`; skipping one byte on makes them comparable.
-        let mut forward = scanner();
+        let mut forward = Scanner::new(source, needle, range.clone()).window(usize::from(window));
         let mut found = Vec::new();
         while let Ok(Some(at)) = forward.next_match() {
             found.push(at);
@@ -34,7 +33,6 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {
         }
         if !needle.is_empty() && range.end <= data.len() as u64 {
             assert_eq!(found, expected);
-            assert_eq!(scanner().rfind().expect("memory does not fail"), expected.last().copied());
         }
     }
 });

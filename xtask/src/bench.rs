@@ -15,13 +15,13 @@ struct Bench {
 }
 
 const BENCHES: &[Bench] = &[
-    Bench { name: "asdf", programs: &[("asdf", "bench_tasks")] },
+    Bench { name: "asdf", programs: &[("scibin-asdf", "bench_tasks")] },
     Bench {
         name: "bloscpack",
-        programs: &[("bloscpack", "bloscpack_tasks"), ("binio", "blosc_speed")],
+        programs: &[("scibin-bloscpack", "bloscpack_tasks"), ("scibin-binio", "blosc_speed")],
     },
-    Bench { name: "dudley", programs: &[("dudley", "dudley_tasks")] },
-    Bench { name: "flux-archive", programs: &[("flux-archive", "flux_tasks")] },
+    Bench { name: "dudley", programs: &[("scibin-dudley", "dudley_tasks")] },
+    Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")] },
 ];
 
 /// `bench FORMAT [--quick]`: `--quick` takes small files and few repetitions, to see that it runs.

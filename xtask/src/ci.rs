@@ -58,12 +58,12 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
 /// the features that stand for themselves.
 fn features() -> Outcome {
     for (package, features) in [
-        ("binio", ""),
-        ("binio", "blosc"),
-        ("asdf", ""),
-        ("bloscpack", ""),
-        ("flux-archive", ""),
-        ("flux-archive", "sqlite"),
+        ("scibin-binio", ""),
+        ("scibin-binio", "blosc"),
+        ("scibin-asdf", ""),
+        ("scibin-bloscpack", ""),
+        ("scibin-flux-archive", ""),
+        ("scibin-flux-archive", "sqlite"),
     ] {
         run(&mut cargo(&[
             "test",
@@ -91,15 +91,15 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     let chunks = "crates/testdata/bloscpack/v3/codec_blosclz_0_1.blp";
     let layout = "crates/testdata/dudley/layouts/scopes.dud";
     for (package, example, arguments) in [
-        ("binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
+        ("scibin-binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
         ("testdata", "cases", &[][..]),
-        ("asdf", "read_array", &[file, "/image/data"][..]),
-        ("bloscpack", "pack_file", &[file, "target/science.blp"][..]),
-        ("bloscpack", "unpack_file", &[chunks][..]),
-        ("bloscpack", "pack_file", &[file, "target/science.blp", "lz4"][..]),
-        ("dudley", "dudley_tasks", &["resolve", layout, "1"][..]),
-        ("dudley", "dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
-        ("flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),
+        ("scibin-asdf", "read_array", &[file, "/image/data"][..]),
+        ("scibin-bloscpack", "pack_file", &[file, "target/science.blp"][..]),
+        ("scibin-bloscpack", "unpack_file", &[chunks][..]),
+        ("scibin-bloscpack", "pack_file", &[file, "target/science.blp", "lz4"][..]),
+        ("scibin-dudley", "dudley_tasks", &["resolve", layout, "1"][..]),
+        ("scibin-dudley", "dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
+        ("scibin-flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),
     ] {
         run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])
             .args(arguments))?;

@@ -5,15 +5,15 @@ use crate::process::{cargo, no_more, root, run, take_option};
 
 /// The test binaries that compare with what is recorded, and which of their tests.
 const GOLDEN_TESTS: &[&[&str]] = &[
-    &["--package", "asdf", "--test", "golden"],
-    &["--package", "asdf", "--test", "tree", "corpus_scalar_cases"],
-    &["--package", "bloscpack", "--test", "golden"],
-    &["--package", "dudley", "--test", "golden"],
-    &["--package", "dudley", "--test", "language", "corpus"],
-    &["--package", "dudley", "--test", "language", "every_address"],
-    &["--package", "flux-archive", "--test", "golden"],
-    &["--package", "flux-archive", "--test", "format", "what_flux_extracts"],
-    &["--package", "flux-archive", "--test", "io", "recorded"],
+    &["--package", "scibin-asdf", "--test", "golden"],
+    &["--package", "scibin-asdf", "--test", "tree", "corpus_scalar_cases"],
+    &["--package", "scibin-bloscpack", "--test", "golden"],
+    &["--package", "scibin-dudley", "--test", "golden"],
+    &["--package", "scibin-dudley", "--test", "language", "corpus"],
+    &["--package", "scibin-dudley", "--test", "language", "every_address"],
+    &["--package", "scibin-flux-archive", "--test", "golden"],
+    &["--package", "scibin-flux-archive", "--test", "format", "what_flux_extracts"],
+    &["--package", "scibin-flux-archive", "--test", "io", "recorded"],
 ];
 
 /// The golden tests of every format crate. With `--corpus` they also run the recorded cases of a

@@ -46,15 +46,15 @@ const FORMATS: &[Format] = &[
         name: "asdf",
         interop: &[
             Step::Script("crates/asdf/tests/interop/write.py"),
-            Step::Test("asdf", "golden", "interop"),
+            Step::Test("scibin-asdf", "golden", "interop"),
         ],
     },
     Format {
         name: "bloscpack",
         interop: &[
             Step::Script("crates/bloscpack/tests/interop/write.py"),
-            Step::Test("bloscpack", "golden", "interop"),
-            Step::Test("bloscpack", "interop", "write"),
+            Step::Test("scibin-bloscpack", "golden", "interop"),
+            Step::Test("scibin-bloscpack", "interop", "write"),
             Step::Script("crates/bloscpack/tests/interop/check.py"),
             Step::Program("crates/cli/tests/interop/blpk.py"),
         ],
@@ -63,7 +63,7 @@ const FORMATS: &[Format] = &[
         name: "dudley",
         interop: &[
             Step::Script("crates/dudley/tests/interop/write.py"),
-            Step::Test("dudley", "interop", "numpy"),
+            Step::Test("scibin-dudley", "interop", "numpy"),
         ],
     },
     Format { name: "flux", interop: &[] },

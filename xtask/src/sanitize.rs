@@ -18,7 +18,7 @@ pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     }
     let host = host().ok_or("rustc does not tell its host")?;
     run(program("cargo")
-        .args(["+nightly", "test", "--package", "binio", "--no-default-features"])
+        .args(["+nightly", "test", "--package", "scibin-binio", "--no-default-features"])
         .args(["--features", "blosc-compress", "--lib", "--tests", "--target", &host])
         .env_remove("RUSTUP_TOOLCHAIN")
         .env_remove("RUSTC")

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use binio::{Algorithm, Checksum, Digest, ReadAt, Span};
+use binio::{Algorithm, Digest, ReadAt, Span};
 use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;

@@ -2,7 +2,7 @@
 //! times as JSON: to put beside what another decoder needs for the same file.
 //!
 //! ```text
-//! cargo run --release -p binio --features blosc --example blosc_speed -- FILE [REPETITIONS]
+//! cargo run --release -p scibin-binio --features blosc --example blosc_speed -- FILE [REPETITIONS]
 //! ```
 
 use std::process::ExitCode;

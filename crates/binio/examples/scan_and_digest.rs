@@ -1,13 +1,13 @@
 //! Prints where a marker stands in a file, and the file's digest.
 //!
 //! ```text
-//! cargo run -p binio --example scan_and_digest -- image.asdf BLK sha256
+//! cargo run -p scibin-binio --example scan_and_digest -- image.asdf BLK sha256
 //! ```
 
 use std::env;
 use std::process::ExitCode;
 
-use binio::{Algorithm, Checksum, Context, Digest, Error, FileSource, ReadAt, Result, Scanner};
+use binio::{Algorithm, Context, Digest, Error, FileSource, ReadAt, Result, Scanner};
 
 /// Bytes read at a time.
 const PIECE: u64 = 1 << 20;

@@ -13,6 +13,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+#[cfg(feature = "checksum")]
 use crate::Digest;
 
 /// A result of this crate.
@@ -63,6 +64,7 @@ pub enum ErrorKind {
         /// The bytes that are there instead, perhaps fewer.
         found: Box<[u8]>,
     },
+    #[cfg(feature = "checksum")]
     /// The data does not have the checksum that was stored with it.
     Checksum {
         /// The checksum in the file.
@@ -77,6 +79,13 @@ pub enum ErrorKind {
         /// The limit.
         limit: u64,
         /// What the file asks for.
+        requested: u64,
+    },
+    /// The machine does not have the memory for a buffer that the limits allow.
+    OutOfMemory {
+        /// What the buffer is for.
+        what: &'static str,
+        /// Its size in bytes.
         requested: u64,
     },
     /// The bytes have no meaning in the format.
@@ -104,7 +113,7 @@ impl Error {
     }
 
     /// Fewer bytes than needed.
-    pub(crate) fn truncated(needed: u64, available: u64) -> Self {
+    pub fn truncated(needed: u64, available: u64) -> Self {
         Self::new(ErrorKind::Truncated { needed, available })
     }
 
@@ -122,7 +131,7 @@ impl Error {
         self
     }
 
-    /// Puts `what` in front of the path: `used_size`, then `block 3`.
+    /// Puts `what` before the path: `used_size`, then `block 3`.
     #[must_use]
     pub fn context(mut self, what: impl Into<Cow<'static, str>>) -> Self {
         self.0.path.push(what.into());
@@ -137,6 +146,31 @@ impl Error {
     /// Where, in bytes from the start of the source, if known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
+    }
+
+    /// Takes the offset out, for an error that keeps it elsewhere.
+    #[must_use]
+    pub fn split_offset(mut self) -> (Self, Option<u64>) {
+        let offset = self.0.offset.take();
+        (self, offset)
+    }
+
+    /// Whether the bytes of the file are at fault, not the machine, the caller or a limit.
+    pub fn is_bad_data(&self) -> bool {
+        use ErrorKind::{Invalid, Magic, Truncated};
+        match self.kind() {
+            #[cfg(feature = "checksum")]
+            ErrorKind::Checksum { .. } => true,
+            kind => matches!(kind, Truncated { .. } | Magic { .. } | Invalid(_)),
+        }
+    }
+
+    /// The error of the operating system, if it was that.
+    pub fn io_error(&self) -> Option<&io::Error> {
+        match self.kind() {
+            ErrorKind::Io(error) => Some(error),
+            _ => None,
+        }
     }
 }
 
@@ -154,13 +188,10 @@ impl fmt::Display for Error {
     }
 }
 
+/// The same text as `Display`: a `main` that returns an error prints it by `Debug`.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Error")
-            .field("kind", &self.0.kind)
-            .field("offset", &self.0.offset)
-            .field("path", &self.0.path)
-            .finish()
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -186,6 +217,7 @@ impl fmt::Display for ErrorKind {
                 let (expected, found) = (expected.escape_ascii(), found.escape_ascii());
                 write!(f, "expected \"{expected}\", found \"{found}\"")
             }
+            #[cfg(feature = "checksum")]
             Self::Checksum { stored, computed } => write!(
                 f,
                 "{} of the data is {computed}, stored is {stored}",
@@ -193,6 +225,9 @@ impl fmt::Display for ErrorKind {
             ),
             Self::Limit { what, limit, requested } => {
                 write!(f, "{what}: {requested} is above the limit of {limit}")
+            }
+            Self::OutOfMemory { what, requested } => {
+                write!(f, "cannot allocate {requested} bytes for {what}")
             }
             Self::Invalid(message) => f.write_str(message),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
@@ -220,6 +255,7 @@ impl From<Error> for io::Error {
             ErrorKind::Io(inner) => inner.kind(),
             ErrorKind::Truncated { .. } => io::ErrorKind::UnexpectedEof,
             ErrorKind::Unsupported(_) => io::ErrorKind::Unsupported,
+            ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::NeedsData(_) | ErrorKind::Limit { .. } => io::ErrorKind::Other,
             _ => io::ErrorKind::InvalidData,
         };
@@ -237,7 +273,7 @@ impl From<Error> for io::Error {
 /// assert_eq!(error.to_string(), "used_size: needs 8 bytes, 3 are left at offset 70");
 /// ```
 pub trait Context<T> {
-    /// Puts `what` in front of the path.
+    /// Puts `what` before the path.
     fn context(self, what: impl Into<Cow<'static, str>>) -> Result<T>;
 
     /// The same for a text that is costly to make: called on failure only.
@@ -254,9 +290,184 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
     }
 }
 
+/// The kinds of failure of a format, which [`error_type!`](crate::error_type) makes an error of.
+pub trait Kind: std::error::Error + Clone + Send + Sync + 'static {
+    /// The kind of a failure of this crate, whose offset the format's error keeps. A limit stays a
+    /// limit, and what the system failed at stays that.
+    fn from_binio(error: Error) -> Self;
+
+    /// Whether the bytes of the file are at fault, not the machine, the caller or a limit. The
+    /// command line's exit status is then 1 instead of 2.
+    fn is_bad_data(&self) -> bool;
+
+    /// The error of the operating system, if it was that.
+    fn io_error(&self) -> Option<&io::Error>;
+
+    /// The kind of a `std::io::Error` that this becomes.
+    fn io_kind(&self) -> io::ErrorKind {
+        match self.io_error() {
+            Some(error) => error.kind(),
+            None if self.is_bad_data() => io::ErrorKind::InvalidData,
+            None => io::ErrorKind::Other,
+        }
+    }
+}
+
+/// Defines the error type of a format over its own kinds: one pointer wide, with the kind and the
+/// offset in the file.
+///
+/// ```
+/// use std::{fmt, io};
+///
+/// #[derive(Clone, Debug)]
+/// enum ErrorKind {
+///     NoHeader,
+///     Binio(binio::Error),
+/// }
+///
+/// binio::error_type! {
+///     /// Why a file cannot be read.
+///     pub struct Error(ErrorKind);
+/// }
+///
+/// impl binio::error::Kind for ErrorKind {
+///     fn from_binio(error: binio::Error) -> Self {
+///         Self::Binio(error)
+///     }
+///     fn is_bad_data(&self) -> bool {
+///         match self {
+///             Self::NoHeader => true,
+///             Self::Binio(error) => error.is_bad_data(),
+///         }
+///     }
+///     fn io_error(&self) -> Option<&io::Error> {
+///         match self {
+///             Self::NoHeader => None,
+///             Self::Binio(error) => error.io_error(),
+///         }
+///     }
+/// }
+///
+/// impl fmt::Display for ErrorKind {
+///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+///         match self {
+///             Self::NoHeader => f.write_str("no header"),
+///             Self::Binio(error) => error.fmt(f),
+///         }
+///     }
+/// }
+///
+/// impl std::error::Error for ErrorKind {}
+///
+/// let error = Error::from(ErrorKind::NoHeader).at(12);
+/// assert_eq!(format!("{error:?}"), "no header at offset 12");
+/// assert!(error.is_bad_data());
+/// ```
+#[macro_export]
+macro_rules! error_type {
+    ($(#[$meta:meta])* $vis:vis struct $Error:ident($Kind:ty);) => {
+        $(#[$meta])*
+        #[derive(Clone)]
+        $vis struct $Error(::std::boxed::Box<($Kind, ::std::option::Option<u64>)>);
+
+        #[allow(unreachable_pub, reason = "the type may be private")]
+        impl $Error {
+            /// A failure without a place.
+            pub fn new(kind: $Kind) -> Self {
+                Self(::std::boxed::Box::new((kind, ::std::option::Option::None)))
+            }
+
+            /// Sets the offset in the file, unless one is set: the innermost is the most exact.
+            #[must_use]
+            pub fn at(mut self, offset: u64) -> Self {
+                self.0.1.get_or_insert(offset);
+                self
+            }
+
+            /// What went wrong.
+            pub fn kind(&self) -> &$Kind {
+                &self.0.0
+            }
+
+            /// Where, in bytes from the start of the file, if known.
+            pub fn offset(&self) -> ::std::option::Option<u64> {
+                self.0.1
+            }
+
+            /// Whether the bytes of the file are at fault, not the machine, the caller or a limit.
+            pub fn is_bad_data(&self) -> bool {
+                $crate::error::Kind::is_bad_data(self.kind())
+            }
+
+            /// The error of the operating system, if it was that.
+            pub fn io_error(&self) -> ::std::option::Option<&::std::io::Error> {
+                $crate::error::Kind::io_error(self.kind())
+            }
+        }
+
+        /// On one line; `{:#}` leaves out the offset.
+        impl ::std::fmt::Display for $Error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::write!(f, "{}", self.kind())?;
+                match self.offset() {
+                    ::std::option::Option::Some(offset) if !f.alternate() => {
+                        ::std::write!(f, " at offset {offset}")
+                    }
+                    _ => ::std::result::Result::Ok(()),
+                }
+            }
+        }
+
+        /// The same text as `Display`: a `main` that returns an error prints it by `Debug`.
+        impl ::std::fmt::Debug for $Error {
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                ::std::fmt::Display::fmt(self, f)
+            }
+        }
+
+        impl ::std::error::Error for $Error {
+            fn source(&self) -> ::std::option::Option<&(dyn ::std::error::Error + 'static)> {
+                ::std::error::Error::source(self.kind())
+            }
+        }
+
+        impl ::std::convert::From<$Kind> for $Error {
+            fn from(kind: $Kind) -> Self {
+                Self::new(kind)
+            }
+        }
+
+        impl ::std::convert::From<$crate::Error> for $Error {
+            fn from(error: $crate::Error) -> Self {
+                let (error, offset) = error.split_offset();
+                let kind = <$Kind as $crate::error::Kind>::from_binio(error);
+                Self(::std::boxed::Box::new((kind, offset)))
+            }
+        }
+
+        impl ::std::convert::From<::std::io::Error> for $Error {
+            /// Unwraps an error of this type that travelled through `std::io`.
+            fn from(error: ::std::io::Error) -> Self {
+                match error.downcast::<Self>() {
+                    ::std::result::Result::Ok(ours) => ours,
+                    ::std::result::Result::Err(error) => $crate::Error::from(error).into(),
+                }
+            }
+        }
+
+        impl ::std::convert::From<$Error> for ::std::io::Error {
+            /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
+            fn from(error: $Error) -> Self {
+                Self::new($crate::error::Kind::io_kind(error.kind()), error)
+            }
+        }
+    };
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    #[cfg(feature = "adler32")]
     use crate::Algorithm;
 
     #[test]
@@ -281,20 +492,28 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "adler32")]
     fn every_kind_says_expected_and_found() {
-        let digest = |data: &[u8]| Algorithm::Adler32.digest(data);
+        let digest = |bytes: &[u8]| Digest::from_bytes(Algorithm::Adler32, bytes).unwrap();
         let cases = [
             (
                 ErrorKind::Magic { expected: (*b"\xd3BLK").into(), found: (*b"\n\0").into() },
                 r#"expected "\xd3BLK", found "\n\x00""#,
             ),
             (
-                ErrorKind::Checksum { stored: digest(b""), computed: digest(b"a") },
+                ErrorKind::Checksum {
+                    stored: digest(&[0, 0, 0, 1]),
+                    computed: digest(&[0, 98, 0, 98]),
+                },
                 "adler32 of the data is 00620062, stored is 00000001",
             ),
             (
                 ErrorKind::Limit { what: "items", limit: 2, requested: 3 },
                 "items: 3 is above the limit of 2",
+            ),
+            (
+                ErrorKind::OutOfMemory { what: "block 3", requested: 5 },
+                "cannot allocate 5 bytes for block 3",
             ),
             (ErrorKind::Unsupported("version 9".into()), "not supported: version 9"),
             (ErrorKind::NeedsData(3..5), "bytes 3..5 were not fetched yet"),
@@ -319,6 +538,81 @@ mod tests {
         let error = Error::from(io::Error::new(io::ErrorKind::NotFound, "gone"));
         assert_eq!(error.to_string(), "gone");
         assert!(std::error::Error::source(&error).is_none());
+    }
+
+    crate::error_type! {
+        /// An error of a format.
+        struct Wrapped(WrappedKind);
+    }
+
+    #[derive(Clone, Debug)]
+    enum WrappedKind {
+        Odd,
+        Binio(Error),
+    }
+
+    impl fmt::Display for WrappedKind {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            match self {
+                Self::Odd => f.write_str("odd"),
+                Self::Binio(error) => error.fmt(f),
+            }
+        }
+    }
+
+    impl std::error::Error for WrappedKind {}
+
+    impl Kind for WrappedKind {
+        fn from_binio(error: Error) -> Self {
+            Self::Binio(error)
+        }
+
+        fn is_bad_data(&self) -> bool {
+            match self {
+                Self::Odd => true,
+                Self::Binio(error) => error.is_bad_data(),
+            }
+        }
+
+        fn io_error(&self) -> Option<&io::Error> {
+            match self {
+                Self::Odd => None,
+                Self::Binio(error) => error.io_error(),
+            }
+        }
+    }
+
+    #[test]
+    fn error_of_a_format_prints_its_offset_once() {
+        let error = Wrapped::from(Error::truncated(2, 1).at(5));
+        assert_eq!(error.to_string(), "needs 2 bytes, 1 are left at offset 5");
+        assert_eq!(format!("{error:?}"), error.to_string());
+        assert_eq!(format!("{error:#}"), "needs 2 bytes, 1 are left");
+        assert_eq!(error.offset(), Some(5));
+        assert!(error.is_bad_data());
+    }
+
+    #[test]
+    fn error_of_a_format_survives_a_trip_through_std_io() {
+        let io = io::Error::from(Wrapped::from(WrappedKind::Odd).at(3));
+        assert_eq!(io.kind(), io::ErrorKind::InvalidData);
+        let back = Wrapped::from(io);
+        assert!(matches!(back.kind(), WrappedKind::Odd));
+        assert_eq!(back.offset(), Some(3));
+        let gone = Wrapped::from(io::Error::from(io::ErrorKind::NotFound));
+        assert_eq!(gone.io_error().map(io::Error::kind), Some(io::ErrorKind::NotFound));
+        assert!(!gone.is_bad_data());
+        assert_eq!(io::Error::from(gone).kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn only_the_bytes_of_a_file_are_bad_data() {
+        assert!(Error::invalid("odd").is_bad_data());
+        assert!(Error::truncated(2, 1).is_bad_data());
+        assert!(!Error::unsupported("new").is_bad_data());
+        let limit = ErrorKind::Limit { what: "items", limit: 1, requested: 2 };
+        assert!(!Error::new(limit).is_bad_data());
+        assert!(!Error::from(io::Error::other("disk")).is_bad_data());
     }
 
     #[test]

@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
-use memchr::memmem::{Finder, FinderRev};
+use memchr::memmem::Finder;
 
 use crate::{ReadAt, Result};
 
@@ -115,26 +115,6 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         self.position = self.position.max(offset);
     }
 
-    /// Offset of the last match from the current position to the end of the range, read backwards
-    /// window by window. Does not move the scanner.
-    pub fn rfind(&mut self) -> Result<Option<u64>> {
-        let needle = self.finder.needle().to_vec();
-        let finder = FinderRev::new(&needle);
-        let mut end = self.end;
-        while !needle.is_empty() && end.saturating_sub(self.position) >= needle.len() as u64 {
-            let start = self.position.max(end.saturating_sub(self.window_for(end)));
-            self.load(start, end)?;
-            if let Some(found) = finder.rfind(self.piece.as_slice()) {
-                return Ok(Some(start + found as u64));
-            }
-            if start == self.position {
-                break;
-            }
-            end = start + (needle.len() - 1) as u64;
-        }
-        Ok(None)
-    }
-
     /// Bytes from the position to the end of the range.
     fn left(&self) -> u64 {
         self.end.saturating_sub(self.position)
@@ -188,10 +168,8 @@ mod tests {
             let mut scanner = Scanner::new(&data[..], b"ab", 0..9).window(window);
             assert_eq!(scanner.next_match().unwrap(), Some(0));
             assert_eq!(scanner.next_match().unwrap(), Some(4));
-            assert_eq!(scanner.rfind().unwrap(), Some(7));
             assert_eq!(scanner.next_match().unwrap(), Some(7));
             assert_eq!(scanner.next_match().unwrap(), None);
-            assert_eq!(scanner.rfind().unwrap(), None);
         }
     }
 
@@ -201,10 +179,6 @@ mod tests {
         let mut scanner = Scanner::new(&source, b"abc", 4..25).window(8);
         assert_eq!(scanner.next_match().unwrap(), None);
         assert_eq!(source.ranges(), [4..12, 10..18, 16..24, 22..25]);
-        source.clear();
-        let mut scanner = Scanner::new(&source, b"abc", 4..25).window(8);
-        assert_eq!(scanner.rfind().unwrap(), None);
-        assert_eq!(source.ranges(), [17..25, 11..19, 5..13, 4..7]);
     }
 
     #[test]
@@ -235,11 +209,9 @@ mod tests {
     fn empty_marker_and_empty_range_match_nothing() {
         let source: &dyn ReadAt = &Bytes::from_static(b"abc");
         assert_eq!(Scanner::new(source, b"", 0..3).next_match().unwrap(), None);
-        assert_eq!(Scanner::new(source, b"", 0..3).rfind().unwrap(), None);
         let backwards = Range { start: 3, end: 0 };
         for range in [0..0, 3..3, 9..12, backwards] {
             assert_eq!(Scanner::new(source, b"a", range.clone()).next_match().unwrap(), None);
-            assert_eq!(Scanner::new(source, b"a", range).rfind().unwrap(), None);
         }
     }
 

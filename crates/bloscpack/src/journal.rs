@@ -31,7 +31,7 @@ use std::iter;
 use std::ops::Range;
 use std::path::Path;
 
-use binio::{Algorithm, ByteReader, Checksum as _, Endian, Hasher};
+use binio::{Algorithm, ByteReader, Endian, Hasher};
 
 use crate::error::{ErrorKind, Result};
 use crate::lock::Lock;

@@ -15,9 +15,14 @@
 
 #[cfg(any(unix, windows))]
 mod file;
+#[cfg(feature = "testing")]
 mod log;
+#[cfg(all(feature = "mmap", any(unix, windows)))]
+#[allow(unsafe_code, reason = "mapping a file is unsafe; the one call is justified there")]
+mod mmap;
 mod span;
 mod stream;
+#[cfg(feature = "testing")]
 pub mod suite;
 mod window;
 
@@ -32,7 +37,10 @@ use crate::{Error, Result};
 pub use file::FileSource;
 #[cfg(all(any(unix, windows), feature = "mmap"))]
 pub(crate) use file::open_regular;
+#[cfg(feature = "testing")]
 pub use log::ReadLog;
+#[cfg(all(feature = "mmap", any(unix, windows)))]
+pub use mmap::Mmap;
 pub use span::Span;
 pub use stream::Stream;
 pub use window::{Window, drive};
@@ -71,7 +79,7 @@ pub trait ReadAt: Send + Sync {
     /// a hostile file costs at most the size of the source.
     fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         check_range(self.len(), offset, len as u64)?;
-        let mut buffer = crate::limits::reserve("buffer", len as u64)?;
+        let mut buffer = crate::memory::reserve("a part of a source", len as u64)?;
         buffer.resize(len, 0);
         self.read_exact_at(&mut buffer, offset)?;
         Ok(buffer.into())
@@ -91,8 +99,17 @@ pub trait ReadAt: Send + Sync {
     }
 }
 
-/// Fails with `Truncated` unless `len` bytes from `offset` on are within a source of `total` bytes.
-pub(crate) fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
+/// Fails with [`Truncated`](crate::ErrorKind::Truncated) unless `len` bytes from `offset` on lie
+/// within a source of `total` bytes: what an implementation of [`ReadAt`] checks first.
+///
+/// ```
+/// use binio::source::check_range;
+///
+/// assert!(check_range(5, 2, 3).is_ok());
+/// let error = check_range(5, 2, 4).unwrap_err();
+/// assert_eq!(error.to_string(), "needs 4 bytes, 3 are left at offset 2");
+/// ```
+pub fn check_range(total: u64, offset: u64, len: u64) -> Result<()> {
     match total.checked_sub(offset) {
         Some(available) if len <= available => Ok(()),
         available => Err(Error::truncated(len, available.unwrap_or(0)).at(offset)),

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use binio::{Checksum, FileSource, ReadAt};
+use binio::{FileSource, ReadAt};
 
 use super::{BlobStore, StoreError};
 use crate::kvs::JobId;
@@ -131,7 +131,7 @@ fn name(file: &mut File, place: Place) -> io::Result<[BlobRef; 2]> {
         }
         rest -= step as u64;
     }
-    let [sha1, sha256] = hashers.map(Checksum::finish);
+    let [sha1, sha256] = hashers.map(binio::Hasher::finish);
     let [first, second] = HashType::ALL;
     Ok([BlobRef::from_computed(first, &sha1), BlobRef::from_computed(second, &sha256)])
 }

@@ -1,0 +1,119 @@
+//! Large buffers: allocated or refused, never an abort, and on large pages where the system has them.
+//!
+//! A new buffer of a gigabyte costs a page fault for every 4 KiB that is written to, which can take
+//! longer than decoding into it. On Linux the kernel uses pages of 2 MiB for memory that asks for
+//! them; numpy asks for its arrays too.
+
+use crate::{Error, ErrorKind, Result};
+
+/// Buffers below this size do not gain from large pages.
+#[cfg(all(target_os = "linux", not(miri)))]
+const THRESHOLD: usize = 4 << 20;
+
+/// Returns an empty buffer with room for `len` elements for `what`.
+///
+/// Fails with [`ErrorKind::OutOfMemory`]. Check a length that a file states against the caller's
+/// [`Limits`](crate::Limits) first.
+///
+/// ```
+/// let buffer: Vec<u8> = binio::memory::reserve("chunk 3", 100)?;
+/// assert!(buffer.is_empty() && buffer.capacity() >= 100);
+///
+/// let error = binio::memory::reserve::<u8>("chunk 3", 1 << 62).unwrap_err();
+/// assert_eq!(error.to_string(), "cannot allocate 4611686018427387904 bytes for chunk 3");
+/// # Ok::<(), binio::Error>(())
+/// ```
+pub fn reserve<T>(what: &'static str, len: u64) -> Result<Vec<T>> {
+    let mut buffer = Vec::new();
+    grow(&mut buffer, what, len)?;
+    Ok(buffer)
+}
+
+/// Makes room for `additional` more elements, exactly. Fails with [`ErrorKind::OutOfMemory`]; the
+/// buffer is then as it was.
+pub fn grow<T>(buffer: &mut Vec<T>, what: &'static str, additional: u64) -> Result<()> {
+    let reserved =
+        usize::try_from(additional).is_ok_and(|len| buffer.try_reserve_exact(len).is_ok());
+    if !reserved {
+        let len = additional.saturating_add(buffer.len() as u64);
+        let requested = len.saturating_mul(size_of::<T>() as u64);
+        return Err(Error::new(ErrorKind::OutOfMemory { what, requested }));
+    }
+    prefer_huge_pages(buffer);
+    Ok(())
+}
+
+/// Asks for large pages for the whole capacity of a buffer that is about to be filled. Only a hint:
+/// it changes no content, small buffers and other systems ignore it, and it cannot fail.
+///
+/// ```
+/// let mut buffer: Vec<f64> = vec![0.0; 1 << 20];
+/// binio::memory::prefer_huge_pages(&mut buffer);
+/// assert_eq!(buffer[7], 0.0);
+/// ```
+pub fn prefer_huge_pages<T>(buffer: &mut Vec<T>) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    advise(buffer.as_mut_ptr().cast(), buffer.capacity().saturating_mul(size_of::<T>()));
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = buffer;
+}
+
+#[cfg(all(target_os = "linux", not(miri)))]
+#[allow(unsafe_code, reason = "madvise takes a pointer; this advice changes no content")]
+fn advise(start: *mut u8, len: usize) {
+    if len < THRESHOLD {
+        return;
+    }
+    let page = rustix::param::page_size();
+    // Outwards to whole pages: a large page whose first small one is left out is not made.
+    let before = start.addr() % page;
+    let first = start.wrapping_sub(before);
+    let whole = len.saturating_add(before).next_multiple_of(page);
+    // SAFETY: each page of `first..first + whole` holds a byte of the one allocation of `len` bytes
+    // at `start`, which the caller's exclusive borrow keeps alive, so all of them are mapped.
+    // MADV_HUGEPAGE neither reads nor writes memory nor changes what it holds or may be used for,
+    // so that other allocations in the first and the last page do not notice.
+    let advised =
+        unsafe { rustix::mm::madvise(first.cast(), whole, rustix::mm::Advice::LinuxHugepage) };
+    // A kernel without large pages refuses; the buffer is then as good as before.
+    let _ = advised;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffer_that_no_machine_has_is_an_error_not_an_abort() {
+        for len in [u64::MAX, 1 << 62] {
+            let error = reserve::<u8>("data", len).unwrap_err();
+            assert_eq!(error.to_string(), format!("cannot allocate {len} bytes for data"));
+        }
+    }
+
+    #[test]
+    fn failed_growth_keeps_the_content() {
+        let mut buffer = vec![1_u16, 2];
+        let error = grow(&mut buffer, "rows", 1 << 62).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::OutOfMemory { what: "rows", .. }));
+        assert_eq!(buffer, [1, 2]);
+    }
+
+    #[test]
+    fn large_pages_change_neither_content_nor_length() {
+        for len in [0, 1, 4095, 4 << 20, (9 << 20) + 17] {
+            let mut buffer: Vec<u8> = (0..len).map(|n: usize| n.to_le_bytes()[0]).collect();
+            prefer_huge_pages(&mut buffer);
+            assert_eq!(buffer.len(), len);
+            assert!(buffer.iter().enumerate().all(|(n, &byte)| byte == n.to_le_bytes()[0]));
+        }
+    }
+
+    #[test]
+    fn large_pages_keep_the_capacity_of_an_empty_buffer() {
+        let mut buffer: Vec<u64> = Vec::with_capacity(1 << 20);
+        prefer_huge_pages(&mut buffer);
+        buffer.resize(1 << 20, 7);
+        assert!(buffer.iter().all(|&number| number == 7));
+    }
+}
