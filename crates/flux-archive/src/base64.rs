@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::io::{self, Write};
 
+use crate::parallel::try_map;
 use base64_simd::{Out, STANDARD, STANDARD_NO_PAD};
-use rayon::prelude::*;
 
 /// Characters that are decoded at a time: 48 KiB of data, which stay in the cache.
 const STEP: usize = 64 << 10;
@@ -113,11 +113,11 @@ impl<'a> Base64<'a> {
         take: impl Fn(u64, &[u8]) -> io::Result<()> + Sync,
     ) -> io::Result<()> {
         let body = &self.text.as_bytes()[..self.body];
-        let decode = |buffer: &mut Vec<u8>, (index, groups): (usize, &[u8])| {
-            take((index * (PIECE / 4 * 3)) as u64, decode_groups(groups, buffer)?)
-        };
+        let pieces: Vec<_> = body.chunks(PIECE).enumerate().collect();
         let buffer = || vec![0; PIECE / 4 * 3];
-        body.par_chunks(PIECE).enumerate().try_for_each_init(buffer, decode)?;
+        try_map(&pieces, buffer, |buffer, (index, groups)| {
+            take((index * (PIECE / 4 * 3)) as u64, decode_groups(groups, buffer)?)
+        })?;
         take((self.body / 4 * 3) as u64, &self.tail[..self.tail_len])
     }
 
@@ -165,32 +165,18 @@ fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]
 /// The bytes of the last group of up to 4 characters, how many there are, and whether it is tidy.
 fn decode_last(last: &[u8]) -> Option<([u8; 3], usize, bool)> {
     let digits = last.iter().rposition(|&byte| byte != b'=').map_or(0, |at| at + 1);
-    let mut sextets = [0; 4];
-    for (to, &from) in sextets.iter_mut().zip(&last[..digits]) {
-        *to = sextet(from)?;
-    }
-    let bits = sextets.into_iter().fold(0_u32, |bits, sextet| bits << 6 | u32::from(sextet));
-    let [_, a, b, c] = bits.to_be_bytes();
-    let (len, left_over) = match digits {
-        0 => (0, 0),
+    // `A` is six bits of zero.
+    let (mut group, mut bytes) = (*b"AAAA", [0; 3]);
+    group[..digits].copy_from_slice(&last[..digits]);
+    STANDARD.decode(&group, Out::from_slice(&mut bytes)).ok()?;
+    let len = match digits {
+        0 => 0,
         1 => return None,
-        2 => (1, b),
-        3 => (2, c),
-        _ => (3, 0),
+        digits => digits - 1,
     };
     let padded = last.len() == if digits == 0 { 0 } else { 4 };
-    Some(([a, b, c], len, padded && left_over == 0))
-}
-
-fn sextet(character: u8) -> Option<u8> {
-    Some(match character {
-        b'A'..=b'Z' => character - b'A',
-        b'a'..=b'z' => character - b'a' + 26,
-        b'0'..=b'9' => character - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    })
+    let left_over = bytes[len..].iter().any(|&byte| byte != 0);
+    Some((bytes, len, padded && !left_over))
 }
 
 #[cfg(test)]

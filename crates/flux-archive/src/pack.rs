@@ -4,9 +4,8 @@
 use std::fmt;
 use std::io::{self, Write};
 
-use rayon::prelude::*;
-
 use crate::convert::replaced;
+use crate::parallel::{Progress, report as tell, threads, try_map};
 use crate::parse::{Report, decode};
 use crate::store::{BlobStore, BlobStoreMut, MAX_BLOB_SIZE, StoreError};
 use crate::write::Detector;
@@ -29,9 +28,6 @@ pub struct MoveReport {
     /// Files whose content could not be had or stored. They are copied as they were written.
     pub failures: Vec<Failure>,
 }
-
-/// Called with the bytes that were moved since the last call.
-type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// Writes an archive with all its blobs in it, so that it needs no store. Holes become zeros: no
 /// encoding but that of blobs has holes. Every blob is verified.
@@ -96,9 +92,7 @@ fn encoding_of(
     let mut detector = Detector::default();
     for_each_piece(entry, store, |piece| {
         detector.take(piece);
-        if let Some(progress) = progress {
-            progress(piece.len() as u64);
-        }
+        tell(progress, piece.len() as u64);
         Ok(())
     })?;
     Ok(detector.encoding())
@@ -234,15 +228,12 @@ impl<'c> Chunker<'c> {
 
     fn put(&mut self) -> Result<(), StoreError> {
         let (store, hash) = (self.options.store, self.options.hash);
-        let put = |chunk: &Vec<u8>| store.put(hash, chunk);
-        let stored: Result<Vec<_>, _> = self.chunks.par_iter().map(put).collect();
-        for (blobref, chunk) in stored?.into_iter().zip(self.chunks.drain(..)) {
+        let stored = try_map(&self.chunks, || (), |(), chunk| store.put(hash, chunk))?;
+        for (blobref, chunk) in stored.into_iter().zip(self.chunks.drain(..)) {
             let size = chunk.len() as u64;
             self.regions.push(Region { offset: self.offset, size, blobref });
             self.offset += size;
-            if let Some(progress) = self.options.progress {
-                progress(size);
-            }
+            tell(self.options.progress, size);
         }
         Ok(())
     }
@@ -264,7 +255,7 @@ impl Write for Chunker<'_> {
         }
         let full = |chunk: &Vec<u8>| chunk.len() >= self.chunk_size;
         if self.chunks.last().is_none_or(full) {
-            if self.chunks.len() >= rayon::current_num_threads() {
+            if self.chunks.len() >= threads() {
                 if let Err(error) = self.put() {
                     self.failure = Some(error);
                     return Err(io::ErrorKind::Other.into());

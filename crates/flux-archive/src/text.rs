@@ -6,19 +6,15 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
-use std::sync::mpsc::{channel, sync_channel};
-use std::thread;
 
+use crate::parallel::join;
 use crate::{Json, escape};
 
 /// Decoded bytes that are gathered before they are written.
 const STEP: usize = 64 << 10;
 
-/// Decoded bytes that one thread gives to another.
-const PIECE: usize = 256 << 10;
-
-/// Pieces that may wait, so that neither thread sleeps when the other is late.
-const WAITING: usize = 8;
+/// Decoded bytes that one thread takes over from another.
+const PIECE: usize = 1 << 20;
 
 /// A string in the escaped form of JSON, known to be valid.
 ///
@@ -121,40 +117,29 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Decodes in a thread of its own while `take` gets the pieces before, in their order.
+    /// Decodes each piece while `take` has the piece before.
     pub(crate) fn for_each_piece(
         &self,
-        mut take: impl FnMut(&[u8]) -> io::Result<()>,
+        mut take: impl FnMut(&[u8]) -> io::Result<()> + Send,
     ) -> io::Result<()> {
-        let (full, pieces) = sync_channel(WAITING);
-        let (free, buffers) = channel();
         let mut rest = self.escaped.as_bytes();
-        thread::scope(|scope| {
-            thread::Builder::new().spawn_scoped(scope, move || {
-                while !rest.is_empty() {
-                    let mut buffer = buffers.try_recv().unwrap_or_else(|_| vec![0; PIECE]);
-                    let piece = decode_some(&mut rest, &mut buffer).map(|len| (buffer, len));
-                    let failed = piece.is_err();
-                    if full.send(piece).is_err() || failed {
-                        break;
-                    }
-                }
-            })?;
-            for piece in pieces {
-                let (buffer, len) = piece?;
-                take(&buffer[..len])?;
-                // Nobody wants the buffer after the last piece.
-                let _ = free.send(buffer);
-            }
-            Ok(())
-        })
+        let (mut piece, mut next) = (vec![0; PIECE], vec![0; PIECE]);
+        let mut len = decode_some(&mut rest, &mut piece)?;
+        while len > 0 {
+            let (taken, decoded) =
+                join(|| take(&piece[..len]), || decode_some(&mut rest, &mut next));
+            taken?;
+            len = decoded?;
+            std::mem::swap(&mut piece, &mut next);
+        }
+        Ok(())
     }
 }
 
-/// Fills the buffer with decoded text, gives how much there is, and goes on.
+/// Fills the buffer with decoded text, returns how much there is, and goes on; 0 at the end.
 fn decode_some(rest: &mut &[u8], buffer: &mut [u8]) -> io::Result<usize> {
     let (used, len) = escape::decode(rest, buffer);
-    if used == 0 {
+    if used == 0 && !rest.is_empty() {
         return Err(io::ErrorKind::InvalidData.into());
     }
     *rest = &rest[used..];

@@ -4,10 +4,10 @@
 mod disk;
 
 use std::collections::HashSet;
-
-use rayon::prelude::*;
+use std::convert::Infallible;
 
 use crate::json::push_token;
+use crate::parallel::{Progress, report as tell, try_map};
 use crate::store::{BlobStore, fetch};
 use crate::{Archive, Content, ErrorKind, Form, HashType, Region, Violation};
 
@@ -45,7 +45,7 @@ pub struct BlobReport {
 pub fn verify_blobs(
     archive: &Archive<'_>,
     store: &dyn BlobStore,
-    progress: Option<&(dyn Fn(u64) + Sync)>,
+    progress: Option<Progress<'_>>,
 ) -> BlobReport {
     let mut seen = HashSet::new();
     let mut places = Vec::new();
@@ -58,22 +58,19 @@ pub fn verify_blobs(
         }
     }
     drop(seen);
-    let violations = places.par_iter().map_init(Vec::new, |blob, place| {
+    let Ok(violations) = try_map(&places, Vec::new, |blob, place| {
         let error = match fetch(store, place.region, blob) {
             Ok(()) => {
-                if let Some(progress) = progress {
-                    progress(place.region.size);
-                }
-                return None;
+                tell(progress, place.region.size);
+                return Ok::<_, Infallible>(None);
             }
             Err(error) => error,
         };
-        let ErrorKind::Blob { code, blobref, message } = error.kind() else { return None };
+        let ErrorKind::Blob { code, blobref, message } = error.kind() else { return Ok(None) };
         let message = format!("blob {blobref}: {message}");
         let path = archive.entries()[place.index].path().as_str();
-        Some(Violation::new(*code, Some(path), place.pointer(archive, path), message))
+        Ok(Some(Violation::new(*code, Some(path), place.pointer(archive, path), message)))
     });
-    let violations: Vec<_> = violations.collect();
     let mut report = BlobReport { blobs: places.len() as u64, ..BlobReport::default() };
     for (place, violation) in places.iter().zip(violations) {
         report.sha1 += u64::from(place.region.blobref.hash() == HashType::Sha1);

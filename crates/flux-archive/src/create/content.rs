@@ -4,9 +4,8 @@ use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 
-use rayon::prelude::*;
-
 use crate::dirfd::{next_data, stat};
+use crate::parallel::try_map;
 use crate::store::StoreError;
 use crate::write::Detector;
 use crate::{Base64, Code, Content, Encoding, ErrorKind, FileType, Region, Result};
@@ -132,8 +131,8 @@ fn read_blobs(
         creator.count(len);
         Ok((Region { offset, size: len, blobref }, (read as u64) < len))
     };
-    let stored: Result<Vec<_>> = chunks.par_iter().map_init(Vec::new, put).collect();
-    let (regions, cut): (Vec<_>, Vec<_>) = stored?.into_iter().unzip();
+    let stored = try_map(&chunks, Vec::new, put)?;
+    let (regions, cut): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
     let body = Body::Content(Content::Blobvec(regions));
     Ok(Prepared { body, size: Some(size), changed: cut.contains(&true) })
 }

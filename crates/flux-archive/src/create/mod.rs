@@ -18,14 +18,14 @@
 mod content;
 mod walk;
 
+use std::convert::Infallible;
 use std::fmt;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::path::Path;
 
-use rayon::prelude::*;
-
 use crate::dirfd::{Dir, FileId, stat};
+use crate::parallel::{report as tell, try_map};
 use crate::store::BlobStoreMut;
 use crate::{Content, Entry, Error, Failure, HashType, Progress, Result, Text, Writer};
 
@@ -211,8 +211,11 @@ impl<'o> Creator<'o> {
                 if window.is_empty() {
                     break;
                 }
-                let prepared: Vec<_> =
-                    window.par_iter().map(|item| content::prepare(self, item)).collect();
+                let Ok(prepared) = try_map(
+                    &window,
+                    || (),
+                    |(), item| Ok::<_, Infallible>(content::prepare(self, item)),
+                );
                 for (item, prepared) in window.iter().zip(prepared) {
                     self.write_item(item, prepared, writer, &mut report)?;
                 }
@@ -273,9 +276,7 @@ impl<'o> Creator<'o> {
     }
 
     fn count(&self, bytes: u64) {
-        if let Some(progress) = self.progress {
-            progress(bytes);
-        }
+        tell(self.progress, bytes);
     }
 }
 

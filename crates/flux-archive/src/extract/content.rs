@@ -5,8 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
+use crate::parallel::{report, threads, try_map};
 use crate::store::fetch;
 use crate::{Code, Content, Entry, ErrorKind, Region, Result};
 
@@ -50,7 +49,7 @@ impl Run<'_, '_> {
         match content {
             Content::Directory | Content::Symlink(_) | Content::Empty => {}
             Content::Json(json) => file.write_all(json.get().as_bytes())?,
-            Content::Text(text) if is_parallel(content) && rayon::current_num_threads() > 1 => {
+            Content::Text(text) if is_parallel(content) && threads() > 1 => {
                 text.for_each_piece(|piece| {
                     self.count(piece.len() as u64);
                     file.write_all(piece)
@@ -93,7 +92,7 @@ impl Run<'_, '_> {
             })
         };
         if parallel {
-            regions.par_iter().try_for_each(write)
+            try_map(regions, || (), |(), region| write(region)).map(drop)
         } else {
             regions.iter().try_for_each(write)
         }
@@ -101,9 +100,7 @@ impl Run<'_, '_> {
 
     fn count(&self, bytes: u64) {
         self.tally.bytes.fetch_add(bytes, std::sync::atomic::Ordering::Relaxed);
-        if let Some(progress) = self.options.progress {
-            progress(bytes);
-        }
+        report(self.options.progress, bytes);
     }
 }
 

@@ -17,15 +17,15 @@ mod existing;
 mod plan;
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
 use std::fmt;
 use std::io;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use rayon::prelude::*;
-
 use crate::dirfd::{self, Dir, FileId, Walk, name_of};
+use crate::parallel::{Progress, try_map};
 use crate::store::BlobStore;
 use crate::{
     Archive, Content, Entry, Error, ErrorKind, Failure, FileType, HashType, Limits, Result,
@@ -37,9 +37,6 @@ use plan::Plan;
 
 pub use existing::Existing;
 pub use plan::LinkPolicy;
-
-/// Called with the number of bytes that were written since the last call, from any thread.
-pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
 /// Decides which entries are extracted.
 pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
@@ -451,9 +448,14 @@ impl Run<'_, '_> {
         for index in large {
             self.write_file(&mut walk, index);
         }
-        small.par_chunks(BATCH).for_each_init(
+        let batches: Vec<_> = small.chunks(BATCH).collect();
+        let Ok(_) = try_map(
+            &batches,
             || self.walk(),
-            |walk, batch| batch.iter().for_each(|&index| self.write_file(walk, index)),
+            |walk, batch| {
+                batch.iter().for_each(|&index| self.write_file(walk, index));
+                Ok::<_, Infallible>(())
+            },
         );
     }
 

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::dirfd::{Dir, Walk, name_of};
+use crate::parallel::report;
 use crate::store::BlobStore;
 use crate::{Archive, Change, Content, Entry, Failure, FileType, Progress, Result};
 
@@ -157,9 +158,7 @@ impl<'p> DiskVerifier<'p> {
                 return Ok(false);
             }
             position += read as u64;
-            if let Some(progress) = self.progress {
-                progress(read as u64);
-            }
+            report(self.progress, read as u64);
         }
     }
 }

@@ -1,0 +1,49 @@
+//! Work for several threads: those of the caller's `rayon` pool, or one without the feature `rayon`.
+
+/// Called with the number of bytes that were done since the last call, from any thread.
+pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
+
+/// Reports bytes, if anybody wants to know.
+pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
+    if let Some(progress) = progress {
+        progress(bytes);
+    }
+}
+
+/// How many threads there are.
+pub(crate) fn threads() -> usize {
+    #[cfg(feature = "rayon")]
+    return rayon::current_num_threads();
+    #[cfg(not(feature = "rayon"))]
+    1
+}
+
+/// Calls both, side by side.
+pub(crate) fn join<A: Send, B: Send>(
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    return rayon::join(first, second);
+    #[cfg(not(feature = "rayon"))]
+    (first(), second())
+}
+
+/// Calls `each` with every item and a state that a thread keeps between items. Returns the results in
+/// the order of the items, or an error, after which no further items are begun.
+pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
+    items: &[T],
+    state: impl Fn() -> S + Sync + Send,
+    each: impl Fn(&mut S, &T) -> Result<R, E> + Sync + Send,
+) -> Result<Vec<R>, E> {
+    #[cfg(feature = "rayon")]
+    {
+        use rayon::prelude::*;
+        items.par_iter().map_init(state, each).collect()
+    }
+    #[cfg(not(feature = "rayon"))]
+    {
+        let mut state = state();
+        items.iter().map(|item| each(&mut state, item)).collect()
+    }
+}
