@@ -1,40 +1,26 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+mod asdf;
 mod blocks;
-mod cache;
-mod checksum;
 mod codec;
-pub mod complex;
 pub mod diagnostic;
 pub mod error;
-pub mod external;
-mod file;
-mod integer;
-pub mod json;
 pub mod layout;
-pub mod metadata;
+mod locate;
 pub mod ndarray;
-mod node;
-mod opening;
 mod options;
-mod refs;
-mod reports;
-mod salvage;
-mod table;
-pub mod tag;
-#[cfg(test)]
-mod test_file;
+mod tree;
 pub mod yaml;
 
+pub use asdf::Asdf;
+pub use blocks::checksum::ChecksumVerdict;
 pub use blocks::{Block, Blocks, Iter as BlockIter};
-pub use checksum::ChecksumVerdict;
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};
-pub use external::External;
-pub use file::Asdf;
-pub use integer::BigInteger;
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;
-pub use node::Node;
 pub use options::{OpenOptions, Strictness, Verify};
+pub use tree::external::External;
+pub use tree::integer::BigInteger;
+pub use tree::{Node, complex, external, json, metadata, tag};

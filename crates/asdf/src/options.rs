@@ -6,9 +6,9 @@ use std::sync::Arc;
 use binio::{Limits, ReadAt};
 use bytes::Bytes;
 
+use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::external::External;
-use crate::file::Asdf;
+use crate::tree::external::External;
 use crate::yaml::ScalarRules;
 
 /// What to do about a file that is not as it should be.

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use binio::{Limits, ReadLog};
 
 use super::*;
+use crate::locate::test_file::{BlockBuilder, HEAD, TREE, block, codes, contents, indexed_file};
 use crate::options::OpenOptions;
-use crate::test_file::{BlockBuilder, HEAD, TREE, block, codes, contents, indexed_file};
 
 fn file_of(options: &OpenOptions, blocks: &[BlockBuilder]) -> Asdf {
     let blocks: Vec<_> = blocks.iter().map(BlockBuilder::bytes).collect();

@@ -18,11 +18,12 @@ pub mod block_header;
 pub mod head;
 pub mod index;
 pub mod tree_end;
+pub mod version;
 
 use std::ops::Range;
 
-pub use crate::tag::Version;
 pub use block_header::{BLOCK_MAGIC, BlockHeader};
+pub use version::Version;
 
 /// A comment line between the header and the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,9 +8,6 @@ use binio::Endian;
 use crate::blocks::Block;
 use crate::diagnostic::Code;
 use crate::error::{ArrayError, Error, Result};
-use crate::external::Files;
-use crate::integer::BigInteger;
-use crate::json::{ArrayDescriber, Described};
 use crate::ndarray::Place;
 use crate::ndarray::dtype::{Datatype, ScalarType};
 use crate::ndarray::extent::{Strided, c_strides};
@@ -18,6 +15,9 @@ use crate::ndarray::inline;
 use crate::ndarray::mask::Mask;
 use crate::ndarray::parse::{ArrayHeader, Shape, Source};
 use crate::ndarray::view::{Data, NdArray};
+use crate::tree::external::Files;
+use crate::tree::integer::BigInteger;
+use crate::tree::json::{ArrayDescriber, Described};
 use crate::yaml::{Kind, Node};
 
 /// The array of a node.

@@ -9,9 +9,9 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
+use crate::asdf::Asdf;
 use crate::blocks::Block;
 use crate::error::{ArrayError, Error, Result};
-use crate::file::Asdf;
 use crate::ndarray::dtype::{Datatype, Field};
 use crate::ndarray::element::{Element, Elements, InMemory, OWN_MEMORY, reserved, zeroed_bytes};
 use crate::ndarray::extent::Strided;

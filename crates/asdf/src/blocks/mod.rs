@@ -1,5 +1,9 @@
 //! The binary blocks: their headers, their bytes as stored, their data.
 
+pub(crate) mod cache;
+pub(crate) mod checksum;
+pub(crate) mod table;
+
 use std::ops::Range;
 
 use binio::{Algorithm, Digest, ReadAt, Span};
@@ -7,14 +11,14 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::checksum::ChecksumVerdict;
+use crate::asdf::Asdf;
+use crate::blocks::checksum::ChecksumVerdict;
+use crate::blocks::table::{Entry, Header};
 use crate::codec::{Failure, Job, Note};
 use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, Result};
-use crate::file::Asdf;
 use crate::layout::BlockHeader;
 use crate::options::{Strictness, Verify};
-use crate::table::{Entry, Header};
 
 /// How much is read at a time for a checksum.
 const HASH_STEP: u64 = 1 << 20;

@@ -11,10 +11,10 @@ use std::cmp::Ordering;
 use binio::{Limits, ReadAt};
 
 use crate::diagnostic::Code;
+use crate::diagnostic::Reports;
 use crate::error::{BlockError, Error, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
-use crate::reports::Reports;
 
 /// How many bytes after the last block are looked at, to tell NUL bytes from others.
 const TRAILING_LOOK: u64 = 1 << 20;

@@ -1,7 +1,7 @@
 //! Files for tests, built from their parts.
 
+use crate::asdf::Asdf;
 use crate::diagnostic::Code;
-use crate::file::Asdf;
 use crate::layout::BLOCK_MAGIC;
 
 /// The header and the standard comment.

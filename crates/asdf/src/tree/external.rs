@@ -19,8 +19,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use binio::ReadAt;
 
+use crate::asdf::Asdf;
 use crate::error::{Error, ReferenceError, Result};
-use crate::file::Asdf;
 
 /// How many other files may be reached from one.
 pub const MAX_FILES: usize = 64;

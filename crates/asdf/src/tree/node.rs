@@ -4,13 +4,13 @@ use std::io::Write;
 
 use num_complex::Complex;
 
+use super::{complex, json, tag};
+use crate::asdf::Asdf;
 use crate::error::{ArrayError, Error, Result};
-use crate::external::Files;
-use crate::file::Asdf;
-use crate::integer::BigInteger;
 use crate::ndarray::{self, NdArray};
+use crate::tree::external::Files;
+use crate::tree::integer::BigInteger;
 use crate::yaml::{self, Kind, NodeId, Position, Style, Value};
-use crate::{complex, json, tag};
 
 /// A node of a file's tree; free to copy.
 ///

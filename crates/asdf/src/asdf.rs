@@ -8,17 +8,16 @@ use binio::ReadAt;
 use bytes::Bytes;
 
 use crate::blocks::Blocks;
-use crate::cache::DecodedCache;
+use crate::blocks::cache::DecodedCache;
+use crate::blocks::table::{BlockTable, Reading};
+use crate::diagnostic::Reports;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::external::OpenFiles;
 use crate::layout::Layout;
-use crate::opening::{self, Opened};
+use crate::locate::{self, Opened, salvage};
 use crate::options::{OpenOptions, Strictness};
-use crate::reports::Reports;
-use crate::salvage;
-use crate::table::{BlockTable, Reading};
-use crate::tag;
+use crate::tree::external::OpenFiles;
+use crate::tree::tag;
 use crate::yaml::{Document, ParseOptions};
 
 /// An ASDF file that is open for reading.
@@ -85,7 +84,7 @@ impl Asdf {
         options: OpenOptions,
     ) -> Result<Self> {
         let reports = Reports::default();
-        let opened = opening::open(source.as_ref(), &options.limits, &reports)?;
+        let opened = locate::open(source.as_ref(), &options.limits, &reports)?;
         let Opened { layout, tree_text, mut table } = opened;
         let reading =
             Reading { source: source.as_ref(), limits: &options.limits, reports: &reports };

@@ -4,9 +4,9 @@ use binio::{Bytes, ReadLog, Window, drive};
 use proptest::prelude::*;
 
 use super::*;
-use crate::file::Asdf;
+use crate::asdf::Asdf;
+use crate::locate::test_file::{HEAD, TREE, block, codes, contents, index, indexed_file};
 use crate::options::{OpenOptions, Strictness};
-use crate::test_file::{HEAD, TREE, block, codes, contents, index, indexed_file};
 
 fn open(bytes: Vec<u8>) -> Asdf {
     Asdf::from_bytes(bytes).unwrap()

@@ -7,21 +7,25 @@
 //!
 //! Nothing else is read, however large the file is.
 
+pub(crate) mod salvage;
+#[cfg(test)]
+pub(crate) mod test_file;
+
 use std::ops::Range;
 
 use binio::{Limits, ReadAt, Scanner};
 use bytes::Bytes;
 use memchr::memmem;
 
+use crate::blocks::table::{BlockTable, Header, Reading, has_magic};
 use crate::diagnostic::Code;
+use crate::diagnostic::Reports;
 use crate::error::{Error, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::head::{self, Content, Head};
 use crate::layout::index::{self, INDEX_HEADER};
 use crate::layout::tree_end::{self, TreeEnd};
 use crate::layout::{IndexText, Layout};
-use crate::reports::Reports;
-use crate::table::{BlockTable, Header, Reading, has_magic};
 
 /// First step of reading the head, and of reading the tail.
 const FIRST_STEP: u64 = 64 << 10;

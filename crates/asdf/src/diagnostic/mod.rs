@@ -4,7 +4,11 @@
 //! caller decides what they mean. What stops a part of the file from being read is an
 //! [`Error`](crate::Error) instead.
 
+mod reports;
+
 use std::fmt;
+
+pub(crate) use reports::Reports;
 
 /// Something odd that did not stop the reader.
 #[derive(Clone, Debug, PartialEq, Eq)]

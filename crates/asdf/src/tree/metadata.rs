@@ -19,9 +19,9 @@
 //! Before standard 1.2.0 `history` was the list of entries itself. The schema calls the software
 //! of an extension `package`, the writers `software`: both are read.
 
+use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::file::Asdf;
-use crate::node::Node;
+use crate::tree::Node;
 use crate::yaml::{Kind, Value};
 
 /// A program.

@@ -13,7 +13,7 @@ use std::fmt::Write;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, Result};
-use crate::node::Node;
+use crate::tree::Node;
 use crate::yaml;
 
 /// The most words that turn into decimal digits: this takes quadratic time.

@@ -12,11 +12,11 @@
 
 use binio::{ReadAt, Scanner};
 
+use crate::blocks::table::{BlockTable, Entry, Header, Reading, has_magic};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::layout::Layout;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
-use crate::table::{BlockTable, Entry, Header, Reading, has_magic};
 
 /// All blocks of the file. `table` is what the normal reading knows; its index is not trusted.
 pub(crate) fn find_blocks(
@@ -109,8 +109,8 @@ fn report_cut(entry: &Entry, reading: Reading<'_>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::locate::test_file::{HEAD, TREE, block, codes, contents};
     use crate::options::{OpenOptions, Strictness};
-    use crate::test_file::{HEAD, TREE, block, codes, contents};
 
     fn salvage(bytes: Vec<u8>) -> crate::Asdf {
         OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap()

@@ -23,10 +23,11 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::iter::Enumerate;
 
+use super::{complex, tag};
 use crate::yaml::{
     EntryMentions, Mention, Mentions, Node, NodeId, Value, encode_base64, push_token,
 };
-use crate::{Error, ReferenceError, Result, complex, tag};
+use crate::{Error, ReferenceError, Result};
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
 /// billions.

@@ -14,8 +14,8 @@
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{Error, ReferenceError, Result};
-use crate::external::percent_decode;
-use crate::node::Node;
+use crate::tree::Node;
+use crate::tree::external::percent_decode;
 use crate::yaml::Kind;
 
 /// How many references may lead one to the next.

@@ -1,0 +1,15 @@
+//! The tree with its file: nodes that can be arrays, references, integers and histories.
+//!
+//! [`crate::yaml`] knows nothing of files and blocks; this module does. Its [`Node`] is a
+//! [`yaml::Node`](crate::yaml::Node) together with the file that it is in.
+
+pub mod complex;
+pub mod external;
+pub(crate) mod integer;
+pub mod json;
+pub mod metadata;
+mod node;
+mod refs;
+pub mod tag;
+
+pub use node::Node;
