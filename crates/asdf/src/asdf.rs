@@ -1,24 +1,22 @@
 //! A file: its layout, its tree, its blocks.
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use binio::ReadAt;
 use bytes::Bytes;
 
-use crate::blocks::Blocks;
-use crate::blocks::cache::DecodedCache;
-use crate::blocks::table::{BlockTable, Reading};
-use crate::diagnostic::Reports;
-use crate::diagnostic::{Code, Diagnostic};
+use crate::blocks::{BlockStore, Blocks};
+use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{Error, Result};
 use crate::layout::Layout;
-use crate::locate::{self, Opened, salvage};
-use crate::options::{OpenOptions, Strictness};
-use crate::tree::external::OpenFiles;
-use crate::tree::tag;
-use crate::yaml::{Document, ParseOptions};
+use crate::locate::{self, Ends, Located};
+use crate::options::{MAX_FILES, OpenOptions, Strictness};
+use crate::yaml::{Document, ParseOptions, tag};
+
+/// Files up to this size are read as a whole when they are opened by their path.
+#[cfg(any(unix, windows))]
+const SMALL_FILE: u64 = 256 << 10;
 
 /// An ASDF file that is open for reading.
 ///
@@ -46,19 +44,64 @@ use crate::yaml::{Document, ParseOptions};
 /// # Ok::<(), asdf::Error>(())
 /// ```
 pub struct Asdf {
-    source: Arc<dyn ReadAt>,
     path: Option<PathBuf>,
     options: OpenOptions,
     layout: Layout,
     tree_text: Bytes,
     document: OnceLock<Result<Document>>,
-    reports: Reports,
-    table: Mutex<BlockTable>,
-    cache: Mutex<DecodedCache>,
-    /// Blocks whose checksum was checked on reading, by offset, and what is wrong with them.
-    verified: Mutex<HashMap<u64, Option<Error>>>,
-    /// Other files that this one, or one of them, names.
-    open_files: OpenFiles,
+    blocks: BlockStore,
+    /// Other files that this one, or one of them, names. Slots are filled in order and never
+    /// emptied, so that files can be borrowed for as long as this one.
+    other_files: Vec<OnceLock<(FileKey, Box<Asdf>)>>,
+    filling: Mutex<()>,
+}
+
+/// What makes another file the same as one that was opened before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum FileKey {
+    /// A path without links.
+    Path(PathBuf),
+    /// What a resolver was given.
+    Uri(String),
+}
+
+impl OpenOptions {
+    /// Opens a file. It is read by position; small files are read as a whole. See [`Self::mmap`].
+    #[cfg(any(unix, windows))]
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<Asdf> {
+        let path = path.as_ref();
+        let file = binio::FileSource::open(path)?;
+        let source: Arc<dyn ReadAt> = match usize::try_from(file.len()) {
+            Ok(len) if file.len() <= SMALL_FILE => Arc::new(file.bytes_at(0, len)?),
+            _ => self.large_file(path, file)?,
+        };
+        // A tree is never parsed from a map, which may change.
+        Asdf::with_options(Ends::new(source, !self.mmap), Some(path.to_owned()), self.clone())
+    }
+
+    #[cfg(all(feature = "mmap", any(unix, windows)))]
+    fn large_file(&self, path: &Path, file: binio::FileSource) -> Result<Arc<dyn ReadAt>> {
+        Ok(if self.mmap { Arc::new(binio::Mmap::open(path)?) } else { Arc::new(file) })
+    }
+
+    #[cfg(all(not(feature = "mmap"), any(unix, windows)))]
+    #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "as with the feature")]
+    fn large_file(&self, _path: &Path, file: binio::FileSource) -> Result<Arc<dyn ReadAt>> {
+        Ok(Arc::new(file))
+    }
+
+    /// Reads a file that is in memory. Nothing is copied.
+    #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
+    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Asdf> {
+        let bytes: Bytes = bytes.into();
+        self.from_source(Arc::new(bytes))
+    }
+
+    /// Reads a file from any source.
+    #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
+    pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Asdf> {
+        Asdf::with_options(Ends::new(source, true), None, self.clone())
+    }
 }
 
 impl Asdf {
@@ -78,43 +121,25 @@ impl Asdf {
         OpenOptions::default().from_source(source)
     }
 
-    pub(crate) fn with_options(
-        source: Arc<dyn ReadAt>,
-        path: Option<PathBuf>,
-        options: OpenOptions,
-    ) -> Result<Self> {
+    fn with_options(mut ends: Ends, path: Option<PathBuf>, options: OpenOptions) -> Result<Self> {
         let reports = Reports::default();
-        let opened = locate::open(source.as_ref(), &options.limits, &reports)?;
-        let Opened { layout, tree_text, mut table } = opened;
-        let reading =
-            Reading { source: source.as_ref(), limits: &options.limits, reports: &reports };
-        match options.strictness {
-            Strictness::Normal => {}
-            Strictness::Strict => {
-                for index in 0.. {
-                    if table.get(index, reading)?.is_none() {
-                        break;
-                    }
-                }
-                refuse_oddities(&reports)?;
+        let Located { layout, tree_text, chain } = locate::locate(&mut ends, &options, &reports)?;
+        let blocks = BlockStore::new(ends, chain, &options, reports);
+        if options.strictness == Strictness::Strict {
+            for block in Blocks::new(&blocks) {
+                block?;
             }
-            Strictness::Salvage => table = salvage::find_blocks(&layout, table, reading)?,
+            refuse_irregularities(blocks.reports())?;
         }
-        let cache = Mutex::new(DecodedCache::new(options.cache_size));
-        let (table, verified) = (Mutex::new(table), Mutex::default());
-        let document = OnceLock::new();
         Ok(Self {
-            source,
             path,
             options,
             layout,
             tree_text,
-            document,
-            reports,
-            table,
-            cache,
-            verified,
-            open_files: OpenFiles::new(),
+            document: OnceLock::new(),
+            blocks,
+            other_files: (0..MAX_FILES).map(|_| OnceLock::new()).collect(),
+            filling: Mutex::new(()),
         })
     }
 
@@ -125,7 +150,7 @@ impl Asdf {
 
     /// The binary blocks.
     pub fn blocks(&self) -> Blocks<'_> {
-        Blocks::new(self)
+        Blocks::new(&self.blocks)
     }
 
     /// The tree. It is parsed on the first call; a file without a tree has an empty one. When it
@@ -148,7 +173,7 @@ impl Asdf {
             tag::check(document, self.layout.standard_version, &mut diagnostics);
         }
         let duplicate = diagnostics.iter().find(|d| d.code == Code::DuplicateKey).cloned();
-        self.reports.extend(diagnostics);
+        self.reports().extend(diagnostics);
         match duplicate {
             Some(duplicate) if self.options.strictness == Strictness::Strict => {
                 document.and(Err(self.yaml_error(duplicate)))
@@ -178,12 +203,12 @@ impl Asdf {
     /// may add to the list; and of an index that was not used it tells what is wrong only when all
     /// blocks are known.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
-        self.reports.sorted()
+        self.reports().sorted()
     }
 
     /// Where the bytes come from.
     pub fn source(&self) -> &Arc<dyn ReadAt> {
-        &self.source
+        self.blocks.source().source()
     }
 
     /// The path, of a file that was opened by path.
@@ -196,32 +221,30 @@ impl Asdf {
         &self.options
     }
 
-    pub(crate) fn open_files(&self) -> &OpenFiles {
-        &self.open_files
-    }
-
     pub(crate) fn reports(&self) -> &Reports {
-        &self.reports
+        self.blocks.reports()
     }
 
-    pub(crate) fn reading(&self) -> Reading<'_> {
-        Reading {
-            source: self.source.as_ref(),
-            limits: &self.options.limits,
-            reports: &self.reports,
+    /// The other file of a key, opened if it is not yet.
+    pub(crate) fn other_file(
+        &self,
+        key: &FileKey,
+        open: impl FnOnce() -> Result<Self>,
+    ) -> Result<&Self> {
+        // Opening reads the head of one file; two threads need not do it twice.
+        let _filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
+        for slot in &self.other_files {
+            match slot.get() {
+                Some((known, file)) if known == key => return Ok(file),
+                Some(_) => {}
+                None => {
+                    let file = Box::new(open()?);
+                    return Ok(&slot.get_or_init(|| (key.clone(), file)).1);
+                }
+            }
         }
-    }
-
-    pub(crate) fn table(&self) -> MutexGuard<'_, BlockTable> {
-        self.table.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn cache(&self) -> MutexGuard<'_, DecodedCache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn verified(&self) -> MutexGuard<'_, HashMap<u64, Option<Error>>> {
-        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
+        let limit = u64::try_from(MAX_FILES).unwrap_or(u64::MAX);
+        Err(Error::Limit { what: "external files", limit, requested: limit + 1 })
     }
 }
 
@@ -235,7 +258,7 @@ impl std::fmt::Debug for Asdf {
 }
 
 /// Turns the first diagnostic into an error.
-fn refuse_oddities(reports: &Reports) -> Result<()> {
+fn refuse_irregularities(reports: &Reports) -> Result<()> {
     match reports.sorted().into_iter().next() {
         None => Ok(()),
         Some(Diagnostic { code, offset, message, .. }) => {

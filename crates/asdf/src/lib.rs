@@ -14,13 +14,11 @@ mod tree;
 pub mod yaml;
 
 pub use asdf::Asdf;
-pub use blocks::checksum::ChecksumVerdict;
-pub use blocks::{Block, Blocks, Iter as BlockIter};
+pub use blocks::{Block, Blocks, ChecksumVerdict, Iter as BlockIter};
 pub use diagnostic::{Code, Diagnostic, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;
-pub use options::{OpenOptions, Strictness, Verify};
-pub use tree::external::External;
-pub use tree::integer::BigInteger;
-pub use tree::{Node, complex, external, json, metadata, tag};
+pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
+pub use tree::{BigInteger, Node, json, metadata};
+pub use yaml::{complex, tag};

@@ -1,14 +1,12 @@
 //! How to read a file: strictness, limits, checks.
 
-use std::path::Path;
+use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use binio::{Limits, ReadAt};
-use bytes::Bytes;
 
-use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::tree::external::External;
 use crate::yaml::ScalarRules;
 
 /// What to do about a file that is not as it should be.
@@ -37,6 +35,42 @@ pub enum Verify {
     OnRead,
 }
 
+/// How many other files may be reached from one.
+pub const MAX_FILES: usize = 64;
+
+/// Opens what a URI names, as written in the file and without its fragment.
+pub type Resolver = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
+
+/// Which other files may be opened.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub enum External {
+    /// None.
+    Deny,
+    /// Those in the folder of the file that was opened first, and in folders below it, also after
+    /// symbolic links are followed. No `..`, no absolute path, no scheme.
+    #[default]
+    SameDir,
+    /// The same, but below this folder.
+    Root(PathBuf),
+    /// Any on this machine: paths with `..`, absolute paths, `file:` URIs. For trusted files.
+    Any,
+    /// What this function gives.
+    Resolver(Arc<Resolver>),
+}
+
+impl fmt::Debug for External {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Deny => f.write_str("Deny"),
+            Self::SameDir => f.write_str("SameDir"),
+            Self::Root(root) => f.debug_tuple("Root").field(root).finish(),
+            Self::Any => f.write_str("Any"),
+            Self::Resolver(_) => f.write_str("Resolver(..)"),
+        }
+    }
+}
+
 /// How to read a file.
 ///
 /// ```
@@ -55,6 +89,7 @@ pub struct OpenOptions {
     pub(crate) external: External,
     pub(crate) limits: Limits,
     pub(crate) cache_size: u64,
+    pub(crate) mmap: bool,
 }
 
 impl Default for OpenOptions {
@@ -66,6 +101,7 @@ impl Default for OpenOptions {
             external: External::default(),
             limits: Limits::default(),
             cache_size: 64 << 20,
+            mmap: false,
         }
     }
 }
@@ -119,27 +155,18 @@ impl OpenOptions {
         self
     }
 
-    /// Opens a file: by memory map with the feature `mmap`, by positional reads without.
-    #[cfg(any(unix, windows))]
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Asdf> {
-        let path = path.as_ref();
-        #[cfg(feature = "mmap")]
-        let source: Arc<dyn ReadAt> = Arc::new(binio::Mmap::open(path)?);
-        #[cfg(not(feature = "mmap"))]
-        let source: Arc<dyn ReadAt> = Arc::new(binio::FileSource::open(path)?);
-        Asdf::with_options(source, Some(path.to_owned()), self.clone())
-    }
-
-    /// Reads a file that is in memory. Nothing is copied.
-    #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
-    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Asdf> {
-        let bytes: Bytes = bytes.into();
-        Asdf::with_options(Arc::new(bytes), None, self.clone())
-    }
-
-    /// Reads a file from any source.
-    #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
-    pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Asdf> {
-        Asdf::with_options(source, None, self.clone())
+    /// Maps a large file into memory when it is opened by its path, instead of reading it by
+    /// position: blocks are then views without a copy. The head of the file with its tree is read
+    /// all the same.
+    ///
+    /// Only for files that nobody changes while they are open. If the file is truncated, touching
+    /// a page that is gone ends the process with `SIGBUS`, which no reader can catch. If it is
+    /// written to in place, as the `update()` of the Python package does, data that was verified
+    /// may be other data when it is used.
+    #[cfg(feature = "mmap")]
+    #[must_use]
+    pub fn mmap(mut self, mmap: bool) -> Self {
+        self.mmap = mmap;
+        self
     }
 }

@@ -10,7 +10,7 @@ use bytes::Bytes;
 
 /// Decoded blocks by the offset of the block in the file.
 #[derive(Debug)]
-pub(crate) struct DecodedCache {
+pub(super) struct DecodedCache {
     /// Every block that was decoded and may still be in use.
     in_use: HashMap<u64, Weak<Decoded>>,
     /// When `in_use` has grown to this, entries whose data is gone are dropped.
@@ -23,7 +23,7 @@ pub(crate) struct DecodedCache {
 
 /// The data of a block, as an owner of [`Bytes`].
 #[derive(Debug)]
-pub(crate) struct Decoded(Vec<u8>);
+pub(super) struct Decoded(Vec<u8>);
 
 /// A share of a [`Decoded`].
 struct Share(Arc<Decoded>);
@@ -36,18 +36,18 @@ impl AsRef<[u8]> for Share {
 
 impl DecodedCache {
     /// A cache that keeps up to `max_len` bytes.
-    pub(crate) fn new(max_len: u64) -> Self {
+    pub(super) fn new(max_len: u64) -> Self {
         let kept = VecDeque::new();
         Self { in_use: HashMap::new(), next_sweep: 64, kept, kept_len: 0, max_len }
     }
 
     /// Whether a block of this size would be kept.
-    pub(crate) fn keeps(&self, len: u64) -> bool {
+    pub(super) fn keeps(&self, len: u64) -> bool {
         len <= self.max_len
     }
 
     /// The block at `offset`, if it is there.
-    pub(crate) fn get(&mut self, offset: u64) -> Option<Bytes> {
+    pub(super) fn get(&mut self, offset: u64) -> Option<Bytes> {
         let decoded = self.in_use.get(&offset)?.upgrade()?;
         if let Some(place) = self.kept.iter().position(|(kept, _)| *kept == offset) {
             let used = self.kept.remove(place);
@@ -57,7 +57,7 @@ impl DecodedCache {
     }
 
     /// Adds the block at `offset`, unless another thread was faster; gives what is there.
-    pub(crate) fn insert(&mut self, offset: u64, data: Vec<u8>) -> Bytes {
+    pub(super) fn insert(&mut self, offset: u64, data: Vec<u8>) -> Bytes {
         if let Some(bytes) = self.get(offset) {
             return bytes;
         }

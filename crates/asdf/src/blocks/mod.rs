@@ -1,8 +1,9 @@
 //! The binary blocks: their headers, their bytes as stored, their data.
 
-pub(crate) mod cache;
-pub(crate) mod checksum;
-pub(crate) mod table;
+mod cache;
+mod checksum;
+mod store;
+mod table;
 
 use std::ops::Range;
 
@@ -11,14 +12,15 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::asdf::Asdf;
-use crate::blocks::checksum::ChecksumVerdict;
-use crate::blocks::table::{Entry, Header};
 use crate::codec::{Failure, Job, Note};
 use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, Result};
 use crate::layout::BlockHeader;
-use crate::options::{Strictness, Verify};
+use crate::locate::{Entry, Header};
+use crate::options::Verify;
+
+pub use checksum::ChecksumVerdict;
+pub(crate) use store::BlockStore;
 
 /// How much is read at a time for a checksum.
 const HASH_STEP: u64 = 1 << 20;
@@ -29,17 +31,17 @@ const HASH_STEP: u64 = 1 << 20;
 /// up to it.
 #[derive(Clone, Copy, Debug)]
 pub struct Blocks<'a> {
-    file: &'a Asdf,
+    store: &'a BlockStore,
 }
 
 impl<'a> Blocks<'a> {
-    pub(crate) fn new(file: &'a Asdf) -> Self {
-        Self { file }
+    pub(crate) fn new(store: &'a BlockStore) -> Self {
+        Self { store }
     }
 
     /// How many blocks the file has. Without an index all headers are read for it.
     pub fn len(&self) -> Result<usize> {
-        self.file.table().len(self.file.reading())
+        self.store.len()
     }
 
     /// Whether the file has no blocks.
@@ -118,14 +120,14 @@ impl<'a> Blocks<'a> {
     }
 
     fn find(self, index: usize) -> Result<Option<Block<'a>>> {
-        let entry = self.file.table().get(index, self.file.reading())?;
+        let entry = self.store.entry(index)?;
         Ok(entry.map(|Entry { offset, header }| {
             let header = match header {
                 Header::Good(header) => Ok(header),
                 Header::Bad(error) => Err(*error),
                 Header::Unread => Err(BlockError::Magic { offset }),
             };
-            Block { file: self.file, index, offset, header }
+            Block { store: self.store, index, offset, header }
         }))
     }
 }
@@ -174,7 +176,7 @@ impl<'a> Iterator for Iter<'a> {
 /// A binary block.
 #[derive(Clone, Debug)]
 pub struct Block<'a> {
-    file: &'a Asdf,
+    store: &'a BlockStore,
     index: usize,
     offset: u64,
     header: Result<BlockHeader, BlockError>,
@@ -204,11 +206,11 @@ impl Block<'_> {
     /// The stored bytes, as offsets in the file. An error if they reach past its end; with
     /// [`Strictness::Salvage`] the part that is there.
     pub fn data_range(&self) -> Result<Range<u64>> {
-        let file_len = self.file.source().len();
+        let file_len = self.store.source().len();
         let range = self.header()?.claimed_range(file_len);
         if range.end <= file_len {
             Ok(range)
-        } else if self.file.options().strictness == Strictness::Salvage {
+        } else if self.store.is_salvage() {
             Ok(range.start.min(file_len)..file_len)
         } else {
             Err(self.error(BlockError::PastEnd { range, file_len }))
@@ -226,11 +228,16 @@ impl Block<'_> {
         Ok(range.end - range.start)
     }
 
+    /// Where the stored bytes come from.
+    pub(crate) fn source(&self) -> &'_ dyn ReadAt {
+        self.store.source()
+    }
+
     /// The bytes as stored. Shared with the source if that is memory. Never checked.
     pub fn raw(&self) -> Result<Bytes> {
         let range = self.data_range()?;
         let len = range.end - range.start;
-        Ok(self.file.source().bytes_at(range.start, Self::in_memory(len)?)?)
+        Ok(self.store.source().bytes_at(range.start, Self::in_memory(len)?)?)
     }
 
     /// The data. Of an uncompressed block it is shared with the source if that is memory; of a
@@ -248,7 +255,7 @@ impl Block<'_> {
         }
         self.verify_on_read()?;
         let Some(job) = self.job()? else {
-            return Ok(self.file.source().read_exact_at(buffer, self.data_range()?.start)?);
+            return Ok(self.store.source().read_exact_at(buffer, self.data_range()?.start)?);
         };
         self.check_decoded(want)?;
         if let Some(data) = self.cached() {
@@ -273,20 +280,20 @@ impl Block<'_> {
         let Some(job) = self.job()? else {
             let start = self.data_range()?.start.saturating_add(range.start);
             let len = Self::in_memory(range.end - range.start)?;
-            return Ok(self.file.source().bytes_at(start, len)?);
+            return Ok(self.store.source().bytes_at(start, len)?);
         };
         if let Some(data) = self.cached() {
             return Ok(Self::part(&data, &range));
         }
-        if !job.is_chunked() && self.file.cache().keeps(len) {
+        if !job.is_chunked() && self.store.cache().keeps(len) {
             // A stream that is damaged further on still gives its beginning.
             if let Ok(data) = self.decode_unverified() {
                 return Ok(Self::part(&data, &range));
             }
         }
         self.check_decoded(if job.is_chunked() { range.end - range.start } else { range.end })?;
-        let source = self.file.source();
-        let stored = Span::new(source.as_ref(), self.data_range()?)?;
+        let source = self.store.source();
+        let stored = Span::new(source, self.data_range()?)?;
         let data = job.decode_range(&stored, &range).map_err(|failure| self.failure(failure))?;
         Ok(data.into())
     }
@@ -322,7 +329,7 @@ impl Block<'_> {
         let decoded = decoded.map(|data| Algorithm::Md5.digest(&data));
         if decoded.is_some_and(|digest| digest.as_bytes() == header.checksum) {
             let message = "the checksum is that of the decoded data, not of the stored bytes";
-            self.file.reports().report(Code::DecodedLegacy, self.offset, message);
+            self.store.reports().report(Code::DecodedLegacy, self.offset, message);
             return Ok(ChecksumVerdict::DecodedLegacy);
         }
         Ok(ChecksumVerdict::Mismatch { stored, decoded })
@@ -330,7 +337,7 @@ impl Block<'_> {
 
     fn digest_stored(&self) -> Result<Digest> {
         let range = self.data_range()?;
-        let source = self.file.source();
+        let source = self.store.source();
         if source.is_memory() {
             return Ok(Algorithm::Md5.digest(&self.raw()?));
         }
@@ -346,10 +353,10 @@ impl Block<'_> {
 
     /// Checks the checksum once, if the options ask for it.
     fn verify_on_read(&self) -> Result<()> {
-        if self.file.options().verify == Verify::Never {
+        if self.store.verify() == Verify::Never {
             return Ok(());
         }
-        if let Some(known) = self.file.verified().get(&self.offset) {
+        if let Some(known) = self.store.verified().get(&self.offset) {
             return known.clone().map_or(Ok(()), Err);
         }
         let error = match self.verify()? {
@@ -361,7 +368,7 @@ impl Block<'_> {
             }
             _ => None,
         };
-        self.file.verified().insert(self.offset, error.clone());
+        self.store.verified().insert(self.offset, error.clone());
         error.map_or(Ok(()), Err)
     }
 
@@ -383,7 +390,7 @@ impl Block<'_> {
         let result = job.decode(&self.raw()?, &mut notes);
         self.report(notes)?;
         let data = result.map_err(|failure| self.failure(failure))?;
-        Ok(self.file.cache().insert(self.offset, data))
+        Ok(self.store.cache().insert(self.offset, data))
     }
 
     /// How to decode the block; `None` if it is not compressed.
@@ -395,7 +402,7 @@ impl Block<'_> {
         if header.is_streamed() {
             return Err(self.failure(CodecError::StreamedCompressed.into()));
         }
-        let salvage = self.file.options().strictness == Strictness::Salvage;
+        let salvage = self.store.is_salvage();
         let (code, data_size) = (header.compression, header.data_size);
         Ok(Some(Job { code, data_size, salvage }))
     }
@@ -406,7 +413,7 @@ impl Block<'_> {
     }
 
     fn cached(&self) -> Option<Bytes> {
-        self.file.cache().get(self.offset)
+        self.store.cache().get(self.offset)
     }
 
     fn part(data: &Bytes, range: &Range<u64>) -> Bytes {
@@ -415,7 +422,7 @@ impl Block<'_> {
     }
 
     fn check_decoded(&self, len: u64) -> Result<()> {
-        let limits = &self.file.options().limits;
+        let limits = self.store.limits();
         limits.check_decoded("decoded bytes of a block", len).map_err(Error::from_binio)
     }
 
@@ -434,7 +441,7 @@ impl Block<'_> {
         let start = self.header()?.data_start();
         for Note { code, at, message } in notes {
             let message = format!("block {}: {message}", self.index);
-            self.file.reports().report(code, start.saturating_add(at), message);
+            self.store.reports().report(code, start.saturating_add(at), message);
         }
         Ok(())
     }

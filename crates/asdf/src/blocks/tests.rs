@@ -3,6 +3,7 @@ use std::sync::Arc;
 use binio::{Limits, ReadLog};
 
 use super::*;
+use crate::asdf::Asdf;
 use crate::locate::test_file::{BlockBuilder, HEAD, TREE, block, codes, contents, indexed_file};
 use crate::options::OpenOptions;
 
@@ -226,7 +227,8 @@ fn verifying_on_read_refuses_damaged_data_and_nothing_else() {
 
 #[test]
 fn a_checksum_is_checked_once_on_reading() {
-    let bytes = [HEAD, TREE, &block("one").checksum_of(b"one").bytes()].concat();
+    let data = vec![1; 1 << 18];
+    let bytes = [HEAD, TREE, &block(&data).checksum_of(&data).bytes()].concat();
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
     let options = OpenOptions::new().verify(Verify::OnRead);
     let file = options.from_source(Arc::clone(&source) as Arc<dyn ReadAt>).unwrap();

@@ -24,7 +24,7 @@ use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 /// The line that begins a block index.
-pub const INDEX_HEADER: &[u8] = b"#ASDF BLOCK INDEX";
+pub const INDEX_HEADER: &[u8; 17] = b"#ASDF BLOCK INDEX";
 
 /// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is no
 /// list of non-negative integers, or one of more than `max_entries`.
@@ -52,7 +52,7 @@ pub fn looks_like_index(text: &[u8]) -> bool {
 }
 
 fn document(text: &[u8], max_entries: u64) -> IResult<&[u8], Vec<u64>> {
-    let (text, _) = (tag(INDEX_HEADER), line_ending).parse(text)?;
+    let (text, _) = (tag(&INDEX_HEADER[..]), line_ending).parse(text)?;
     let (text, ()) = fold_many0(alt((directive, blank_line)), || (), |(), ()| ()).parse(text)?;
     let (text, _) = opt((tag(&b"---"[..]), peek(one_of(" \t\r\n")))).parse(text)?;
     let (text, ()) = gap(text)?;
@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     fn index(body: &[u8]) -> Option<Vec<u64>> {
-        parse(&[INDEX_HEADER, b"\n%YAML 1.1\n", body].concat(), 1000)
+        parse(&[INDEX_HEADER, &b"\n%YAML 1.1\n"[..], body].concat(), 1000)
     }
 
     #[test]
@@ -216,7 +216,7 @@ mod tests {
     fn a_million_entries_are_read_in_one_pass() {
         let lines: String =
             (0..1_000_000u64).map(|i| format!("- {}\n", i * 54)).collect::<Vec<_>>().concat();
-        let text = [INDEX_HEADER, b"\n---\n", lines.as_bytes(), b"...\n"].concat();
+        let text = [INDEX_HEADER, &b"\n---\n"[..], lines.as_bytes(), b"...\n"].concat();
         assert_eq!(parse(&text, 2_000_000).map(|entries| entries.len()), Some(1_000_000));
         assert!(looks_like_index(&text[INDEX_HEADER.len()..]));
         assert!(!looks_like_index(&text));

@@ -10,58 +10,51 @@
 //! The blocks are numbered by their place in the file, bad ones included, so that numbers before
 //! the damage stay. What was found beyond the normal walk is reported.
 
-use binio::{ReadAt, Scanner};
+use binio::Scanner;
 
-use crate::blocks::table::{BlockTable, Entry, Header, Reading, has_magic};
+use super::ends::Ends;
+use super::header::{Entry, Header, Reading};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::layout::Layout;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
 
-/// All blocks of the file. `table` is what the normal reading knows; its index is not trusted.
-pub(crate) fn find_blocks(
-    layout: &Layout,
-    mut table: BlockTable,
+/// All blocks of the file, of which the first, if there is one, is known. Without one the search
+/// begins at `from`.
+pub(super) fn find_blocks(
+    from: u64,
+    first: Option<Entry>,
     reading: Reading<'_>,
-) -> Result<BlockTable> {
-    let file_len = layout.file_len;
-    let from = layout.tree.as_ref().map_or(0, |tree| tree.end);
-    let mut entries: Vec<Entry> = Vec::new();
-    // The first block was chosen on opening.
-    let first = table.get(0, reading)?;
-    let mut at = match &first {
-        Some(first) => resume_after(first, reading),
-        None => from,
-    };
-    entries.extend(first);
+) -> Result<Vec<Entry>> {
+    let file_len = reading.file_len();
+    let mut at = first.as_ref().map_or(from, |first| resume_after(first, reading));
+    let mut entries: Vec<Entry> = first.into_iter().collect();
     // One for the whole file: what it has read once it does not read again.
-    let mut scanner = Scanner::new(reading.source, &BLOCK_MAGIC, at..file_len);
+    let mut scanner = Scanner::new(reading.ends, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
         let chained = entries.last().is_some_and(|last| is_whole(&last.header, file_len));
-        if !(chained && has_magic(reading.source, at)?) {
+        if !(chained && reading.ends.has_magic(at)?) {
             let Some(found) = next_plausible(&mut scanner, at, reading)? else { break };
             let gap = found - at;
-            let message =
-                format!("a block that the chain of blocks does not reach, {gap} bytes behind it");
+            let message = format!("a block {gap} bytes after the end of the chain of blocks");
             reading.reports.report(Code::Salvaged, found, message);
             at = found;
         }
         let items = entries.len() as u64 + 1;
         reading.limits.check_items("blocks", items).map_err(Error::from_binio)?;
-        let entry = Entry { offset: at, header: reading.header(at)? };
-        reading.judge(at, &entry.header);
+        let entry = reading.entry(at)?;
+        reading.judge(&entry);
         at = resume_after(&entry, reading);
         entries.push(entry);
     }
     for entry in &entries {
         report_cut(entry, reading);
     }
-    Ok(BlockTable::from_entries(entries))
+    Ok(entries)
 }
 
-/// Where to go on after a block: behind it if it is whole, else inside it.
+/// Where to go on after a block: after its end if it is whole, else inside it.
 fn resume_after(entry: &Entry, reading: Reading<'_>) -> u64 {
-    let file_len = reading.source.len();
+    let file_len = reading.file_len();
     let after_magic = entry.offset.saturating_add(BLOCK_MAGIC.len() as u64);
     match &entry.header {
         Header::Good(header) if header.fits(file_len) => {
@@ -79,14 +72,14 @@ fn is_whole(header: &Header, file_len: u64) -> bool {
 
 /// The next magic from `from` on that begins a plausible block.
 fn next_plausible(
-    scanner: &mut Scanner<'_, dyn ReadAt + '_>,
+    scanner: &mut Scanner<'_, Ends>,
     from: u64,
     reading: Reading<'_>,
 ) -> Result<Option<u64>> {
-    let file_len = reading.source.len();
+    let file_len = reading.file_len();
     scanner.skip_to(from);
     while let Some(offset) = scanner.next_match()? {
-        match reading.header(offset)? {
+        match reading.ends.header(offset)? {
             Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
             _ => {}
         }
@@ -96,7 +89,7 @@ fn next_plausible(
 
 /// Reports a block of which a part is missing.
 fn report_cut(entry: &Entry, reading: Reading<'_>) {
-    let file_len = reading.source.len();
+    let file_len = reading.file_len();
     let Header::Good(header) = &entry.header else { return };
     if !header.fits(file_len) {
         let BlockHeader { offset, used_size, .. } = *header;
@@ -108,8 +101,8 @@ fn report_cut(entry: &Entry, reading: Reading<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::super::test_file::{HEAD, TREE, block, codes, contents};
     use super::*;
-    use crate::locate::test_file::{HEAD, TREE, block, codes, contents};
     use crate::options::{OpenOptions, Strictness};
 
     fn salvage(bytes: Vec<u8>) -> crate::Asdf {

@@ -1,10 +1,14 @@
+use std::ops::Range;
 use std::sync::Arc;
 
-use binio::{Bytes, ReadLog, Window, drive};
+use binio::{Bytes, Limits, ReadAt, ReadLog, Window, drive};
+use memchr::memmem;
 use proptest::prelude::*;
 
-use super::*;
 use crate::asdf::Asdf;
+use crate::diagnostic::Code;
+use crate::error::Error;
+use crate::layout::BLOCK_MAGIC;
 use crate::locate::test_file::{HEAD, TREE, block, codes, contents, index, indexed_file};
 use crate::options::{OpenOptions, Strictness};
 

@@ -26,7 +26,7 @@ use crate::ndarray::dtype::{Datatype, MAX_DIMENSIONS, Record, ScalarType};
 use crate::ndarray::extent::count;
 use crate::ndarray::number::{self, put};
 use crate::ndarray::parse::{ArrayHeader, Shape};
-use crate::tree::tag;
+use crate::yaml::tag;
 use crate::yaml::{Integer, Kind, Node, Value};
 
 /// Type and shape of an inline array.
@@ -354,7 +354,7 @@ fn push_scalar(
 /// The number that a node is.
 pub(crate) fn number_of(node: Node<'_>) -> Option<number::Number> {
     if is_complex(node) {
-        return crate::tree::complex::parse(node.text()?).map(number::Number::Complex);
+        return crate::yaml::complex::parse(node.text()?).map(number::Number::Complex);
     }
     match node.value().ok()? {
         Value::Bool(truth) => Some(number::Number::Bool(truth)),

@@ -21,7 +21,7 @@ use crate::ndarray::view::NdArray;
 
 /// What masks an array.
 #[derive(Clone, Debug)]
-pub(super) enum Mask<'a> {
+pub(crate) enum Mask<'a> {
     None,
     /// Elements equal to this.
     Value(Number),
@@ -31,7 +31,7 @@ pub(super) enum Mask<'a> {
 
 impl<'a> Mask<'a> {
     /// A mask of another shape, repeated to that of the array.
-    pub(super) fn array(mask: NdArray<'a>, shape: &[u64]) -> Result<Self> {
+    pub(crate) fn array(mask: NdArray<'a>, shape: &[u64]) -> Result<Self> {
         match mask.dtype().as_scalar() {
             Some(scalar) if !scalar.is_string() => {}
             _ => {
@@ -46,7 +46,7 @@ impl<'a> Mask<'a> {
         Ok(Self::Array(Box::new(NdArray { view, mask: Self::None, ..mask })))
     }
 
-    pub(super) fn slice(&self, slices: &[Slice]) -> Result<Self> {
+    pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {
         Ok(match self {
             Self::Array(mask) => Self::Array(Box::new(mask.slice(slices)?)),
             other => other.clone(),
@@ -54,7 +54,7 @@ impl<'a> Mask<'a> {
     }
 
     /// The mask of a field of records: it counts for all elements of the field.
-    pub(super) fn for_field(&self, shape: &[u64]) -> Self {
+    pub(crate) fn for_field(&self, shape: &[u64]) -> Self {
         match self {
             Self::Array(mask) => {
                 let inner = mask.shape().len();
@@ -81,7 +81,7 @@ impl<'a> Mask<'a> {
     }
 
     /// One truth value for each element of `array`.
-    pub(super) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
+    pub(crate) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
         match self {
             Self::None => Ok(None),
             Self::Array(mask) => nonzero(mask).map(Some),

@@ -17,16 +17,15 @@ pub mod dtype;
 pub mod element;
 pub mod extent;
 mod gather;
-mod inline;
-mod mask;
+pub(crate) mod inline;
+pub(crate) mod mask;
 mod number;
-mod open;
 pub mod parse;
 pub mod slice;
 mod strings;
 mod swap;
 mod tile;
-mod view;
+pub(crate) mod view;
 
 pub use dtype::{Datatype, Field, Record, ScalarType};
 pub use element::{Element, Elements};
@@ -35,8 +34,6 @@ pub use parse::{ArrayHeader, Shape, Source};
 pub use slice::Slice;
 pub use swap::Order;
 pub use view::{Masked, NdArray, Origin};
-
-pub(crate) use open::open;
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{ArrayError, Error};
@@ -47,19 +44,19 @@ use crate::yaml;
 pub(crate) struct Place(yaml::Position);
 
 impl Place {
-    fn of(node: yaml::Node<'_>) -> Self {
+    pub(crate) fn of(node: yaml::Node<'_>) -> Self {
         Self(node.position())
     }
 
-    fn error(self, kind: ArrayError) -> Error {
+    pub(crate) fn error(self, kind: ArrayError) -> Error {
         Error::Array { line: self.0.line, column: self.0.column, kind }
     }
 
-    fn invalid(self, key: &'static str, message: impl Into<String>) -> Error {
+    pub(crate) fn invalid(self, key: &'static str, message: impl Into<String>) -> Error {
         self.error(ArrayError::Invalid { key, message: message.into() })
     }
 
-    fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
+    pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(code, self.0.offset, message).with_line(self.0.line)
     }
 }

@@ -49,20 +49,20 @@ const PARALLEL_PIECE: u64 = 4 << 20;
 /// ```
 #[derive(Clone, Debug)]
 pub struct NdArray<'a> {
-    pub(super) data: Data<'a>,
-    pub(super) datatype: Arc<Datatype>,
-    pub(super) byteorder: Endian,
-    pub(super) view: Strided,
-    pub(super) mask: Mask<'a>,
-    pub(super) limits: Limits,
-    pub(super) place: Place,
+    pub(crate) data: Data<'a>,
+    pub(crate) datatype: Arc<Datatype>,
+    pub(crate) byteorder: Endian,
+    pub(crate) view: Strided,
+    pub(crate) mask: Mask<'a>,
+    pub(crate) limits: Limits,
+    pub(crate) place: Place,
 }
 
 /// Where the bytes of an array are.
 #[derive(Clone, Debug)]
-pub(super) enum Data<'a> {
+pub(crate) enum Data<'a> {
     /// In a block, of the file of the array or of another.
-    Block { file: &'a Asdf, block: Block<'a>, external: bool },
+    Block { block: Block<'a>, other: Option<&'a Asdf> },
     /// In memory: an inline array, or a decoded block.
     Inline(Bytes),
 }
@@ -127,8 +127,8 @@ impl<'a> NdArray<'a> {
     /// Where the elements come from.
     pub fn source(&self) -> Origin<'a> {
         match &self.data {
-            Data::Block { block, external: false, .. } => Origin::Block(block.clone()),
-            Data::Block { file, block, .. } => Origin::External(file, block.clone()),
+            Data::Block { block, other: None } => Origin::Block(block.clone()),
+            Data::Block { block, other: Some(file) } => Origin::External(file, block.clone()),
             Data::Inline(_) => Origin::Inline,
         }
     }
@@ -275,8 +275,8 @@ impl<'a> NdArray<'a> {
     fn data_in_memory(&self) -> Result<Option<(Bytes, u64)>> {
         match &self.data {
             Data::Inline(bytes) => Ok(Some((bytes.clone(), 0))),
-            Data::Block { file, block, .. } => {
-                if block.is_compressed() || !file.source().is_memory() {
+            Data::Block { block, .. } => {
+                if block.is_compressed() || !block.source().is_memory() {
                     return Ok(None);
                 }
                 let extent = self.view.extent();
@@ -348,7 +348,7 @@ impl<'a> NdArray<'a> {
     fn pays_threads(&self, size: usize) -> bool {
         let in_memory = match &self.data {
             Data::Inline(_) => true,
-            Data::Block { file, block, .. } => !block.is_compressed() && file.source().is_memory(),
+            Data::Block { block, .. } => !block.is_compressed() && block.source().is_memory(),
         };
         // Pieces must be whole elements, or their bytes could not be swapped.
         let whole = self.datatype.size() <= PARALLEL_PIECE;
@@ -376,10 +376,9 @@ impl<'a> NdArray<'a> {
         }
         match &self.data {
             Data::Inline(bytes) => tile::copy_from_slice(bytes, 0, view, swap, out),
-            Data::Block { file, block, .. } if !block.is_compressed() => {
+            Data::Block { block, .. } if !block.is_compressed() => {
                 let start = block.verified_range()?.start;
-                let source = file.source().as_ref();
-                return tile::read(source, start, view, swap, out, self.place);
+                return tile::read(block.source(), start, view, swap, out, self.place);
             }
             Data::Block { block, .. } => {
                 let extent = view.extent();
@@ -402,8 +401,8 @@ impl<'a> NdArray<'a> {
         let extent = self.view.extent();
         match &self.data {
             Data::Inline(bytes) => Ok(in_memory(&extent).map(|range| bytes.slice(range))),
-            Data::Block { file, block, .. } => {
-                if !block.is_compressed() && !file.source().is_memory() {
+            Data::Block { block, .. } => {
+                if !block.is_compressed() && !block.source().is_memory() {
                     return Ok(None);
                 }
                 block.decode_part(extent).map(Some)
@@ -411,7 +410,7 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    pub(super) fn error(&self, kind: ArrayError) -> Error {
+    pub(crate) fn error(&self, kind: ArrayError) -> Error {
         self.place.error(kind)
     }
 

@@ -11,52 +11,13 @@
 //!
 //! Only regular files are opened, once each, and they are kept as long as the file that asked
 //! first. All files that are reached from it, by whatever way, share one list of at most
-//! [`MAX_FILES`]; a file that names itself, directly or not, is that same file.
+//! [`MAX_FILES`](crate::MAX_FILES); a file that names itself, directly or not, is that same file.
 
-use std::fmt;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use binio::ReadAt;
-
-use crate::asdf::Asdf;
+use crate::asdf::{Asdf, FileKey};
 use crate::error::{Error, ReferenceError, Result};
-
-/// How many other files may be reached from one.
-pub const MAX_FILES: usize = 64;
-
-/// Opens what a URI names, as written in the file and without its fragment.
-pub type Resolver = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
-
-/// Which other files may be opened.
-#[derive(Clone, Default)]
-#[non_exhaustive]
-pub enum External {
-    /// None.
-    Deny,
-    /// Those in the folder of the file that was opened first, and in folders below it, also after
-    /// symbolic links are followed. No `..`, no absolute path, no scheme.
-    #[default]
-    SameDir,
-    /// The same, but below this folder.
-    Root(PathBuf),
-    /// Any on this machine: paths with `..`, absolute paths, `file:` URIs. For trusted files.
-    Any,
-    /// What this function gives.
-    Resolver(Arc<Resolver>),
-}
-
-impl fmt::Debug for External {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Deny => f.write_str("Deny"),
-            Self::SameDir => f.write_str("SameDir"),
-            Self::Root(root) => f.debug_tuple("Root").field(root).finish(),
-            Self::Any => f.write_str("Any"),
-            Self::Resolver(_) => f.write_str("Resolver(..)"),
-        }
-    }
-}
+use crate::options::{External, OpenOptions};
 
 /// Two files: the one that was opened by the user, which has the policy and the list of others,
 /// and the one that a node is in.
@@ -64,47 +25,6 @@ impl fmt::Debug for External {
 pub(crate) struct Files<'a> {
     pub(crate) root: &'a Asdf,
     pub(crate) current: &'a Asdf,
-}
-
-/// The other files that were opened. Slots are filled in order and never emptied, so that files
-/// can be borrowed for as long as the list lives.
-#[derive(Default)]
-pub(crate) struct OpenFiles {
-    slots: Vec<OnceLock<(Key, Box<Asdf>)>>,
-    filling: Mutex<()>,
-}
-
-/// What makes a file the same as another.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Key {
-    /// A path without links.
-    Path(PathBuf),
-    /// What a resolver was given.
-    Uri(String),
-}
-
-impl OpenFiles {
-    pub(crate) fn new() -> Self {
-        Self { slots: (0..MAX_FILES).map(|_| OnceLock::new()).collect(), filling: Mutex::new(()) }
-    }
-
-    /// The file of a key, opened if it is not yet.
-    fn get(&self, key: &Key, open: impl FnOnce() -> Result<Asdf>) -> Result<&Asdf> {
-        // Opening reads the head of one file; two threads need not do it twice.
-        let _filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
-        for slot in &self.slots {
-            match slot.get() {
-                Some((known, file)) if known == key => return Ok(file),
-                Some(_) => {}
-                None => {
-                    let file = Box::new(open()?);
-                    return Ok(&slot.get_or_init(|| (key.clone(), file)).1);
-                }
-            }
-        }
-        let limit = u64::try_from(MAX_FILES).unwrap_or(u64::MAX);
-        Err(Error::Limit { what: "external files", limit, requested: limit + 1 })
-    }
 }
 
 impl<'a> Files<'a> {
@@ -123,7 +43,7 @@ impl<'a> Files<'a> {
         let policy = &options.external;
         if let External::Resolver(resolver) = policy {
             let open = || options.from_source(resolver(uri)?);
-            let current = self.root.open_files().get(&Key::Uri(uri.to_owned()), open);
+            let current = self.root.other_file(&FileKey::Uri(uri.to_owned()), open);
             let current = current.map_err(|error| fail(ReferenceError::External(error.into())))?;
             return Ok(Self { current, ..self });
         }
@@ -133,8 +53,7 @@ impl<'a> Files<'a> {
         }
         let current = self
             .root
-            .open_files()
-            .get(&Key::Path(path.clone()), || options.open(&path))
+            .other_file(&FileKey::Path(path.clone()), || open_path(options, &path))
             .map_err(|error| fail(ReferenceError::External(error.into())))?;
         Ok(Self { current, ..self })
     }
@@ -238,6 +157,17 @@ pub(crate) fn percent_decode(text: &str) -> Option<String> {
         }
     }
     String::from_utf8(bytes).ok()
+}
+
+#[cfg(any(unix, windows))]
+fn open_path(options: &OpenOptions, path: &Path) -> Result<Asdf> {
+    options.open(path)
+}
+
+#[cfg(not(any(unix, windows)))]
+fn open_path(_: &OpenOptions, path: &Path) -> Result<Asdf> {
+    let message = format!("this system has no files to open: {}", path.display());
+    Err(Error::Reference { target: message.clone(), kind: ReferenceError::Forbidden(message) })
 }
 
 fn hex(digit: u8) -> Option<u8> {

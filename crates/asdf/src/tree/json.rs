@@ -18,16 +18,17 @@
 //! Keys are strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded,
 //! merge keys applied. Nothing is kept in memory but the path, and nothing recurses.
 
-use std::array;
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::iter::Enumerate;
 
-use super::{complex, tag};
+use super::array::{self, Described};
+use super::external::Files;
+use super::integer::BigInteger;
+use crate::error::{Error, ReferenceError, Result};
 use crate::yaml::{
-    EntryMentions, Mention, Mentions, Node, NodeId, Value, encode_base64, push_token,
+    EntryMentions, Mention, Mentions, Node, NodeId, Value, complex, encode_base64, push_token, tag,
 };
-use crate::{Error, ReferenceError, Result};
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
 /// billions.
@@ -59,40 +60,6 @@ pub enum Aliases {
     Reference,
 }
 
-/// Type and shape of an array.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Described {
-    /// JSON text: `"<f8"` with its quotes, or a list of fields.
-    pub dtype: String,
-    /// Lengths of the dimensions.
-    pub shape: Vec<u64>,
-}
-
-/// What knows about blocks: it describes the nodes whose JSON form depends on them.
-pub trait ArrayDescriber {
-    /// Type and shape of a node with a known ndarray tag, or the code of the error that keeps them
-    /// from being known. `None` writes the node as plain content.
-    fn describe(&self, node: Node<'_>) -> Option<Result<Described, String>>;
-
-    /// The decimal digits of a node with a known `core/integer` tag, its words being an array, or
-    /// the code of an error. `None` writes the node as plain content.
-    fn integer(&self, node: Node<'_>) -> Option<Result<String, String>>;
-}
-
-/// Leaves arrays and integers as plain content, for trees without blocks.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PlainContent;
-
-impl ArrayDescriber for PlainContent {
-    fn describe(&self, _: Node<'_>) -> Option<Result<Described, String>> {
-        None
-    }
-
-    fn integer(&self, _: Node<'_>) -> Option<Result<String, String>> {
-        None
-    }
-}
-
 /// Writes a node and what it holds, on one line.
 ///
 /// Fails with [`Error::Reference`] of kind [`Cycle`](ReferenceError::Cycle) where a node holds
@@ -100,25 +67,31 @@ impl ArrayDescriber for PlainContent {
 /// that is a collection. What was written by then is no JSON.
 ///
 /// ```
-/// use asdf::json::{self, Options, PlainContent};
+/// use asdf::json::{self, Options};
 /// use asdf::yaml::{Document, ParseOptions};
 ///
 /// let text = b"a: &x [1:30, 1e3, .inf]\n7: *x\n";
 /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
 /// let mut json = Vec::new();
-/// json::write(document.root(), &Options::default(), &PlainContent, &mut json)?;
+/// json::write(document.root(), &Options::default(), &mut json)?;
 /// assert_eq!(json, br#"{"a":[90,"1e3","inf"],"7":[90,"1e3","inf"]}"#);
 /// # Ok::<(), asdf::Error>(())
 /// ```
-pub fn write(
-    node: Node<'_>,
-    options: &Options,
-    describer: &dyn ArrayDescriber,
+pub fn write(node: Node<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
+    write_node(node, None, *options, out)
+}
+
+/// The same, with the arrays and integers of a node that is in a file. Without files these are
+/// written as plain content.
+pub(super) fn write_node<'a>(
+    node: Node<'a>,
+    files: Option<Files<'a>>,
+    options: Options,
     out: &mut dyn Write,
 ) -> Result<()> {
     let mut writer = Writer {
-        options: *options,
-        describer,
+        options,
+        files,
         out,
         stack: Vec::new(),
         on_path: HashSet::new(),
@@ -173,7 +146,7 @@ enum Children<'a> {
     /// Items of `!!omap` or `!!pairs`.
     Pairs(Enumerate<Mentions<'a>>),
     /// Key and value of one of these.
-    Pair(Enumerate<array::IntoIter<Mention<'a>, 2>>),
+    Pair(Enumerate<std::array::IntoIter<Mention<'a>, 2>>),
 }
 
 impl<'a> Children<'a> {
@@ -206,7 +179,8 @@ struct Frame<'a> {
 
 struct Writer<'a, 'w> {
     options: Options,
-    describer: &'w dyn ArrayDescriber,
+    /// The file of the node, if it has one.
+    files: Option<Files<'a>>,
     out: &'w mut dyn Write,
     stack: Vec<Frame<'a>>,
     /// The collections of the stack.
@@ -258,9 +232,9 @@ impl<'a> Writer<'a, '_> {
 
     /// Writes a node whose tag gives it a form of its own; tells whether it had one.
     fn special(&mut self, node: Node<'a>) -> Result<bool> {
-        match node.tag().and_then(tag::core_name) {
-            Some("ndarray") => match self.describer.describe(node) {
-                Some(Ok(Described { dtype, shape })) => {
+        match (node.tag().and_then(tag::core_name), self.files) {
+            (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
+                Ok(Described { dtype, shape }) => {
                     // Many arrays may share one long list of fields by an alias.
                     self.spend(dtype.len() as u64 / DTYPE_BYTES_PER_NODE)?;
                     let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
@@ -268,15 +242,16 @@ impl<'a> Writer<'a, '_> {
                     self.text(&dtype)?;
                     self.text(&format!(",\"shape\":[{}]}}}}", shape.join(",")))?;
                 }
-                Some(Err(code)) => self.error(&code)?,
-                None => return Ok(false),
+                Err(error) => self.error(&array::error_code(&error))?,
             },
-            Some("integer") => match self.describer.integer(node) {
-                Some(Ok(digits)) => self.text(&digits)?,
-                Some(Err(code)) => self.error(&code)?,
-                None => return Ok(false),
-            },
-            Some("complex") => match node.text().map(complex::parse) {
+            (Some("integer"), Some(files)) => {
+                let integer = BigInteger::read(super::Node::new(files, node));
+                match integer.and_then(|value| value.to_decimal()) {
+                    Ok(digits) => self.text(&digits)?,
+                    Err(error) => self.error(&array::error_code(&error))?,
+                }
+            }
+            (Some("complex"), _) => match node.text().map(complex::parse) {
                 Some(Some(number)) => {
                     self.text("{\"$complex\":[")?;
                     self.float(number.re)?;

@@ -3,13 +3,13 @@
 //! [`crate::yaml`] knows nothing of files and blocks; this module does. Its [`Node`] is a
 //! [`yaml::Node`](crate::yaml::Node) together with the file that it is in.
 
-pub mod complex;
-pub mod external;
-pub(crate) mod integer;
+mod array;
+mod external;
+mod integer;
 pub mod json;
 pub mod metadata;
 mod node;
 mod refs;
-pub mod tag;
 
+pub use integer::BigInteger;
 pub use node::Node;

@@ -4,13 +4,13 @@ use std::io::Write;
 
 use num_complex::Complex;
 
-use super::{complex, json, tag};
+use super::external::Files;
+use super::integer::BigInteger;
+use super::{array, json};
 use crate::asdf::Asdf;
 use crate::error::{ArrayError, Error, Result};
-use crate::ndarray::{self, NdArray};
-use crate::tree::external::Files;
-use crate::tree::integer::BigInteger;
-use crate::yaml::{self, Kind, NodeId, Position, Style, Value};
+use crate::ndarray::NdArray;
+use crate::yaml::{self, Kind, NodeId, Position, Style, Value, complex, tag};
 
 /// A node of a file's tree; free to copy.
 ///
@@ -218,7 +218,7 @@ impl<'a> Node<'a> {
 
     /// The same whatever the tag.
     pub fn ndarray_forced(self) -> Result<NdArray<'a>> {
-        ndarray::open(self.files, self.yaml)
+        array::open(self.files, self.yaml)
     }
 
     /// The value of a `!core/complex` node, or of a real number.
@@ -248,7 +248,7 @@ impl Node<'_> {
     /// Writes the node and all below it as JSON, in the form that [`json`] tells. Of arrays it is
     /// type and shape.
     pub fn write_json(self, out: &mut dyn Write, options: &json::Options) -> Result<()> {
-        json::write(self.yaml, options, self.file(), out)
+        json::write_node(self.yaml, Some(Files::of(self.file())), *options, out)
     }
 }
 

@@ -541,7 +541,7 @@ fn kind_of(
     tag: Option<&str>,
     rules: ScalarRules,
 ) -> (Kind, bool, Option<Code>) {
-    let Some(tag) = tag.filter(|&tag| tag != crate::tree::tag::CONSTANT) else {
+    let Some(tag) = tag.filter(|&tag| tag != crate::yaml::tag::CONSTANT) else {
         if style != Style::Plain {
             return (Kind::String, false, None);
         }

@@ -23,6 +23,7 @@
 mod binary;
 mod build;
 mod characters;
+pub mod complex;
 mod directives;
 mod document;
 mod events;
@@ -33,6 +34,7 @@ mod number;
 mod pointer;
 mod position;
 mod scalar;
+pub mod tag;
 mod timestamp;
 
 pub(crate) use binary::encode as encode_base64;

@@ -82,10 +82,35 @@ fn memory_files_maps_and_streams_read_alike() {
     for verify in [Verify::Never, Verify::OnRead] {
         let options = OpenOptions::new().verify(verify);
         check(&options.open(&path).unwrap());
+        #[cfg(feature = "mmap")]
+        check(&options.clone().mmap(true).open(&path).unwrap());
         for source in &sources {
             check(&options.from_source(Arc::clone(source)).unwrap());
         }
     }
+}
+
+#[test]
+fn a_file_that_is_truncated_while_it_is_open_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.asdf");
+    std::fs::write(&path, bytes()).unwrap();
+    let file = Asdf::open(&path).unwrap();
+    std::fs::OpenOptions::new().write(true).open(&path).unwrap().set_len(100_000).unwrap();
+    let array = file.tree().unwrap().pointer("/plain").unwrap().ndarray().unwrap();
+    let error = array.read::<u16>().unwrap_err();
+    assert!(matches!(error, Error::Io(_)), "{error}");
+    assert!(file.blocks().get(0).unwrap().decode().is_err());
+}
+
+#[test]
+fn a_small_file_stays_whole_when_it_is_truncated() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file.asdf");
+    std::fs::write(&path, &super::bytes_of("a: [1, 2]", &[b"abc"])).unwrap();
+    let file = Asdf::open(&path).unwrap();
+    std::fs::write(&path, b"").unwrap();
+    assert_eq!(file.blocks().get(0).unwrap().decode().unwrap(), "abc");
 }
 
 #[test]

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use asdf::json::{self, Aliases, ArrayDescriber, Described, Options};
-use asdf::yaml::Node;
-use asdf::{Error, ReferenceError};
+use asdf::json::{Aliases, Options};
+use asdf::{Asdf, Error, ReferenceError};
 
 use crate::{parse, parse_odd, to_json, try_json};
 
@@ -134,21 +133,19 @@ fn a_bomb_of_merges_ends_at_the_budget() {
 
 #[test]
 fn a_bomb_of_long_types_ends_at_the_budget() {
-    /// Knows every array to be of one long type.
-    struct Long;
-    impl ArrayDescriber for Long {
-        fn describe(&self, _: Node<'_>) -> Option<Result<Described, String>> {
-            Some(Ok(Described { dtype: "x".repeat(16 << 20), shape: vec![1] }))
-        }
-        fn integer(&self, _: Node<'_>) -> Option<Result<String, String>> {
-            None
-        }
-    }
-    let arrays = "- !core/ndarray-1.1.0 {}\n".repeat(12);
-    let document = parse(format!("%TAG ! tag:stsci.edu:asdf/\n---\n{arrays}"));
-    let written =
-        asdf::json::write(document.root(), &Options::default(), &Long, &mut std::io::sink());
+    let name = "x".repeat(16 << 20);
+    let array = "!core/ndarray-1.1.0 {source: 0, byteorder: big, shape: [1], datatype: *t}";
+    let arrays = format!("- {array}\n").repeat(12);
+    let file = file(&format!("t: &t [{{name: {name}, datatype: int8}}]\na:\n{arrays}"));
+    let node = file.tree().unwrap().pointer("/a").unwrap();
+    let written = node.write_json(&mut std::io::sink(), &Options::default());
     assert!(matches!(written, Err(Error::Limit { .. })), "{written:?}");
+}
+
+/// A file of this tree and nothing else.
+fn file(tree: &str) -> Asdf {
+    let head = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+    Asdf::from_bytes(format!("{head}{tree}\n...\n").into_bytes()).unwrap()
 }
 
 #[test]
@@ -158,35 +155,18 @@ fn a_collection_as_key_is_an_error_at_the_key() {
     assert_eq!(error.to_string(), "line 2, column 1 (offset 5): a sequence cannot be a key");
 }
 
-/// Knows every array, and no integer but one.
-struct Describer;
-
-impl ArrayDescriber for Describer {
-    fn describe(&self, node: Node<'_>) -> Option<Result<Described, String>> {
-        if node.kind() == asdf::yaml::Kind::Sequence {
-            return Some(Err("Missing".into()));
-        }
-        Some(Ok(Described { dtype: "\"<f8\"".into(), shape: vec![2, 3] }))
-    }
-
-    fn integer(&self, node: Node<'_>) -> Option<Result<String, String>> {
-        Some(node.get("sign").map(|_| "-12".to_owned()).ok_or("Missing".to_owned()))
-    }
-}
-
 #[test]
-fn arrays_and_integers_are_what_the_describer_says() {
-    let text = format!(
-        "{CORE}a: !core/ndarray-1.1.0 {{source: 0}}\nb: !core/ndarray-1.0.0 []\n\
-         c: !core/ndarray-9.0.0 {{source: 0}}\nd: !core/integer-1.1.0 {{sign: '-'}}\n\
-         e: !core/integer-1.0.0 {{}}\n"
+fn arrays_and_integers_have_forms_of_their_own_in_a_file() {
+    let file = file(
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: float64, byteorder: little, shape: [2, 3]}\n\
+         b: !core/ndarray-1.0.0 {source: 0}\nc: !core/ndarray-9.0.0 {source: 0}\n\
+         d: !core/integer-1.1.0 {sign: '-', words: [12]}\ne: !core/integer-1.0.0 {}",
     );
-    let document = parse(text);
     let mut out = Vec::new();
-    json::write(document.root(), &Options::default(), &Describer, &mut out).unwrap();
+    file.tree().unwrap().write_json(&mut out, &Options::default()).unwrap();
     assert_eq!(
         String::from_utf8(out).unwrap(),
         r#"{"a":{"$ndarray":{"dtype":"<f8","shape":[2,3]}},"b":{"$error":"Missing"},"#.to_owned()
-            + r#""c":{"source":0},"d":-12,"e":{"$error":"Missing"}}"#
+            + r#""c":{"source":0},"d":-12,"e":{"$error":"Yaml"}}"#
     );
 }

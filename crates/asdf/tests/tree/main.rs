@@ -11,7 +11,7 @@ mod positions;
 mod properties;
 mod tags;
 
-use asdf::json::{Options, PlainContent};
+use asdf::json::Options;
 use asdf::yaml::{Document, ParseOptions};
 use asdf::{Code, Diagnostic, Error};
 
@@ -45,7 +45,7 @@ fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
 
 fn try_json(document: &Document, options: Options) -> Result<String, Error> {
     let mut out = Vec::new();
-    asdf::json::write(document.root(), &options, &PlainContent, &mut out)?;
+    asdf::json::write(document.root(), &options, &mut out)?;
     Ok(String::from_utf8(out).expect("JSON is UTF-8"))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use binio::Endian;
 
+use super::external::Files;
 use crate::blocks::Block;
 use crate::diagnostic::Code;
 use crate::error::{ArrayError, Error, Result};
@@ -15,9 +16,6 @@ use crate::ndarray::inline;
 use crate::ndarray::mask::Mask;
 use crate::ndarray::parse::{ArrayHeader, Shape, Source};
 use crate::ndarray::view::{Data, NdArray};
-use crate::tree::external::Files;
-use crate::tree::integer::BigInteger;
-use crate::tree::json::{ArrayDescriber, Described};
 use crate::yaml::{Kind, Node};
 
 /// The array of a node.
@@ -122,7 +120,8 @@ fn external<'a>(files: Files<'a>, uri: &str) -> Result<(Data<'a>, u64)> {
 
 fn with_len<'a>(files: Files<'a>, block: Block<'a>, external: bool) -> Result<(Data<'a>, u64)> {
     let len = block.data_len()?;
-    Ok((Data::Block { file: files.current, block, external }, len))
+    let other = external.then_some(files.current);
+    Ok((Data::Block { block, other }, len))
 }
 
 /// The shape with its open dimension filled in, and the bytes that are left over.
@@ -152,20 +151,18 @@ fn concrete_shape(
     Ok((rows.chain(shape.dimensions.iter().copied()).collect(), available % row))
 }
 
-/// Type and shape of an array without its elements: what the tree declares; `'*'` by the size of
-/// the block; of inline data without a datatype, what all its items are.
-impl ArrayDescriber for crate::Asdf {
-    fn describe(&self, node: Node<'_>) -> Option<Result<Described, String>> {
-        Some(describe(self, node).map_err(|error| error_code(&error)))
-    }
-
-    fn integer(&self, node: Node<'_>) -> Option<Result<String, String>> {
-        let integer = BigInteger::read(crate::Node::new(Files::of(self), node));
-        Some(integer.and_then(|value| value.to_decimal()).map_err(|error| error_code(&error)))
-    }
+/// Type and shape of an array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Described {
+    /// JSON text: `"<f8"` with its quotes, or a list of fields.
+    pub(super) dtype: String,
+    /// Lengths of the dimensions.
+    pub(super) shape: Vec<u64>,
 }
 
-fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> {
+/// Type and shape of an array without its elements: what the tree declares; `'*'` by the size of
+/// the block; of inline data without a datatype, what all its items are.
+pub(super) fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);
     file.reports().extend(diagnostics);
@@ -188,7 +185,7 @@ fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> {
 }
 
 /// What an error is, in one word.
-fn error_code(error: &Error) -> String {
+pub(super) fn error_code(error: &Error) -> String {
     match error {
         Error::Array { kind, .. } => match kind {
             ArrayError::NotAnArray(_) => "NotAnArray",

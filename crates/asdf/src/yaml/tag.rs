@@ -9,9 +9,9 @@
 //! the file declares, and treat a known name in an unknown version as plain content: what it means
 //! there cannot be known.
 
+use super::{Document, Kind};
 use crate::diagnostic::{Code, Diagnostic};
 pub use crate::layout::version::{ParseVersionError, Version};
-use crate::yaml::{Document, Kind};
 
 /// What all tags of the core schemas begin with.
 pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";

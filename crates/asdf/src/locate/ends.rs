@@ -1,0 +1,213 @@
+//! A source of which both ends are kept in memory, as far as they were read.
+//!
+//! ```text
+//! |#### head ####|------------- read when asked for -------------|## tail ##|
+//! 0              head.len()                              tail_start         len
+//! ```
+//!
+//! The tree, the first blocks and the index are in the ends, so most headers take no further read.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::ReadAt;
+use bytes::Bytes;
+
+use super::header::Header;
+use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
+
+/// First step of reading the head, and of reading the tail.
+pub(super) const FIRST_STEP: u64 = 64 << 10;
+/// Largest step of reading the head.
+const MAX_STEP: u64 = 16 << 20;
+
+/// A source with its ends; reads inside one of them take no read of the source.
+pub(crate) struct Ends {
+    source: Arc<dyn ReadAt>,
+    /// The ends share the source's memory.
+    shared: bool,
+    head: Bytes,
+    tail: Bytes,
+    tail_start: u64,
+}
+
+impl Ends {
+    /// A source of which nothing was read yet. The ends are copied unless `share` is set and the
+    /// source is memory.
+    pub(crate) fn new(source: Arc<dyn ReadAt>, share: bool) -> Self {
+        let (shared, tail_start) = (share && source.is_memory(), source.len());
+        Self { source, shared, head: Bytes::new(), tail: Bytes::new(), tail_start }
+    }
+
+    pub(crate) fn source(&self) -> &Arc<dyn ReadAt> {
+        &self.source
+    }
+
+    /// Reads more of the head: at least as much again.
+    pub(super) fn grow_head(&mut self) -> binio::Result<()> {
+        let len = self.head.len() as u64;
+        let step = len.clamp(FIRST_STEP, MAX_STEP).min(self.source.len() - len);
+        let step = usize::try_from(step).unwrap_or(usize::MAX);
+        if self.shared {
+            self.head = self.source.bytes_at(0, self.head.len() + step)?;
+            return Ok(());
+        }
+        let mut buffer: Vec<u8> = std::mem::take(&mut self.head).into();
+        let from = buffer.len();
+        buffer.resize(from + step, 0);
+        let result = self.source.read_exact_at(&mut buffer[from..], len);
+        self.head = buffer.into();
+        result
+    }
+
+    /// Whether the head is the whole file.
+    pub(super) fn is_complete(&self) -> bool {
+        self.head_len() == self.len()
+    }
+
+    pub(super) fn head_len(&self) -> u64 {
+        self.head.len() as u64
+    }
+
+    /// The part of a range that is in the head.
+    pub(super) fn head(&self, range: Range<u64>) -> Bytes {
+        let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+        let end = place(range.end).min(self.head.len());
+        self.head.slice(place(range.start).min(end)..end)
+    }
+
+    /// Reads the tail from `start` on, and returns it.
+    pub(super) fn tail(&mut self, start: u64) -> binio::Result<Bytes> {
+        let len = usize::try_from(self.len() - start).unwrap_or(usize::MAX);
+        if self.is_complete() {
+            return Ok(self.head(start..self.len()));
+        }
+        if start < self.tail_start {
+            let missing = len.saturating_sub(self.tail.len());
+            self.tail = if self.shared {
+                self.source.bytes_at(start, len)?
+            } else {
+                let mut buffer = vec![0; missing];
+                self.source.read_exact_at(&mut buffer, start)?;
+                buffer.extend_from_slice(&self.tail);
+                buffer.into()
+            };
+            self.tail_start = start;
+        }
+        Ok(self.tail.slice(self.tail.len().saturating_sub(len)..))
+    }
+
+    /// Reads the header of the block at `offset`.
+    pub(crate) fn header(&self, offset: u64) -> binio::Result<Header> {
+        let file_len = self.len();
+        let left = usize::try_from(file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let mut bytes = [0; BLOCK_HEADER_LEN];
+        let bytes = &mut bytes[..left.min(BLOCK_HEADER_LEN)];
+        self.read_exact_at(bytes, offset.min(file_len))?;
+        Ok(match BlockHeader::parse(bytes, offset, file_len) {
+            Ok(header) => Header::Good(header),
+            Err(error) => Header::Bad(Box::new(error)),
+        })
+    }
+
+    /// Whether a block magic stands at `offset`.
+    pub(crate) fn has_magic(&self, offset: u64) -> binio::Result<bool> {
+        self.has(&BLOCK_MAGIC, offset)
+    }
+
+    /// Whether these bytes stand at `offset`.
+    pub(super) fn has<const N: usize>(&self, bytes: &[u8; N], offset: u64) -> binio::Result<bool> {
+        if self.len().saturating_sub(offset) < N as u64 {
+            return Ok(false);
+        }
+        let mut found = [0; N];
+        self.read_exact_at(&mut found, offset)?;
+        Ok(found == *bytes)
+    }
+
+    /// The bytes of a range that lies in one of the ends.
+    fn cached(&self, offset: u64, len: usize) -> Option<Bytes> {
+        let part = |bytes: &Bytes, start: u64| {
+            let from = usize::try_from(offset.checked_sub(start)?).ok()?;
+            let to = from.checked_add(len).filter(|&to| to <= bytes.len())?;
+            Some(bytes.slice(from..to))
+        };
+        part(&self.head, 0).or_else(|| part(&self.tail, self.tail_start))
+    }
+}
+
+impl ReadAt for Ends {
+    fn len(&self) -> u64 {
+        self.source.len()
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
+        match self.cached(offset, buffer.len()) {
+            Some(bytes) => buffer.copy_from_slice(&bytes),
+            None => self.source.read_exact_at(buffer, offset)?,
+        }
+        Ok(())
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> binio::Result<Bytes> {
+        self.cached(offset, len).map_or_else(|| self.source.bytes_at(offset, len), Ok)
+    }
+
+    fn is_memory(&self) -> bool {
+        self.source.is_memory() || self.is_complete()
+    }
+
+    fn prefetch(&self, ranges: &[Range<u64>]) -> binio::Result<()> {
+        self.source.prefetch(ranges)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use binio::ReadLog;
+
+    use super::*;
+
+    /// 200 KiB of which both ends were read.
+    fn ends() -> (Arc<ReadLog<Vec<u8>>>, Ends) {
+        let bytes: Vec<u8> = (0..200 << 10).map(|i: u32| i.to_le_bytes()[0]).collect();
+        let source = Arc::new(ReadLog::new(bytes));
+        let mut ends = Ends::new(Arc::clone(&source) as Arc<dyn ReadAt>, true);
+        ends.grow_head().unwrap();
+        ends.tail(150 << 10).unwrap();
+        source.clear();
+        (source, ends)
+    }
+
+    #[test]
+    fn a_range_inside_an_end_is_not_read_again() {
+        let (source, ends) = ends();
+        for offset in [0, 1000, (64 << 10) - 10, 150 << 10, (200 << 10) - 10] {
+            let mut buffer = [0; 10];
+            ends.read_exact_at(&mut buffer, offset).unwrap();
+            assert_eq!(buffer[0], offset.to_le_bytes()[0]);
+            assert_eq!(ends.bytes_at(offset, 10).unwrap(), buffer[..]);
+        }
+        assert_eq!(source.ranges(), []);
+    }
+
+    #[test]
+    fn a_range_that_reaches_out_of_an_end_is_read_from_the_source() {
+        let (source, ends) = ends();
+        for offset in [(64 << 10) - 9, 100 << 10, (150 << 10) - 1] {
+            ends.read_exact_at(&mut [0; 10], offset).unwrap();
+        }
+        assert_eq!(source.ranges().len(), 3);
+        assert!(ends.read_exact_at(&mut [0; 10], (200 << 10) - 9).is_err());
+    }
+
+    #[test]
+    fn the_tail_grows_without_reading_a_byte_twice() {
+        let (source, mut ends) = ends();
+        let tail = ends.tail(140 << 10).unwrap();
+        assert_eq!(tail.len(), 60 << 10);
+        let read = source.ranges();
+        assert_eq!((read.len(), &read[0]), (1, &(140 << 10..150 << 10)));
+        assert_eq!(ends.tail(199 << 10).unwrap(), tail[59 << 10..]);
+    }
+}

@@ -1,0 +1,115 @@
+//! The first block: the first magic after the tree that begins a plausible block, or that the index
+//! names.
+
+use binio::{ReadAt, Scanner};
+use memchr::memmem;
+
+use super::ends::FIRST_STEP;
+use super::header::{Entry, Header, Reading};
+use crate::diagnostic::{Code, Reports};
+use crate::error::Result;
+use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
+use crate::layout::index::INDEX_HEADER;
+
+/// How far a magic is searched for at least.
+const MIN_PADDING: u64 = 1 << 20;
+
+/// The magics after the tree, up to the first that begins a plausible block.
+#[derive(Default)]
+pub(super) struct Candidates {
+    /// Those that do not.
+    passed: Vec<Entry>,
+    plausible: Option<Entry>,
+}
+
+impl Candidates {
+    /// Searches from the end of the tree, or of the comments, on. Padding may be as long as the
+    /// tree: that is how writers leave it room to grow.
+    pub(super) fn search(from: u64, reading: Reading<'_>) -> Result<Self> {
+        let ends = reading.ends;
+        let end = ends.len().min(from.saturating_add(MIN_PADDING.max(from)));
+        let mut candidates = Self::default();
+        for at in memmem::find_iter(&ends.head(from..end), &BLOCK_MAGIC) {
+            if candidates.add(from + at as u64, reading)? {
+                return Ok(candidates);
+            }
+        }
+        // A magic may begin in the last three bytes of what was read.
+        let resume = ends.head_len().saturating_sub(3).max(from);
+        if resume < end && !ends.is_complete() {
+            let window = usize::try_from(FIRST_STEP).unwrap_or(usize::MAX);
+            let mut scanner = Scanner::new(ends, &BLOCK_MAGIC, resume..end).window(window);
+            while let Some(offset) = scanner.next_match()? {
+                if candidates.add(offset, reading)? {
+                    return Ok(candidates);
+                }
+            }
+        }
+        if candidates.passed.is_empty() && end < ends.len() {
+            let message = format!("no block in {} bytes; the search ends here", end - from);
+            reading.reports.report(Code::TrailingBytes, end, message);
+        }
+        Ok(candidates)
+    }
+
+    /// Adds a magic; `true` if it begins a plausible block.
+    fn add(&mut self, offset: u64, reading: Reading<'_>) -> Result<bool> {
+        let entry = reading.entry(offset)?;
+        let plausible = match &entry.header {
+            Header::Good(header) => {
+                header.is_plausible(reading.file_len()) || ends_where_it_says(header, reading)?
+            }
+            Header::Bad(_) | Header::Unread => false,
+        };
+        if plausible {
+            self.plausible = Some(entry);
+        } else {
+            self.passed.push(entry);
+        }
+        Ok(plausible)
+    }
+
+    /// Offset of the first magic.
+    pub(super) fn first_magic(&self) -> Option<u64> {
+        self.passed.first().or(self.plausible.as_ref()).map(|entry| entry.offset)
+    }
+
+    /// Whether no index can follow the plausible block: it is streamed, and what looks like an
+    /// index is its data, or it ends with the file.
+    pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
+        match &self.plausible {
+            Some(Entry { header: Header::Good(header), .. }) => {
+                header.is_streamed() || header.next_offset() == Some(file_len)
+            }
+            _ => false,
+        }
+    }
+
+    /// Takes the first block. With no plausible one it is the first magic, whatever is wrong with
+    /// it; and the index may show that a magic which is not plausible is a block all the same.
+    pub(super) fn choose(mut self, first_listed: Option<u64>, reports: &Reports) -> Option<Entry> {
+        let listed = self.passed.iter().position(|entry| Some(entry.offset) == first_listed);
+        let chosen = match (listed, self.plausible) {
+            (None, Some(block)) => Some(block),
+            (None, None) if self.passed.is_empty() => None,
+            (listed, _) => Some(self.passed.drain(listed.unwrap_or(0)..).next()?),
+        };
+        for Entry { offset, .. } in self.passed {
+            let message = "a block magic in the padding that begins no plausible block";
+            reports.report(Code::FalseMagic, offset, message);
+        }
+        chosen
+    }
+}
+
+/// Whether a block, its index or the end of the file stands where the block says it ends: no
+/// accident then, whatever its flags are.
+fn ends_where_it_says(header: &BlockHeader, reading: Reading<'_>) -> Result<bool> {
+    match header.next_offset() {
+        Some(next) if next == reading.file_len() => Ok(true),
+        Some(next) if next < reading.file_len() => {
+            Ok(reading.ends.has_magic(next)? || reading.ends.has(INDEX_HEADER, next)?)
+        }
+        _ => Ok(false),
+    }
+}

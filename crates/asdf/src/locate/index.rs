@@ -1,0 +1,86 @@
+//! The block index at the end of the file, and whether it agrees with the blocks.
+
+use binio::{Limits, ReadAt};
+use memchr::memmem;
+
+use super::ends::{Ends, FIRST_STEP};
+use super::header::{Entry, Header, Reading};
+use crate::error::Result;
+use crate::layout::block_header::BLOCK_HEADER_LEN;
+use crate::layout::index::{self, INDEX_HEADER};
+
+/// Most of the file's end that is read for an index: about a million entries.
+const MAX_TAIL: u64 = 16 << 20;
+/// Bytes at the start of a piece of the tail that may be part of the index's first lines.
+const INDEX_FIRST_LINES: usize = 64;
+
+/// The text of an index.
+pub(super) struct Index {
+    /// Where it begins in the file.
+    pub(super) offset: u64,
+    /// The offsets that it lists, if it is a list.
+    pub(super) entries: Option<Vec<u64>>,
+}
+
+impl Index {
+    /// Reads the end of the file and finds the last index in it. Nothing before `after` is looked
+    /// at.
+    pub(super) fn find(ends: &mut Ends, after: u64, limits: &Limits) -> Result<Option<Self>> {
+        let file_len = ends.len();
+        let mut len = FIRST_STEP;
+        loop {
+            let start = file_len.saturating_sub(len).max(after);
+            let tail = ends.tail(start)?;
+            if let Some(at) = memmem::rfind(&tail, INDEX_HEADER) {
+                let entries = index::parse(&tail[at..], limits.max_items);
+                return Ok(Some(Self { offset: start + at as u64, entries }));
+            }
+            // The first lines of an index may have been cut: what follows them must be numbers.
+            let numbers = tail.get(INDEX_FIRST_LINES..).unwrap_or_default();
+            if start == after || len >= MAX_TAIL || !index::looks_like_index(numbers) {
+                return Ok(None);
+            }
+            len *= 2;
+        }
+    }
+
+    /// Offset of the first block that the index lists.
+    pub(super) fn first_listed(&self) -> Option<u64> {
+        self.entries.as_ref()?.first().copied()
+    }
+
+    /// Checks the index as far as one more read allows. Returns the header of the last block if the
+    /// index is right so far: its first entry is the first block, the entries grow by at least a
+    /// header each, and the last one is a block after which the index begins.
+    pub(super) fn check(&self, first: &Entry, reading: Reading<'_>) -> Result<Option<Header>> {
+        let entries = self.entries.as_deref().unwrap_or_default();
+        let (Some(&first_listed), Some(&last_listed)) = (entries.first(), entries.last()) else {
+            return Ok(None);
+        };
+        let apart = |pair: &[u64]| match *pair {
+            [one, next] => next.checked_sub(one).is_some_and(|gap| gap >= BLOCK_HEADER_LEN as u64),
+            _ => false,
+        };
+        let in_order = first_listed == first.offset && entries.windows(2).all(apart);
+        if !in_order || last_listed >= self.offset {
+            return Ok(None);
+        }
+        if reading.index_is_wrong(&first.header, entries.get(1).copied())? {
+            return Ok(None);
+        }
+        let last = if entries.len() == 1 { first.clone() } else { reading.entry(last_listed)? };
+        let Header::Good(header) = &last.header else { return Ok(None) };
+        let allocated_end = header.next_offset();
+        let exact = allocated_end == Some(self.offset);
+        // Allocated past the index: the file was cut to its data, or never extended.
+        let reaches_over = allocated_end.is_none_or(|end| end > self.offset);
+        let used_before = header.claimed_range(u64::MAX).end <= self.offset;
+        if header.is_streamed() || !(exact || (reaches_over && used_before)) {
+            return Ok(None);
+        }
+        if entries.len() > 1 {
+            reading.judge(&last);
+        }
+        Ok(Some(last.header))
+    }
+}

@@ -1,0 +1,65 @@
+//! Where the tree ends: at its `...` line, or else at the first plausible block.
+
+use binio::{Limits, ReadAt};
+
+use super::ends::Ends;
+use super::header::Header;
+use crate::diagnostic::{Code, Reports};
+use crate::error::{Error, Result};
+use crate::layout::tree_end::{self, TreeEnd};
+
+/// How far the end of the tree is searched for after a false magic.
+const MAX_AFTER_MAGIC: usize = 1 << 20;
+
+/// The end of the tree that begins at `start`. The head grows until the end is in it.
+pub(super) fn find_end(
+    ends: &mut Ends,
+    start: u64,
+    limits: &Limits,
+    reports: &Reports,
+) -> Result<u64> {
+    let mut from = 0;
+    // A magic that begins no plausible block: after it the tree is damaged, or there is no end.
+    let mut false_magic: Option<usize> = None;
+    loop {
+        let all = ends.head(start..u64::MAX);
+        let bound = false_magic.map(|at| at.saturating_add(MAX_AFTER_MAGIC));
+        let text = &all[..bound.unwrap_or(usize::MAX).min(all.len())];
+        let complete = ends.is_complete() && text.len() == all.len();
+        let found = match tree_end::search(text, from, complete) {
+            TreeEnd::Found { len, unusual } => {
+                let end = start + len as u64;
+                if unusual {
+                    let message = "the tree ends with ... before a block or a lone carriage return";
+                    reports.report(Code::DocumentEndForm, end, message);
+                }
+                return Ok(end);
+            }
+            TreeEnd::Magic { at } if is_plausible(ends, start + at as u64)? => Some(at),
+            TreeEnd::Magic { at } => {
+                false_magic.get_or_insert(at);
+                from = at + 1;
+                continue;
+            }
+            TreeEnd::Unknown { resume } => {
+                from = resume;
+                let given_up = bound.is_some_and(|bound| text.len() >= bound);
+                (complete || given_up).then(|| false_magic.unwrap_or(all.len()))
+            }
+        };
+        if let Some(len) = found {
+            let end = start + len as u64;
+            reports.report(Code::MissingDocumentEnd, end, "no line ... ends the tree");
+            return Ok(end);
+        }
+        let more = (all.len() as u64).saturating_add(1);
+        limits.check_alloc("bytes of the tree", more).map_err(Error::from_binio)?;
+        ends.grow_head()?;
+    }
+}
+
+/// Whether the magic at `offset` begins a plausible block.
+fn is_plausible(ends: &Ends, offset: u64) -> Result<bool> {
+    let file_len = ends.len();
+    Ok(matches!(ends.header(offset)?, Header::Good(header) if header.is_plausible(file_len)))
+}
