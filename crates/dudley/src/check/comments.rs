@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::Checker;
 use crate::attributes;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::layout::names::{index, reserve, text_with_room};
+use crate::layout::names::{index, reserve};
 use crate::layout::{Attribute, ItemId, Subject};
 use crate::source::Span;
 use crate::syntax::{Comment, Tree, short};
@@ -52,7 +52,7 @@ impl Subjects {
 impl Checker<'_> {
     pub(super) fn attach_comments(&mut self, tree: &Tree) {
         let bytes = tree.comments.iter().map(|comment| comment.span().len()).sum();
-        self.layout.comments.text = text_with_room(bytes);
+        self.layout.comments.text = String::with_capacity(bytes);
         reserve(&mut self.layout.comments.docs, tree.comments.len());
         let mut attributes = Vec::new();
         reserve(&mut attributes, tree.comments.len());

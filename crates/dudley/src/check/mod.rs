@@ -36,7 +36,6 @@ pub(crate) fn check(
         text: source.text(),
         nodes: &tree.nodes,
         at: 0,
-        touched: 0,
         options,
         layout: Layout::default(),
         errors: Vec::new(),
@@ -91,7 +90,6 @@ struct Checker<'a> {
     text: &'a str,
     nodes: &'a [Node],
     at: usize,
-    touched: usize,
     options: &'a ParseOptions,
     layout: Layout,
     errors: Vec<Diagnostic>,
@@ -232,21 +230,8 @@ impl<'a> Checker<'a> {
         })
     }
 
-    /// Looks at the slots of the names that come next: waiting for each in turn takes longer.
-    #[cold]
-    fn touch_names(&mut self) {
-        let nodes = &self.nodes[self.at - 1..];
-        let nodes = &nodes[..nodes.len().min(128)];
-        let names = nodes.iter().filter(|node| node.kind == NodeKind::Name);
-        self.layout.names.touch(names.map(|node| self.text_at(node.span())));
-        self.touched = self.at - 1 + nodes.len();
-    }
-
     #[inline]
     fn name(&mut self, span: Span) -> NameId {
-        if self.at > self.touched && self.layout.names.is_large() {
-            self.touch_names();
-        }
         let text = self.name_text(span);
         if !text.is_ascii() {
             self.lint_name(span);

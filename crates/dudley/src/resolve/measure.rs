@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use binio::ReadAt;
 
 use super::align::{Alignments, COUNT_LEN};
-use super::scope::{Base, Element, Frame, MAX, Result, Scope, Trouble, add, multiply, round_up};
+use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply, round_up};
 use super::{Input, Resolver};
 use crate::diagnostic::Code;
 use crate::layout::{
-    Data, Datatype, Field, ItemId, Kind, Layout, MemberId, Order, ParamId, ParamValue, Placement,
-    Primitive, Scope as Owner, TypeId,
+    Data, Datatype, Field, Kind, Layout, Order, ParamId, ParamValue, Placement, Primitive,
+    Scope as Owner, Subject, TypeId,
 };
 
 /// Fields of structs that resolving may look at, and more for each byte of a stream.
@@ -41,25 +41,41 @@ pub(super) struct Measure<'r, 'a> {
     asked: u64,
     steps: u64,
     max_steps: u64,
-    /// What is being looked at, from an item inwards.
+    /// The path of what is measured, from an item inwards.
     trail: Vec<Step>,
 }
 
 /// A step from an item to what lies in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    Item(ItemId),
-    Member(MemberId),
-    /// An instance of an array, counted through all its dimensions.
+    /// To an item, or to a member.
+    To(Subject),
+    /// To an instance of an array, counted through all its dimensions.
     Instance(u64),
+}
+
+/// Where something lies; not known where only the stream determines it.
+#[derive(Clone, Copy)]
+pub(super) struct Placed {
+    pub(super) offset: Option<u64>,
+    pub(super) nbytes: Option<u64>,
+}
+
+impl Placed {
+    /// The offset after it.
+    pub(super) fn end(self) -> Result<Option<u64>> {
+        match (self.offset, self.nbytes) {
+            (Some(offset), Some(nbytes)) => add(offset, nbytes).map(Some),
+            _ => Ok(None),
+        }
+    }
 }
 
 /// A field of an instance: the parameter or member, and where it lies.
 pub(super) struct Visited {
     pub(super) field: Field,
     /// From the beginning of the instance.
-    pub(super) offset: Option<u64>,
-    pub(super) nbytes: Option<u64>,
+    pub(super) placed: Placed,
     /// Of a member.
     pub(super) element: Option<Element>,
 }
@@ -119,20 +135,43 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(())
     }
 
-    /// Where an array lies that follows `cursor`, and its size. Both count from `base`, an address:
-    /// that of the instance that the array is in, or 0.
-    pub(super) fn place(
+    /// The offset and size of an array that follows `cursor`; both offsets count from `base`, the
+    /// address of the instance that the array is in, or of the dicts. `frame` has the free names of the
+    /// struct that it is in. `visit` is called with each member.
+    pub(super) fn array(
         &mut self,
+        subject: Subject,
         data: &Data,
-        element: &Element,
+        frame: Frame,
         cursor: Option<u64>,
         base: Option<u64>,
-    ) -> Result<(Option<u64>, Option<u64>)> {
-        if let Some(nbytes) = self.size(element)? {
-            let align = self.alignments.of_data(data);
-            return Ok((place(data.placement, cursor, nbytes, align)?, Some(nbytes)));
+        visit: Option<&mut Visit<'_, 'r, 'a>>,
+    ) -> Result<Placed> {
+        let inner = self.scope.frame();
+        let element = self.scope.element(self.layout, data, frame, |_| ())?;
+        self.enter(Step::To(subject));
+        let placed = self.place(data, element, cursor, base)?;
+        if let (Some(visit), Subject::Member(id)) = (visit, subject) {
+            let (field, element) = (Field::Member(id), Some(element));
+            visit(self, Visited { field, placed, element })?;
         }
+        self.leave();
+        self.scope.leave(inner);
+        Ok(placed)
+    }
+
+    fn place(
+        &mut self,
+        data: &Data,
+        element: Element,
+        cursor: Option<u64>,
+        base: Option<u64>,
+    ) -> Result<Placed> {
         let align = self.alignments.of_data(data);
+        if let Some(nbytes) = self.size(element)? {
+            let offset = place(data.placement, cursor, nbytes, align)?;
+            return Ok(Placed { offset, nbytes: Some(nbytes) });
+        }
         let offset = place(data.placement, cursor, 1, align)?;
         let address = match (base, offset) {
             (Some(base), Some(offset)) => Some(add(base, offset)?),
@@ -140,81 +179,12 @@ impl<'r, 'a> Measure<'r, 'a> {
         };
         let nbytes = self.told(element, address)?;
         let is_placed = matches!(data.placement, Some(Placement::Address(_)));
-        Ok((if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes))
-    }
-
-    /// As [`place`](Self::place), for an array in a dict.
-    #[inline]
-    pub(super) fn place_item(
-        &mut self,
-        id: ItemId,
-        data: &Data,
-        cursor: Option<u64>,
-        base: u64,
-    ) -> Result<(Option<u64>, Option<u64>)> {
-        if let Some(nbytes) = self.plain_size(data, 0)? {
-            return Ok((self.place_plain(data, cursor, nbytes)?, Some(nbytes)));
-        }
-        let element = self.scope.element(self.layout, data, 0, |_| ())?;
-        self.enter(Step::Item(id));
-        let placed = self.place(data, &element, cursor, Some(base))?;
-        self.leave();
-        self.scope.leave(0);
-        Ok(placed)
-    }
-
-    /// The size of an array about which nothing is odd, as of most: no filter, dimensions above 0, and
-    /// elements whose size depends on nothing. Nothing for others.
-    #[inline]
-    fn plain_size(&mut self, data: &Data, frame: Frame) -> Result<Option<u64>> {
-        match self.known_size(data, frame) {
-            None => self.first_size(data, frame),
-            known => Ok(known),
-        }
-    }
-
-    /// The same, of elements that are measured.
-    #[allow(clippy::inline_always, reason = "called for every array, a call is a tenth of it")]
-    #[inline(always)]
-    fn known_size(&self, data: &Data, frame: Frame) -> Option<u64> {
-        let size = match data.datatype {
-            Datatype::Primitive(primitive, _) => primitive.size(),
-            Datatype::Struct(id) => self.sizes[id.index()],
-        };
-        if size == UNMEASURED || data.filter.is_some() {
-            return None;
-        }
-        let count = self.scope.plain_count(self.layout, data, frame)?;
-        count.checked_mul(size).filter(|&nbytes| nbytes <= MAX)
-    }
-
-    /// The same, of the first array of a struct that stands for nothing else. Of arrays that are
-    /// compressed or empty the elements may be of any size.
-    fn first_size(&mut self, data: &Data, frame: Frame) -> Result<Option<u64>> {
-        let Datatype::Struct(id) = data.datatype else { return Ok(None) };
-        let found = self.layout.struct_type(id);
-        let is_odd = found.is_typedef || found.is_indeterminate || found.free.len > 0;
-        if !is_odd && data.filter.is_none() {
-            if let Some(count) = self.scope.plain_count(self.layout, data, frame) {
-                let size = self.struct_size(id, self.scope.frame())?;
-                return multiply(count, size).map(Some);
-            }
-        }
-        Ok(None)
-    }
-
-    #[inline]
-    fn place_plain(
-        &mut self,
-        data: &Data,
-        cursor: Option<u64>,
-        nbytes: u64,
-    ) -> Result<Option<u64>> {
-        place(data.placement, cursor, nbytes, self.alignments.of_datatype(data.datatype))
+        Ok(Placed { offset: if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes })
     }
 
     /// The size of an array, if neither an address nor the stream is needed for it.
-    fn size(&mut self, element: &Element) -> Result<Option<u64>> {
+    #[inline]
+    fn size(&mut self, element: Element) -> Result<Option<u64>> {
         let Some(count) = element.count else { return Ok(None) };
         if count == 0 {
             return Ok(Some(0));
@@ -286,7 +256,7 @@ impl<'r, 'a> Measure<'r, 'a> {
 
     /// The size of an array that begins at an address, as the stream or the values tell it; nothing
     /// if they do not. It has elements.
-    fn told(&mut self, element: &Element, address: Option<u64>) -> Result<Option<u64>> {
+    fn told(&mut self, element: Element, address: Option<u64>) -> Result<Option<u64>> {
         if element.compress.is_some() {
             let Input::Stream(stream) = self.input else { return Ok(None) };
             self.asked += 1;
@@ -334,23 +304,20 @@ impl<'r, 'a> Measure<'r, 'a> {
         let (mut cursor, mut end) = (Some(0), Some(0));
         for &field in self.layout.fields(id) {
             self.step()?;
-            let (offset, nbytes) = match field {
+            let placed = match field {
                 Field::Param(param) => {
-                    let Some((offset, nbytes)) = self.param(param, cursor, base)? else { continue };
-                    let nbytes = Some(nbytes);
+                    let Some(placed) = self.param(param, cursor, base)? else { continue };
                     if let Some(visit) = &mut visit {
-                        visit(self, Visited { field, offset, nbytes, element: None })?;
+                        visit(self, Visited { field, placed, element: None })?;
                     }
-                    (offset, nbytes)
+                    placed
                 }
-                Field::Member(member) => {
-                    self.member(member, frame, cursor, base, visit.as_deref_mut())?
+                Field::Member(id) => {
+                    let data = self.layout.data(self.layout.member(id).data);
+                    self.array(id.into(), data, frame, cursor, base, visit.as_deref_mut())?
                 }
             };
-            cursor = match (offset, nbytes) {
-                (Some(offset), Some(nbytes)) => Some(add(offset, nbytes)?),
-                _ => None,
-            };
+            cursor = placed.end()?;
             end = end.zip(cursor).map(|(end, cursor)| end.max(cursor));
         }
         if !self.tail_padding {
@@ -360,34 +327,6 @@ impl<'r, 'a> Measure<'r, 'a> {
         end.map(|end| round_up(end, align)).transpose()
     }
 
-    /// A member that follows `cursor`: where it lies and its size.
-    fn member(
-        &mut self,
-        id: MemberId,
-        frame: Frame,
-        cursor: Option<u64>,
-        base: Option<u64>,
-        visit: Option<&mut Visit<'_, 'r, 'a>>,
-    ) -> Result<(Option<u64>, Option<u64>)> {
-        let data = self.layout.data(self.layout.member(id).data);
-        if visit.is_none() {
-            if let Some(nbytes) = self.plain_size(data, frame)? {
-                return Ok((self.place_plain(data, cursor, nbytes)?, Some(nbytes)));
-            }
-        }
-        let inner = self.scope.frame();
-        let element = self.scope.element(self.layout, data, frame, |_| ())?;
-        self.enter(Step::Member(id));
-        let (offset, nbytes) = self.place(data, &element, cursor, base)?;
-        if let Some(visit) = visit {
-            let (field, element) = (Field::Member(id), Some(element));
-            visit(self, Visited { field, offset, nbytes, element })?;
-        }
-        self.leave();
-        self.scope.leave(inner);
-        Ok((offset, nbytes))
-    }
-
     /// A parameter that follows `cursor`: where it lies and its size, nothing for a fixed one. Its
     /// value holds from there on.
     pub(super) fn param(
@@ -395,7 +334,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         id: ParamId,
         cursor: Option<u64>,
         base: Option<u64>,
-    ) -> Result<Option<(Option<u64>, u64)>> {
+    ) -> Result<Option<Placed>> {
         let ParamValue::Stored { datatype, integer, order, placement } =
             self.layout.param(id).value
         else {
@@ -404,10 +343,11 @@ impl<'r, 'a> Measure<'r, 'a> {
         let nbytes = integer.size();
         let align = self.alignments.of_datatype(datatype);
         let offset = place(placement, cursor, nbytes, align)?;
+        let placed = Placed { offset, nbytes: Some(nbytes) };
         let value = match self.input {
             // Those of dicts have theirs from the beginning.
             Input::Values(_) if matches!(self.layout.param(id).scope, Owner::Dict(_)) => {
-                return Ok(Some((offset, nbytes)));
+                return Ok(Some(placed));
             }
             Input::Values(_) => self.given(id),
             Input::Stream(stream) => {
@@ -419,7 +359,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             }
         };
         self.scope.set(id, value);
-        Ok(Some((offset, nbytes)))
+        Ok(Some(placed))
     }
 
     /// The value that the caller gave for a parameter of the struct that is being looked at.
@@ -445,11 +385,11 @@ impl<'r, 'a> Measure<'r, 'a> {
         let mut path = String::new();
         for step in &self.trail {
             match *step {
-                Step::Item(id) => path = self.layout.path(id),
-                Step::Member(id) => {
+                Step::To(Subject::Member(id)) => {
                     path.push('.');
                     crate::layout::push_name(&mut path, self.layout.member_name(id));
                 }
+                Step::To(subject) => path = self.layout.subject_path(subject),
                 Step::Instance(index) => {
                     let _ = write!(path, "[{index}]");
                 }

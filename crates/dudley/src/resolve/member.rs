@@ -138,7 +138,7 @@ fn of_row(
     let mut shape = Vec::new();
     let element = measure.scope.element(measure.layout, data, 0, |len| shape.push(len))?;
     let outer = shape.len();
-    measure.enter(Step::Item(id));
+    measure.enter(Step::To(row.subject()));
     let around = Around { address: row.address(), outer, ..Around::default() };
     of_array(measure, &element, shape, &around, order, sink)?;
     measure.leave();
@@ -200,7 +200,7 @@ fn of_instance<'r, 'a>(
 ) -> Result<Option<u64>> {
     let Base::Struct(id, _) = element.base else { return Ok(None) };
     let visit = &mut |measure: &mut Measure<'r, 'a>, visited: Visited| {
-        let address = match (around.address, visited.offset) {
+        let address = match (around.address, visited.placed.offset) {
             (Some(base), Some(offset)) => Some(add(base, offset)?),
             _ => None,
         };
@@ -261,7 +261,7 @@ fn tell(
         shape,
         strides: around.strides.clone(),
         datatype,
-        nbytes: visited.nbytes,
+        nbytes: visited.placed.nbytes,
         element,
         outer: around.outer,
     })?;

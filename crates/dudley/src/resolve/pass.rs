@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::lint::short_path;
-use super::measure::Measure;
+use super::measure::{Measure, Placed};
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use super::{Input, ResolveError, Resolver};
@@ -91,23 +91,23 @@ impl<'r, 'a> Pass<'r, 'a> {
     }
 
     fn declare(&mut self, subject: Subject) -> scope::Result<()> {
-        let (offset, nbytes) = match subject {
+        let placed = match subject {
             Subject::Param(id) => match self.measure.param(id, self.cursor, Some(self.base))? {
-                Some((offset, nbytes)) => (offset, Some(nbytes)),
+                Some(placed) => placed,
                 None => return Ok(()),
             },
             Subject::Item(id) => {
                 let Some(data) = self.layout.data_of(id) else { return Ok(()) };
-                self.measure.place_item(id, data, self.cursor, self.base)?
+                self.measure.array(subject, data, 0, self.cursor, Some(self.base), None)?
             }
             _ => return Ok(()),
         };
+        let Placed { offset, nbytes } = placed;
         let address = offset.map(|offset| offset + self.base);
-        let end = match (address, nbytes) {
-            (Some(address), nbytes) => Some(add(address, nbytes.unwrap_or(0))?),
-            (None, _) => None,
-        };
-        self.cursor = end.filter(|_| nbytes.is_some()).map(|end| end - self.base);
+        if let Some(address) = address {
+            add(address, nbytes.unwrap_or(0))?;
+        }
+        self.cursor = placed.end()?;
         self.rows.push(Row::new(subject, address, nbytes));
         Ok(())
     }

@@ -34,15 +34,15 @@ impl From<binio::Error> for Box<Trouble> {
 pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[cold]
-fn overflow<T>(what: &str) -> Result<T> {
-    Err(Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into())
+fn overflow(what: &str) -> Box<Trouble> {
+    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into()
 }
 
 #[inline]
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
     match a.checked_add(b) {
         Some(sum) if sum <= MAX => Ok(sum),
-        _ => overflow("the address"),
+        _ => Err(overflow("the address")),
     }
 }
 
@@ -50,7 +50,7 @@ pub(super) fn add(a: u64, b: u64) -> Result<u64> {
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
     match a.checked_mul(b) {
         Some(product) if product <= MAX => Ok(product),
-        _ => overflow("the size"),
+        _ => Err(overflow("the size")),
     }
 }
 
@@ -139,8 +139,8 @@ impl Scope {
         mut dim: impl FnMut(u64),
     ) -> Result<Element> {
         let (mut data, mut frame) = (data, frame);
-        // Nothing when it is too large, which what is empty never is.
-        let (mut count, mut is_empty, mut is_known) = (Some(1_u64), false, true);
+        // A product that is too large stays at the largest number, or becomes 0.
+        let (mut count, mut is_known) = (1_u64, true);
         let (mut compress, mut reference) = (None, None);
         let base = loop {
             for &stated in layout.shape(data) {
@@ -153,8 +153,7 @@ impl Scope {
                     Extent::Removed => {}
                     Extent::Unknown => is_known = false,
                     Extent::Known(len) => {
-                        is_empty |= len == 0;
-                        count = count.and_then(|count| count.checked_mul(len));
+                        count = count.saturating_mul(len);
                         dim(len);
                     }
                 }
@@ -182,35 +181,16 @@ impl Scope {
             }
         };
         let count = match count {
-            _ if is_empty => Some(0),
+            0 => Some(0),
             _ if !is_known => None,
-            Some(count) if count <= MAX => Some(count),
-            _ => return overflow("the size"),
+            1..=MAX => Some(count),
+            _ => return Err(overflow("the size")),
         };
         Ok(Element { base, count, compress, reference })
     }
 
-    /// The number of elements of an array where nothing is odd about its dimensions, as of most: all
-    /// are above 0. Nothing when [`element`](Self::element) has to look at them.
-    #[inline]
-    pub(super) fn plain_count(&self, layout: &Layout, data: &Data, frame: Frame) -> Option<u64> {
-        let count = layout.shape(data).iter().try_fold(1_u64, |count, &stated| {
-            let len = match stated {
-                Dim::Fixed(len) => len,
-                Dim::Named(binding, suffix) => {
-                    let value = self.value(binding, frame);
-                    if value <= 0 {
-                        return None;
-                    }
-                    value.checked_add(suffix.into())?
-                }
-            };
-            if len > 0 { count.checked_mul(len.unsigned_abs()) } else { None }
-        });
-        count.filter(|&count| count <= MAX)
-    }
-
     /// A dimension that has a name.
+    #[inline]
     fn named(
         &self,
         layout: &Layout,
@@ -224,7 +204,7 @@ impl Scope {
             0 => Ok(Extent::Known(0)),
             1.. => match value.checked_add(suffix.into()) {
                 Some(len) => Ok(Extent::Known(len.max(0).unsigned_abs())),
-                None => overflow("a dimension"),
+                None => Err(overflow("a dimension")),
             },
             UNKNOWN..=-2 => {
                 let id = match binding {
