@@ -1,4 +1,4 @@
-//! Side-by-side benchmarks: the reference and ours in one run, in turns, on the same files.
+//! Side-by-side benchmarks: the reference tools and ours in one run, by turns, on the same files.
 
 use std::path::PathBuf;
 
@@ -10,7 +10,7 @@ use crate::python;
 /// programs.
 struct Bench {
     name: &'static str,
-    /// The programs: package and example. A name is for one package, for all lie in one folder.
+    /// The programs: package and example. Names are unique, since all examples share one folder.
     programs: &'static [(&'static str, &'static str)],
 }
 
@@ -24,7 +24,7 @@ const BENCHES: &[Bench] = &[
     Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")] },
 ];
 
-/// `bench FORMAT [--quick]`: `--quick` takes small files and few repetitions, to see that it runs.
+/// `bench FORMAT [--quick]`: `--quick` uses small files and few repetitions, to show that it runs.
 pub(crate) fn bench(arguments: &[String]) -> Outcome {
     let (quick, rest) = take_flag(arguments, "--quick");
     let named = rest
@@ -32,11 +32,11 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
         .and_then(|(name, rest)| Some((BENCHES.iter().find(|bench| bench.name == name)?, rest)));
     let Some((bench, rest)) = named else {
         let names: Vec<&str> = BENCHES.iter().map(|bench| bench.name).collect();
-        return Err(format!("expected the format: {}", names.join(" or ")));
+        return Err(format!("expected a format: {}", names.join(" or ")));
     };
     no_more(rest)?;
-    let python =
-        python::interpreter()?.ok_or("no python3 here, and it is what we are compared with")?;
+    let python = python::interpreter()?
+        .ok_or("python3 is not installed, and the reference tools need it")?;
     let mut command = program(python);
     command
         .arg(format!("crates/{}/benches/side_by_side.py", bench.name))
@@ -50,7 +50,7 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
     run(&mut command)
 }
 
-/// Builds an example in release and gives the program.
+/// Builds an example in release mode and returns its path.
 fn build(package: &str, example: &str) -> Result<PathBuf, String> {
     let options = ["build", "--release", "--all-features", "--package", package];
     run(cargo(&options).args(["--example", example]))?;

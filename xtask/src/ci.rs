@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::process::{cargo, no_more, root, run};
-use crate::{Outcome, fuzz, golden, msrv, python};
+use crate::{Outcome, fuzz, golden, msrv, python, wasm};
 
 /// How long each fuzz target runs in `ci`.
 const CI_FUZZ_SECONDS: u32 = 10;
@@ -14,7 +14,7 @@ pub(crate) fn test(arguments: &[String]) -> Outcome {
     run(&mut cargo(&["test", "--workspace", "--all-features"]))
 }
 
-/// A check that passes or says why not.
+/// A check that passes or fails with a message.
 type Gate = fn() -> Outcome;
 
 /// Every gate.
@@ -40,6 +40,8 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
         ("examples", || examples(&[])),
         ("assets", || assets(&[])),
         ("minimum toolchain", || msrv::msrv(&[])),
+        ("WebAssembly", || wasm::wasm(&[])),
+        ("packages", || package(&[])),
         ("interoperability", || python::interop(&[])),
         ("fuzz targets", || fuzz::all(CI_FUZZ_SECONDS)),
     ];
@@ -55,7 +57,7 @@ pub(crate) fn ci(arguments: &[String]) -> Outcome {
 }
 
 /// Each library alone and without its default features, as a user with one dependency builds it, and
-/// the features that stand for themselves.
+/// features that are useful alone.
 fn features() -> Outcome {
     for (package, features) in [
         ("scibin-binio", ""),
@@ -84,7 +86,7 @@ fn documentation() -> Outcome {
         .env("RUSTDOCFLAGS", "-D warnings"))
 }
 
-/// The examples, each with arguments that make it do its work on a golden file.
+/// The examples, each run on a golden file.
 pub(crate) fn examples(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let file = "crates/testdata/asdf/science.asdf";
@@ -105,6 +107,18 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
             .args(arguments))?;
     }
     Ok(())
+}
+
+/// Packs each library as it would be published. Not built again: the other gates have built it.
+pub(crate) fn package(arguments: &[String]) -> Outcome {
+    no_more(arguments)?;
+    let mut command = cargo(&["package", "--no-verify", "--allow-dirty", "--quiet"]);
+    for package in
+        ["scibin-binio", "scibin-asdf", "scibin-bloscpack", "scibin-dudley", "scibin-flux-archive"]
+    {
+        command.args(["--package", package]);
+    }
+    run(&mut command)
 }
 
 /// Shell completions and man pages.

@@ -1,5 +1,5 @@
 //! The fuzz targets. They are those of cargo-fuzz (`cargo +nightly fuzz run TARGET` works too);
-//! building them directly spares a machine that only checks them the tool itself.
+//! building them directly needs no cargo-fuzz on a machine that only checks them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +25,7 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
 
-/// Every target for a few seconds; says so plainly where no nightly toolchain is installed.
+/// Runs every target for a few seconds; skips with a message where no nightly toolchain is installed.
 pub(crate) fn all(seconds: u32) -> Outcome {
     run_targets(&[], seconds, None)
 }
@@ -61,12 +61,14 @@ fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outc
     Ok(())
 }
 
-/// Whether there is a nightly toolchain; says so plainly where there is none.
+/// Whether a nightly toolchain is installed; prints a message if not.
 pub(crate) fn has_nightly() -> bool {
     let mut cargo = program("cargo");
     let version = output(cargo.args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN"));
     if version.is_none() {
-        eprintln!("skipped: no nightly toolchain here (rustup toolchain install nightly)");
+        eprintln!(
+            "skipped: the nightly toolchain is not installed (rustup toolchain install nightly)"
+        );
     }
     version.is_some()
 }
@@ -85,9 +87,9 @@ fn targets() -> Result<Vec<String>, String> {
     Ok(names)
 }
 
-/// Builds all targets with the flags that cargo-fuzz uses and gives the folder of the programs.
+/// Builds all targets with the flags that cargo-fuzz uses and returns the folder of the programs.
 fn build() -> Result<PathBuf, String> {
-    let host = host().ok_or("rustc does not tell its host")?;
+    let host = host().ok_or("`rustc -vV` prints no host")?;
     let mut command: Command = program("cargo");
     command
         .args([
@@ -112,10 +114,10 @@ pub(crate) fn host() -> Option<String> {
     version.lines().find_map(|line| line.strip_prefix("host: ")).map(str::to_owned)
 }
 
-/// Copies the golden files and, where it is there, the corpus into the target's own corpus.
+/// Copies the golden files, and the corpus if it exists, into the target's own corpus.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
-    let goal = root().join("fuzz/corpus").join(target);
-    create(&goal)?;
+    let folder = root().join("fuzz/corpus").join(target);
+    create(&folder)?;
     let format = target.split('_').next().unwrap_or(target);
     let format = if format == "binio" { "asdf" } else { format };
     let mut count = 0;
@@ -126,13 +128,13 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.file_name().is_some_and(|name| name == "cases-extract.json") {
-                count += seed_cases(&path, "archive", &goal)?;
+                count += seed_cases(&path, "archive", &folder)?;
             } else if path.file_name().is_some_and(|name| name == "cases.json") {
-                count += seed_cases(&path, "layout", &goal)?;
+                count += seed_cases(&path, "layout", &folder)?;
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
-                std::fs::copy(&path, goal.join(name))
+                std::fs::copy(&path, folder.join(name))
                     .map_err(|error| format!("{}: {error}", path.display()))?;
                 count += 1;
             }
@@ -142,14 +144,14 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
 }
 
 /// The archives or layouts of a list of recorded cases, one seed each.
-fn seed_cases(list: &Path, member: &str, goal: &Path) -> Result<usize, String> {
+fn seed_cases(list: &Path, member: &str, folder: &Path) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
     let before = format!("\"{member}\": \"");
     let cases = text.split(&before).skip(1).map(unescape);
     let mut count = 0;
     for case in cases {
-        let path = goal.join(format!("case_{count}"));
+        let path = folder.join(format!("case_{count}"));
         std::fs::write(&path, case).map_err(|error| format!("{}: {error}", path.display()))?;
         count += 1;
     }

@@ -9,10 +9,11 @@ mod msrv;
 mod process;
 mod python;
 mod sanitize;
+mod wasm;
 
 use std::process::ExitCode;
 
-/// What a task gives: an error is one line for people.
+/// The result of a task: an error is one line for people.
 type Outcome = Result<(), String>;
 
 /// A row of the task table: name, arguments, what it does, the function.
@@ -45,19 +46,19 @@ const TASKS: &[Task] = &[
     Task {
         name: "generate",
         arguments: "[FORMAT]",
-        about: "make the golden files of crates/testdata anew, mostly with the reference tools",
+        about: "generate the golden files of crates/testdata, mostly with the reference tools",
         run: python::generate,
     },
     Task {
         name: "interop",
         arguments: "[FORMAT]",
-        about: "read what the reference tools write, and the other way round (needs python3)",
+        about: "read what the reference tools write, and have them read ours (needs python3)",
         run: python::interop,
     },
     Task {
         name: "bench",
         arguments: "asdf|bloscpack|dudley|flux-archive [--quick]",
-        about: "time us beside the reference tools and print the ratios (needs python3)",
+        about: "time ours and the reference tools in one run and print the ratios (needs python3)",
         run: bench::bench,
     },
     Task {
@@ -83,6 +84,18 @@ const TASKS: &[Task] = &[
         arguments: "",
         about: "check with the minimum toolchain",
         run: msrv::msrv,
+    },
+    Task {
+        name: "wasm",
+        arguments: "",
+        about: "check the libraries for WebAssembly",
+        run: wasm::wasm,
+    },
+    Task {
+        name: "package",
+        arguments: "",
+        about: "check that each library can be published",
+        run: ci::package,
     },
     Task {
         name: "assets",

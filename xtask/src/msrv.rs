@@ -1,4 +1,4 @@
-//! The minimum toolchain: `rust-version` of the workspace is a promise, so it is checked with.
+//! The minimum toolchain: `rust-version` of the workspace is a promise, so it is tested.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +9,8 @@ use crate::process::{no_more, output, program, root, run};
 /// `rust-version` in Cargo.toml.
 const VERSION: &str = "1.85";
 
-/// Checks every crate with the minimum toolchain, which takes half the time of building them; says so plainly where it is not installed.
+/// Checks every crate with the minimum toolchain; skips with a message where that is not installed.
+/// Checking takes half the time of building.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
@@ -23,7 +24,7 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
         .env("CARGO_TARGET_DIR", root().join("target").join("msrv")))
 }
 
-/// `cargo` of the minimum version: from rustup, or one that the system brought.
+/// `cargo` of the minimum version: from rustup, or one that the system has installed.
 fn toolchain() -> Option<Command> {
     let is_wanted = |version: Option<String>| {
         version.is_some_and(|version| version.starts_with(&format!("cargo {VERSION}.")))

@@ -26,14 +26,14 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// Runs a command, its output ours; anything but success is an error.
+/// Runs a command with our standard output and error; fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     eprintln!("$ {}", line(command));
     let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
-    if status.success() { Ok(()) } else { Err(format!("{} gave {status}", line(command))) }
+    if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", line(command))) }
 }
 
-/// Runs a command and gives its standard output, or nothing when it cannot be run or fails.
+/// Runs a command and returns its standard output; `None` if it fails.
 pub(crate) fn output(command: &mut Command) -> Option<String> {
     let output = command.stderr(Stdio::null()).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
@@ -44,7 +44,7 @@ fn line(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The value after `--name`, and the arguments without both.
+/// The value after `--name`, and the other arguments.
 pub(crate) fn take_option(
     arguments: &[String],
     name: &str,
@@ -61,14 +61,14 @@ pub(crate) fn take_option(
     }
 }
 
-/// Whether `--name` is there, and the arguments without it.
+/// Whether `--name` is among the arguments, and the others.
 pub(crate) fn take_flag(arguments: &[String], name: &str) -> (bool, Vec<String>) {
     let rest: Vec<String> =
         arguments.iter().filter(|argument| *argument != name).cloned().collect();
     (rest.len() < arguments.len(), rest)
 }
 
-/// Fails on arguments that no one took.
+/// Fails if arguments are left.
 pub(crate) fn no_more(arguments: &[String]) -> Outcome {
     match arguments.first() {
         None => Ok(()),

@@ -22,11 +22,11 @@ const PACKAGES: &[&str] = &[
 /// What makes bloscpack importable, for `site-packages`.
 const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
 
-/// A format crate that has a reference in Python. `crates/testdata/NAME/generate.py`, where there is
-/// one, makes its golden files.
+/// A format crate that has a reference in Python. `crates/testdata/NAME/generate.py`, if it
+/// exists, makes its golden files.
 struct Format {
     name: &'static str,
-    /// What shows that both read each other, in order.
+    /// The steps that show that both read each other, in order.
     interop: &'static [Step],
 }
 
@@ -34,7 +34,7 @@ struct Format {
 enum Step {
     /// A Python script, called with the folder.
     Script(&'static str),
-    /// The tests of a crate's test binary with a name that begins so; the folder is in
+    /// The tests of a crate's test binary whose name begins with the last word; the folder is in
     /// `SCIBIN_INTEROP`.
     Test(&'static str, &'static str, &'static str),
     /// A Python script, called with the folder and the program `scibin`.
@@ -69,7 +69,7 @@ const FORMATS: &[Format] = &[
     Format { name: "flux", interop: &[] },
 ];
 
-/// The interpreter of the virtual environment, made on first use; nothing where there is no python3.
+/// The interpreter of the virtual environment, made on first use; `None` without python3.
 pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     if output(program("python3").arg("--version")).is_none() {
         return Ok(None);
@@ -92,18 +92,20 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
 fn site_packages(python: &Path) -> Result<PathBuf, String> {
     let ask = "import sysconfig; print(sysconfig.get_path('purelib'))";
     let answer = output(program(python).args(["-c", ask]));
-    answer.map(|path| path.trim().into()).ok_or_else(|| "python does not tell its folders".into())
+    answer
+        .map(|path| path.trim().into())
+        .ok_or_else(|| "python prints no path of site-packages".into())
 }
 
 fn write(path: &Path, text: &str) -> Outcome {
     std::fs::write(path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// `interop [FORMAT]`: reads what the reference writes, and has it read what we write.
+/// `interop [FORMAT]`: ours reads what the reference writes, and the reference what ours writes.
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
     let formats = wanted(arguments)?;
     let Some(python) = interpreter()? else {
-        eprintln!("skipped: no python3 here");
+        eprintln!("skipped: python3 is not installed");
         return Ok(());
     };
     for format in formats {

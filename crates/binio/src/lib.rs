@@ -5,6 +5,12 @@ mod atomic;
 #[cfg(feature = "blosc")]
 pub mod blosc;
 #[cfg(feature = "checksum")]
+#[allow(
+    unreachable_code,
+    unused_mut,
+    unused_variables,
+    reason = "without an algorithm nothing is reachable"
+)]
 mod checksum;
 pub mod diagnostic;
 pub mod error;

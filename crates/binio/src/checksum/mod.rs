@@ -68,7 +68,6 @@ macro_rules! algorithms {
                 match self.0 { $(#[cfg(feature = $feature)] AnyState::$Name(_) => Algorithm::$Name,)+ }
             }
 
-            #[allow(unused_variables, reason = "without a feature there is no algorithm")]
             /// Takes more bytes. Where a message is divided makes no difference.
             pub fn update(&mut self, bytes: &[u8]) {
                 match self.0 {
