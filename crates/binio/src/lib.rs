@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 #![deny(unsafe_code)]
 
+#[cfg(feature = "array")]
+pub mod array;
 mod atomic;
 #[cfg(feature = "blosc")]
 pub mod blosc;

@@ -1,0 +1,628 @@
+//! numpy's description of a type, `descr`: as a Python literal and as JSON.
+//!
+//! | form | is |
+//! |---|---|
+//! | `'<f8'` | a scalar |
+//! | `[('a', '<i4'), (('title', 'b'), '<f8', (2, 3)), ('', '\|V4')]` | fields side by side: a name, perhaps with a title before it, a type, perhaps a shape. Without a name and of type `V` it is padding |
+//! | `{'names': [..], 'formats': [..], 'offsets': [..], 'titles': [..], 'itemsize': 8}` | fields anywhere; `offsets` and all after it may be missing |
+//!
+//! The last form is written only for fields that overlap or are not in the order of their bytes; a
+//! `.npy` file cannot hold it. In JSON, tuples are lists.
+//!
+//! Bloscpack files spell a type in one of these ways, by the release that wrote them:
+//!
+//! | release | JSON | |
+//! |---|---|---|
+//! | 0.4.0 | `[["","<f8"]]` | a list of one field without a name is the plain type |
+//! | 0.4.1 to 0.7.1 | `"<f8"`, `[["a","<f8",[2]]]` | |
+//! | 0.7.2 on | `"'<f8'"`, `"[('a', '<f8', (2,))]"` | a Python literal in a string |
+
+use serde_json::Value;
+
+use crate::array::error::datatype as invalid;
+use crate::array::literal::Literal;
+use crate::array::record::MAX_RECORD_DEPTH;
+use crate::array::strided::{MAX_DIMENSIONS, byte_size};
+use crate::array::{ArrayError, Datatype, Field, Kind, Record, ScalarType};
+
+/// The most bytes of an element, and the largest count of a field: numpy has them in a C `int`.
+pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
+
+/// The most items of a field without bytes, where a count of 0 counts as 1.
+const MAX_EMPTY_ITEMS: u64 = 1 << 16;
+
+/// The most fields of a type, those of inner records included.
+const MAX_FIELDS: usize = 1 << 16;
+
+/// The beginning of a text that may be a megabyte, for messages.
+pub(crate) fn shortened(text: &str) -> String {
+    format!("{:?}", text.chars().take(40).collect::<String>())
+}
+
+impl Datatype {
+    /// Parses a type string (`<f8`) or a Python literal of one (`'<f8'`, `[('a', '<f8')]`). Never
+    /// panics, and evaluates nothing.
+    ///
+    /// Fails with [`ArrayError::Object`] where Python objects are, at any depth, and with
+    /// [`ArrayError::Datatype`] for everything else that is not a type, for elements of 2^31 bytes
+    /// and more, and for records that nest deeper than 64.
+    pub fn parse(text: &str) -> Result<Self, ArrayError> {
+        // A type string may end in brackets, but it has no quotes and begins with none.
+        let is_literal =
+            text.contains(['\'', '"', '(']) || text.trim_start().starts_with(['[', '{']);
+        if is_literal {
+            let literal = Literal::parse(text).map_err(|error| invalid(error.to_string()))?;
+            Self::from_literal(&literal)
+        } else {
+            ScalarType::parse(text).map(Self::Scalar)
+        }
+    }
+
+    /// Reads a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string. A
+    /// list of one field without a name is the plain type. Fails as [`parse`](Self::parse).
+    pub fn from_json(value: &Value) -> Result<Self, ArrayError> {
+        if let Value::String(text) = value {
+            return Self::parse(text);
+        }
+        let literal = Literal::from_json(value).ok_or_else(|| {
+            invalid("expected strings, integers and lists of them, not nested deep")
+        })?;
+        match plain_list(&literal) {
+            Some(scalar) => ScalarType::parse(scalar).map(Self::Scalar),
+            None => Self::from_literal(&literal),
+        }
+    }
+
+    pub(crate) fn from_literal(literal: &Literal) -> Result<Self, ArrayError> {
+        Parser { fields: 0 }.datatype(literal, 0)
+    }
+
+    /// The Python literal of the type, as numpy writes it to files: `'<f8'` with its quotes, or
+    /// `[('a', '<f8')]`.
+    pub fn descr(&self) -> String {
+        self.to_literal().to_string()
+    }
+
+    /// The same as JSON: a string, or lists of name, type and shape. The list of a title and a name
+    /// stands for a name, and `["", "|V3"]` for padding.
+    pub fn descr_json(&self) -> Value {
+        self.to_literal().to_json()
+    }
+
+    /// Whether the type has a description that a `.npy` file can hold.
+    pub(crate) fn fits_npy(&self) -> bool {
+        self.as_record().is_none_or(|record| {
+            record.is_in_order() && record.fields().iter().all(|field| field.datatype().fits_npy())
+        })
+    }
+
+    pub(crate) fn to_literal(&self) -> Literal {
+        match self {
+            Self::Scalar(scalar) => Literal::Text(scalar.typestr()),
+            Self::Record(record) => record.to_literal(),
+        }
+    }
+}
+
+/// The type string of `[["", "<f8"]]`, in which release 0.4.0 of Bloscpack wrote plain types.
+fn plain_list(literal: &Literal) -> Option<&str> {
+    let [field] = literal.items()? else { return None };
+    match field.items()? {
+        [name, scalar] if name.as_text() == Some("") => scalar.as_text(),
+        _ => None,
+    }
+}
+
+fn text(text: &str) -> Literal {
+    Literal::Text(text.to_owned())
+}
+
+fn integer(number: u64) -> Literal {
+    Literal::Integer(number.try_into().unwrap_or(i64::MAX))
+}
+
+fn shape_literal(shape: &[u64]) -> Literal {
+    Literal::Tuple(shape.iter().map(|&count| integer(count)).collect())
+}
+
+impl Record {
+    pub(crate) fn to_literal(&self) -> Literal {
+        if !self.is_in_order() {
+            return self.to_dictionary();
+        }
+        let mut items = Vec::with_capacity(self.fields().len());
+        let mut at = 0;
+        let padding = |from: u64, to: u64| {
+            let void = Literal::Text(format!("|V{}", to.saturating_sub(from)));
+            (from < to).then(|| Literal::Tuple(vec![text(""), void]))
+        };
+        for field in self.fields() {
+            items.extend(padding(at, field.offset()));
+            items.push(field.to_literal());
+            at = field.offset().saturating_add(field.size());
+        }
+        items.extend(padding(at, self.itemsize()));
+        Literal::List(items)
+    }
+
+    fn to_dictionary(&self) -> Literal {
+        let list = |item: &dyn Fn(&Field) -> Literal| {
+            Literal::List(self.fields().iter().map(item).collect())
+        };
+        let format = |field: &Field| match field.shape() {
+            [] => field.datatype().to_literal(),
+            shape => Literal::Tuple(vec![field.datatype().to_literal(), shape_literal(shape)]),
+        };
+        let mut entries = vec![
+            (text("names"), list(&|field| text(field.name()))),
+            (text("formats"), list(&format)),
+            (text("offsets"), list(&|field| integer(field.offset()))),
+        ];
+        if self.fields().iter().any(|field| field.title().is_some()) {
+            let title = |field: &Field| field.title().map_or(Literal::None, text);
+            entries.push((text("titles"), list(&title)));
+        }
+        entries.push((text("itemsize"), integer(self.itemsize())));
+        Literal::Dictionary(entries)
+    }
+}
+
+impl Field {
+    fn to_literal(&self) -> Literal {
+        let name = match self.title() {
+            Some(title) => Literal::Tuple(vec![text(title), text(self.name())]),
+            None => text(self.name()),
+        };
+        let mut items = vec![name, self.datatype().to_literal()];
+        if !self.shape().is_empty() {
+            items.push(shape_literal(self.shape()));
+        }
+        Literal::Tuple(items)
+    }
+}
+
+/// Reads types, and counts their fields.
+struct Parser {
+    fields: usize,
+}
+
+impl Parser {
+    /// A type that lies in so many records.
+    fn datatype(&mut self, literal: &Literal, depth: u32) -> Result<Datatype, ArrayError> {
+        match literal {
+            Literal::Text(text) => ScalarType::parse(text).map(Datatype::Scalar),
+            Literal::List(_) | Literal::Dictionary(_) if depth >= MAX_RECORD_DEPTH => {
+                Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH}")))
+            }
+            Literal::List(fields) => self.list(fields, depth).map(Datatype::Record),
+            Literal::Dictionary(entries) => self.dictionary(entries, depth).map(Datatype::Record),
+            _ => Err(invalid("expected a string or a list of fields")),
+        }
+    }
+
+    /// A record as a list of its fields and padding.
+    fn list(&mut self, literals: &[Literal], depth: u32) -> Result<Record, ArrayError> {
+        let mut fields: Vec<Field> = Vec::new();
+        let mut end = 0_u64;
+        for (place, literal) in literals.iter().enumerate() {
+            let (name, format, shape) = match literal.items() {
+                Some([name, format]) => (name, format, None),
+                Some([name, format, shape]) => (name, format, Some(shape)),
+                _ => {
+                    let message = "expected a name, a type and perhaps a shape";
+                    return Err(invalid(format!("field {place}: {message}")));
+                }
+            };
+            let (title, name) = match (name, name.items()) {
+                (Literal::Text(name), _) => (None, name),
+                (_, Some([Literal::Text(title), Literal::Text(name)])) => (Some(title), name),
+                _ => {
+                    let message = "expected a name, or a title and a name";
+                    return Err(invalid(format!("field {place}: {message}")));
+                }
+            };
+            let mut field = self.field(name, format, shape, depth)?.at(end);
+            end = end.saturating_add(field.size());
+            if end > MAX_ITEMSIZE {
+                let name = shortened(name);
+                return Err(invalid(format!("field {name} ends above {MAX_ITEMSIZE} bytes")));
+            }
+            let is_void =
+                field.datatype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
+            if name.is_empty() && title.is_none() {
+                if is_void {
+                    continue;
+                }
+                field = field.renamed(format!("f{place}"));
+            }
+            fields.push(match title {
+                Some(title) => field.with_title(title),
+                None => field,
+            });
+        }
+        Record::new(fields, end)
+    }
+
+    /// A record as a dictionary of lists.
+    fn dictionary(
+        &mut self,
+        entries: &[(Literal, Literal)],
+        depth: u32,
+    ) -> Result<Record, ArrayError> {
+        let known = ["names", "formats", "offsets", "titles", "itemsize", "aligned"];
+        let mut found: [Option<&Literal>; 6] = [None; 6];
+        for (key, value) in entries {
+            let place = known.iter().position(|&name| key.as_text() == Some(name));
+            let place = place.filter(|&place| found[place].is_none());
+            let place = place.ok_or_else(|| invalid(format!("expected each of {known:?} once")))?;
+            found[place] = Some(value);
+        }
+        let [names, formats, offsets, titles, itemsize, aligned] = found;
+        let list = |found: Option<&'_ Literal>, key: &str| {
+            let items = found.and_then(Literal::items).map(<[Literal]>::to_vec);
+            items.ok_or_else(|| invalid(format!("expected a list as {key:?}")))
+        };
+        let (names, formats) = (list(names, "names")?, list(formats, "formats")?);
+        let offsets = offsets.map(|offsets| list(Some(offsets), "offsets")).transpose()?;
+        let titles = titles.map(|titles| list(Some(titles), "titles")).transpose()?;
+        let lengths = [Some(&formats), offsets.as_ref(), titles.as_ref()];
+        if lengths.into_iter().flatten().any(|list| list.len() != names.len()) {
+            return Err(invalid("expected lists of one length"));
+        }
+        let mut fields = Vec::with_capacity(names.len().min(MAX_FIELDS));
+        for (place, (name, format)) in names.iter().zip(&formats).enumerate() {
+            let name =
+                name.as_text().ok_or_else(|| invalid(format!("name {place} is not a string")))?;
+            let mut field = match format.items() {
+                Some([format, shape])
+                    if matches!(shape, Literal::Tuple(_) | Literal::Integer(_))
+                        || (matches!(format, Literal::Text(_)) && shape.counts().is_some()) =>
+                {
+                    self.field(name, format, Some(shape), depth)?
+                }
+                _ => self.field(name, format, None, depth)?,
+            };
+            if let Some(offsets) = &offsets {
+                let offset = offsets.get(place).and_then(Literal::count);
+                field = field.at(offset.ok_or_else(|| {
+                    invalid(format!("the offset of field {} is not valid", shortened(name)))
+                })?);
+            }
+            field = match titles.as_ref().and_then(|titles| titles.get(place)) {
+                None | Some(Literal::None) => field,
+                Some(Literal::Text(title)) => field.with_title(title),
+                Some(_) => return Err(invalid(format!("title {place} is not a string"))),
+            };
+            fields.push(field);
+        }
+        let is_aligned = matches!(aligned, Some(Literal::Bool(true)));
+        let record = match offsets {
+            Some(_) => {
+                let ends = fields.iter().map(|field| field.offset().saturating_add(field.size()));
+                let end = ends.max().unwrap_or(0);
+                Record::new(fields, end)?
+            }
+            None if is_aligned => Record::aligned(fields)?,
+            None => Record::packed(fields)?,
+        };
+        let itemsize = match itemsize {
+            None => record.itemsize(),
+            Some(size) => size.count().ok_or_else(|| invalid("the itemsize is not valid"))?,
+        };
+        if itemsize > MAX_ITEMSIZE {
+            return Err(invalid(format!("{itemsize} bytes, the limit is {MAX_ITEMSIZE}")));
+        }
+        Record::new(record.fields().to_vec(), itemsize)
+    }
+
+    /// One field, at the beginning of the record.
+    fn field(
+        &mut self,
+        name: &str,
+        format: &Literal,
+        shape: Option<&Literal>,
+        depth: u32,
+    ) -> Result<Field, ArrayError> {
+        self.fields += 1;
+        if self.fields > MAX_FIELDS {
+            return Err(invalid(format!("more than {MAX_FIELDS} fields")));
+        }
+        let datatype = self.datatype(format, depth + 1)?;
+        let itemsize = datatype.itemsize();
+        let shape = shape.map_or(Some(Vec::new()), field_shape).ok_or_else(|| {
+            let name = shortened(name);
+            invalid(format!(
+                "field {name}: expected a shape of at most {MAX_DIMENSIONS} counts below 2^31"
+            ))
+        })?;
+        let size = byte_size(&shape, itemsize).filter(|&size| size <= MAX_ITEMSIZE);
+        let size = size.ok_or_else(|| {
+            invalid(format!("field {} is longer than {MAX_ITEMSIZE} bytes", shortened(name)))
+        })?;
+        if size == 0 && !is_few(&shape, itemsize) {
+            let name = shortened(name);
+            return Err(invalid(format!("field {name} has counts of items that have no bytes")));
+        }
+        Ok(Field::new(name, datatype).with_shape(shape))
+    }
+}
+
+/// Whether the items of a field without bytes are few, so that nobody walks or prints for hours what
+/// takes no room in a file. numpy, too, has no fields of several strings of length 0.
+fn is_few(shape: &[u64], itemsize: u64) -> bool {
+    let items = shape.iter().fold(1_u64, |items, &count| items.saturating_mul(count.max(1)));
+    shape.is_empty() || (itemsize > 0 && items <= MAX_EMPTY_ITEMS)
+}
+
+/// The shape of a field: one count, or a tuple of them.
+fn field_shape(literal: &Literal) -> Option<Vec<u64>> {
+    let shape = match literal {
+        Literal::Integer(_) => vec![literal.count()?],
+        _ => literal.counts()?,
+    };
+    let is_known =
+        shape.len() <= MAX_DIMENSIONS && shape.iter().all(|&count| count <= MAX_ITEMSIZE);
+    is_known.then_some(shape)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn datatype(text: &str) -> Datatype {
+        Datatype::parse(text).unwrap()
+    }
+
+    fn fails(text: &str) -> String {
+        Datatype::parse(text).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_spelling_of_the_releases_is_read() {
+        let plain = datatype("<f8");
+        for json in [json!([["", "<f8"]]), json!("<f8"), json!("'<f8'"), json!("u'<f8'")] {
+            assert_eq!(Datatype::from_json(&json).unwrap(), plain, "{json}");
+        }
+        let record = datatype("[('a', '|S1'), ('b', '<f8', (2,))]");
+        for json in [
+            json!([["a", "|S1"], ["b", "<f8", [2]]]),
+            json!([["a", "|S1"], ["b", "<f8", 2]]),
+            json!("[('a', '|S1'), ('b', '<f8', (2,))]"),
+            json!("[(b'a', b'|S1'), (u'b', u'<f8', (2L,))]"),
+        ] {
+            assert_eq!(Datatype::from_json(&json).unwrap(), record, "{json}");
+        }
+        let nested = json!([["r", [["x", "<i4"]], [2, 2]], [["title", "t"], "|u1"]]);
+        let expected = "[('r', [('x', '<i4')], (2, 2)), (('title', 't'), '|u1')]";
+        assert_eq!(Datatype::from_json(&nested).unwrap().descr(), expected);
+    }
+
+    #[test]
+    fn a_list_of_one_field_without_a_name_is_plain_in_json_only() {
+        assert_eq!(Datatype::from_json(&json!([["", "|V8"]])).unwrap(), datatype("|V8"));
+        // numpy 2: np.datatype({'names': [], 'formats': [], 'itemsize': 8}).descr
+        let empty = datatype("[('', '|V8')]");
+        assert_eq!((empty.itemsize(), empty.descr().as_str()), (8, "[('', '|V8')]"));
+    }
+
+    #[test]
+    fn what_numpy_does_not_know_is_an_error() {
+        for text in [
+            "",
+            "<",
+            "zz",
+            "'zz'",
+            "i3",
+            "i16",
+            "f12",
+            "S",
+            "S-1",
+            "S+1",
+            "f8x",
+            "<<f8",
+            "M8[]",
+            "M8[B]",
+            "M8[ ns]",
+            "m8[2147483648s]",
+            "M4[ns]",
+            "é",
+            "S2147483648",
+            "U600000000",
+            "S18446744073709551616",
+            "T16",
+            "('<f4', (2,))",
+            "5",
+            "[5]",
+            "['a', '<f8']",
+            "[('a',)]",
+            "[('a', '<f8', 1, 2)]",
+            "[(1, '<f8')]",
+            "[((1, 'a'), '<f8')]",
+            "[('a', 5)]",
+            "[('a', '<f8', -1)]",
+            "[('a', '<f8', ('x',))]",
+            "[('a', '<i4'), ('a', '<i4')]",
+            "[('a', '<i4'), (('a', 'b'), '<i4')]",
+            "[('f1', '<i4'), ('', '<i4')]",
+            "{'names': []}",
+            "__import__('os')",
+        ] {
+            let error = Datatype::parse(text).unwrap_err();
+            assert!(matches!(error, ArrayError::Datatype(_)), "{text}: {error}");
+        }
+        for json in [
+            json!(null),
+            json!(8),
+            json!({"a": 1}),
+            json!([["a", 1.5]]),
+            json!(["a", "<f8"]),
+            json!(["<f8"]),
+        ] {
+            assert!(
+                matches!(Datatype::from_json(&json).unwrap_err(), ArrayError::Datatype(_)),
+                "{json}"
+            );
+        }
+    }
+
+    #[test]
+    fn objects_are_refused_at_any_depth() {
+        for text in
+            ["|O", "'|O'", "|O8", "[('a', '<i4'), ('b', '|O')]", "[('a', [('b', '|O', (2,))])]"]
+        {
+            assert!(matches!(Datatype::parse(text).unwrap_err(), ArrayError::Object), "{text}");
+        }
+    }
+
+    #[test]
+    fn descr_is_that_of_numpy() {
+        // Each line is `repr` of the `descr` of a numpy type.
+        for text in [
+            "[]",
+            "[('a', [])]",
+            "[('a', '<i4', (0,))]",
+            "[('a', '<i4', (1,))]",
+            "[('', '|V2'), ('a', '|i1')]",
+            "[('a', '|i1'), ('', '|V3'), ('b', '<i4')]",
+            "[(('t', 'a'), '<i4'), ('', '|V4'), ('b', '<f8', (2,))]",
+            "[('r', [('x', '>u2'), ('', '|V6'), ('y', '<M8[ns]')], (2, 3))]",
+            r#"[("it's", '|S0'), ('é\n\u200b\'"', '<U2')]"#,
+        ] {
+            assert_eq!(datatype(text).descr(), text);
+        }
+        let record = datatype("[(('t', 'a'), '<i4'), ('', '|V4'), ('b', '<f8', (2,))]");
+        assert_eq!(
+            record.descr_json(),
+            json!([[["t", "a"], "<i4"], ["", "|V4"], ["b", "<f8", [2]]])
+        );
+        assert_eq!(
+            datatype("[('', '|V1'), ('', '|V2', (2,)), ('a', '|i1', ())]").descr(),
+            "[('', '|V5'), ('a', '|i1')]"
+        );
+        assert_eq!(
+            datatype("[('', '<f8'), ('a', '<i4')]").descr(),
+            "[('f0', '<f8'), ('a', '<i4')]"
+        );
+    }
+
+    #[test]
+    fn messages_are_short_however_long_the_text() {
+        assert!(fails(&"z".repeat(100_000)).len() < 100);
+    }
+
+    fn any_scalar() -> impl Strategy<Value = String> {
+        let order = prop_oneof![Just("<"), Just(">"), Just("|"), Just("=")];
+        let code = prop_oneof![
+            Just("b1".to_owned()),
+            "[iu][1248]",
+            Just("f2".to_owned()),
+            "f[48]",
+            prop_oneof![Just("f16"), Just("c8"), Just("c16"), Just("c32")].prop_map(str::to_owned),
+            "[SUV][1-9][0-9]{0,3}",
+            r"[Mm]8(\[[0-9]{0,3}(Y|M|W|D|h|m|s|ms|us|ns|ps|fs|as)\])?",
+        ];
+        (order, code).prop_map(|(order, code)| format!("'{order}{code}'"))
+    }
+
+    fn any_descr() -> impl Strategy<Value = String> {
+        let shape = prop_oneof![
+            3 => Just(String::new()),
+            1 => (1..5_u8).prop_map(|n| format!(", {n}")),
+            1 => (1..5_u8, 1..5_u8).prop_map(|(n, m)| format!(", ({n}, {m})")),
+        ];
+        any_scalar().prop_recursive(4, 24, 5, move |inner| {
+            let field = (any::<bool>(), ".{0,3}", inner, shape.clone());
+            prop::collection::vec(field, 1..5).prop_map(|fields| {
+                let fields = fields.iter().enumerate().map(|(i, (titled, name, dtype, shape))| {
+                    let name = Literal::Text(format!("{name}{i}"));
+                    let name = if *titled {
+                        format!("('title of {i}', {name})")
+                    } else {
+                        name.to_string()
+                    };
+                    format!("({name}, {dtype}{shape}), ('', '|V{i}'),")
+                });
+                format!("[{}]", fields.collect::<String>())
+            })
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(descr in any_descr()) {
+            let dtype = Datatype::parse(&descr).unwrap();
+            prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype.clone());
+            prop_assert_eq!(Datatype::from_json(&json!(dtype.descr())).unwrap(), dtype);
+        }
+
+        #[test]
+        fn any_text_parses_or_fails(text in r#"[\[\]()'",<>|=fiuScUVMmO0-9 a\\]{0,40}"#) {
+            if let Ok(dtype) = Datatype::parse(&text) {
+                prop_assert_eq!(Datatype::parse(&dtype.descr()).unwrap(), dtype);
+            }
+        }
+    }
+
+    #[test]
+    fn fields_lie_where_numpy_has_them() {
+        // numpy 2: fields of np.datatype([..], align=True), from its descr.
+        let aligned = datatype(
+            "[('a', '|i1'), ('', '|V3'), ('b', '<i4'), (('t', 'c'), '|S3', (2, 2)), ('', '|V4')]",
+        );
+        assert_eq!(aligned.itemsize(), 24);
+        let fields = aligned.as_record().unwrap().fields();
+        let places: Vec<_> =
+            fields.iter().map(|field| (field.name(), field.title(), field.offset())).collect();
+        assert_eq!(places, [("a", None, 0), ("b", None, 4), ("c", Some("t"), 8)]);
+        assert_eq!(fields[2].shape(), [2, 2]);
+    }
+
+    #[test]
+    fn sizes_and_counts_are_numbers_of_31_bits() {
+        for text in [
+            "[('a', '<i4', (536870912,))]",
+            "[('a', '<i4', (65536, 65536))]",
+            "[('a', '|S1', (2147483647,)), ('b', '|i1')]",
+            "[('a', [('b', '|S9', (65536,))], (65536,))]",
+            "[('a', '|S2147483647'), ('', '|V2147483647')]",
+        ] {
+            assert!(fails(text).contains("2147483647 bytes"), "{text}");
+        }
+        for text in ["[('a', '<i4', (2147483648, 0))]", "[('a', '|i1', 9223372036854775807)]"] {
+            assert!(fails(text).contains("below 2^31"), "{text}");
+        }
+        assert_eq!(datatype("[('a', '|i1', (2147483647,))]").itemsize(), 2_147_483_647);
+    }
+
+    #[test]
+    fn depth_and_dimensions_are_limited() {
+        let nested =
+            |depth| (0..depth).fold("'<i4'".to_owned(), |inner, _| format!("[('a', {inner})]"));
+        let deep = datatype(&nested(64));
+        assert_eq!(datatype(&deep.descr()), deep);
+        assert!(fails(&nested(65)).contains("64"));
+        let counts = |n| format!("[('a', '<i4', ({}))]", "1, ".repeat(n));
+        assert_eq!(datatype(&counts(64)).itemsize(), 4);
+        assert!(fails(&counts(65)).contains("at most 64"));
+    }
+
+    #[test]
+    fn counts_without_bytes_are_small() {
+        for text in
+            ["[('a', '|S0')]", "[('a', '<i4', (65536, 0))]", "[('a', [('b', '<i4', (3, 0))])]"]
+        {
+            assert_eq!(datatype(text).itemsize(), 0, "{text}");
+        }
+        for text in [
+            "[('a', '<i4', (65537, 0))]",
+            "[('a', '<i4', (0, 2147483647, 2147483647, 2147483647))]",
+            "[('a', '|S0', 2)]",
+            "[('a', [('b', '<i4', (3, 0))], 2)]",
+        ] {
+            assert!(fails(text).contains("no bytes"), "{text}");
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! The Rust types that elements are read as.
+
+use bytes::Bytes;
+use half::f16;
+use num_complex::Complex;
+
+use crate::array::{Kind, ScalarType};
+
+/// A type that elements can be read as.
+///
+/// | Rust | datatype |
+/// |---|---|
+/// | `i8 i16 i32 i64`, `u8 u16 u32 u64` | `i1 i2 i4 i8`, `u1 u2 u4 u8` |
+/// | [`half::f16`], `f32`, `f64` | `f2 f4 f8` |
+/// | [`Complex<f32>`](num_complex::Complex), `Complex<f64>` | `c8 c16` |
+/// | `bool` | `b1`; any byte but zero is true |
+/// | `i64` | also `M8` and `m8`: the number of units |
+/// | `u8` | also `b1`, and the bytes of `S`, `V` and UTF-8, as many for each element as it has |
+/// | `u16` | also the units of UTF-16 |
+/// | `u32` | also the code points of `U`, whether valid or not |
+/// | `f16` | also the parts of `c4`, two for each element |
+///
+/// Nothing is converted from one number type to another: asking for the wrong type is an error.
+pub trait Element: sealed::Storage {}
+
+pub(crate) mod sealed {
+    use super::Kind;
+
+    pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
+        /// Its name in messages.
+        const NAME: &'static str;
+        /// What numpy calls it.
+        const KIND: Kind;
+        /// Other kinds that are made of it, if their parts have its size.
+        const PARTS_OF: &'static [Kind];
+        /// As the elements are in memory: the type itself, unless it is not any bytes.
+        type Raw: bytemuck::Pod + Send + Sync;
+        /// The elements of what was read.
+        fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
+        /// The memory of elements as bytes; `None` when it may not hold any bytes.
+        fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
+        /// The bytes as elements without a copy; `None` when they are not aligned, or when this
+        /// type is not any bytes.
+        fn borrow(bytes: &[u8]) -> Option<&[Self]>;
+    }
+}
+
+/// How many of a type one element is; `None` when it is not of this type.
+pub(crate) fn per_element<T: Element>(scalar: ScalarType) -> Option<u64> {
+    let size = size_of::<T>() as u64;
+    let kind = match scalar.kind() {
+        Kind::Datetime(_) | Kind::Timedelta(_) => Kind::Int,
+        kind => kind,
+    };
+    if kind == T::KIND && scalar.size() == size {
+        return Some(1);
+    }
+    let is_part = T::PARTS_OF.contains(&kind) && scalar.component_width() as u64 == size;
+    is_part.then(|| scalar.size() / size)
+}
+
+macro_rules! elements {
+    ($($type:ty, $name:literal, $kind:expr, $parts_of:expr;)+) => {$(
+        impl Element for $type {}
+
+        impl sealed::Storage for $type {
+            const NAME: &'static str = $name;
+            const KIND: Kind = $kind;
+            const PARTS_OF: &'static [Kind] = &$parts_of;
+            type Raw = Self;
+
+            fn from_raw(raw: Vec<Self>) -> Vec<Self> {
+                raw
+            }
+
+            fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]> {
+                Some(bytemuck::cast_slice_mut(elements))
+            }
+
+            fn borrow(bytes: &[u8]) -> Option<&[Self]> {
+                bytemuck::try_cast_slice(bytes).ok()
+            }
+        }
+    )+};
+}
+
+elements! {
+    i8, "i8", Kind::Int, [];
+    i16, "i16", Kind::Int, [];
+    i32, "i32", Kind::Int, [];
+    i64, "i64", Kind::Int, [];
+    u8, "u8", Kind::Uint, [Kind::Bool, Kind::Bytes, Kind::Utf8, Kind::Void];
+    u16, "u16", Kind::Uint, [Kind::Utf16];
+    u32, "u32", Kind::Uint, [Kind::Unicode];
+    u64, "u64", Kind::Uint, [];
+    f16, "f16", Kind::Float, [Kind::Complex];
+    f32, "f32", Kind::Float, [];
+    f64, "f64", Kind::Float, [];
+    Complex<f32>, "Complex<f32>", Kind::Complex, [];
+    Complex<f64>, "Complex<f64>", Kind::Complex, [];
+}
+
+impl Element for bool {}
+
+impl sealed::Storage for bool {
+    const NAME: &'static str = "bool";
+    const KIND: Kind = Kind::Bool;
+    const PARTS_OF: &'static [Kind] = &[];
+    type Raw = u8;
+
+    fn from_raw(raw: Vec<u8>) -> Vec<Self> {
+        raw.into_iter().map(|byte| byte != 0).collect()
+    }
+
+    fn bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+
+    fn borrow(_: &[u8]) -> Option<&[Self]> {
+        None
+    }
+}
+
+/// The elements of an array: borrowed from the memory of the data where they lie there as the
+/// machine wants them, else a copy. It is a slice to its user.
+#[derive(Clone, Debug)]
+pub struct Elements<T: Element>(Place<T>);
+
+#[derive(Clone, Debug)]
+enum Place<T> {
+    /// Memory of the data. Checked to be castable when it was made.
+    Shared(Bytes),
+    Owned(Vec<T>),
+}
+
+impl<T: Element> Elements<T> {
+    /// The bytes as elements, if they need no change.
+    pub(crate) fn shared(bytes: Bytes) -> Option<Self> {
+        T::borrow(&bytes)?;
+        Some(Self(Place::Shared(bytes)))
+    }
+
+    /// Whether the memory is that of the data: nothing was copied.
+    pub fn is_borrowed(&self) -> bool {
+        matches!(self.0, Place::Shared(_))
+    }
+
+    /// The elements as a vector; copies those that are borrowed.
+    pub fn into_vec(self) -> Vec<T> {
+        match self.0 {
+            Place::Owned(elements) => elements,
+            Place::Shared(_) => self.to_vec(),
+        }
+    }
+}
+
+impl<T: Element> From<Vec<T>> for Elements<T> {
+    fn from(elements: Vec<T>) -> Self {
+        Self(Place::Owned(elements))
+    }
+}
+
+impl<T: Element> std::ops::Deref for Elements<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        match &self.0 {
+            Place::Shared(bytes) => T::borrow(bytes).unwrap_or_default(),
+            Place::Owned(elements) => elements,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Endian;
+
+    fn per<T: Element>(text: &str) -> Option<u64> {
+        per_element::<T>(ScalarType::parse(text).unwrap())
+    }
+
+    #[test]
+    fn every_scalar_but_the_longest_floats_has_a_type() {
+        assert_eq!(
+            (per::<f64>("<f8"), per::<f64>("<f4"), per::<f64>("<c16")),
+            (Some(1), None, None)
+        );
+        assert_eq!(
+            (per::<u8>("|S5"), per::<u8>("|V3"), per::<u8>("|b1")),
+            (Some(5), Some(3), Some(1))
+        );
+        assert_eq!(
+            (per::<u32>("<U3"), per::<u16>("<U3"), per::<u32>("|S4")),
+            (Some(3), None, None)
+        );
+        assert_eq!(
+            (per::<i64>("<M8[ns]"), per::<i64>(">m8"), per::<u64>("<m8")),
+            (Some(1), Some(1), None)
+        );
+        assert_eq!(
+            (per::<i8>("|b1"), per::<bool>("|b1"), per::<bool>("|u1")),
+            (None, Some(1), None)
+        );
+        assert_eq!(
+            (per::<f16>("<f2"), per::<f16>("<c8"), per::<u8>("<f16")),
+            (Some(1), None, None)
+        );
+        let half_complex = ScalarType::new(Kind::Complex, 4, Endian::Big).unwrap();
+        assert_eq!(per_element::<f16>(half_complex), Some(2));
+        let units = ScalarType::new(Kind::Utf16, 6, Endian::Big).unwrap();
+        assert_eq!((per_element::<u16>(units), per_element::<u8>(units)), (Some(3), None));
+    }
+
+    #[test]
+    fn unaligned_bytes_are_not_borrowed() {
+        let bytes = Bytes::from(vec![0_u8; 17]);
+        assert!(Elements::<u8>::shared(bytes.slice(1..)).is_some());
+        let aligned = bytes.as_ptr().align_offset(8) == 0;
+        assert_eq!(Elements::<f64>::shared(bytes.slice(0..16)).is_some(), aligned);
+        let aligned = bytes.as_ptr().align_offset(8) == 1;
+        assert_eq!(Elements::<f64>::shared(bytes.slice(1..17)).is_some(), aligned);
+    }
+}

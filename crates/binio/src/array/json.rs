@@ -1,0 +1,235 @@
+//! One element as JSON.
+//!
+//! | element | JSON |
+//! |---|---|
+//! | integer, boolean | number, boolean |
+//! | float | number with the fewest digits that read back the same; `"nan"`, `"inf"`, `"-inf"` |
+//! | complex | `{"$complex": [1.0, -2.0]}` |
+//! | date | text in ISO 8601 with the digits of its unit; a number without a unit; `"NaT"` |
+//! | time span | number of units; `"NaT"` |
+//! | text | text without its padding; what is not a character is U+FFFD |
+//! | bytes without a meaning, C's `long double` | `"0x01ab"` |
+//! | record | object |
+//! | field with a shape | nested lists |
+
+use std::fmt::Write;
+
+use half::f16;
+use serde_json::{Value, json};
+
+use crate::Endian;
+use crate::array::date::iso_8601;
+use crate::array::{Datatype, Kind, ScalarType};
+
+/// One element as JSON, from its bytes in the byte order of its type; see the [table](self). Bytes
+/// that are missing are taken as if they were not part of the element.
+///
+/// ```
+/// use binio::array::{Datatype, json};
+///
+/// let datatype = Datatype::parse("[('a', '|i1'), ('b', '>f4', (2,))]")?;
+/// let bytes = [0xff, 0x3f, 0xc0, 0, 0, 0x7f, 0x80, 0, 0];
+/// assert_eq!(json::element(&datatype, &bytes).to_string(), r#"{"a":-1,"b":[1.5,"inf"]}"#);
+/// # Ok::<(), binio::array::ArrayError>(())
+/// ```
+pub fn element(datatype: &Datatype, bytes: &[u8]) -> Value {
+    match datatype {
+        Datatype::Scalar(scalar) => scalar_value(*scalar, bytes),
+        Datatype::Record(record) => record
+            .fields()
+            .iter()
+            .map(|field| {
+                let at = usize::try_from(field.offset()).unwrap_or(usize::MAX);
+                let bytes = bytes.get(at..).unwrap_or_default();
+                (field.name().to_owned(), nested(field.datatype(), field.shape(), bytes))
+            })
+            .collect(),
+    }
+}
+
+/// Elements of a shape as nested lists, from their bytes side by side in C order.
+///
+/// ```
+/// use binio::array::{Datatype, json};
+///
+/// let lists = json::nested(&Datatype::of::<u8>(), &[2, 2], &[1, 2, 3, 4]);
+/// assert_eq!(lists.to_string(), "[[1,2],[3,4]]");
+/// ```
+pub fn nested(datatype: &Datatype, shape: &[u64], bytes: &[u8]) -> Value {
+    let Some((&rows, inner)) = shape.split_first() else {
+        return element(datatype, bytes);
+    };
+    let row = inner.iter().copied().fold(datatype.itemsize(), u64::saturating_mul);
+    let part = |index: u64| {
+        let start = usize::try_from(index.saturating_mul(row)).unwrap_or(usize::MAX);
+        bytes.get(start..).unwrap_or_default()
+    };
+    (0..rows).map(|index| nested(datatype, inner, part(index))).collect()
+}
+
+fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
+    let size = usize::try_from(scalar.size()).unwrap_or(usize::MAX);
+    let bytes = bytes.get(..size).unwrap_or_default();
+    let endian = scalar.endian();
+    match scalar.kind() {
+        Kind::Bool => json!(bytes != [0]),
+        Kind::Int => signed(bytes, endian).map_or_else(|| hexadecimal(bytes), |n| json!(n)),
+        Kind::Uint => unsigned(bytes, endian).map_or_else(|| hexadecimal(bytes), |n| json!(n)),
+        Kind::Float => real(bytes, endian),
+        Kind::Complex => {
+            let (re, im) = bytes.split_at(bytes.len() / 2);
+            json!({"$complex": [real(re, endian), real(im, endian)]})
+        }
+        Kind::Timedelta(_) => match signed(bytes, endian) {
+            Some(i64::MIN) | None => json!("NaT"),
+            Some(n) => json!(n),
+        },
+        Kind::Datetime(unit) => match (signed(bytes, endian), unit) {
+            (Some(i64::MIN) | None, _) => json!("NaT"),
+            (Some(n), Some(unit)) => {
+                iso_8601(n, unit.count, unit.unit).map_or_else(|| json!(n), Value::String)
+            }
+            (Some(n), None) => json!(n),
+        },
+        Kind::Bytes | Kind::Utf8 => {
+            let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            json!(String::from_utf8_lossy(&bytes[..end]))
+        }
+        Kind::Utf16 => {
+            let units = bytes.chunks_exact(2).filter_map(|unit| unsigned(unit, endian));
+            let units: Vec<u16> = units.filter_map(|unit| u16::try_from(unit).ok()).collect();
+            json!(String::from_utf16_lossy(&units).trim_end_matches('\0'))
+        }
+        Kind::Unicode => {
+            let point = |point: &[u8]| {
+                let point = unsigned(point, endian).and_then(|point| u32::try_from(point).ok());
+                point.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
+            };
+            let text: String = bytes.chunks_exact(4).map(point).collect();
+            json!(text.trim_end_matches('\0'))
+        }
+        Kind::Void => hexadecimal(bytes),
+    }
+}
+
+/// A number of at most eight bytes.
+fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
+    let put = |value: u64, &byte: &u8| value << 8 | u64::from(byte);
+    let value = match endian {
+        Endian::Little => bytes.iter().rev().fold(0, put),
+        Endian::Big => bytes.iter().fold(0, put),
+    };
+    (1..=8).contains(&bytes.len()).then_some(value)
+}
+
+/// The same in two's complement.
+fn signed(bytes: &[u8], endian: Endian) -> Option<i64> {
+    let unused = 64 - 8 * u32::try_from(bytes.len()).ok()?.min(8);
+    let value = unsigned(bytes, endian)? << unused;
+    Some(i64::from_le_bytes(value.to_le_bytes()) >> unused)
+}
+
+/// A float; C's `long double`, which is another number on another machine, by its bytes.
+fn real(bytes: &[u8], endian: Endian) -> Value {
+    let Some(bits) = unsigned(bytes, endian) else { return hexadecimal(bytes) };
+    match (bytes.len(), u16::try_from(bits), u32::try_from(bits)) {
+        (2, Ok(bits), _) => float(f16::from_bits(bits).to_f64()),
+        (4, _, Ok(bits)) => single(f32::from_bits(bits)),
+        (8, ..) => float(f64::from_bits(bits)),
+        _ => hexadecimal(bytes),
+    }
+}
+
+/// A float32 by its own shortest digits: 0.1, not 0.10000000149011612.
+fn single(value: f32) -> Value {
+    let digits = value.is_finite().then(|| value.to_string().parse().ok()).flatten();
+    float(digits.unwrap_or_else(|| f64::from(value)))
+}
+
+fn float(value: f64) -> Value {
+    match value {
+        _ if value.is_finite() => json!(value),
+        _ if value.is_nan() => json!("nan"),
+        _ if value > 0.0 => json!("inf"),
+        _ => json!("-inf"),
+    }
+}
+
+fn hexadecimal(bytes: &[u8]) -> Value {
+    let mut text = "0x".to_owned();
+    for byte in bytes {
+        let _ = write!(text, "{byte:02x}");
+    }
+    Value::String(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(datatype: &str, bytes: &[u8]) -> Value {
+        element(&Datatype::parse(datatype).unwrap(), bytes)
+    }
+
+    #[test]
+    fn numbers_are_read_in_their_byte_order() {
+        assert_eq!(of("<i2", &[0xfe, 0xff]), json!(-2));
+        assert_eq!(of(">i2", &[0xff, 0xfe]), json!(-2));
+        assert_eq!(of("<u8", &[0xff; 8]), json!(u64::MAX));
+        assert_eq!(of("|i1", &[0x80]), json!(-128));
+        assert_eq!(of("|b1", &[2]), json!(true));
+    }
+
+    #[test]
+    fn floats_have_their_own_shortest_digits() {
+        assert_eq!(of(">f4", &0.1f32.to_be_bytes()), json!(0.1));
+        assert_eq!(of("<f4", &f32::MAX.to_le_bytes()).to_string(), "3.4028235e+38");
+        assert_eq!(of("<f2", &[0x00, 0x3e]), json!(1.5));
+        assert_eq!(of("<f2", &[0x01, 0x00]), json!(2f64.powi(-24)));
+        assert_eq!(of("<f2", &[0x00, 0xfc]), json!("-inf"));
+        assert_eq!(of("<f8", &f64::NAN.to_le_bytes()), json!("nan"));
+        assert_eq!(of("<f8", &f64::NEG_INFINITY.to_le_bytes()), json!("-inf"));
+        let bytes = [1f32.to_be_bytes(), (-2f32).to_be_bytes()].concat();
+        assert_eq!(of(">c8", &bytes), json!({"$complex": [1.0, -2.0]}));
+        assert_eq!(of("<f16", &[0; 16]), json!(format!("0x{}", "0".repeat(32))));
+    }
+
+    #[test]
+    fn text_loses_its_padding_only_and_bytes_are_hexadecimal() {
+        assert_eq!(of("|S4", b"a\0b\0"), json!("a\0b"));
+        assert_eq!(of(">U2", &[0, 0, 0, 0xe9, 0, 0, 0, 0]), json!("é"));
+        assert_eq!(of("<U1", &[0, 0xd8, 0, 0]), json!("\u{fffd}"));
+        assert_eq!(of("|V2", &[1, 0xab]), json!("0x01ab"));
+        let scalar = |kind, size, bytes: &[u8]| {
+            let scalar = ScalarType::new(kind, size, Endian::Big).unwrap();
+            element(&scalar.into(), bytes)
+        };
+        assert_eq!(scalar(Kind::Utf8, 4, "é\0\0".as_bytes()), json!("é"));
+        assert_eq!(scalar(Kind::Utf16, 6, &[0xd8, 0x3d, 0xde, 0, 0, 0]), json!("😀"));
+        let half_complex = [0x3c, 0, 0xc0, 0];
+        assert_eq!(scalar(Kind::Complex, 4, &half_complex), json!({"$complex": [1.0, -2.0]}));
+    }
+
+    #[test]
+    fn dates_are_iso_8601_and_spans_numbers() {
+        assert_eq!(of("<M8[ns]", &1_i64.to_le_bytes()), json!("1970-01-01T00:00:00.000000001"));
+        assert_eq!(of("<M8[D]", &i64::MIN.to_le_bytes()), json!("NaT"));
+        assert_eq!(of("<M8", &5_i64.to_le_bytes()), json!(5));
+        assert_eq!(of(">m8[25s]", &(-3_i64).to_be_bytes()), json!(-3));
+    }
+
+    #[test]
+    fn records_are_objects() {
+        let datatype = "[('a', '|i1'), ('', '|V1'), ('b', '>i2', (2,))]";
+        assert_eq!(of(datatype, &[1, 9, 0, 2, 0, 3]), json!({"a": 1, "b": [2, 3]}));
+        assert_eq!(of("[('a', '<i4', (2, 0))]", &[]), json!({"a": [[], []]}));
+    }
+
+    #[test]
+    fn bytes_that_are_missing_are_not_invented() {
+        for datatype in ["<i4", "<f8", "<c16", "<M8[s]", "|S3", "<U1", "[('a', '<i4', (3,))]"] {
+            let _ = of(datatype, &[]);
+            let _ = of(datatype, &[1]);
+        }
+    }
+}

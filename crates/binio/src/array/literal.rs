@@ -1,0 +1,519 @@
+//! Python literals: the text in which numpy describes types.
+//!
+//! | literal | here |
+//! |---|---|
+//! | `[a, b]`, `(a, b)`, `(a,)`, `()` | list, tuple; a comma may trail; `(a)` is `a` itself |
+//! | `{k: v}` | dictionary, for the headers of `.npy` files |
+//! | `'..'`, `".."` | text, with the escapes `\\ \' \" \n \r \t \xHH \uHHHH \UHHHHHHHH` |
+//! | `u'..'`, `b'..'` | text as Python 2 and 3 prefix it; bytes are Latin-1 |
+//! | `12`, `-3`, `12L` | integer of 64 bits |
+//! | `True`, `False`, `None` | boolean, nothing |
+//!
+//! Nothing else, and nothing is ever evaluated. Texts are at most 1 MiB and nest at most 132 deep, so
+//! that records may nest 64 deep.
+
+use std::fmt::{self, Write};
+
+use serde_json::Value;
+
+/// The longest text that is parsed, in bytes.
+const MAX_LEN: usize = 1 << 20;
+
+/// How deep lists, tuples and dictionaries may lie inside each other.
+const MAX_DEPTH: u32 = 132;
+
+/// A Python literal. It prints as Python's `repr` does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Literal {
+    Text(String),
+    Integer(i64),
+    Bool(bool),
+    None,
+    List(Vec<Self>),
+    Tuple(Vec<Self>),
+    Dictionary(Vec<(Self, Self)>),
+}
+
+/// Why a text is not a literal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LiteralError {
+    /// Where in the text, in bytes.
+    at: usize,
+    message: String,
+}
+
+impl fmt::Display for LiteralError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at byte {} of the text", self.message, self.at)
+    }
+}
+
+impl Literal {
+    /// Parses a whole text. Never panics.
+    pub(crate) fn parse(text: &str) -> Result<Self, LiteralError> {
+        if text.len() > MAX_LEN {
+            let message = format!("{} bytes of text, the limit is {MAX_LEN}", text.len());
+            return Err(LiteralError { at: MAX_LEN, message });
+        }
+        let mut parser = Parser { text, at: 0 };
+        let literal = parser.literal(0)?;
+        match parser.next_token() {
+            None => Ok(literal),
+            Some(_) => Err(parser.expected("the end")),
+        }
+    }
+
+    /// The literal of a JSON value: arrays are lists, objects dictionaries. `None` for what has none:
+    /// floating-point numbers, and what nests deeper than texts may.
+    pub(crate) fn from_json(value: &Value) -> Option<Self> {
+        Self::from_json_at(value, 0)
+    }
+
+    fn from_json_at(value: &Value, depth: u32) -> Option<Self> {
+        match value {
+            Value::String(text) => Some(Self::Text(text.clone())),
+            Value::Number(number) => number.as_i64().map(Self::Integer),
+            Value::Bool(truth) => Some(Self::Bool(*truth)),
+            Value::Array(items) if depth < MAX_DEPTH => {
+                let items = items.iter().map(|item| Self::from_json_at(item, depth + 1));
+                items.collect::<Option<_>>().map(Self::List)
+            }
+            Value::Object(entries) if depth < MAX_DEPTH => {
+                let entry = |(key, value): (&String, &Value)| {
+                    Some((Self::Text(key.clone()), Self::from_json_at(value, depth + 1)?))
+                };
+                entries.iter().map(entry).collect::<Option<_>>().map(Self::Dictionary)
+            }
+            Value::Null => Some(Self::None),
+            Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+
+    /// The JSON value: tuples are lists, dictionaries with keys of text are objects.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
+            Self::Text(text) => text.clone().into(),
+            Self::Integer(number) => (*number).into(),
+            Self::Bool(truth) => (*truth).into(),
+            Self::List(items) | Self::Tuple(items) => items.iter().map(Self::to_json).collect(),
+            Self::None => Value::Null,
+            Self::Dictionary(entries) => entries
+                .iter()
+                .map(|(key, value)| (key.as_text().unwrap_or_default().to_owned(), value.to_json()))
+                .collect(),
+        }
+    }
+
+    /// The items of a list or a tuple.
+    pub(crate) fn items(&self) -> Option<&[Self]> {
+        match self {
+            Self::List(items) | Self::Tuple(items) => Some(items),
+            _ => None,
+        }
+    }
+
+    /// An integer from 0.
+    pub(crate) fn count(&self) -> Option<u64> {
+        match self {
+            Self::Integer(count) => u64::try_from(*count).ok(),
+            _ => None,
+        }
+    }
+
+    /// A list or tuple of integers from 0.
+    pub(crate) fn counts(&self) -> Option<Vec<u64>> {
+        self.items()?.iter().map(Self::count).collect()
+    }
+
+    pub(crate) fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// A place in a text.
+struct Parser<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl Parser<'_> {
+    fn rest(&self) -> &str {
+        self.text.get(self.at..).unwrap_or_default()
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn take(&mut self) -> Option<char> {
+        let c = self.peek()?;
+        self.at += c.len_utf8();
+        Some(c)
+    }
+
+    /// The next character that is not blank, not taken.
+    fn next_token(&mut self) -> Option<char> {
+        let blanks = [' ', '\t', '\n', '\r', '\x0c'];
+        self.at = self.text.len() - self.rest().trim_start_matches(blanks).len();
+        self.peek()
+    }
+
+    fn expected(&self, what: &str) -> LiteralError {
+        let message = match self.peek() {
+            Some(c) => format!("expected {what}, found {c:?}"),
+            None => format!("expected {what}, found the end"),
+        };
+        LiteralError { at: self.at, message }
+    }
+
+    /// A literal that lies in so many others.
+    fn literal(&mut self, depth: u32) -> Result<Literal, LiteralError> {
+        let first = self.next_token();
+        if matches!(first, Some('[' | '(' | '{')) && depth >= MAX_DEPTH {
+            let message = format!("more than {MAX_DEPTH} levels of nesting");
+            return Err(LiteralError { at: self.at, message });
+        }
+        match first {
+            Some('[') => Ok(Literal::List(self.sequence(']', depth, Self::literal)?.0)),
+            Some('(') => {
+                let (mut items, trailing) = self.sequence(')', depth, Self::literal)?;
+                match items.pop() {
+                    Some(only) if items.is_empty() && !trailing => Ok(only),
+                    last => {
+                        items.extend(last);
+                        Ok(Literal::Tuple(items))
+                    }
+                }
+            }
+            Some('{') => Ok(Literal::Dictionary(self.sequence('}', depth, Self::entry)?.0)),
+            Some('\'' | '"') => self.string(false).map(Literal::Text),
+            Some('-' | '0'..='9') => self.integer(),
+            _ => self.word(),
+        }
+    }
+
+    fn entry(&mut self, depth: u32) -> Result<(Literal, Literal), LiteralError> {
+        let key = self.literal(depth)?;
+        if self.next_token() != Some(':') {
+            return Err(self.expected("a colon"));
+        }
+        self.take();
+        Ok((key, self.literal(depth)?))
+    }
+
+    /// The items up to the closing bracket, and whether a comma followed the last.
+    fn sequence<T>(
+        &mut self,
+        close: char,
+        depth: u32,
+        item: impl Fn(&mut Self, u32) -> Result<T, LiteralError>,
+    ) -> Result<(Vec<T>, bool), LiteralError> {
+        self.take();
+        let mut items = Vec::new();
+        let mut comma = true;
+        loop {
+            match self.next_token() {
+                Some(c) if c == close => {
+                    self.take();
+                    return Ok((items, comma));
+                }
+                Some(',') if !comma => {
+                    self.take();
+                    comma = true;
+                }
+                Some(_) if comma => {
+                    items.push(item(self, depth + 1)?);
+                    comma = false;
+                }
+                _ => return Err(self.expected(&format!("a comma or '{close}'"))),
+            }
+        }
+    }
+
+    fn integer(&mut self) -> Result<Literal, LiteralError> {
+        let digits = self.rest().strip_prefix('-').unwrap_or(self.rest());
+        let count = digits.bytes().take_while(u8::is_ascii_digit).count();
+        let len = self.rest().len() - digits.len() + count;
+        // Python 3 refuses leading zeros, and Python 2 reads them as octal.
+        let is_octal = count > 1 && digits.starts_with('0');
+        let number = self.rest().get(..len).filter(|_| !is_octal);
+        let number = number
+            .and_then(|number| number.parse().ok())
+            .ok_or_else(|| self.expected("an integer of 64 bits"))?;
+        self.at += len;
+        if self.peek() == Some('L') {
+            self.take();
+        }
+        Ok(Literal::Integer(number))
+    }
+
+    /// `True`, `False`, `None`, or the prefix of a string.
+    fn word(&mut self) -> Result<Literal, LiteralError> {
+        let words = [
+            ("True", Literal::Bool(true)),
+            ("False", Literal::Bool(false)),
+            ("None", Literal::None),
+        ];
+        for (word, literal) in words {
+            if self.rest().starts_with(word) {
+                self.at += word.len();
+                return Ok(literal);
+            }
+        }
+        let is_prefix =
+            matches!(self.rest().as_bytes(), [b'u' | b'U' | b'b' | b'B', b'\'' | b'"', ..]);
+        if !is_prefix {
+            return Err(self.expected("a list, tuple, string or integer"));
+        }
+        let is_bytes = matches!(self.take(), Some('b' | 'B'));
+        self.string(is_bytes).map(Literal::Text)
+    }
+
+    fn string(&mut self, is_bytes: bool) -> Result<String, LiteralError> {
+        let quote = self.take();
+        let mut out = String::new();
+        loop {
+            let start = self.at;
+            match self.take() {
+                c if c == quote => return Ok(out),
+                Some('\\') => {
+                    let escaped = self.escape(is_bytes);
+                    out.push(escaped.ok_or_else(|| {
+                        self.at = start;
+                        self.expected("an escape of Python's repr")
+                    })?);
+                }
+                Some(c) if c != '\n' && c != '\r' && (!is_bytes || c.is_ascii()) => out.push(c),
+                _ => {
+                    self.at = start;
+                    return Err(self.expected("the end of the string"));
+                }
+            }
+        }
+    }
+
+    /// What follows a backslash.
+    fn escape(&mut self, is_bytes: bool) -> Option<char> {
+        let digits = match self.take()? {
+            c @ ('\\' | '\'' | '"') => return Some(c),
+            'n' => return Some('\n'),
+            'r' => return Some('\r'),
+            't' => return Some('\t'),
+            'x' => 2,
+            'u' if !is_bytes => 4,
+            'U' if !is_bytes => 8,
+            _ => return None,
+        };
+        let number = self.rest().get(..digits)?;
+        if !number.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+            return None;
+        }
+        let c = char::from_u32(u32::from_str_radix(number, 16).ok()?)?;
+        self.at += digits;
+        Some(c)
+    }
+}
+
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write_string(f, text),
+            Self::Integer(number) => write!(f, "{number}"),
+            Self::Bool(truth) => f.write_str(if *truth { "True" } else { "False" }),
+            Self::None => f.write_str("None"),
+            Self::List(items) => write_items(f, "[", items, "]"),
+            Self::Tuple(items) if items.len() == 1 => write_items(f, "(", items, ",)"),
+            Self::Tuple(items) => write_items(f, "(", items, ")"),
+            Self::Dictionary(entries) => {
+                f.write_char('{')?;
+                for (i, (key, value)) in entries.iter().enumerate() {
+                    let comma = if i > 0 { ", " } else { "" };
+                    write!(f, "{comma}{key}: {value}")?;
+                }
+                f.write_char('}')
+            }
+        }
+    }
+}
+
+fn write_items(
+    f: &mut fmt::Formatter<'_>,
+    open: &str,
+    items: &[Literal],
+    close: &str,
+) -> fmt::Result {
+    f.write_str(open)?;
+    for (i, item) in items.iter().enumerate() {
+        let comma = if i > 0 { ", " } else { "" };
+        write!(f, "{comma}{item}")?;
+    }
+    f.write_str(close)
+}
+
+fn write_string(f: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    f.write_char(quote)?;
+    for c in text.chars() {
+        match c {
+            '\n' => f.write_str("\\n")?,
+            '\r' => f.write_str("\\r")?,
+            '\t' => f.write_str("\\t")?,
+            c if c == quote || c == '\\' => write!(f, "\\{c}")?,
+            c if is_printable(c) => f.write_char(c)?,
+            c => match u32::from(c) {
+                code @ ..=0xff => write!(f, "\\x{code:02x}")?,
+                code @ ..=0xffff => write!(f, "\\u{code:04x}")?,
+                code => write!(f, "\\U{code:08x}")?,
+            },
+        }
+    }
+    f.write_char(quote)
+}
+
+/// What Python calls printable. The standard library has the same table of Unicode's categories
+/// behind `escape_debug`, which in addition escapes combining marks, but only at the beginning.
+fn is_printable(c: char) -> bool {
+    match c {
+        ' '..='~' => true,
+        _ if c.is_ascii() => false,
+        _ => String::from_iter(['a', c]).escape_debug().nth(1) == Some(c),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn text(text: &str) -> Literal {
+        Literal::Text(text.to_owned())
+    }
+
+    fn fails(literal: &str) -> String {
+        Literal::parse(literal).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn every_form_is_read() {
+        let parsed = Literal::parse(" [('a', \"it's\",),\t(), (1), -3L, {'k': True}, \n[] ,] ");
+        let expected = Literal::List(vec![
+            Literal::Tuple(vec![text("a"), text("it's")]),
+            Literal::Tuple(vec![]),
+            Literal::Integer(1),
+            Literal::Integer(-3),
+            Literal::Dictionary(vec![(text("k"), Literal::Bool(true))]),
+            Literal::List(vec![]),
+        ]);
+        assert_eq!(parsed.unwrap(), expected);
+    }
+
+    #[test]
+    fn escapes_and_prefixes_are_those_of_both_pythons() {
+        let parsed = |literal| Literal::parse(literal).unwrap();
+        assert_eq!(parsed(r#"'\\\'\"\n\r\t\x41\u00e9\U0001f600'"#), text("\\'\"\n\r\tAé😀"));
+        assert_eq!(parsed(r"u'\u03b1'"), text("α"));
+        assert_eq!(parsed(r"b'\xe9'"), text("é"));
+        for literal in
+            [r"'\q'", r"'\x4'", r"'\x+1'", r"'\ud800'", r"'\U00110000'", r"b'\u0041'", "b'é'"]
+        {
+            assert!(Literal::parse(literal).is_err(), "{literal}");
+        }
+    }
+
+    #[test]
+    fn nothing_is_evaluated() {
+        let code =
+            ["__import__('os')", "1+1", "[1 for x in y]", "f'{x}'", "r'x'", "1.5", "'a' 'b'"];
+        for literal in code
+            .into_iter()
+            .chain(["", "[", "(1", "[1 2]", "[,]", "{1}", "'", "'\n'", "01", "--1", "- 1"])
+        {
+            assert!(Literal::parse(literal).is_err(), "{literal}");
+        }
+    }
+
+    #[test]
+    fn errors_name_the_place() {
+        assert_eq!(
+            fails("[1, x]"),
+            "expected a list, tuple, string or integer, found 'x' at byte 4 of the text"
+        );
+        assert_eq!(fails("[1"), "expected a comma or ']', found the end at byte 2 of the text");
+        assert_eq!(fails("1 é"), "expected the end, found 'é' at byte 2 of the text");
+        assert_eq!(
+            fails("9223372036854775808"),
+            "expected an integer of 64 bits, found '9' at byte 0 of the text"
+        );
+    }
+
+    #[test]
+    fn depth_and_length_are_limited() {
+        let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+        assert!(Literal::parse(&nested(132)).is_ok());
+        assert_eq!(fails(&nested(133)), "more than 132 levels of nesting at byte 132 of the text");
+        assert!(fails(&nested(500_000)).starts_with("more than 132 levels"));
+        assert!(fails(&" ".repeat((1 << 20) + 1)).starts_with("1048577 bytes of text"));
+        let json = |depth| (0..depth).fold(Value::from(0), |inner, _| vec![inner].into());
+        assert!(Literal::from_json(&json(132)).is_some());
+        assert!(Literal::from_json(&json(133)).is_none());
+    }
+
+    #[test]
+    fn literals_print_as_pythons_repr() {
+        // Each line is what `repr` of Python 3 gives for the value.
+        for literal in [
+            "'it'",
+            r#""it's""#,
+            r#"'"'"#,
+            r#"'it\'s "x"'"#,
+            r"'a\\b\n\r\t\x00\x7f\xa0\xad'",
+            "'é α 漢 😀'",
+            r"'\u200b\u2028\ue000\U000e0001'",
+            "'e\u{301}'",
+            "[]",
+            "[1, -2]",
+            "()",
+            "(1,)",
+            "(1, 2)",
+            "{'a': (True, False, None)}",
+        ] {
+            assert_eq!(Literal::parse(literal).unwrap().to_string(), literal);
+        }
+    }
+
+    fn any_literal() -> impl Strategy<Value = Literal> {
+        let leaf = prop_oneof![
+            any::<String>().prop_map(Literal::Text),
+            any::<i64>().prop_map(Literal::Integer),
+            any::<bool>().prop_map(Literal::Bool),
+            Just(Literal::None),
+        ];
+        leaf.prop_recursive(6, 40, 6, |inner| {
+            let items = || prop::collection::vec(inner.clone(), 0..5);
+            prop_oneof![
+                items().prop_map(Literal::List),
+                items().prop_map(Literal::Tuple),
+                prop::collection::vec((inner.clone(), inner.clone()), 0..3)
+                    .prop_map(Literal::Dictionary),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_is_read_back(literal in any_literal()) {
+            prop_assert_eq!(Literal::parse(&literal.to_string()), Ok(literal));
+        }
+
+        #[test]
+        fn any_text_parses_or_fails(text in r#"[\[\](){}'"\\,:ubxL0-9 a\n\u{e9}-]{0,40}"#) {
+            if let Ok(literal) = Literal::parse(&text) {
+                prop_assert_eq!(Literal::parse(&literal.to_string()), Ok(literal));
+            }
+        }
+    }
+}

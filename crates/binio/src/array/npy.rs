@@ -1,0 +1,363 @@
+//! numpy's `.npy` files, in which arrays of any format are handed on.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 6 | `93 4e 55 4d 50 59`, "\x93NUMPY" |
+//! | 6 | 2 | version: 1.0, 2.0 or 3.0 |
+//! | 8 | 2 (1.0) or 4 | length of the text that follows, little-endian |
+//! | 10 or 12 | | a Python dictionary, blanks, one line feed; the data begins on a multiple of 64 |
+//!
+//! Version 2.0 has room for texts of 64 KiB and more; 3.0 is UTF-8, the others are Latin-1. The
+//! dictionary has just these keys:
+//!
+//! | key | value |
+//! |---|---|
+//! | `descr` | type of an element, as [`Datatype::descr`] writes it |
+//! | `fortran_order` | `True` where the first index varies fastest |
+//! | `shape` | tuple of counts |
+
+use std::io::Write;
+
+use crate::array::literal::Literal;
+use crate::array::strided::{MAX_DIMENSIONS, byte_size};
+use crate::array::{Array, ArrayError, Data, Datatype, Order};
+use crate::{ByteReader, Endian, Error, Limits, ReadAt, Result};
+
+const MAGIC: &[u8; 6] = b"\x93NUMPY";
+
+/// The data begins on a multiple of this.
+const ALIGN: usize = 64;
+
+/// Blanks that leave room for the growing axis to be rewritten: as many as the digits of a number
+/// of 67 bits, less those that it has.
+const GROWTH_DIGITS: usize = 21;
+
+/// The longest text that is read, in bytes. numpy itself refuses texts of more than 10,000.
+const MAX_TEXT: u64 = 1 << 20;
+
+/// Elements are written in pieces of about this many bytes.
+const PIECE: u64 = 1 << 20;
+
+/// The header of a `.npy` file: what the array is. The data follow it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Header {
+    datatype: Datatype,
+    order: Order,
+    shape: Vec<u64>,
+    byte_size: u64,
+}
+
+impl Header {
+    /// The header of an array.
+    ///
+    /// Fails with [`ArrayError::Shape`] for more than 64 dimensions and from 2^63 bytes on, and with
+    /// [`ArrayError::Datatype`] for records that the format cannot hold: with fields that overlap or
+    /// are not in the order of their bytes.
+    pub fn new(
+        datatype: Datatype,
+        order: Order,
+        shape: Vec<u64>,
+    ) -> std::result::Result<Self, ArrayError> {
+        if shape.len() > MAX_DIMENSIONS {
+            let message = format!("{} dimensions, numpy has at most {MAX_DIMENSIONS}", shape.len());
+            return Err(ArrayError::Shape(message));
+        }
+        if !datatype.fits_npy() {
+            let message = "fields overlap or are not in the order of their bytes, which .npy files \
+                           cannot hold";
+            return Err(ArrayError::Datatype(message.into()));
+        }
+        let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {
+            ArrayError::Shape(format!("{shape:?} of {datatype} is longer than 2^63 bytes"))
+        })?;
+        Ok(Self { datatype, order, shape, byte_size })
+    }
+
+    /// Reads the header of a file, and where its data begin. Whether the data are there is not
+    /// looked at.
+    ///
+    /// Fails if the source is not a `.npy` file or ends too early, if the text is above 1 MiB, and if
+    /// the dictionary is not the one of an array, with the offset of the text.
+    ///
+    /// ```
+    /// use binio::array::npy::Header;
+    /// use binio::array::{Datatype, Order};
+    ///
+    /// let header = Header::new(Datatype::parse(">f8")?, Order::F, vec![2, 3])?;
+    /// let (read, start) = Header::read(&header.to_bytes())?;
+    /// assert_eq!((read, start), (header, 128));
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn read(source: &dyn ReadAt) -> Result<(Self, u64)> {
+        let (text, start) = read_text(source)?;
+        let header = Self::parse(&text)?;
+        Ok((header, start))
+    }
+
+    /// The header of a dictionary.
+    ///
+    /// Fails with [`ArrayError::Npy`] if it is not such a dictionary, with those of
+    /// [`Datatype::parse`] for its type, and with [`ArrayError::Shape`] for its shape.
+    pub fn parse(text: &str) -> std::result::Result<Self, ArrayError> {
+        let invalid = |message: String| ArrayError::Npy(message);
+        let dictionary = Literal::parse(text).map_err(|error| invalid(error.to_string()))?;
+        let Literal::Dictionary(entries) = dictionary else {
+            return Err(invalid("expected a dictionary".into()));
+        };
+        let key = |name: &str| {
+            let mut found = entries.iter().filter(|(key, _)| key.as_text() == Some(name));
+            match (found.next(), found.next()) {
+                (Some((_, value)), None) => Ok(value),
+                _ => Err(invalid(format!("expected the key {name:?} once"))),
+            }
+        };
+        let datatype = Datatype::from_literal(key("descr")?)?;
+        let order = match key("fortran_order")? {
+            Literal::Bool(false) => Order::C,
+            Literal::Bool(true) => Order::F,
+            _ => return Err(invalid("\"fortran_order\" is not True or False".into())),
+        };
+        let shape = key("shape")?.counts().ok_or_else(|| {
+            ArrayError::Shape("expected a tuple of counts in the header of the .npy file".into())
+        })?;
+        if entries.len() != 3 {
+            return Err(invalid(format!("{} keys, expected 3", entries.len())));
+        }
+        Self::new(datatype, order, shape)
+    }
+
+    /// The bytes before the data, equal to those of numpy. The oldest version that holds the text is
+    /// written.
+    ///
+    /// ```
+    /// use binio::array::npy::Header;
+    /// use binio::array::{Datatype, Order};
+    ///
+    /// let header = Header::new(Datatype::parse(">f8")?, Order::C, vec![2, 3])?.to_bytes();
+    /// assert_eq!(&header[..10], b"\x93NUMPY\x01\x00\x76\x00");
+    /// assert!(header[10..].starts_with(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }"));
+    /// assert_eq!(header.len(), 128);
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn to_bytes(&self) -> Vec<u8> {
+        frame(&self.datatype.descr(), self.order == Order::F, &self.shape)
+    }
+
+    /// What one element is.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Which index varies fastest.
+    pub fn order(&self) -> Order {
+        self.order
+    }
+
+    /// Counts, outermost first; empty for a single element.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Bytes of all elements.
+    pub fn byte_size(&self) -> u64 {
+        self.byte_size
+    }
+}
+
+impl<D: Data> Array<D> {
+    /// Writes the array as a `.npy` file in C or Fortran order, in the byte order that it is stored
+    /// in. The elements are read and written in pieces, so that arrays of any size can be written.
+    ///
+    /// Fails as [`npy::Header::new`](Header::new), as reading does, and with
+    /// [`ArrayError::Output`] if `out` fails.
+    pub fn write_npy(
+        &self,
+        out: &mut dyn Write,
+        order: Order,
+    ) -> std::result::Result<(), D::Error> {
+        let header = Header::new(self.datatype().clone(), order, self.shape().to_vec())?;
+        out.write_all(&header.to_bytes()).map_err(ArrayError::from)?;
+        self.for_each_piece(order, PIECE, false, |bytes| {
+            out.write_all(bytes).map_err(|error| ArrayError::from(error).into())
+        })
+    }
+}
+
+/// The frame of a dictionary.
+fn frame(descr: &str, fortran_order: bool, shape: &[u64]) -> Vec<u8> {
+    let order = if fortran_order { "True" } else { "False" };
+    let mut text =
+        format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {}, }}", tuple(shape));
+    if let Some(growing) = if fortran_order { shape.last() } else { shape.first() } {
+        let digits = growing.to_string().len();
+        text.extend(std::iter::repeat_n(' ', GROWTH_DIGITS.saturating_sub(digits)));
+    }
+    let latin: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
+    let is_latin = latin.is_some();
+    let text = latin.unwrap_or_else(|| text.into_bytes());
+    // Where the line feed ends on a multiple by itself, numpy adds a whole one.
+    let total = |fixed: usize| (fixed + text.len() + 2).next_multiple_of(ALIGN);
+    let (version, fixed) = match u16::try_from(total(10) - 10) {
+        Ok(_) if is_latin => (1, 10),
+        _ if is_latin => (2, 12),
+        _ => (3, 12),
+    };
+    let total = total(fixed);
+    let mut out = Vec::with_capacity(total);
+    out.extend(MAGIC);
+    out.extend([version, 0]);
+    // Texts are made in memory from what was in a header, so that four bytes hold any length.
+    let length = u32::try_from(total - fixed).unwrap_or(u32::MAX).to_le_bytes();
+    out.extend(&length[..fixed - 8]);
+    out.extend(text);
+    out.resize(total - 1, b' ');
+    out.push(b'\n');
+    out
+}
+
+/// The dictionary of a header, and where the data begins.
+fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
+    let beginning = source.bytes_at(0, 10)?;
+    let mut reader = ByteReader::new(&beginning);
+    reader.magic(MAGIC)?;
+    let version = reader.array::<2>()?;
+    let (start, len) = match version {
+        [1, 0] => (10, reader.read::<u16>(Endian::Little)?.into()),
+        [2 | 3, 0] => {
+            let length = source.bytes_at(8, 4)?;
+            (12, ByteReader::at(&length, 8).read::<u32>(Endian::Little)?)
+        }
+        [major, minor] => {
+            let message = format!("version {major}.{minor} of .npy files, not 1.0, 2.0 or 3.0");
+            return Err(Error::unsupported(message).at(6));
+        }
+    };
+    let limit = Limits::default().with_max_alloc(MAX_TEXT);
+    limit.check_alloc("header of a .npy file", len.into()).map_err(|error| error.at(8))?;
+    let bytes = source.bytes_at(start, len as usize)?;
+    let text = if version[0] == 3 {
+        String::from_utf8(bytes.into()).map_err(|error| {
+            let place = start + error.utf8_error().valid_up_to() as u64;
+            Error::invalid("the header of a .npy file of version 3.0 is not UTF-8").at(place)
+        })?
+    } else {
+        bytes.iter().copied().map(char::from).collect()
+    };
+    Ok((text, start + u64::from(len)))
+}
+
+/// A shape as a Python tuple: `()`, `(3,)`, `(2, 3)`.
+fn tuple(numbers: &[u64]) -> String {
+    let list: Vec<String> = numbers.iter().map(u64::to_string).collect();
+    let comma = if numbers.len() == 1 { "," } else { "" };
+    format!("({}{comma})", list.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    fn fails(text: &str) -> ArrayError {
+        Header::parse(text).unwrap_err()
+    }
+
+    #[test]
+    fn the_header_is_that_of_numpy() {
+        // numpy 2: np.save of np.zeros((2, 3), '>f8').
+        let mut expected = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        expected.extend(b"{'descr': '>f8', 'fortran_order': False, 'shape': (2, 3), }");
+        expected.resize(127, b' ');
+        expected.push(b'\n');
+        assert_eq!(frame("'>f8'", false, &[2, 3]), expected);
+    }
+
+    #[test]
+    fn data_begins_on_a_multiple_of_64() {
+        for shape in [&[][..], &[1], &[12_345, 678], &[1; 64]] {
+            assert_eq!(frame("'|u1'", false, shape).len() % 64, 0);
+        }
+    }
+
+    #[test]
+    fn there_is_room_for_the_growing_axis_and_at_least_one_blank() {
+        // numpy 2: np.save of a record with one field, whose name has so many letters.
+        let cases = [(31, &[1_u64][..], 128), (32, &[1], 192), (53, &[], 128), (54, &[], 192)];
+        for (letters, shape, len) in cases {
+            let descr = format!("[('{}', '<i4')]", "x".repeat(letters));
+            assert_eq!(frame(&descr, false, shape).len(), len, "{letters} {shape:?}");
+        }
+    }
+
+    #[test]
+    fn long_texts_need_version_2_and_letters_beyond_latin_1_version_3() {
+        let named = |name: &str| frame(&format!("[('{name}', '<i4')]"), false, &[1]);
+        for (name, version) in [("x", 1), ("é", 1), ("α", 3)] {
+            let short = named(name);
+            assert_eq!(short[6..8], [version, 0], "{name}");
+            assert!(read_text(&short).unwrap().0.contains(&format!("('{name}', '<i4')")));
+            let long = named(&name.repeat(70_000));
+            assert_eq!(long[6..8], [version.max(2), 0], "{name}");
+            let length = u32::from_le_bytes([long[8], long[9], long[10], long[11]]);
+            assert_eq!(length as usize + 12, long.len());
+            assert_eq!(read_text(&long).unwrap().1, long.len() as u64);
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_none_says_so() {
+        let fails = |bytes: &[u8]| read_text(&bytes).unwrap_err();
+        assert!(matches!(fails(b"").kind(), ErrorKind::Truncated { .. }));
+        assert!(matches!(fails(b"PK\x03\x04 and more bytes").kind(), ErrorKind::Magic { .. }));
+        let error = fails(b"\x93NUMPY\x01\x00\x09\x00{'descr'");
+        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 9, available: 8 }));
+        assert_eq!(error.offset(), Some(10));
+        let error = fails(b"\x93NUMPY\x02\x00\x01\x00\x10\x00");
+        assert_eq!(
+            error.kind().to_string(),
+            "header of a .npy file: 1048577 is above the limit of 1048576"
+        );
+        let error = fails(b"\x93NUMPY\x04\x00\x01\x00 ");
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)));
+        let error = fails(b"\x93NUMPY\x03\x00\x02\x00\x00\x00 \xff");
+        assert_eq!(error.offset(), Some(13));
+    }
+
+    #[test]
+    fn keys_come_in_any_order_and_numbers_may_be_those_of_python_2() {
+        let text =
+            "{'shape': (2L, 3L), 'fortran_order': True, 'descr': [('a', '|i1'), ('', '|V1')]} \n";
+        let header = Header::parse(text).unwrap();
+        assert_eq!(
+            (header.shape(), header.order(), header.byte_size()),
+            (&[2, 3][..], Order::F, 12)
+        );
+        assert_eq!(header.datatype().descr(), "[('a', '|i1'), ('', '|V1')]");
+    }
+
+    #[test]
+    fn headers_that_describe_no_array_say_why() {
+        for text in [
+            "",
+            "{",
+            "[]",
+            "{}",
+            "{'descr': '<f8', 'fortran_order': False}",
+            "{'descr': '<f8', 'fortran_order': 0, 'shape': ()}",
+            "{'descr': '<f8', 'fortran_order': False, 'shape': (), 'more': 1}",
+            "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': ()}",
+        ] {
+            assert!(matches!(fails(text), ArrayError::Npy(_)), "{text}");
+        }
+        let with = |descr, shape| {
+            fails(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"))
+        };
+        assert!(matches!(with("'|O'", "()"), ArrayError::Object));
+        assert!(matches!(with("('<f8', (2,))", "()"), ArrayError::Datatype(_)));
+        assert!(matches!(with("'<f8'", "(-1,)"), ArrayError::Shape(_)));
+        assert!(matches!(with("'<f8'", "3"), ArrayError::Shape(_)));
+        assert!(matches!(with("'<f8'", "(1152921504606846976,)"), ArrayError::Shape(_)));
+        let overlap = "{'names': ['a', 'b'], 'formats': ['<i4', '<i4'], 'offsets': [0, 2]}";
+        assert!(matches!(with(overlap, "()"), ArrayError::Datatype(_)));
+    }
+}

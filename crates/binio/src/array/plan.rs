@@ -1,0 +1,175 @@
+//! Which bytes are touched for an array, in which order, and how they become packed elements.
+//!
+//! The array is cut along the axis with the longest stride, then the next, until a piece is small
+//! and has no large gaps:
+//!
+//! ```text
+//! 100 rows of 8000 bytes, the first 10 float64 of rows 0 and 1:
+//!
+//! row 0  |####----------------------------|    gap of 7920 bytes: two pieces of 80
+//! row 1  |####----------------------------|
+//!
+//! 100 rows of 800 bytes, the same part:
+//!
+//! row 0  |####------|####------|               gap of 720 bytes: one piece of 880
+//! ```
+//!
+//! Reading copies from each piece to the packed elements, writing the other way round: then a piece
+//! may have no gaps at all, since their bytes must stay.
+
+use std::cmp::Reverse;
+
+use crate::array::copy::{Axis, StridedCopy};
+use crate::array::swap::Swap;
+use crate::array::{ArrayError, Strided, c_strides};
+
+/// An array that is larger than the address space.
+pub(crate) fn too_large(array: &Strided) -> ArrayError {
+    let message = format!("{:?} does not fit into the memory of this machine", array.shape());
+    ArrayError::Shape(message)
+}
+
+/// The copy of an array to packed elements in C order.
+pub(crate) fn to_packed<'s>(
+    array: &Strided,
+    swap: &'s Swap,
+) -> Result<StridedCopy<'s>, ArrayError> {
+    let axes = || {
+        let packed = c_strides(array.shape(), array.itemsize()).ok()?;
+        let axes = array.shape().iter().zip(array.strides()).zip(packed);
+        let axes = axes.map(|((&count, &from), to)| {
+            Some(Axis {
+                count: count.try_into().ok()?,
+                from: from.try_into().ok()?,
+                to: to.try_into().ok()?,
+            })
+        });
+        Some((axes.collect::<Option<_>>()?, usize::try_from(array.itemsize()).ok()?))
+    };
+    let (axes, item) = axes().ok_or_else(|| too_large(array))?;
+    Ok(StridedCopy::new(axes, item, swap))
+}
+
+/// The pieces of an array in its data.
+pub(crate) struct Plan<'p> {
+    copy: &'p StridedCopy<'p>,
+    /// By the stride in the data, the longest first.
+    axes: Vec<Axis>,
+    levels: Vec<Level>,
+    piece: usize,
+}
+
+/// What the axes from some axis on look like in the data.
+struct Level {
+    /// From their lowest byte to the end of the highest.
+    span: usize,
+    /// Bytes of it below the first element.
+    below: usize,
+    /// No gap inside it is large.
+    dense: bool,
+}
+
+/// A part of the data that is read or written at once.
+pub(crate) struct Piece<'p> {
+    /// Where it begins in the data.
+    pub(crate) start: u64,
+    /// How many bytes it has.
+    pub(crate) span: usize,
+    /// Where its first element begins in it.
+    pub(crate) below: usize,
+    /// The axes of its elements; without any they lie side by side, here and packed.
+    pub(crate) axes: &'p [Axis],
+    /// Where its first element begins among the packed ones.
+    pub(crate) packed: usize,
+}
+
+impl<'p> Plan<'p> {
+    /// Pieces of at most `piece` bytes with gaps below `gap` bytes.
+    pub(crate) fn new(
+        array: &Strided,
+        copy: &'p StridedCopy<'p>,
+        gap: usize,
+        piece: usize,
+    ) -> Result<Self, ArrayError> {
+        let mut axes = copy.axes().to_vec();
+        axes.sort_by_key(|axis| Reverse(axis.from.unsigned_abs()));
+        let levels = levels(&axes, copy.run(), gap).ok_or_else(|| too_large(array))?;
+        Ok(Self { copy, axes, levels, piece })
+    }
+
+    /// Calls `body` with each piece; `offset` is where the first element begins in the data.
+    pub(crate) fn for_each<E>(
+        &self,
+        offset: u64,
+        body: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.copy.is_empty() { Ok(()) } else { self.level(0, offset, 0, body) }
+    }
+
+    /// All along the axes from `level` on. It recurses once an axis, and arrays have at most 64.
+    fn level<E>(
+        &self,
+        level: usize,
+        mut at: u64,
+        mut packed: usize,
+        body: &mut dyn FnMut(Piece<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (Some(this), Some(axis)) = (self.levels.get(level), self.axes.get(level)) else {
+            let span = self.copy.run();
+            return body(Piece { start: at, span, below: 0, axes: &[], packed });
+        };
+        // Where the lowest byte of a piece is, of which `at` is the first element.
+        let start = |at: u64, below: usize| at.wrapping_sub(below as u64);
+        if this.dense && this.span <= self.piece {
+            let Level { span, below, .. } = *this;
+            let axes = &self.axes[level..];
+            return body(Piece { start: start(at, below), span, below, axes, packed });
+        }
+        let inner = &self.levels[level + 1];
+        // As many steps at once as fit into a piece.
+        let room = self.piece.saturating_sub(inner.span);
+        let at_once = match room.checked_div(axis.from.unsigned_abs()) {
+            _ if !this.dense || inner.span > self.piece => 1,
+            Some(more) => (1 + more).min(axis.count),
+            None => axis.count,
+        };
+        let mut done = 0;
+        while done < axis.count {
+            let count = at_once.min(axis.count - done);
+            if count == 1 {
+                self.level(level + 1, at, packed, body)?;
+            } else {
+                let mut axes = self.axes[level..].to_vec();
+                axes[0].count = count;
+                let reach = axis.from.unsigned_abs() * (count - 1);
+                let span = inner.span + reach;
+                let below = inner.below + if axis.from < 0 { reach } else { 0 };
+                body(Piece { start: start(at, below), span, below, axes: &axes, packed })?;
+            }
+            done += count;
+            // Past the last step the sums may leave the range; they are not used then.
+            let steps = isize::try_from(count).unwrap_or(isize::MAX);
+            let step = i64::try_from(axis.from.saturating_mul(steps)).unwrap_or(i64::MAX);
+            at = at.wrapping_add_signed(step);
+            packed = packed.wrapping_add_signed(axis.to.wrapping_mul(steps));
+        }
+        Ok(())
+    }
+}
+
+/// One level an axis, and that of a single run.
+fn levels(axes: &[Axis], run: usize, gap: usize) -> Option<Vec<Level>> {
+    let mut levels = vec![Level { span: run, below: 0, dense: true }];
+    for axis in axes.iter().rev() {
+        let inner = levels.last()?;
+        let step = axis.from.unsigned_abs();
+        let reach = step.checked_mul(axis.count.checked_sub(1)?)?;
+        levels.push(Level {
+            span: inner.span.checked_add(reach)?,
+            below: inner.below.checked_add(if axis.from < 0 { reach } else { 0 })?,
+            dense: inner.dense && step.saturating_sub(inner.span) < gap,
+        });
+    }
+    levels.reverse();
+    Some(levels)
+}

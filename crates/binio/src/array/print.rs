@@ -1,0 +1,495 @@
+//! The elements of an array as text, JSON or CSV.
+
+use std::io::{self, Write};
+
+use serde::Serialize as _;
+use serde_json::Value;
+
+use crate::array::{Array, ArrayError, Data, Datatype, Order, Slice, json};
+
+/// Elements are read in pieces of about this many bytes, so that memory does not grow with the
+/// array.
+const PIECE: u64 = 1 << 20;
+
+/// The most elements or lists without bytes that are printed: a short file may claim any number.
+const MAX_EMPTY: u64 = 1 << 24;
+
+/// The same in each field of a record.
+const MAX_EMPTY_ITEMS: u64 = 1 << 16;
+
+/// Arrays of more elements are summarised.
+const SUMMARY: u64 = 1000;
+
+/// Elements shown at each end of an axis in a summary.
+const EDGE: u64 = 3;
+
+/// Lines of a summary.
+const MAX_LINES: usize = 1000;
+
+/// How elements are written. In every style, elements that are masked are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Style {
+    /// Nested lists of [JSON](json::element), without a line end. Missing elements are `null`.
+    /// Control characters from U+007F on are escaped too, since some terminals obey them.
+    Json,
+    /// The last axis is a line, planes are set apart by an empty line. Complex numbers are `1.0+2.0j`,
+    /// records JSON objects. Missing elements are `--`.
+    Text,
+    /// As RFC 4180, but with line feeds: the last axis is a line, or a record, under a line of the
+    /// names of its fields. Missing elements are empty.
+    Csv,
+}
+
+/// Elements one after the other to a writer, with brackets and commas, or blanks and line ends,
+/// between them.
+struct Printer<'w> {
+    out: &'w mut dyn Write,
+    style: Style,
+    datatype: &'w Datatype,
+    shape: &'w [u64],
+    /// The position of the next element on each axis.
+    at: Vec<u64>,
+}
+
+impl<'w> Printer<'w> {
+    fn new(
+        out: &'w mut dyn Write,
+        style: Style,
+        datatype: &'w Datatype,
+        shape: &'w [u64],
+    ) -> Result<Self, ArrayError> {
+        check_empty(datatype.itemsize(), shape, MAX_EMPTY)?;
+        check_empty_fields(datatype)?;
+        let mut printer = Self { out, style, datatype, shape, at: vec![0; shape.len()] };
+        printer.begin()?;
+        Ok(printer)
+    }
+
+    fn begin(&mut self) -> io::Result<()> {
+        let (Style::Csv, Some(record)) = (self.style, self.datatype.as_record()) else {
+            return Ok(());
+        };
+        for (i, field) in record.fields().iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            write!(self.out, "{comma}{}", quoted(field.name().to_owned()))?;
+        }
+        self.out.write_all(b"\n")
+    }
+
+    /// The next element, by its bytes; `None` if it is missing.
+    fn put(&mut self, bytes: Option<&[u8]>) -> io::Result<()> {
+        self.before()?;
+        let value = bytes.map_or(Value::Null, |bytes| json::element(self.datatype, bytes));
+        match (self.style, &value) {
+            (Style::Json, value) => write_json(&mut *self.out, value)?,
+            (Style::Text, Value::Null) => self.out.write_all(b"--")?,
+            (Style::Text, value) => self.out.write_all(cell(value).as_bytes())?,
+            (Style::Csv, value) => self.put_csv(value)?,
+        }
+        self.after()
+    }
+
+    fn put_csv(&mut self, value: &Value) -> io::Result<()> {
+        let Some(record) = self.datatype.as_record() else {
+            return self.out.write_all(csv_cell(value).as_bytes());
+        };
+        for (i, field) in record.fields().iter().enumerate() {
+            let comma = if i > 0 { "," } else { "" };
+            let cell = value.get(field.name()).map(csv_cell).unwrap_or_default();
+            write!(self.out, "{comma}{cell}")?;
+        }
+        Ok(())
+    }
+
+    fn before(&mut self) -> io::Result<()> {
+        let opened = self.at.iter().rev().take_while(|&&at| at == 0).count();
+        match self.style {
+            Style::Json => {
+                if opened < self.at.len() {
+                    self.out.write_all(b", ")?;
+                }
+                self.out.write_all("[".repeat(opened).as_bytes())
+            }
+            _ if opened > 0 || self.at.is_empty() => Ok(()),
+            Style::Csv if self.datatype.as_record().is_some() => Ok(()),
+            Style::Csv => self.out.write_all(b","),
+            Style::Text => self.out.write_all(b" "),
+        }
+    }
+
+    fn after(&mut self) -> io::Result<()> {
+        let mut closed = 0;
+        for (at, &count) in self.at.iter_mut().zip(self.shape).rev() {
+            *at += 1;
+            if *at < count {
+                break;
+            }
+            *at = 0;
+            closed += 1;
+        }
+        let ends_all = closed == self.at.len();
+        let ends_line = match self.style {
+            Style::Json => return self.out.write_all("]".repeat(closed).as_bytes()),
+            Style::Csv => closed > 0 || ends_all || self.datatype.as_record().is_some(),
+            Style::Text => closed > 0 || ends_all,
+        };
+        if ends_line {
+            self.out.write_all(b"\n")?;
+        }
+        if self.style == Style::Text && closed > 1 && !ends_all {
+            self.out.write_all(b"\n")?;
+        }
+        Ok(())
+    }
+
+    /// Ends the array after its last element. Arrays without elements have no brackets yet.
+    fn end(&mut self) -> io::Result<()> {
+        if self.style != Style::Json || !self.shape.contains(&0) {
+            return Ok(());
+        }
+        // To the axes before the first of 0, each of its empty lists is an element.
+        let depth = self.shape.iter().position(|&count| count == 0).unwrap_or(0);
+        let shape = &self.shape[..depth];
+        let (datatype, style) = (self.datatype, self.style);
+        let mut outer = Printer { out: self.out, style, datatype, shape, at: vec![0; depth] };
+        for _ in 0..shape.iter().copied().fold(1, u64::saturating_mul) {
+            outer.before()?;
+            outer.out.write_all(b"[]")?;
+            outer.after()?;
+        }
+        Ok(())
+    }
+}
+
+impl<D: Data> Array<D> {
+    /// Writes all elements in C order in a [style](Style). `mask` has an entry for each, true where
+    /// it is missing. The elements are read in pieces.
+    ///
+    /// Fails as reading does, with [`ArrayError::Output`] if `out` fails, and with
+    /// [`ArrayError::Shape`] for endless elements without bytes.
+    ///
+    /// ```
+    /// use binio::{Bytes, Limits};
+    /// use binio::array::{Array, Datatype, Order, Strided, Style};
+    ///
+    /// let layout = Strided::packed(vec![2, 3], Order::C, 0, 1, 6)?;
+    /// let data = Bytes::from_static(&[1, 2, 3, 4, 5, 6]);
+    /// let array = Array::new(data, Datatype::of::<u8>(), layout, Limits::default())?;
+    /// let written = |style, mask| {
+    ///     let mut out = Vec::new();
+    ///     array.write_elements(&mut out, style, mask).map(|()| String::from_utf8_lossy(&out).into_owned())
+    /// };
+    /// assert_eq!(written(Style::Json, None)?, "[[1, 2, 3], [4, 5, 6]]");
+    /// assert_eq!(written(Style::Csv, None)?, "1,2,3\n4,5,6\n");
+    /// let mask = [false, true, false, false, false, false];
+    /// assert_eq!(written(Style::Text, Some(&mask))?, "1 -- 3\n4 5 6\n");
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn write_elements(
+        &self,
+        out: &mut dyn Write,
+        style: Style,
+        mask: Option<&[bool]>,
+    ) -> Result<(), D::Error> {
+        let mut printer = Printer::new(out, style, self.datatype(), self.shape())?;
+        let mut masks = mask.into_iter().flatten().copied().chain(std::iter::repeat(false));
+        let mut put = |item: &[u8]| {
+            let item = if masks.next() == Some(true) { None } else { Some(item) };
+            printer.put(item).map_err(ArrayError::from)
+        };
+        let itemsize = usize::try_from(self.datatype().itemsize()).unwrap_or(usize::MAX);
+        if itemsize == 0 {
+            // Counted, since elements such as texts of length 0 have no bytes.
+            for _ in 0..self.len() {
+                put(&[])?;
+            }
+        } else {
+            self.for_each_piece(Order::C, PIECE, true, |bytes| {
+                Ok(bytes.chunks(itemsize).try_for_each(&mut put)?)
+            })?;
+        }
+        printer.end().map_err(|error| ArrayError::from(error).into())
+    }
+
+    /// Writes the elements as [`Style::Text`] does, but of arrays of more than 1,000 elements only
+    /// the first and the last three of each axis, with `...` between them. Only these are read.
+    ///
+    /// ```
+    /// use binio::{Bytes, Limits};
+    /// use binio::array::{Array, Datatype, Order, Strided};
+    ///
+    /// let layout = Strided::packed(vec![4096], Order::C, 0, 2, 8192)?;
+    /// let array = Array::new(Bytes::from(vec![0; 8192]), Datatype::of::<u16>(), layout, Limits::default())?;
+    /// let mut out = Vec::new();
+    /// array.write_summary(&mut out)?;
+    /// assert_eq!(out, b"0 0 0 ... 0 0 0\n");
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn write_summary(&self, out: &mut dyn Write) -> Result<(), D::Error>
+    where
+        D: Clone,
+    {
+        if self.len() <= SUMMARY {
+            return self.write_elements(out, Style::Text, None);
+        }
+        check_empty_fields(self.datatype())?;
+        let mut lines = 0;
+        self.summarise(&mut *out, &mut lines)
+    }
+
+    /// The lines of one part. It recurses once an axis, and arrays have at most 64.
+    fn summarise(&self, out: &mut dyn Write, lines: &mut usize) -> Result<(), D::Error>
+    where
+        D: Clone,
+    {
+        let output = |error: io::Error| D::Error::from(ArrayError::from(error));
+        let Some((&count, inner)) = self.shape().split_first() else { return Ok(()) };
+        let is_cut = count > 2 * EDGE;
+        let shown = if is_cut { 2 * EDGE } else { count };
+        let position = |i: u64| if is_cut && i >= EDGE { count - shown + i } else { i };
+        for i in 0..shown {
+            if *lines >= MAX_LINES {
+                return Ok(());
+            }
+            let gap = is_cut && i == EDGE;
+            let part =
+                self.slice(&[Slice::Index(i64::try_from(position(i)).unwrap_or(i64::MAX))])?;
+            if inner.is_empty() {
+                let bytes = part.read_bytes(Order::C, crate::array::ByteOrder::Stored)?;
+                let text = cell(&json::element(self.datatype(), &bytes));
+                let between = if i > 0 { " " } else { "" };
+                let dots = if gap { "... " } else { "" };
+                write!(out, "{between}{dots}{text}").map_err(output)?;
+                continue;
+            }
+            if i > 0 && inner.len() > 1 {
+                out.write_all(b"\n").map_err(output)?;
+            }
+            if gap {
+                let end = if inner.len() > 1 { "...\n\n" } else { "...\n" };
+                out.write_all(end.as_bytes()).map_err(output)?;
+            }
+            part.summarise(out, lines)?;
+            if *lines >= MAX_LINES {
+                return Ok(());
+            }
+        }
+        if inner.is_empty() {
+            *lines += 1;
+            let end: &[u8] = if *lines == MAX_LINES { b"\n...\n" } else { b"\n" };
+            out.write_all(end).map_err(output)?;
+        }
+        Ok(())
+    }
+}
+
+/// Fails for an array that has no bytes and endless elements, or lists of none.
+fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ArrayError> {
+    let has_bytes = itemsize > 0 && !shape.contains(&0);
+    let counts = shape.iter().take_while(|&&count| count > 0);
+    let count = counts.fold(1, |product: u64, &count| product.saturating_mul(count));
+    if has_bytes || count <= limit {
+        return Ok(());
+    }
+    let message = format!("{count} elements without bytes are too many to print");
+    Err(ArrayError::Shape(message))
+}
+
+fn check_empty_fields(datatype: &Datatype) -> Result<(), ArrayError> {
+    let Some(record) = datatype.as_record() else { return Ok(()) };
+    record.fields().iter().try_for_each(|field| {
+        check_empty(field.datatype().itemsize(), field.shape(), MAX_EMPTY_ITEMS)?;
+        check_empty_fields(field.datatype())
+    })
+}
+
+/// JSON of an element as a cell of text: strings bare, complex as `1.0+2.0j`.
+pub(crate) fn cell(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Object(map) => {
+            match map.get("$complex").and_then(Value::as_array).map(Vec::as_slice) {
+                Some([re, im]) => {
+                    let im = cell(im);
+                    let sign = if im.starts_with('-') { "" } else { "+" };
+                    format!("{}{sign}{im}j", cell(re))
+                }
+                _ => value.to_string(),
+            }
+        }
+        _ => value.to_string(),
+    }
+}
+
+fn csv_cell(value: &Value) -> String {
+    if value.is_null() { String::new() } else { quoted(cell(value)) }
+}
+
+fn quoted(cell: String) -> String {
+    if cell.contains(['"', ',', '\n', '\r']) {
+        return format!("\"{}\"", cell.replace('"', "\"\""));
+    }
+    cell
+}
+
+fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
+    let mut serializer = serde_json::Serializer::with_formatter(out, Escaped);
+    Ok(value.serialize(&mut serializer)?)
+}
+
+/// JSON in which every control character is escaped: by itself, JSON leaves those from U+007F to
+/// U+009F as they are.
+struct Escaped;
+
+impl serde_json::ser::Formatter for Escaped {
+    fn write_string_fragment<W: ?Sized + Write>(
+        &mut self,
+        out: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {
+            let (plain, special) = rest.split_at(at);
+            out.write_all(plain.as_bytes())?;
+            let mut characters = special.chars();
+            if let Some(control) = characters.next() {
+                write!(out, "\\u{:04x}", u32::from(control))?;
+            }
+            rest = characters.as_str();
+        }
+        out.write_all(rest.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Strided;
+    use crate::{Bytes, Limits};
+
+    fn array(datatype: &str, shape: &[u64], bytes: Vec<u8>) -> Array<Bytes> {
+        let datatype = Datatype::parse(datatype).unwrap();
+        let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
+        let layout = Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len).unwrap();
+        Array::new(bytes.into(), datatype, layout, Limits::default()).unwrap()
+    }
+
+    fn written(array: &Array<Bytes>, style: Style) -> String {
+        let mut out = Vec::new();
+        array.write_elements(&mut out, style, None).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn counted(shape: &[u64], style: Style) -> String {
+        let len = u8::try_from(shape.iter().product::<u64>()).unwrap();
+        written(&array("|u1", shape, (0..len).collect()), style)
+    }
+
+    #[test]
+    fn json_nests_one_list_an_axis() {
+        assert_eq!(counted(&[2, 3], Style::Json), "[[0, 1, 2], [3, 4, 5]]");
+        assert_eq!(counted(&[], Style::Json).len(), 1);
+        assert_eq!(counted(&[2, 0], Style::Json), "[[], []]");
+        assert_eq!(counted(&[0, 2], Style::Json), "[]");
+        assert_eq!(counted(&[2, 1, 0, 3], Style::Json), "[[[]], [[]]]");
+    }
+
+    #[test]
+    fn text_has_the_last_axis_in_a_line_and_planes_apart() {
+        assert_eq!(counted(&[2, 2, 2], Style::Text), "0 1\n2 3\n\n4 5\n6 7\n");
+        assert_eq!(counted(&[3], Style::Text), "0 1 2\n");
+        assert_eq!(counted(&[], Style::Text), "0\n");
+        let complex = [1f64.to_le_bytes(), (-2f64).to_le_bytes()].concat();
+        assert_eq!(written(&array("<c16", &[], complex), Style::Text), "1.0-2.0j\n");
+    }
+
+    #[test]
+    fn csv_has_a_line_a_row_or_a_record() {
+        assert_eq!(counted(&[2, 2, 2], Style::Csv), "0,1\n2,3\n4,5\n6,7\n");
+        let texts = array("|S3", &[1, 3], b"a,b\"c\"d\ne".to_vec());
+        assert_eq!(written(&texts, Style::Csv), "\"a,b\",\"\"\"c\"\"\",\"d\ne\"\n");
+        let records = array("[('x,', '|u1'), ('y', '|u1', (2,))]", &[2], vec![1, 2, 3, 4, 5, 6]);
+        assert_eq!(written(&records, Style::Csv), "\"x,\",y\n1,\"[2,3]\"\n4,\"[5,6]\"\n");
+    }
+
+    #[test]
+    fn control_characters_are_escaped_in_json() {
+        let text = "a\u{7f}b\u{9b}é".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
+        assert_eq!(written(&array("<U5", &[], text), Style::Json), r#""a\u007fb\u009bé""#);
+    }
+
+    #[test]
+    fn missing_elements_are_shown_as_such_in_every_style() {
+        let array = array("|u1", &[3], vec![1, 2, 3]);
+        for (style, expected) in
+            [(Style::Json, "[1, null, 3]"), (Style::Text, "1 -- 3\n"), (Style::Csv, "1,,3\n")]
+        {
+            let mut out = Vec::new();
+            array.write_elements(&mut out, style, Some(&[false, true, false])).unwrap();
+            assert_eq!(String::from_utf8(out).unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn elements_without_bytes_are_counted() {
+        assert_eq!(written(&array("|S0", &[2, 2], vec![]), Style::Json), r#"[["", ""], ["", ""]]"#);
+        let mut out = Vec::new();
+        for (datatype, shape) in [("|S0", &[1 << 40][..]), ("<f8", &[1 << 40, 0])] {
+            let endless = array(datatype, shape, vec![]);
+            assert!(endless.write_elements(&mut out, Style::Json, None).is_err(), "{shape:?}");
+        }
+        assert_eq!(out, b"");
+    }
+
+    #[test]
+    fn countless_empty_lists_take_no_memory() {
+        /// Takes some bytes and then no more.
+        struct Full(usize);
+        impl Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0 = self.0.checked_sub(bytes.len()).ok_or(io::ErrorKind::StorageFull)?;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let lists = array("<f8", &[1 << 24, 0], vec![]);
+        let error = lists.write_elements(&mut Full(1000), Style::Json, None).unwrap_err();
+        assert!(matches!(error.kind(), crate::ErrorKind::Io(_)), "{error}");
+    }
+
+    fn summary(shape: &[u64]) -> String {
+        let len = shape.iter().product::<u64>();
+        let bytes = (0..len).flat_map(|i| u32::try_from(i).unwrap().to_le_bytes()).collect();
+        let mut out = Vec::new();
+        array("<u4", shape, bytes).write_summary(&mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn large_arrays_are_summarised_by_their_edges() {
+        assert_eq!(summary(&[1000]).lines().count(), 1);
+        assert!(!summary(&[1000]).contains("..."));
+        assert_eq!(summary(&[1001]), "0 1 2 ... 998 999 1000\n");
+        assert_eq!(
+            summary(&[500, 4]),
+            "0 1 2 3\n4 5 6 7\n8 9 10 11\n...\n1988 1989 1990 1991\n1992 1993 1994 1995\n\
+             1996 1997 1998 1999\n"
+        );
+        assert_eq!(
+            summary(&[2, 1, 1000]),
+            "0 1 2 ... 997 998 999\n\n1000 1001 1002 ... 1997 1998 1999\n"
+        );
+        let planes = summary(&[7, 2, 100]);
+        assert_eq!(planes.matches("\n...\n").count(), 1, "{planes}");
+    }
+
+    #[test]
+    fn summaries_have_a_last_line() {
+        let text = summary(&[2; 14]);
+        assert!(text.ends_with("\n...\n"));
+        assert!(text.lines().filter(|line| !line.is_empty()).count() <= MAX_LINES + 1);
+    }
+}

@@ -1,0 +1,231 @@
+//! Elements from the data, packed in C order and in the byte order that is wanted.
+//!
+//! In memory the elements are copied from where they are. Elsewhere the [plan](super::plan) says
+//! which ranges are read, and each element is copied from the buffer of its range.
+
+use bytes::Bytes;
+
+use crate::array::buffer::zeroed;
+use crate::array::copy::StridedCopy;
+use crate::array::plan::{Plan, to_packed, too_large};
+use crate::array::swap::Swap;
+use crate::array::{Access, ArrayError, Data, Order, Strided};
+
+/// Runs whose byte order changes are read in pieces of this size, and swapped while they are in the
+/// cache.
+const SWAP_PIECE: usize = 1 << 20;
+
+/// From this many bytes on, elements are copied over threads.
+#[cfg(feature = "rayon")]
+const PARALLEL: usize = 1 << 20;
+
+/// What a thread copies at a time.
+#[cfg(feature = "rayon")]
+const PARALLEL_PIECES: std::ops::RangeInclusive<usize> = (256 << 10)..=(4 << 20);
+
+/// Fills a buffer of just the size of the elements.
+pub(crate) fn fill<D: Data + ?Sized>(
+    data: &D,
+    array: &Strided,
+    swap: &Swap,
+    out: &mut [u8],
+) -> Result<(), D::Error> {
+    if out.is_empty() {
+        return Ok(());
+    }
+    match data.access() {
+        Access::Whole if array.is_contiguous(Order::C) => {
+            // Straight to where it is wanted: a buffer between costs as much as decoding.
+            data.read_exact_at(out, array.offset())?;
+            swap.apply(out, usize::try_from(array.itemsize()).unwrap_or(usize::MAX));
+            Ok(())
+        }
+        Access::Memory | Access::Whole => {
+            let extent = array.extent();
+            let bytes = data.bytes_at(extent.clone())?;
+            Ok(from_memory(&bytes, extent.start, array, swap, out)?)
+        }
+        Access::Ranges { gap, piece } => {
+            #[cfg(feature = "rayon")]
+            if is_slowest_first(array) && pays_threads(array, out.len()) {
+                return over_threads(array, out, |part, out| {
+                    from_ranges(data, gap, piece, part, swap, out)
+                });
+            }
+            from_ranges(data, gap, piece, array, swap, out)
+        }
+    }
+}
+
+/// Calls `body` with parts that together are the array in C order and with their packed bytes, each
+/// of at most `max` bytes unless one element is larger. Data that any read decodes as a whole are
+/// decoded once.
+pub(crate) fn for_each_piece<D: Data + ?Sized>(
+    data: &D,
+    array: &Strided,
+    max: u64,
+    mut body: impl FnMut(&[u8]) -> Result<(), D::Error>,
+) -> Result<(), D::Error> {
+    if array.byte_size() == Some(0) {
+        return Ok(());
+    }
+    let extent = array.extent();
+    let whole: Option<Bytes> = match data.access() {
+        Access::Memory | Access::Whole => Some(data.bytes_at(extent.clone())?),
+        Access::Ranges { .. } => None,
+    };
+    let mut buffer = Vec::new();
+    array.for_each_piece(max, &mut |part| {
+        let size = part.byte_size().and_then(|size| usize::try_from(size).ok());
+        let size = size.ok_or_else(|| too_large(part))?;
+        if buffer.len() < size {
+            buffer = zeroed(size)?;
+        }
+        let out = &mut buffer[..size];
+        match &whole {
+            Some(bytes) => copy_from_slice(bytes, extent.start, part, &Swap::None, out)?,
+            None => fill(data, part, &Swap::None, out)?,
+        }
+        body(out)
+    })
+}
+
+/// Copies elements from a slice that holds the bytes `start..` of the data, over threads if they are
+/// many.
+fn from_memory(
+    bytes: &[u8],
+    start: u64,
+    array: &Strided,
+    swap: &Swap,
+    out: &mut [u8],
+) -> Result<(), ArrayError> {
+    #[cfg(feature = "rayon")]
+    if pays_threads(array, out.len()) {
+        return over_threads(array, out, |part, out| {
+            copy_from_slice(bytes, start, part, swap, out)
+        });
+    }
+    copy_from_slice(bytes, start, array, swap, out)
+}
+
+/// Copies elements from a slice that holds the bytes `start..` of the data.
+fn copy_from_slice(
+    bytes: &[u8],
+    start: u64,
+    array: &Strided,
+    swap: &Swap,
+    out: &mut [u8],
+) -> Result<(), ArrayError> {
+    let copy = to_packed(array, swap)?;
+    if copy.is_empty() {
+        return Ok(());
+    }
+    let outside = || outside(array, bytes.len());
+    let from = array.offset().checked_sub(start).ok_or_else(outside)?;
+    let from = usize::try_from(from).map_err(|_| too_large(array))?;
+    copy.copy(bytes, from, out, 0).ok_or_else(outside)
+}
+
+/// Appends elements of a slice that holds the bytes `start..` of the data. `None`, and nothing done,
+/// where [`fill`] has to do it.
+pub(crate) fn append<T: bytemuck::Pod>(
+    bytes: &[u8],
+    start: u64,
+    array: &Strided,
+    swap: &Swap,
+    out: &mut Vec<T>,
+) -> Option<()> {
+    let from = usize::try_from(array.offset().checked_sub(start)?).ok()?;
+    to_packed(array, swap).ok()?.append(bytes, from, out)
+}
+
+fn outside(array: &Strided, len: usize) -> ArrayError {
+    let extent = array.extent();
+    ArrayError::Outside { low: extent.start.into(), high: extent.end.into(), len: len as u64 }
+}
+
+/// Reads the ranges that have elements, and copies these from there.
+fn from_ranges<D: Data + ?Sized>(
+    data: &D,
+    gap: usize,
+    piece: usize,
+    array: &Strided,
+    swap: &Swap,
+    out: &mut [u8],
+) -> Result<(), D::Error> {
+    let copy = to_packed(array, swap)?;
+    let plan = Plan::new(array, &copy, gap, piece)?;
+    let mut buffer: Vec<u8> = Vec::new();
+    plan.for_each(array.offset(), &mut |piece| {
+        if piece.axes.is_empty() {
+            let end = piece.packed + piece.span;
+            return run(data, &copy, piece.start, &mut out[piece.packed..end]);
+        }
+        if buffer.len() < piece.span {
+            buffer = zeroed(piece.span)?;
+        }
+        let bytes = &mut buffer[..piece.span];
+        data.read_exact_at(bytes, piece.start)?;
+        let part = copy.part(piece.axes.to_vec());
+        part.copy(bytes, piece.below, out, piece.packed)
+            .ok_or_else(|| outside(array, bytes.len()).into())
+    })
+}
+
+/// Reads bytes that lie side by side on both sides to where they belong.
+fn run<D: Data + ?Sized>(
+    data: &D,
+    copy: &StridedCopy<'_>,
+    mut from: u64,
+    run: &mut [u8],
+) -> Result<(), D::Error> {
+    let piece = copy.swap_piece(SWAP_PIECE).unwrap_or(run.len());
+    for part in run.chunks_mut(piece.max(1)) {
+        data.read_exact_at(part, from)?;
+        copy.swap_run(part);
+        from += part.len() as u64;
+    }
+    Ok(())
+}
+
+/// Whether threads copy the elements sooner: one core alone does not use all that memory can give.
+#[cfg(feature = "rayon")]
+fn pays_threads(array: &Strided, size: usize) -> bool {
+    // Pieces must be whole elements, or their bytes could not be swapped.
+    let whole = array.itemsize() <= *PARALLEL_PIECES.start() as u64;
+    whole && size >= PARALLEL && rayon::current_num_threads() > 1
+}
+
+/// Whether the outermost axis has the longest stride, so that threads that share it read different
+/// ranges.
+#[cfg(feature = "rayon")]
+fn is_slowest_first(array: &Strided) -> bool {
+    let axes = array.shape().iter().zip(array.strides()).filter(|&(&count, _)| count > 1);
+    let mut strides = axes.map(|(_, stride)| stride.unsigned_abs());
+    let first = strides.next().unwrap_or(0);
+    strides.all(|stride| stride <= first)
+}
+
+/// Fills parts of the buffer over the threads of the caller's pool.
+#[cfg(feature = "rayon")]
+fn over_threads<E: Send>(
+    array: &Strided,
+    out: &mut [u8],
+    fill: impl Fn(&Strided, &mut [u8]) -> Result<(), E> + Sync,
+) -> Result<(), E> {
+    use rayon::prelude::*;
+
+    let share = out.len() / (4 * rayon::current_num_threads());
+    let max = share.clamp(*PARALLEL_PIECES.start(), *PARALLEL_PIECES.end());
+    let mut rest = out;
+    let mut pieces = Vec::new();
+    array.for_each_piece::<E>(max as u64, &mut |part| {
+        let size = part.byte_size().and_then(|size| usize::try_from(size).ok());
+        let size = size.unwrap_or(usize::MAX).min(rest.len());
+        let (place, after) = std::mem::take(&mut rest).split_at_mut(size);
+        rest = after;
+        pieces.push((part.clone(), place));
+        Ok(())
+    })?;
+    pieces.into_par_iter().try_for_each(|(part, place)| fill(&part, place))
+}

@@ -1,0 +1,332 @@
+//! Types with fields.
+//!
+//! ```text
+//! packed    a b b b b c c                  Record::packed: one field after the other
+//! aligned   a . . . b b b b c c . .        Record::aligned: as C and numpy align them
+//! explicit  a a a a                        Record::new: offsets of the caller's, which may
+//!             b b b b . .                  overlap and leave gaps, and any size
+//! ```
+
+use std::collections::HashSet;
+
+use crate::array::descr::shortened;
+use crate::array::error::{datatype as invalid, shape};
+use crate::array::strided::{MAX_DIMENSIONS, byte_size};
+use crate::array::{ArrayError, ByteOrder, Datatype};
+
+/// How deep records may nest.
+pub const MAX_RECORD_DEPTH: u32 = 64;
+
+/// Named fields in some bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    fields: Vec<Field>,
+    itemsize: u64,
+    depth: u32,
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    name: String,
+    title: Option<String>,
+    datatype: Datatype,
+    shape: Vec<u64>,
+    offset: u64,
+}
+
+impl Record {
+    /// A record of `itemsize` bytes with fields at their [offsets](Field::at), which may overlap and
+    /// leave gaps.
+    ///
+    /// Fails with [`ArrayError::Datatype`] if a name or title occurs twice, if a field reaches past
+    /// the end of the record, if the size is not below 2^63, or if records nest deeper than 64; with
+    /// [`ArrayError::Shape`] for fields of more than 64 dimensions.
+    ///
+    /// ```
+    /// use binio::array::{Datatype, Field, Record};
+    ///
+    /// let halves = Datatype::parse("<u2")?;
+    /// let fields = vec![
+    ///     Field::new("all", Datatype::parse("<u4")?),
+    ///     Field::new("low", halves.clone()),
+    ///     Field::new("high", halves).at(2),
+    /// ];
+    /// let record = Record::new(fields, 8)?;
+    /// assert_eq!((record.itemsize(), record.field("high").unwrap().offset()), (8, 2));
+    /// # Ok::<(), binio::array::ArrayError>(())
+    /// ```
+    pub fn new(fields: Vec<Field>, itemsize: u64) -> Result<Self, ArrayError> {
+        let mut names = HashSet::with_capacity(fields.len());
+        let mut depth = 0;
+        for field in &fields {
+            for name in field.title.iter().chain([&field.name]) {
+                if !names.insert(name.as_str()) {
+                    return Err(invalid(format!("the name {} occurs twice", shortened(name))));
+                }
+            }
+            depth = depth.max(field.datatype.depth());
+            let end = field.checked_size()?.checked_add(field.offset);
+            if end.is_none_or(|end| end > itemsize) {
+                return Err(too_large(&field.name));
+            }
+        }
+        if i64::try_from(itemsize).is_err() {
+            return Err(invalid("the record is larger than 2^63 bytes"));
+        }
+        if depth >= MAX_RECORD_DEPTH {
+            return Err(invalid(format!("records nest deeper than {MAX_RECORD_DEPTH}")));
+        }
+        Ok(Self { fields, itemsize, depth: depth + 1 })
+    }
+
+    /// A record of fields one after the other without gaps; their offsets are set here. Fails as
+    /// [`new`](Self::new).
+    pub fn packed(fields: Vec<Field>) -> Result<Self, ArrayError> {
+        Self::in_order(fields, |_| 1)
+    }
+
+    /// A record of fields in their order, with the gaps that C and numpy (`align=True`) leave before
+    /// each field and at the end. Fails as [`new`](Self::new).
+    ///
+    /// ```
+    /// use binio::array::{Datatype, Field, Record};
+    ///
+    /// let fields = vec![
+    ///     Field::new("a", Datatype::parse("|i1")?),
+    ///     Field::new("b", Datatype::parse("<f8")?),
+    ///     Field::new("c", Datatype::parse("|i1")?),
+    /// ];
+    /// let record = Record::aligned(fields)?;
+    /// assert_eq!(record.itemsize(), 24);
+    /// # Ok::<(), binio::array::ArrayError>(())
+    /// ```
+    pub fn aligned(fields: Vec<Field>) -> Result<Self, ArrayError> {
+        Self::in_order(fields, Datatype::alignment)
+    }
+
+    fn in_order(
+        mut fields: Vec<Field>,
+        alignment: fn(&Datatype) -> u64,
+    ) -> Result<Self, ArrayError> {
+        let (mut end, mut largest) = (0_u64, 1);
+        for field in &mut fields {
+            let step = alignment(&field.datatype).max(1);
+            largest = largest.max(step);
+            let offset = end.checked_next_multiple_of(step);
+            field.offset = offset.ok_or_else(|| too_large(&field.name))?;
+            let size = field.checked_size()?;
+            end = field.offset.checked_add(size).ok_or_else(|| too_large(&field.name))?;
+        }
+        let itemsize = end.checked_next_multiple_of(largest).unwrap_or(u64::MAX);
+        Self::new(fields, itemsize)
+    }
+
+    /// The fields in the order in which they were given, without padding.
+    pub fn fields(&self) -> &[Field] {
+        &self.fields
+    }
+
+    /// The field of a name.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Bytes of one record.
+    pub fn itemsize(&self) -> u64 {
+        self.itemsize
+    }
+
+    /// Whether each field begins where the one before ends, and the last one ends the record.
+    pub fn is_packed(&self) -> bool {
+        let mut end = 0;
+        self.fields.iter().all(|field| {
+            let begins = end;
+            end = field.offset.saturating_add(field.size());
+            field.offset == begins
+        }) && end == self.itemsize
+    }
+
+    /// Whether the fields are in the order of their bytes and none begins before the one before
+    /// ends, so that a list of fields and padding describes the record.
+    pub(crate) fn is_in_order(&self) -> bool {
+        let mut end = 0;
+        self.fields.iter().all(|field| {
+            let begins = end;
+            end = field.offset.saturating_add(field.size());
+            field.offset >= begins
+        })
+    }
+
+    pub(crate) fn depth(&self) -> u32 {
+        self.depth
+    }
+
+    pub(crate) fn with_byte_order(&self, order: ByteOrder) -> Self {
+        let fields = self.fields.iter().map(|field| Field {
+            datatype: field.datatype.with_byte_order(order),
+            ..field.clone()
+        });
+        Self { fields: fields.collect(), ..*self }
+    }
+}
+
+impl Field {
+    /// A field of one element, at the beginning of the record.
+    pub fn new(name: impl Into<String>, datatype: impl Into<Datatype>) -> Self {
+        let (name, datatype) = (name.into(), datatype.into());
+        Self { name, title: None, datatype, shape: Vec::new(), offset: 0 }
+    }
+
+    /// The same with a shape: counts, outermost first. The elements lie in C order.
+    #[must_use]
+    pub fn with_shape(self, shape: Vec<u64>) -> Self {
+        Self { shape, ..self }
+    }
+
+    /// The same with a second, longer name.
+    #[must_use]
+    pub fn with_title(self, title: impl Into<String>) -> Self {
+        Self { title: Some(title.into()), ..self }
+    }
+
+    /// The same, so many bytes from the start of the record. [`Record::packed`] and
+    /// [`Record::aligned`] set it themselves.
+    #[must_use]
+    pub fn at(self, offset: u64) -> Self {
+        Self { offset, ..self }
+    }
+
+    pub(crate) fn renamed(self, name: String) -> Self {
+        Self { name, ..self }
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A second, longer name.
+    pub fn title(&self) -> Option<&str> {
+        self.title.as_deref()
+    }
+
+    /// What one element of the field is.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Counts, outermost first; empty for a single element. The elements lie in C order.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Where it begins, in bytes from the start of the record.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of all its elements.
+    pub fn size(&self) -> u64 {
+        byte_size(&self.shape, self.datatype.itemsize()).unwrap_or(u64::MAX)
+    }
+
+    fn checked_size(&self) -> Result<u64, ArrayError> {
+        if self.shape.len() > MAX_DIMENSIONS {
+            return Err(shape(format!(
+                "field {} has {} dimensions, the limit is {MAX_DIMENSIONS}",
+                shortened(&self.name),
+                self.shape.len()
+            )));
+        }
+        byte_size(&self.shape, self.datatype.itemsize()).ok_or_else(|| too_large(&self.name))
+    }
+}
+
+fn too_large(field: &str) -> ArrayError {
+    invalid(format!("field {} ends past the end of the record or 2^63 bytes", shortened(field)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn datatype(text: &str) -> Datatype {
+        Datatype::parse(text).unwrap()
+    }
+
+    fn field(name: &str, text: &str) -> Field {
+        Field::new(name, datatype(text))
+    }
+
+    fn offsets(record: &Record) -> Vec<u64> {
+        record.fields().iter().map(Field::offset).collect()
+    }
+
+    #[test]
+    fn packed_fields_lie_side_by_side() {
+        let fields =
+            vec![field("a", "|u1"), field("b", ">f8").with_shape(vec![2, 3]), field("c", "|S3")];
+        let record = Record::packed(fields).unwrap();
+        assert_eq!((offsets(&record), record.itemsize()), (vec![0, 1, 49], 52));
+        assert!(record.is_packed());
+        assert!(record.field("d").is_none());
+    }
+
+    #[test]
+    fn aligned_fields_lie_where_numpy_has_them() {
+        // numpy 2: offsets and itemsize of np.dtype([..], align=True).
+        for (texts, expected, itemsize) in [
+            (&["|i1", "<i4", "|S3"][..], vec![0, 4, 8], 12),
+            (&["|i1", "<c16", "|i1"], vec![0, 8, 24], 32),
+            (&["<f2", "<U1", "<M8[s]", "|b1"], vec![0, 4, 8, 16], 24),
+            (&["|V3", "|S5"], vec![0, 3], 8),
+            (&[], vec![], 0),
+        ] {
+            let fields = texts.iter().enumerate().map(|(i, text)| field(&format!("f{i}"), text));
+            let record = Record::aligned(fields.collect()).unwrap();
+            assert_eq!((offsets(&record), record.itemsize()), (expected, itemsize), "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn names_and_titles_are_unique() {
+        let twice = Record::packed(vec![field("a", "|i1"), field("a", "|i1")]);
+        assert!(twice.unwrap_err().to_string().contains("occurs twice"));
+        let titled = vec![field("a", "|i1").with_title("b"), field("b", "|i1")];
+        assert!(Record::packed(titled).is_err());
+    }
+
+    #[test]
+    fn sizes_of_63_bits_and_more_are_errors() {
+        let of = |shape| Record::packed(vec![field("a", "<i4").with_shape(shape)]);
+        assert!(of(vec![1 << 61]).is_err());
+        assert!(of(vec![1 << 32, 1 << 32]).is_err());
+        assert_eq!(of(vec![u64::MAX, 0]).unwrap().itemsize(), 0);
+        assert!(Record::new(vec![], 1 << 63).is_err());
+        assert!(Record::new(vec![field("a", "|i1").at(u64::MAX)], 8).is_err());
+        assert!(Record::new(vec![field("a", "<i4").at(5)], 8).is_err());
+        let halves = field("a", "|u1").with_shape(vec![(1 << 63) - 1]);
+        let two = vec![halves, field("b", "|u1").with_shape(vec![2])];
+        assert!(Record::packed(two.clone()).is_err() && Record::aligned(two).is_err());
+        assert!(of(vec![1; 65]).is_err());
+    }
+
+    #[test]
+    fn records_nest_to_the_limit_and_no_deeper() {
+        let mut inner = datatype("<i4");
+        for _ in 0..MAX_RECORD_DEPTH {
+            inner = Record::packed(vec![Field::new("x", inner)]).unwrap().into();
+        }
+        assert!(Record::packed(vec![Field::new("x", inner)]).is_err());
+    }
+
+    #[test]
+    fn overlaps_and_gaps_are_known() {
+        let overlap = vec![field("a", "<u4"), field("b", "<u2").at(2)];
+        let overlap = Record::new(overlap, 8).unwrap();
+        assert!(!overlap.is_packed() && !overlap.is_in_order());
+        let gap = Record::new(vec![field("a", "<u2").at(1)], 8).unwrap();
+        assert!(!gap.is_packed() && gap.is_in_order());
+    }
+}

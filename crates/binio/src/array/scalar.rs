@@ -1,0 +1,338 @@
+//! Types without fields: numbers, dates, text and bytes.
+
+use std::fmt;
+
+use crate::Endian;
+use crate::array::descr::{MAX_ITEMSIZE, shortened};
+use crate::array::error::datatype as invalid;
+use crate::array::{ArrayError, Element};
+
+/// A type without fields: a kind, a size in bytes and a byte order.
+///
+/// ```
+/// use binio::Endian;
+/// use binio::array::{Kind, ScalarType};
+///
+/// let double = ScalarType::new(Kind::Float, 8, Endian::Big)?;
+/// assert_eq!(double.to_string(), ">f8");
+/// assert_eq!(ScalarType::parse("<U5")?.size(), 20);
+/// assert!(ScalarType::new(Kind::Float, 3, Endian::Big).is_err());
+/// # Ok::<(), binio::array::ArrayError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct ScalarType {
+    kind: Kind,
+    size: u64,
+    endian: Endian,
+}
+
+/// The kinds of scalars; with a size, a kind is a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Kind {
+    /// `b`: zero is false. One byte.
+    Bool,
+    /// `i`: signed, two's complement. 1, 2, 4 or 8 bytes.
+    Int,
+    /// `u`: unsigned. 1, 2, 4 or 8 bytes.
+    Uint,
+    /// `f`: IEEE 754, of 2, 4 or 8 bytes. 16 bytes are a C `long double`, which is read as bytes.
+    Float,
+    /// `c`: real, then imaginary part, in 4 (two `f2`), 8, 16 or 32 bytes.
+    Complex,
+    /// `m`: a number of units as i64; without a unit the number alone.
+    Timedelta(Option<TimeUnit>),
+    /// `M`: units since 1970 as i64.
+    Datetime(Option<TimeUnit>),
+    /// `S`: bytes, padded with NUL.
+    Bytes,
+    /// UTF-8, padded with NUL. numpy has no such type; to it these are bytes, `S`.
+    Utf8,
+    /// Units of UTF-16, padded with NUL. numpy has no such type; to it these are bytes, `V`.
+    Utf16,
+    /// `U`: code points of four bytes, padded with NUL.
+    Unicode,
+    /// `V`: bytes without a meaning.
+    Void,
+}
+
+/// The unit of dates and time spans: `[25s]` is 25 times `s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TimeUnit {
+    /// How many.
+    pub count: u32,
+    /// Of what: `Y M W D h m s ms us ns ps fs as`.
+    pub unit: &'static str,
+}
+
+const TIME_UNITS: [&str; 13] =
+    ["Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as"];
+
+impl ScalarType {
+    /// The type of a kind, a size in bytes and a byte order, which is little where there is none.
+    ///
+    /// Fails with [`ArrayError::Datatype`] if the kind does not have the size, or if the size is not
+    /// below 2^63.
+    pub fn new(kind: Kind, size: u64, endian: Endian) -> Result<Self, ArrayError> {
+        let is_valid = match kind {
+            Kind::Bool => size == 1,
+            Kind::Int | Kind::Uint => matches!(size, 1 | 2 | 4 | 8),
+            Kind::Float => matches!(size, 2 | 4 | 8 | 16),
+            Kind::Complex => matches!(size, 4 | 8 | 16 | 32),
+            Kind::Timedelta(_) | Kind::Datetime(_) => size == 8,
+            Kind::Utf16 => size % 2 == 0,
+            Kind::Unicode => size % 4 == 0,
+            Kind::Bytes | Kind::Utf8 | Kind::Void => true,
+        };
+        if !is_valid || i64::try_from(size).is_err() {
+            return Err(invalid(format!("no type of {kind:?} has {size} bytes")));
+        }
+        let scalar = Self { kind, size, endian };
+        let endian = if scalar.component_width() == 1 { Endian::Little } else { endian };
+        Ok(Self { endian, ..scalar })
+    }
+
+    /// The type of a Rust type, in the byte order of this machine.
+    pub fn of<T: Element>() -> Self {
+        Self { kind: T::KIND, size: size_of::<T>() as u64, endian: Endian::NATIVE }
+            .with_endian(Endian::NATIVE)
+    }
+
+    /// Parses numpy's type string: `<f8`, `|S5`, `>M8[25s]`.
+    ///
+    /// `=` and a missing letter mean the writer's machine. Files with such types were written on
+    /// little-endian machines.
+    ///
+    /// Fails with [`ArrayError::Object`] for Python objects, and with [`ArrayError::Datatype`] for
+    /// what numpy does not know and for elements of 2^31 bytes and more.
+    pub fn parse(text: &str) -> Result<Self, ArrayError> {
+        let unknown = || invalid(format!("the type {} is unknown", shortened(text)));
+        let (endian, code) = match text.split_at_checked(1) {
+            Some((">", code)) => (Endian::Big, code),
+            Some(("<" | "|" | "=", code)) => (Endian::Little, code),
+            _ => (Endian::Little, text),
+        };
+        let mut letters = code.chars();
+        let letter = letters.next().ok_or_else(unknown)?;
+        let rest = letters.as_str();
+        let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+        if letter == 'O' && digits == rest.len() {
+            return Err(ArrayError::Object);
+        }
+        let (number, unit) = rest.split_at_checked(digits).ok_or_else(unknown)?;
+        let number: u64 = number.parse().map_err(|_| unknown())?;
+        let kind = match (letter, number, unit) {
+            ('b', 1, "") => Kind::Bool,
+            ('i', 1 | 2 | 4 | 8, "") => Kind::Int,
+            ('u', 1 | 2 | 4 | 8, "") => Kind::Uint,
+            ('f', 2 | 4 | 8 | 16, "") => Kind::Float,
+            ('c', 8 | 16 | 32, "") => Kind::Complex,
+            ('m', 8, unit) => Kind::Timedelta(TimeUnit::parse(unit).ok_or_else(unknown)?),
+            ('M', 8, unit) => Kind::Datetime(TimeUnit::parse(unit).ok_or_else(unknown)?),
+            ('S', _, "") => Kind::Bytes,
+            ('U', _, "") => Kind::Unicode,
+            ('V', _, "") => Kind::Void,
+            _ => return Err(unknown()),
+        };
+        let size = number.saturating_mul(if kind == Kind::Unicode { 4 } else { 1 });
+        if size > MAX_ITEMSIZE {
+            let text = shortened(text);
+            return Err(invalid(format!("the type {text} is longer than {MAX_ITEMSIZE} bytes")));
+        }
+        Self::new(kind, size, endian)
+    }
+
+    /// The same type in another byte order.
+    #[must_use]
+    pub fn with_endian(self, endian: Endian) -> Self {
+        let endian = if self.component_width() == 1 { Endian::Little } else { endian };
+        Self { endian, ..self }
+    }
+
+    /// What it is.
+    pub fn kind(self) -> Kind {
+        self.kind
+    }
+
+    /// Bytes of one.
+    pub fn size(self) -> u64 {
+        self.size
+    }
+
+    /// The byte order; little where there is none.
+    pub fn endian(self) -> Endian {
+        self.endian
+    }
+
+    /// Bytes of the parts that a byte order applies to: 4 for the halves of `c8` and for the
+    /// characters of `U`, 1 where there is no order.
+    pub fn component_width(self) -> usize {
+        let width = match self.kind {
+            Kind::Bytes | Kind::Utf8 | Kind::Void => 1,
+            Kind::Utf16 => 2,
+            Kind::Unicode => 4,
+            Kind::Complex => self.size / 2,
+            _ => self.size,
+        };
+        usize::try_from(width).unwrap_or(1)
+    }
+
+    /// Whether it is text, whatever its characters: `S`, `U`, UTF-8 or UTF-16.
+    pub fn is_text(self) -> bool {
+        matches!(self.kind, Kind::Bytes | Kind::Utf8 | Kind::Utf16 | Kind::Unicode)
+    }
+
+    /// numpy's type string. A type that numpy does not have is one of the same size: `S` for UTF-8,
+    /// else `V`.
+    pub fn typestr(self) -> String {
+        let (letter, number) = match self.kind {
+            Kind::Utf8 => ('S', self.size),
+            Kind::Complex if self.size == 4 => ('V', self.size),
+            Kind::Utf16 => ('V', self.size),
+            _ => return self.to_string(),
+        };
+        format!("|{letter}{number}")
+    }
+}
+
+impl fmt::Display for ScalarType {
+    /// numpy's type string; `<c4`, `utf8[5]` and `<utf16[5]` for types that numpy does not have.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let order = match self.endian {
+            _ if self.component_width() == 1 => '|',
+            Endian::Little => '<',
+            Endian::Big => '>',
+        };
+        let (letter, unit) = match self.kind {
+            Kind::Bool => ('b', None),
+            Kind::Int => ('i', None),
+            Kind::Uint => ('u', None),
+            Kind::Float => ('f', None),
+            Kind::Complex => ('c', None),
+            Kind::Timedelta(unit) => ('m', unit),
+            Kind::Datetime(unit) => ('M', unit),
+            Kind::Bytes => ('S', None),
+            Kind::Unicode => ('U', None),
+            Kind::Void => ('V', None),
+            Kind::Utf8 => return write!(f, "utf8[{}]", self.size),
+            Kind::Utf16 => return write!(f, "{order}utf16[{}]", self.size / 2),
+        };
+        let number = if self.kind == Kind::Unicode { self.size / 4 } else { self.size };
+        write!(f, "{order}{letter}{number}")?;
+        unit.map_or(Ok(()), |unit| unit.fmt(f))
+    }
+}
+
+impl TimeUnit {
+    /// Parses `[25s]`; no text is no unit. `None` for anything else.
+    #[allow(clippy::option_option, reason = "no unit is one of the results")]
+    fn parse(text: &str) -> Option<Option<Self>> {
+        if text.is_empty() {
+            return Some(None);
+        }
+        let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+        let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
+        let (count, unit) = inner.split_at_checked(digits)?;
+        let count = if count.is_empty() { 1 } else { count.parse().ok()? };
+        let unit = TIME_UNITS.into_iter().find(|&known| known == unit)?;
+        i32::try_from(count).ok()?;
+        Some(Some(Self { count, unit }))
+    }
+}
+
+impl fmt::Display for TimeUnit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => write!(f, "[{}]", self.unit),
+            count => write!(f, "[{count}{}]", self.unit),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_strings_are_those_of_numpy() {
+        // Left: what numpy 2 takes. Right: `.str` of the type.
+        for (given, expected, size) in [
+            ("<f8", "<f8", 8),
+            ("f8", "<f8", 8),
+            ("=f8", "<f8", 8),
+            ("|f8", "<f8", 8),
+            (">f8", ">f8", 8),
+            ("<i1", "|i1", 1),
+            (">u1", "|u1", 1),
+            ("b1", "|b1", 1),
+            ("<f2", "<f2", 2),
+            ("<f16", "<f16", 16),
+            (">c8", ">c8", 8),
+            ("c32", "<c32", 32),
+            (">S3", "|S3", 3),
+            ("S03", "|S3", 3),
+            ("|S0", "|S0", 0),
+            ("U3", "<U3", 12),
+            (">U70", ">U70", 280),
+            ("<U0", "<U0", 0),
+            ("|V5", "|V5", 5),
+            ("M8", "<M8", 8),
+            (">M8[ns]", ">M8[ns]", 8),
+            ("m8[1s]", "<m8[s]", 8),
+            ("m8[25s]", "<m8[25s]", 8),
+            ("m8[0s]", "<m8[0s]", 8),
+            ("<M8[D]", "<M8[D]", 8),
+        ] {
+            let scalar = ScalarType::parse(given).unwrap();
+            assert_eq!((scalar.to_string().as_str(), scalar.size()), (expected, size), "{given}");
+            assert_eq!(scalar.typestr(), expected);
+        }
+    }
+
+    #[test]
+    fn byte_order_is_that_of_the_parts() {
+        let width = |text| ScalarType::parse(text).unwrap().component_width();
+        for (text, expected) in [
+            ("<c8", 4),
+            ("<c32", 16),
+            ("<U7", 4),
+            ("|S8", 1),
+            ("|V8", 1),
+            ("<M8[s]", 8),
+            ("|b1", 1),
+        ] {
+            assert_eq!(width(text), expected, "{text}");
+        }
+        assert_eq!(ScalarType::parse(">S3").unwrap(), ScalarType::parse("<S3").unwrap());
+    }
+
+    #[test]
+    fn sizes_that_a_kind_does_not_have_are_errors() {
+        for (kind, size) in [
+            (Kind::Bool, 2),
+            (Kind::Int, 3),
+            (Kind::Uint, 16),
+            (Kind::Float, 1),
+            (Kind::Complex, 2),
+            (Kind::Datetime(None), 4),
+            (Kind::Utf16, 3),
+            (Kind::Unicode, 6),
+            (Kind::Bytes, 1 << 63),
+        ] {
+            assert!(ScalarType::new(kind, size, Endian::Little).is_err(), "{kind:?} {size}");
+        }
+        assert!(ScalarType::new(Kind::Bytes, i64::MAX as u64, Endian::Little).is_ok());
+    }
+
+    #[test]
+    fn types_that_numpy_does_not_have_are_of_the_same_size_to_it() {
+        for (kind, size, name, typestr) in [
+            (Kind::Complex, 4, ">c4", "|V4"),
+            (Kind::Utf8, 5, "utf8[5]", "|S5"),
+            (Kind::Utf16, 6, ">utf16[3]", "|V6"),
+        ] {
+            let scalar = ScalarType::new(kind, size, Endian::Big).unwrap();
+            assert_eq!((scalar.to_string().as_str(), scalar.typestr().as_str()), (name, typestr));
+        }
+    }
+}

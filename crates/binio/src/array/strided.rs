@@ -1,0 +1,600 @@
+//! Where the elements of an array lie: shape, strides and offset, checked in exact arithmetic.
+//!
+//! With the offset `o`, the counts `n` and the strides `s`, in bytes, the elements lie in
+//!
+//! ```text
+//! o + sum of min(0, (n - 1) s)   ..   o + sum of max(0, (n - 1) s) + size of one element
+//! ```
+//!
+//! An array with a dimension of 0 has no elements and lies nowhere, whatever its offset is.
+
+use std::ops::Range;
+
+use crate::array::error::shape as bad_shape;
+use crate::array::{ArrayError, Field};
+
+/// The most dimensions of an array or a field; numpy has no more.
+pub const MAX_DIMENSIONS: usize = 64;
+
+/// Which index of an array varies fastest in its data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// The last.
+    #[default]
+    C,
+    /// The first.
+    F,
+}
+
+impl Order {
+    /// The letter that numpy has for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::C => "C",
+            Self::F => "F",
+        }
+    }
+}
+
+/// Shape, strides and offset of an array in a run of bytes. The elements may overlap.
+///
+/// ```
+/// use binio::array::{Order, Strided};
+///
+/// let array = Strided::packed(vec![2, 3], Order::F, 16, 8, 64)?;
+/// assert_eq!(array.strides(), [8, 16]);
+/// assert_eq!(array.extent(), 16..64);
+/// let backwards = Strided::new(vec![3], vec![-8], 16, 8, 24)?;
+/// assert_eq!(backwards.extent(), 0..24);
+/// assert!(Strided::new(vec![3], vec![-8], 15, 8, 24).is_err());
+/// # Ok::<(), binio::array::ArrayError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Strided {
+    /// Where the first element begins.
+    offset: u64,
+    shape: Vec<u64>,
+    /// Bytes from one element to the next, one a dimension.
+    strides: Vec<i64>,
+    /// Bytes of one element.
+    itemsize: u64,
+}
+
+impl Strided {
+    /// An array in `len` bytes of data, from `offset` on, with these distances in bytes from one
+    /// element to the next.
+    ///
+    /// Fails with [`ArrayError::Shape`] for more than 64 dimensions and for more elements than 64
+    /// bits count, with [`ArrayError::Strides`] unless there is one stride a dimension, and with
+    /// [`ArrayError::Outside`] if an element is not inside the data.
+    pub fn new(
+        shape: Vec<u64>,
+        strides: Vec<i64>,
+        offset: u64,
+        itemsize: u64,
+        len: u64,
+    ) -> Result<Self, ArrayError> {
+        check_shape(&shape)?;
+        if strides.len() != shape.len() {
+            let message = format!("{} strides for {} dimensions", strides.len(), shape.len());
+            return Err(ArrayError::Strides(message));
+        }
+        let strided = Self { offset, shape, strides, itemsize };
+        strided.check(len)?;
+        Ok(strided)
+    }
+
+    /// An array whose elements lie side by side in `len` bytes of data, from `offset` on. Fails as
+    /// [`new`](Self::new), and for strides of 2^63 bytes and more.
+    pub fn packed(
+        shape: Vec<u64>,
+        order: Order,
+        offset: u64,
+        itemsize: u64,
+        len: u64,
+    ) -> Result<Self, ArrayError> {
+        check_shape(&shape)?;
+        let strides = match order {
+            Order::C => c_strides(&shape, itemsize)?,
+            Order::F => {
+                let reversed: Vec<u64> = shape.iter().rev().copied().collect();
+                let mut strides = c_strides(&reversed, itemsize)?;
+                strides.reverse();
+                strides
+            }
+        };
+        Self::new(shape, strides, offset, itemsize, len)
+    }
+
+    fn check(&self, len: u64) -> Result<(), ArrayError> {
+        let Some((low, high)) = self.span() else { return Ok(()) };
+        if low < 0 || high > i128::from(len) {
+            return Err(ArrayError::Outside { low, high, len });
+        }
+        Ok(())
+    }
+
+    /// The lowest byte of any element and the end of the highest; `None` without elements.
+    fn span(&self) -> Option<(i128, i128)> {
+        if self.is_empty() {
+            return None;
+        }
+        // At most 64 products of 64 by 64 bits, each below 2^127 in size: the sums saturate, and a
+        // saturated sum is outside any data.
+        let (mut low, mut high) = (i128::from(self.offset), i128::from(self.offset));
+        for (&count, &stride) in self.shape.iter().zip(&self.strides) {
+            let reach = (i128::from(count) - 1).saturating_mul(i128::from(stride));
+            low = low.saturating_add(reach.min(0));
+            high = high.saturating_add(reach.max(0));
+        }
+        Some((low, high.saturating_add(i128::from(self.itemsize))))
+    }
+
+    /// The range of bytes that holds all elements; empty without elements.
+    pub fn extent(&self) -> Range<u64> {
+        let bounds = self
+            .span()
+            .and_then(|(low, high)| Some(u64::try_from(low).ok()?..u64::try_from(high).ok()?));
+        bounds.unwrap_or(0..0)
+    }
+
+    /// Counts, outermost first; empty for a single element.
+    pub fn shape(&self) -> &[u64] {
+        &self.shape
+    }
+
+    /// Bytes from one element to the next, outermost first.
+    pub fn strides(&self) -> &[i64] {
+        &self.strides
+    }
+
+    /// Where the first element begins.
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Bytes of one element.
+    pub fn itemsize(&self) -> u64 {
+        self.itemsize
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> u64 {
+        count(&self.shape).unwrap_or(u64::MAX)
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.shape.contains(&0)
+    }
+
+    /// Bytes of all elements side by side; `None` above 64 bits.
+    pub fn byte_size(&self) -> Option<u64> {
+        self.len().checked_mul(self.itemsize)
+    }
+
+    /// Whether the elements lie side by side in this order.
+    pub fn is_contiguous(&self, order: Order) -> bool {
+        let axes = self.shape.iter().zip(&self.strides);
+        match order {
+            Order::C => self.are_contiguous(axes.rev()),
+            Order::F => self.are_contiguous(axes),
+        }
+    }
+
+    fn are_contiguous<'s>(&self, axes: impl Iterator<Item = (&'s u64, &'s i64)>) -> bool {
+        let mut expected = i128::from(self.itemsize);
+        for (&count, &stride) in axes {
+            if count != 1 && i128::from(stride) != expected {
+                return self.is_empty();
+            }
+            expected = expected.saturating_mul(i128::from(count));
+        }
+        true
+    }
+
+    /// Whether no two elements share a byte, as far as this is seen without trying: axis by axis,
+    /// from the shortest stride on, each step leads past all that the inner axes span.
+    pub(crate) fn is_disjoint(&self) -> bool {
+        let axes = self.shape.iter().zip(&self.strides).filter(|&(&count, _)| count > 1);
+        let mut axes: Vec<(u64, u64)> =
+            axes.map(|(&count, &stride)| (stride.unsigned_abs(), count)).collect();
+        axes.sort_unstable();
+        let mut span = u128::from(self.itemsize);
+        self.is_empty()
+            || axes.into_iter().all(|(stride, count)| {
+                let is_past = u128::from(stride) >= span;
+                span = u128::from(count - 1).saturating_mul(stride.into()).saturating_add(span);
+                is_past
+            })
+    }
+
+    /// The same bytes seen otherwise: a part of the elements, or a part of each element. The new
+    /// parts must lie inside the old extent; an array without elements keeps the old offset.
+    pub(crate) fn part(
+        &self,
+        shape: Vec<u64>,
+        strides: Vec<i64>,
+        offset: i128,
+        itemsize: u64,
+    ) -> Result<Self, ArrayError> {
+        check_shape(&shape)?;
+        let offset = u64::try_from(offset).unwrap_or(self.offset);
+        let part = Self { offset, shape, strides, itemsize };
+        part.check(self.extent().end)?;
+        Ok(part)
+    }
+
+    /// The axes in reverse.
+    #[must_use]
+    pub fn transpose(&self) -> Self {
+        let shape = self.shape.iter().rev().copied().collect();
+        let strides = self.strides.iter().rev().copied().collect();
+        Self { shape, strides, ..*self }
+    }
+
+    /// The elements with their axes so that C order of the result is this order of the array.
+    #[must_use]
+    pub(crate) fn in_order(&self, order: Order) -> Self {
+        match order {
+            Order::C => self.clone(),
+            Order::F => self.transpose(),
+        }
+    }
+
+    /// The axes in another order: axis `i` of the result is axis `axes[i]` of the array.
+    ///
+    /// Fails with [`ArrayError::Shape`] unless each axis is named once.
+    pub fn permute(&self, axes: &[usize]) -> Result<Self, ArrayError> {
+        let mut sorted = axes.to_vec();
+        sorted.sort_unstable();
+        if !sorted.into_iter().eq(0..self.shape.len()) {
+            return Err(bad_shape(format!("{axes:?} does not name each of the axes once")));
+        }
+        let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
+        let strides = axes.iter().map(|&axis| self.strides[axis]).collect();
+        Ok(Self { shape, strides, ..*self })
+    }
+
+    /// A field of each element, with the dimensions of the field after those of the array.
+    ///
+    /// Fails with [`ArrayError::Shape`] if these are more than 64, and with
+    /// [`ArrayError::Outside`] if the field is not one of the elements'.
+    pub fn field(&self, field: &Field) -> Result<Self, ArrayError> {
+        let itemsize = field.datatype().itemsize();
+        let inner = c_strides(field.shape(), itemsize)?;
+        let shape = [&self.shape[..], field.shape()].concat();
+        let strides = [&self.strides[..], &inner[..]].concat();
+        let offset = i128::from(self.offset) + i128::from(field.offset());
+        self.part(shape, strides, offset, itemsize)
+    }
+
+    /// The elements repeated to a larger shape by the rules of numpy: dimensions are matched from
+    /// the last, a dimension of 1 repeats.
+    ///
+    /// Fails with [`ArrayError::Shape`] if the shapes do not match.
+    ///
+    /// ```
+    /// use binio::array::{Order, Strided};
+    ///
+    /// let column = Strided::packed(vec![3, 1], Order::C, 0, 8, 24)?;
+    /// assert_eq!(column.broadcast(&[2, 3, 5])?.strides(), [0, 8, 0]);
+    /// assert!(column.broadcast(&[2, 5]).is_err());
+    /// # Ok::<(), binio::array::ArrayError>(())
+    /// ```
+    pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+        check_shape(shape)?;
+        let mismatch = || bad_shape(format!("{:?} cannot be repeated to {shape:?}", self.shape));
+        let extra = shape.len().checked_sub(self.shape.len()).ok_or_else(mismatch)?;
+        let mut strides = vec![0; extra];
+        for ((&from, &stride), &to) in self.shape.iter().zip(&self.strides).zip(&shape[extra..]) {
+            match from {
+                _ if from == to => strides.push(stride),
+                1 => strides.push(0),
+                _ => return Err(mismatch()),
+            }
+        }
+        Ok(Self { shape: shape.to_vec(), strides, ..*self })
+    }
+
+    /// The elements in C order with another shape, if that needs no copy.
+    ///
+    /// Fails with [`ArrayError::Shape`] if the shape has another number of elements, and with
+    /// [`ArrayError::Strides`] if no strides lead from one element to the next.
+    ///
+    /// ```
+    /// use binio::array::{Order, Strided};
+    ///
+    /// let array = Strided::packed(vec![4, 6], Order::C, 0, 1, 24)?;
+    /// assert_eq!(array.reshape(&[2, 2, 3, 2])?.strides(), [12, 6, 2, 1]);
+    /// assert!(array.transpose().reshape(&[24]).is_err());
+    /// # Ok::<(), binio::array::ArrayError>(())
+    /// ```
+    pub fn reshape(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+        check_shape(shape)?;
+        if count(shape) != count(&self.shape) {
+            return Err(bad_shape(format!(
+                "{:?} has not as many elements as {shape:?}",
+                self.shape
+            )));
+        }
+        let strides = if self.is_empty() {
+            c_strides(shape, self.itemsize)?
+        } else {
+            self.reshaped(shape).ok_or_else(|| {
+                let message = format!("{:?} cannot become {shape:?} without a copy", self.shape);
+                ArrayError::Strides(message)
+            })?
+        };
+        Ok(Self { shape: shape.to_vec(), strides, ..*self })
+    }
+
+    /// Matches groups of axes of the same number of elements; inside a group the old axes must
+    /// continue each other.
+    fn reshaped(&self, shape: &[u64]) -> Option<Vec<i64>> {
+        let old = self.shape.iter().copied().zip(self.strides.iter().copied());
+        let mut old = old.filter(|&(count, _)| count != 1);
+        let mut strides = Vec::with_capacity(shape.len());
+        let mut new = shape.iter().copied();
+        while let Some((mut have, mut stride)) = old.next() {
+            let mut group = Vec::new();
+            let mut want = 1_u64;
+            while want != have {
+                if want < have {
+                    let count = new.next()?;
+                    group.push(count);
+                    want = want.checked_mul(count)?;
+                } else {
+                    // The next old axis has to continue this one.
+                    let (count, inner) = old.next()?;
+                    if inner.checked_mul(i64::try_from(count).ok()?)? != stride {
+                        return None;
+                    }
+                    have = have.checked_mul(count)?;
+                    stride = inner;
+                }
+            }
+            let start = strides.len();
+            for &count in group.iter().rev() {
+                strides.insert(start, stride);
+                // Past the outermost axis the product is not used.
+                stride = stride.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
+            }
+        }
+        // Only axes of one element are left.
+        strides.extend(new.map(|_| 0));
+        Some(strides)
+    }
+
+    /// Calls `body` with parts that together are the array, in C order, each of at most `max`
+    /// bytes; an element that is larger is cut, too. Does nothing for elements without bytes.
+    pub fn for_each_piece<E>(
+        &self,
+        max: u64,
+        body: &mut dyn FnMut(&Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        if self.is_empty() || self.itemsize == 0 {
+            return Ok(());
+        }
+        if self.byte_size().is_some_and(|size| size <= max) {
+            return body(self);
+        }
+        // Parts of an array that was checked lie inside it.
+        let part = |shape: &[u64], strides: &[i64], offset, itemsize| Self {
+            offset,
+            shape: shape.to_vec(),
+            strides: strides.to_vec(),
+            itemsize,
+        };
+        let Some((&count, &stride)) = self.shape.first().zip(self.strides.first()) else {
+            // One large element: its bytes are an axis.
+            return part(&[self.itemsize], &[1], self.offset, 1).for_each_piece(max.max(1), body);
+        };
+        let mut row = part(&self.shape[1..], &self.strides[1..], self.offset, self.itemsize);
+        let at_once = row.byte_size().map_or(0, |size| max / size);
+        let mut rows = self.clone();
+        let mut done = 0;
+        while done < count {
+            if at_once == 0 {
+                row.for_each_piece(max, body)?;
+            } else {
+                rows.shape[0] = at_once.min(count - done);
+                rows.for_each_piece(max, body)?;
+            }
+            let step = at_once.clamp(1, count - done);
+            done += step;
+            // Past the last row the sum may leave the range; it is not used then.
+            let step = stride.wrapping_mul(i64::try_from(step).unwrap_or(0));
+            row.offset = row.offset.wrapping_add_signed(step);
+            rows.offset = row.offset;
+        }
+        Ok(())
+    }
+}
+
+fn check_shape(shape: &[u64]) -> Result<(), ArrayError> {
+    if shape.len() > MAX_DIMENSIONS {
+        let message = format!("{} dimensions, the limit is {MAX_DIMENSIONS}", shape.len());
+        return Err(bad_shape(message));
+    }
+    match count(shape) {
+        Some(_) => Ok(()),
+        None => Err(bad_shape(format!("{shape:?} has too many elements"))),
+    }
+}
+
+/// The number of elements of a shape; `None` above 64 bits. Any 0 makes it 0, whatever the others
+/// are.
+pub fn count(shape: &[u64]) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1_u64, |product, &count| product.checked_mul(count))
+}
+
+/// Bytes of an array; `None` at 2^63 and above. Any count of 0 makes it 0, whatever the others are.
+pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    let size = shape.iter().try_fold(itemsize, |size, &count| size.checked_mul(count))?;
+    i64::try_from(size).is_ok().then_some(size)
+}
+
+/// Strides of C order: the last dimension is the innermost. A dimension of 0 counts as 1.
+pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ArrayError> {
+    let mut strides = vec![0; shape.len()];
+    let mut stride = i64::try_from(itemsize).ok();
+    for (place, &count) in strides.iter_mut().zip(shape).rev() {
+        let too_large = || bad_shape(format!("{shape:?} is larger than 2^63 bytes"));
+        *place = stride.ok_or_else(too_large)?;
+        stride = i64::try_from(count.max(1)).ok().and_then(|count| place.checked_mul(count));
+    }
+    Ok(strides)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::Datatype;
+
+    fn strided(
+        shape: &[u64],
+        strides: &[i64],
+        offset: u64,
+        len: u64,
+    ) -> Result<Strided, ArrayError> {
+        Strided::new(shape.to_vec(), strides.to_vec(), offset, 4, len)
+    }
+
+    fn c_order(shape: &[u64], itemsize: u64, len: u64) -> Result<Strided, ArrayError> {
+        Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len)
+    }
+
+    #[test]
+    fn packed_arrays_are_contiguous_in_their_order() {
+        let array = c_order(&[2, 3, 5], 8, 240).unwrap();
+        assert_eq!((array.strides(), array.extent()), (&[120, 40, 8][..], 0..240));
+        assert!(array.is_contiguous(Order::C) && !array.is_contiguous(Order::F));
+        let array = Strided::packed(vec![2, 3, 5], Order::F, 0, 8, 240).unwrap();
+        assert_eq!(array.strides(), [8, 16, 48]);
+        assert!(!array.is_contiguous(Order::C) && array.is_contiguous(Order::F));
+        assert!(array.transpose().is_contiguous(Order::C));
+    }
+
+    #[test]
+    fn one_byte_too_many_is_outside() {
+        assert!(c_order(&[2, 3], 4, 24).is_ok());
+        assert!(c_order(&[2, 3], 4, 23).is_err());
+        assert!(Strided::packed(vec![2, 3], Order::C, 1, 4, 24).is_err());
+    }
+
+    #[test]
+    fn negative_strides_reach_below_the_offset() {
+        assert_eq!(strided(&[3], &[-4], 8, 12).unwrap().extent(), 0..12);
+        let error = strided(&[3], &[-4], 7, 12).unwrap_err();
+        assert!(matches!(error, ArrayError::Outside { low: -1, high: 11, len: 12 }));
+    }
+
+    #[test]
+    fn zero_strides_and_overlaps_are_legal() {
+        let repeated = strided(&[1000, 1000], &[0, 0], 0, 4).unwrap();
+        assert_eq!(repeated.len(), 1_000_000);
+        let overlapping = strided(&[4, 4], &[1, 1], 0, 10).unwrap();
+        assert!(!repeated.is_disjoint() && !overlapping.is_disjoint());
+        assert!(strided(&[2, 3], &[-4, 8], 4, 24).unwrap().is_disjoint());
+    }
+
+    #[test]
+    fn an_array_without_elements_is_never_outside() {
+        let array = Strided::packed(vec![3, 0, 2], Order::C, u64::MAX, 8, 0).unwrap();
+        assert_eq!((array.strides(), array.extent()), (&[16, 16, 8][..], 0..0));
+        assert!(array.is_contiguous(Order::C));
+    }
+
+    #[test]
+    fn hostile_numbers_end_in_errors() {
+        assert!(c_order(&[1 << 62, 4], 1, u64::MAX).is_err());
+        assert!(c_order(&[1 << 62, 4], 8, u64::MAX).is_err());
+        assert!(strided(&[1 << 62, 8], &[0, 0], 0, 100).is_err());
+        assert!(strided(&[2], &[i64::MIN], 0, u64::MAX).is_err());
+        assert!(strided(&[u64::MAX, 1], &[i64::MIN, i64::MIN], u64::MAX, u64::MAX).is_err());
+        assert!(strided(&[1], &[i64::MIN], i64::MAX as u64, u64::MAX).is_ok());
+        assert!(strided(&[1], &[1], u64::MAX, u64::MAX).is_err());
+        assert!(c_order(&[1; 1000], 1, 1).is_err());
+        assert!(matches!(strided(&[1, 1], &[4], 0, 100), Err(ArrayError::Strides(_))));
+        assert!(c_order(&[u64::MAX, u64::MAX, 0], u64::MAX, 0).is_err());
+    }
+
+    #[test]
+    fn dimensions_of_one_do_not_break_contiguity() {
+        assert!(strided(&[1, 3], &[-999, 4], 0, 12).unwrap().is_contiguous(Order::C));
+        assert!(!strided(&[2, 3], &[24, 4], 0, 36).unwrap().is_contiguous(Order::C));
+    }
+
+    #[test]
+    fn broadcasting_repeats_dimensions_of_one() {
+        let array = c_order(&[3, 1], 4, 12).unwrap();
+        assert_eq!(array.broadcast(&[2, 3, 5]).unwrap().strides(), [0, 4, 0]);
+        assert!(array.broadcast(&[2, 5]).is_err());
+        assert!(array.broadcast(&[3]).is_err());
+        assert!(array.broadcast(&[u64::MAX, 3, 5]).is_err());
+    }
+
+    #[test]
+    fn axes_are_permuted_if_each_is_named_once() {
+        let array = c_order(&[2, 3, 5], 1, 30).unwrap();
+        let permuted = array.permute(&[2, 0, 1]).unwrap();
+        assert_eq!((permuted.shape(), permuted.strides()), (&[5, 2, 3][..], &[1, 15, 5][..]));
+        for axes in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 2]] {
+            assert!(array.permute(axes).is_err(), "{axes:?}");
+        }
+    }
+
+    #[test]
+    fn shapes_change_where_the_elements_continue_each_other() {
+        let array = strided(&[4, 6, 1], &[48, 4, 7], 0, 400).unwrap();
+        assert_eq!(array.reshape(&[2, 2, 2, 3]).unwrap().strides(), [96, 48, 12, 4]);
+        assert_eq!(array.reshape(&[4, 1, 6]).unwrap().shape(), [4, 1, 6]);
+        assert!(matches!(array.reshape(&[8, 3]), Err(ArrayError::Strides(_))));
+        assert!(matches!(array.reshape(&[24]), Err(ArrayError::Strides(_))));
+        assert!(matches!(array.reshape(&[25]), Err(ArrayError::Shape(_))));
+        let one = strided(&[1, 1], &[9, 9], 0, 4).unwrap();
+        assert!(one.reshape(&[]).unwrap().shape().is_empty());
+        assert_eq!(one.reshape(&[1; 5]).unwrap().len(), 1);
+        let none = c_order(&[0, 5], 4, 0).unwrap();
+        assert_eq!(none.reshape(&[7, 0]).unwrap().shape(), [7, 0]);
+    }
+
+    #[test]
+    fn fields_add_their_dimensions() {
+        let record = Datatype::parse("[('', '|V4'), ('a', '<f4', (2, 2))]").unwrap();
+        let field = record.as_record().unwrap().field("a").unwrap();
+        let array = Strided::packed(vec![3], Order::C, 5, 20, 65).unwrap();
+        let part = array.field(field).unwrap();
+        assert_eq!(
+            (part.offset(), part.shape(), part.strides()),
+            (9, &[3, 2, 2][..], &[20, 8, 4][..])
+        );
+        let many = Strided::packed(vec![1; 63], Order::C, 0, 20, 20).unwrap();
+        assert!(matches!(many.field(field), Err(ArrayError::Shape(_))));
+    }
+
+    #[test]
+    fn pieces_are_the_whole_in_order_and_none_is_too_large() {
+        let array = c_order(&[3, 4, 5], 6, 360).unwrap();
+        for max in [1, 5, 6, 13, 30, 31, 120, 240, 359, 360] {
+            let mut place = 0;
+            array
+                .for_each_piece::<()>(max, &mut |piece| {
+                    let size = piece.byte_size().unwrap();
+                    assert!(size <= max, "{max}");
+                    assert_eq!(piece.offset(), place, "{max}");
+                    place += size;
+                    Ok(())
+                })
+                .unwrap();
+            assert_eq!(place, 360, "{max}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Elements that are text.
+
+use crate::array::{Array, ArrayError, Data, Element, Kind};
+
+impl<D: Data> Array<D> {
+    /// The elements of an array of texts, in C order, without the padding: NUL characters at the end
+    /// are left out, those before stay.
+    ///
+    /// Fails with [`ArrayError::Element`] for what is not a character: a byte above 7f in `S`, what
+    /// is not UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. [`view`](Self::view) as
+    /// `u8`, `u16` or `u32` returns them as they are. Fails with [`ArrayError::Type`] for what is not
+    /// text, and with [`ArrayError::Limit`] for more than
+    /// [`max_items`](crate::Limits::max_items) texts.
+    pub fn strings(&self) -> Result<Vec<String>, D::Error> {
+        let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());
+        let (requested, limit) = (self.len(), self.limits().max_items);
+        if requested > limit {
+            return Err(ArrayError::Limit { what: "texts of an array", limit, requested }.into());
+        }
+        match scalar.map(crate::array::ScalarType::kind) {
+            Some(Kind::Bytes) => self.texts::<u8>(ascii),
+            Some(Kind::Utf8) => self.texts::<u8>(utf8),
+            Some(Kind::Utf16) => self.texts::<u16>(utf16),
+            Some(Kind::Unicode) => self.texts::<u32>(code_points),
+            _ => Err(self.type_error("text").into()),
+        }
+    }
+
+    fn texts<T: Element + Default>(
+        &self,
+        text: fn(&[T]) -> Result<String, String>,
+    ) -> Result<Vec<String>, D::Error> {
+        let length = self.datatype().itemsize() / size_of::<T>() as u64;
+        let Ok(length @ 1..) = usize::try_from(length) else {
+            // Empty texts have no bytes to count them by.
+            return Ok(vec![String::new(); usize::try_from(self.len()).unwrap_or(0)]);
+        };
+        let units = self.view::<T>()?;
+        let texts = units.chunks_exact(length).zip(0..).map(|(padded, index)| {
+            let end = padded.iter().rposition(|unit| *unit != T::default());
+            text(&padded[..end.map_or(0, |last| last + 1)])
+                .map_err(|message| ArrayError::Element { index, message })
+        });
+        Ok(texts.collect::<Result<_, _>>()?)
+    }
+}
+
+fn ascii(bytes: &[u8]) -> Result<String, String> {
+    match bytes.iter().find(|byte| !byte.is_ascii()) {
+        Some(byte) => Err(format!("byte {byte:02x} is not an ASCII character")),
+        None => Ok(String::from_utf8_lossy(bytes).into_owned()),
+    }
+}
+
+fn utf8(bytes: &[u8]) -> Result<String, String> {
+    String::from_utf8(bytes.to_vec()).map_err(|error| error.utf8_error().to_string())
+}
+
+fn utf16(units: &[u16]) -> Result<String, String> {
+    String::from_utf16(units).map_err(|_| "unpaired surrogate in UTF-16".to_owned())
+}
+
+fn code_points(points: &[u32]) -> Result<String, String> {
+    let character =
+        |&point| char::from_u32(point).ok_or_else(|| format!("{point:#x} is not a character"));
+    points.iter().map(character).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Datatype, Order, ScalarType, Strided};
+    use crate::{Bytes, Endian, Limits};
+
+    fn strings(kind: Kind, size: u64, bytes: &[u8]) -> Result<Vec<String>, String> {
+        let datatype = Datatype::from(ScalarType::new(kind, size, Endian::Little).unwrap());
+        let (len, shape) = (bytes.len() as u64, vec![bytes.len() as u64 / size]);
+        let layout = Strided::packed(shape, Order::C, 0, size, len).unwrap();
+        let data = Bytes::copy_from_slice(bytes);
+        let array = Array::new(data, datatype, layout, Limits::default()).unwrap();
+        array.strings().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn padding_is_left_out_and_inner_nuls_stay() {
+        assert_eq!(strings(Kind::Bytes, 3, b"a\0ba\0\0").unwrap(), ["a\0b", "a"]);
+        assert_eq!(strings(Kind::Utf8, 3, "é\0abc".as_bytes()).unwrap(), ["é", "abc"]);
+        assert_eq!(
+            strings(Kind::Utf16, 4, &[0x3d, 0xd8, 0, 0xde, b'a', 0, 0, 0]).unwrap(),
+            ["😀", "a"]
+        );
+        assert_eq!(strings(Kind::Unicode, 4, &[0xe9, 0, 0, 0]).unwrap(), ["é"]);
+    }
+
+    #[test]
+    fn what_is_not_a_character_names_its_element() {
+        let message = |kind, size, bytes: &[u8]| strings(kind, size, bytes).unwrap_err();
+        assert_eq!(
+            message(Kind::Bytes, 1, b"a\xe9"),
+            "element 1: byte e9 is not an ASCII character"
+        );
+        assert_eq!(
+            message(Kind::Unicode, 4, &[0, 0xd8, 0, 0]),
+            "element 0: 0xd800 is not a character"
+        );
+        assert!(message(Kind::Utf8, 2, b"\xe9a").starts_with("element 0: "));
+        assert!(message(Kind::Utf16, 2, &[0, 0xd8]).starts_with("element 0: "));
+        assert_eq!(message(Kind::Void, 1, b"a"), "elements are |V1, not text");
+    }
+}

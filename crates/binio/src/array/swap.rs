@@ -1,0 +1,154 @@
+//! Byte order: which bytes of an element to reverse.
+//!
+//! A scalar is one or more components of one width: both halves of a complex number and each
+//! character of `ucs4` are reversed alone. In a record each field has its own order, so that only
+//! some of its parts may have to change. Padding never does.
+
+use std::ops::Range;
+
+use crate::array::error::datatype as invalid;
+use crate::array::{ArrayError, ByteOrder, Datatype, Record};
+
+/// What to do to each element to change its byte order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Swap {
+    /// Nothing.
+    None,
+    /// Reverse every component of so many bytes; the element is made of such only.
+    Width(usize),
+    /// Reverse inside these parts of the element only.
+    Parts(Vec<Part>),
+}
+
+/// Some elements side by side inside a larger one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    range: Range<usize>,
+    /// Bytes of each; never 0.
+    item: usize,
+    swap: Swap,
+}
+
+impl Swap {
+    /// What turns elements as they are stored into the wanted order.
+    ///
+    /// Fails with [`ArrayError::Datatype`] for fields that overlap and have to change.
+    pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ArrayError> {
+        let Some(target) = wanted.target() else { return Ok(Self::None) };
+        Ok(match datatype {
+            Datatype::Scalar(scalar) => match scalar.component_width() {
+                1 => Self::None,
+                _ if scalar.endian() == target => Self::None,
+                width => Self::Width(width),
+            },
+            Datatype::Record(record) => Self::of_record(record, wanted)?,
+        })
+    }
+
+    fn of_record(record: &Record, wanted: ByteOrder) -> Result<Self, ArrayError> {
+        let mut parts: Vec<Part> = Vec::new();
+        for field in record.fields() {
+            let swap = Self::new(field.datatype(), wanted)?;
+            let end = field.offset().saturating_add(field.size());
+            // A record that does not fit into memory is never read.
+            let numbers =
+                (field.offset().try_into(), end.try_into(), field.datatype().itemsize().try_into());
+            if let (Ok(start), Ok(end), Ok(item)) = numbers {
+                let part = Part { range: start..end, item, swap };
+                if part.swap != Self::None && item > 0 && start < end {
+                    parts.push(part);
+                }
+            }
+        }
+        parts.sort_by_key(|part| (part.range.start, part.range.end));
+        // Two names of the same numbers.
+        parts.dedup();
+        if parts.windows(2).any(|two| two[0].range.end > two[1].range.start) {
+            return Err(invalid("fields that overlap cannot change their byte order"));
+        }
+        Ok(if parts.is_empty() { Self::None } else { Self::Parts(parts) })
+    }
+
+    /// Changes whole elements in place.
+    pub(crate) fn apply(&self, bytes: &mut [u8], item: usize) {
+        match self {
+            Self::None => {}
+            Self::Width(width) => {
+                let swapped = crate::swap_in_place(bytes, *width);
+                debug_assert!(swapped.is_ok(), "whole elements are whole components");
+            }
+            Self::Parts(parts) => {
+                for element in bytes.chunks_exact_mut(item.max(1)) {
+                    for part in parts {
+                        if let Some(bytes) = element.get_mut(part.range.clone()) {
+                            part.swap.apply(bytes, part.item);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn swapped(datatype: &str, wanted: ByteOrder, bytes: &[u8]) -> Vec<u8> {
+        let datatype = Datatype::parse(datatype).unwrap();
+        let mut bytes = bytes.to_vec();
+        let item = usize::try_from(datatype.itemsize()).unwrap();
+        Swap::new(&datatype, wanted).unwrap().apply(&mut bytes, item);
+        bytes
+    }
+
+    #[test]
+    fn parts_of_complex_numbers_and_characters_are_swapped_alone() {
+        let bytes = [1, 2, 3, 4, 5, 6, 7, 8];
+        assert_eq!(swapped(">c8", ByteOrder::Little, &bytes), [4, 3, 2, 1, 8, 7, 6, 5]);
+        assert_eq!(swapped("<U2", ByteOrder::Big, &bytes), [4, 3, 2, 1, 8, 7, 6, 5]);
+        assert_eq!(swapped("<M8[s]", ByteOrder::Big, &bytes), [8, 7, 6, 5, 4, 3, 2, 1]);
+    }
+
+    #[test]
+    fn stored_order_and_single_bytes_stay() {
+        for (datatype, wanted) in [
+            (">i4", ByteOrder::Stored),
+            (">i4", ByteOrder::Big),
+            ("|S9", ByteOrder::Little),
+            ("|V8", ByteOrder::Big),
+        ] {
+            let datatype = Datatype::parse(datatype).unwrap();
+            assert_eq!(Swap::new(&datatype, wanted).unwrap(), Swap::None, "{datatype}");
+        }
+        assert_eq!(Swap::new(&Datatype::of::<i32>(), ByteOrder::Native).unwrap(), Swap::None);
+    }
+
+    #[test]
+    fn each_field_of_a_record_has_its_own_order() {
+        let record =
+            "[('a', '>u2', (2,)), ('b', '<u2'), ('c', [('p', '|u1'), ('q', '>u2')], (2,))]";
+        let bytes: Vec<u8> = (1..=24).collect();
+        let once = [2, 1, 4, 3, 5, 6, 7, 9, 8, 10, 12, 11];
+        let twice = [once, once.map(|b| b + 12)].concat();
+        assert_eq!(swapped(record, ByteOrder::Little, &bytes), twice);
+    }
+
+    #[test]
+    fn padding_is_not_swapped_and_overlaps_are_swapped_once_or_refused() {
+        assert_eq!(
+            swapped("[('a', '>u2'), ('', '|V2')]", ByteOrder::Little, &[1, 2, 3, 4]),
+            [2, 1, 3, 4]
+        );
+        let with = |formats: &str| {
+            let names = "'names': ['a', 'b'], 'offsets': [0, 0]";
+            Datatype::parse(&format!("{{{names}, 'formats': {formats}}}")).unwrap()
+        };
+        let same = Swap::new(&with("['>u4', '>i4']"), ByteOrder::Little).unwrap();
+        let mut bytes = [1, 2, 3, 4];
+        same.apply(&mut bytes, 4);
+        assert_eq!(bytes, [4, 3, 2, 1]);
+        assert!(Swap::new(&with("['>u4', '>u2']"), ByteOrder::Little).is_err());
+        assert!(Swap::new(&with("['>u4', '>u2']"), ByteOrder::Big).is_ok());
+    }
+}

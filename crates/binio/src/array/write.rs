@@ -1,0 +1,137 @@
+//! Packed elements to where an array has them: reading in reverse.
+//!
+//! Bytes that are not of elements stay as they are: gaps between rows, padding of records aside,
+//! which is part of an element.
+
+use crate::array::buffer::zeroed;
+use crate::array::copy::{Axis, StridedCopy};
+use crate::array::plan::{Plan, to_packed};
+use crate::array::swap::Swap;
+use crate::array::{ArrayError, ByteOrder, Datatype, Order, Strided};
+
+/// Elements that have other places in the data go through a buffer of this size.
+const PIECE: usize = 1 << 20;
+
+/// Writes elements to data in memory.
+///
+/// `packed` has the elements side by side, in C or Fortran order and their numbers in this byte
+/// order; `datatype` is that of the elements in the data.
+///
+/// Fails with [`ArrayError::BufferSize`] unless `packed` has just the elements, with
+/// [`ArrayError::Overlap`] if elements share bytes, and with [`ArrayError::Outside`] if one is not
+/// inside the data.
+///
+/// ```
+/// use binio::array::{ByteOrder, Datatype, Order, Strided, write_bytes};
+///
+/// let mut data = [9; 8];
+/// let every_second = Strided::new(vec![2], vec![4], 1, 2, 8)?;
+/// let datatype = Datatype::parse(">u2")?;
+/// write_bytes(&every_second, &datatype, &[1, 0, 2, 0], Order::C, ByteOrder::Little, &mut data)?;
+/// assert_eq!(data, [9, 0, 1, 9, 9, 0, 2, 9]);
+/// # Ok::<(), binio::array::ArrayError>(())
+/// ```
+pub fn write_bytes(
+    array: &Strided,
+    datatype: &Datatype,
+    packed: &[u8],
+    order: Order,
+    numbers: ByteOrder,
+    data: &mut [u8],
+) -> Result<(), ArrayError> {
+    let (array, swap) = check(array, datatype, packed, order, numbers)?;
+    let copy = to_packed(&array, &swap)?;
+    let outside = || {
+        let extent = array.extent();
+        let (low, high) = (extent.start.into(), extent.end.into());
+        ArrayError::Outside { low, high, len: data.len() as u64 }
+    };
+    if copy.is_empty() {
+        return Ok(());
+    }
+    let to = usize::try_from(array.offset()).map_err(|_| outside())?;
+    if usize::try_from(array.extent().end).is_ok_and(|end| end <= data.len()) {
+        reversed(&copy, copy.axes()).copy(packed, 0, data, to);
+        return Ok(());
+    }
+    Err(outside())
+}
+
+/// Writes elements range by range: `write` is called with each offset and the bytes for it, from the
+/// front of each axis on, in ranges as long as the layout allows or of 1 MiB.
+///
+/// Parameters and failures are those of [`write_bytes`], with the errors of `write`.
+///
+/// ```
+/// use binio::array::{ArrayError, ByteOrder, Datatype, Order, Strided, write_ranges};
+///
+/// let columns = Strided::packed(vec![2, 3], Order::F, 100, 1, 106)?;
+/// let mut written = Vec::new();
+/// let write = |offset, bytes: &[u8]| {
+///     written.push((offset, bytes.to_vec()));
+///     Ok::<_, ArrayError>(())
+/// };
+/// let datatype = Datatype::of::<u8>();
+/// write_ranges(&columns, &datatype, b"abcdef", Order::C, ByteOrder::Native, write)?;
+/// assert_eq!(written, [(100, b"adbecf".to_vec())]);
+/// # Ok::<(), ArrayError>(())
+/// ```
+pub fn write_ranges<E: From<ArrayError>>(
+    array: &Strided,
+    datatype: &Datatype,
+    packed: &[u8],
+    order: Order,
+    numbers: ByteOrder,
+    mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let (array, swap) = check(array, datatype, packed, order, numbers)?;
+    let copy = to_packed(&array, &swap)?;
+    // Without a gap, or the bytes in it would be written, too.
+    let plan = Plan::new(&array, &copy, 1, PIECE)?;
+    let mut buffer: Vec<u8> = Vec::new();
+    plan.for_each(array.offset(), &mut |piece| {
+        if piece.axes.is_empty() {
+            let run = &packed[piece.packed..piece.packed + piece.span];
+            let Some(len) = copy.swap_piece(PIECE) else { return write(piece.start, run) };
+            let mut at = piece.start;
+            for part in run.chunks(len) {
+                let mut part = part.to_vec();
+                copy.swap_run(&mut part);
+                write(at, &part)?;
+                at += part.len() as u64;
+            }
+            return Ok(());
+        }
+        if buffer.len() < piece.span {
+            buffer = zeroed(piece.span)?;
+        }
+        let bytes = &mut buffer[..piece.span];
+        let copied = reversed(&copy, piece.axes).copy(packed, piece.packed, bytes, piece.below);
+        debug_assert!(copied.is_some(), "the axes span the piece");
+        write(piece.start, bytes)
+    })
+}
+
+/// The array with its axes in the order of the packed elements, and what changes their byte order.
+fn check(
+    array: &Strided,
+    datatype: &Datatype,
+    packed: &[u8],
+    order: Order,
+    numbers: ByteOrder,
+) -> Result<(Strided, Swap), ArrayError> {
+    let (want, got) = (array.byte_size().unwrap_or(u64::MAX), packed.len() as u64);
+    if want != got {
+        return Err(ArrayError::BufferSize { want, got });
+    }
+    if !array.is_disjoint() {
+        return Err(ArrayError::Overlap);
+    }
+    // Reversing bytes is its own inverse.
+    Ok((array.in_order(order), Swap::new(datatype, numbers)?))
+}
+
+/// The copy from packed elements.
+fn reversed<'s>(copy: &StridedCopy<'s>, axes: &[Axis]) -> StridedCopy<'s> {
+    copy.part(axes.iter().map(|axis| Axis { from: axis.to, to: axis.from, ..*axis }).collect())
+}
