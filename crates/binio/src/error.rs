@@ -94,6 +94,8 @@ pub enum ErrorKind {
     Unsupported(Cow<'static, str>),
     /// A part of a remote source was not fetched yet, see [`Window`](crate::Window).
     NeedsData(Range<u64>),
+    /// Somebody else is changing the file, see `write::FileLock`.
+    Locked,
 }
 
 impl Error {
@@ -234,6 +236,7 @@ impl fmt::Display for ErrorKind {
             Self::NeedsData(range) => {
                 write!(f, "bytes {}..{} were not fetched yet", range.start, range.end)
             }
+            Self::Locked => f.write_str("another process is changing this file"),
         }
     }
 }
@@ -257,6 +260,7 @@ impl From<Error> for io::Error {
             ErrorKind::Unsupported(_) => io::ErrorKind::Unsupported,
             ErrorKind::OutOfMemory { .. } => io::ErrorKind::OutOfMemory,
             ErrorKind::NeedsData(_) | ErrorKind::Limit { .. } => io::ErrorKind::Other,
+            ErrorKind::Locked => io::ErrorKind::WouldBlock,
             _ => io::ErrorKind::InvalidData,
         };
         Self::new(kind, error)

@@ -3,7 +3,6 @@
 
 #[cfg(feature = "array")]
 pub mod array;
-mod atomic;
 #[cfg(feature = "blosc")]
 pub mod blosc;
 #[cfg(feature = "checksum")]
@@ -16,8 +15,6 @@ pub mod blosc;
 mod checksum;
 pub mod diagnostic;
 pub mod error;
-#[cfg(feature = "testing")]
-pub mod fault;
 mod limits;
 pub mod memory;
 pub mod npy;
@@ -26,9 +23,9 @@ pub mod pointer;
 mod scan;
 pub mod slice;
 pub mod source;
-mod write;
+#[cfg(feature = "write")]
+pub mod write;
 
-pub use atomic::{AtomicFile, sync_directory};
 #[cfg(feature = "checksum")]
 pub use checksum::{Algorithm, Digest, Hasher};
 pub use error::{Context, Error, ErrorKind, Result};
@@ -43,6 +40,7 @@ pub use source::Mmap;
 #[cfg(feature = "testing")]
 pub use source::ReadLog;
 pub use source::{ReadAt, Span, Stream, Window, drive};
-pub use write::{PatchWriter, Slot};
+#[cfg(feature = "write")]
+pub use write::{AtomicFile, PatchWriter, Slot, WriteAt, sync_directory};
 
 pub use bytes::Bytes;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::{Seek, Write};
 
-use binio::fault::{Fault, FaultyWriter};
+use binio::write::fault::{Fault, FaultyWriter};
 use binio::{AtomicFile, Endian, ErrorKind, PatchWriter, Result};
 
 const OLD: &[u8] = b"the old file";

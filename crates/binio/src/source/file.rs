@@ -13,8 +13,8 @@ use crate::{Context, Error, ReadAt, Result};
 /// is why a file that others may write to is better read so than by [`Mmap`](crate::Mmap).
 #[derive(Debug)]
 pub struct FileSource {
-    file: File,
-    len: u64,
+    pub(crate) file: File,
+    pub(crate) len: u64,
 }
 
 impl FileSource {

@@ -1,0 +1,543 @@
+//! Replacing a file so that everybody sees the old one or the new one, never a part.
+//!
+//! ```text
+//! create   an unnamed file is made in the directory of name, with name's mode and owner
+//! write    bytes go to the unnamed file
+//! commit   its bytes reach the disk, it gets the name, the directory reaches the disk
+//! ```
+//!
+//! A crash before the file gets its name leaves the old file and nothing else; a crash after it
+//! leaves the new one. Only where a file of that name exists does the new one get a temporary name
+//! first, `.atomic-1234-0.tmp`, for the moment until it is renamed.
+//!
+//! Systems other than Linux, and some of its file systems, have no unnamed files. There the file has
+//! its temporary name from the beginning, and a crash leaves it to be deleted.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::{Context, Error, Result};
+
+/// A file that appears under its name when it is complete. Dropped without
+/// [`commit`](Self::commit) it leaves nothing.
+///
+/// Writes are buffered. If the name is a symbolic link, the file that it points to is replaced.
+/// Anything but a regular file, such as a directory or a device, is refused.
+///
+/// ```
+/// use std::io::Write;
+/// use binio::AtomicFile;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("table.asdf");
+/// let mut file = AtomicFile::create(&path)?;
+/// file.write_all(b"all of it")?;
+/// assert!(!path.exists());
+/// file.commit()?;
+/// assert_eq!(std::fs::read(&path)?, b"all of it");
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct AtomicFile {
+    target: PathBuf,
+    /// `None` once the file is committed.
+    temporary: Option<Temporary>,
+}
+
+/// The file that is written. If it has a name of its own, the name is removed when this is dropped.
+#[derive(Debug)]
+struct Temporary {
+    writer: BufWriter<File>,
+    name: Option<PathBuf>,
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            // Nobody is left to report a failure to.
+            let _ = fs::remove_file(name);
+        }
+    }
+}
+
+impl AtomicFile {
+    /// Begins a file that will be called `target`, in a directory that exists.
+    pub fn create(target: impl AsRef<Path>) -> Result<Self> {
+        Self::create_as(target.as_ref(), Temporary::create)
+    }
+
+    fn create_as(target: &Path, create: fn(&Path) -> Result<Temporary>) -> Result<Self> {
+        let begin = || {
+            let target = resolve(target)?;
+            let temporary = create(&target)?;
+            // At once, so that nobody reads in the temporary file what the old file protects.
+            temporary.take_mode_of(&target)?;
+            Ok::<_, Error>(Self { target, temporary: Some(temporary) })
+        };
+        begin().with_context(|| target.display().to_string())
+    }
+
+    /// Returns the path of the file that will appear or be replaced: the name given, with symbolic
+    /// links resolved.
+    pub fn target(&self) -> &Path {
+        &self.target
+    }
+
+    /// Returns the file as it is written so far, to read it back or to copy to it. Its cursor is
+    /// where the next bytes go.
+    ///
+    /// ```
+    /// use std::io::{Read, Seek, SeekFrom, Write};
+    /// use binio::AtomicFile;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// let mut file = AtomicFile::create(folder.path().join("table"))?;
+    /// file.write_all(b"so far")?;
+    /// file.seek(SeekFrom::Start(3))?;
+    /// let mut read = String::new();
+    /// file.file()?.read_to_string(&mut read)?;
+    /// assert_eq!(read, "far");
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn file(&mut self) -> Result<&File> {
+        let writer = self.writer()?;
+        writer.flush()?;
+        Ok(writer.get_ref())
+    }
+
+    /// Puts the file in its place. When this returns, it is on the disk under its name.
+    ///
+    /// On failure the old file is as it was, with one exception: if only the last step fails, which
+    /// writes the directory to the disk, the new file is in place but may not survive a crash.
+    pub fn commit(mut self) -> Result<()> {
+        match self.temporary.take() {
+            Some(temporary) => temporary
+                .rename_to(&self.target)
+                .with_context(|| format!("commit {}", self.target.display())),
+            None => Ok(()),
+        }
+    }
+
+    fn writer(&mut self) -> io::Result<&mut BufWriter<File>> {
+        let open = self.temporary.as_mut().map(|temporary| &mut temporary.writer);
+        open.ok_or_else(|| io::Error::other("the file is committed"))
+    }
+}
+
+impl Temporary {
+    /// Creates a new file in the directory of `target`, unnamed if the system can do that.
+    fn create(target: &Path) -> Result<Self> {
+        if target.file_name().is_none() {
+            return Err(Error::invalid("the path has no file name"));
+        }
+        match unnamed::create(target)? {
+            Some(file) => Ok(Self { writer: BufWriter::new(file), name: None }),
+            None => Self::create_named(target),
+        }
+    }
+
+    /// Creates a new file under a name that nobody else uses.
+    fn create_named(target: &Path) -> Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        let (file, name) = with_temporary_name(target, |name| options.open(name))?;
+        Ok(Self { writer: BufWriter::new(file), name: Some(name) })
+    }
+
+    fn rename_to(mut self, target: &Path) -> Result<()> {
+        self.writer.flush()?;
+        self.take_mode_of(target)?;
+        self.writer.get_ref().sync_all()?;
+        if self.name.is_none() {
+            let file = self.writer.get_ref();
+            match unnamed::link(file, target) {
+                Ok(()) => return sync_directory(target),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error.into()),
+            }
+            // A link replaces nothing, a renaming does.
+            let ((), name) = with_temporary_name(target, |name| unnamed::link(file, name))?;
+            self.name = Some(name);
+        }
+        if let Some(name) = &self.name {
+            fs::rename(name, target)?;
+            self.name = None;
+        }
+        sync_directory(target)
+    }
+
+    fn take_mode_of(&self, target: &Path) -> Result<()> {
+        let Some(old) = regular_file(target)? else { return Ok(()) };
+        let file = self.writer.get_ref();
+        take_owner(file, &old)?;
+        Ok(file.set_permissions(old.permissions())?)
+    }
+}
+
+/// Calls `create` with names in the directory of `target`, until one is not in use.
+fn with_temporary_name<T>(
+    target: &Path,
+    create: impl Fn(&Path) -> io::Result<T>,
+) -> Result<(T, PathBuf)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+
+    loop {
+        // Without the name of the target, which may be as long as names can be.
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = target.with_file_name(format!(".atomic-{}-{count}.tmp", process::id()));
+        match create(&name) {
+            Ok(created) => return Ok((created, name)),
+            // Left over by a process that had the same number and crashed.
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod unnamed {
+    //! Files without a name, which vanish when they are closed unless they are linked before.
+
+    use std::fs::File;
+    use std::io;
+    use std::os::fd::AsRawFd;
+    use std::path::{Path, PathBuf};
+
+    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
+    use rustix::io::Errno;
+
+    use super::directory_of;
+
+    /// Creates an unnamed file in the directory of `target`; returns `None` where that is not
+    /// possible.
+    pub(super) fn create(target: &Path) -> io::Result<Option<File>> {
+        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
+        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
+        match open(directory_of(target), flags, mode) {
+            Ok(file) => {
+                let file = File::from(file);
+                // Without this the file could not be linked.
+                Ok(path_of(&file).exists().then_some(file))
+            }
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives an unnamed file a name that is not in use.
+    pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
+        Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
+    }
+
+    fn path_of(file: &File) -> PathBuf {
+        format!("/proc/self/fd/{}", file.as_raw_fd()).into()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod unnamed {
+    //! Other systems have no files without a name.
+
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    #[allow(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
+    pub(super) fn create(_: &Path) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// The directory that a path is in.
+#[cfg(unix)]
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// Gives a file the owner and group of another, as far as this process may.
+#[cfg(unix)]
+fn take_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, fchown};
+
+    let new = file.metadata()?;
+    if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+        // Only the superuser gives files away; others may know no group but their own.
+        let _ = fchown(file, Some(old.uid()), Some(old.gid()))
+            .or_else(|_| fchown(file, None, Some(old.gid())));
+    }
+    Ok(())
+}
+
+/// Other systems have no owners that are numbers.
+#[cfg(not(unix))]
+fn take_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
+    Ok(())
+}
+
+/// Follows symbolic links to the file that is to be replaced.
+fn resolve(target: &Path) -> Result<PathBuf> {
+    let exists = match fs::symlink_metadata(target) {
+        Ok(_) => true,
+        Err(error) if error.kind() == ErrorKind::NotFound => false,
+        Err(error) => return Err(error.into()),
+    };
+    let target = if exists { fs::canonicalize(target)? } else { target.to_path_buf() };
+    regular_file(&target)?;
+    Ok(target)
+}
+
+/// The metadata of a file that may be replaced, or `None` if nothing is there.
+fn regular_file(path: &Path) -> Result<Option<fs::Metadata>> {
+    match fs::metadata(path) {
+        Ok(metadata) if metadata.is_file() => Ok(Some(metadata)),
+        Ok(metadata) if metadata.is_dir() => Err(Error::unsupported("to replace a directory")),
+        Ok(_) => Err(Error::unsupported("to replace what is not a regular file")),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Returns when the names in the directory of `path` are on the disk, so that its creation, renaming
+/// or removal survives a crash.
+#[cfg(unix)]
+pub fn sync_directory(path: &Path) -> Result<()> {
+    match File::open(directory_of(path))?.sync_all() {
+        // Some network file systems have no such operation; there a rename is all that can be done.
+        Err(error) if matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {
+            Ok(())
+        }
+        synced => Ok(synced?),
+    }
+}
+
+/// Returns at once: other systems do not open directories.
+#[cfg(not(unix))]
+pub fn sync_directory(_: &Path) -> Result<()> {
+    Ok(())
+}
+
+impl Write for AtomicFile {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.writer()?.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer()?.flush()
+    }
+}
+
+impl Seek for AtomicFile {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        self.writer()?.seek(to)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorKind;
+
+    /// Without a name where the system can do that, and with one.
+    const WAYS: [fn(&Path) -> Result<Temporary>; 2] = [Temporary::create, Temporary::create_named];
+
+    /// The names in a folder.
+    fn names(folder: &tempfile::TempDir) -> Vec<String> {
+        let entries = fs::read_dir(folder.path()).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn dropped_without_commit_leaves_the_old_file_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, b"old").unwrap();
+        for create in WAYS {
+            let mut file = AtomicFile::create_as(&target, create).unwrap();
+            file.write_all(b"new").unwrap();
+            file.flush().unwrap();
+            drop(file);
+            assert_eq!(names(&folder), ["target"]);
+            assert_eq!(fs::read(&target).unwrap(), b"old");
+        }
+    }
+
+    #[test]
+    fn file_without_a_name_cannot_be_left_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = AtomicFile::create(folder.path().join("target")).unwrap();
+        if file.temporary.as_ref().unwrap().name.is_some() {
+            eprintln!("skipped: this file system has no unnamed files");
+            return;
+        }
+        assert_eq!(names(&folder).len(), 0);
+        drop(file);
+    }
+
+    #[test]
+    fn both_ways_make_a_new_file_and_replace_an_old_one() {
+        for create in WAYS {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("target");
+            for content in [b"one", b"two"] {
+                let mut file = AtomicFile::create_as(&target, create).unwrap();
+                file.write_all(content).unwrap();
+                file.commit().unwrap();
+                assert_eq!(fs::read(&target).unwrap(), content);
+                assert_eq!(names(&folder), ["target"]);
+            }
+        }
+    }
+
+    #[test]
+    fn commit_replaces_and_leaves_no_temporary_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, b"old").unwrap();
+        let mut file = AtomicFile::create(&target).unwrap();
+        file.write_all(b"new!").unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        file.write_all(b"N").unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"old");
+        file.commit().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"New!");
+        assert_eq!(names(&folder), ["target"]);
+    }
+
+    #[test]
+    fn files_begun_at_once_do_not_meet() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        for create in WAYS {
+            let mut one = AtomicFile::create_as(&target, create).unwrap();
+            let mut two = AtomicFile::create_as(&target, create).unwrap();
+            one.write_all(b"one").unwrap();
+            two.write_all(b"two").unwrap();
+            one.commit().unwrap();
+            two.commit().unwrap();
+            assert_eq!(fs::read(&target).unwrap(), b"two");
+            assert_eq!(names(&folder), ["target"]);
+        }
+    }
+
+    #[test]
+    fn directory_is_refused_before_anything_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::create_dir(&target).unwrap();
+        let error = AtomicFile::create(&target).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Unsupported(_)), "{error}");
+        assert_eq!(names(&folder), ["target"]);
+    }
+
+    #[test]
+    fn directory_that_took_the_name_meanwhile_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        for create in WAYS {
+            let file = AtomicFile::create_as(&target, create).unwrap();
+            fs::create_dir(&target).unwrap();
+            assert!(file.commit().is_err());
+            assert_eq!(names(&folder), ["target"]);
+            fs::remove_dir(&target).unwrap();
+        }
+    }
+
+    #[test]
+    fn missing_directory_is_an_error_that_names_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = AtomicFile::create(folder.path().join("no/target")).unwrap_err();
+        assert!(error.to_string().contains("target: "), "{error}");
+    }
+
+    #[test]
+    fn name_may_be_as_long_as_names_can_be() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("n".repeat(255));
+        AtomicFile::create(&target).unwrap().commit().unwrap();
+        assert!(target.exists());
+    }
+
+    #[test]
+    fn path_without_a_name_is_refused() {
+        assert!(AtomicFile::create("").is_err());
+        assert!(AtomicFile::create("..").is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn temporary_file_protects_what_the_old_file_protects() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, b"old").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).unwrap();
+        for create in WAYS {
+            let mut file = AtomicFile::create_as(&target, create).unwrap();
+            let mode = file.file().unwrap().metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn mode_is_kept() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, b"old").unwrap();
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o640)).unwrap();
+        AtomicFile::create(&target).unwrap().commit().unwrap();
+        assert_eq!(fs::metadata(&target).unwrap().permissions().mode() & 0o7777, 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn owner_is_kept_where_that_is_allowed() {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, b"old").unwrap();
+        if chown(&target, Some(1), Some(2)).is_err() {
+            eprintln!("skipped: only the superuser gives files away");
+            return;
+        }
+        fs::set_permissions(&target, fs::Permissions::from_mode(0o4750)).unwrap();
+        AtomicFile::create(&target).unwrap().commit().unwrap();
+        let new = fs::metadata(&target).unwrap();
+        assert_eq!((new.uid(), new.gid(), new.mode() & 0o7777), (1, 2, 0o4750));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_behind_a_symbolic_link_is_replaced_and_the_link_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        let link = folder.path().join("link");
+        fs::write(&target, b"old").unwrap();
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        let mut file = AtomicFile::create(&link).unwrap();
+        file.write_all(b"new").unwrap();
+        file.commit().unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(fs::read(&target).unwrap(), b"new");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn device_is_refused() {
+        assert!(AtomicFile::create("/dev/null").is_err());
+    }
+}

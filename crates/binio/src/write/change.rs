@@ -1,0 +1,254 @@
+//! A change in place that is undone unless it is committed.
+
+use std::ops::Range;
+
+use super::journal::{self, Head};
+use super::{Storage, WriteAt};
+use crate::{Error, ReadAt, Result};
+
+/// Bytes of the untouched range that are enough to recognise the file.
+const WITNESS: u64 = 64 << 10;
+
+/// What a change in place may overwrite, and how the file is recognised before it is undone.
+///
+/// What may be overwritten is saved in the journal. Bytes after the end of the file need not be
+/// named: to undo the change, the file is cut.
+#[derive(Clone, Debug)]
+pub struct ChangePlan {
+    overwrites: Vec<Range<u64>>,
+    untouched: Range<u64>,
+    marker: Range<u64>,
+    marker_after: Vec<u8>,
+}
+
+impl ChangePlan {
+    /// A change that leaves at least the range `untouched` as it is. The last bytes of it, up to
+    /// 64 KiB, identify the file.
+    pub fn new(untouched: Range<u64>) -> Self {
+        Self { overwrites: Vec::new(), untouched, marker: 0..0, marker_after: Vec::new() }
+    }
+
+    /// Adds a range that may be overwritten or cut off.
+    #[must_use]
+    pub fn overwrite(mut self, range: Range<u64>) -> Self {
+        self.overwrites.push(range);
+        self
+    }
+
+    /// Adds bytes that identify the file although they change, such as its header: at any time
+    /// during the change, each of them is the old byte or that of `after`. At most 4096 bytes.
+    #[must_use]
+    pub fn marker(mut self, offset: u64, after: impl Into<Vec<u8>>) -> Self {
+        self.marker_after = after.into();
+        self.marker = offset..offset.saturating_add(self.marker_after.len() as u64);
+        let marker = self.marker.clone();
+        self.overwrite(marker)
+    }
+
+    /// The ranges within a file of this length, sorted, none of them empty or overlapping.
+    fn ranges(&self, len: u64) -> Vec<Range<u64>> {
+        let clip = |range: &Range<u64>| range.start.min(len)..range.end.min(len);
+        let mut ranges: Vec<_> = self.overwrites.iter().map(clip).collect();
+        ranges.retain(|range| !range.is_empty());
+        ranges.sort_by_key(|range| range.start);
+        ranges.dedup_by(|next, before| {
+            let merges = next.start <= before.end;
+            if merges {
+                before.end = before.end.max(next.end);
+            }
+            merges
+        });
+        ranges
+    }
+}
+
+/// A change in place that is going on: write to it, then [`commit`](Self::commit) it. Dropped without
+/// a commit it is undone.
+///
+/// Only what the plan names and what follows the old end of the file can be written.
+///
+/// ```
+/// use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data");
+/// std::fs::write(&path, b"version 1, data")?;
+/// let lock = FileLock::acquire(&path)?;
+/// lock.roll_back(".journal")?;
+/// let mut storage = FileStorage::open(&lock, ".journal")?;
+/// let plan = ChangePlan::new(9..15).marker(0, *b"version 2");
+/// let mut change = Change::begin(&mut storage, &plan)?;
+/// change.write_all_at(b", more data", 15)?;
+/// change.sync()?;
+/// change.write_all_at(b"version 2", 0)?;
+/// change.commit()?;
+/// assert_eq!(std::fs::read(&path)?, b"version 2, data, more data");
+/// # Ok::<(), binio::Error>(())
+/// ```
+pub struct Change<'a> {
+    storage: &'a mut dyn Storage,
+    ranges: Vec<Range<u64>>,
+    old_len: u64,
+    finished: bool,
+}
+
+impl std::fmt::Debug for Change<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Change")
+            .field("ranges", &self.ranges)
+            .field("old_len", &self.old_len)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> Change<'a> {
+    /// Saves what may be overwritten in the journal. When this returns, the journal is on the disk.
+    ///
+    /// Fails if there is a journal already: [roll back](super::FileLock::roll_back) first.
+    pub fn begin(storage: &'a mut dyn Storage, plan: &ChangePlan) -> Result<Self> {
+        let file = storage.file();
+        let len = file.len();
+        let untouched = plan.untouched.start.min(len)..plan.untouched.end.min(len);
+        let witness = untouched.end.saturating_sub(WITNESS).max(untouched.start)..untouched.end;
+        let ranges = plan.ranges(len);
+        if ranges.iter().any(|range| range.start < untouched.end && untouched.start < range.end) {
+            return Err(Error::invalid("a change would overwrite what it says to leave as it is"));
+        }
+        let mut marker_before = vec![0; plan.marker_after.len()];
+        file.read_exact_at(&mut marker_before, plan.marker.start)?;
+        if witness.is_empty() && marker_before.is_empty() {
+            return Err(Error::invalid("a change names no bytes that identify the file"));
+        }
+        let head = Head {
+            len,
+            witness_crc: journal::crc_of(file, &witness)?,
+            witness,
+            marker_offset: plan.marker.start,
+            marker_before,
+            marker_after: plan.marker_after.clone(),
+            ranges: ranges.clone(),
+        };
+        journal::create(storage, &head)?;
+        Ok(Self { storage, ranges, old_len: len, finished: false })
+    }
+
+    /// Ends the change: waits until the file is on the disk and removes the journal. If this fails,
+    /// the change is undone.
+    pub fn commit(mut self) -> Result<()> {
+        // On failure the value is dropped, and with that the change undone.
+        self.sync()?;
+        journal::end(self.storage)?;
+        self.finished = true;
+        Ok(())
+    }
+
+    /// Undoes the change. A change that cannot be undone now is undone when the file is opened for
+    /// writing next.
+    pub fn roll_back(mut self) -> Result<()> {
+        self.finished = true;
+        journal::undo(self.storage).map(drop)
+    }
+
+    /// Fails unless the plan covers a range.
+    fn check(&self, range: &Range<u64>) -> Result<()> {
+        let mut start = range.start;
+        for allowed in &self.ranges {
+            if allowed.contains(&start) {
+                start = allowed.end;
+            }
+        }
+        if start < range.end.min(self.old_len) {
+            return Err(Error::invalid("this byte is not among those that the change may write"))
+                .map_err(|error: Error| error.at(start));
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        if !self.finished {
+            // What cannot be undone now is undone when the file is opened for writing next.
+            let _ = journal::undo(self.storage);
+        }
+    }
+}
+
+impl ReadAt for Change<'_> {
+    fn len(&self) -> u64 {
+        self.storage.file().len()
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.storage.file().read_exact_at(buf, offset)
+    }
+}
+
+impl WriteAt for Change<'_> {
+    fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
+        self.check(&(offset..offset.saturating_add(data.len() as u64)))?;
+        self.storage.file_mut().write_all_at(data, offset)
+    }
+
+    fn set_len(&mut self, len: u64) -> Result<()> {
+        self.check(&(len..self.old_len))?;
+        self.storage.file_mut().set_len(len)
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        self.storage.file_mut().sync()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::write::MemoryStorage;
+
+    fn plan() -> ChangePlan {
+        ChangePlan::new(6..8).overwrite(2..4).overwrite(3..6).overwrite(8..20)
+    }
+
+    #[test]
+    fn only_the_ranges_of_the_plan_and_bytes_after_the_end_can_be_written() {
+        let mut storage = MemoryStorage::new(b"0123456789");
+        let mut change = Change::begin(&mut storage, &plan()).unwrap();
+        for (offset, len) in [(2, 4), (5, 1), (8, 2), (9, 7), (30, 5)] {
+            change.write_all_at(&vec![b'x'; len], offset).unwrap();
+        }
+        for (offset, len) in [(0, 1), (1, 2), (5, 2), (5, 6), (7, 1)] {
+            let error = change.write_all_at(&vec![b'x'; len], offset).unwrap_err();
+            assert!(error.to_string().starts_with("this byte is not among"), "{error}");
+        }
+        change.set_len(8).unwrap();
+        assert!(change.set_len(7).is_err());
+        change.commit().unwrap();
+        assert_eq!(storage.file_bytes(), b"01xxxx67");
+        assert_eq!(storage.journal_bytes(), None);
+    }
+
+    #[test]
+    fn dropped_without_commit_it_is_undone() {
+        let mut storage = MemoryStorage::new(b"0123456789");
+        let mut change = Change::begin(&mut storage, &plan()).unwrap();
+        change.write_all_at(b"xxxx", 2).unwrap();
+        change.set_len(8).unwrap();
+        assert_eq!(change.bytes_at(0, 8).unwrap(), &b"01xxxx67"[..]);
+        drop(change);
+        assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&b"0123456789"[..], None));
+        let change = Change::begin(&mut storage, &plan()).unwrap();
+        change.roll_back().unwrap();
+        assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&b"0123456789"[..], None));
+    }
+
+    #[test]
+    fn plan_that_names_nothing_to_identify_the_file_is_refused() {
+        let mut storage = MemoryStorage::new(b"0123456789");
+        assert!(Change::begin(&mut storage, &ChangePlan::new(4..4).overwrite(0..10)).is_err());
+        assert!(Change::begin(&mut storage, &ChangePlan::new(20..30)).is_err());
+        let past_the_end = ChangePlan::new(0..4).marker(8, *b"abc");
+        assert!(Change::begin(&mut storage, &past_the_end).is_err());
+        assert!(Change::begin(&mut storage, &ChangePlan::new(0..4).overwrite(3..5)).is_err());
+        assert!(storage.operations().is_empty());
+    }
+}

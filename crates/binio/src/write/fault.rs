@@ -1,0 +1,295 @@
+//! A writer that fails on purpose: a test tool for code that writes files.
+//!
+//! Run the code under test once with [`Fault::None`] and count its operations, then once for every
+//! operation with a fault there, and look at what is left each time.
+//!
+//! ```
+//! use std::io::{Cursor, Write};
+//! use binio::write::fault::{Fault, FaultyWriter};
+//!
+//! fn write_record<W: Write>(writer: &mut W) -> std::io::Result<()> {
+//!     writer.write_all(b"head")?;
+//!     writer.write_all(b"tail")
+//! }
+//!
+//! let mut whole = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);
+//! write_record(&mut whole)?;
+//! for operation in 0..whole.operations() {
+//!     let fault = Fault::FailAtOperation(operation);
+//!     let mut broken = FaultyWriter::new(Cursor::new(Vec::new()), fault);
+//!     assert!(write_record(&mut broken).is_err());
+//!     assert!(broken.into_inner().into_inner().len() < 8);
+//! }
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::io::{self, Seek, SeekFrom, Write};
+
+/// What goes wrong, and when. Operations (of a writer: `write`, `flush`, `seek`; of a
+/// [`MemoryStorage`](super::MemoryStorage): whatever changes it or waits for it) and bytes written are
+/// counted from 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fault {
+    /// Nothing goes wrong.
+    #[default]
+    None,
+    /// This operation and all later ones fail, as on a disk that is gone.
+    FailAtOperation(u64),
+    /// This operation fails, and no other.
+    FailOnceAtOperation(u64),
+    /// This operation and all later ones have no effect and report success, as before a power cut
+    /// the writes that never left a cache.
+    StopAtOperation(u64),
+    /// The same, but the first half of what this operation writes takes effect.
+    TearAtOperation(u64),
+    /// This byte and all later ones cannot be written, as on a disk that is full.
+    FailAtByte(u64),
+    /// This byte and all later ones are lost, and success is reported.
+    StopAtByte(u64),
+}
+
+/// Counts operations and bytes, and decides what becomes of each operation.
+#[derive(Debug, Default)]
+pub(super) struct Faults {
+    fault: Fault,
+    operations: u64,
+    bytes: u64,
+    state: State,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Working,
+    Failing,
+    Stopped,
+}
+
+/// What becomes of an operation that writes some bytes, perhaps none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    Done,
+    /// It fails after this many bytes.
+    Fails(usize),
+    /// It is lost after this many bytes, and reports success.
+    Lost(usize),
+}
+
+impl Faults {
+    pub(super) fn new(fault: Fault) -> Self {
+        Self { fault, ..Self::default() }
+    }
+
+    pub(super) fn next(&mut self, len: usize) -> Outcome {
+        let operation = self.operations;
+        self.operations += 1;
+        let room = |at: u64| {
+            let room = usize::try_from(at.saturating_sub(self.bytes)).unwrap_or(usize::MAX);
+            (room < len).then_some(room)
+        };
+        let outcome = match (self.state, self.fault) {
+            (State::Failing, _) => Outcome::Fails(0),
+            (State::Stopped, _) => Outcome::Lost(0),
+            (_, Fault::FailAtOperation(at) | Fault::FailOnceAtOperation(at)) if operation == at => {
+                Outcome::Fails(0)
+            }
+            (_, Fault::StopAtOperation(at)) if operation == at => Outcome::Lost(0),
+            (_, Fault::TearAtOperation(at)) if operation == at => Outcome::Lost(len / 2),
+            (_, Fault::FailAtByte(at)) => room(at).map_or(Outcome::Done, Outcome::Fails),
+            (_, Fault::StopAtByte(at)) => room(at).map_or(Outcome::Done, Outcome::Lost),
+            _ => Outcome::Done,
+        };
+        let written = match outcome {
+            Outcome::Fails(written) => written,
+            Outcome::Done | Outcome::Lost(_) => len,
+        };
+        self.bytes = self.bytes.saturating_add(written as u64);
+        self.state = match outcome {
+            Outcome::Lost(_) => State::Stopped,
+            Outcome::Fails(_) if !matches!(self.fault, Fault::FailOnceAtOperation(_)) => {
+                State::Failing
+            }
+            _ => self.state,
+        };
+        outcome
+    }
+}
+
+/// The error of an operation that fails.
+pub(super) fn injected() -> io::Error {
+    io::Error::other("injected fault")
+}
+
+/// A writer that passes everything on until its fault.
+#[derive(Debug)]
+pub struct FaultyWriter<W> {
+    inner: W,
+    faults: Faults,
+    /// What the writer believes to be its position and length when operations have no effect.
+    stopped: Option<(u64, u64)>,
+}
+
+impl<W: Write + Seek> FaultyWriter<W> {
+    /// Returns a writer that will meet a fault.
+    pub fn new(inner: W, fault: Fault) -> Self {
+        Self { inner, faults: Faults::new(fault), stopped: None }
+    }
+
+    /// Returns how many operations there were, those after the fault included.
+    pub fn operations(&self) -> u64 {
+        self.faults.operations
+    }
+
+    /// Returns how many bytes were written, lost ones included.
+    pub fn bytes(&self) -> u64 {
+        self.faults.bytes
+    }
+
+    /// Returns the inner writer, which holds what was written before the fault.
+    pub fn into_inner(self) -> W {
+        self.inner
+    }
+
+    /// Remembers where the writer stands, and moves on by `lost` bytes.
+    fn stop(&mut self, lost: usize) -> io::Result<()> {
+        if self.stopped.is_none() {
+            let position = self.inner.stream_position()?;
+            self.stopped = Some((position, self.inner.seek(SeekFrom::End(0))?));
+        }
+        if let Some((position, len)) = &mut self.stopped {
+            *position = position.saturating_add(lost as u64);
+            *len = (*len).max(*position);
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write + Seek> Write for FaultyWriter<W> {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        let kept = match self.faults.next(buf.len()) {
+            Outcome::Done => return self.inner.write(buf),
+            Outcome::Fails(0) => return Err(injected()),
+            Outcome::Fails(kept) | Outcome::Lost(kept) => kept,
+        };
+        self.inner.write_all(&buf[..kept])?;
+        if self.faults.state == State::Failing {
+            // A full disk takes what fits and fails at the next write.
+            return Ok(kept);
+        }
+        self.stop(buf.len() - kept)?;
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.faults.next(0) {
+            Outcome::Done => self.inner.flush(),
+            Outcome::Fails(_) => Err(injected()),
+            Outcome::Lost(_) => self.stop(0),
+        }
+    }
+}
+
+impl<W: Write + Seek> Seek for FaultyWriter<W> {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self.faults.next(0) {
+            Outcome::Done => return self.inner.seek(to),
+            Outcome::Fails(_) => return Err(injected()),
+            Outcome::Lost(_) => self.stop(0)?,
+        }
+        let Some((position, len)) = &mut self.stopped else { return Err(injected()) };
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::End(by) => len.checked_add_signed(by),
+            SeekFrom::Current(by) => position.checked_add_signed(by),
+        };
+        *position = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(*position)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+
+    /// Five operations, nine bytes written, six in the file.
+    fn write_all(writer: &mut (impl Write + Seek)) -> io::Result<()> {
+        writer.write_all(b"abc")?;
+        writer.write_all(b"def")?;
+        writer.seek(SeekFrom::Start(1))?;
+        writer.write_all(b"XYZ")?;
+        writer.flush()
+    }
+
+    fn run(fault: Fault) -> (io::Result<()>, Vec<u8>) {
+        let mut writer = FaultyWriter::new(Cursor::new(Vec::new()), fault);
+        let outcome = write_all(&mut writer);
+        (outcome, writer.into_inner().into_inner())
+    }
+
+    #[test]
+    fn without_a_fault_everything_is_counted() {
+        let mut writer = FaultyWriter::new(Cursor::new(Vec::new()), Fault::None);
+        write_all(&mut writer).unwrap();
+        assert_eq!((writer.operations(), writer.bytes()), (5, 9));
+        assert_eq!(writer.into_inner().into_inner(), b"aXYZef");
+    }
+
+    #[test]
+    fn failing_operation_is_reported_and_leaves_what_was_before() {
+        let left: [&[u8]; 5] = [b"", b"abc", b"abcdef", b"abcdef", b"aXYZef"];
+        for (operation, left) in (0..).zip(left) {
+            let (outcome, written) = run(Fault::FailAtOperation(operation));
+            assert_eq!(outcome.unwrap_err().to_string(), "injected fault");
+            assert_eq!(written, left, "operation {operation}");
+        }
+        assert!(run(Fault::FailAtOperation(5)).0.is_ok());
+    }
+
+    #[test]
+    fn stopping_operation_reports_success() {
+        let left: [&[u8]; 5] = [b"", b"abc", b"abcdef", b"abcdef", b"aXYZef"];
+        for (operation, left) in (0..).zip(left) {
+            let (outcome, written) = run(Fault::StopAtOperation(operation));
+            outcome.unwrap();
+            assert_eq!(written, left, "operation {operation}");
+        }
+    }
+
+    #[test]
+    fn single_failure_and_torn_write_do_what_their_names_say() {
+        let (outcome, written) = run(Fault::TearAtOperation(1));
+        assert!(outcome.is_ok());
+        assert_eq!(written, b"abcd");
+        let mut writer = FaultyWriter::new(Cursor::new(Vec::new()), Fault::FailOnceAtOperation(1));
+        writer.write_all(b"abc").unwrap();
+        writer.write_all(b"def").unwrap_err();
+        writer.write_all(b"ghi").unwrap();
+        assert_eq!(writer.into_inner().into_inner(), b"abcghi");
+    }
+
+    #[test]
+    fn miri_byte_faults_cut_inside_a_write() {
+        for (byte, left) in [(0, &b""[..]), (4, b"abcd"), (6, b"abcdef"), (8, b"aXYdef")] {
+            let (outcome, written) = run(Fault::FailAtByte(byte));
+            assert!(outcome.is_err());
+            assert_eq!(written, left, "fails at byte {byte}");
+            let (outcome, written) = run(Fault::StopAtByte(byte));
+            assert!(outcome.is_ok());
+            assert_eq!(written, left, "stops at byte {byte}");
+        }
+    }
+
+    #[test]
+    fn stopped_writer_still_believes_in_its_position() {
+        let mut writer =
+            FaultyWriter::new(Cursor::new(b"1234".to_vec()), Fault::StopAtOperation(1));
+        writer.seek(SeekFrom::End(0)).unwrap();
+        writer.write_all(b"lost").unwrap();
+        assert_eq!(writer.stream_position().unwrap(), 8);
+        assert_eq!(writer.seek(SeekFrom::End(-1)).unwrap(), 7);
+        assert!(writer.seek(SeekFrom::Current(-9)).is_err());
+        assert_eq!(writer.into_inner().into_inner(), b"1234");
+    }
+}

@@ -1,0 +1,192 @@
+//! Files on the disk that are changed in place.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::path::{Path, PathBuf};
+
+use super::{FileLock, Storage, WriteAt, sync_directory};
+use crate::{Context, Error, FileSource, ReadAt, Result};
+
+/// A regular file, written with `pwrite` (`seek_write` on Windows), the counterpart of
+/// [`FileSource`].
+#[derive(Debug)]
+pub struct FileTarget(FileSource);
+
+impl FileTarget {
+    /// Opens a file that exists, for reading and writing.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let open = || {
+            if !fs::metadata(path)?.is_file() {
+                return Err(Error::unsupported("only regular files can be written by position"));
+            }
+            Self::new(OpenOptions::new().read(true).write(true).open(path)?)
+        };
+        open().with_context(|| path.display().to_string())
+    }
+
+    /// Takes a file that is open for reading and writing. Its cursor is not used (on Windows it is
+    /// moved).
+    pub fn new(file: File) -> Result<Self> {
+        FileSource::new(file).map(Self)
+    }
+
+    /// Returns the file.
+    pub fn file(&self) -> &File {
+        &self.0.file
+    }
+}
+
+impl ReadAt for FileTarget {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
+        self.0.read_exact_at(buf, offset)
+    }
+}
+
+impl WriteAt for FileTarget {
+    fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
+        write_all_at(&self.0.file, data, offset).map_err(|error| Error::from(error).at(offset))?;
+        self.0.len = self.0.len.max(offset.saturating_add(data.len() as u64));
+        Ok(())
+    }
+
+    fn set_len(&mut self, len: u64) -> Result<()> {
+        self.0.file.set_len(len)?;
+        self.0.len = len;
+        Ok(())
+    }
+
+    fn sync(&mut self) -> Result<()> {
+        Ok(self.0.file.sync_all()?)
+    }
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, data: &[u8], offset: u64) -> std::io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, data, offset)
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> std::io::Result<()> {
+    use std::io::ErrorKind::{Interrupted, WriteZero};
+    use std::os::windows::fs::FileExt;
+
+    while !data.is_empty() {
+        match file.seek_write(data, offset) {
+            Ok(0) => return Err(WriteZero.into()),
+            Ok(written) => {
+                data = &data[written..];
+                offset += written as u64;
+            }
+            Err(error) if error.kind() == Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// A locked file on the disk. Its journal lies in the same directory and has the name of the
+/// file with a suffix, such as `data.blp.blpk-journal`.
+#[derive(Debug)]
+pub struct FileStorage<'lock> {
+    lock: &'lock FileLock,
+    file: FileTarget,
+    journal_path: PathBuf,
+    journal: Option<FileTarget>,
+}
+
+impl<'lock> FileStorage<'lock> {
+    /// Opens the file that is locked, and its journal if there is one. The suffix of the journal
+    /// begins with a dot.
+    pub fn open(lock: &'lock FileLock, suffix: &str) -> Result<Self> {
+        let file = FileTarget::open(lock.path())?;
+        let journal_path = journal_path(lock.path(), suffix);
+        let journal =
+            journal_path.try_exists()?.then(|| FileTarget::open(&journal_path)).transpose()?;
+        Ok(Self { lock, file, journal_path, journal })
+    }
+}
+
+/// The path of the journal of a file.
+pub(super) fn journal_path(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.file_name().map(OsString::from).unwrap_or_default();
+    name.push(suffix);
+    path.with_file_name(name)
+}
+
+impl Storage for FileStorage<'_> {
+    fn file(&self) -> &dyn WriteAt {
+        &self.file
+    }
+
+    fn file_mut(&mut self) -> &mut dyn WriteAt {
+        &mut self.file
+    }
+
+    fn journal(&self) -> Option<&dyn WriteAt> {
+        self.journal.as_ref().map(|journal| journal as &dyn WriteAt)
+    }
+
+    fn journal_mut(&mut self) -> Option<&mut dyn WriteAt> {
+        self.journal.as_mut().map(|journal| journal as &mut dyn WriteAt)
+    }
+
+    fn create_journal(&mut self) -> Result<()> {
+        let create = || {
+            let mut options = OpenOptions::new();
+            let journal =
+                options.read(true).write(true).create_new(true).open(&self.journal_path)?;
+            // It holds what the file protects.
+            journal.set_permissions(self.file.file().metadata()?.permissions())?;
+            FileTarget::new(journal)
+        };
+        self.journal = Some(create().with_context(|| self.journal_path.display().to_string())?);
+        Ok(())
+    }
+
+    fn remove_journal(&mut self) -> Result<()> {
+        self.journal = None;
+        Ok(fs::remove_file(&self.journal_path)?)
+    }
+
+    fn sync_directory(&mut self) -> Result<()> {
+        sync_directory(self.lock.path())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn file_and_memory_hold_the_same_after_the_same_operations() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, b"0123456789").unwrap();
+        let mut file = FileTarget::open(&path).unwrap();
+        let mut memory = b"0123456789".to_vec();
+        let targets: [&mut dyn WriteAt; 2] = [&mut file, &mut memory];
+        for target in targets {
+            target.write_all_at(b"abc", 8).unwrap();
+            target.set_len(4).unwrap();
+            target.write_all_at(b"x", 6).unwrap();
+            target.sync().unwrap();
+            assert_eq!(target.len(), 7);
+            assert_eq!(target.bytes_at(0, 7).unwrap(), &b"0123\0\0x"[..]);
+            assert!(target.bytes_at(6, 2).is_err());
+        }
+        assert_eq!(fs::read(&path).unwrap(), memory);
+    }
+
+    #[test]
+    fn folder_and_missing_file_are_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(FileTarget::open(folder.path()).is_err());
+        let error = FileTarget::open(folder.path().join("missing")).unwrap_err();
+        assert!(error.to_string().contains("missing: "), "{error}");
+    }
+}

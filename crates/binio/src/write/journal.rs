@@ -1,0 +1,358 @@
+//! The journal of a change in place: what the file was, so that a change that was interrupted can be
+//! undone.
+//!
+//! It lies beside the file while the file is being changed. Its name is that of the file and a suffix
+//! that the format chooses:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | magic, `undolog2` |
+//! | 8 | 4 | number of ranges |
+//! | 12 | 4 | CRC-32 of the witness |
+//! | 16 | 16 | witness: position and length of bytes that the change leaves alone |
+//! | 32 | 8 | length of the file |
+//! | 40 | 16 | marker: position and length, at most 4096, of bytes that may change |
+//! | 56 | | the marker before the change |
+//! | | | the marker after the change |
+//! | | 16 each | ranges: position and length of bytes that the change may overwrite |
+//! | | | the bytes of the ranges, as they were |
+//! | | 4 | CRC-32 of all before |
+//!
+//! All numbers are little-endian, u32 and u64. The order of a change:
+//!
+//! 1. The journal is written, and it and its directory reach the disk. Until then the file is
+//!    unchanged, so an incomplete journal means that nothing has changed.
+//! 2. The file is changed and reaches the disk, in steps that the change chooses.
+//! 3. The journal is removed.
+//!
+//! To undo is to write the saved bytes back, to cut the file to its old length, to wait for the disk,
+//! and to remove the journal; if that is interrupted, it is done again. The journal is compared with
+//! the file first: each byte of the marker has to be the old or the new one, and the witness has to be
+//! unchanged. Otherwise somebody put another file in its place, which is left alone.
+//!
+//! Files of the first form, with the magic `blpkund1`, are read too. There the marker is the first 32
+//! bytes of the file, and only its bytes after the change follow offset 40.
+
+use std::ops::Range;
+
+use super::Storage;
+use crate::{Algorithm, ByteReader, Endian, Error, Hasher, ReadAt, Result};
+#[cfg(any(unix, windows))]
+use crate::{FileSource, write::FileLock, write::FileStorage};
+
+const MAGIC: &[u8; 8] = b"undolog2";
+const MAGIC_1: &[u8; 8] = b"blpkund1";
+/// Length of the marker in the first form.
+const MARKER_1: usize = 32;
+/// Bytes of every journal before marker and ranges.
+const FIXED: u64 = 40;
+const MAX_MARKER: u64 = 4096;
+const CRC: usize = 4;
+/// Bytes that are copied at once.
+const PIECE: usize = 1 << 20;
+
+/// The state of a change in place that was not finished.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Pending {
+    /// The journal is incomplete, so the file is unchanged.
+    Unchanged,
+    /// The file may be changed in part, and can be rolled back.
+    Changed,
+    /// The journal belongs to another file.
+    Foreign,
+}
+
+/// Reports whether there is a journal beside a file: a change in place was interrupted, or is going
+/// on.
+#[cfg(any(unix, windows))]
+pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option<Pending>> {
+    let Some((file, journal)) = open(path.as_ref(), suffix)? else { return Ok(None) };
+    Ok(Some(match Journal::read(&journal)? {
+        None => Pending::Unchanged,
+        Some(journal) if journal.is_of(&file)? => Pending::Changed,
+        Some(_) => Pending::Foreign,
+    }))
+}
+
+/// Opens a file and its journal for reading; returns `None` if there is no journal.
+#[cfg(any(unix, windows))]
+pub(super) fn open(
+    path: &std::path::Path,
+    suffix: &str,
+) -> Result<Option<(FileSource, FileSource)>> {
+    // Beside the file itself, by whatever link it is reached.
+    let path = std::fs::canonicalize(path)?;
+    let journal = match FileSource::open(super::file::journal_path(&path, suffix)) {
+        Ok(journal) => journal,
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    Ok(Some((FileSource::open(path)?, journal)))
+}
+
+#[cfg(any(unix, windows))]
+fn is_missing(error: &Error) -> bool {
+    matches!(error.kind(), crate::ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// Locks a file and undoes a change in place that was interrupted. Returns whether there was one. The
+/// file is then as it was before the change.
+///
+/// Fails with [`Invalid`](crate::ErrorKind::Invalid) if the journal belongs to another file, and with
+/// [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
+#[cfg(any(unix, windows))]
+pub fn roll_back(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<bool> {
+    let path = path.as_ref();
+    // A file that cannot be locked is fine, as long as there is no reason to.
+    Ok(open(path, suffix)?.is_some() && FileLock::acquire(path)?.roll_back(suffix)?)
+}
+
+#[cfg(any(unix, windows))]
+impl FileLock {
+    /// Undoes a change in place that was interrupted, as [`roll_back`] does, for a file that is
+    /// locked.
+    pub fn roll_back(&self, suffix: &str) -> Result<bool> {
+        // A file that cannot be written is fine, as long as there is no reason to.
+        Ok(open(self.path(), suffix)?.is_some() && undo(&mut FileStorage::open(self, suffix)?)?)
+    }
+}
+
+/// Undoes a change, and returns whether there was one.
+pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
+    let Some(journal) = storage.journal() else { return Ok(false) };
+    if let Some(journal) = Journal::read(journal)? {
+        if !journal.is_of(storage.file())? {
+            let message = "the journal beside the file belongs to another file: remove one of them";
+            return Err(Error::invalid(message));
+        }
+        for (range, saved) in &journal.saved {
+            for_pieces(range, |offset, piece| {
+                let Some(journal) = storage.journal() else { return Ok(()) };
+                journal.read_exact_at(piece, saved + (offset - range.start))?;
+                storage.file_mut().write_all_at(piece, offset)
+            })?;
+        }
+        storage.file_mut().set_len(journal.head.len)?;
+        storage.file_mut().sync()?;
+    }
+    end(storage)?;
+    Ok(true)
+}
+
+/// Writes the journal. When it returns, the file may be changed.
+pub(super) fn create(storage: &mut dyn Storage, head: &Head) -> Result<()> {
+    let bytes = head.encode()?;
+    storage.create_journal()?;
+    let written = write(storage, &bytes, &head.ranges);
+    if written.is_err() {
+        // Nothing has changed. If this fails too, an incomplete journal is left, which says so.
+        let _ = end(storage);
+    }
+    written
+}
+
+fn write(storage: &mut dyn Storage, head: &[u8], ranges: &[Range<u64>]) -> Result<()> {
+    let mut crc = Algorithm::Crc32.hasher();
+    let mut end = 0;
+    let mut append = |storage: &mut dyn Storage, bytes: &[u8]| {
+        crc.update(bytes);
+        let journal = storage.journal_mut().ok_or_else(missing)?;
+        journal.write_all_at(bytes, end)?;
+        end += bytes.len() as u64;
+        Ok::<_, Error>(())
+    };
+    append(storage, head)?;
+    for range in ranges {
+        for_pieces(range, |offset, piece| {
+            storage.file().read_exact_at(piece, offset)?;
+            append(storage, piece)
+        })?;
+    }
+    let journal = storage.journal_mut().ok_or_else(missing)?;
+    journal.write_all_at(&stored(crc), end)?;
+    journal.sync()?;
+    storage.sync_directory()
+}
+
+fn missing() -> Error {
+    std::io::Error::from(std::io::ErrorKind::NotFound).into()
+}
+
+/// Ends a change all of which is on the disk.
+pub(super) fn end(storage: &mut dyn Storage) -> Result<()> {
+    storage.remove_journal()?;
+    storage.sync_directory()
+}
+
+/// What a journal holds before the saved bytes.
+pub(super) struct Head {
+    pub(super) witness: Range<u64>,
+    pub(super) witness_crc: [u8; CRC],
+    /// Length of the file before the change.
+    pub(super) len: u64,
+    pub(super) marker_offset: u64,
+    pub(super) marker_before: Vec<u8>,
+    pub(super) marker_after: Vec<u8>,
+    pub(super) ranges: Vec<Range<u64>>,
+}
+
+impl Head {
+    fn encode(&self) -> Result<Vec<u8>> {
+        let marker_len = self.marker_after.len() as u64;
+        if marker_len > MAX_MARKER {
+            return Err(Error::invalid(format!("a marker of {marker_len} bytes, at most 4096")));
+        }
+        let count = u32::try_from(self.ranges.len());
+        let count = count.map_err(|_| Error::invalid("too many ranges for a journal"))?;
+        let mut bytes = MAGIC.to_vec();
+        bytes.extend(count.to_le_bytes());
+        bytes.extend(self.witness_crc);
+        let witness_len = self.witness.end - self.witness.start;
+        let numbers = [self.witness.start, witness_len, self.len, self.marker_offset, marker_len];
+        bytes.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
+        bytes.extend_from_slice(&self.marker_before);
+        bytes.extend_from_slice(&self.marker_after);
+        for range in &self.ranges {
+            bytes.extend(range.start.to_le_bytes());
+            bytes.extend((range.end - range.start).to_le_bytes());
+        }
+        Ok(bytes)
+    }
+}
+
+/// A journal that is complete.
+pub(super) struct Journal {
+    pub(super) head: Head,
+    /// The ranges and where their bytes begin in the journal, sorted and without overlaps.
+    pub(super) saved: Vec<(Range<u64>, u64)>,
+}
+
+impl Journal {
+    /// Reads a journal; returns `None` if it is incomplete.
+    pub(super) fn read(source: &(impl ReadAt + ?Sized)) -> Result<Option<Self>> {
+        let Some(end) = source.len().checked_sub(CRC as u64).filter(|&end| end >= FIXED) else {
+            return Ok(None);
+        };
+        if crc_of(source, &(0..end))? != *source.bytes_at(end, CRC)? {
+            return Ok(None);
+        }
+        Ok(Self::parse(&crate::Span::new(source, 0..end)?).ok())
+    }
+
+    /// Parses a journal without its CRC.
+    fn parse(source: &dyn ReadAt) -> Result<Self> {
+        let fixed = source.bytes_at(0, 40)?;
+        let is_first_form = fixed.starts_with(MAGIC_1);
+        let mut fields = ByteReader::new(&fixed);
+        fields.magic(if is_first_form { MAGIC_1 } else { MAGIC })?;
+        let count: u32 = fields.read(Endian::Little)?;
+        let witness_crc = fields.array()?;
+        let witness = range(&mut fields)?;
+        let len = fields.read(Endian::Little)?;
+
+        let mut at = FIXED;
+        let mut take = |len: usize| {
+            let bytes = source.bytes_at(at, len);
+            at += len as u64;
+            bytes
+        };
+        let (mut marker_offset, mut marker_before) = (0, Vec::new());
+        let mut marker_len = MARKER_1;
+        if !is_first_form {
+            let marker = range(&mut ByteReader::new(&take(16)?))?;
+            marker_len = usize::try_from(marker.end - marker.start)
+                .ok()
+                .filter(|&len| len as u64 <= MAX_MARKER)
+                .ok_or_else(|| Error::invalid("a marker that is too long"))?;
+            marker_offset = marker.start;
+            marker_before = take(marker_len)?.to_vec();
+        }
+        let marker_after = take(marker_len)?.to_vec();
+        let table = take(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(16))?;
+        let mut fields = ByteReader::new(&table);
+        let mut saved = Vec::new();
+        for _ in 0..count {
+            let range = range(&mut fields)?;
+            let start = at;
+            at = at.checked_add(range.end - range.start).ok_or_else(endless)?;
+            saved.push((range, start));
+        }
+        let is_whole = at == source.len() && saved.iter().all(|(range, _)| range.end <= len);
+        saved.retain(|(range, _)| !range.is_empty());
+        saved.sort_by_key(|(range, _)| range.start);
+        if !is_whole || saved.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
+            return Err(Error::invalid("the ranges do not fit the journal"));
+        }
+        if is_first_form {
+            // The first range begins with it.
+            let first = saved.first().filter(|(range, _)| *range == (0..MARKER_1 as u64));
+            let (_, at) = first.ok_or_else(|| Error::invalid("no marker among the ranges"))?;
+            marker_before = source.bytes_at(*at, MARKER_1)?.to_vec();
+        }
+        let ranges = saved.iter().map(|(range, _)| range.clone()).collect();
+        let head =
+            Head { witness, witness_crc, len, marker_offset, marker_before, marker_after, ranges };
+        Ok(Self { head, saved })
+    }
+
+    /// Returns whether the file is the one that the journal belongs to, changed or not.
+    pub(super) fn is_of(&self, file: &(impl ReadAt + ?Sized)) -> Result<bool> {
+        let Head { witness, marker_offset, marker_before, marker_after, .. } = &self.head;
+        let marker_end = marker_offset.saturating_add(marker_before.len() as u64);
+        if file.len() < witness.end.max(marker_end) {
+            return Ok(false);
+        }
+        let mut now = vec![0; marker_before.len()];
+        file.read_exact_at(&mut now, *marker_offset)?;
+        let mut either = marker_before.iter().zip(marker_after).zip(&now);
+        Ok(either.all(|((before, after), now)| now == before || now == after)
+            && crc_of(file, witness)? == self.head.witness_crc)
+    }
+}
+
+/// A position and a length.
+fn range(fields: &mut ByteReader<'_>) -> Result<Range<u64>> {
+    let start: u64 = fields.read(Endian::Little)?;
+    let len: u64 = fields.read(Endian::Little)?;
+    Ok(start..start.checked_add(len).ok_or_else(endless)?)
+}
+
+fn endless() -> Error {
+    Error::invalid("a range that ends after 2^64")
+}
+
+/// Calls `work` for each piece of a range, with its position and a buffer of its length.
+fn for_pieces(
+    range: &Range<u64>,
+    mut work: impl FnMut(u64, &mut [u8]) -> Result<()>,
+) -> Result<()> {
+    let len_of = |offset| usize::try_from(range.end - offset).unwrap_or(usize::MAX).min(PIECE);
+    let mut offset = range.start;
+    let mut buffer = vec![0; len_of(offset)];
+    while offset < range.end {
+        let piece = &mut buffer[..len_of(offset)];
+        work(offset, piece)?;
+        offset += piece.len() as u64;
+    }
+    Ok(())
+}
+
+/// CRC-32 of a part of a source, as the journal has it.
+pub(super) fn crc_of(source: &(impl ReadAt + ?Sized), range: &Range<u64>) -> Result<[u8; CRC]> {
+    let mut crc = Algorithm::Crc32.hasher();
+    for_pieces(range, |offset, piece| {
+        source.read_exact_at(piece, offset)?;
+        crc.update(piece);
+        Ok(())
+    })?;
+    Ok(stored(crc))
+}
+
+fn stored(crc: Hasher) -> [u8; CRC] {
+    let mut bytes = [0; CRC];
+    for (byte, printed) in bytes.iter_mut().zip(crc.finish().as_bytes().iter().rev()) {
+        *byte = *printed;
+    }
+    bytes
+}

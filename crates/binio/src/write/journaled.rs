@@ -1,0 +1,73 @@
+//! A file as it was before a change that was not finished.
+
+use super::journal::Journal;
+use crate::source::check_range;
+#[cfg(any(unix, windows))]
+use crate::{FileSource, write::journal};
+use crate::{ReadAt, Result};
+
+/// A source that shows a file as it was before a change in place that was interrupted, or that is
+/// going on: what the journal has saved comes from the journal, the rest from the file.
+///
+/// It is exact until the next change of the file begins.
+#[derive(Debug)]
+pub struct Journaled<F, J> {
+    file: F,
+    journal: J,
+    len: u64,
+    /// Ranges of the file and where their bytes begin in the journal, sorted.
+    saved: Vec<(std::ops::Range<u64>, u64)>,
+}
+
+impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
+    /// Combines a file and its journal. Returns `None` if the journal is incomplete, which means that
+    /// the file is unchanged, or if it belongs to another file.
+    pub fn new(file: F, journal: J) -> Result<Option<Self>> {
+        Ok(match Journal::read(&journal)? {
+            Some(read) if read.is_of(&file)? => {
+                Some(Self { file, journal, len: read.head.len, saved: read.saved })
+            }
+            _ => None,
+        })
+    }
+}
+
+#[cfg(any(unix, windows))]
+impl Journaled<FileSource, FileSource> {
+    /// Opens a file with its journal. Returns `None` if there is no journal that matters: the file
+    /// can be read as it is.
+    pub fn open(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option<Self>> {
+        let Some((file, journal)) = journal::open(path.as_ref(), suffix)? else { return Ok(None) };
+        Self::new(file, journal)
+    }
+}
+
+impl<F: ReadAt, J: ReadAt> ReadAt for Journaled<F, J> {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, mut buf: &mut [u8], mut offset: u64) -> Result<()> {
+        check_range(self.len, offset, buf.len() as u64)?;
+        let mut next = self.saved.partition_point(|(range, _)| range.end <= offset);
+        while !buf.is_empty() {
+            let saved = self.saved.get(next).filter(|(range, _)| range.start <= offset);
+            let end = match (saved, self.saved.get(next)) {
+                (Some((range, _)), _) => range.end,
+                (None, Some((range, _))) => range.start,
+                (None, None) => self.len,
+            };
+            let len = usize::try_from(end - offset).unwrap_or(usize::MAX).min(buf.len());
+            let (part, rest) = buf.split_at_mut(len);
+            if let Some((range, start)) = saved {
+                self.journal.read_exact_at(part, start + (offset - range.start))?;
+                next += 1;
+            } else {
+                self.file.read_exact_at(part, offset)?;
+            }
+            buf = rest;
+            offset += len as u64;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,348 @@
+//! A file that is changed in place is the old one or the new one, whatever stops the change, and a
+//! reader sees the old one or the new one at any time.
+
+use binio::write::fault::Fault;
+use binio::write::{
+    Change, ChangePlan, Journaled, MemoryStorage, Operation, Storage, WriteAt, journal,
+};
+use binio::{ReadAt, Result};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// A change: the last bytes of the file are replaced by others, some before them overwritten, and
+/// the header is written last.
+#[derive(Clone, Debug)]
+struct Case {
+    old: Vec<u8>,
+    /// Bytes to overwrite, by their place after the header and before the tail, as permille.
+    patches: Vec<(usize, Vec<u8>)>,
+    tail: usize,
+    new_tail: Vec<u8>,
+    header: [u8; HEADER],
+}
+
+const HEADER: usize = 8;
+const UNTOUCHED: usize = 4;
+
+impl Case {
+    /// The ranges that are overwritten, with their new content.
+    fn patches(&self) -> Vec<(u64, &[u8])> {
+        let (start, end) = (HEADER + UNTOUCHED, self.old.len() - self.tail);
+        let place = |(permille, data): &'_ (usize, Vec<u8>)| {
+            let place = start + (end - start) * permille / 1000;
+            (place as u64, data.len().min(end - place))
+        };
+        let placed = self.patches.iter().map(|patch| (place(patch), &patch.1));
+        placed.map(|((place, len), data)| (place, &data[..len])).collect()
+    }
+
+    fn plan(&self) -> ChangePlan {
+        let untouched = HEADER as u64..(HEADER + UNTOUCHED) as u64;
+        let tail = (self.old.len() - self.tail) as u64;
+        let plan = ChangePlan::new(untouched).marker(0, self.header).overwrite(tail..u64::MAX);
+        let ranges = self.patches().into_iter().map(|(at, data)| at..at + data.len() as u64);
+        ranges.fold(plan, ChangePlan::overwrite)
+    }
+
+    fn run(&self, storage: &mut MemoryStorage) -> Result<()> {
+        let mut change = Change::begin(storage, &self.plan())?;
+        self.write(&mut change)?;
+        change.commit()
+    }
+
+    fn write(&self, target: &mut dyn WriteAt) -> Result<()> {
+        let tail = (self.old.len() - self.tail) as u64;
+        target.write_all_at(&self.new_tail, tail)?;
+        for (at, data) in self.patches() {
+            target.write_all_at(data, at)?;
+        }
+        target.sync()?;
+        target.set_len(tail + self.new_tail.len() as u64)?;
+        target.write_all_at(&self.header, 0)
+    }
+
+    fn new(&self) -> Vec<u8> {
+        let mut new = self.old.clone();
+        self.write(&mut new).unwrap();
+        new
+    }
+}
+
+fn cases() -> impl Strategy<Value = Case> {
+    let patches = vec((0..1000_usize, vec(any::<u8>(), 0..5)), 0..4);
+    let old = vec(any::<u8>(), HEADER + UNTOUCHED..40);
+    let parts = (
+        old,
+        patches,
+        any::<prop::sample::Index>(),
+        vec(any::<u8>(), 0..20),
+        any::<[u8; HEADER]>(),
+    );
+    parts.prop_map(|(old, patches, tail, new_tail, header)| {
+        let tail = tail.index(old.len() - HEADER - UNTOUCHED + 1);
+        Case { old, patches, tail, new_tail, header }
+    })
+}
+
+/// What a reader sees of a storage.
+fn seen(storage: &MemoryStorage) -> Vec<u8> {
+    let file = storage.file_bytes().to_vec();
+    let journal = storage.journal_bytes().map(<[u8]>::to_vec);
+    let journaled = journal.and_then(|journal| Journaled::new(file.clone(), journal).unwrap());
+    let Some(journaled) = journaled else { return file };
+    let mut seen = vec![0; usize::try_from(journaled.len()).unwrap()];
+    journaled.read_exact_at(&mut seen, 0).unwrap();
+    // In parts too.
+    for at in 0..seen.len() {
+        let len = (seen.len() - at).min(7);
+        assert_eq!(journaled.bytes_at(at as u64, len).unwrap(), seen[at..at + len]);
+    }
+    assert!(journaled.bytes_at(seen.len() as u64, 1).is_err());
+    seen
+}
+
+/// A reader sees the old file or the new one, and so does everybody after the change was undone.
+fn check(case: &Case, mut left: MemoryStorage) {
+    let new = case.new();
+    let before = seen(&left);
+    assert!(before == case.old || before == new, "a reader sees {before:?}, {case:?}");
+    left.set_fault(Fault::None);
+    journal::undo(&mut left).unwrap();
+    assert_eq!(left.journal_bytes(), None);
+    assert_eq!(left.file_bytes(), before, "{case:?}");
+}
+
+fn operations(case: &Case) -> (MemoryStorage, u64) {
+    let mut storage = MemoryStorage::new(&case.old);
+    case.run(&mut storage).unwrap();
+    assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&case.new()[..], None));
+    let operations = storage.operations().len() as u64;
+    (storage, operations)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn power_cut_at_any_operation_leaves_the_old_content_or_the_new(case in cases()) {
+        let (storage, operations) = operations(&case);
+        for count in 0..=usize::try_from(operations).unwrap() {
+            for left in storage.crashes(count) {
+                check(&case, left);
+            }
+        }
+    }
+
+    #[test]
+    fn power_cut_while_a_change_is_undone_leaves_it_to_be_undone_again(case in cases()) {
+        let (storage, operations) = operations(&case);
+        // Before the journal is removed.
+        let mut left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
+        journal::undo(&mut left).unwrap();
+        for count in 0..=left.operations().len() {
+            for mut again in left.crashes(count) {
+                prop_assert_eq!(seen(&again), &case.old[..]);
+                journal::undo(&mut again).unwrap();
+                prop_assert_eq!(again.file_bytes(), &case.old[..]);
+                prop_assert_eq!(again.journal_bytes(), None);
+            }
+        }
+    }
+
+    #[test]
+    fn fault_at_any_operation_leaves_the_old_content_or_the_new(case in cases()) {
+        let (_, operations) = operations(&case);
+        for at in 0..operations {
+            for fault in [
+                Fault::FailAtOperation(at),
+                Fault::FailOnceAtOperation(at),
+                Fault::StopAtOperation(at),
+                Fault::TearAtOperation(at),
+            ] {
+                let mut storage = MemoryStorage::new(&case.old).with_fault(fault);
+                let outcome = case.run(&mut storage);
+                let is_reported =
+                    matches!(fault, Fault::FailAtOperation(_) | Fault::FailOnceAtOperation(_));
+                prop_assert_eq!(outcome.is_err(), is_reported);
+                if matches!(fault, Fault::FailOnceAtOperation(_)) && at + 1 < operations {
+                    // Undone at once; only the last operation comes too late.
+                    prop_assert_eq!(storage.file_bytes(), &case.old[..]);
+                    prop_assert_eq!(storage.journal_bytes(), None);
+                }
+                check(&case, storage);
+            }
+        }
+    }
+
+    #[test]
+    fn full_disk_leaves_the_old_content(case in cases()) {
+        let mut at = 0;
+        loop {
+            let mut storage = MemoryStorage::new(&case.old).with_fault(Fault::FailAtByte(at));
+            if case.run(&mut storage).is_ok() {
+                break;
+            }
+            prop_assert_eq!(seen(&storage), &case.old[..]);
+            check(&case, storage);
+            at += 1;
+        }
+    }
+}
+
+fn case() -> Case {
+    let old = b"header 1same some of the old data, the tail".to_vec();
+    let patches = vec![(100, b"xyz".to_vec())];
+    Case { old, patches, tail: 8, new_tail: b"another, longer tail".to_vec(), header: *b"header 2" }
+}
+
+/// The storage after a power cut in the middle of the change.
+fn interrupted(case: &Case) -> MemoryStorage {
+    let (storage, operations) = operations(case);
+    let left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
+    assert!(left.file_bytes() == case.new() && left.journal_bytes().is_some());
+    left
+}
+
+#[test]
+fn journal_of_another_file_is_left_alone() {
+    let case = case();
+    let left = interrupted(&case);
+    let journal = left.journal_bytes().unwrap();
+    for (at, name) in [(3, "marker"), (HEADER + 1, "witness")] {
+        let mut other = case.old.clone();
+        other[at] ^= 1;
+        let mut storage = MemoryStorage::with_journal(&other, journal);
+        let error = journal::undo(&mut storage).unwrap_err();
+        assert!(error.to_string().contains("belongs to another file"), "{name}: {error}");
+        assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&other[..], Some(journal)));
+        assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
+    }
+    // A file in which nothing was changed yet, or all, is the one.
+    for file in [&case.old, &case.new()] {
+        let mut storage = MemoryStorage::with_journal(file, journal);
+        assert!(journal::undo(&mut storage).unwrap());
+        assert_eq!(storage.file_bytes(), case.old);
+    }
+}
+
+#[test]
+fn incomplete_journal_changes_nothing() {
+    let case = case();
+    let left = interrupted(&case);
+    let journal = left.journal_bytes().unwrap();
+    for len in 0..journal.len() {
+        let mut storage = MemoryStorage::with_journal(&case.old, &journal[..len]);
+        assert_eq!(seen(&storage), case.old);
+        assert!(journal::undo(&mut storage).unwrap());
+        assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&case.old[..], None));
+    }
+    for at in 0..journal.len() {
+        let mut damaged = journal.to_vec();
+        damaged[at] ^= 1;
+        let storage = MemoryStorage::with_journal(&case.old, &damaged);
+        assert_eq!(seen(&storage), case.old);
+    }
+}
+
+#[test]
+fn second_change_does_not_begin_while_there_is_a_journal() {
+    let case = case();
+    let mut left = interrupted(&case);
+    assert!(Change::begin(&mut left, &ChangePlan::new(HEADER as u64..12)).is_err());
+    assert_eq!(left.operations(), []);
+    journal::undo(&mut left).unwrap();
+    case.run(&mut left).unwrap();
+    assert_eq!(left.file_bytes(), case.new());
+}
+
+/// Byte by byte as in the first form of the journal, see its module.
+#[test]
+fn journal_of_the_first_form_is_read() {
+    let crc = |bytes: &[u8]| {
+        let mut crc = binio::Algorithm::Crc32.digest(bytes).as_bytes().to_vec();
+        crc.reverse();
+        crc
+    };
+    let old = [&[b'h'; 32][..], b"the witness", b"old tail"].concat();
+    let mut journal = b"blpkund1".to_vec();
+    journal.extend(2_u32.to_le_bytes());
+    journal.extend(crc(b"the witness"));
+    for number in [32, 11, old.len() as u64] {
+        journal.extend(number.to_le_bytes());
+    }
+    journal.extend([b'H'; 32]);
+    for number in [0, 32, 43, 8_u64] {
+        journal.extend(number.to_le_bytes());
+    }
+    journal.extend(&old[..32]);
+    journal.extend(b"old tail");
+    journal.extend(crc(&journal.clone()));
+
+    // The header was written in part.
+    let now = [&[b'H'; 10][..], &[b'h'; 22], b"the witness", b"new and longer tail"].concat();
+    let mut storage = MemoryStorage::with_journal(&now, &journal);
+    assert_eq!(seen(&storage), old);
+    assert!(journal::undo(&mut storage).unwrap());
+    assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&old[..], None));
+    let other = [&[b'x'; 32][..], b"the witness", b"new and longer tail"].concat();
+    assert!(journal::undo(&mut MemoryStorage::with_journal(&other, &journal)).is_err());
+}
+
+#[cfg(any(unix, windows))]
+#[test]
+fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
+    use std::fs;
+
+    use binio::write::journal::Pending;
+    use binio::write::{FileLock, FileStorage};
+
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
+    let case = case();
+    fs::write(&path, &case.old).unwrap();
+    assert_eq!(journal::pending(&path, ".undo").unwrap(), None);
+    assert!(Journaled::open(&path, ".undo").unwrap().is_none());
+    assert!(!journal::roll_back(&path, ".undo").unwrap());
+    {
+        let lock = FileLock::acquire(&path).unwrap();
+        let mut storage = FileStorage::open(&lock, ".undo").unwrap();
+        let mut change = Change::begin(&mut storage, &case.plan()).unwrap();
+        case.write(&mut change).unwrap();
+        assert_eq!(change.bytes_at(0, 8).unwrap(), &b"header 2"[..]);
+        assert_eq!(journal::pending(&path, ".undo").unwrap(), Some(Pending::Changed));
+        let reader = Journaled::open(&path, ".undo").unwrap().unwrap();
+        assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
+        #[cfg(unix)]
+        assert!(matches!(
+            journal::roll_back(&path, ".undo").unwrap_err().kind(),
+            binio::ErrorKind::Locked
+        ));
+        change.commit().unwrap();
+        // Even now, for whoever has opened it before.
+        #[cfg(unix)]
+        assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
+    }
+    assert_eq!(fs::read(&path).unwrap(), case.new());
+
+    let left = interrupted(&case);
+    fs::write(&path, left.file_bytes()).unwrap();
+    fs::write(folder.path().join("file.undo"), left.journal_bytes().unwrap()).unwrap();
+    assert!(journal::roll_back(&path, ".undo").unwrap());
+    assert_eq!(fs::read(&path).unwrap(), case.old);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn operations_are_recorded_in_their_order() {
+    let mut storage = MemoryStorage::new(b"0123456789");
+    let mut change = Change::begin(&mut storage, &ChangePlan::new(0..4).overwrite(8..10)).unwrap();
+    change.write_all_at(b"x", 9).unwrap();
+    change.commit().unwrap();
+    let operations = storage.operations();
+    assert_eq!(operations[0], Operation::CreateJournal);
+    assert_eq!(
+        operations[operations.len() - 2..],
+        [Operation::RemoveJournal, Operation::SyncDirectory]
+    );
+    assert!(storage.journal().is_none());
+}
