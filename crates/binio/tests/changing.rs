@@ -1,6 +1,8 @@
 //! A file that is changed in place is the old one or the new one, whatever stops the change, and a
 //! reader sees the old one or the new one at any time.
 
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
 use binio::write::fault::Fault;
 use binio::write::{
     Change, ChangePlan, Journaled, MemoryStorage, Operation, Storage, WriteAt, journal,
@@ -61,7 +63,8 @@ impl Case {
         target.write_all_at(&self.header, 0)
     }
 
-    fn new(&self) -> Vec<u8> {
+    /// The file after the change.
+    fn changed(&self) -> Vec<u8> {
         let mut new = self.old.clone();
         self.write(&mut new).unwrap();
         new
@@ -103,7 +106,7 @@ fn seen(storage: &MemoryStorage) -> Vec<u8> {
 
 /// A reader sees the old file or the new one, and so does everybody after the change was undone.
 fn check(case: &Case, mut left: MemoryStorage) {
-    let new = case.new();
+    let new = case.changed();
     let before = seen(&left);
     assert!(before == case.old || before == new, "a reader sees {before:?}, {case:?}");
     left.set_fault(Fault::None);
@@ -115,7 +118,7 @@ fn check(case: &Case, mut left: MemoryStorage) {
 fn operations(case: &Case) -> (MemoryStorage, u64) {
     let mut storage = MemoryStorage::new(&case.old);
     case.run(&mut storage).unwrap();
-    assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&case.new()[..], None));
+    assert_eq!((storage.file_bytes(), storage.journal_bytes()), (&case.changed()[..], None));
     let operations = storage.operations().len() as u64;
     (storage, operations)
 }
@@ -199,7 +202,7 @@ fn case() -> Case {
 fn interrupted(case: &Case) -> MemoryStorage {
     let (storage, operations) = operations(case);
     let left = storage.crashes(usize::try_from(operations).unwrap() - 2).remove(0);
-    assert!(left.file_bytes() == case.new() && left.journal_bytes().is_some());
+    assert!(left.file_bytes() == case.changed() && left.journal_bytes().is_some());
     left
 }
 
@@ -218,7 +221,7 @@ fn journal_of_another_file_is_left_alone() {
         assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
     }
     // A file in which nothing was changed yet, or all, is the one.
-    for file in [&case.old, &case.new()] {
+    for file in [&case.old, &case.changed()] {
         let mut storage = MemoryStorage::with_journal(file, journal);
         assert!(journal::undo(&mut storage).unwrap());
         assert_eq!(storage.file_bytes(), case.old);
@@ -252,7 +255,7 @@ fn second_change_does_not_begin_while_there_is_a_journal() {
     assert_eq!(left.operations(), []);
     journal::undo(&mut left).unwrap();
     case.run(&mut left).unwrap();
-    assert_eq!(left.file_bytes(), case.new());
+    assert_eq!(left.file_bytes(), case.changed());
 }
 
 /// Byte by byte as in the first form of the journal, see its module.
@@ -322,7 +325,7 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
         #[cfg(unix)]
         assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
     }
-    assert_eq!(fs::read(&path).unwrap(), case.new());
+    assert_eq!(fs::read(&path).unwrap(), case.changed());
 
     let left = interrupted(&case);
     fs::write(&path, left.file_bytes()).unwrap();

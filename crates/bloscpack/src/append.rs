@@ -19,16 +19,15 @@ mod write;
 use std::path::Path;
 use std::sync::Arc;
 
+use binio::write::{FileLock, FileStorage};
 use binio::{FileSource, ReadAt};
 use serde_json::Value;
 
 use self::plan::Plan;
 use self::write::Job;
 use crate::error::Result;
-use crate::lock::Lock;
 use crate::parallel::available_threads;
 use crate::rewrite::set_metadata_locked;
-use crate::storage::FileStorage;
 use crate::write_options::LEVEL;
 use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal};
 
@@ -202,7 +201,7 @@ pub fn append(
 /// [`Locked`](crate::ErrorKind::Locked). Elsewhere than on Unix, nobody else may change it.
 #[derive(Debug)]
 pub struct Appender {
-    lock: Lock,
+    lock: FileLock,
     reader: Reader,
     options: AppendOptions,
     metadata: Option<Value>,
@@ -215,7 +214,7 @@ impl Appender {
     /// Fails with [`Damaged`](crate::ErrorKind::Damaged) on a file with findings that are worse than
     /// notes: it has to be recovered first.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
-        let lock = Lock::take(path)?;
+        let lock = FileLock::acquire(path)?;
         let rolled_back = journal::roll_back_locked(&lock)?;
         let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(lock.path())?);
         let reader = OpenOptions::new().from_source(source)?;
@@ -262,7 +261,7 @@ impl Appender {
         appended.in_place = options.in_place && !plan.moves_chunks;
         let job = Job { reader, plan: &plan, recipe, threads: options.threads, source, progress };
         if appended.in_place {
-            job.run_in_place(&mut FileStorage::open_to_change(lock)?)?;
+            job.run_in_place(&mut FileStorage::open(lock, journal::SUFFIX)?)?;
         } else {
             job.run_atomically(lock.path())?;
         }

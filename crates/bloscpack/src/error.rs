@@ -326,6 +326,7 @@ impl From<binio::Error> for Error {
                 let (what, limit, requested) = (*what, *limit, *requested);
                 Self::new(ErrorKind::Limit { what, limit, requested })
             }
+            binio::ErrorKind::Locked => Self::new(ErrorKind::Locked),
             _ => Self::new(ErrorKind::Io(error)),
         }
     }

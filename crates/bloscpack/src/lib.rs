@@ -15,7 +15,6 @@ mod header;
 pub mod journal;
 mod json;
 mod layout;
-mod lock;
 mod meta;
 mod opening;
 mod options;
@@ -25,12 +24,9 @@ mod reader;
 mod recipe;
 mod recover;
 mod rewrite;
-mod storage;
 mod stream;
 mod survey;
 mod table;
-#[cfg(test)]
-mod tape;
 #[cfg(test)]
 mod test_file;
 mod unpack;

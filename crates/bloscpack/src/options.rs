@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use binio::write::Journaled;
 use binio::{FileSource, Limits, ReadAt};
 use bytes::Bytes;
 
@@ -131,19 +132,29 @@ impl OpenOptions {
     /// Opens a file. It is read by position, so that what is in memory does not grow with it; a memory
     /// map, which gains nothing here, goes through [`from_source`](Self::from_source).
     ///
-    /// If a change in place was interrupted (see [`journal`]), that is a finding, or the error of a
-    /// file that does not open any more and of strict reading.
+    /// If a change in place was interrupted, or another process is making one (see [`journal`]), the
+    /// reader sees the file as it was before, and reports that; in strict reading it is an error.
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
-        let opened = Reader::with_options(Arc::new(FileSource::open(path)?), self.clone());
-        let Some(interrupted) = interrupted(path) else { return opened };
-        match opened {
-            Ok(reader) if self.strictness == Strictness::Lenient => {
-                Ok(reader.with_finding(Finding::new(Code::Journal, 0, interrupted)))
+        let file = FileSource::open(path)?;
+        let (source, message): (Arc<dyn ReadAt>, _) = match Journaled::open(path, journal::SUFFIX) {
+            Ok(None) => return self.from_source(Arc::new(file)),
+            Ok(Some(journaled)) => {
+                let message =
+                    "a change in place is not finished: the file is read as it was before";
+                (Arc::new(journaled), message.to_owned())
             }
-            Ok(_) => Err(ErrorKind::Damaged(interrupted).into()),
-            Err(error) => Err(ErrorKind::Damaged(format!("{interrupted}: {error}")).into()),
+            Err(error) => {
+                (Arc::new(file), format!("the journal beside the file cannot be read: {error}"))
+            }
+        };
+        if self.strictness == Strictness::Strict {
+            return Err(ErrorKind::Damaged(message).into());
+        }
+        match self.from_source(source) {
+            Ok(reader) => Ok(reader.with_finding(Finding::new(Code::Journal, 0, message))),
+            Err(error) => Err(ErrorKind::Damaged(format!("{message}: {error}")).into()),
         }
     }
 
@@ -164,17 +175,5 @@ impl OpenOptions {
     )]
     pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Reader> {
         Reader::with_options(source, self.clone())
-    }
-}
-
-/// What the journal beside a file says, if it says anything about the file.
-#[cfg(any(unix, windows))]
-fn interrupted(path: &Path) -> Option<String> {
-    match journal::pending(path) {
-        Ok(Some(journal::Pending::Changed)) => {
-            Some("a change in place was interrupted, its journal lies beside the file".to_owned())
-        }
-        Ok(_) => None,
-        Err(error) => Some(format!("the journal beside the file cannot be read: {error}")),
     }
 }

@@ -11,13 +11,13 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
+use binio::write::FileLock;
 use binio::{AtomicFile, FileSource};
 use bytes::Bytes;
 use serde_json::Value;
 
 use crate::container::{ContainerWriter, copy};
 use crate::error::Result;
-use crate::lock::Lock;
 use crate::meta::encode::{section, to_text};
 use crate::parallel::{available_threads, in_order};
 use crate::recipe::Recipe;
@@ -156,11 +156,11 @@ pub fn rewrite_file(
     new: impl AsRef<Path>,
     options: &RewriteOptions,
 ) -> Result<()> {
-    rewrite_locked(&Lock::take(old)?, new.as_ref(), options)
+    rewrite_locked(&FileLock::acquire(old)?, new.as_ref(), options)
 }
 
 /// The same for a file that the caller has locked.
-fn rewrite_locked(lock: &Lock, new: &Path, options: &RewriteOptions) -> Result<()> {
+fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
     let path = lock.path();
     journal::roll_back_locked(lock)?;
     let old = OpenOptions::new().from_source(Arc::new(FileSource::open(path)?))?;

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use binio::fault::{Fault, FaultyWriter};
+use binio::write::fault::{Fault, FaultyWriter};
 use bloscpack::{
     AppendOptions, ChunkSize, Reader, RecoverOptions, Result, StreamWriter, VerifyOptions, Writer,
     WriterOptions, append, journal, pack_slice, pack_to_vec, recover, verify,

@@ -111,7 +111,9 @@ impl<'a> Change<'a> {
         let untouched = plan.untouched.start.min(len)..plan.untouched.end.min(len);
         let witness = untouched.end.saturating_sub(WITNESS).max(untouched.start)..untouched.end;
         let ranges = plan.ranges(len);
-        if ranges.iter().any(|range| range.start < untouched.end && untouched.start < range.end) {
+        let overlaps =
+            |range: &Range<u64>| range.start.max(untouched.start) < range.end.min(untouched.end);
+        if ranges.iter().any(overlaps) {
             return Err(Error::invalid("a change would overwrite what it says to leave as it is"));
         }
         let mut marker_before = vec![0; plan.marker_after.len()];

@@ -2,11 +2,12 @@ use std::fs;
 use std::io::Cursor;
 use std::path::PathBuf;
 
-use binio::fault::{Fault, FaultyWriter};
+use binio::write::MemoryStorage;
+use binio::write::fault::{Fault, FaultyWriter};
+use binio::write::journal::undo;
 use serde_json::json;
 
 use super::*;
-use crate::tape::Tape;
 use crate::{
     Checksum, Code, ErrorKind, MetadataOptions, Result, StreamWriter, Strictness, Version,
     WriterOptions, pack_to_vec, verify,
@@ -392,8 +393,8 @@ fn in_place() -> AppendOptions {
     AppendOptions::in_place().axis0(true).chunk_size(ChunkSize::Bytes(1000)).threads(1)
 }
 
-fn append_on(tape: &mut Tape, len: usize) -> Result<()> {
-    let reader = Reader::from_bytes(tape.file.clone())?;
+fn append_on(tape: &mut MemoryStorage, len: usize) -> Result<()> {
+    let reader = Reader::from_bytes(tape.file_bytes().to_vec())?;
     let plan = Plan::new(&reader, len as u64, &in_place(), None)?;
     let recipe = plan::recipe(&reader, &in_place())?;
     let source = data(len);
@@ -404,19 +405,19 @@ fn append_on(tape: &mut Tape, len: usize) -> Result<()> {
 #[test]
 fn power_cut_at_any_operation_in_place_leaves_the_old_file_or_the_new_one() {
     for (old, len) in cases() {
-        let mut tape = Tape::of(&old);
+        let mut tape = MemoryStorage::new(&old);
         append_on(&mut tape, len).unwrap();
-        let (new, operations) = (tape.file.clone(), tape.operations.clone());
-        assert_eq!(tape.journal, None);
+        let (new, operations) = (tape.file_bytes(), tape.operations());
+        assert_eq!(tape.journal_bytes(), None);
         let (mut olds, mut news) = (0, 0);
         for count in 0..=operations.len() {
-            for mut crash in Tape::of(&old).crashes(&operations, count) {
-                journal::undo(&mut crash).unwrap();
-                assert_eq!(crash.journal, None);
-                if crash.file == old {
+            for mut crash in tape.crashes(count) {
+                undo(&mut crash).unwrap();
+                assert_eq!(crash.journal_bytes(), None);
+                if crash.file_bytes() == old {
                     olds += 1;
                 } else {
-                    assert!(crash.file == new, "neither after {count} of {operations:?}");
+                    assert!(crash.file_bytes() == new, "neither after {count} of {operations:?}");
                     news += 1;
                 }
             }
@@ -428,18 +429,15 @@ fn power_cut_at_any_operation_in_place_leaves_the_old_file_or_the_new_one() {
 #[test]
 fn power_cut_while_rolling_back_is_rolled_back() {
     let (old, len) = cases().remove(0);
-    let mut tape = Tape::of(&old);
+    let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
-    let operations = tape.operations;
     // Before the journal is removed.
-    let mut crash = Tape::of(&old).crashes(&operations, operations.len() - 2).remove(0);
-    let before = crash.clone();
-    journal::undo(&mut crash).unwrap();
-    let operations = crash.operations;
-    for count in 0..=operations.len() {
-        for mut again in before.crashes(&operations, count) {
-            journal::undo(&mut again).unwrap();
-            assert!(again.file == old && again.journal.is_none());
+    let mut crash = tape.crashes(tape.operations().len() - 2).remove(0);
+    undo(&mut crash).unwrap();
+    for count in 0..=crash.operations().len() {
+        for mut again in crash.crashes(count) {
+            undo(&mut again).unwrap();
+            assert!(again.file_bytes() == old && again.journal_bytes().is_none());
         }
     }
 }
@@ -447,21 +445,24 @@ fn power_cut_while_rolling_back_is_rolled_back() {
 #[test]
 fn failure_of_any_operation_in_place_is_undone() {
     for (old, len) in cases() {
-        let mut whole = Tape::of(&old);
+        let mut whole = MemoryStorage::new(&old);
         append_on(&mut whole, len).unwrap();
-        let last = whole.operations.len() - 1;
+        let last = whole.operations().len() as u64 - 1;
         for operation in 0..=last {
             for stays in [false, true] {
-                let mut tape = Tape { fault: Some((operation, stays)), ..Tape::of(&old) };
+                let once = Fault::FailOnceAtOperation(operation);
+                let fault = if stays { Fault::FailAtOperation(operation) } else { once };
+                let mut tape = MemoryStorage::new(&old).with_fault(fault);
                 append_on(&mut tape, len).unwrap_err();
                 if stays {
                     // The disk is back.
-                    tape.fault = None;
-                    journal::undo(&mut tape).unwrap();
+                    tape.set_fault(Fault::None);
+                    undo(&mut tape).unwrap();
                 }
-                assert_eq!(tape.journal, None, "{operation}");
+                assert_eq!(tape.journal_bytes(), None, "{operation}");
                 // Only the last, which syncs the removal of the journal, comes too late.
-                assert!(tape.file == if operation == last { &whole.file } else { &old }[..]);
+                let expected = if operation == last { whole.file_bytes() } else { &old };
+                assert!(tape.file_bytes() == expected);
             }
         }
     }
@@ -470,21 +471,20 @@ fn failure_of_any_operation_in_place_is_undone() {
 #[test]
 fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
     let (old, len) = cases().remove(0);
-    let mut tape = Tape::of(&old);
+    let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
-    let operations = tape.operations;
-    let crash = Tape::of(&old).crashes(&operations, operations.len() - 3).remove(0);
-    assert!(crash.file != old);
+    let crash = tape.crashes(tape.operations().len() - 3).remove(0);
+    assert!(crash.file_bytes() != old);
     for options in both() {
-        let folder = Folder::with(&crash.file);
+        let folder = Folder::with(crash.file_bytes());
         let journal = folder.folder.path().join("file.blp.blpk-journal");
-        fs::write(&journal, crash.journal.clone().unwrap()).unwrap();
+        fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
         assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Changed));
-        // A reader says so, whether the file opens or not.
-        match Reader::open(folder.path()) {
-            Ok(reader) => assert_eq!(reader.findings().last().unwrap().code, Code::Journal),
-            Err(error) => assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}"),
-        }
+        // A reader sees the old content, and says why.
+        let reader = Reader::open(folder.path()).unwrap();
+        assert_eq!(reader.findings().last().unwrap().code, Code::Journal);
+        let whole = Reader::from_bytes(old.clone()).unwrap();
+        assert!(reader.read_all().unwrap() == whole.read_all().unwrap());
         let strict = OpenOptions::new().strictness(Strictness::Strict);
         let error = strict.open(folder.path()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}");
@@ -499,13 +499,13 @@ fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
 #[test]
 fn journal_of_another_file_is_left_alone() {
     let (old, len) = cases().remove(0);
-    let mut tape = Tape::of(&old);
+    let mut tape = MemoryStorage::new(&old);
     append_on(&mut tape, len).unwrap();
-    let crash = Tape::of(&old).crashes(&tape.operations, tape.operations.len() - 3).remove(0);
+    let crash = tape.crashes(tape.operations().len() - 3).remove(0);
     let other = pack_to_vec(&vec![1; 2500], &packing()).unwrap();
     let folder = Folder::with(&other);
     let journal = folder.folder.path().join("file.blp.blpk-journal");
-    fs::write(&journal, crash.journal.unwrap()).unwrap();
+    fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
     assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Foreign));
     let error = folder.append(b"more", &AppendOptions::atomic()).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::Damaged(_)), "{error}");

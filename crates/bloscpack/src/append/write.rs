@@ -5,16 +5,15 @@ use std::io::{Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
+use binio::write::{Change, ChangePlan, Storage, WriteAt};
 use binio::{AtomicFile, ReadAt};
 
 use super::plan::Plan;
 use crate::container::{ContainerWriter, copy};
 use crate::error::Result;
 use crate::finding::Code;
-use crate::journal::{self, Change};
 use crate::pack::store_chunks;
 use crate::recipe::Recipe;
-use crate::storage::{Place, Storage};
 use crate::{Progress, Reader};
 
 /// What is written, and how.
@@ -68,19 +67,13 @@ impl Job<'_> {
             entries: layout.offsets().map(|table| self.entries(table.start)),
             data: kept_end..layout.file_len(),
         };
-        let spans = [place.section.clone(), place.entries.clone(), Some(place.data.clone())];
-        let change = Change {
-            spans: spans.into_iter().flatten().collect(),
-            untouched: layout.data().start..kept_end,
-            header: plan.header.encode()?,
-        };
-        journal::begin(storage, &change)?;
-        let changed = self.change(storage, &place, &change.header);
-        if changed.is_err() {
-            // What cannot be undone now is undone when the file is appended to next.
-            let _ = journal::undo(storage);
-        }
-        changed
+        let header = plan.header.encode()?;
+        let ranges = [place.section.clone(), place.entries.clone(), Some(place.data.clone())];
+        let change = ChangePlan::new(layout.data().start..kept_end).marker(0, header);
+        let change = ranges.into_iter().flatten().fold(change, ChangePlan::overwrite);
+        let mut change = Change::begin(storage, &change)?;
+        self.change(&mut change, &place, &header)?;
+        Ok(change.commit()?)
     }
 
     /// Where the entries of the table lie that change: those of the new chunks, and of all if none
@@ -93,32 +86,30 @@ impl Job<'_> {
 
     /// The order matters: until the header is written, the old one describes what is there, but for
     /// the last chunk, which the journal has.
-    fn change(&self, storage: &mut dyn Storage, place: &InPlace, header: &[u8]) -> Result<()> {
+    fn change(&self, file: &mut dyn WriteAt, place: &InPlace, header: &[u8]) -> Result<()> {
         let chunks = self.reader.chunks();
         let mut offsets: Vec<u64> =
             chunks[..self.plan.kept].iter().map(|chunk| chunk.offset).collect();
         let mut position = place.data.start;
         self.store(|stored| {
-            storage.write_at(Place::File, stored, position)?;
+            file.write_all_at(stored, position)?;
             offsets.push(position);
             position += stored.len() as u64;
             Ok(())
         })?;
-        storage.sync(Place::File)?;
+        file.sync()?;
         if let Some((place, section)) = place.section.as_ref().zip(self.plan.section.as_ref()) {
-            storage.write_at(Place::File, section, place.start)?;
+            file.write_all_at(section, place.start)?;
         }
         if let Some(entries) = &place.entries {
             let all: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
             let len = usize::try_from(entries.end - entries.start).unwrap_or(usize::MAX);
-            storage.write_at(Place::File, &all[all.len().saturating_sub(len)..], entries.start)?;
+            file.write_all_at(&all[all.len().saturating_sub(len)..], entries.start)?;
         }
-        storage.sync(Place::File)?;
-        storage.write_at(Place::File, header, 0)?;
-        storage.sync(Place::File)?;
-        storage.set_len(position)?;
-        storage.sync(Place::File)?;
-        journal::end(storage)
+        file.sync()?;
+        file.write_all_at(header, 0)?;
+        file.sync()?;
+        Ok(file.set_len(position)?)
     }
 
     /// Gives the chunks that are new or filled up to `put`, in their order.

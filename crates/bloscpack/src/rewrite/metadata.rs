@@ -9,14 +9,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use binio::FileSource;
+use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
 use serde_json::Value;
 
 use super::{RewriteOptions, rewrite_locked};
 use crate::error::{ErrorKind, Result};
-use crate::journal::{self, Change};
-use crate::lock::Lock;
+use crate::journal;
 use crate::meta::encode::{section, to_text};
-use crate::storage::{FileStorage, Place, Storage};
 use crate::{Checksum, MetaHeader, MetadataOptions, OpenOptions, Reader};
 
 /// How to change metadata.
@@ -68,16 +67,20 @@ impl MetadataEdit {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
-    set_metadata_locked(&Lock::take(path)?, metadata, edit)
+    set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
 }
 
 /// The same for a file that the caller has locked.
-pub(crate) fn set_metadata_locked(lock: &Lock, metadata: &Value, edit: MetadataEdit) -> Result<()> {
+pub(crate) fn set_metadata_locked(
+    lock: &FileLock,
+    metadata: &Value,
+    edit: MetadataEdit,
+) -> Result<()> {
     journal::roll_back_locked(lock)?;
     let source = Arc::new(FileSource::open(lock.path())?);
     let reader = OpenOptions::new().ignore_metadata(true).from_source(source)?;
     match section_in_place(&reader, metadata, edit) {
-        Ok(section) => replace(&mut FileStorage::open_to_change(lock)?, &reader, &section),
+        Ok(section) => replace(&mut FileStorage::open(lock, journal::SUFFIX)?, &reader, &section),
         Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
             let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
             let checksum = checksum.unwrap_or_default();
@@ -116,23 +119,13 @@ pub(super) fn replace(storage: &mut dyn Storage, reader: &Reader, section: &[u8]
     if reader.section()? == section {
         return Ok(());
     }
-    let mut header = [0; 32];
-    storage.read_at(Place::File, &mut header, 0)?;
-    let untouched = place.end..reader.layout().file_len();
-    journal::begin(storage, &Change { spans: vec![place.clone()], untouched, header })?;
-    let changed = write(storage, place.start, section);
-    if changed.is_err() {
-        // What cannot be undone now is undone when the file is opened for writing next.
-        let _ = journal::undo(storage);
-    }
-    changed
-}
-
-fn write(storage: &mut dyn Storage, start: u64, section: &[u8]) -> Result<()> {
-    let (header, behind) = section.split_at(MetaHeader::LEN);
-    storage.write_at(Place::File, behind, start + header.len() as u64)?;
-    storage.sync(Place::File)?;
-    storage.write_at(Place::File, header, start)?;
-    storage.sync(Place::File)?;
-    journal::end(storage)
+    let header = storage.file().bytes_at(0, 32)?;
+    let change = ChangePlan::new(place.end..reader.layout().file_len());
+    let change = change.marker(0, header).overwrite(place.clone());
+    let mut change = Change::begin(storage, &change)?;
+    let (header, after) = section.split_at(MetaHeader::LEN);
+    change.write_all_at(after, place.start + header.len() as u64)?;
+    change.sync()?;
+    change.write_all_at(header, place.start)?;
+    Ok(change.commit()?)
 }

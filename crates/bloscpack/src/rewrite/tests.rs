@@ -223,24 +223,28 @@ fn metadata_that_cannot_be_read_can_be_replaced() {
 
 #[test]
 fn power_cut_while_metadata_change_leaves_the_old_ones_or_the_new_ones() {
-    use crate::tape::Tape;
+    use binio::write::MemoryStorage;
+    use binio::write::fault::Fault;
+    use binio::write::journal::undo;
 
     let old = with_metadata(&"long ".repeat(50));
     let reader = open(old.clone());
     let section =
         metadata::section_in_place(&reader, &json!({"b": 2}), MetadataEdit::new()).unwrap();
-    let mut tape = Tape::of(&old);
+    let mut tape = MemoryStorage::new(&old);
     metadata::replace(&mut tape, &reader, &section).unwrap();
-    let (new, operations) = (tape.file, tape.operations);
-    for count in 0..=operations.len() {
-        for mut crash in Tape::of(&old).crashes(&operations, count) {
-            journal::undo(&mut crash).unwrap();
-            assert!(crash.journal.is_none() && (crash.file == old || crash.file == new));
+    let operations = tape.operations().len();
+    for count in 0..=operations {
+        for mut crash in tape.crashes(count) {
+            undo(&mut crash).unwrap();
+            assert_eq!(crash.journal_bytes(), None);
+            assert!(crash.file_bytes() == old || crash.file_bytes() == tape.file_bytes());
         }
     }
-    for operation in 0..operations.len() - 1 {
-        let mut tape = Tape { fault: Some((operation, false)), ..Tape::of(&old) };
+    for operation in 0..operations as u64 - 1 {
+        let fault = Fault::FailOnceAtOperation(operation);
+        let mut tape = MemoryStorage::new(&old).with_fault(fault);
         metadata::replace(&mut tape, &reader, &section).unwrap_err();
-        assert!(tape.file == old && tape.journal.is_none());
+        assert!(tape.file_bytes() == old && tape.journal_bytes().is_none());
     }
 }
