@@ -5,15 +5,15 @@ prints ratios:
 
 DIRECTORY holds the data, made on first use. OURS is the program `bloscpack_tasks`, SPEED is `blosc_speed`.
 Every measurement is a process of its own; the sides take turns, so that a machine that slows down slows
-all. Times are the fastest, in seconds, of the task alone, without loading its input: what is added to them
-is the machine's, above all where new memory comes from. The files are in the system's cache, and where there is a file system in memory with enough room, what is written goes there:
-disks are not what is compared. A ratio above 1 means that we are faster: `wall` and `cpu` with one thread each, `raw` (CPU
+all. Times are the fastest, in seconds, of the task alone, without loading its input. The files are in the
+system's cache, and output goes to a file system in memory if one has enough room: disks are not what is
+compared. A ratio above 1 means that ours is faster: `wall` and `cpu` with one thread each, `raw` (CPU
 too) against the C library called chunk by chunk, without file and digest. `x2` is our gain from a second
-thread. Peak memory is the largest resident set of the whole process.
+thread. Peak memory is the largest resident set of the whole process. Both sides verify every digest.
 
-An array is unpacked to memory that is new, and `into` memory that is there, which the reference does not
-offer; the second is held against the same time of the reference. New memory costs the same for all: the
-system clears it first. Neither side can pack faster than `raw`.
+An array is unpacked to new memory, and `into` existing memory that has been written to. The reference
+cannot do the second, so it is compared with the C library alone, which decodes into existing memory too.
+Neither side can pack faster than `raw`.
 
 More threads do nothing for the reference where a chunk is one block. A floor holds for the smaller of
 `wall` and `cpu`. zlib and Zstandard have none: their time is that of the codec, for all alike.
@@ -30,11 +30,11 @@ import time
 
 MIB = 1 << 20
 LEVELS = {"blosclz": 7, "lz4": 5, "zlib": 1, "zstd": 1}
-# What the floors of packing and unpacking are, and of the second thread.
+# The floors of packing, of unpacking and of the second thread.
 PACK, UNPACK, SCALING = 1.4, 1.7, 1.6
 
-# kind of data, codec, chunk size in KiB, size of the data in MiB, rounds. What the floors speak of is
-# shown at 1 GiB, the rest at 256 MiB.
+# kind of data, codec, chunk size in KiB, size of the data in MiB, rounds. Tasks with a floor run at 1 GiB,
+# the others at 256 MiB.
 ARRAYS = [
     ("smooth", "blosclz", 1024, 1024, 5),
     ("smooth", "lz4", 1024, 1024, 5),
@@ -79,7 +79,7 @@ def make(directory, size):
                 file.write(data.tobytes())
 
 
-# The reference and raw Blosc: a function to prepare, which gives the function to time.
+# The reference and raw Blosc: a function that prepares, and returns the function to time.
 
 
 def load(path, size):
@@ -145,8 +145,8 @@ def raw_unpack(source, _target, codec, chunk_size, size):
     ]
     del data
 
-    def run():
-        result = np.empty(size, "u1")
+    def run(result=None):
+        result = np.empty(size, "u1") if result is None else result
         address = result.ctypes.data
         for chunk in chunks:
             address += blosc.decompress_ptr(chunk, address)
@@ -154,8 +154,15 @@ def raw_unpack(source, _target, codec, chunk_size, size):
     return run
 
 
+def raw_unpack_into(source, target, codec, chunk_size, size):
+    import numpy as np
+
+    run, result = raw_unpack(source, target, codec, chunk_size, size), np.ones(size, "u1")
+    return lambda: run(result)
+
+
 def decode(source, *_):
-    """One Blosc buffer, over and over, into memory that is there."""
+    """One Blosc buffer, over and over, into existing memory."""
     import blosc
     import numpy as np
 
@@ -197,12 +204,12 @@ def measure(command):
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode != 0:
-        raise SystemExit(f"{' '.join(map(str, command))} gave {process.returncode}")
+        raise SystemExit(f"{' '.join(map(str, command))} ended with {process.returncode}")
     return json.loads(output) | {"peak": usage.ru_maxrss * 1024}
 
 
 def targets(directory, room):
-    """Where to write: in memory, if there is so much room."""
+    """Where to write: in memory, if there is enough room."""
     memory = pathlib.Path("/dev/shm")
     if not os.access(memory, os.W_OK) or shutil.disk_usage(memory).free < room:
         return directory
@@ -219,7 +226,7 @@ class Bench:
         return (max(mib // 32, 8) if self.quick else mib) * MIB
 
     def written(self):
-        """The files that are written, one packed and two more."""
+        """The output files: one packed and two more."""
         return [self.targets / name for name in ("packed.blp", "target.blp", "target")]
 
     def reference(self, task, source, target, codec="lz4", chunk_size=MIB, size=0, repetitions=1):
@@ -238,7 +245,7 @@ class Bench:
         return {key: (fastest(key, "wall"), fastest(key, "cpu"), max(run["peak"] for run in runs[key])) for key in commands}
 
     def floor(self, name, value, floor):
-        """How a ratio stands against its floor."""
+        """The verdict on a ratio with a floor."""
         if floor is None or self.quick:
             return ""
         if value < floor:
@@ -246,22 +253,27 @@ class Bench:
         return f">= {floor}" + (" MISSED" if value < floor else "")
 
     def sides(self, name, commands, rounds, floor, scaling):
-        """A row: reference, raw Blosc where there is one, ours with one thread and with two. Where there are
-        more of ours, there is a row more."""
+        """A row: reference, raw Blosc if measured, ours with one thread and with two. A second row, if
+        measured, is of existing memory."""
         result = self.turns(commands, rounds)
         self.row(name, result["reference"], result.get("raw"), result["ours"], result["two"], floor, scaling)
         if "into" in result:
-            self.row(f"  into {name}", result["reference"], result["raw"], result["into"], result["into two"], floor, scaling)
+            self.row(f"  into {name}", None, result["raw into"], result["into"], result["into two"], None, scaling)
 
     def row(self, name, reference, raw, ours, two, floor, scaling):
-        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = reference, ours, two
-        ratio, cpu_ratio, gain = their_wall / wall, their_cpu / max(cpu, 1e-9), wall / wall2
+        (wall, cpu, peak), (wall2, _, _) = ours, two
+        gain = wall / wall2
         raw_wall, raw_ratio = (f"{raw[0]:.3f}", f"{raw[1] / max(cpu, 1e-9):.2f}") if raw else ("", "")
-        verdict = self.floor(name, min(ratio, cpu_ratio), floor)
-        second = self.floor(f"{name} x2", gain, scaling)
+        their_wall, ratios, their_peak, verdicts = "", "", "", []
+        if reference:
+            ratio, cpu_ratio = reference[0] / wall, reference[1] / max(cpu, 1e-9)
+            their_wall, ratios, their_peak = f"{reference[0]:.3f}", f"{ratio:>6.2f}{cpu_ratio:>6.2f}", f"{reference[2] / MIB:.0f}"
+            verdicts.append(self.floor(name, min(ratio, cpu_ratio), floor))
+        if second := self.floor(f"{name} x2", gain, scaling):
+            verdicts.append(f"x2 {second}")
         print(
-            f"{name:<48}{their_wall:>8.3f}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratio:>6.2f}{cpu_ratio:>6.2f}{gain:>6.2f}{raw_ratio:>6}"
-            f"  {their_peak / MIB:>7.0f}{peak / MIB:>7.0f}  " + (f"{verdict}, x2 {second}" if verdict else ""),
+            f"{name:<48}{their_wall:>8}{raw_wall:>8}{wall:>8.3f}{wall2:>8.3f}  {ratios:>12}{gain:>6.2f}{raw_ratio:>6}"
+            f"  {their_peak:>7}{peak / MIB:>7.0f}  {', '.join(filter(None, verdicts))}",
             flush=True,
         )
 
@@ -286,6 +298,7 @@ class Bench:
                 "raw": self.reference("raw_unpack", source, target, **common),
                 "ours": self.own("unpack_array", packed, target, **common),
                 "two": self.own("unpack_array", packed, target, **common, threads=2),
+                "raw into": self.reference("raw_unpack_into", source, target, **common),
                 "into": self.own("unpack_array_into", packed, target, **common),
                 "into two": self.own("unpack_array_into", packed, target, **common, threads=2),
             }, rounds, UNPACK if floors else None, SCALING if floors else None)
@@ -315,7 +328,7 @@ class Bench:
 
     def decoding(self):
         """Our decoder beside the C library's."""
-        print(f"\ndecoding one buffer of 1 MiB to memory that is there, one thread\n{'':<48}{'C GB/s':>8}{'ours':>8}  {'ratio':>6}  floor")
+        print(f"\ndecoding one buffer of 1 MiB to existing memory, one thread\n{'':<48}{'C GB/s':>8}{'ours':>8}  {'ratio':>6}  floor")
         for codec, typesize, kind in DECODE:
             path = self.directory / f"buffer_{codec}_{typesize}_{kind}"
             subprocess.run([sys.executable, __file__, "--buffer", self.directory / f"{kind}.bin", path, codec, str(typesize)], check=True)
