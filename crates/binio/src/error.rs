@@ -1,4 +1,4 @@
-//! Failures that say what, where, and what was expected.
+//! Failures that name what, where, and what was expected.
 //!
 //! An [`Error`] has a kind, the absolute offset in the source where it happened, and a path of
 //! contexts (`block 3: used_size`) that callers add on the way up. It prints as one line:
@@ -50,18 +50,18 @@ struct Inner {
 pub enum ErrorKind {
     /// The operating system failed.
     Io(Arc<io::Error>),
-    /// Fewer bytes are there than are needed.
+    /// Fewer bytes are available than needed.
     Truncated {
         /// Bytes asked for.
         needed: u64,
-        /// Bytes there, from the same place on.
+        /// Bytes available from the same place on.
         available: u64,
     },
-    /// Other bytes stand where a marker should.
+    /// Other bytes are in the place of a marker.
     Magic {
         /// The marker.
         expected: Box<[u8]>,
-        /// The bytes that are there instead, perhaps fewer.
+        /// The bytes found instead, perhaps fewer.
         found: Box<[u8]>,
     },
     #[cfg(feature = "checksum")]
@@ -104,7 +104,7 @@ impl Error {
         Self(Box::new(Inner { kind, offset: None, path: Vec::new() }))
     }
 
-    /// Bytes without a meaning; says what was expected and what is there.
+    /// Bytes without a meaning; the message names what was expected and what was found.
     pub fn invalid(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(ErrorKind::Invalid(message.into()))
     }

@@ -33,7 +33,7 @@ const WINDOW: usize = 256 * 1024;
 /// let source = Bytes::from_static(b"MARK 5 xMARK MARK");
 /// let mut scanner = Scanner::new(&source, b"MARK", 0..17);
 /// assert_eq!(scanner.next_match()?, Some(0));
-/// // The payload behind the first marker is known to end at 13: pass over it.
+/// // The payload after the first marker is known to end at 13: skip it.
 /// scanner.skip_to(13);
 /// assert_eq!(scanner.next_match()?, Some(13));
 /// assert_eq!(scanner.next_match()?, None);
@@ -47,7 +47,7 @@ pub struct Scanner<'a, S: ?Sized> {
     position: u64,
     end: u64,
     window: usize,
-    /// What was read last, and where it lies.
+    /// The bytes read last, and their offset.
     piece: Piece,
     piece_start: u64,
 }
@@ -109,7 +109,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         Ok(None)
     }
 
-    /// Goes on at `offset`, if that lies ahead: how a reader passes over a payload that it has
+    /// Goes on at `offset`, if that lies ahead: how a reader skips a payload that it has
     /// measured.
     pub fn skip_to(&mut self, offset: u64) {
         self.position = self.position.max(offset);

@@ -1,6 +1,6 @@
 //! Bit shuffle: for m elements of a block, bit b of byte k (b = 0 the lowest) makes row r = 8k + b
 //! of m / 8 bytes, in which element i has bit i % 8 of byte i / 8. Bytes after the last whole
-//! element stay where they are. When m is no multiple of 8, the whole block stays as it is.
+//! element stay where they are. If m is not a multiple of 8, the whole block stays as it is.
 
 use super::shuffle::unshuffle;
 

@@ -1,6 +1,6 @@
 //! blosclz, Blosc's own codec. A stream is instructions, the first one a run of literals:
 //!
-//! | first byte | then | gives |
+//! | first byte | then | decodes to |
 //! |---|---|---|
 //! | `000n nnnn` | n + 1 bytes | these bytes |
 //! | `lllo oooo`, l from 1 | lengths if l = 7, low byte, far bytes if all ones | a match |
@@ -49,7 +49,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
                 return truncated(at, run);
             }
             if run > room {
-                return invalid(start, &format!("gives more than {} bytes", out.len()));
+                return invalid(start, &format!("decodes to more than {} bytes", out.len()));
             }
             copy_literals(rest, &mut out[done..], run);
             at += run;
@@ -65,7 +65,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
                 return truncated(stream.len(), 1);
             };
             if len > room {
-                return invalid(start, &format!("gives more than {} bytes", out.len()));
+                return invalid(start, &format!("decodes to more than {} bytes", out.len()));
             }
             if distance > done {
                 return invalid(start, &format!("match {distance} back, {done} bytes are there"));
@@ -78,7 +78,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         at += 1;
     }
     if done < out.len() {
-        return invalid(at, &format!("gives {done} bytes, expected {}", out.len()));
+        return invalid(at, &format!("decodes to {done} bytes, expected {}", out.len()));
     }
     Ok(())
 }
@@ -196,12 +196,12 @@ mod tests {
         let cases: &[(&[u8], &str)] = &[
             (b"", "blosclz: needs 1 bytes, 0 are left at offset 0"),
             (b"\x05ab", "blosclz: needs 6 bytes, 2 are left at offset 1"),
-            (b"\x01ab", "blosclz: gives 2 bytes, expected 10 at offset 3"),
-            (b"\x0aabcdefghijk", "blosclz: gives more than 10 bytes at offset 0"),
+            (b"\x01ab", "blosclz: decodes to 2 bytes, expected 10 at offset 3"),
+            (b"\x0aabcdefghijk", "blosclz: decodes to more than 10 bytes at offset 0"),
             (b"\x00a\x20", "blosclz: needs 1 bytes, 0 are left at offset 3"),
             (b"\x00a\x20\x01\x00x", "blosclz: match 2 back, 1 bytes are there at offset 2"),
             (b"\x00a\x3f\xff\x00", "blosclz: needs 1 bytes, 0 are left at offset 5"),
-            (b"\x00a\xe0\x01\x00\x00x", "blosclz: gives more than 10 bytes at offset 2"),
+            (b"\x00a\xe0\x01\x00\x00x", "blosclz: decodes to more than 10 bytes at offset 2"),
         ];
         for (stream, message) in cases {
             assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);
@@ -220,6 +220,6 @@ mod tests {
         stream.resize(stream.len() + 8_421_605, 255);
         stream.extend_from_slice(&[0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
         let error = decoded(&stream, 65536).unwrap_err();
-        assert_eq!(error.to_string(), "blosclz: gives more than 65536 bytes at offset 5");
+        assert_eq!(error.to_string(), "blosclz: decodes to more than 65536 bytes at offset 5");
     }
 }

@@ -1,5 +1,5 @@
-//! The codecs of streams. None stores the length of its data before it; a stream has to give
-//! exactly what the split asks for.
+//! The codecs of streams. None stores the length of its data before it; a stream has to decode
+//! to exactly the size of its split.
 //!
 //! | codec | stream |
 //! |---|---|
@@ -22,7 +22,7 @@ use crate::{Error, Result};
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 impl Codec {
-    /// The most bytes that one byte of a stream can give, by the arithmetic of the codec: a length
+    /// The most bytes that one byte of a stream can decode to, by the arithmetic of the codec: a length
     /// byte of 255, the deflate bound, a copy of 64 in three bytes, a run of 2 MiB in four.
     pub(super) fn max_expansion(self) -> u64 {
         match self {
@@ -67,7 +67,7 @@ impl Decoders {
                     .decompress(stream, out, FlushDecompress::Finish)
                     .map_err(|error| failed(&error))?;
                 if status != Status::StreamEnd {
-                    return Err(failed(&"the stream has no end where its data should end"));
+                    return Err(failed(&"the stream goes on after its data"));
                 }
                 usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
             }
@@ -81,7 +81,7 @@ impl Decoders {
             }
         };
         if len != out.len() {
-            return Err(failed(&format_args!("gives {len} bytes, expected {}", out.len())));
+            return Err(failed(&format_args!("decodes to {len} bytes, expected {}", out.len())));
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! from what has been written already.
 //!
 //! Most are short, so they go in pieces of a fixed size, which are one load and one store, as long
-//! as there is room behind them: what a piece writes too much is written again by what follows.
+//! as there is room after them: what a piece writes too much is overwritten by what follows.
 
 /// Bytes of a piece.
 const PIECE: usize = 16;

@@ -32,7 +32,7 @@ pub struct Scratch {
     shuffled: Vec<u8>,
     /// The same between bits and bytes.
     planes: Vec<u8>,
-    /// A block of which only a part is wanted.
+    /// A block of which only a part is needed.
     block: Vec<u8>,
     decoders: Decoders,
 }
@@ -84,7 +84,7 @@ impl<'a> Buffer<'a> {
     }
 
     /// Decodes the bytes of the data in `range` into `out`, which is as long. Blocks outside the
-    /// range are not looked at.
+    /// range are not read.
     pub fn decode_range_into(
         &self,
         range: Range<usize>,
@@ -222,7 +222,7 @@ impl<'a> Buffer<'a> {
         }
     }
 
-    /// The streams of a block that gives `len` bytes.
+    /// The streams of a block that decodes to `len` bytes.
     fn streams(&self, index: usize, len: usize) -> Result<Streams<'a>> {
         let entry = HEADER_LEN + WORD * index;
         let places = self.header.table_end()..=(self.bytes.len() - WORD) as u64;
@@ -242,13 +242,13 @@ impl<'a> Buffer<'a> {
     }
 }
 
-/// The streams of one block, one behind the other.
+/// The streams of one block, one after the other.
 struct Streams<'a> {
     bytes: &'a [u8],
     /// Where the next one stands, its length first.
     at: usize,
     codec: Codec,
-    /// Length of what each of them gives.
+    /// Decoded length of each.
     len: usize,
 }
 
@@ -289,7 +289,7 @@ impl<'a> Streams<'a> {
         Ok(())
     }
 
-    /// Decodes the next stream to `place`, or gives its bytes if it is stored plain.
+    /// Decodes the next stream to `place`, or returns its bytes if it is stored plain.
     fn next(&mut self, place: &mut [u8], decoders: &mut Decoders) -> Result<Option<&'a [u8]>> {
         let (at, bytes) = (self.at, self.bytes);
         let len = word(bytes, at)?;
@@ -334,7 +334,7 @@ fn check_len(len: usize, expected: usize) -> Result<()> {
     Err(Error::invalid(format!("{len} bytes of room for {expected} bytes of data")))
 }
 
-/// The first `len` bytes of a buffer that is made longer where it has to be.
+/// The first `len` bytes of a buffer, which grows if needed.
 fn room(buffer: &mut Vec<u8>, len: usize) -> Result<&mut [u8]> {
     if buffer.len() < len {
         *buffer = Vec::new();

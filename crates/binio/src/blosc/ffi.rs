@@ -94,7 +94,7 @@ mod tests {
         let mut out = Vec::new();
         for compressor in THERE {
             for len in (0..300).chain([511, 512, 1023, 1024, 1999, 2000]) {
-                // Exactly as long as the data, so that a sanitizer sees a read behind its end.
+                // Exactly as long as the data, so that a sanitizer sees a read past its end.
                 let exact = data[data.len() - len..].to_vec().into_boxed_slice();
                 let typesize = [1, 2, 3, 8, 16, 17, 128, 255][len % 8];
                 let level = (len % 10) as u8;

@@ -35,10 +35,10 @@ pub(super) const CODEC_SHIFT: u8 = 5;
 
 /// Blocks are split into as many streams as a type has bytes, up to this many.
 pub(super) const MAX_SPLITS: u8 = 16;
-/// A stream of a split block gives this many bytes at least.
+/// A stream of a split block decodes to at least this many bytes.
 const MIN_SPLIT: u32 = 128;
 
-/// The codec of the streams, as the flags tell it. `lz4hc` is a compressor of [`Codec::Lz4`].
+/// The codec of the streams, from the flags. `lz4hc` is a compressor of [`Codec::Lz4`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Codec {
@@ -135,7 +135,7 @@ impl Header {
         };
         let [version, versionlz, flags, typesize, ..] = *bytes;
         if version > VERSION {
-            let message = format!("Blosc2 (version {version}); version {VERSION} is read here");
+            let message = format!("Blosc2 (version {version}), expected version {VERSION}");
             return Err(Error::unsupported(message).at(0));
         }
         let check = |holds: bool, at: u64, message: &dyn Fn() -> String| {

@@ -50,7 +50,7 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         }
         let room = &mut out[done..];
         if run > room.len() {
-            return invalid(at, &format!("gives more than {} bytes", out.len()));
+            return invalid(at, &format!("decodes to more than {} bytes", out.len()));
         }
         let rest = stream.get(at..).unwrap_or_default();
         if run > rest.len() {
@@ -79,13 +79,13 @@ pub(super) fn decode(stream: &[u8], offset: u64, out: &mut [u8]) -> Result<()> {
         }
         len += MIN_MATCH;
         if len > out.len() - done {
-            return invalid(at, &format!("gives more than {} bytes", out.len()));
+            return invalid(at, &format!("decodes to more than {} bytes", out.len()));
         }
         copy_match(out, done, distance, len);
         done += len;
     }
     if done < out.len() {
-        return invalid(at, &format!("gives {done} bytes, expected {}", out.len()));
+        return invalid(at, &format!("decodes to {done} bytes, expected {}", out.len()));
     }
     Ok(())
 }
@@ -171,14 +171,14 @@ mod tests {
             (b"", "lz4: needs 1 bytes, 0 are left at offset 0"),
             (b"\x50ab", "lz4: needs 5 bytes, 2 are left at offset 1"),
             (b"\xf0", "lz4: needs 1 bytes, 0 are left at offset 1"),
-            (b"\xf0\xff\xff\xff", "lz4: gives more than 10 bytes at offset 2"),
+            (b"\xf0\xff\xff\xff", "lz4: decodes to more than 10 bytes at offset 2"),
             (b"\x10a\x01", "lz4: needs 2 bytes, 1 are left at offset 2"),
             (b"\x10a\x00\x00\x00", "lz4: match 0 back, 1 bytes are there at offset 2"),
             (b"\x10a\x02\x00\x00", "lz4: match 2 back, 1 bytes are there at offset 2"),
-            (b"\x1aa\x01\x00\x00", "lz4: gives more than 10 bytes at offset 4"),
+            (b"\x1aa\x01\x00\x00", "lz4: decodes to more than 10 bytes at offset 4"),
             (b"\x1fa\x01\x00", "lz4: needs 1 bytes, 0 are left at offset 4"),
             (b"\x10a\x01\x00", "lz4: needs 1 bytes, 0 are left at offset 4"),
-            (b"\x20ab", "lz4: gives 2 bytes, expected 10 at offset 3"),
+            (b"\x20ab", "lz4: decodes to 2 bytes, expected 10 at offset 3"),
         ];
         for (stream, message) in cases {
             assert_eq!(decoded(stream, 10).unwrap_err().to_string(), *message);

@@ -7,12 +7,12 @@
 //! | 16 | 4 · blocks | position of each block from the start of the buffer, i32 |
 //! | | | blocks, in any order, each one stream or one stream per byte of the type |
 //!
-//! Each stream has its length (i32) before it; a stream as long as what it gives is stored plain.
+//! Each stream has its length (i32) before it; a stream as long as its data is stored plain.
 //! Streams are compressed by one codec; the bytes (or bits) of a block are then put in the order in
 //! which they stood before the shuffle. A buffer that would not shrink is *memcpyed*: the data
 //! follows the header. All integers are little-endian.
 //!
-//! Decoding is safe Rust and holds every field against the others and the bytes that are there.
+//! Decoding is safe Rust and checks every field against the others and against the bytes available.
 //! [`Buffer`] is the way in:
 //!
 //! ```
@@ -32,7 +32,7 @@
 //! ```
 //!
 //! Compression of every kind but snappy goes through the C library, in the feature
-//! `blosc-compress`, and then gives its very bytes. Without that feature lz4, snappy, zlib and zstd
+//! `blosc-compress`, whose output is then the same byte for byte. Without that feature lz4, snappy, zlib and zstd
 //! are there, in other bytes of the same meaning.
 
 mod bitshuffle;

@@ -1,4 +1,4 @@
-//! A digest as a value: how it lies in a file, how it is printed, and whether it is the right one.
+//! A digest as a value: stored, printed, and verified.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl Digest {
         Self { algorithm, bytes }
     }
 
-    /// A digest from its bytes in print order. Fails if they are not [`Algorithm::len`] many.
+    /// A digest from its bytes in print order. Fails unless there are [`Algorithm::len`] of them.
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
         if bytes.len() != algorithm.len() {
             return Err(Error::invalid(format!(
@@ -86,7 +86,7 @@ impl Digest {
         &self.bytes[..self.algorithm.len()]
     }
 
-    /// Holds this computed digest against the stored one; fails with
+    /// Compares this computed digest with the stored one; fails with
     /// [`Checksum`](ErrorKind::Checksum) if they differ.
     pub fn verify(&self, stored: Self) -> Result<()> {
         if *self != stored {

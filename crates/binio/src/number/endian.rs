@@ -119,7 +119,7 @@ single_byte_scalars!(u8, i8);
 
 /// Decodes an array of numbers into a buffer of the caller.
 ///
-/// Fails if `bytes` are not exactly as many as the numbers take.
+/// Fails unless `bytes` has exactly the size of the numbers.
 ///
 /// ```
 /// use binio::{Endian, decode_into};
@@ -206,7 +206,7 @@ where
 
 fn check_width(len: usize, width: usize) -> Result<()> {
     if len % width != 0 {
-        return Err(Error::invalid(format!("{len} bytes are no whole numbers of {width} bytes")));
+        return Err(Error::invalid(format!("{len} bytes are not a multiple of {width}")));
     }
     Ok(())
 }

@@ -88,7 +88,7 @@ impl<'a> ByteReader<'a> {
     }
 
     /// A cursor of its own over the next `n` bytes, which this one passes over: what is read from
-    /// it cannot run into the bytes behind.
+    /// it cannot run into the bytes after it.
     pub fn child(&mut self, n: usize) -> Result<Self> {
         let offset = self.offset;
         self.take(n).map(|data| Self { rest: data, offset })

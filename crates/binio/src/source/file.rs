@@ -38,7 +38,7 @@ impl FileSource {
     }
 }
 
-/// Opens a regular file; asks before opening, since to open a pipe would wait for its writer.
+/// Opens a regular file; checks before opening, since opening a pipe waits for its writer.
 pub(crate) fn open_regular(path: &Path) -> Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(Error::unsupported("only regular files can be read by position"));

@@ -29,7 +29,7 @@ pub struct Mmap {
 }
 
 impl Mmap {
-    /// Maps a regular file for reading. An empty file gives an empty source.
+    /// Maps a regular file for reading. An empty file is an empty source.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::map(path).with_context(|| path.display().to_string())

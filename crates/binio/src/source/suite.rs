@@ -88,7 +88,7 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
                 ErrorKind::Truncated { needed, available } => assert_eq!(
                     (*needed, *available),
                     (asked as u64, there),
-                    "{asked} bytes at {offset}: what is needed and what is there"
+                    "{asked} bytes at {offset}: needed and available bytes"
                 ),
                 other => panic!("a read past the end is truncated, not: {other}"),
             }
@@ -96,7 +96,7 @@ fn check_past_the_end(source: &dyn ReadAt, len: usize) {
     }
     let huge = source.bytes_at(0, usize::MAX);
     assert!(huge.is_err(), "an impossible length fails before anything is allocated");
-    let nothing = source.bytes_at(end, 0).expect("no bytes at the end are there");
+    let nothing = source.bytes_at(end, 0).expect("reading no bytes at the end succeeds");
     assert!(nothing.is_empty(), "no bytes");
 }
 

@@ -1,7 +1,7 @@
 //! The part of a remote source that was fetched so far, and the loop that fetches the rest.
 //!
 //! A parser on this crate reads through [`ReadAt`] and knows no network and no `async`. To run it
-//! on an object in a store, give it a [`Window`]: a read of bytes that are not there yet fails,
+//! on an object in a store, give it a [`Window`]: a read of bytes that were not fetched yet fails,
 //! [`drive`] notes which were missed, has them fetched, and runs the parser again:
 //!
 //! ```text
@@ -82,7 +82,7 @@ impl Window {
         Ok(())
     }
 
-    /// The parts of a range that are not here, in order.
+    /// The missing parts of a range, in order.
     pub fn missing(&self, range: Range<u64>) -> Vec<Range<u64>> {
         self.state().gaps(range.start..range.end.min(self.len))
     }
@@ -92,7 +92,7 @@ impl Window {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The bytes of a range, or the error that says which to fetch.
+    /// The bytes of a range, or the error that names the bytes to fetch.
     fn parts_of(&self, offset: u64, len: usize) -> Result<Vec<Bytes>> {
         check_range(self.len, offset, len as u64)?;
         let range = offset..offset + len as u64;
@@ -217,7 +217,7 @@ impl ReadAt for Window {
 /// Runs `parse` on a window again and again, and `fetch` in between, until no read missed bytes.
 ///
 /// `fetch` gets the missing ranges, sorted and apart, and returns the bytes of each: with HTTP one
-/// request for several ranges. It fails, or `drive` does if a fetch gives fewer bytes than asked;
+/// request for several ranges. It fails, or `drive` does if a fetch returns fewer bytes than requested;
 /// else every round adds bytes, so the loop ends.
 ///
 /// The error type is the parser's own. Whether a run is repeated depends on the reads alone: a
