@@ -10,23 +10,22 @@ pub fn path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(relative)
 }
 
-/// The corpus: the folder that `SCIBIN_CORPUS` names, else `../shared/corpus` beside the workspace,
-/// else nothing, which is said on standard error.
+/// The corpus: the folder named by `SCIBIN_CORPUS`, else `../shared/corpus` next to the workspace, else
+/// `None` with a message on standard error.
 ///
 /// # Panics
-/// When `SCIBIN_CORPUS` names no folder: who asks for the corpus must not be told that all is well
-/// without it.
+/// If `SCIBIN_CORPUS` is set and names no folder: a run with the corpus must not pass without it.
 pub fn corpus() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("SCIBIN_CORPUS") {
         let named = PathBuf::from(named);
-        assert!(named.is_dir(), "SCIBIN_CORPUS names {}, which is no folder", named.display());
+        assert!(named.is_dir(), "SCIBIN_CORPUS is {}, expected a folder", named.display());
         return Some(named);
     }
     let beside = path("../../../shared/corpus");
     if beside.is_dir() {
         return Some(beside);
     }
-    eprintln!("skipped: no corpus here (set SCIBIN_CORPUS to its folder)");
+    eprintln!("skipped: no corpus found (set SCIBIN_CORPUS to its folder)");
     None
 }
 
@@ -37,16 +36,16 @@ pub struct Case {
     pub name: String,
     /// The file to read.
     pub file: PathBuf,
-    /// What reading it must give.
+    /// The expected result of reading it.
     pub ours: Value,
     /// The whole entry, for fields that only one list has.
     pub entry: Value,
 }
 
-/// The cases of a list; their files lie beside it.
+/// The cases of a list; their files are in the same folder.
 ///
 /// # Panics
-/// When the list cannot be read or has not the expected form.
+/// If the list cannot be read or does not have the expected form.
 pub fn cases(list: &Path) -> Vec<Case> {
     let text =
         std::fs::read_to_string(list).unwrap_or_else(|error| panic!("{}: {error}", list.display()));
@@ -64,9 +63,9 @@ pub fn cases(list: &Path) -> Vec<Case> {
     entries.iter().map(case).collect()
 }
 
-/// Where two JSON values differ, as `pointer: expected .., found ..`; nothing when they are equal.
+/// Where two JSON values differ, as `pointer: expected .., found ..`; `None` if they are equal.
 ///
-/// Numbers are equal when they have the same value, and an integer is no float: `5` is not `5.0`.
+/// Numbers are equal when they have the same value, and an integer differs from a float: `5` is not `5.0`.
 pub fn difference(expected: &Value, found: &Value) -> Option<String> {
     differ(expected, found, &mut String::new())
 }
