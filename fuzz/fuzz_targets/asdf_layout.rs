@@ -7,7 +7,7 @@ use asdf::{OpenOptions, Strictness};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    for strictness in [Strictness::Normal, Strictness::Strict, Strictness::Salvage] {
+    for strictness in [Strictness::Lenient, Strictness::Strict, Strictness::Salvage] {
         let file = match OpenOptions::new().strictness(strictness).from_bytes(data.to_vec()) {
             Ok(file) => file,
             Err(error) => {

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use crate::blocks::{BlockStore, Blocks};
 use crate::diagnostic::{Code, Diagnostic, Reports};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::locate::{self, Ends, Located};
 use crate::options::{MAX_FILES, OpenOptions, Strictness};
@@ -176,22 +176,10 @@ impl Asdf {
         self.reports().extend(diagnostics);
         match duplicate {
             Some(duplicate) if self.options.strictness == Strictness::Strict => {
-                document.and(Err(self.yaml_error(duplicate)))
+                document.and(Err(yaml_error(duplicate)))
             }
             _ => document,
         }
-    }
-
-    /// A diagnostic of the tree as an error.
-    fn yaml_error(&self, diagnostic: Diagnostic) -> Error {
-        let Diagnostic { offset, line, message, .. } = diagnostic;
-        let start = self.layout.tree.as_ref().map_or(0, |tree| tree.start);
-        let at = usize::try_from(offset.saturating_sub(start)).unwrap_or(usize::MAX);
-        let before = &self.tree_text[..at.min(self.tree_text.len())];
-        let line_start = memchr::memrchr(b'\n', before).map_or(0, |end| end + 1);
-        let characters = String::from_utf8_lossy(&before[line_start..]).chars().count();
-        let column = u32::try_from(characters).unwrap_or(u32::MAX).saturating_add(1);
-        Error::Yaml { message, line: line.unwrap_or(1), column, offset }
     }
 
     /// The bytes of the tree, empty if there is none.
@@ -244,7 +232,7 @@ impl Asdf {
             }
         }
         let limit = u64::try_from(MAX_FILES).unwrap_or(u64::MAX);
-        Err(Error::Limit { what: "external files", limit, requested: limit + 1 })
+        Err(Error::limit("external files", limit, limit + 1))
     }
 }
 
@@ -257,12 +245,20 @@ impl std::fmt::Debug for Asdf {
     }
 }
 
+/// A diagnostic of the tree as an error.
+fn yaml_error(diagnostic: Diagnostic) -> Error {
+    let Diagnostic { place, message, .. } = diagnostic;
+    let (line, column) = (place.line.unwrap_or(1), place.column.unwrap_or(1));
+    Error::new(ErrorKind::Yaml { message, line, column }).at(place.offset.unwrap_or(0))
+}
+
 /// Turns the first diagnostic into an error.
 fn refuse_irregularities(reports: &Reports) -> Result<()> {
     match reports.sorted().into_iter().next() {
         None => Ok(()),
-        Some(Diagnostic { code, offset, message, .. }) => {
-            Err(Error::Layout { message: format!("{code}: {message}"), offset })
+        Some(Diagnostic { code, place, message, .. }) => {
+            let error = Error::from(ErrorKind::Layout(format!("{code}: {message}")));
+            Err(error.at(place.offset.unwrap_or(0)))
         }
     }
 }

@@ -1,39 +1,47 @@
 //! What can go wrong, and where.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use thiserror::Error as ThisError;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a part of a file cannot be read. Each variant is one part: the file, its head, its tree, a
-/// block, an array, a reference.
+binio::error_type! {
+    /// Why a part of a file cannot be read: what is wrong, and at which offset if that is known.
+    ///
+    /// ```
+    /// use asdf::{Asdf, ErrorKind};
+    ///
+    /// let error = Asdf::from_bytes(&b"#ASDF 2.0.0\n"[..]).unwrap_err();
+    /// assert!(matches!(error.kind(), ErrorKind::Layout(_)));
+    /// assert!(error.is_bad_data());
+    /// assert_eq!(error.offset(), Some(6));
+    /// ```
+    pub struct Error(ErrorKind);
+}
+
+/// The kinds of [`Error`]. Each is about one part: the file, its head, its tree, a block, an array,
+/// a reference.
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
-pub enum Error {
+pub enum ErrorKind {
     /// The source could not be read.
     #[error(transparent)]
-    Io(#[from] binio::Error),
-    /// The file is no ASDF file that this crate can read.
-    #[error("{message} at offset {offset}")]
-    Layout {
-        /// What was expected and what is there.
-        message: String,
-        /// Where, in bytes from the start of the file.
-        offset: u64,
-    },
-    /// The tree is no YAML 1.1 document, or a node is not what its tag says.
-    #[error("line {line}, column {column} (offset {offset}): {message}")]
+    Io(binio::Error),
+    /// The file is not an ASDF file that this crate can read: what was expected and what was found.
+    #[error("{0}")]
+    Layout(String),
+    /// The tree is not a YAML 1.1 document, or a node is not what its tag says.
+    #[error("line {line}, column {column}: {message}")]
     Yaml {
-        /// What was expected and what is there.
+        /// What was expected and what was found.
         message: String,
         /// Line in the file, from 1.
         line: u32,
         /// Column in characters, from 1.
         column: u32,
-        /// Offset in the file, in bytes.
-        offset: u64,
     },
     /// A block cannot be read.
     #[error("block {index}: {kind}")]
@@ -53,7 +61,7 @@ pub enum Error {
         /// What is wrong with the data.
         kind: CodecError,
     },
-    /// A node is no array, or its data cannot be had.
+    /// A node is not an array, or its data cannot be read.
     #[error("array at line {line}, column {column}: {kind}")]
     Array {
         /// Line in the file, from 1.
@@ -81,14 +89,69 @@ pub enum Error {
         /// What the file asks for.
         requested: u64,
     },
+    /// The machine does not have the memory for a buffer that the limits allow.
+    #[error("cannot allocate {requested} bytes for {what}")]
+    OutOfMemory {
+        /// What the buffer is for.
+        what: &'static str,
+        /// Its size in bytes.
+        requested: u64,
+    },
+}
+
+impl binio::error::Kind for ErrorKind {
+    fn from_binio(error: binio::Error) -> Self {
+        match *error.kind() {
+            binio::ErrorKind::Limit { what, limit, requested } => {
+                Self::Limit { what, limit, requested }
+            }
+            binio::ErrorKind::OutOfMemory { what, requested } => {
+                Self::OutOfMemory { what, requested }
+            }
+            _ => Self::Io(error),
+        }
+    }
+
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Io(error) => error.is_bad_data(),
+            Self::Layout(_) | Self::Yaml { .. } => true,
+            Self::Block { kind, .. } => kind.is_bad_data(),
+            Self::Codec { kind, .. } => kind.is_bad_data(),
+            Self::Array { kind, .. } => kind.is_bad_data(),
+            Self::Reference { kind, .. } => kind.is_bad_data(),
+            Self::Limit { .. } | Self::OutOfMemory { .. } => false,
+        }
+    }
+
+    fn io_error(&self) -> Option<&std::io::Error> {
+        match self {
+            Self::Io(error) => error.io_error(),
+            Self::Array { kind: ArrayError::Data(error), .. }
+            | Self::Reference { kind: ReferenceError::External(error), .. } => error.io_error(),
+            _ => None,
+        }
+    }
+}
+
+impl Error {
+    /// A limit that was reached.
+    pub(crate) fn limit(what: &'static str, limit: u64, requested: u64) -> Self {
+        ErrorKind::Limit { what, limit, requested }.into()
+    }
+
+    /// A reference or pointer that cannot be followed.
+    pub(crate) fn reference(target: impl Into<String>, kind: ReferenceError) -> Self {
+        ErrorKind::Reference { target: target.into(), kind }.into()
+    }
 }
 
 /// Why a block cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum BlockError {
-    /// There is no such block.
-    #[error("no such block: the file has {count}")]
+    /// The file has no block of this number.
+    #[error("no such block, the file has {count}")]
     NoSuchBlock {
         /// How many blocks there are.
         count: usize,
@@ -131,8 +194,8 @@ pub enum BlockError {
         /// MD5 of the stored bytes.
         computed: [u8; 16],
     },
-    /// A buffer handed in does not have the size of the data.
-    #[error("buffer of {got} bytes for {want} bytes of data")]
+    /// The caller's buffer does not have the size of the data.
+    #[error("buffer has {got} bytes, the data has {want}")]
     BufferSize {
         /// Size of the data.
         want: u64,
@@ -160,18 +223,18 @@ pub enum CodecError {
     #[error("this build lacks the feature `{0}`")]
     FeatureMissing(&'static str),
     /// A streamed block cannot be compressed.
-    #[error("a streamed block has no compressed form")]
+    #[error("a streamed block cannot be compressed")]
     StreamedCompressed,
     /// The stream ended before `data_size` bytes.
-    #[error("stream ends after {got} bytes, data_size says {want}")]
+    #[error("stream ends after {got} bytes, data_size is {want}")]
     ShortStream {
         /// Bytes decoded.
         got: u64,
         /// Bytes promised.
         want: u64,
     },
-    /// The stream goes on after `data_size` bytes.
-    #[error("stream goes on after the {want} bytes that data_size says")]
+    /// The stream continues after `data_size` bytes.
+    #[error("stream continues after the {want} bytes of data_size")]
     LongStream {
         /// Bytes promised.
         want: u64,
@@ -186,7 +249,7 @@ pub enum CodecError {
     },
 }
 
-/// Why a node is no array, or why its data cannot be had.
+/// Why a node is not an array, or why its data cannot be read.
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ArrayError {
@@ -196,16 +259,16 @@ pub enum ArrayError {
     /// A required key is missing.
     #[error("`{0}` is missing")]
     Missing(&'static str),
-    /// A key has a value that it cannot have.
+    /// A key has a value that is not valid for it.
     #[error("`{key}`: {message}")]
     Invalid {
         /// The key.
         key: &'static str,
-        /// What was expected and what is there.
+        /// What was expected and what was found.
         message: String,
     },
     /// Elements lie outside the block.
-    #[error("elements lie at bytes {low}..{high} of a block of {len}")]
+    #[error("elements are at bytes {low}..{high}, the block has {len} bytes")]
     OutsideBlock {
         /// Lowest byte of any element, relative to the block's data.
         low: i128,
@@ -225,7 +288,7 @@ pub enum ArrayError {
         /// The type asked for.
         asked: &'static str,
     },
-    /// An element is no character or number of its type.
+    /// An element is not a valid value of its type.
     #[error("element {index}: {message}")]
     Element {
         /// Position in C order.
@@ -233,8 +296,8 @@ pub enum ArrayError {
         /// What is wrong.
         message: String,
     },
-    /// A buffer handed in does not have room for just the elements.
-    #[error("buffer of {got} elements for {want}")]
+    /// The caller's buffer does not have room for just the elements.
+    #[error("buffer has room for {got} elements, the array has {want}")]
     BufferSize {
         /// How many elements there are.
         want: u64,
@@ -249,17 +312,17 @@ pub enum ArrayError {
     Mask(String),
     /// The array's data is in a block or file that cannot be read.
     #[error(transparent)]
-    Data(std::sync::Arc<Error>),
+    Data(Arc<Error>),
 }
 
 /// Why a pointer, `$ref` or external file cannot be followed.
 #[derive(Debug, Clone, ThisError)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// The text is no JSON Pointer or URI.
+    /// The text is not a JSON Pointer or URI.
     #[error("{0}")]
     Syntax(String),
-    /// Nothing is there.
+    /// Nothing has that name.
     #[error("{0}")]
     NotFound(String),
     /// Following it leads back to itself.
@@ -273,17 +336,55 @@ pub enum ReferenceError {
     Forbidden(String),
     /// The external file cannot be read.
     #[error(transparent)]
-    External(std::sync::Arc<Error>),
+    External(Arc<Error>),
 }
 
-impl Error {
-    /// An error of the source, or the limit that was reached.
-    pub(crate) fn from_binio(error: binio::Error) -> Self {
-        match *error.kind() {
-            binio::ErrorKind::Limit { what, limit, requested } => {
-                Self::Limit { what, limit, requested }
+impl BlockError {
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::NoSuchBlock { .. } | Self::BufferSize { .. } | Self::RangeOutside { .. } => false,
+            Self::Magic { .. }
+            | Self::HeaderSize { .. }
+            | Self::HeaderTruncated { .. }
+            | Self::PastEnd { .. }
+            | Self::Checksum { .. } => true,
+        }
+    }
+}
+
+impl CodecError {
+    fn is_bad_data(&self) -> bool {
+        !matches!(self, Self::UnknownCompression | Self::FeatureMissing(_))
+    }
+}
+
+impl ArrayError {
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Missing(_)
+            | Self::Invalid { .. }
+            | Self::OutsideBlock { .. }
+            | Self::Inline(_)
+            | Self::Element { .. }
+            | Self::Mask(_) => true,
+            Self::NotAnArray(_) | Self::Type { .. } | Self::BufferSize { .. } | Self::Slice(_) => {
+                false
             }
-            _ => Self::Io(error),
+            // Here it is the file that asks for the block.
+            Self::Data(error) => match error.kind() {
+                ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,
+                _ => error.is_bad_data(),
+            },
+        }
+    }
+}
+
+impl ReferenceError {
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Cycle(_) | Self::TooDeep(_) => true,
+            Self::External(error) => error.is_bad_data(),
+            Self::Syntax(_) | Self::NotFound(_) | Self::Forbidden(_) => false,
         }
     }
 }

@@ -11,14 +11,16 @@ mod locate;
 pub mod ndarray;
 mod options;
 mod tree;
+mod verify;
 pub mod yaml;
 
 pub use asdf::Asdf;
 pub use blocks::{Block, Blocks, ChecksumVerdict, Iter as BlockIter};
-pub use diagnostic::{Code, Diagnostic, Severity};
-pub use error::{ArrayError, BlockError, CodecError, Error, ReferenceError, Result};
+pub use diagnostic::{Code, Diagnostic, Place, Severity};
+pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;
 pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
 pub use tree::{BigInteger, Node, json, metadata};
+pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use yaml::{complex, tag};

@@ -15,22 +15,22 @@ use crate::yaml::ScalarRules;
 pub enum Strictness {
     /// Read what can be read for certain, and report the rest.
     #[default]
-    Normal,
-    /// Refuse a file whose layout gives any diagnostic. All block headers are read on opening.
+    Lenient,
+    /// Reject a file whose layout has any diagnostic. All block headers are read on opening.
     Strict,
-    /// Find as much as there is: blocks behind gaps, the beginnings of blocks that are cut. All
+    /// Find as much as there is: blocks after gaps, the beginnings of blocks that are cut. All
     /// bytes between blocks are read on opening. Never for data that must be right.
     Salvage,
 }
 
-/// When to check the MD5 of a block.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// When to compare the data of a block with its checksum.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Only when [`Block::verify`](crate::Block::verify) asks for it.
-    #[default]
+    /// Only when [`Block::verify`](crate::Block::verify) or [`Asdf::verify`](crate::Asdf::verify)
+    /// asks for it.
     Never,
-    /// Before the data of a block is given for the first time. Costs a pass over all its stored
+    /// Before the data of a block is returned for the first time. Costs a pass over all its stored
     /// bytes, also when only a range is read.
     OnRead,
 }
@@ -84,7 +84,7 @@ impl fmt::Debug for External {
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
     pub(crate) strictness: Strictness,
-    pub(crate) verify: Verify,
+    pub(crate) verify: Option<Verify>,
     pub(crate) scalars: ScalarRules,
     pub(crate) external: External,
     pub(crate) limits: Limits,
@@ -96,7 +96,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             strictness: Strictness::default(),
-            verify: Verify::default(),
+            verify: None,
             scalars: ScalarRules::default(),
             external: External::default(),
             limits: Limits::default(),
@@ -107,7 +107,7 @@ impl Default for OpenOptions {
 }
 
 impl OpenOptions {
-    /// The default options: normal strictness, no checks of checksums, 64 MiB of cache.
+    /// The default options: see the methods; 64 MiB of cache.
     pub fn new() -> Self {
         Self::default()
     }
@@ -119,10 +119,14 @@ impl OpenOptions {
         self
     }
 
-    /// When to check the MD5 of a block.
+    /// When to compare the data of blocks with their checksums.
+    ///
+    /// By default that is on reading for a compressed block which a read decodes as a whole, and
+    /// never for an uncompressed one, for a part of a block that is compressed in chunks, and with
+    /// [`Strictness::Salvage`]. This sets it for all blocks and reads alike.
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
-        self.verify = verify;
+        self.verify = Some(verify);
         self
     }
 

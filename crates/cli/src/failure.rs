@@ -46,9 +46,10 @@ impl Failure {
         Self { subject: subject.to_string(), cause: Cause::Other(message.into()) }
     }
 
-    /// The outcome of the command: bad data of a Bloscpack file are a finding, all else a failure.
+    /// The outcome of the command: bad data are a finding, everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
         match &self.cause {
+            Cause::Asdf(error) if error.is_bad_data() => Verdict::Found,
             Cause::Bloscpack(error) if is_bad_data(error.kind()) => Verdict::Found,
             _ => Verdict::Failed,
         }

@@ -97,10 +97,13 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
                 of_flux::verify(&flux::One::of(file), &flux::Verifying::default(), output)
             }
         }),
-        Command::Get(get) => match probe::format(&get.file)? {
-            Format::Asdf => of_asdf::get(get, &asdf::Reading::default(), output),
-            Format::Bloscpack => of_bloscpack::get(get, bloscpack::Reading::default(), output),
-            Format::Flux => of_flux::get(get, output),
+        &Command::Get { ref request, no_verify } => match probe::format(&request.file)? {
+            Format::Asdf => of_asdf::get(request, no_verify, &asdf::Reading::default(), output),
+            Format::Bloscpack => {
+                let reading = bloscpack::Reading { no_verify, ..Default::default() };
+                of_bloscpack::get(request, reading, output)
+            }
+            Format::Flux => of_flux::get(request, output),
         },
         Command::Asdf(command) => of_asdf::run(command, output),
         Command::Bloscpack(command) => of_bloscpack::run(command, output),

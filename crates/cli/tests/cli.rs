@@ -84,9 +84,33 @@ fn verify_is_0_for_a_whole_file_and_1_for_a_damaged_one() {
 fn verify_json_names_problem_and_place() {
     let value = json_of(&on(&["asdf", "verify", "--json"], "checksum_mismatch", &[]));
     assert_eq!(value["ok"], false);
-    assert_eq!(value["problems"][0]["where"], "block 1");
+    assert_eq!(value["diagnostics"][0]["code"], "ChecksumMismatch");
+    assert_eq!(value["diagnostics"][0]["severity"], "error");
+    assert!(value["diagnostics"][0]["offset"].is_u64(), "{value}");
+    let message = value["diagnostics"][0]["message"].as_str().unwrap();
+    assert!(message.starts_with("block 1: "), "{message}");
     assert_eq!(value["blocks"][0]["checksum"], "stored");
     assert_eq!(value["blocks"][1]["checksum"], "mismatch");
+}
+
+#[test]
+fn verify_json_has_the_pointer_of_a_bad_node() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(folder.path(), "a: [1, {b/c: !core/complex-1.0.0 foo}]", 0, b"");
+    let value = json_of(&scibin(&["verify", "--json", &file]));
+    let found = &value["diagnostics"][0];
+    assert_eq!((&found["code"], &found["pointer"]), (&json!("BadNode"), &json!("/a/1/b~1c")));
+    assert_eq!((&found["line"], &found["column"]), (&json!(6), &json!(34)));
+}
+
+#[test]
+fn get_verifies_blocks_that_it_reads_as_a_whole() {
+    let whole = on(&["get"], "checksum_mismatch", &["/b"]);
+    assert_eq!(status(&whole), 1, "{}", stderr(&whole));
+    assert!(stderr(&whole).contains("checksum"), "{}", stderr(&whole));
+    assert_eq!(status(&on(&["get"], "checksum_mismatch", &["/b", "--no-verify"])), 0);
+    assert_eq!(status(&on(&["asdf", "get"], "checksum_mismatch", &["/b", "--no-verify"])), 0);
+    assert_eq!(status(&on(&["get"], "checksum_mismatch", &["/b", "--slice", "0"])), 0);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use crate::codec::{Failure, Job, Note};
 use crate::diagnostic::Code;
-use crate::error::{BlockError, CodecError, Error, Result};
+use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::layout::BlockHeader;
 use crate::locate::{Entry, Header};
 use crate::options::Verify;
@@ -55,7 +55,7 @@ impl<'a> Blocks<'a> {
         let entry = self.find(index)?;
         entry.ok_or_else(|| {
             let count = self.len().unwrap_or(index);
-            Error::Block { index, kind: BlockError::NoSuchBlock { count } }
+            no_such_block(index, count)
         })
     }
 
@@ -69,7 +69,7 @@ impl<'a> Blocks<'a> {
         let from_end = usize::try_from(source.unsigned_abs()).unwrap_or(usize::MAX);
         match count.checked_sub(from_end) {
             Some(index) => self.get(index),
-            None => Err(Error::Block { index: 0, kind: BlockError::NoSuchBlock { count } }),
+            None => Err(no_such_block(0, count)),
         }
     }
 
@@ -89,29 +89,26 @@ impl<'a> Blocks<'a> {
         self.for_each(Block::verify)
     }
 
-    /// Checks all blocks in parallel: that each is in the file and decodes, and its checksum. `done` is called with
-    /// the number of each block that is finished, from any thread and in any order.
-    pub fn check_all(
-        &self,
-        done: impl Fn(usize) + Send + Sync,
-    ) -> Result<Vec<Result<ChecksumVerdict>>> {
+    /// Checks all blocks in parallel: that each is in the file and decodes, and its checksum. With
+    /// each verdict comes what `done` returned, which is called when a block is finished, from any
+    /// thread.
+    pub(crate) fn check_all<T: Send>(
+        self,
+        done: impl Fn(&Block<'a>) -> T + Send + Sync,
+    ) -> Result<Vec<(T, Result<ChecksumVerdict>)>> {
         self.for_each(|block| {
             let verdict = block.verify();
             // Without a checksum nothing else would look whether the data is there.
             let data = if block.is_compressed() {
-                block.decode().map(drop)
+                block.decode_unverified().map(drop)
             } else {
                 block.data_range().map(drop)
             };
-            done(block.index());
-            data.and(verdict)
+            (done(block), data.and(verdict))
         })
     }
 
-    fn for_each<T: Send>(
-        self,
-        task: impl Fn(&Block<'a>) -> Result<T> + Send + Sync,
-    ) -> Result<Vec<Result<T>>> {
+    fn for_each<T: Send>(self, task: impl Fn(&Block<'a>) -> T + Send + Sync) -> Result<Vec<T>> {
         let blocks = self.iter().collect::<Result<Vec<_>>>()?;
         #[cfg(feature = "rayon")]
         return Ok(blocks.par_iter().map(task).collect());
@@ -243,57 +240,83 @@ impl Block<'_> {
     /// The data. Of an uncompressed block it is shared with the source if that is memory; of a
     /// compressed one it is shared with others who asked for it, or decoded.
     pub fn decode(&self) -> Result<Bytes> {
-        self.verify_on_read()?;
-        self.decode_unverified()
+        let verify = self.must_verify(true)?;
+        let Some(job) = self.job()? else {
+            let data = self.raw()?;
+            if verify {
+                self.check(Algorithm::Md5.digest(&data), None)?;
+            }
+            return Ok(data);
+        };
+        if !verify {
+            return self.decode_unverified();
+        }
+        self.check_decoded(job.data_size)?;
+        let stored = self.raw()?;
+        let mut notes = Vec::new();
+        let (digest, decoded) =
+            join(|| Algorithm::Md5.digest(&stored), || job.decode(&stored, &mut notes));
+        self.report(notes)?;
+        let data = decoded.map_err(|failure| self.failure(failure))?;
+        self.check(digest, Some(&data))?;
+        Ok(self.store.cache().insert(self.offset, data))
     }
 
-    /// The data, into a buffer of just its size.
+    /// The data, into a buffer of exactly its size.
     pub fn decode_into(&self, buffer: &mut [u8]) -> Result<()> {
         let (want, got) = (self.data_len()?, buffer.len() as u64);
         if want != got {
             return Err(self.error(BlockError::BufferSize { want, got }));
         }
-        self.verify_on_read()?;
+        let verify = self.must_verify(true)?;
         let Some(job) = self.job()? else {
-            return Ok(self.store.source().read_exact_at(buffer, self.data_range()?.start)?);
+            self.store.source().read_exact_at(buffer, self.data_range()?.start)?;
+            return if verify { self.check(Algorithm::Md5.digest(buffer), None) } else { Ok(()) };
         };
         self.check_decoded(want)?;
-        if let Some(data) = self.cached() {
+        if let Some(data) = self.cached().filter(|_| !verify) {
             buffer.copy_from_slice(&data);
             return Ok(());
         }
+        let stored = self.raw()?;
         let mut notes = Vec::new();
-        let result = job.decode_into(&self.raw()?, buffer, &mut notes);
+        let (digest, decoded) = join(
+            || verify.then(|| Algorithm::Md5.digest(&stored)),
+            || job.decode_into(&stored, buffer, &mut notes),
+        );
         self.report(notes)?;
-        result.map_err(|failure| self.failure(failure))
+        decoded.map_err(|failure| self.failure(failure))?;
+        digest.map_or(Ok(()), |digest| self.check(digest, Some(buffer)))
     }
 
-    /// A part of the data. Of an uncompressed block only these bytes are read, of an `lz4` block
-    /// only the chunks that hold them are decoded. Other blocks are decoded whole if they are
-    /// small enough to be kept for the next call, else up to the end of the range.
+    /// A part of the data. Of an uncompressed block only these bytes are read, of an `lz4` or
+    /// `blsc` block only the chunks that hold them are decoded. Other blocks are decoded whole if
+    /// they are small enough to be kept for the next call, else up to the end of the range.
     pub fn decode_range(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         if range.start > range.end || range.end > len {
             return Err(self.error(BlockError::RangeOutside { range, len }));
         }
-        self.verify_on_read()?;
         let Some(job) = self.job()? else {
+            self.verify_on_read()?;
             let start = self.data_range()?.start.saturating_add(range.start);
             let len = Self::in_memory(range.end - range.start)?;
             return Ok(self.store.source().bytes_at(start, len)?);
         };
+        if (!job.is_chunked() || range == (0..len)) && self.store.cache().keeps(len) {
+            match self.decode() {
+                Ok(data) => return Ok(Self::part(&data, &range)),
+                Err(error) if is_checksum_error(&error) => return Err(error),
+                // A stream that is damaged further on still gives its beginning.
+                Err(_) => {}
+            }
+        }
+        self.verify_on_read()?;
         if let Some(data) = self.cached() {
             return Ok(Self::part(&data, &range));
         }
-        if !job.is_chunked() && self.store.cache().keeps(len) {
-            // A stream that is damaged further on still gives its beginning.
-            if let Ok(data) = self.decode_unverified() {
-                return Ok(Self::part(&data, &range));
-            }
-        }
         self.check_decoded(if job.is_chunked() { range.end - range.start } else { range.end })?;
-        let source = self.store.source();
-        let stored = Span::new(source, self.data_range()?)?;
+        let stored = Span::new(self.store.source(), self.data_range()?)?;
         let data = job.decode_range(&stored, &range).map_err(|failure| self.failure(failure))?;
         Ok(data.into())
     }
@@ -317,22 +340,34 @@ impl Block<'_> {
     /// What the checksum says about the data. The stored bytes are read for it; the block is
     /// decoded only if they do not match.
     pub fn verify(&self) -> Result<ChecksumVerdict> {
-        let header = self.header()?;
-        if header.is_streamed() || header.checksum == [0; 16] {
+        if !self.has_checksum()? {
             return Ok(ChecksumVerdict::Absent);
         }
         let stored = self.digest_stored()?;
-        if stored.as_bytes() == header.checksum {
+        let decode = self.is_compressed() && stored.as_bytes() != self.header()?.checksum;
+        let decoded = if decode { self.decode_unverified().ok() } else { None };
+        self.verdict(stored, decoded.as_deref())
+    }
+
+    /// Compares the checksum with the digest of the stored bytes, then with that of the decoded
+    /// ones.
+    fn verdict(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<ChecksumVerdict> {
+        let checksum = self.header()?.checksum;
+        if stored.as_bytes() == checksum {
             return Ok(ChecksumVerdict::Stored);
         }
-        let decoded = if header.is_compressed() { self.decode_unverified().ok() } else { None };
-        let decoded = decoded.map(|data| Algorithm::Md5.digest(&data));
-        if decoded.is_some_and(|digest| digest.as_bytes() == header.checksum) {
+        let decoded = decoded.map(|data| Algorithm::Md5.digest(data));
+        if decoded.is_some_and(|digest| digest.as_bytes() == checksum) {
             let message = "the checksum is that of the decoded data, not of the stored bytes";
             self.store.reports().report(Code::DecodedLegacy, self.offset, message);
             return Ok(ChecksumVerdict::DecodedLegacy);
         }
         Ok(ChecksumVerdict::Mismatch { stored, decoded })
+    }
+
+    fn has_checksum(&self) -> Result<bool> {
+        let header = self.header()?;
+        Ok(!header.is_streamed() && header.checksum != [0; 16])
     }
 
     fn digest_stored(&self) -> Result<Digest> {
@@ -351,15 +386,42 @@ impl Block<'_> {
         Ok(hasher.finish())
     }
 
-    /// Checks the checksum once, if the options ask for it.
+    /// Whether the checksum has to be checked for a read, which is of the block as a whole or of a
+    /// part. Fails if it was checked and is wrong.
+    fn must_verify(&self, whole: bool) -> Result<bool> {
+        let wanted = match self.store.verify() {
+            Some(Verify::Never) => false,
+            Some(Verify::OnRead) => true,
+            None => whole && self.is_compressed(),
+        };
+        if !wanted || !self.has_checksum()? {
+            return Ok(false);
+        }
+        match self.store.verified().get(&self.offset) {
+            Some(None) => Ok(false),
+            Some(Some(error)) => Err(error.clone()),
+            None => Ok(true),
+        }
+    }
+
+    /// Checks the checksum before a part is read, if the options ask for it.
     fn verify_on_read(&self) -> Result<()> {
-        if self.store.verify() == Verify::Never {
+        if !self.must_verify(false)? {
             return Ok(());
         }
-        if let Some(known) = self.store.verified().get(&self.offset) {
-            return known.clone().map_or(Ok(()), Err);
-        }
-        let error = match self.verify()? {
+        let verdict = self.verify()?;
+        self.settle(verdict)
+    }
+
+    /// Compares the checksum with data that was just read.
+    fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
+        let verdict = self.verdict(stored, decoded)?;
+        self.settle(verdict)
+    }
+
+    /// Remembers a verdict; a mismatch is an error.
+    fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
+        let error = match verdict {
             ChecksumVerdict::Mismatch { stored, .. } => {
                 let mut computed = [0; 16];
                 computed.copy_from_slice(stored.as_bytes());
@@ -423,17 +485,13 @@ impl Block<'_> {
 
     fn check_decoded(&self, len: u64) -> Result<()> {
         let limits = self.store.limits();
-        limits.check_decoded("decoded bytes of a block", len).map_err(Error::from_binio)
+        Ok(limits.check_decoded("decoded bytes of a block", len)?)
     }
 
     /// A length that a buffer can have on this machine.
     fn in_memory(len: u64) -> Result<usize> {
         let limit = u64::try_from(isize::MAX).unwrap_or(u64::MAX);
-        usize::try_from(len).map_err(|_| Error::Limit {
-            what: "bytes of a block",
-            limit,
-            requested: len,
-        })
+        usize::try_from(len).map_err(|_| Error::limit("bytes of a block", limit, len))
     }
 
     /// Adds what was odd in the stream to the file's diagnostics.
@@ -447,16 +505,35 @@ impl Block<'_> {
     }
 
     fn error(&self, kind: BlockError) -> Error {
-        Error::Block { index: self.index, kind }
+        ErrorKind::Block { index: self.index, kind }.into()
     }
 
     fn failure(&self, failure: Failure) -> Error {
         let code = self.header.as_ref().map_or([0; 4], |header| header.compression);
         match failure {
-            Failure::Codec(kind) => Error::Codec { index: self.index, code, kind },
-            Failure::Binio(error) => Error::from_binio(error),
+            Failure::Codec(kind) => ErrorKind::Codec { index: self.index, code, kind }.into(),
+            Failure::Binio(error) => Error::from(error),
         }
     }
+}
+
+/// Runs both, on two threads where that is possible.
+fn join<A: Send, B: Send>(
+    first: impl FnOnce() -> A + Send,
+    second: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    #[cfg(feature = "rayon")]
+    return rayon::join(first, second);
+    #[cfg(not(feature = "rayon"))]
+    return (first(), second());
+}
+
+fn is_checksum_error(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Block { kind: BlockError::Checksum { .. }, .. })
+}
+
+fn no_such_block(index: usize, count: usize) -> Error {
+    ErrorKind::Block { index, kind: BlockError::NoSuchBlock { count } }.into()
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ pub(crate) struct BlockStore {
     source: Ends,
     limits: Limits,
     strictness: Strictness,
-    verify: Verify,
+    verify: Option<Verify>,
     reports: Reports,
     table: Mutex<BlockTable>,
     cache: Mutex<DecodedCache>,
@@ -28,12 +28,15 @@ pub(crate) struct BlockStore {
 impl BlockStore {
     pub(crate) fn new(source: Ends, chain: Chain, options: &OpenOptions, reports: Reports) -> Self {
         let reading = Reading { ends: &source, limits: &options.limits, reports: &reports };
+        // What is salvaged is rarely whole.
+        let salvage = options.strictness == Strictness::Salvage;
+        let verify = options.verify.or(salvage.then_some(Verify::Never));
         let table = Mutex::new(BlockTable::new(chain, reading));
         Self {
             source,
             limits: options.limits,
             strictness: options.strictness,
-            verify: options.verify,
+            verify,
             reports,
             table,
             cache: Mutex::new(DecodedCache::new(options.cache_size)),
@@ -57,7 +60,7 @@ impl BlockStore {
         self.strictness == Strictness::Salvage
     }
 
-    pub(super) fn verify(&self) -> Verify {
+    pub(super) fn verify(&self) -> Option<Verify> {
         self.verify
     }
 

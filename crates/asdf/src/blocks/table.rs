@@ -11,7 +11,7 @@ use std::cmp::Ordering;
 use binio::ReadAt;
 
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::index::INDEX_HEADER;
 use crate::locate::{Chain, Entry, Header, Reading, RejectedIndex};
 
@@ -124,10 +124,7 @@ impl BlockTable {
 
     /// Adds the block at `next`, or finds that there is none.
     fn step(&mut self, next: u64, reading: Reading<'_>) -> Result<()> {
-        reading
-            .limits
-            .check_items("blocks", self.entries.len() as u64 + 1)
-            .map_err(Error::from_binio)?;
+        reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
         let entry = reading.entry(next)?;
         if entry.header.has_no_magic() {
             report_trailing(next, self.entries.last(), reading)?;

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, Place};
 
 /// Diagnostics, each place and code once: a block that is read twice is odd once.
 #[derive(Debug, Default)]
@@ -12,19 +12,19 @@ pub(crate) struct Reports(Mutex<Collected>);
 #[derive(Debug, Default)]
 struct Collected {
     list: Vec<Diagnostic>,
-    seen: HashSet<(Code, u64)>,
+    seen: HashSet<(Code, Option<u64>)>,
 }
 
 impl Reports {
     pub(crate) fn add(&self, diagnostic: Diagnostic) {
         let mut collected = self.lock();
-        if collected.seen.insert((diagnostic.code, diagnostic.offset)) {
+        if collected.seen.insert((diagnostic.code, diagnostic.place.offset)) {
             collected.list.push(diagnostic);
         }
     }
 
     pub(crate) fn report(&self, code: Code, offset: u64, message: impl Into<String>) {
-        self.add(Diagnostic::new(code, offset, message));
+        self.add(Diagnostic::new(code, Place::at(offset), message));
     }
 
     pub(crate) fn extend(&self, diagnostics: impl IntoIterator<Item = Diagnostic>) {
@@ -36,14 +36,14 @@ impl Reports {
     /// Takes back what more reading has disproved.
     pub(crate) fn retract(&self, code: Code, offset: u64) {
         let mut collected = self.lock();
-        collected.seen.remove(&(code, offset));
-        collected.list.retain(|d| (d.code, d.offset) != (code, offset));
+        collected.seen.remove(&(code, Some(offset)));
+        collected.list.retain(|d| (d.code, d.place.offset) != (code, Some(offset)));
     }
 
     /// All so far, by their place in the file.
     pub(crate) fn sorted(&self) -> Vec<Diagnostic> {
         let mut list = self.lock().list.clone();
-        list.sort_by_key(|diagnostic| (diagnostic.offset, diagnostic.code));
+        list.sort_by_key(|diagnostic| (diagnostic.place.offset, diagnostic.code));
         list
     }
 

@@ -22,8 +22,8 @@ use nom::{IResult, Parser};
 
 use super::block_header::BLOCK_MAGIC;
 use super::{Comment, Version};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::error::Error;
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::error::{Error, ErrorKind};
 
 const ASDF_TOKEN: &[u8] = b"#ASDF";
 const STANDARD_TOKEN: &[u8] = b"#ASDF_STANDARD";
@@ -96,7 +96,7 @@ impl Head {
         let Some((suffix, version)) = version else {
             let word = String::from_utf8_lossy(word);
             let message = format!("file format version {word:?}, expected 1.0.0");
-            return Err(Error::Layout { message, offset: 6 });
+            return Err(Error::new(ErrorKind::Layout(message)).at(6));
         };
         self.format_version = version;
         if version != FORMAT_VERSION || !suffix.is_empty() {
@@ -170,7 +170,8 @@ impl Head {
     }
 
     fn report(&mut self, code: Code, at: usize, line: u32, message: impl Into<String>) {
-        self.diagnostics.push(Diagnostic::new(code, at as u64, message).with_line(line));
+        let place = Place::at(at as u64).with_line(line);
+        self.diagnostics.push(Diagnostic::new(code, place, message));
     }
 }
 
@@ -219,7 +220,8 @@ fn not_asdf(text: &[u8]) -> Error {
         let begin = text.get(..8).unwrap_or(text);
         format!("the file begins with \"{}\"", begin.escape_ascii())
     };
-    Error::Layout { message: format!("no ASDF file: {what}; expected \"#ASDF 1.0.0\""), offset: 0 }
+    let message = format!("not an ASDF file: {what}; expected \"#ASDF 1.0.0\"");
+    Error::new(ErrorKind::Layout(message)).at(0)
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -301,7 +303,7 @@ mod tests {
             b"#ASDF x\n",
             b"#ASDF 99999999999.0.0\n",
         ] {
-            assert!(matches!(parse(text, true), Err(Error::Layout { offset: 6, .. })), "{text:?}");
+            assert!(matches!(parse(text, true).unwrap_err().offset(), Some(6)), "{text:?}");
         }
     }
 
@@ -315,7 +317,7 @@ mod tests {
             b"#ASDF 1.0.0 x\n",
             b"\xef\xbb\xbf#ASDF 1.0.0\n",
         ] {
-            assert!(matches!(parse(text, true), Err(Error::Layout { offset: 0, .. })), "{text:?}");
+            assert!(matches!(parse(text, true).unwrap_err().offset(), Some(0)), "{text:?}");
         }
         assert!(parse(b"SIMPLE  =  T", false).is_err(), "without waiting for a line end");
     }

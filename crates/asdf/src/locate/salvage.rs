@@ -15,7 +15,7 @@ use binio::Scanner;
 use super::ends::Ends;
 use super::header::{Entry, Header, Reading};
 use crate::diagnostic::Code;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
 
 /// All blocks of the file, of which the first, if there is one, is known. Without one the search
@@ -40,7 +40,7 @@ pub(super) fn find_blocks(
             at = found;
         }
         let items = entries.len() as u64 + 1;
-        reading.limits.check_items("blocks", items).map_err(Error::from_binio)?;
+        reading.limits.check_items("blocks", items)?;
         let entry = reading.entry(at)?;
         reading.judge(&entry);
         at = resume_after(&entry, reading);

@@ -5,7 +5,7 @@ use binio::{Limits, ReadAt};
 use super::ends::Ends;
 use super::header::Header;
 use crate::diagnostic::{Code, Reports};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::layout::tree_end::{self, TreeEnd};
 
 /// How far the end of the tree is searched for after a false magic.
@@ -53,7 +53,7 @@ pub(super) fn find_end(
             return Ok(end);
         }
         let more = (all.len() as u64).saturating_add(1);
-        limits.check_alloc("bytes of the tree", more).map_err(Error::from_binio)?;
+        limits.check_alloc("bytes of the tree", more)?;
         ends.grow_head()?;
     }
 }

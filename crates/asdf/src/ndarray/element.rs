@@ -15,7 +15,7 @@ use bytes::Bytes;
 use half::f16;
 use num_complex::Complex;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::ndarray::dtype::ScalarType;
 use crate::ndarray::extent::Strided;
 use crate::ndarray::swap::Swap;
@@ -91,11 +91,8 @@ fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>> {
 }
 
 fn out_of_memory(len: usize) -> Error {
-    Error::Limit {
-        what: "memory for an array",
-        limit: u64::try_from(isize::MAX).unwrap_or(u64::MAX),
-        requested: u64::try_from(len).unwrap_or(u64::MAX),
-    }
+    let requested = u64::try_from(len).unwrap_or(u64::MAX);
+    ErrorKind::OutOfMemory { what: "an array", requested }.into()
 }
 
 /// Room for so many elements, or the error of an allocator that has no more.

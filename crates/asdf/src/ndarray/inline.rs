@@ -64,7 +64,7 @@ pub(crate) fn read(
     let Inferred { datatype, shape } = inferred;
     let elements = count(shape).unwrap_or(u64::MAX);
     let size = elements.saturating_mul(datatype.size());
-    limits.check_alloc("bytes of an inline array", size).map_err(Error::from_binio)?;
+    limits.check_alloc("bytes of an inline array", size)?;
     let mut out = Vec::new();
     let mut masked = Vec::new();
     let mut index = 0_usize;
@@ -158,7 +158,7 @@ impl Budget<'_> {
     fn visit(&mut self) -> Result<()> {
         self.visited += 1;
         let check = self.limits.check_items("items of inline arrays", self.visited);
-        check.map_err(Error::from_binio)
+        Ok(check?)
     }
 }
 

@@ -36,7 +36,7 @@ pub use swap::Order;
 pub use view::{Masked, NdArray, Origin};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::error::{ArrayError, Error};
+use crate::error::{ArrayError, Error, ErrorKind};
 use crate::yaml;
 
 /// Where in the file an array or one of its keys is, for messages.
@@ -49,7 +49,7 @@ impl Place {
     }
 
     pub(crate) fn error(self, kind: ArrayError) -> Error {
-        Error::Array { line: self.0.line, column: self.0.column, kind }
+        ErrorKind::Array { line: self.0.line, column: self.0.column, kind }.into()
     }
 
     pub(crate) fn invalid(self, key: &'static str, message: impl Into<String>) -> Error {
@@ -57,6 +57,6 @@ impl Place {
     }
 
     pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(code, self.0.offset, message).with_line(self.0.line)
+        self.0.diagnostic(code, message)
     }
 }

@@ -326,7 +326,7 @@ fn parse_string_type(node: Node<'_>) -> Result<Option<ScalarType>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::error::ErrorKind;
     use crate::yaml::{Document, ParseOptions};
 
     fn document(text: &str) -> Document {
@@ -336,8 +336,11 @@ mod tests {
 
     fn kind_of(text: &str) -> ArrayError {
         match ArrayHeader::parse(document(text).root(), &mut Vec::new()) {
-            Err(Error::Array { kind, .. }) => kind,
-            other => panic!("{text}: {other:?}"),
+            Err(error) => match error.kind() {
+                ErrorKind::Array { kind, .. } => kind.clone(),
+                other => panic!("{text}: {other:?}"),
+            },
+            Ok(header) => panic!("{text}: {header:?}"),
         }
     }
 

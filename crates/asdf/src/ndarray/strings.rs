@@ -4,7 +4,7 @@
 //! an error that names the element: a byte above 7f in `ascii`, a surrogate or a number above
 //! 10ffff in `ucs4`. [`NdArray::view`] as `u8` or `u32` gives them as they are.
 
-use crate::error::{ArrayError, Error, Result};
+use crate::error::{ArrayError, Result};
 use crate::ndarray::dtype::ScalarType;
 use crate::ndarray::view::{NdArray, to_u64};
 
@@ -12,7 +12,7 @@ impl NdArray<'_> {
     /// The elements of an array of strings, in C order, without the padding.
     pub fn strings(&self) -> Result<Vec<String>> {
         let scalar = self.dtype().as_scalar().filter(|scalar| scalar.is_string());
-        self.limits.check_items("strings of an array", self.len()).map_err(Error::from_binio)?;
+        self.limits.check_items("strings of an array", self.len())?;
         match scalar {
             Some(ScalarType::Ascii(length)) => self.texts(length, &self.view::<u8>()?, ascii),
             Some(ScalarType::Ucs4(length)) => self.texts(length, &self.view::<u32>()?, ucs4),

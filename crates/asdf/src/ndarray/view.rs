@@ -217,7 +217,7 @@ impl<'a> NdArray<'a> {
     /// out: the format has none.
     pub fn write_npy(&self, mut out: impl Write) -> Result<()> {
         self.check_total()?;
-        let write_error = |error: std::io::Error| Error::Io(error.into());
+        let write_error = |error: std::io::Error| Error::from(error);
         let descr = self.datatype.descr_python(self.byteorder);
         let header = binio::npy::header(&descr, false, self.shape());
         out.write_all(&header).map_err(write_error)?;
@@ -300,7 +300,7 @@ impl<'a> NdArray<'a> {
     /// Bytes of all elements, if the limits allow a buffer for them.
     pub(super) fn checked_size(&self) -> Result<usize> {
         let size = self.view.packed_size().unwrap_or(u64::MAX);
-        self.limits.check_alloc("bytes of an array", size).map_err(Error::from_binio)?;
+        self.limits.check_alloc("bytes of an array", size)?;
         usize::try_from(size).map_err(|_| self.too_large())
     }
 
@@ -312,7 +312,7 @@ impl<'a> NdArray<'a> {
             Data::Inline(bytes) => to_u64(bytes.len()),
         };
         if size > stored {
-            self.limits.check_alloc("bytes of an array", size).map_err(Error::from_binio)?;
+            self.limits.check_alloc("bytes of an array", size)?;
         }
         Ok(())
     }

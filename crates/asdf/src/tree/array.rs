@@ -8,7 +8,7 @@ use binio::Endian;
 use super::external::Files;
 use crate::blocks::Block;
 use crate::diagnostic::Code;
-use crate::error::{ArrayError, Error, Result};
+use crate::error::{ArrayError, Error, ErrorKind, Result};
 use crate::ndarray::Place;
 use crate::ndarray::dtype::{Datatype, ScalarType};
 use crate::ndarray::extent::{Strided, c_strides};
@@ -186,8 +186,8 @@ pub(super) fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> 
 
 /// What an error is, in one word.
 pub(super) fn error_code(error: &Error) -> String {
-    match error {
-        Error::Array { kind, .. } => match kind {
+    match error.kind() {
+        ErrorKind::Array { kind, .. } => match kind {
             ArrayError::NotAnArray(_) => "NotAnArray",
             ArrayError::Missing(_) => "Missing",
             ArrayError::Invalid { .. } => "Invalid",
@@ -196,11 +196,11 @@ pub(super) fn error_code(error: &Error) -> String {
             ArrayError::Data(inner) => return error_code(inner),
             _ => "Array",
         },
-        Error::Block { .. } => "Block",
-        Error::Codec { .. } => "Codec",
-        Error::Reference { .. } => "Reference",
-        Error::Limit { .. } => "Limit",
-        Error::Yaml { .. } => "Yaml",
+        ErrorKind::Block { .. } => "Block",
+        ErrorKind::Codec { .. } => "Codec",
+        ErrorKind::Reference { .. } => "Reference",
+        ErrorKind::Limit { .. } => "Limit",
+        ErrorKind::Yaml { .. } => "Yaml",
         _ => "Io",
     }
     .to_owned()

@@ -38,7 +38,7 @@ impl<'a> Files<'a> {
         if uri.is_empty() {
             return Ok(self);
         }
-        let fail = |kind| Error::Reference { target: uri.to_owned(), kind };
+        let fail = |kind| Error::reference(uri, kind);
         let options = self.root.options();
         let policy = &options.external;
         if let External::Resolver(resolver) = policy {
@@ -166,8 +166,8 @@ fn open_path(options: &OpenOptions, path: &Path) -> Result<Asdf> {
 
 #[cfg(not(any(unix, windows)))]
 fn open_path(_: &OpenOptions, path: &Path) -> Result<Asdf> {
-    let message = format!("this system has no files to open: {}", path.display());
-    Err(Error::Reference { target: message.clone(), kind: ReferenceError::Forbidden(message) })
+    let message = "this system has no files".to_owned();
+    Err(Error::reference(path.display().to_string(), ReferenceError::Forbidden(message)))
 }
 
 fn hex(digit: u8) -> Option<u8> {

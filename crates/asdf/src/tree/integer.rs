@@ -11,7 +11,7 @@
 
 use std::fmt::Write;
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::error::{Error, Result};
 use crate::tree::Node;
 use crate::yaml;
@@ -73,10 +73,8 @@ impl BigInteger {
     fn compare(&self, text: &str, node: Node<'_>) {
         // Where the digits are too many to be found, nothing can be said.
         if self.to_decimal().is_ok_and(|digits| digits != text.trim()) {
-            let yaml::Position { line, offset, .. } = node.position();
             let message = "`string` is another number than `words`, which count";
-            let diagnostic = Diagnostic::new(Code::IntegerText, offset, message).with_line(line);
-            node.file().reports().add(diagnostic);
+            node.file().reports().add(node.position().diagnostic(Code::IntegerText, message));
         }
     }
 
@@ -126,14 +124,11 @@ impl BigInteger {
         if self.negative { 0_i128.checked_sub_unsigned(size) } else { i128::try_from(size).ok() }
     }
 
-    /// The value in decimal digits. Fails with [`Error::Limit`] above 1024 words.
+    /// The value in decimal digits. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) above 1024 words.
     pub fn to_decimal(&self) -> Result<String> {
         if self.words.len() > MAX_DECIMAL_WORDS {
-            return Err(Error::Limit {
-                what: "words of an integer to write in decimal digits",
-                limit: u64::try_from(MAX_DECIMAL_WORDS).unwrap_or(u64::MAX),
-                requested: u64::try_from(self.words.len()).unwrap_or(u64::MAX),
-            });
+            let what = "words of an integer to write in decimal digits";
+            return Err(Error::limit(what, MAX_DECIMAL_WORDS as u64, self.words.len() as u64));
         }
         let mut rest = self.words.clone();
         let mut chunks = Vec::new();
@@ -186,6 +181,7 @@ mod tests {
 
     use super::*;
     use crate::Asdf;
+    use crate::error::ErrorKind;
 
     fn file(content: &str) -> Asdf {
         let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
@@ -241,7 +237,7 @@ mod tests {
     #[test]
     fn very_long_integers_keep_their_words_but_give_no_digits() {
         let long = BigInteger::new(false, vec![1; MAX_DECIMAL_WORDS + 1]);
-        assert!(matches!(long.to_decimal(), Err(Error::Limit { .. })));
+        assert!(matches!(long.to_decimal().unwrap_err().kind(), ErrorKind::Limit { .. }));
         assert!(read(&"9".repeat(MAX_DECIMAL_DIGITS + 1)).0.is_err());
         let longest = read(&"9".repeat(MAX_DECIMAL_DIGITS)).0.unwrap();
         assert_eq!(longest.to_decimal().unwrap(), "9".repeat(MAX_DECIMAL_DIGITS));

@@ -62,8 +62,8 @@ pub enum Aliases {
 
 /// Writes a node and what it holds, on one line.
 ///
-/// Fails with [`Error::Reference`] of kind [`Cycle`](ReferenceError::Cycle) where a node holds
-/// itself, with [`Error::Limit`] if aliases expand to too much, and with [`Error::Yaml`] at a key
+/// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) where a node holds
+/// itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases expand to too much, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) at a key
 /// that is a collection. What was written by then is no JSON.
 ///
 /// ```
@@ -327,7 +327,7 @@ impl<'a> Writer<'a, '_> {
             let depth = self.stack.iter().position(|frame| frame.id == node.id()).unwrap_or(0);
             let there = pointer_of(self.stack.get(..depth).unwrap_or_default());
             let kind = ReferenceError::Cycle(vec![there, here.clone()]);
-            return Err(Error::Reference { target: here, kind });
+            return Err(Error::reference(here, kind));
         }
         self.stack.push(Frame { id: node.id(), children, current: None, end });
         self.text(start)
@@ -350,7 +350,7 @@ impl<'a> Writer<'a, '_> {
         self.spent = self.spent.saturating_add(nodes);
         if self.spent > self.budget {
             let (limit, requested) = (self.budget, self.spent);
-            return Err(Error::Limit { what: "nodes of expanded aliases", limit, requested });
+            return Err(Error::limit("nodes of expanded aliases", limit, requested));
         }
         Ok(())
     }
@@ -414,5 +414,5 @@ fn is_wrapped(tag: &str) -> bool {
 }
 
 fn io_error(error: io::Error) -> Error {
-    Error::Io(error.into())
+    error.into()
 }

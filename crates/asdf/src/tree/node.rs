@@ -8,7 +8,7 @@ use super::external::Files;
 use super::integer::BigInteger;
 use super::{array, json};
 use crate::asdf::Asdf;
-use crate::error::{ArrayError, Error, Result};
+use crate::error::{ArrayError, Error, ErrorKind, Result};
 use crate::ndarray::NdArray;
 use crate::yaml::{self, Kind, NodeId, Position, Style, Value, complex, tag};
 
@@ -213,7 +213,7 @@ impl<'a> Node<'a> {
             None => "it has no ndarray tag and is no sequence".into(),
         };
         let Position { line, column, .. } = self.position();
-        Err(Error::Array { line, column, kind: ArrayError::NotAnArray(message) })
+        Err(ErrorKind::Array { line, column, kind: ArrayError::NotAnArray(message) }.into())
     }
 
     /// The same whatever the tag.

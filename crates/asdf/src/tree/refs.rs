@@ -12,7 +12,7 @@
 //!
 //! References are followed only where [`Node::resolve`] asks for it.
 
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Code;
 use crate::error::{Error, ReferenceError, Result};
 use crate::tree::Node;
 use crate::tree::external::percent_decode;
@@ -36,7 +36,7 @@ impl<'a> Node<'a> {
         let mut node = self;
         let mut path: Vec<(Node<'a>, &str)> = Vec::new();
         while let Some(uri) = node.reference() {
-            let fail = |kind| Err(Error::Reference { target: uri.to_owned(), kind });
+            let fail = |kind| Err(Error::reference(uri, kind));
             if path.iter().any(|(passed, _)| passed.is_same(node)) {
                 let uris = path.iter().map(|(_, uri)| (*uri).to_owned());
                 return fail(ReferenceError::Cycle(uris.chain([uri.to_owned()]).collect()));
@@ -45,10 +45,9 @@ impl<'a> Node<'a> {
                 return fail(ReferenceError::TooDeep(MAX_REFERENCES));
             }
             if node.len() > 1 {
-                let position = node.position();
-                let message = "keys beside `$ref` do not count";
-                let found = Diagnostic::new(Code::ReferenceSiblings, position.offset, message);
-                node.file().reports().add(found.with_line(position.line));
+                let message = "keys next to `$ref` are ignored";
+                let found = node.position().diagnostic(Code::ReferenceSiblings, message);
+                node.file().reports().add(found);
             }
             path.push((node, uri));
             node = node.follow(uri)?;
@@ -62,7 +61,7 @@ impl<'a> Node<'a> {
 
     /// The node that a URI names, seen from this node's file.
     fn follow(self, uri: &str) -> Result<Self> {
-        let fail = |kind| Error::Reference { target: uri.to_owned(), kind };
+        let fail = |kind| Error::reference(uri, kind);
         let (file, pointer) = uri.split_once('#').unwrap_or((uri, ""));
         let files = self.files().open(file)?;
         let document = files.current.document();

@@ -10,7 +10,7 @@ use super::directives::Directives;
 use super::document::{Class, Document, ParseOptions, Record};
 use super::events::{self, Event, EventSource, Fault, Place, Properties};
 use super::mapping::{INDEX_ABOVE, KeyIndex, Rearranged};
-use super::position::Lines;
+use super::position::{Lines, Position};
 use super::scalar::{self, Kind, ScalarRules, Style};
 use super::timestamp::{self, Timestamp};
 use crate::{Code, Diagnostic, Error, Result};
@@ -28,7 +28,7 @@ pub(super) fn parse(
 ) -> Result<Document> {
     if text.len() > MAX_TEXT {
         let (limit, requested) = (MAX_TEXT as u64, text.len() as u64);
-        return Err(Error::Limit { what: "bytes of the tree", limit, requested });
+        return Err(Error::limit("bytes of the tree", limit, requested));
     }
     let checked = match characters::check(text) {
         Ok(checked) => checked,
@@ -40,9 +40,9 @@ pub(super) fn parse(
     };
     let lines = Lines::new(checked);
     let directives = Directives::read(checked, |offset, code, message| {
-        let (line, _) = lines.line_and_column(offset);
-        let diagnostic = Diagnostic::new(code, file_offset(options, offset), message);
-        diagnostics.push(diagnostic.with_line(file_line(options, line)));
+        let (line, column) = lines.line_and_column(offset);
+        let position = file_position(options, Place { line, column }, offset);
+        diagnostics.push(position.diagnostic(code, message));
     })
     .map_err(|bad| {
         let (line, column) = lines.line_and_column(bad.offset);
@@ -89,8 +89,11 @@ fn file_offset(options: &ParseOptions, offset: usize) -> u64 {
 }
 
 fn error(options: &ParseOptions, message: String, place: Place, offset: usize) -> Error {
-    Error::Yaml {
-        message,
+    file_position(options, place, offset).error(message)
+}
+
+fn file_position(options: &ParseOptions, place: Place, offset: usize) -> Position {
+    Position {
         line: file_line(options, place.line),
         column: u32::try_from(place.column).unwrap_or(u32::MAX - 1) + 1,
         offset: file_offset(options, offset),
@@ -232,7 +235,7 @@ impl Builder<'_> {
         let limit = self.options.limits.max_depth;
         if self.stack.len() as u64 >= u64::from(limit) {
             let requested = self.stack.len() as u64 + 1;
-            return Err(Error::Limit { what: "depth of the tree", limit: limit.into(), requested });
+            return Err(Error::limit("depth of the tree", limit.into(), requested));
         }
         let offset = self.offset(place);
         let bracket = if kind == Kind::Mapping { b'{' } else { b'[' };
@@ -264,7 +267,7 @@ impl Builder<'_> {
         let count = self.document.records.len();
         if count as u64 >= limit {
             let requested = count as u64 + 1;
-            return Err(Error::Limit { what: "nodes of the tree", limit, requested });
+            return Err(Error::limit("nodes of the tree", limit, requested));
         }
         let offset = self.offset(place);
         let id = index(count);
@@ -477,19 +480,16 @@ impl Builder<'_> {
             _ => rest.find(is_unicode_line_break),
         };
         if let Some(at) = written {
-            let line = self.lines.line(offset + at);
+            let (line, column) = self.lines.line_and_column(offset + at);
             let message = "NEL, LS or PS ends a line in YAML 1.1 and is kept as text here";
-            let offset = file_offset(self.options, offset + at);
-            let diagnostic = Diagnostic::new(Code::UnicodeLineBreak, offset, message);
-            self.diagnostics.push(diagnostic.with_line(file_line(self.options, line)));
+            let position = file_position(self.options, Place { line, column }, offset + at);
+            self.diagnostics.push(position.diagnostic(Code::UnicodeLineBreak, message));
         }
         Ok(())
     }
 
     fn report(&mut self, code: Code, id: u32, message: String) {
-        let position = self.document.position(id);
-        let diagnostic = Diagnostic::new(code, position.offset, message);
-        self.diagnostics.push(diagnostic.with_line(position.line));
+        self.diagnostics.push(self.document.position(id).diagnostic(code, message));
     }
 
     /// The parser sees the content only, and has the end of the stream on a line of its own.

@@ -102,12 +102,12 @@ impl Document {
     /// Parses the bytes of a tree: directives, `---`, content, `...`, of which only content is
     /// required.
     ///
-    /// An empty document has an empty mapping as its root. Fails with [`Error::Yaml`] at the first
-    /// thing that is no YAML 1.1, or [`Error::Limit`]; tells what is odd in `diagnostics`. A tag
+    /// An empty document has an empty mapping as its root. Fails with [`ErrorKind::Yaml`] at the first
+    /// thing that is no YAML 1.1, or [`ErrorKind::Limit`]; tells what is odd in `diagnostics`. A tag
     /// that does not fit its text fails later, when the [`value`](Node::value) is asked for.
     ///
-    /// [`Error::Yaml`]: crate::Error::Yaml
-    /// [`Error::Limit`]: crate::Error::Limit
+    /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
+    /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
     pub fn parse(
         text: &[u8],
         options: &ParseOptions,

@@ -161,7 +161,7 @@ impl Document {
                 spent += self.own_entries(merged).len() as u64 / 2;
                 let requested = spent.saturating_add(order.steps);
                 if requested > limit {
-                    return Err(Error::Limit { what: "merged entries", limit, requested });
+                    return Err(Error::limit("merged entries", limit, requested));
                 }
             }
             spent += order.steps;

@@ -132,7 +132,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// What it holds. Fails with [`Error::Yaml`] if the text does not fit the tag, or if it is an
+    /// What it holds. Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text does not fit the tag, or if it is an
     /// integer in another base than ten of more than 4,300 decimal digits.
     pub fn value(self) -> Result<Value<'a>> {
         let text = self.document.scalar_text(self.id);
@@ -298,8 +298,7 @@ impl<'a> Node<'a> {
 
     /// An error about this node.
     pub fn error(self, message: impl Into<String>) -> Error {
-        let Position { line, column, offset } = self.position();
-        Error::Yaml { message: message.into(), line, column, offset }
+        self.position().error(message)
     }
 
     /// The value if the node is of a kind and its text fits.

@@ -10,7 +10,7 @@ use crate::{Error, ReferenceError, Result};
 impl<'a> Node<'a> {
     /// The node that a JSON Pointer from this one leads to; aliases and merge keys are followed.
     pub fn pointer(self, pointer: &str) -> Result<Node<'a>> {
-        let fail = |kind| Error::Reference { target: pointer.to_owned(), kind };
+        let fail = |kind| Error::reference(pointer, kind);
         if pointer.is_empty() {
             return Ok(self);
         }

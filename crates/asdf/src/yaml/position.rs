@@ -4,6 +4,9 @@
 //! beyond ASCII; its line and its column within a line are right. So the byte offset comes from a
 //! table of line starts, and in text beyond ASCII from walking the line.
 
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::error::{Error, ErrorKind};
+
 /// A place in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Position {
@@ -13,6 +16,20 @@ pub struct Position {
     pub column: u32,
     /// Offset in the file, in bytes.
     pub offset: u64,
+}
+
+impl Position {
+    /// An error at this place.
+    pub(crate) fn error(self, message: impl Into<String>) -> Error {
+        let Self { line, column, offset } = self;
+        Error::new(ErrorKind::Yaml { message: message.into(), line, column }).at(offset)
+    }
+
+    /// A diagnostic at this place.
+    pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
+        let place = Place::at(self.offset).with_line_column(self.line, self.column);
+        Diagnostic::new(code, place, message)
+    }
 }
 
 /// Byte offsets of line starts in a text of less than 4 GiB.

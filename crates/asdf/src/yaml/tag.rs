@@ -122,10 +122,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
     let root = document.root();
     let root_tag = root.tag().map(TagUri::new);
     let is_asdf = root_tag.is_some_and(|tag| tag.prefix == CORE_PREFIX && tag.name == "asdf");
-    let at_root = |code, message: String| {
-        let position = root.position();
-        Diagnostic::new(code, position.offset, message).with_line(position.line)
-    };
+    let at_root = |code, message: String| root.position().diagnostic(code, message);
     if root.kind() != Kind::Mapping {
         let message = "the root of the tree is no mapping".to_owned();
         diagnostics.push(at_root(Code::RootNotMapping, message));
@@ -148,8 +145,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
             ),
             _ => continue,
         };
-        let diagnostic = Diagnostic::new(code, position.offset, message);
-        diagnostics.push(diagnostic.with_line(position.line));
+        diagnostics.push(position.diagnostic(code, message));
     }
 }
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use asdf::{ArrayError, Asdf, Error, External, NdArray, OpenOptions, ReferenceError, Result};
+use asdf::{ArrayError, Asdf, ErrorKind, External, NdArray, OpenOptions, ReferenceError, Result};
 use binio::Bytes;
 use tempfile::TempDir;
 
@@ -38,9 +38,11 @@ fn read(folder: &Path, external: External) -> Result<Vec<u8>> {
 /// Why the file was not opened.
 fn refused(folder: &Path, external: External) -> ReferenceError {
     let error = read(folder, external).unwrap_err();
-    let Error::Array { kind: ArrayError::Data(inner), .. } = error else { panic!("{error}") };
-    match &*inner {
-        Error::Reference { kind, .. } => kind.clone(),
+    let ErrorKind::Array { kind: ArrayError::Data(inner), .. } = error.kind() else {
+        panic!("{error}")
+    };
+    match inner.kind() {
+        ErrorKind::Reference { kind, .. } => kind.clone(),
         other => panic!("{other}"),
     }
 }

@@ -1,7 +1,7 @@
 //! All ways of reading elements.
 
 use asdf::ndarray::{Order, Origin};
-use asdf::{ArrayError, Asdf, Error};
+use asdf::{ArrayError, Asdf, ErrorKind};
 use binio::Endian;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
@@ -73,7 +73,10 @@ fn any_byte_but_zero_is_true() {
 fn another_type_than_the_arrays_is_an_error() {
     let file = file(&a("datatype: int16, byteorder: big, shape: [1]"), &[&[0, 1]]);
     let error = array(&file, "/a").read::<i32>().unwrap_err();
-    assert!(matches!(error, Error::Array { kind: ArrayError::Type { asked: "i32", .. }, .. }));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Array { kind: ArrayError::Type { asked: "i32", .. }, .. }
+    ));
     assert!(array(&file, "/a").strings().is_err());
     assert!(array(&file, "/a").field("x").is_err());
 }
@@ -82,8 +85,8 @@ fn another_type_than_the_arrays_is_an_error() {
 fn a_buffer_of_another_length_is_an_error() {
     let file = file(&a("datatype: int8, byteorder: big, shape: [2]"), &[&[0, 1]]);
     let error = array(&file, "/a").read_into(&mut [0_i8; 3]).unwrap_err();
-    let ArrayError::BufferSize { want: 2, got: 3 } = (match error {
-        Error::Array { kind, .. } => kind,
+    let ArrayError::BufferSize { want: 2, got: 3 } = (match error.kind() {
+        ErrorKind::Array { kind, .. } => kind,
         other => panic!("{other}"),
     }) else {
         panic!("another error")
@@ -175,7 +178,10 @@ fn strings_lose_the_padding_and_nothing_else() {
 fn what_is_no_text_is_an_error_with_its_place() {
     let bytes = file(&a("datatype: [ascii, 2], byteorder: big, shape: [2]"), &[b"ab\xe9c"]);
     let error = array(&bytes, "/a").strings().unwrap_err();
-    assert!(matches!(error, Error::Array { kind: ArrayError::Element { index: 1, .. }, .. }));
+    assert!(matches!(
+        error.kind(),
+        ErrorKind::Array { kind: ArrayError::Element { index: 1, .. }, .. }
+    ));
     assert_eq!(array(&bytes, "/a").read::<u8>().unwrap(), b"ab\xe9c");
     for point in [0xd800_u32, 0x11_0000] {
         let tree = a("datatype: [ucs4, 1], byteorder: little, shape: [1]");

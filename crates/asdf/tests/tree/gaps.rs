@@ -64,7 +64,7 @@ fn line_breaks_of_yaml_1_1_are_text_in_quotes_and_errors_outside() {
     assert_eq!(escaped.root().get("a").unwrap().as_str(), Some("x\u{85}y"));
     // The diagnostic tells where the character is.
     let (_, diagnostics) = try_parse("a: \"\\N\\\"é\u{85}\"");
-    assert_eq!(diagnostics[0].offset, 10);
+    assert_eq!(diagnostics[0].place.offset, Some(10));
 }
 
 #[test]
@@ -73,8 +73,11 @@ fn directives_are_checked() {
     assert!(fault("%YAML 1.1\n%YAML 1.1\n---\na: 1\n").3.contains("second"));
     assert!(fault("%TAG !foo tag:x\n---\na: 1\n").3.contains("!foo"));
     let (_, diagnostics) = try_parse("%YAML 1.1\n%FOO bar\n---\na: 1\n");
-    assert_eq!((diagnostics[0].code, diagnostics[0].offset), (Code::UnknownDirective, 10));
-    assert_eq!(diagnostics[0].line, Some(2));
+    assert_eq!(
+        (diagnostics[0].code, diagnostics[0].place.offset),
+        (Code::UnknownDirective, Some(10))
+    );
+    assert_eq!(diagnostics[0].place.line, Some(2));
     assert_eq!(parse_odd("%YAML 1.2\n---\na: 1\n").1, [Code::YamlVersion]);
 }
 

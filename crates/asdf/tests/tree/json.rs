@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use asdf::json::{Aliases, Options};
-use asdf::{Asdf, Error, ReferenceError};
+use asdf::{Asdf, ErrorKind, ReferenceError};
 
 use crate::{parse, parse_odd, to_json, try_json};
 
@@ -92,10 +92,10 @@ fn aliases_are_expanded_or_referred_to() {
 fn a_cycle_is_an_error_with_its_path() {
     let document = parse("r: {a: &x [1, {b: *x}]}\n");
     let error = try_json(&document, Options::default()).unwrap_err();
-    let Error::Reference { target, kind: ReferenceError::Cycle(path) } = error else {
+    let ErrorKind::Reference { target, kind: ReferenceError::Cycle(path) } = error.kind() else {
         panic!("another error: {error}");
     };
-    assert_eq!((target.as_str(), path), ("/r/a/1/b", vec!["/r/a".into(), "/r/a/1/b".into()]));
+    assert_eq!((&target[..], &path[..]), ("/r/a/1/b", &["/r/a".into(), "/r/a/1/b".into()][..]));
     let options = Options { aliases: Aliases::Reference, ..Options::default() };
     assert_eq!(try_json(&document, options).unwrap(), r#"{"r":{"a":[1,{"b":{"$alias":"/r/a"}}]}}"#);
     let root = parse("--- &x\na: *x\n");
@@ -119,7 +119,10 @@ fn an_alias_bomb_ends_at_the_budget() {
         writeln!(text, "a{level}: &a{level} [{items}]").unwrap();
     }
     let error = try_json(&parse(text), Options::default()).unwrap_err();
-    assert!(matches!(error, Error::Limit { what: "nodes of expanded aliases", .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Limit { what: "nodes of expanded aliases", .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -128,7 +131,10 @@ fn a_bomb_of_merges_ends_at_the_budget() {
     let uses = "{<<: *a}, ".repeat(4000);
     let document = parse(format!("a: &a {{{keys}}}\nb: [{uses}]\n"));
     let error = try_json(&document, Options::default()).unwrap_err();
-    assert!(matches!(error, Error::Limit { what: "nodes of expanded aliases", .. }), "{error}");
+    assert!(
+        matches!(error.kind(), ErrorKind::Limit { what: "nodes of expanded aliases", .. }),
+        "{error}"
+    );
 }
 
 #[test]
@@ -139,7 +145,7 @@ fn a_bomb_of_long_types_ends_at_the_budget() {
     let file = file(&format!("t: &t [{{name: {name}, datatype: int8}}]\na:\n{arrays}"));
     let node = file.tree().unwrap().pointer("/a").unwrap();
     let written = node.write_json(&mut std::io::sink(), &Options::default());
-    assert!(matches!(written, Err(Error::Limit { .. })), "{written:?}");
+    assert!(matches!(written.unwrap_err().kind(), ErrorKind::Limit { .. }));
 }
 
 /// A file of this tree and nothing else.
@@ -152,7 +158,7 @@ fn file(tree: &str) -> Asdf {
 fn a_collection_as_key_is_an_error_at_the_key() {
     let (document, _) = parse_odd("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
-    assert_eq!(error.to_string(), "line 2, column 1 (offset 5): a sequence cannot be a key");
+    assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");
 }
 
 #[test]

@@ -13,7 +13,7 @@ mod tags;
 
 use asdf::json::Options;
 use asdf::yaml::{Document, ParseOptions};
-use asdf::{Code, Diagnostic, Error};
+use asdf::{Code, Diagnostic, Error, ErrorKind};
 
 /// The document, or the error, and the diagnostics.
 fn try_parse(text: impl AsRef<[u8]>) -> (Result<Document, Error>, Vec<Diagnostic>) {
@@ -37,10 +37,11 @@ fn parse_odd(text: impl AsRef<[u8]>) -> (Document, Vec<Code>) {
 
 /// The error of a text that is no YAML: line, column, offset and message.
 fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
-    match try_parse(text).0.expect_err("the text is no YAML") {
-        Error::Yaml { line, column, offset, message } => (line, column, offset, message),
-        error => panic!("another error: {error}"),
-    }
+    let error = try_parse(text).0.expect_err("the text is not YAML");
+    let ErrorKind::Yaml { line, column, message } = error.kind() else {
+        panic!("another error: {error}");
+    };
+    (*line, *column, error.offset().expect("an offset"), message.clone())
 }
 
 fn try_json(document: &Document, options: Options) -> Result<String, Error> {

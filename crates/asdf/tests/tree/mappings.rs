@@ -11,7 +11,7 @@ use crate::{parse, parse_odd, to_json, try_parse};
 fn of_a_duplicate_key_the_last_value_counts_at_the_first_place() {
     let text = "a: 1\nb: 2\na: 3\n";
     let (_, diagnostics) = try_parse(text);
-    assert_eq!((diagnostics[0].code, diagnostics[0].offset), (Code::DuplicateKey, 10));
+    assert_eq!((diagnostics[0].code, diagnostics[0].place.offset), (Code::DuplicateKey, Some(10)));
     assert_eq!(
         diagnostics[0].message,
         "key `a` at line 3, column 1 is also at line 1, column 1: the last value counts"
@@ -50,7 +50,7 @@ fn a_collection_as_key_is_an_error_at_that_entry_only() {
     let (key, value) = document.root().entries().next().unwrap();
     assert_eq!(value.as_str(), Some("x"));
     let error = key.to_key().unwrap_err().to_string();
-    assert_eq!(error, "line 1, column 1 (offset 0): a sequence cannot be a key");
+    assert_eq!(error, "line 1, column 1: a sequence cannot be a key at offset 0");
 }
 
 #[test]

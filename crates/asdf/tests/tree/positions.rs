@@ -1,6 +1,6 @@
 //! Nodes and errors say where they are.
 
-use asdf::Error;
+use asdf::ErrorKind;
 use asdf::yaml::{Document, ParseOptions, Position};
 
 use crate::{fault, parse};
@@ -55,9 +55,10 @@ fn positions_count_from_where_the_text_is_in_the_file() {
     assert_eq!((position.line, position.column, position.offset), (4, 4, 1007));
     let mut diagnostics = Vec::new();
     let error = Document::parse(b"a: 0x_\nb: @\n", &options, &mut diagnostics).unwrap_err();
-    let Error::Yaml { line, column, offset, .. } = error else { panic!("{error}") };
-    assert_eq!((line, column, offset), (4, 4, 1010));
-    assert_eq!((diagnostics[0].line, diagnostics[0].offset), (Some(3), 1003));
+    let &ErrorKind::Yaml { line, column, .. } = error.kind() else { panic!("{error}") };
+    assert_eq!((line, column, error.offset()), (4, 4, Some(1010)));
+    let place = &diagnostics[0].place;
+    assert_eq!((place.line, place.column, place.offset), (Some(3), Some(4), Some(1003)));
 }
 
 #[test]

@@ -28,7 +28,7 @@ pub(crate) enum AsdfCommand {
         /// JSON: wrap tagged nodes as {"$tag": .., "$value": ..}
         #[arg(long)]
         tags: bool,
-        /// JSON: what becomes of an alias
+        /// JSON: how to write an alias
         #[arg(long, value_enum, default_value_t = Aliases::Expand)]
         aliases: Aliases,
         #[command(flatten)]
@@ -45,6 +45,10 @@ pub(crate) enum AsdfCommand {
     Get {
         #[command(flatten)]
         request: GetRequest,
+        /// Do not compare blocks with their checksums. Without it every block that is read as a whole is
+        /// verified; a part (--slice) of an uncompressed block is not
+        #[arg(long)]
+        no_verify: bool,
         #[command(flatten)]
         reading: Reading,
     },
@@ -60,7 +64,7 @@ pub(crate) enum AsdfCommand {
 /// How a file is read.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// Search the whole file for blocks and give what is there of damaged ones
+    /// Search the whole file for blocks, and read what exists of damaged ones
     #[arg(long)]
     pub(crate) salvage: bool,
     /// Which other files arrays and references may lie in
@@ -84,6 +88,6 @@ pub(crate) enum Aliases {
     /// Repeat the content
     #[default]
     Expand,
-    /// Name the place: {"$alias": "/pointer"}
+    /// Name where it was written first: {"$alias": "/pointer"}
     Ref,
 }

@@ -43,7 +43,14 @@ pub(crate) enum Command {
     /// Check files: structure, checksums, that everything decodes
     Verify(Files),
     /// Print or extract one node or array
-    Get(GetRequest),
+    Get {
+        #[command(flatten)]
+        request: GetRequest,
+        /// Do not compare data with their checksums. Without it every block that is read as a whole is
+        /// verified; a part of an uncompressed ASDF block is not
+        #[arg(long)]
+        no_verify: bool,
+    },
     /// Files of the Advanced Scientific Data Format
     Asdf(asdf::Asdf),
     /// Bloscpack files: pack, unpack, append, look into, repair

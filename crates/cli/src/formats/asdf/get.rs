@@ -5,7 +5,7 @@ use std::path::Path;
 
 use asdf::json::Options;
 use asdf::ndarray::Slice;
-use asdf::{NdArray, Node};
+use asdf::{NdArray, Node, Verify};
 
 use super::print;
 use crate::Verdict;
@@ -18,10 +18,17 @@ use crate::progress::Progress;
 
 pub(crate) fn get(
     request: &GetRequest,
+    no_verify: bool,
     reading: &Reading,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let file = super::open(&request.file, reading)?;
+    let mut options = super::options(reading);
+    if no_verify {
+        options = options.verify(Verify::Never);
+    } else if request.slice.is_none() && !reading.salvage {
+        options = options.verify(Verify::OnRead);
+    }
+    let file = options.open(&request.file).map_err(|error| Failure::asdf(&request.file, error))?;
     let fail = |error| Failure::asdf(&request.file, error);
     let pointer = request.pointer.as_deref().unwrap_or_default();
     let node = file.tree().and_then(|root| root.pointer(pointer)).map_err(fail)?;
@@ -49,7 +56,7 @@ pub(crate) fn get(
             let place = format!("{} {}", request.file.display(), pointer);
             return Err(Failure::other(
                 place,
-                "no array, and only arrays have slices and .npy files",
+                "not an array; only arrays have slices and .npy files",
             ));
         }
         print_node(node, request, output)?;

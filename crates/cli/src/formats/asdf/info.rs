@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use asdf::{Asdf, Block, BlockHeader};
+use asdf::{Asdf, Block, BlockHeader, Diagnostic};
 use serde_json::{Value, json};
 
 use super::blocks::{self, block_json};
@@ -48,7 +48,7 @@ fn write_text(
     writeln!(out, "  blocks    {}", blocks_line(file, blocks))?;
     let tree = file.tree();
     for diagnostic in file.diagnostics() {
-        writeln!(out, "  remark    {}", one_line(&diagnostic.to_string()))?;
+        writeln!(out, "  found     {}", one_line(&diagnostic.to_string()))?;
     }
     match tree {
         Ok(root) => {
@@ -111,10 +111,27 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
 }
 
 pub(crate) fn diagnostics_json(file: &Asdf) -> Vec<Value> {
-    let one = |diagnostic: &asdf::Diagnostic| {
-        json!({
-            "code": diagnostic.code.as_str(), "offset": diagnostic.offset, "line": diagnostic.line, "message": diagnostic.message,
-        })
-    };
-    file.diagnostics().iter().map(one).collect()
+    file.diagnostics().iter().map(diagnostic_json).collect()
+}
+
+/// A diagnostic as JSON: `code`, `severity`, `message`, and the parts of its place that are known.
+pub(super) fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
+    let place = &diagnostic.place;
+    let mut value = json!({
+        "code": diagnostic.code.as_str(),
+        "severity": diagnostic.severity.as_str(),
+        "message": diagnostic.message,
+    });
+    let known = [
+        ("pointer", place.pointer.as_ref().map(|pointer| json!(pointer))),
+        ("line", place.line.map(|line| json!(line))),
+        ("column", place.column.map(|column| json!(column))),
+        ("offset", place.offset.map(|offset| json!(offset))),
+    ];
+    for (name, part) in known {
+        if let Some(part) = part {
+            value[name] = part;
+        }
+    }
+    value
 }

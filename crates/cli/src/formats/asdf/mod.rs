@@ -32,7 +32,9 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
             tree::tree(file, *tags, *aliases, reading, output)
         }
         AsdfCommand::Blocks { file, reading } => blocks::blocks(file, reading, output),
-        AsdfCommand::Get { request, reading } => get(request, reading, output),
+        AsdfCommand::Get { request, no_verify, reading } => {
+            get(request, *no_verify, reading, output)
+        }
         AsdfCommand::Verify { files, reading } => {
             each(&files.files, output, |file| verify(file, reading, output))
         }
@@ -40,17 +42,20 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
 }
 
 fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
+    options(reading).open(path).map_err(|error| Failure::asdf(path, error))
+}
+
+fn options(reading: &Reading) -> OpenOptions {
     let external = match reading.external {
         arguments::External::Deny => External::Deny,
         arguments::External::SameDir => External::SameDir,
         arguments::External::Any => External::Any,
     };
-    let strictness = if reading.salvage { Strictness::Salvage } else { Strictness::Normal };
-    let options = OpenOptions::new().strictness(strictness).external(external);
-    options.open(path).map_err(|error| Failure::asdf(path, error))
+    let strictness = if reading.salvage { Strictness::Salvage } else { Strictness::Lenient };
+    OpenOptions::new().strictness(strictness).external(external)
 }
 
-/// Remarks about the file, on standard error so that results stay clean.
+/// Prints what is irregular about the file to standard error, so that results stay clean.
 fn remark(path: &Path, file: &Asdf, output: Output) {
     for diagnostic in file.diagnostics() {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));

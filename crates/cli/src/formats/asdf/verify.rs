@@ -1,149 +1,68 @@
 //! `scibin verify`: what is wrong with a file.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
 
-use asdf::{Asdf, ChecksumVerdict, Code, Diagnostic, Severity, tag};
+use asdf::{ChecksumVerdict, VerifyOptions, VerifyReport};
 use serde_json::{Value, json};
 
-use super::blocks::all;
-use super::info::diagnostics_json;
+use super::info::diagnostic_json;
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json, size};
 use crate::progress::Progress;
 
-/// Something wrong, and where.
-struct Problem {
-    place: String,
-    message: String,
-}
-
-impl Problem {
-    fn new(place: impl Into<String>, message: &impl ToString) -> Self {
-        Self { place: place.into(), message: message.to_string() }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Errors of blocks and arrays name their place themselves.
-        if !self.message.starts_with(&self.place) {
-            write!(f, "{}: ", self.place)?;
-        }
-        f.write_str(&self.message)
-    }
-}
-
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
-    let mut problems = Vec::new();
-    let checked = check_blocks(path, &file, output, &mut problems)?;
-    check_tree(&file, &mut problems);
-    // A block that cannot be read was found out above.
-    let is_new = |diagnostic: &Diagnostic| {
-        diagnostic.code.severity() == Severity::Damage && diagnostic.code != Code::BadBlock
-    };
-    let damage = file.diagnostics().into_iter().filter(is_new);
-    problems.extend(damage.map(|diagnostic| Problem::new("layout", &diagnostic)));
+    let fail = |error| Failure::asdf(path, error);
+    let mut total = 0;
+    for block in file.blocks() {
+        let range = block.map_err(fail)?.data_range();
+        total += range.map_or(0, |range| range.end - range.start);
+    }
+    let progress = Progress::new(total, output.quiet);
+    let add = |bytes| progress.add(bytes);
+    let report = file.verify(&VerifyOptions::new().progress(&add)).map_err(fail)?;
+    drop(progress);
     if output.json {
-        print_json(&report(path, &file, &checked, &problems))?;
+        print_json(&report_json(path, &report))?;
     } else {
-        let mut out = io::stdout().lock();
-        for problem in &problems {
-            writeln!(out, "{}: {}", path.display(), one_line(&problem.to_string()))?;
-        }
-        if problems.is_empty() && !output.quiet {
-            let bytes = checked.iter().map(|block| block.bytes).sum();
-            writeln!(
-                out,
-                "{}: fine, {} blocks of {} checked",
-                path.display(),
-                checked.len(),
-                size(bytes)
-            )?;
-            super::remark(path, &file, output);
+        print(path, &report, output)?;
+    }
+    Ok(if report.is_fine() { Verdict::Fine } else { Verdict::Found })
+}
+
+fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for error in report.errors() {
+        writeln!(out, "{}: {}", path.display(), one_line(&error.to_string()))?;
+    }
+    if report.is_fine() && !output.quiet {
+        let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
+        let count = report.blocks.len();
+        writeln!(out, "{}: fine, {count} blocks of {} checked", path.display(), size(bytes))?;
+        for diagnostic in &report.diagnostics {
+            output.remark(&format_args!("{}: {diagnostic}", path.display()));
         }
     }
-    Ok(if problems.is_empty() { Verdict::Fine } else { Verdict::Found })
+    Ok(())
 }
 
-/// A block that was checked.
-struct Checked {
-    bytes: u64,
-    checksum: &'static str,
-}
-
-/// Verifies checksums and decodes every block, several at a time.
-fn check_blocks(
-    path: &Path,
-    file: &Asdf,
-    output: Output,
-    problems: &mut Vec<Problem>,
-) -> Result<Vec<Checked>, Failure> {
-    let blocks = all(path, file)?;
-    let sizes: Vec<u64> = blocks
-        .iter()
-        .map(|block| block.data_range().map_or(0, |range| range.end - range.start))
-        .collect();
-    let progress = Progress::new(sizes.iter().sum(), output.quiet);
-    let verdicts =
-        file.blocks().check_all(|index| progress.add(sizes.get(index).copied().unwrap_or(0)));
-    let verdicts = verdicts.map_err(|error| Failure::asdf(path, error))?;
-    let mut checked = Vec::with_capacity(verdicts.len());
-    for (index, verdict) in verdicts.into_iter().enumerate() {
-        let place = format!("block {index}");
-        let checksum = match verdict {
-            Ok(ChecksumVerdict::Absent) => "absent",
-            Ok(ChecksumVerdict::Stored) => "stored",
-            Ok(ChecksumVerdict::DecodedLegacy) => "decoded_legacy",
-            Ok(_) => {
-                problems.push(Problem::new(place, &"checksum does not match the data"));
-                "mismatch"
-            }
-            Err(error) => {
-                problems.push(Problem::new(place, &error));
-                "error"
-            }
+fn report_json(path: &Path, report: &VerifyReport) -> Value {
+    let blocks = report.blocks.iter().enumerate().map(|(index, block)| {
+        let checksum = match block.checksum {
+            Some(ChecksumVerdict::Absent) => "absent",
+            Some(ChecksumVerdict::Stored) => "stored",
+            Some(ChecksumVerdict::DecodedLegacy) => "decoded_legacy",
+            Some(_) => "mismatch",
+            None => "error",
         };
-        checked.push(Checked { bytes: sizes.get(index).copied().unwrap_or(0), checksum });
-    }
-    Ok(checked)
-}
-
-/// The tree parses, its values are what their tags say, and each array lies in its block.
-fn check_tree(file: &Asdf, problems: &mut Vec<Problem>) {
-    let nodes = match file.nodes() {
-        Ok(nodes) => nodes,
-        Err(error) => return problems.push(Problem::new("tree", &error)),
-    };
-    for node in nodes {
-        let outcome = match node.tag().and_then(tag::core_name) {
-            Some("ndarray") => node.ndarray().map(drop),
-            Some("complex") => node.complex().map(drop),
-            Some("integer") => node.integer().map(drop),
-            _ => node.value().map(drop),
-        };
-        if let Err(error) = outcome {
-            problems.push(Problem::new("tree", &error));
-        }
-    }
-}
-
-fn report(path: &Path, file: &Asdf, checked: &[Checked], problems: &[Problem]) -> Value {
-    let blocks: Vec<Value> = checked
-        .iter()
-        .enumerate()
-        .map(|(index, block)| json!({"index": index, "bytes": block.bytes, "checksum": block.checksum}))
-        .collect();
-    let problems: Vec<Value> = problems
-        .iter()
-        .map(|problem| json!({"where": problem.place, "message": problem.message}))
-        .collect();
+        json!({"index": index, "bytes": block.stored_len, "checksum": checksum})
+    });
+    let diagnostics: Vec<Value> = report.diagnostics.iter().map(diagnostic_json).collect();
     json!({
-        "file": path.display().to_string(), "ok": problems.is_empty(), "problems": problems, "blocks": blocks,
-        "diagnostics": diagnostics_json(file),
+        "file": path.display().to_string(), "format": "asdf", "ok": report.is_fine(),
+        "blocks": blocks.collect::<Value>(), "diagnostics": diagnostics,
     })
 }
