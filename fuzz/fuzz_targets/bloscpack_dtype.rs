@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use bloscpack::{ArrayInfo, Dtype, Reader};
+use bloscpack::{ArrayInfo, Datatype, Reader};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fuzz_target!(|data: &[u8]| {
     check_text(data.iter().take(400).map(|&byte| TOKENS[usize::from(byte % 32)]).collect());
     check_text(text.clone());
     let json: Value = metadata.unwrap_or_else(|| serde_json::from_str(&text).unwrap_or_default());
-    check(Dtype::from_json(&json));
+    check(Datatype::from_json(&json));
     for metadata in [&json, &json!({"dtype": json, "shape": [3, 2], "order": "F", "container": "numpy"})] {
         if let Ok(info) = ArrayInfo::from_json(metadata) {
             assert!(i64::try_from(info.byte_size()).is_ok());
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn check_text(text: String) {
-    check(Dtype::parse(&text));
+    check(Datatype::parse(&text));
     let dictionary = format!("{{'descr': {text}, 'fortran_order': False, 'shape': (2,)}}");
     for text in [text, dictionary] {
         let mut header = b"\x93NUMPY\x03\x00".to_vec();
@@ -49,12 +49,12 @@ fn check_text(text: String) {
     }
 }
 
-fn check(dtype: bloscpack::Result<Dtype>) {
+fn check(dtype: bloscpack::Result<Datatype>) {
     match dtype {
         Ok(dtype) => {
             assert!(i32::try_from(dtype.itemsize()).is_ok());
-            assert_eq!(Dtype::parse(&dtype.descr()).expect("what is written is read"), dtype);
-            assert_eq!(Dtype::from_json(&dtype.descr_json()).expect("in lists, too").itemsize(), dtype.itemsize());
+            assert_eq!(Datatype::parse(&dtype.descr()).expect("what is written is read"), dtype);
+            assert_eq!(Datatype::from_json(&dtype.descr_json()).expect("in lists, too").itemsize(), dtype.itemsize());
         }
         Err(error) => drop(error.to_string()),
     }

@@ -92,6 +92,9 @@ pub enum ErrorKind {
     Invalid(Cow<'static, str>),
     /// The bytes have a meaning that this build or version does not handle.
     Unsupported(Cow<'static, str>),
+    #[cfg(feature = "array")]
+    /// An array that cannot be described, read or written.
+    Array(crate::array::ArrayError),
     /// A part of a remote source was not fetched yet, see [`Window`](crate::Window).
     NeedsData(Range<u64>),
     /// Somebody else is changing the file, see `write::FileLock`.
@@ -233,6 +236,8 @@ impl fmt::Display for ErrorKind {
             }
             Self::Invalid(message) => f.write_str(message),
             Self::Unsupported(message) => write!(f, "not supported: {message}"),
+            #[cfg(feature = "array")]
+            Self::Array(error) => error.fmt(f),
             Self::NeedsData(range) => {
                 write!(f, "bytes {}..{} were not fetched yet", range.start, range.end)
             }

@@ -36,9 +36,8 @@ mod write_options;
 mod writer;
 
 pub use append::{AppendOptions, Appended, Appender, append};
-pub use array::{Array, ArrayInfo, ArrayOrder, Dtype, pack_array, pack_npy};
+pub use array::{Array, ArrayInfo, Datatype, Order, Slice, pack_array, pack_npy};
 pub use binio::blosc::{Compressor, Shuffle};
-pub use binio::slice::Slice;
 pub use checksum::Checksum;
 pub use chunk::{ChunkEntry, Scratch};
 pub use chunking::{ChunkSize, Chunking};

@@ -8,7 +8,6 @@ struct Readme;
 
 mod arguments;
 mod blpk;
-mod dates;
 mod failure;
 mod formats;
 mod goal;

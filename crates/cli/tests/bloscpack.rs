@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use program::{Folder, json_of, scibin, status, stderr, stdout};
+use program::{Folder, json_of, npy_header, scibin, status, stderr, stdout};
 
 fn golden(name: &str) -> PathBuf {
     testdata::path(&format!("bloscpack/{name}.blp"))
@@ -26,7 +26,7 @@ fn noise(len: u32) -> String {
 
 /// A `.npy` file of shape (4, 3) with 0 to 11, little-endian.
 fn npy() -> Vec<u8> {
-    let mut file = binio::npy::header("'<i4'", false, &[4, 3]);
+    let mut file = npy_header("<i4", &[4, 3]);
     file.extend((0..12_i32).flat_map(i32::to_le_bytes));
     file
 }
@@ -280,7 +280,7 @@ fn get_gives_elements_and_parts_of_the_array() {
     let value = json_of(&get(&["--json", "--slice", "1:3,0"]));
     assert_eq!(value, json!({"dtype": "<i4", "shape": [2], "values": [3, 6]}));
     get(&["--slice", ":,1", "-o", "column.npy"]);
-    let mut column = binio::npy::header("'<i4'", false, &[4]);
+    let mut column = npy_header("<i4", &[4]);
     column.extend([1_i32, 4, 7, 10].into_iter().flat_map(i32::to_le_bytes));
     assert_eq!(folder.read("column.npy"), column);
     assert_eq!(get(&["--slice", ":,1", "-o", "-"]).stdout, column);
@@ -588,7 +588,7 @@ fn append_adds_rows_to_an_array() {
     // Half a row, and rows of another type.
     folder.write("row", [7, 0, 0, 0]);
     assert_eq!(status(&folder.run(&["bloscpack", "append", "--axis0", "x.npy.blp", "row"])), 2);
-    let mut other = binio::npy::header("'<f4'", false, &[1, 3]);
+    let mut other = npy_header("<f4", &[1, 3]);
     other.extend([0; 12]);
     folder.write("other.npy", other);
     let output = folder.run(&["bloscpack", "append", "--axis0", "x.npy.blp", "other.npy"]);
@@ -763,7 +763,7 @@ fn integers_that_would_be_rounded_are_not_written() {
 #[test]
 fn countless_elements_without_bytes_are_not_printed() {
     let folder = Folder::new();
-    let file = binio::npy::header("'<i4'", false, &[1 << 40, 0]);
+    let file = npy_header("<i4", &[1 << 40, 0]);
     folder.write("a.npy", &file);
     folder.done(&["bloscpack", "pack", "a.npy"]);
     let output = folder.run(&["get", "--json", "a.npy.blp"]);

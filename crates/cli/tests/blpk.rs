@@ -4,7 +4,7 @@ mod program;
 
 use std::process::{Command, Output};
 
-use program::{Folder, json_of, status, stderr, stdout};
+use program::{Folder, json_of, npy_header, status, stderr, stdout};
 
 fn data() -> Vec<u8> {
     (0..30_000_u32).flat_map(|n| (f64::from(n) * 0.5).to_le_bytes()).collect()
@@ -250,7 +250,7 @@ fn verbose_says_what_is_done() {
 #[test]
 fn arrays_are_bytes_to_the_original() {
     let folder = Folder::new();
-    let mut npy = binio::npy::header("'|u1'", false, &[3]);
+    let mut npy = npy_header("|u1", &[3]);
     npy.extend([1, 2, 3]);
     folder.write("x.npy", &npy);
     done(&folder, &["c", "x.npy"]);

@@ -125,7 +125,7 @@ impl From<ArrayError> for Error {
             ArrayError::Memory { bytes: requested } => {
                 Self::new(ErrorKind::OutOfMemory { what: "an array", requested })
             }
-            _ => Self::invalid(error.to_string()),
+            error => Self::new(ErrorKind::Array(error)),
         }
     }
 }

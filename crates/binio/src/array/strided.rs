@@ -442,12 +442,19 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
 }
 
 /// Strides of C order: the last dimension is the innermost. A dimension of 0 counts as 1.
+///
+/// Fails with [`ArrayError::Shape`] for strides of 2^63 bytes and more, unless there are no elements:
+/// then such a stride is 2^63 - 1, and nothing follows it.
 pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ArrayError> {
+    let is_empty = shape.contains(&0);
     let mut strides = vec![0; shape.len()];
     let mut stride = i64::try_from(itemsize).ok();
     for (place, &count) in strides.iter_mut().zip(shape).rev() {
-        let too_large = || bad_shape(format!("{shape:?} is larger than 2^63 bytes"));
-        *place = stride.ok_or_else(too_large)?;
+        *place = match stride {
+            Some(stride) => stride,
+            None if is_empty => i64::MAX,
+            None => return Err(bad_shape(format!("{shape:?} is larger than 2^63 bytes"))),
+        };
         stride = i64::try_from(count.max(1)).ok().and_then(|count| place.checked_mul(count));
     }
     Ok(strides)
@@ -523,7 +530,8 @@ mod tests {
         assert!(strided(&[1], &[1], u64::MAX, u64::MAX).is_err());
         assert!(c_order(&[1; 1000], 1, 1).is_err());
         assert!(matches!(strided(&[1, 1], &[4], 0, 100), Err(ArrayError::Strides(_))));
-        assert!(c_order(&[u64::MAX, u64::MAX, 0], u64::MAX, 0).is_err());
+        assert!(c_order(&[u64::MAX, u64::MAX, 0], u64::MAX, 0).unwrap().is_empty());
+        assert!(c_order(&[u64::MAX, 0, u64::MAX], 8, 0).unwrap().transpose().is_empty());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::AppendOptions;
-use crate::array::{ArrayInfo, ArrayOrder};
+use crate::array::{ArrayInfo, Order};
 use crate::error::{Error, ErrorKind, Result};
 use crate::finding::Severity;
 use crate::meta::encode::{section, to_text};
@@ -235,7 +235,7 @@ fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
     let Some((&rows, others)) = info.shape().split_first() else {
         return refuse("a single element has no first axis to append to".to_owned());
     };
-    if info.order() == ArrayOrder::F && !others.is_empty() {
+    if info.order() == Order::F && !others.is_empty() {
         return refuse("rows of an array in order F are not contiguous".to_owned());
     }
     let row = others.iter().try_fold(info.dtype().itemsize(), |size, &n| size.checked_mul(n));

@@ -1,30 +1,10 @@
 //! What the metadata say about an array.
 
+use binio::array::npy::Header;
+use binio::array::{Datatype, MAX_DIMENSIONS, Order};
 use serde_json::{Map, Value};
 
-use crate::array::Dtype;
-use crate::array::dtype::{MAX_DIMENSIONS, byte_size};
 use crate::error::{Error, ErrorKind, Result};
-
-/// Which index of an array varies fastest in its data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum ArrayOrder {
-    /// The last.
-    #[default]
-    C,
-    /// The first.
-    F,
-}
-
-impl ArrayOrder {
-    /// The letter in the metadata.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::C => "C",
-            Self::F => "F",
-        }
-    }
-}
 
 /// Type, shape and order of an array.
 ///
@@ -32,15 +12,15 @@ impl ArrayOrder {
 ///
 /// | key | value |
 /// |---|---|
-/// | `dtype` | type of an element, see [`Dtype`] |
+/// | `dtype` | type of an element, see [`Datatype`] |
 /// | `shape` | list of counts, outermost first; `[]` for a single element |
 /// | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first one |
 /// | `container` | `"numpy"` |
 ///
 /// ```
-/// use bloscpack::{ArrayInfo, ArrayOrder, Dtype};
+/// use bloscpack::{ArrayInfo, Datatype, Order};
 ///
-/// let info = ArrayInfo::new(Dtype::parse("<f8")?, vec![2, 3], ArrayOrder::C)?;
+/// let info = ArrayInfo::new(Datatype::parse("<f8")?, vec![2, 3], Order::C)?;
 /// let json = info.to_json();
 /// assert_eq!(json.to_string(), r#"{"dtype":"'<f8'","shape":[2,3],"order":"C","container":"numpy"}"#);
 /// assert_eq!(ArrayInfo::from_json(&json)?, info);
@@ -48,12 +28,7 @@ impl ArrayOrder {
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ArrayInfo {
-    dtype: Dtype,
-    shape: Vec<u64>,
-    order: ArrayOrder,
-    byte_size: u64,
-}
+pub struct ArrayInfo(pub(super) Header);
 
 fn not_numpy(message: impl Into<String>) -> Error {
     Error::new(ErrorKind::NotNumpy(message.into()))
@@ -64,21 +39,16 @@ fn bad_shape(message: impl Into<String>) -> Error {
 }
 
 impl ArrayInfo {
-    /// Fails with [`ErrorKind::ShapeMismatch`] for more than 64 dimensions and from 2^63 bytes on.
-    pub fn new(dtype: Dtype, shape: Vec<u64>, order: ArrayOrder) -> Result<Self> {
-        if shape.len() > MAX_DIMENSIONS {
-            let message = format!("{} dimensions, numpy has at most {MAX_DIMENSIONS}", shape.len());
-            return Err(bad_shape(message));
-        }
-        let byte_size = byte_size(&shape, dtype.itemsize())
-            .ok_or_else(|| bad_shape(format!("{shape:?} of {dtype} is longer than 2^63 bytes")))?;
-        Ok(Self { dtype, shape, order, byte_size })
+    /// Fails with [`ErrorKind::ShapeMismatch`] for more than 64 dimensions and from 2^63 bytes on, and
+    /// with [`ErrorKind::InvalidDtype`] for records with fields that overlap.
+    pub fn new(dtype: Datatype, shape: Vec<u64>, order: Order) -> Result<Self> {
+        Ok(Self(Header::new(dtype, order, shape)?))
     }
 
     /// Reads the metadata of any release.
     ///
     /// Fails with [`ErrorKind::NotNumpy`] where they describe no array, with those of
-    /// [`Dtype::from_json`] for its type, and with [`ErrorKind::ShapeMismatch`] for its shape.
+    /// [`Datatype::from_json`] for its type, and with [`ErrorKind::ShapeMismatch`] for its shape.
     pub fn from_json(metadata: &Value) -> Result<Self> {
         match metadata.get("container") {
             Some(Value::String(container)) if container == "numpy" => {}
@@ -88,7 +58,7 @@ impl ArrayInfo {
         let key = |key: &str| {
             metadata.get(key).ok_or_else(|| not_numpy(format!("the metadata have no {key}")))
         };
-        let dtype = Dtype::from_json(key("dtype")?)?;
+        let dtype = Datatype::from_json(key("dtype")?)?;
         let shape = key("shape")?;
         let counts = shape.as_array().filter(|counts| counts.len() <= MAX_DIMENSIONS);
         let counts: Option<Vec<u64>> =
@@ -98,8 +68,8 @@ impl ArrayInfo {
             bad_shape(format!("expected a list of at most {MAX_DIMENSIONS} counts, found {shape}"))
         })?;
         let order = match key("order")? {
-            Value::String(order) if order == "C" => ArrayOrder::C,
-            Value::String(order) if order == "F" => ArrayOrder::F,
+            Value::String(order) if order == "C" => Order::C,
+            Value::String(order) if order == "F" => Order::F,
             other => {
                 let message = format!("the order is {}, not \"C\" or \"F\"", excerpt(other));
                 return Err(not_numpy(message));
@@ -111,39 +81,39 @@ impl ArrayInfo {
     /// The metadata, as the original writes them.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
-        object.insert("dtype".into(), self.dtype.descr().into());
-        object.insert("shape".into(), self.shape.clone().into());
-        object.insert("order".into(), self.order.name().into());
+        object.insert("dtype".into(), self.dtype().descr().into());
+        object.insert("shape".into(), self.shape().to_vec().into());
+        object.insert("order".into(), self.order().name().into());
         object.insert("container".into(), "numpy".into());
         object.into()
     }
 
     /// What one element is.
-    pub fn dtype(&self) -> &Dtype {
-        &self.dtype
+    pub fn dtype(&self) -> &Datatype {
+        self.0.datatype()
     }
 
     /// Counts, outermost first; empty for a single element.
     pub fn shape(&self) -> &[u64] {
-        &self.shape
+        self.0.shape()
     }
 
     /// Which index varies fastest in the data.
-    pub fn order(&self) -> ArrayOrder {
-        self.order
+    pub fn order(&self) -> Order {
+        self.0.order()
     }
 
     /// Bytes of all elements.
     pub fn byte_size(&self) -> u64 {
-        self.byte_size
+        self.0.byte_size()
     }
 
-    /// Fails with [`ErrorKind::ShapeMismatch`] unless the array takes just the bytes that are there.
+    /// Fails with [`ErrorKind::ShapeMismatch`] unless the array takes just these bytes.
     pub fn check_size(&self, len: u64) -> Result<()> {
-        if self.byte_size == len {
+        let (dtype, shape, byte_size) = (self.dtype(), self.shape(), self.byte_size());
+        if byte_size == len {
             return Ok(());
         }
-        let Self { dtype, shape, byte_size, .. } = self;
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size} bytes, the data have {len}")))
     }
 }
@@ -186,18 +156,15 @@ mod tests {
     #[test]
     fn keys_beside_those_of_the_array_do_not_matter() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
-        assert_eq!(
-            (info.shape(), info.order(), info.byte_size()),
-            (&[3, 2][..], ArrayOrder::F, 48)
-        );
+        assert_eq!((info.shape(), info.order(), info.byte_size()), (&[3, 2][..], Order::F, 48));
         assert_eq!(info.dtype().to_string(), "<f8");
     }
 
     #[test]
     fn metadata_are_those_of_the_original() {
         // bloscpack 0.16: metadata of np.zeros((2, 3), dtype=[('a', 'S1'), ('b', '<f8', (2,))]).
-        let dtype = Dtype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();
-        let info = ArrayInfo::new(dtype, vec![2, 3], ArrayOrder::C).unwrap();
+        let dtype = Datatype::parse("[('a', '|S1'), ('b', '<f8', (2,))]").unwrap();
+        let info = ArrayInfo::new(dtype, vec![2, 3], Order::C).unwrap();
         assert_eq!(
             info.to_json().to_string(),
             r#"{"dtype":"[('a', '|S1'), ('b', '<f8', (2,))]","shape":[2,3],"order":"C","container":"numpy"}"#
@@ -245,7 +212,7 @@ mod tests {
         assert!(info.check_size(48).is_ok());
         let error = info.check_size(40).unwrap_err();
         assert_eq!(error.to_string(), "shape: [3, 2] of <f8 takes 48 bytes, the data have 40");
-        let none = ArrayInfo::new(Dtype::parse("<f8").unwrap(), vec![u64::MAX, 0], ArrayOrder::C);
+        let none = ArrayInfo::new(Datatype::parse("<f8").unwrap(), vec![u64::MAX, 0], Order::C);
         assert!(none.unwrap().check_size(0).is_ok());
     }
 }

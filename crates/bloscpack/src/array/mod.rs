@@ -6,26 +6,43 @@
 //! ArrayInfo with options  ---> a file      by whatever packs bytes
 //! ```
 //!
-//! What cannot be held is refused: Python objects, which are pointers
-//! ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types that are no bytes side by side, such
-//! as numpy's `T`.
+//! Types, slices and the copying of elements are those of [`binio::array`]; here is how the metadata
+//! describe an array, and how its elements are decoded. What cannot be stored is refused: Python
+//! objects, which are pointers ([`ObjectDtype`](crate::ErrorKind::ObjectDtype)), and types that are
+//! not bytes side by side, such as numpy's `T`.
 
-mod dtype;
-mod element;
-mod gather;
+mod blocks;
 mod info;
-mod literal;
 mod npy;
 mod pack;
 mod read;
-mod record;
-mod scalar;
-mod view;
 
-pub use dtype::Dtype;
-pub use element::Element;
-pub use info::{ArrayInfo, ArrayOrder};
+pub use binio::array::{
+    ByteOrder, Datatype, Element, Field, Kind, Order, Record, ScalarType, Slice, Style, TimeUnit,
+    half, num_complex,
+};
+pub use info::ArrayInfo;
 pub use pack::{pack_array, pack_npy};
 pub use read::Array;
-pub use record::{Field, Record};
-pub use scalar::{Kind, Scalar, TimeUnit};
+
+use binio::array::ArrayError;
+
+use crate::error::{Error, ErrorKind};
+
+impl From<ArrayError> for Error {
+    fn from(error: ArrayError) -> Self {
+        let message = error.to_string();
+        match error {
+            ArrayError::Shape(message) => ErrorKind::ShapeMismatch(message),
+            ArrayError::Datatype(message) => ErrorKind::InvalidDtype(message),
+            ArrayError::Object => ErrorKind::ObjectDtype,
+            ArrayError::Type { datatype: dtype, asked } => ErrorKind::ElementType { dtype, asked },
+            ArrayError::Npy(_) => ErrorKind::NotNumpy(message),
+            ArrayError::Limit { .. } | ArrayError::Memory { .. } | ArrayError::Output(_) => {
+                return binio::Error::from(error).into();
+            }
+            _ => ErrorKind::ShapeMismatch(message),
+        }
+        .into()
+    }
+}

@@ -25,9 +25,9 @@ impl WriterOptions {
     /// element does not fit into a chunk.
     ///
     /// ```
-    /// use bloscpack::{ArrayInfo, ArrayOrder, Dtype, Reader, WriterOptions, pack_to_vec};
+    /// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriterOptions, pack_to_vec};
     ///
-    /// let info = ArrayInfo::new(Dtype::of::<f64>(), vec![2, 3], ArrayOrder::F)?;
+    /// let info = ArrayInfo::new(Datatype::of::<f64>(), vec![2, 3], Order::F)?;
     /// let options = WriterOptions::new().metadata(&serde_json::json!({"unit": "K"}));
     /// let file = Reader::from_bytes(pack_to_vec(&[0; 48], &options.array(&info)?)?)?;
     /// assert_eq!(file.array()?.info(), &info);
@@ -68,9 +68,9 @@ fn typesize(itemsize: u64) -> u32 {
 ///
 /// ```
 /// use std::io::Cursor;
-/// use bloscpack::{ArrayInfo, ArrayOrder, Dtype, Reader, WriterOptions, pack_array};
+/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriterOptions, pack_array};
 ///
-/// let info = ArrayInfo::new(Dtype::of::<u8>(), vec![2, 2], ArrayOrder::C)?;
+/// let info = ArrayInfo::new(Datatype::of::<u8>(), vec![2, 2], Order::C)?;
 /// let file = pack_array(&info, b"data", Cursor::new(vec![]), &WriterOptions::new(), None)?;
 /// let file = Reader::from_bytes(file.into_inner())?;
 /// assert_eq!(file.array()?.read::<u8>()?, b"data");
@@ -106,10 +106,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ArrayOrder, ChunkSize, Dtype, Reader, Version};
+    use crate::{ChunkSize, Datatype, Order, Reader, Version};
 
     fn info(dtype: &str, shape: &[u64]) -> ArrayInfo {
-        ArrayInfo::new(Dtype::parse(dtype).unwrap(), shape.to_vec(), ArrayOrder::C).unwrap()
+        ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), Order::C).unwrap()
     }
 
     fn packed(info: &ArrayInfo, options: &WriterOptions) -> Result<Reader> {
@@ -176,8 +176,9 @@ mod tests {
 
     #[test]
     fn npy_files_come_back_to_the_byte() {
-        for order in [false, true] {
-            let mut npy = binio::npy::header("'>u2'", order, &[3, 4]);
+        for order in [Order::C, Order::F] {
+            let info = ArrayInfo::new(Datatype::parse(">u2").unwrap(), vec![3, 4], order).unwrap();
+            let mut npy = info.npy_header();
             npy.extend(0..24);
             let file = pack_npy(&npy, Cursor::new(vec![]), &WriterOptions::new(), None).unwrap();
             let file = Reader::from_bytes(file.into_inner()).unwrap();

@@ -3,14 +3,11 @@
 use std::io::Write;
 use std::ops::Range;
 
-use binio::Endian;
-use binio::slice::{Slice, resolve};
+use binio::array::{self, ByteOrder, Datatype, Element, Order, Slice, Strided, Style};
 
-use crate::array::element::Element;
-use crate::array::gather::Cursor;
-use crate::array::view::View;
-use crate::array::{ArrayInfo, ArrayOrder, Dtype, Field, Record};
-use crate::error::{Error, ErrorKind, Result};
+use crate::array::ArrayInfo;
+use crate::array::blocks::Blocks;
+use crate::error::{ErrorKind, Result};
 use crate::{Reader, UnpackOptions};
 
 /// Parts of an array are written in pieces of at most this many bytes.
@@ -23,10 +20,10 @@ const PIECE: u64 = 1 << 20;
 /// that have elements, once each; long runs are decoded over threads.
 ///
 /// ```
-/// use bloscpack::{ArrayInfo, ArrayOrder, Dtype, Reader, Slice, WriterOptions, pack_array};
+/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, Slice, WriterOptions, pack_array};
 /// use std::io::Cursor;
 ///
-/// let info = ArrayInfo::new(Dtype::parse("<i2")?, vec![2, 3], ArrayOrder::C)?;
+/// let info = ArrayInfo::new(Datatype::parse("<i2")?, vec![2, 3], Order::C)?;
 /// let data = [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0];
 /// let file = pack_array(&info, &data, Cursor::new(vec![]), &WriterOptions::new(), None)?;
 ///
@@ -40,9 +37,8 @@ const PIECE: u64 = 1 << 20;
 /// ```
 #[derive(Clone, Debug)]
 pub struct Array<'r> {
-    file: &'r Reader,
+    view: array::Array<&'r Reader>,
     info: ArrayInfo,
-    view: View,
 }
 
 impl Reader {
@@ -56,23 +52,27 @@ impl Reader {
         let metadata = self.metadata()?.ok_or_else(no_metadata)?;
         let checked = ArrayInfo::from_json(&metadata.json()?).and_then(|info| {
             info.check_size(self.len())?;
-            Ok(info)
+            let (dtype, shape, order) = (info.dtype(), info.shape().to_vec(), info.order());
+            let layout = Strided::packed(shape, order, 0, dtype.itemsize(), self.len())?;
+            let limits = self.options().limits;
+            // Elements are data that are decoded.
+            let limits = limits.with_max_alloc(limits.max_decoded);
+            let view = array::Array::new(self, dtype.clone(), layout, limits)?;
+            Ok(Array { view, info })
         });
         let start = self.layout().metadata().map_or(0, |section| section.start);
-        let info = checked.map_err(|error| error.at(start))?;
-        let view = View::new(info.shape(), info.dtype().itemsize(), info.order());
-        Ok(Array { file: self, info, view })
+        checked.map_err(|error| error.at(start))
     }
 }
 
-impl Array<'_> {
+impl<'r> Array<'r> {
     /// Type, shape and order.
     pub fn info(&self) -> &ArrayInfo {
         &self.info
     }
 
     /// What one element is.
-    pub fn dtype(&self) -> &Dtype {
+    pub fn dtype(&self) -> &Datatype {
         self.info.dtype()
     }
 
@@ -82,16 +82,14 @@ impl Array<'_> {
     }
 
     /// Which index varies fastest in the file. Parts have the order of the whole.
-    pub fn order(&self) -> ArrayOrder {
+    pub fn order(&self) -> Order {
         self.info.order()
     }
 
     /// A part of the array, with one slice an axis from the outermost; nothing is read. What
-    /// slices mean is in the documentation of [`binio::slice`].
+    /// slices mean is in the documentation of [`Slice`].
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
-        let parts = resolve(slices, self.shape())
-            .map_err(|error| Error::new(ErrorKind::ShapeMismatch(error.to_string())))?;
-        self.part(self.dtype().clone(), self.view.slice(&parts))
+        self.part(self.view.slice(slices)?)
     }
 
     /// Rows: a part of the first axis. Unlike with a slice, all of them have to be there.
@@ -105,103 +103,83 @@ impl Array<'_> {
         self.slice(&[Slice::Range { start, stop, step: 1 }])
     }
 
-    /// One field of an array of records, with the axes of the field behind those of the array;
+    /// One field of an array of records, with the axes of the field after those of the array;
     /// nothing is read.
     pub fn field(&self, name: &str) -> Result<Self> {
-        let fields = self.dtype().as_record().map_or(&[][..], Record::fields);
-        let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
-            let names: Vec<&str> = fields.iter().map(Field::name).collect();
-            let message = format!("no field {name:?}, there are {names:?}");
-            Error::new(ErrorKind::InvalidDtype(message))
-        })?;
-        let itemsize = field.dtype().itemsize();
-        self.part(field.dtype().clone(), self.view.field(field.offset(), field.shape(), itemsize))
+        self.part(self.view.field(name)?)
     }
 
-    fn part(&self, dtype: Dtype, view: View) -> Result<Self> {
-        let info = ArrayInfo::new(dtype, view.shape(), self.order())?;
-        Ok(Self { file: self.file, info, view })
+    fn part(&self, view: array::Array<&'r Reader>) -> Result<Self> {
+        let (dtype, shape) = (view.datatype().clone(), view.shape().to_vec());
+        let info = ArrayInfo::new(dtype, shape, self.order())?;
+        Ok(Self { view, info })
     }
 
     /// The elements in C order, whatever the order in the file.
     ///
     /// Fails with [`ErrorKind::ElementType`] unless the [type](Element) is that of the elements.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
-        self.read_in(ArrayOrder::C)
+        self.decoding().read()
+    }
+
+    /// The elements in C order into a slice of just their number.
+    pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<()> {
+        self.decoding().read_into(out)
     }
 
     /// The bytes of the elements in C order, each as it is in the file.
     pub fn read_bytes(&self) -> Result<Vec<u8>> {
-        let mut out = self.file.room_for(self.view.byte_size())?;
-        Cursor::new(self.file).gather(&self.view, &mut out)?;
-        Ok(out)
+        self.decoding().read_bytes(Order::C, ByteOrder::Stored)
     }
 
-    fn read_in<T: Element>(&self, order: ArrayOrder) -> Result<Vec<T>> {
-        let size = size_of::<T::Raw>() as u64;
-        let scalar = self
-            .dtype()
-            .as_scalar()
-            .filter(|scalar| scalar.number() == T::KIND && scalar.size() == size)
-            .ok_or_else(|| {
-                let dtype = self.dtype().to_string();
-                Error::new(ErrorKind::ElementType { dtype, asked: T::NAME })
-            })?;
-        let mut out = self.file.room_for::<T::Raw>(self.view.byte_size() / size)?;
-        let bytes = bytemuck::cast_slice_mut(&mut out);
-        Cursor::new(self.file).gather(&self.view.in_order(order), bytes)?;
-        if scalar.endian() != Endian::NATIVE {
-            binio::swap_in_place(bytes, scalar.component_width())?;
-        }
-        Ok(T::from_raw(out))
+    /// The bytes of the elements in C or Fortran order, into a slice of just their number, each
+    /// number in the byte order asked for.
+    pub fn read_bytes_into(&self, out: &mut [u8], order: Order, numbers: ByteOrder) -> Result<()> {
+        self.decoding().read_bytes_into(out, order, numbers)
+    }
+
+    /// The elements of an array of texts, in C order, without the padding.
+    pub fn strings(&self) -> Result<Vec<String>> {
+        self.decoding().strings()
+    }
+
+    /// Writes all elements in C order as text, JSON or CSV; see [`Style`].
+    pub fn write_elements(&self, out: &mut dyn Write, style: Style) -> Result<()> {
+        self.decoding().write_elements(out, style, None)
     }
 
     /// Writes the array as a `.npy` file, in the order and the byte order of the file. Memory is
     /// that of some chunks, however large the array.
     pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
         sink.write_all(&self.info.npy_header())?;
-        if let Some(run) = self.run() {
-            return self.file.unpack_range_to(run, sink, options);
+        let layout = self.view.layout();
+        if layout.is_contiguous(self.order()) {
+            return self.view.data().unpack_range_to(layout.extent(), sink, options);
         }
-        let mut cursor = Cursor::new(self.file);
-        let mut bytes = Vec::new();
-        self.view.in_order(self.order()).for_each_piece(PIECE, &mut |piece| {
-            bytes.resize(usize::try_from(piece.byte_size()).unwrap_or(0), 0);
-            cursor.gather(piece, &mut bytes)?;
-            sink.write_all(&bytes)?;
+        self.decoding().for_each_piece(self.order(), PIECE, false, |bytes| {
+            sink.write_all(bytes)?;
             options.done(bytes.len());
             Ok(())
         })
     }
 
-    /// The bytes of the data that are just the elements in their order, if they lie side by side.
-    fn run(&self) -> Option<Range<u64>> {
-        let side_by_side = View::new(self.shape(), self.dtype().itemsize(), self.order());
-        let same = self.view.axes.iter().zip(&side_by_side.axes);
-        let is_run = self.view.is_empty()
-            || same.into_iter().all(|(axis, packed)| axis.count == 1 || axis == packed);
-        let len = self.view.byte_size();
-        let start = if len == 0 { 0 } else { self.view.offset };
-        is_run.then(|| start..start.saturating_add(len))
-    }
-
     /// The elements as an array of the `ndarray` crate, in memory in the order of the file.
     #[cfg(feature = "ndarray")]
     pub fn to_ndarray<T: Element>(&self) -> Result<ndarray::ArrayD<T>> {
-        use ndarray::ShapeBuilder;
+        self.decoding().to_ndarray(self.order())
+    }
 
-        let counts = self.shape().iter().map(|&count| usize::try_from(count));
-        let shape: Vec<usize> = counts.map(|count| count.unwrap_or(usize::MAX)).collect();
-        let shape = shape.set_f(self.order() == ArrayOrder::F);
-        ndarray::ArrayD::from_shape_vec(shape, self.read_in(self.order())?)
-            .map_err(|error| ErrorKind::ShapeMismatch(error.to_string()).into())
+    /// The array for one read, which keeps the block that it decoded last.
+    fn decoding(&self) -> array::Array<Blocks<'_>> {
+        self.view.clone().with_data(Blocks::new(self.view.data()))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use binio::array::half;
+    use binio::array::num_complex::Complex;
     use binio::blosc::{CompressOptions, Compressor, compress};
-    use num_complex::Complex;
     use proptest::prelude::*;
     use serde_json::json;
 
@@ -210,8 +188,8 @@ mod tests {
     use crate::test_file::TestFile;
     use crate::{Checksum, Code, MetadataOptions, OpenOptions, VerifyOptions, verify};
 
-    fn info(dtype: &str, shape: &[u64], order: ArrayOrder) -> ArrayInfo {
-        ArrayInfo::new(Dtype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
+    fn info(dtype: &str, shape: &[u64], order: Order) -> ArrayInfo {
+        ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
     }
 
     /// A file of these bytes in chunks of this size, with Blosc blocks of 128 bytes where they are
@@ -240,12 +218,12 @@ mod tests {
     }
 
     /// Where an element lies, by the definition of the orders.
-    fn place(index: &[u64], shape: &[u64], order: ArrayOrder) -> u64 {
+    fn place(index: &[u64], shape: &[u64], order: Order) -> u64 {
         let axes = index.iter().zip(shape);
         let step = |place: u64, (index, count): (&u64, &u64)| place * count + index;
         match order {
-            ArrayOrder::C => axes.fold(0, step),
-            ArrayOrder::F => axes.rev().fold(0, step),
+            Order::C => axes.fold(0, step),
+            Order::F => axes.rev().fold(0, step),
         }
     }
 
@@ -259,13 +237,14 @@ mod tests {
 
     /// What the slices take of an array, element by element.
     fn naive(info: &ArrayInfo, data: &[u8], slices: &[Slice]) -> Vec<u8> {
-        let positions = |part: binio::slice::AxisPart| {
-            let step = |&at: &u64| Some(at.wrapping_add_signed(part.step));
-            let positions = std::iter::successors(Some(part.start), step);
-            positions.take(size(part.count)).collect()
+        let positions = |(&slice, &count): (&Slice, &u64)| {
+            let axis = Strided::packed(vec![count], Order::C, 0, 1, count).unwrap();
+            let part = axis.slice(&[slice]).unwrap();
+            let step = |&at: &u64| Some(at.wrapping_add_signed(part.strides()[0]));
+            let positions = std::iter::successors(Some(part.offset()), step);
+            positions.take(size(part.len())).collect()
         };
-        let axes: Vec<Vec<u64>> =
-            resolve(slices, info.shape()).unwrap().into_iter().map(positions).collect();
+        let axes: Vec<Vec<u64>> = slices.iter().zip(info.shape()).map(positions).collect();
         let itemsize = size(info.dtype().itemsize());
         let element = |index: Vec<u64>| {
             let start = size(place(&index, info.shape(), info.order())) * itemsize;
@@ -289,7 +268,7 @@ mod tests {
             chunk_size in 1..700_usize,
             slices in prop::collection::vec(any_slice(), 4),
         ) {
-            let order = if is_fortran { ArrayOrder::F } else { ArrayOrder::C };
+            let order = if is_fortran { Order::F } else { Order::C };
             let info = info(&format!("|V{itemsize}"), &shape, order);
             let data = bytes(info.byte_size());
             let reader = open(&file(&info, &data, chunk_size));
@@ -309,7 +288,7 @@ mod tests {
 
     #[test]
     fn elements_are_native_numbers_in_c_order() {
-        let info = info(">u2", &[2, 3], ArrayOrder::F);
+        let info = info(">u2", &[2, 3], Order::F);
         let reader = open(&file(&info, &[0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6], 5));
         let array = reader.array().unwrap();
         assert_eq!(array.read::<u16>().unwrap(), [1, 3, 5, 2, 4, 6]);
@@ -325,7 +304,7 @@ mod tests {
     #[test]
     fn every_type_with_a_rust_type_is_read() {
         fn read<T: Element>(dtype: &str, data: &[u8]) -> Vec<T> {
-            let info = info(dtype, &[1], ArrayOrder::C);
+            let info = info(dtype, &[1], Order::C);
             open(&file(&info, data, 9)).array().unwrap().read().unwrap()
         }
         assert_eq!(read::<bool>("|b1", &[7]), [true]);
@@ -337,15 +316,16 @@ mod tests {
         assert_eq!(read::<f32>(">f4", &[0x3f, 0x80, 0, 0]), [1.0]);
         let two_parts = [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0];
         assert_eq!(read::<Complex<f32>>(">c8", &two_parts), [Complex::new(1.0, 2.0)]);
-        for dtype in [Dtype::of::<Complex<f64>>(), Dtype::of::<i64>(), Dtype::of::<bool>()] {
-            assert_eq!(Dtype::parse(&dtype.to_string()).unwrap(), dtype);
+        for dtype in [Datatype::of::<Complex<f64>>(), Datatype::of::<i64>(), Datatype::of::<bool>()]
+        {
+            assert_eq!(Datatype::parse(&dtype.to_string()).unwrap(), dtype);
         }
     }
 
     #[test]
     fn fields_have_their_axes_behind_those_of_the_array() {
         let dtype = "[('a', '|u1'), ('', '|V1'), ('b', '>u2', (2,)), ('c', [('d', '<u2')])]";
-        let info = info(dtype, &[2], ArrayOrder::F);
+        let info = info(dtype, &[2], Order::F);
         let reader = open(&file(&info, &(0..16).collect::<Vec<_>>(), 7));
         let array = reader.array().unwrap();
         assert_eq!(array.field("a").unwrap().read::<u8>().unwrap(), [0, 8]);
@@ -357,14 +337,14 @@ mod tests {
         let mut npy = Vec::new();
         b.write_npy(&mut npy, &UnpackOptions::new()).unwrap();
         assert_eq!(npy[npy.len() - 8..], [2, 3, 10, 11, 4, 5, 12, 13], "F order, as stored");
-        assert!(array.field("x").unwrap_err().to_string().contains("no field \"x\""));
+        assert!(array.field("x").unwrap_err().to_string().contains("no field named \"x\""));
         assert!(d.field("d").is_err());
         assert!(array.read::<u8>().is_err());
     }
 
     #[test]
     fn blocks_without_elements_are_not_decoded() {
-        let info = info("<u2", &[4, 64], ArrayOrder::C);
+        let info = info("<u2", &[4, 64], Order::C);
         let data = vec![1; 512];
         let mut file = file(&info, &data, 512);
         // Four blocks of 128 bytes, a row each; the third one begins nowhere.
@@ -383,7 +363,7 @@ mod tests {
 
     #[test]
     fn large_arrays_are_read_and_written_in_every_way() {
-        let info = info("|V400", &[150, 100], ArrayOrder::C);
+        let info = info("|V400", &[150, 100], Order::C);
         let data = bytes(6_000_000);
         let reader = open(&file(&info, &data, 100_000));
         let array = reader.array().unwrap();
@@ -391,7 +371,9 @@ mod tests {
         for (slices, count) in [("7:149", 14_200), (":, 1:", 14_850), ("::-1, ::-1", 15_000)] {
             let slices = Slice::parse(slices).unwrap();
             let part = array.slice(&slices).unwrap();
-            let expected = naive(&info, &data, &slices);
+            let mut all = slices.clone();
+            all.resize(2, Slice::ALL);
+            let expected = naive(&info, &data, &all);
             assert_eq!(expected.len(), count * 400);
             assert!(part.read_bytes().unwrap() == expected);
             let (mut npy, done) = (Vec::new(), std::sync::atomic::AtomicU64::new(0));
@@ -406,7 +388,7 @@ mod tests {
 
     #[test]
     fn arrays_that_the_data_are_not_are_errors() {
-        let good = info("<u2", &[4], ArrayOrder::C);
+        let good = info("<u2", &[4], Order::C);
         let with = |metadata: &serde_json::Value| {
             let mut file = file(&good, &[0; 8], 8);
             let text = metadata.to_string();
@@ -439,7 +421,7 @@ mod tests {
 
     #[test]
     fn memory_is_limited() {
-        let info = info("<u2", &[100], ArrayOrder::C);
+        let info = info("<u2", &[100], Order::C);
         let bytes = file(&info, &[0; 200], 100).bytes();
         let limits = binio::Limits::default().with_max_decoded(199);
         let reader = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
@@ -451,18 +433,18 @@ mod tests {
     #[cfg(feature = "ndarray")]
     #[test]
     fn ndarrays_have_the_order_of_the_file() {
-        for order in [ArrayOrder::C, ArrayOrder::F] {
+        for order in [Order::C, Order::F] {
             let info = info("|u1", &[2, 3], order);
             let reader = open(&file(&info, &[0, 1, 2, 3, 4, 5], 4));
             let array = reader.array().unwrap().to_ndarray::<u8>().unwrap();
             assert_eq!(array.shape(), [2, 3]);
-            assert_eq!(array.is_standard_layout(), order == ArrayOrder::C);
+            assert_eq!(array.is_standard_layout(), order == Order::C);
             assert_eq!(u64::from(array[[1, 2]]), place(&[1, 2], &[2, 3], order));
             let column = reader.array().unwrap().slice(&Slice::parse("::-1, 1").unwrap()).unwrap();
             let column = column.to_ndarray::<u8>().unwrap();
             assert_eq!(u64::from(column[[0]]), place(&[1, 1], &[2, 3], order));
         }
-        let scalar = info("<f8", &[], ArrayOrder::C);
+        let scalar = info("<f8", &[], Order::C);
         let reader = open(&file(&scalar, &[0; 8], 8));
         assert_eq!(reader.array().unwrap().to_ndarray::<f64>().unwrap().ndim(), 0);
     }

@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use bloscpack::array::Field;
 use bloscpack::{
-    Array, ArrayInfo, ArrayOrder, Dtype, Reader, Result, Slice, UnpackOptions, WriterOptions,
+    Array, ArrayInfo, Datatype, Order, Reader, Result, Slice, UnpackOptions, WriterOptions,
     pack_npy,
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(crate) fn facts(array: &Array<'_>) -> Value {
 }
 
 /// A type string, or lists of name, type and shape, with the padding where it is.
-fn descr(dtype: &Dtype) -> Value {
+fn descr(dtype: &Datatype) -> Value {
     let Some(record) = dtype.as_record() else { return json!(dtype.to_string()) };
     let mut fields = Vec::new();
     let mut end = 0;
@@ -33,7 +33,7 @@ fn descr(dtype: &Dtype) -> Value {
         pad(&mut fields, end, field.offset());
         fields.push(field_descr(field));
         let count: u64 = field.shape().iter().product();
-        end = field.offset() + field.dtype().itemsize() * count;
+        end = field.offset() + field.datatype().itemsize() * count;
     }
     pad(&mut fields, end, dtype.itemsize());
     json!(fields)
@@ -45,15 +45,15 @@ fn field_descr(field: &Field) -> Value {
         None => json!(field.name()),
     };
     match field.shape() {
-        [] => json!([name, descr(field.dtype())]),
-        shape => json!([name, descr(field.dtype()), shape]),
+        [] => json!([name, descr(field.datatype())]),
+        shape => json!([name, descr(field.datatype()), shape]),
     }
 }
 
 /// Whole, as a `.npy` file, packed again, and row by row.
 pub(crate) fn every_way_gives(array: &Array<'_>, data: &[u8]) -> Result<Result<(), String>> {
     let bytes = array.read_bytes()?;
-    if array.order() == ArrayOrder::C && bytes != data {
+    if array.order() == Order::C && bytes != data {
         return Ok(Err("read_bytes: other bytes".into()));
     }
     let mut npy = Vec::new();

@@ -5,7 +5,7 @@ use std::io::{Cursor, Write};
 use std::path::Path;
 
 use bloscpack::{
-    AppendOptions, ArrayInfo, ArrayOrder, Checksum, ChunkSize, Dtype, MetadataEdit, OpenOptions,
+    AppendOptions, ArrayInfo, Checksum, ChunkSize, Datatype, MetadataEdit, OpenOptions, Order,
     Reader, RecoverOptions, RewriteOptions, Version, Writer, WriterOptions, append, pack_array,
     pack_reader, pack_to_vec, recover, rewrite_file, set_metadata,
 };
@@ -158,10 +158,10 @@ fn read_pipe(case: &mut Case, path: &Path, _: &mut Random) {
 /// Rows that are appended to an array, in place and by way of another file.
 fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random) {
     let dtype = random.pick(&["'<f8'", "'>i4'", "'<U70'", "[('a', '|S1'), ('b', '<f8')]"]);
-    let parsed = Dtype::parse(dtype).expect("a dtype");
+    let parsed = Datatype::parse(dtype).expect("a dtype");
     let row = 7 * parsed.itemsize();
     let bytes = |rows: u64| u32::try_from(rows * row).expect("small");
-    let info = ArrayInfo::new(parsed, vec![30, 7], ArrayOrder::C).expect("an array");
+    let info = ArrayInfo::new(parsed, vec![30, 7], Order::C).expect("an array");
     let mut plain = random.data(bytes(30));
     let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(3000));
     let file = pack_array(&info, &plain, Cursor::new(Vec::new()), &options, None).expect("packs");

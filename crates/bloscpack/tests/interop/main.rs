@@ -9,7 +9,7 @@ use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
 use bloscpack::{
-    AppendOptions, ArrayInfo, ArrayOrder, Checksum, ChunkSize, Compressor, Dtype, Shuffle,
+    AppendOptions, ArrayInfo, Checksum, ChunkSize, Compressor, Datatype, Order, Shuffle,
     StreamWriter, WriterOptions, append, pack_array, pack_to_vec,
 };
 use data::Random;
@@ -195,12 +195,12 @@ fn write_arrays(folder: &mut Folder, random: &mut Random) {
     for (number, dtype) in dtypes.iter().enumerate() {
         for shape in [&[][..], &[0], &[1], &[701], &[13, 17], &[0, 4], &[5, 6, 7]] {
             let orders = if shape.len() > 1 && !shape.contains(&0) {
-                &[ArrayOrder::C, ArrayOrder::F][..]
+                &[Order::C, Order::F][..]
             } else {
-                &[ArrayOrder::C]
+                &[Order::C]
             };
             for &order in orders {
-                let parsed = Dtype::parse(dtype).expect("a dtype");
+                let parsed = Datatype::parse(dtype).expect("a dtype");
                 let info = ArrayInfo::new(parsed, shape.to_vec(), order).expect("an array");
                 let chunk_size = random.pick(&[1 << 20, 4096, 7000]);
                 let plain = random.data(info.byte_size().try_into().expect("small"));

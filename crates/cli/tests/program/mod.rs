@@ -7,6 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use binio::array::npy::Header;
+use binio::array::{Datatype, Order};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -33,6 +35,13 @@ pub(crate) fn json_of(output: &Output) -> Value {
 
 pub(crate) fn status(output: &Output) -> i32 {
     output.status.code().expect("no signal")
+}
+
+/// The header of a `.npy` file of a type and a shape, in C order.
+pub(crate) fn npy_header(datatype: &str, shape: &[u64]) -> Vec<u8> {
+    let datatype = Datatype::parse(datatype).expect("a type");
+    let header = Header::new(datatype, Order::C, shape.to_vec()).expect("an array");
+    header.to_bytes()
 }
 
 /// A folder of its own, in which the program runs.

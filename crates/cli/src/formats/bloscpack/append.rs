@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use binio::{FileSource, ReadAt, Span};
-use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, ArrayOrder};
+use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, Order};
 use serde_json::json;
 
 use super::pack::read_json;
@@ -123,7 +123,7 @@ fn rows(path: &Path, source: &FileSource, array: &ArrayInfo) -> Result<Range<u64
         ArrayInfo::from_npy(source).map_err(|error| Failure::bloscpack(path, error))?;
     let row = |info: &ArrayInfo| (info.dtype().clone(), info.shape().get(1..).map(<[u64]>::to_vec));
     // With one axis the orders are the same.
-    let is_in_order = info.order() == ArrayOrder::C || info.shape().len() < 2;
+    let is_in_order = info.order() == Order::C || info.shape().len() < 2;
     if row(&info) == row(array) && !info.shape().is_empty() && is_in_order {
         return Ok(data);
     }

@@ -5,13 +5,14 @@ use std::io::{self, Write};
 use bloscpack::{Array, ErrorKind, MetadataError, Reader, Slice};
 use serde_json::Value;
 
-use super::print;
+use super::info::dtype_json;
 use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::bloscpack::{Reading, Threads};
 use crate::failure::Failure;
 use crate::goal;
 use crate::output::{Output, print_json};
+use crate::print;
 use crate::progress::Progress;
 
 pub(crate) fn get(
@@ -43,7 +44,9 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     let slices = slices.map_err(|error| Failure::other("--slice", error.to_string()))?;
     let array = array.slice(&slices).map_err(fail)?;
     let Some(goal) = &request.output else {
-        print::array(&array, output.json).map_err(|error| error.of(&request.file))?;
+        let dtype = dtype_json(array.dtype()).to_string();
+        let write = |out: &mut dyn Write, style| array.write_elements(out, style);
+        print::array(&dtype, array.shape(), output.json, write, fail)?;
         return Ok(Verdict::Fine);
     };
     let progress = Progress::new(array.info().byte_size(), output.quiet);

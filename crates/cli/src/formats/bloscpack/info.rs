@@ -3,13 +3,13 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use bloscpack::{Array, ErrorKind, Header, MetaHeader, Reader, Version};
+use bloscpack::array::Field;
+use bloscpack::{Array, Datatype, ErrorKind, Header, MetaHeader, Reader, Version};
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, ratio};
 use super::finding_json;
 use super::get::metadata;
-use super::values::dtype_json;
 use crate::Verdict;
 use crate::arguments::bloscpack::Opening;
 use crate::failure::Failure;
@@ -137,6 +137,19 @@ fn write_metadata(out: &mut dyn Write, file: &Reader) -> io::Result<()> {
         writeln!(out, "    ... ({more} more lines; `bloscpack meta get` shows all)")?;
     }
     Ok(())
+}
+
+/// A type as JSON: that of records as a list of fields, each a name, a type and perhaps a shape.
+pub(super) fn dtype_json(dtype: &Datatype) -> Value {
+    let Some(record) = dtype.as_record() else { return json!(dtype.to_string()) };
+    let field = |field: &Field| {
+        let mut parts = vec![json!(field.name()), dtype_json(field.datatype())];
+        if !field.shape().is_empty() {
+            parts.push(json!(field.shape()));
+        }
+        Value::Array(parts)
+    };
+    record.fields().iter().map(field).collect()
 }
 
 fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {

@@ -11,10 +11,8 @@ pub(crate) mod names;
 pub(crate) mod original;
 mod pack;
 mod pointer;
-mod print;
 mod recover;
 mod unpack;
-mod values;
 mod verify;
 
 use std::fs::File;

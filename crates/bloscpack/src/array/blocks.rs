@@ -1,22 +1,66 @@
-//! Elements from the data into memory, side by side in the order of a view's axes.
-//!
-//! The data are gone through from front to back, whatever the order of the axes: each Blosc block
-//! that has elements is decoded once, the others not at all, and only one is kept.
+//! The data of a file as those of an array.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
+use binio::array::{Access, Data};
 use binio::blosc::Scratch;
 use bytes::Bytes;
 
-use crate::array::view::View;
 use crate::error::{Error, ErrorKind, Result};
 use crate::{Reader, UnpackOptions, chunk};
 
 /// A run of bytes from which on it is decoded over threads.
 const PARALLEL: usize = 4 << 20;
 
+/// The least that is decoded through one buffer.
+const PIECE: usize = 1 << 20;
+
+/// Data that are decoded in Blosc blocks: of each read those that it touches. What a read leaves of
+/// its last block, and the chunk that holds it, are kept for the next one, so that each block is
+/// decoded once when the reads go from front to back.
+pub(crate) struct Blocks<'r> {
+    file: &'r Reader,
+    access: Access,
+    /// One for each thread that reads at the same time.
+    cursors: Mutex<Vec<Cursor<'r>>>,
+}
+
+impl<'r> Blocks<'r> {
+    pub(crate) fn new(file: &'r Reader) -> Self {
+        // Where the first chunk cannot be read the gap does not matter.
+        let header = if file.is_empty() { None } else { file.chunk_header(0).ok() };
+        let gap = header.map_or(1, |header| header.blocksize() as usize).max(1);
+        let access = Access::Ranges { gap, piece: gap.saturating_mul(8).clamp(PIECE, PARALLEL) };
+        Self { file, access, cursors: Mutex::default() }
+    }
+}
+
+impl Data for Blocks<'_> {
+    type Error = Error;
+
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<()> {
+        let cursors = || self.cursors.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = cursors().pop();
+        let mut cursor = kept.unwrap_or_else(|| Cursor::new(self.file));
+        let read = cursor.read(offset, out);
+        cursors().push(cursor);
+        read
+    }
+
+    fn bytes_at(&self, range: Range<u64>) -> Result<Bytes> {
+        let mut out = self.file.room_for(range.end.saturating_sub(range.start))?;
+        self.read_exact_at(&mut out, range.start)?;
+        Ok(out.into())
+    }
+
+    fn access(&self) -> Access {
+        self.access
+    }
+}
+
 /// Reads parts of the data, which are best asked for from front to back.
-pub(crate) struct Cursor<'r> {
+struct Cursor<'r> {
     file: &'r Reader,
     /// The chunk that was used last, and its Blosc buffer.
     chunk: Option<(usize, Bytes)>,
@@ -26,77 +70,10 @@ pub(crate) struct Cursor<'r> {
     scratch: Scratch,
 }
 
-/// An axis on which elements are copied.
-#[derive(Clone, Copy)]
-struct Step {
-    count: u64,
-    /// Bytes from one element to the next in the data.
-    from: u64,
-    /// The same in memory; elements that lie backwards in the data have negative steps here.
-    to: i64,
-}
-
 impl<'r> Cursor<'r> {
-    pub(crate) fn new(file: &'r Reader) -> Self {
+    fn new(file: &'r Reader) -> Self {
         let scratch = Scratch::default();
         Self { file, chunk: None, block: 0..0, data: Vec::new(), scratch }
-    }
-
-    /// Copies the elements of a view to `out`, which has just their size.
-    pub(crate) fn gather(&mut self, view: &View, out: &mut [u8]) -> Result<()> {
-        if view.is_empty() {
-            return Ok(());
-        }
-        let (mut from, mut to) = (view.offset, 0);
-        let mut steps = Vec::with_capacity(view.axes.len());
-        let mut width = i64::try_from(view.itemsize).unwrap_or(i64::MAX);
-        for axis in view.axes.iter().rev() {
-            let mut step = Step { count: axis.count, from: axis.stride.unsigned_abs(), to: width };
-            width = width.saturating_mul(i64::try_from(axis.count).unwrap_or(i64::MAX));
-            if axis.stride < 0 {
-                let last = axis.count - 1;
-                from = from.wrapping_sub(last.wrapping_mul(step.from));
-                to += step.to.wrapping_mul(i64::try_from(last).unwrap_or(0));
-                step.to = -step.to;
-            }
-            if step.count > 1 {
-                steps.push(step);
-            }
-        }
-        steps.sort_by_key(|step| step.from);
-        // Axes that are side by side on both sides are one run.
-        let mut run = view.itemsize;
-        let is_run = |step: &Step, run: u64| step.from == run && i64::try_from(run) == Ok(step.to);
-        while let Some(step) = steps.first().filter(|step| is_run(step, run)) {
-            run *= step.count;
-            steps.remove(0);
-        }
-        let run = usize::try_from(run).unwrap_or(usize::MAX);
-        self.copy(&steps, run, from, to, out)
-    }
-
-    /// Copies runs: the last of the steps is the outermost.
-    fn copy(
-        &mut self,
-        steps: &[Step],
-        run: usize,
-        mut from: u64,
-        mut to: i64,
-        out: &mut [u8],
-    ) -> Result<()> {
-        let Some((outer, inner)) = steps.split_last() else {
-            let start = usize::try_from(to).unwrap_or(usize::MAX);
-            let room = out.get_mut(start..).and_then(|room| room.get_mut(..run));
-            let room = room.ok_or_else(|| Error::new(past(from, self.file.len())))?;
-            return self.read(from, room);
-        };
-        for _ in 0..outer.count {
-            self.copy(inner, run, from, to, out)?;
-            // Past the last one the sums are not used.
-            from = from.wrapping_add(outer.from);
-            to = to.wrapping_add(outer.to);
-        }
-        Ok(())
     }
 
     /// Fills `out` with the data from `at` on.
@@ -122,7 +99,7 @@ impl<'r> Cursor<'r> {
     }
 
     /// Decodes the block that has the byte at `at`: to the beginning of `out` if it takes the whole
-    /// block, and says how many bytes that is; else to the cursor, and 0.
+    /// block, and returns how many bytes that is; else to the cursor, and 0.
     fn load(&mut self, at: u64, out: &mut [u8]) -> Result<usize> {
         let len = self.file.len();
         let index = self.file.layout().chunk_at(at).ok_or_else(|| Error::new(past(at, len)))?;
