@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 
 use flux_archive::store::{BlobStoreMut, MemoryStore};
 use flux_archive::{
-    DiskVerifier, Existing, Extractor, HashType, Limits, LinkPolicy, ParseOptions, Profile,
+    DiskVerifier, Existing, Extractor, HashType, Limits, LinkPolicy, OpenOptions, Profile,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -45,7 +45,7 @@ fuzz_target!(|document: &[u8]| {
         .with_max_file_size(1 << 30)
         .with_max_materialized_bytes(1 << 20)
         .with_max_entries(200);
-    let parse = ParseOptions::new().profile(Profile::Legacy).limits(limits);
+    let parse = OpenOptions::new().profile(Profile::Legacy).limits(limits);
     let Ok(archive) = parse.parse(document) else { return };
     let out = SANDBOX.join("out");
     let _ = fs::remove_dir_all(&out);
@@ -72,7 +72,7 @@ fuzz_target!(|document: &[u8]| {
         archive.entries().iter().flat_map(|entry| entry.path().as_str().split('/')).collect();
     assert_untouched(&out, &named);
     let Ok(report) = report else { return };
-    let twice = archive.violations().iter().any(|violation| violation.code.as_str() == "R107");
+    let twice = archive.diagnostics().iter().any(|diagnostic| diagnostic.code.as_str() == "R107");
     let small = archive.entries().iter().all(|entry| entry.len() < 1 << 20);
     if empty && small && !twice && report.failures.is_empty() {
         let verifier = DiskVerifier::new(&out).expect("a directory").permissions(false).times(false);

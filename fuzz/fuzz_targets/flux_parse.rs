@@ -6,7 +6,7 @@
 use std::io::sink;
 
 use flux_archive::{
-    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, LongLine, ParseOptions, Profile, Severity,
+    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, LongLine, OpenOptions, Profile, Severity,
     Writer, convert, diff, fix, fnmatch, repair_commas,
 };
 use libfuzzer_sys::fuzz_target;
@@ -16,19 +16,19 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(repaired.len(), data.len());
     assert_eq!(repair_commas(&repaired), repaired);
     let limits = Limits::default().with_max_file_size(1 << 40);
-    let options = |profile| ParseOptions::new().profile(profile).limits(limits);
+    let options = |profile| OpenOptions::new().profile(profile).limits(limits);
     for profile in Profile::ALL {
         let parsed = options(profile).parse(data);
         let lint = options(profile).lint(data);
         match (&parsed, &lint) {
-            (Ok(archive), Ok(violations)) => {
-                assert_eq!(archive.violations(), violations);
-                assert!(violations.iter().all(|violation| violation.severity(profile) == Severity::Warning));
+            (Ok(archive), Ok(diagnostics)) => {
+                assert_eq!(archive.diagnostics(), diagnostics);
+                assert!(diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning));
                 check(archive, profile);
             }
-            (Err(error), Ok(violations)) => {
-                assert!(matches!(error.kind(), ErrorKind::Violations(_)), "{error}");
-                assert!(violations.iter().any(|violation| violation.severity(profile) == Severity::Error));
+            (Err(error), Ok(diagnostics)) => {
+                assert!(matches!(error.kind(), ErrorKind::Refused(_)), "{error}");
+                assert!(diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error));
             }
             (Err(error), Err(_)) => {
                 assert!(error.offset().is_none_or(|offset| offset <= data.len() as u64), "{error}");
@@ -58,7 +58,7 @@ fuzz_target!(|data: &[u8]| {
             assert_eq!(writer.finish().expect("a vector takes all"), fixed);
         }
     }
-    for raw in ParseOptions::new().entries(data).into_iter().flatten().map_while(Result::ok) {
+    for raw in OpenOptions::new().entries(data).into_iter().flatten().map_while(Result::ok) {
         if let Some(line) = LongLine::of(&raw) {
             assert!(fnmatch("*", line.path()));
             let _ = (line.to_string(), fnmatch(line.path(), "path"));
@@ -74,9 +74,9 @@ fn check(archive: &Archive<'_>, profile: Profile) {
         all &= writer.entry(entry).is_ok();
     }
     let written = writer.finish().expect("a vector takes all");
-    let strict = ParseOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
+    let strict = OpenOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
     // A path twice is no fault of an entry; a blob may be as large as it is.
-    assert!(strict.iter().all(|violation| matches!(violation.code.as_str(), "R107" | "R154")), "{strict:?}");
+    assert!(strict.iter().all(|diagnostic| matches!(diagnostic.code.as_str(), "R107" | "R154")), "{strict:?}");
     if all {
         let again = Archive::parse(&written, profile).expect("what is strict is fine for all");
         assert!(diff(archive, &again).is_empty());
@@ -96,7 +96,7 @@ fn check_entry(entry: &Entry<'_>) {
             let decoded = data.decode();
             assert_eq!(decoded.len() as u64, data.len());
             let mut part = [0; 50];
-            let n = data.decode_at(3, &mut part).expect("it was checked");
+            let n = data.read_at(&mut part, 3).expect("it was checked");
             assert_eq!(part[..n], decoded[decoded.len().min(3)..][..n]);
         }
         Content::Blobvec(regions) => {

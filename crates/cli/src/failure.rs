@@ -51,6 +51,7 @@ impl Failure {
         match &self.cause {
             Cause::Asdf(error) if error.is_bad_data() => Verdict::Found,
             Cause::Bloscpack(error) if is_bad_data(error.kind()) => Verdict::Found,
+            Cause::Flux(error) if error.is_bad_data() => Verdict::Found,
             _ => Verdict::Failed,
         }
     }

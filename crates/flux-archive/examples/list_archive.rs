@@ -1,6 +1,6 @@
 //! Lists an archive as Flux does, with what is wrong with it: `list_archive FILE [PATTERN]`.
 
-use flux_archive::{INVALID_ENTRY, LongLine, ParseOptions, Profile, fnmatch};
+use flux_archive::{INVALID_ENTRY, LongLine, OpenOptions, Profile, fnmatch};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let pattern = arguments.next().unwrap_or_else(|| "*".to_owned());
     let document = std::fs::read(file)?;
-    let options = ParseOptions::new().profile(Profile::Strict);
+    let options = OpenOptions::new().profile(Profile::Strict);
     for raw in options.entries(&document)? {
         match LongLine::of(&raw?) {
             Some(line) if fnmatch(&pattern, line.path()) => println!("{line}"),
@@ -17,8 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             None => println!("{INVALID_ENTRY}"),
         }
     }
-    for violation in options.lint(&document)? {
-        eprintln!("{violation}");
+    for diagnostic in options.lint(&document)? {
+        eprintln!("{diagnostic}");
     }
     Ok(())
 }

@@ -1,23 +1,22 @@
 //! What can go wrong, and where.
 
 use std::fmt;
+use std::io;
+use std::sync::Arc;
 
+use serde::{Serialize, Serializer};
 use thiserror::Error as ThisError;
 
-use crate::store::StoreError;
-use crate::{BlobRef, Code, HashType, Violation};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::json::JsonError;
+use crate::model::{BlobRef, HashType};
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: what, and at which byte of the document.
-#[derive(Clone, Debug)]
-pub struct Error(Box<Inner>);
-
-#[derive(Clone, Debug)]
-struct Inner {
-    kind: ErrorKind,
-    offset: Option<u64>,
+binio::error_type! {
+    /// A failure: what went wrong, and at which byte of the document.
+    pub struct Error(ErrorKind);
 }
 
 /// What went wrong.
@@ -26,38 +25,38 @@ struct Inner {
 pub enum ErrorKind {
     /// Reading or writing failed.
     #[error(transparent)]
-    Io(#[from] binio::Error),
-    /// The document is no JSON.
-    #[error("no JSON: {0}")]
+    Io(binio::Error),
+    /// The document is not JSON.
+    #[error("not JSON: {0}")]
     Json(String),
-    /// The archive is not as the profile wants it.
+    /// The profile refuses the archive, for these reasons.
     #[error("{}", Summary(.0))]
-    Violations(Vec<Violation>),
-    /// An entry cannot be written as RFC 37 has it.
+    Refused(Vec<Diagnostic>),
+    /// RFC 37 has no form for an entry that was to be written.
     #[error("{path}: {code} {message}")]
     NotWritable {
-        /// What RFC 37 has against it.
+        /// The rule of RFC 37 that it breaks.
         code: Code,
         /// The path of the entry.
         path: String,
-        /// What it is.
+        /// How it breaks the rule.
         message: String,
     },
-    /// The document has nothing where the archive should be.
+    /// The document has no value at a JSON Pointer.
     #[error("JSON pointer {pointer:?}: {message}")]
     Pointer {
         /// The pointer.
         pointer: String,
-        /// How far it leads.
+        /// Which part of it is not in the document.
         message: String,
     },
-    /// Something is in the place of an entry.
-    #[error("{found} is there already")]
+    /// Something exists in the place of an entry.
+    #[error("{found} exists")]
     Exists {
         /// What it is.
         found: &'static str,
     },
-    /// A blob cannot be had, or is another.
+    /// A blob is missing, or is not the one that the archive names.
     #[error("{code} blob {blobref}: {message}")]
     Blob {
         /// What is wrong: missing, of another length, of another digest.
@@ -70,93 +69,101 @@ pub enum ErrorKind {
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The caller wants no such target of a symbolic link.
+    /// The caller does not allow the target of a symbolic link.
     #[error("the link's target {target:?} leads out of the tree")]
     LinkTarget {
         /// The target.
         target: String,
     },
-    /// The caller wants no blobs of this hash.
-    #[error("its blobs are named by {found}, which was ruled out")]
+    /// The caller does not allow the hash that names a blob.
+    #[error("its blobs are named by {found}, which is not allowed")]
     HashRefused {
         /// The hash.
         found: HashType,
     },
-    /// A limit of the caller was reached.
+    /// A limit of the caller was exceeded.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
         /// What is limited.
         what: &'static str,
         /// The limit.
         limit: u64,
-        /// What is asked for.
+        /// What the archive asks for.
         requested: u64,
     },
 }
 
-/// The first violation, and how many more there are.
-struct Summary<'a>(&'a [Violation]);
+/// The first diagnostic, and how many more there are.
+struct Summary<'a>(&'a [Diagnostic]);
 
 impl fmt::Display for Summary<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            [] => f.write_str("not as the profile wants it"),
+            [] => f.write_str("refused by the profile"),
             [only] => only.fmt(f),
             [first, rest @ ..] => write!(f, "{first}, and {} more", rest.len()),
         }
     }
 }
 
+impl binio::error::Kind for ErrorKind {
+    fn from_binio(error: binio::Error) -> Self {
+        match *error.kind() {
+            binio::ErrorKind::Limit { what, limit, requested } => {
+                Self::Limit { what, limit, requested }
+            }
+            _ => Self::Io(error),
+        }
+    }
+
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Io(error) => error.is_bad_data(),
+            Self::Json(_) | Self::Refused(_) => true,
+            Self::Blob { code, .. } => *code != Code::BlobMissing,
+            Self::Store(error) => matches!(error, StoreError::Corrupt(_)),
+            _ => false,
+        }
+    }
+
+    fn io_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Io(error) => error.io_error(),
+            Self::Store(StoreError::Io(error)) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<JsonError> for Error {
+    fn from(error: JsonError) -> Self {
+        Self::new(ErrorKind::Json(error.message)).at(error.offset)
+    }
+}
+
 impl Error {
-    /// A failure without a place.
-    pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, offset: None }))
-    }
-
-    /// The same at a byte of the document. The first place that is told stays.
-    #[must_use]
-    pub fn at(mut self, offset: u64) -> Self {
-        self.0.offset.get_or_insert(offset);
-        self
-    }
-
-    /// What went wrong.
-    pub fn kind(&self) -> &ErrorKind {
-        &self.0.kind
-    }
-
-    /// The byte of the document where it went wrong.
-    pub fn offset(&self) -> Option<u64> {
-        self.0.offset
-    }
-
-    /// The violations that stopped the reader, if it was that.
-    pub fn violations(&self) -> &[Violation] {
+    /// Why the profile refuses the archive, if it does.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
         match self.kind() {
-            ErrorKind::Violations(violations) => violations,
+            ErrorKind::Refused(diagnostics) => diagnostics,
             _ => &[],
         }
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.kind)?;
-        match self.0.offset {
-            Some(offset) => write!(f, " at offset {offset}"),
-            None => Ok(()),
-        }
-    }
-}
-
 /// An entry that failed, and why; the others did not.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize)]
 #[non_exhaustive]
 pub struct Failure {
     /// Its path.
     pub path: String,
-    /// What went wrong.
+    /// What went wrong; as JSON the `message`.
+    #[serde(rename = "message", serialize_with = "as_message")]
     pub error: Error,
+}
+
+fn as_message<S: Serializer>(error: &Error, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(error)
 }
 
 impl Failure {
@@ -176,32 +183,50 @@ impl fmt::Display for Failure {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        std::error::Error::source(&self.0.kind)
+/// Bytes of the largest blob that a store takes or gives, 1 GiB as in Flux.
+pub const MAX_BLOB_SIZE: u64 = 1 << 30;
+
+/// Why a store has no answer.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No such blob.
+    #[error("the blob is not in the store")]
+    NotFound,
+    /// What lies under the name cannot be the blob.
+    #[error("the blob is damaged: {0}")]
+    Corrupt(String),
+    /// The blob is larger than [`MAX_BLOB_SIZE`].
+    #[error("the blob has {size} bytes, above the limit of {MAX_BLOB_SIZE}")]
+    TooBig {
+        /// Its size in bytes.
+        size: u64,
+    },
+    /// The blob is not as long as was said.
+    #[error("the blob has {found} bytes")]
+    Length {
+        /// Its size in bytes.
+        found: u64,
+    },
+    /// The system or the database failed.
+    #[error("{0}")]
+    Io(Arc<io::Error>),
+}
+
+impl From<io::Error> for StoreError {
+    fn from(error: io::Error) -> Self {
+        Self::Io(Arc::new(error))
     }
 }
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self::new(kind)
+impl StoreError {
+    /// Refuses a blob that is not as long as was said.
+    pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {
+        if found == expected { Ok(()) } else { Err(Self::Length { found }) }
     }
-}
 
-impl From<binio::Error> for Error {
-    fn from(error: binio::Error) -> Self {
-        match error.kind() {
-            binio::ErrorKind::Limit { what, limit, requested } => {
-                let (what, limit, requested) = (*what, *limit, *requested);
-                Self::new(ErrorKind::Limit { what, limit, requested })
-            }
-            _ => Self::new(ErrorKind::Io(error)),
-        }
-    }
-}
-
-impl From<std::io::Error> for Error {
-    fn from(error: std::io::Error) -> Self {
-        binio::Error::from(error).into()
+    /// Refuses what no store of Flux takes.
+    pub(crate) fn check_size(size: u64) -> Result<(), Self> {
+        if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
     }
 }

@@ -19,6 +19,7 @@ pub(crate) fn threads() -> usize {
 }
 
 /// Calls both, side by side.
+#[cfg(unix)]
 pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
     second: impl FnOnce() -> B + Send,

@@ -46,7 +46,7 @@ fn options_of_extract_are_held() {
     assert_eq!(stderr(&one), "scibin: a.txt\n");
     let again = extract(&["a*"]);
     assert_eq!(status(&again), 2);
-    assert_eq!(stderr(&again), "scibin: a.json: a.txt: a file is there already\n");
+    assert_eq!(stderr(&again), "scibin: a.json: a.txt: a file exists\n");
     assert_eq!(status(&extract(&["a*", "--dry-run"])), 2, "what is in the way is found");
     folder.write("out/a.txt", "mine");
     assert_eq!(
@@ -131,7 +131,9 @@ fn store_that_is_tampered_with_gives_no_other_bytes() {
     let extract = |why: &str| {
         mkdir(&folder, "out");
         let output = folder.run(&["flux", "extract", "b.json", "-C", "out", "--store", "blobs"]);
-        assert_eq!(status(&output), 2, "{why}");
+        // A blob that is missing is no fault of the data.
+        let expected = if why == "R155" { 2 } else { 1 };
+        assert_eq!(status(&output), expected, "{why}");
         assert!(stderr(&output).contains(why), "{why}: {}", stderr(&output));
         assert!(!folder.path("out/d/b.bin").exists(), "{why}");
         assert!(folder.path("out/a.txt").exists(), "{why}");
@@ -202,14 +204,14 @@ fn hostile_archives_leave_nothing_and_say_why() {
     let away = folder.path("away");
     let away = away.to_str().unwrap();
     for (archive, status_expected, why) in [
-        (r#"[{"path":"../x","mode":33188,"size":0}]"#.to_owned(), 2, "R110"),
-        (format!(r#"[{{"path":"l","mode":41471,"data":"{away}"}},{{"path":"l/x","mode":33188,"size":0}}]"#), 2, "R113"),
+        (r#"[{"path":"../x","mode":33188,"size":0}]"#.to_owned(), 1, "R110"),
+        (format!(r#"[{{"path":"l","mode":41471,"data":"{away}"}},{{"path":"l/x","mode":33188,"size":0}}]"#), 1, "R113"),
         (r#"[{"path":"f","mode":33188,"size":9223372036854775807}]"#.to_owned(), 2, "above the limit"),
-        (r#"[{"path":"d","mode":4516}]"#.to_owned(), 2, "R120"),
-        (r#"[{"path":"f","mode":33188,"encoding":"base64","data":"*"}]"#.to_owned(), 2, "R145"),
-        (r#"[{"path":"f","mode":33188,"#.to_owned(), 2, "no JSON"),
-        ("\u{feff}[]".to_owned(), 2, "no JSON"),
-        (r#"{"version":1,"type":"fileref","path":"f","mode":33188,"size":1,"blobvec":[]}"#.to_owned(), 2, "R170"),
+        (r#"[{"path":"d","mode":4516}]"#.to_owned(), 1, "R120"),
+        (r#"[{"path":"f","mode":33188,"encoding":"base64","data":"*"}]"#.to_owned(), 1, "R145"),
+        (r#"[{"path":"f","mode":33188,"#.to_owned(), 1, "not JSON"),
+        ("\u{feff}[]".to_owned(), 1, "not JSON"),
+        (r#"{"version":1,"type":"fileref","path":"f","mode":33188,"size":1,"blobvec":[]}"#.to_owned(), 1, "R170"),
         (r#"[{"path":"f","size":1,"mode":33188,"encoding":"blobvec","data":[[0,1,"sha1-2e6f9b0d5885b6010f9167787445617f553a735f"]]}]"#.to_owned(), 2, "R155"),
     ] {
         folder.write("h.json", &archive);
@@ -219,7 +221,7 @@ fn hostile_archives_leave_nothing_and_say_why() {
         assert_eq!(fs::read_dir(folder.path("out")).unwrap().count(), 0, "{archive}");
     }
     folder.write("h.json", "");
-    assert_eq!(status(&folder.run(&["flux", "extract", "h.json", "-C", "out"])), 2);
+    assert_eq!(status(&folder.run(&["flux", "extract", "h.json", "-C", "out"])), 1);
     // A link on the disk leads nowhere either.
     symlink(away, folder.path("out/l")).unwrap();
     folder.write(
@@ -263,7 +265,7 @@ fn many_warnings_are_told_in_part_and_the_archive_is_extracted() {
     assert!(stdout(&output).contains("11 directories"), "{}", stdout(&output));
     let told = stderr(&output);
     assert_eq!(told.lines().count(), 10_001);
-    assert!(told.ends_with("scibin: a.json: and 100 more of such\n"), "{told}");
+    assert!(told.ends_with("scibin: a.json: and 100 more such warnings\n"), "{told}");
     let lint = folder.run(&["flux", "lint", "a.json"]);
     assert_eq!((status(&lint), stdout(&lint).lines().count()), (1, 10_100));
     folder.done(&["flux", "lint", "--fix", "a.json"]);

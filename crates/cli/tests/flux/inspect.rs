@@ -36,26 +36,26 @@ fn messages_are_not_cut() {
     );
     let output = folder.run(&["flux", "extract", "a.json"]);
     let expected = format!(
-        "scibin: a.json: {path}: R140 expected \"utf-8\", \"base64\" or \"blobvec\", found \"x\" (at /0/encoding)\n"
+        "scibin: a.json: error[R140]: expected \"utf-8\", \"base64\" or \"blobvec\", found \"x\" ({path}, /0/encoding)\n"
     );
-    assert_eq!((status(&output), stderr(&output)), (2, expected));
+    assert_eq!((status(&output), stderr(&output)), (1, expected));
 }
 
 #[test]
 fn profiles_pointers_and_lenient_json_say_what_is_an_archive() {
     let folder = Folder::new();
     folder.write("commas.json", r#"[{"path":"d","mode":16877,},]"#);
-    assert_eq!(status(&folder.run(&["flux", "list", "commas.json"])), 2);
+    assert_eq!(status(&folder.run(&["flux", "list", "commas.json"])), 1);
     assert_eq!(lines(&folder.done(&["flux", "list", "--lenient-json", "commas.json"])), ["d"]);
     folder.write("job.json", r#"{"attributes":{"system":{"files":{"script":{"mode":33216,"encoding":"utf-8","data":"true\n"}}}}}"#);
     assert_eq!(stdout(&folder.done(&["flux", "cat", "job.json", "script"])), "true\n");
     let strict = folder.run(&["flux", "cat", "--profile", "strict", "job.json", "script"]);
-    assert_eq!(status(&strict), 2);
+    assert_eq!(status(&strict), 1);
     assert!(stderr(&strict).contains("R130"));
     folder.write("deep.json", r#"{"x":[0,{"d":{"mode":16877}}]}"#);
     assert_eq!(lines(&folder.done(&["flux", "list", "--pointer", "/x/1", "deep.json"])), ["d"]);
     folder.write("old.json", r#"[{"version":1,"type":"fileref","path":"f","size":3,"mode":33188,"mtime":1,"ctime":1,"data":"YWJj"}]"#);
-    assert_eq!(status(&folder.run(&["flux", "cat", "old.json", "f"])), 2);
+    assert_eq!(status(&folder.run(&["flux", "cat", "old.json", "f"])), 1);
     assert_eq!(
         stdout(&folder.done(&["flux", "cat", "--profile", "legacy", "old.json", "f"])),
         "abc"
@@ -116,11 +116,11 @@ fn verify_finds_what_is_wrong_with_archive_blobs_and_disk() {
     fs::write(&blob, bytes(4999)).unwrap();
     let verify = ["flux", "verify", "--json", "b.json", "--store", "blobs"];
     let value = json_of(&folder.run(&verify));
-    assert_eq!((&value["ok"], &value["findings"][0]["code"]), (&json!(false), &json!("R156")));
+    assert_eq!((&value["ok"], &value["diagnostics"][0]["code"]), (&json!(false), &json!("R156")));
     fs::remove_file(&blob).unwrap();
     let output = folder.run(&verify);
     assert_eq!(status(&output), 1);
-    assert_eq!(json_of(&output)["findings"][0]["code"], "R155");
+    assert_eq!(json_of(&output)["diagnostics"][0]["code"], "R155");
 
     folder.write("bad.json", r#"[{"path":"..","mode":33188}]"#);
     let output = folder.run(&["verify", "bad.json"]);
@@ -175,7 +175,7 @@ fn diff_tells_what_differs_by_status_1() {
 }
 
 #[test]
-fn lint_names_codes_and_mends_what_it_can() {
+fn lint_names_codes_and_fixes_what_it_can() {
     let folder = archived();
     assert_eq!(stdout(&folder.done(&["flux", "lint", "a.json"])), "");
     let untidy = r#"[{"path":"/a/./b","mode":33188,"encoding":"utf-8","data":"x"},{"path":"../c","mode":33188,"size":0}]"#;
@@ -186,19 +186,19 @@ fn lint_names_codes_and_mends_what_it_can() {
         assert!(stdout(&output).contains(code), "{code}: {}", stdout(&output));
     }
     let value = json_of(&folder.run(&["flux", "lint", "--json", "--profile", "flux", "u.json"]));
-    let codes: Vec<&str> = value["violations"]
+    let codes: Vec<&str> = value["diagnostics"]
         .as_array()
         .unwrap()
         .iter()
         .map(|v| v["code"].as_str().unwrap())
         .collect();
     assert_eq!(codes, ["R112", "R111", "R110"]);
-    assert_eq!(value["violations"][0]["severity"], "warning");
+    assert_eq!(value["diagnostics"][0]["severity"], "warning");
 
     let fixed = folder.run(&["flux", "lint", "--fix", "u.json", "-o", "fixed.json"]);
     assert_eq!(status(&fixed), 1, "one is left");
     assert!(
-        stdout(&fixed).contains("R110") && stdout(&fixed).contains("fixed.json: 1 entry mended")
+        stdout(&fixed).contains("R110") && stdout(&fixed).contains("fixed.json: 1 entry fixed")
     );
     assert_eq!(folder.read("u.json"), untidy.as_bytes());
     assert_eq!(
@@ -237,7 +237,7 @@ fn info_knows_archives_by_their_content() {
     assert_eq!(value["blobs"]["sha1"], json!({"blobs": 1, "bytes": 5000}));
     folder.write("other.json", r#"{"name": "x", "version": [1, 2]}"#);
     let output = folder.run(&["info", "other.json"]);
-    assert_eq!(status(&output), 2);
+    assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("R102"), "{}", stderr(&output));
 }
 

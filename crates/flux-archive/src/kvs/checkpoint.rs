@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use crate::BlobRef;
+use crate::model::BlobRef;
 
 /// The beginning of all keys at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]

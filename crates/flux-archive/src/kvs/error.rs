@@ -2,8 +2,8 @@
 
 use std::io;
 
-use crate::BlobRef;
-use crate::store::StoreError;
+use crate::error::StoreError;
+use crate::model::BlobRef;
 
 /// Why a key has no value.
 #[derive(Clone, Debug, thiserror::Error)]

@@ -3,8 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::KvsError;
-use super::error::invalid;
+use super::error::{KvsError, invalid};
 
 /// A tree object.
 #[derive(Deserialize)]

@@ -16,19 +16,20 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
 
-use super::raw::{Member, RawEntry};
+use super::member::Member;
+use super::raw::RawEntry;
 use super::regions::regions;
 use super::report::Report;
-use crate::json::{integer, push_token};
-use crate::{
-    ArchivePath, Base64, Code, Content, Entry, FileType, Json, Limits, Mode, Profile, Result, Text,
-    TextError, limits,
-};
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::json::{Base64, Json, Text, TextError, integer};
+use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile};
+use binio::{check_limit, pointer};
 
 /// Members of the dialect before RFC 37 that RFC 37 does not have.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
-/// The entry of what was written, unless it has a violation that every profile refuses. The profile
+/// The entry of what was written, unless it has a diagnostic that every profile refuses. The profile
 /// matters for the dialect before RFC 37 only. Fails at a limit.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
@@ -67,7 +68,7 @@ pub(crate) fn decode<'a>(
     }
     let size = size.filter(|_| mode.file_type() == FileType::Regular);
     let entry = Entry { path, mode, size, mtime, ctime, content, extra: members.extra };
-    limits::check("bytes of a file", limits.max_file_size, entry.len())?;
+    check_limit("bytes of a file", limits.max_file_size, entry.len())?;
     Ok(Some(entry))
 }
 
@@ -104,7 +105,7 @@ impl<'a> Members<'a> {
             };
             if before {
                 let mut place = String::new();
-                push_token(&mut place, &name.decode());
+                pointer::push(&mut place, &name.decode());
                 report.entry(Code::DuplicateKey, &place, || "the key is there before".to_owned());
             }
         }
@@ -180,14 +181,14 @@ fn path<'a>(
             return Ok(None);
         }
     };
-    limits::check("bytes of a path", limits.max_path_len, text.len())?;
+    check_limit("bytes of a path", limits.max_path_len, text.len())?;
     match ArchivePath::normalise(&text.decode()) {
         Ok((path, dropped)) => {
             for error in dropped {
                 report.entry(error.code(), place, || error.to_string());
             }
             let depth = path.components().count() as u64;
-            limits::check("components of a path", limits.max_path_depth, depth)?;
+            check_limit("components of a path", limits.max_path_depth, depth)?;
             Ok(Some(path))
         }
         Err(error) => {
@@ -211,7 +212,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     let known = Mode::from_u32(mode);
     if known.is_none() {
         report.entry(Code::FileType, "/mode", || {
-            format!("mode 0{mode:o} is of no regular file, directory or symbolic link")
+            format!("mode 0{mode:o} is not a regular file, directory or symbolic link")
         });
     }
     known
@@ -290,7 +291,7 @@ impl<'a> Context<'_, 'a> {
             Ok(target) if target.is_empty() => "the target is empty".to_owned(),
             Ok(target) if target.has_nul() => "the target has a NUL".to_owned(),
             Ok(target) => {
-                limits::check("bytes of a link", self.limits.max_link_len, target.len())?;
+                check_limit("bytes of a link", self.limits.max_link_len, target.len())?;
                 return Ok(Some(Content::Symlink(target.into_decoded())));
             }
         };

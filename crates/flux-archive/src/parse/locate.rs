@@ -10,9 +10,10 @@
 //! A value of a dict is an object, so a number or string under one of RFC 37's keys tells that the
 //! document begins with an entry. Of a dict only as much is looked at as that takes.
 
-use crate::json::{Cursor, integer};
-use crate::parse::raw::Member;
-use crate::{Error, ErrorKind, Form, Result, Text};
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{Cursor, Text, integer};
+use crate::model::Form;
+use crate::parse::Member;
 
 /// Where a jobspec has its files, as a JSON pointer.
 pub const JOBSPEC_FILES: &str = "/attributes/system/files";
@@ -80,7 +81,7 @@ pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {
 /// A document as text.
 pub(super) fn text_of(document: &[u8]) -> Result<&str> {
     simdutf8::compat::from_utf8(document).map_err(|error| {
-        Error::new(ErrorKind::Json("no UTF-8".to_owned())).at(error.valid_up_to() as u64)
+        Error::new(ErrorKind::Json("not UTF-8".to_owned())).at(error.valid_up_to() as u64)
     })
 }
 
@@ -123,19 +124,14 @@ fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
 
 /// The value at a JSON pointer. The whole document is JSON up to its end.
 fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
-    let fail = |message: &str| {
-        let (pointer, message) = (pointer.to_owned(), message.to_owned());
-        Error::new(ErrorKind::Pointer { pointer, message })
-    };
-    let tokens =
-        pointer.strip_prefix('/').ok_or_else(|| fail("expected \"/\" at its beginning"))?;
+    let fail = |message| Error::new(ErrorKind::Pointer { pointer: pointer.to_owned(), message });
+    let tokens = binio::pointer::tokens(pointer).map_err(|error| fail(error.to_string()))?;
     let mut whole = Cursor::new(text);
     whole.value()?;
     whole.finish()?;
     let mut cursor = Cursor::new(text);
-    for token in tokens.split('/') {
-        let token = token.replace("~1", "/").replace("~0", "~");
-        cursor = child(cursor, &token)?.ok_or_else(|| fail(&format!("there is no {token:?}")))?;
+    for token in tokens {
+        cursor = child(cursor, &token)?.ok_or_else(|| fail(format!("{token:?} does not exist")))?;
     }
     Ok(cursor)
 }
@@ -204,10 +200,10 @@ mod tests {
         let text = r#"{"a/b":[5,{"m~":{}}],"a/b":[0,{"m~":[]}]}"#;
         assert_eq!(place(text, Some("/a~1b/1/m~0")).0, Some(Form::Array));
         for (pointer, message) in [
-            ("/x", "JSON pointer \"/x\": there is no \"x\""),
-            ("/a~1b/2", "JSON pointer \"/a~1b/2\": there is no \"2\""),
-            ("/a~1b/01", "JSON pointer \"/a~1b/01\": there is no \"01\""),
-            ("x", "JSON pointer \"x\": expected \"/\" at its beginning"),
+            ("/x", "JSON pointer \"/x\": \"x\" does not exist"),
+            ("/a~1b/2", "JSON pointer \"/a~1b/2\": \"2\" does not exist"),
+            ("/a~1b/01", "JSON pointer \"/a~1b/01\": \"01\" does not exist"),
+            ("x", "JSON pointer \"x\": expected `/` at the start"),
         ] {
             let Err(error) = locate(text, Some(pointer)) else { panic!("{pointer}") };
             assert_eq!(error.to_string(), message);

@@ -1,30 +1,31 @@
 //! How to read an archive.
 
-use super::locate::text_of;
-use super::raw::RawEntries;
-use super::{examine, judge};
-use crate::{Archive, Limits, Profile, Result, Violation, limits};
+use binio::{Bytes, ReadAt, check_limit};
+
+use crate::error::Result;
+use crate::model::{Limits, Profile};
 
 /// How to read an archive: profile, limits, and where in the document it is.
 ///
 /// ```
-/// use flux_archive::{ParseOptions, Profile};
+/// use flux_archive::{OpenOptions, Profile};
 ///
 /// let jobspec = br#"{"attributes":{"system":{"files":{
 ///     "script":{"mode":33216,"encoding":"utf-8","data":"true\n"}}}}}"#;
-/// let archive = ParseOptions::new().profile(Profile::Flux).parse(jobspec)?;
+/// let archive = OpenOptions::new().profile(Profile::Flux).parse(jobspec)?;
 /// assert_eq!(archive.entries()[0].path().as_str(), "script");
-/// assert!(ParseOptions::new().profile(Profile::Strict).parse(jobspec).is_err()); // no size
+/// assert!(OpenOptions::new().profile(Profile::Strict).parse(jobspec).is_err()); // no size
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct ParseOptions {
+pub struct OpenOptions {
     pub(crate) profile: Profile,
     pub(crate) limits: Limits,
     pub(super) pointer: Option<String>,
+    mmap: bool,
 }
 
-impl ParseOptions {
+impl OpenOptions {
     /// The profile of Flux, default limits, and the archive where the document tells that it is.
     pub fn new() -> Self {
         Self::default()
@@ -52,42 +53,56 @@ impl ParseOptions {
         self
     }
 
-    /// Parses an archive. Fails with [`ErrorKind::Violations`](crate::ErrorKind::Violations) and all that the profile refuses.
-    pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
-        judge(examine(document, self, self.profile)?, self.profile)
+    /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives
+    /// larger than memory. Default: no. Needs the feature `mmap`; without it the file is read.
+    ///
+    /// If another program truncates a file while it is mapped, the system kills this process
+    /// (`SIGBUS`); if it is overwritten, what was checked may be something else when it is used.
+    #[must_use]
+    pub fn mmap(mut self, mmap: bool) -> Self {
+        self.mmap = mmap;
+        self
     }
 
-    /// All violations that the profile does not accept silently, in the order of the document.
-    /// Fails only where the document is no JSON, or beyond a limit.
-    pub fn lint(&self, document: &[u8]) -> Result<Vec<Violation>> {
-        let Archive { violations, more_violations, .. } = examine(document, self, self.profile)?;
-        let found = (violations.len() as u64).saturating_add(more_violations);
-        limits::check("violations", self.limits.max_violations, found)?;
-        Ok(violations)
-    }
-
-    /// The entries as they are written, one at a time.
-    pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
-        limits::check("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;
-        RawEntries::new(text_of(document)?, self)
-    }
-}
-
-impl<'a> Archive<'a> {
-    /// Parses an archive with default limits.
+    /// Reads the document of a file, or maps it if [`mmap`](Self::mmap) says so.
     ///
     /// ```
-    /// use flux_archive::{Archive, Content, Profile};
+    /// use flux_archive::OpenOptions;
     ///
-    /// let archive = Archive::parse(
-    ///     br#"[{"path":"src","mode":41471,"data":"/users/fred/work/project"}]"#,
-    ///     Profile::Strict,
-    /// )?;
-    /// let Content::Symlink(target) = archive.entries()[0].content() else { panic!() };
-    /// assert_eq!(target, "/users/fred/work/project");
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("a.json");
+    /// std::fs::write(&path, r#"[{"path":"d","mode":16877}]"#)?;
+    /// let options = OpenOptions::new();
+    /// let document = options.read(&path)?;
+    /// assert_eq!(options.parse(&document)?.entries()[0].path().as_str(), "d");
     /// # Ok::<(), flux_archive::Error>(())
     /// ```
-    pub fn parse(document: &'a [u8], profile: Profile) -> Result<Self> {
-        ParseOptions::new().profile(profile).parse(document)
+    #[cfg(any(unix, windows))]
+    pub fn read(&self, path: impl AsRef<std::path::Path>) -> Result<Bytes> {
+        #[cfg(feature = "mmap")]
+        if self.mmap {
+            return self.read_source(&binio::Mmap::open(path)?);
+        }
+        let path = path.as_ref();
+        let read = binio::FileSource::open(path).and_then(|source| {
+            let read = self.read_all(&source);
+            read.map_err(|error| error.context(path.display().to_string()))
+        });
+        Ok(read?)
+    }
+
+    /// Reads the document of a source.
+    pub fn read_source(&self, source: &dyn ReadAt) -> Result<Bytes> {
+        Ok(self.read_all(source)?)
+    }
+
+    fn read_all(&self, source: &dyn ReadAt) -> binio::Result<Bytes> {
+        check_limit("bytes of JSON", self.limits.max_json_bytes, source.len())?;
+        let len = usize::try_from(source.len()).map_err(|_| {
+            let kind =
+                binio::ErrorKind::OutOfMemory { what: "an archive", requested: source.len() };
+            binio::Error::new(kind)
+        })?;
+        source.bytes_at(0, len)
     }
 }

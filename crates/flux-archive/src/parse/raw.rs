@@ -1,28 +1,13 @@
 //! The document as entries that are not interpreted yet: where they lie, how they are held
 //! together, and their members with keys and values as they are written.
 
-use super::locate::locate;
-use super::options::ParseOptions;
-use crate::json::{Cursor, push_token};
-use crate::{Form, Json, Result, Text, limits};
-
-/// A member of an entry, as written.
-#[derive(Clone, Copy, Debug)]
-pub struct Member<'a> {
-    /// The key, a JSON string.
-    pub key: Json<'a>,
-    /// The value, any JSON.
-    pub value: Json<'a>,
-}
-
-impl Member<'_> {
-    /// Is this its key?
-    pub fn is(&self, name: &str) -> bool {
-        let key = self.key.get();
-        key.len() == name.len() + 2 && &key[1..=name.len()] == name
-            || key.contains('\\') && Text::from_json(self.key).is_ok_and(|key| key.decode() == name)
-    }
-}
+use super::locate::{locate, text_of};
+use super::member::Member;
+use super::options::OpenOptions;
+use crate::error::Result;
+use crate::json::{Cursor, Json, Text};
+use crate::model::Form;
+use binio::check_limit;
 
 /// One item of an archive that is not interpreted yet; it need not be an object.
 #[derive(Clone, Debug)]
@@ -66,15 +51,7 @@ impl<'a> RawEntry<'a> {
     }
 }
 
-/// Appends a key to a JSON pointer; one that is no Unicode as it is written.
-pub(crate) fn push_key(pointer: &mut String, key: Json<'_>) {
-    match Text::from_json(key) {
-        Ok(key) => push_token(pointer, &key.decode()),
-        Err(_) => push_token(pointer, key.get()),
-    }
-}
-
-/// The entries of a document, one at a time, in bounded memory; made by [`ParseOptions::entries`].
+/// The entries of a document, one at a time, in bounded memory; made by [`OpenOptions::entries`].
 ///
 /// After an error there is nothing more.
 #[derive(Clone, Debug)]
@@ -89,8 +66,16 @@ pub struct RawEntries<'a> {
     done: bool,
 }
 
+impl OpenOptions {
+    /// The entries as they are written, one at a time.
+    pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
+        check_limit("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;
+        RawEntries::new(text_of(document)?, self)
+    }
+}
+
 impl<'a> RawEntries<'a> {
-    pub(super) fn new(text: &'a str, options: &ParseOptions) -> Result<Self> {
+    pub(super) fn new(text: &'a str, options: &OpenOptions) -> Result<Self> {
         let place = locate(text, options.pointer.as_deref())?;
         Ok(Self {
             cursor: place.cursor,
@@ -129,10 +114,10 @@ impl<'a> RawEntries<'a> {
             }
             return Ok(None);
         }
-        limits::check("entries", self.max_entries, self.index + 1)?;
+        check_limit("entries", self.max_entries, self.index + 1)?;
         let key = if self.form == Some(Form::Dict) { Some(self.cursor.key()?) } else { None };
         let key_len = key.map_or(0, |key| key.get().len() as u64);
-        limits::check("bytes of a key", self.max_key_len, key_len)?;
+        check_limit("bytes of a key", self.max_key_len, key_len)?;
         self.cursor.peek();
         let start = self.cursor.position();
         let members = self.members()?;
@@ -148,7 +133,7 @@ impl<'a> RawEntries<'a> {
         }
         let mut members = Vec::with_capacity(8);
         while self.cursor.item(members.is_empty(), b'}')? {
-            limits::check("members of an entry", self.max_members, members.len() as u64 + 1)?;
+            check_limit("members of an entry", self.max_members, members.len() as u64 + 1)?;
             let (key, value) = (self.cursor.key()?, self.cursor.value()?);
             members.push(Member { key, value });
         }

@@ -1,8 +1,11 @@
 //! The regions of a file whose data lie in a store: an array of `[offset, size, blobref]`.
 
 use super::report::Report;
-use crate::json::{Cursor, integer};
-use crate::{BlobRef, Code, Json, Limits, Region, Result, Text, limits};
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::json::{Cursor, Json, Text, integer};
+use crate::model::{BlobRef, Limits, Region};
+use binio::check_limit;
 
 /// Above this many bytes a blob is more than RFC 10 has in mind, and some store may not take it.
 const USUAL_BLOB_SIZE: u64 = 1 << 20;
@@ -20,7 +23,7 @@ pub(super) fn regions<'a>(
     let (mut count, mut end, mut valid) = (0_u64, 0, true);
     cursor.expect(b'[')?;
     while cursor.item(count == 0, b']')? {
-        limits::check("regions of a file", limits.max_regions, count + 1)?;
+        check_limit("regions of a file", limits.max_regions, count + 1)?;
         let tuple = cursor.value()?;
         let mut at = Place { report: &mut *report, pointer: place, index: count };
         match region(tuple, &mut at)? {

@@ -1,13 +1,16 @@
-//! Violations while they are collected: those that matter, up to the limit, each with its place.
+//! Diagnostics while they are collected: those that matter, up to the limit, each with its place.
 
-use super::raw::{RawEntry, push_key};
-use crate::json::push_token;
-use crate::{Code, Json, Limits, Profile, Result, Severity, Text, Violation, limits};
+use super::raw::RawEntry;
+use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+use crate::error::Result;
+use crate::json::{Json, Text};
+use crate::model::{Limits, Profile};
+use binio::{check_limit, pointer};
 
-/// Collects violations of the entry that is being looked at.
+/// Collects diagnostics of the entry that is being looked at.
 pub(crate) struct Report<'a> {
-    filter: Profile,
-    max_violations: u64,
+    profile: Profile,
+    max_diagnostics: u64,
     max_path_len: u64,
     /// JSON pointer of the archive.
     archive: String,
@@ -15,23 +18,23 @@ pub(crate) struct Report<'a> {
     key: Option<Json<'a>>,
     path: Option<Text<'a>>,
     /// With the number of their entry.
-    violations: Vec<(u64, Violation)>,
+    diagnostics: Vec<(u64, Diagnostic)>,
     warnings: u64,
     errors: u64,
 }
 
 impl<'a> Report<'a> {
-    /// For what `filter` does not accept, in the archive at a pointer.
-    pub(crate) fn new(filter: Profile, limits: &Limits, archive: &str) -> Self {
+    /// For what a profile does not accept, in the archive at a pointer.
+    pub(crate) fn new(profile: Profile, limits: &Limits, archive: &str) -> Self {
         Self {
-            filter,
-            max_violations: limits.max_violations,
+            profile,
+            max_diagnostics: limits.max_diagnostics,
             max_path_len: limits.max_path_len,
             archive: archive.to_owned(),
             index: 0,
             key: None,
             path: None,
-            violations: Vec::new(),
+            diagnostics: Vec::new(),
             warnings: 0,
             errors: 0,
         }
@@ -44,43 +47,44 @@ impl<'a> Report<'a> {
 
     /// The same by number, key and path.
     pub(crate) fn enter_at(&mut self, index: u64, key: Option<Json<'a>>, path: Option<Text<'a>>) {
-        // Each violation has a copy of the path.
+        // Each diagnostic has a copy of the path.
         let path = path.filter(|path| path.len() <= self.max_path_len);
         (self.index, self.key, self.path) = (index, key, path);
     }
 
     /// Reports something about the archive.
     pub(crate) fn archive(&mut self, code: Code, message: &str) {
-        if self.counts(code) {
-            let pointer = self.archive.clone();
-            self.violations.push((0, Violation::new(code, None, pointer, message)));
+        if let Some(severity) = self.count(code) {
+            let place = match self.archive.as_str() {
+                "" => Place::default(),
+                pointer => Place::default().with_pointer(pointer),
+            };
+            let diagnostic = Diagnostic::new(code, place, message).with_severity(severity);
+            self.diagnostics.push((0, diagnostic));
         }
     }
 
-    /// Reports something at `place`, a JSON pointer from the entry.
-    pub(crate) fn entry(&mut self, code: Code, place: &str, message: impl FnOnce() -> String) {
-        if !self.counts(code) {
-            return;
-        }
+    /// Reports something at `below`, a JSON pointer from the entry.
+    pub(crate) fn entry(&mut self, code: Code, below: &str, message: impl FnOnce() -> String) {
+        let Some(severity) = self.count(code) else { return };
         let mut pointer = self.archive.clone();
         match self.key {
-            None => push_token(&mut pointer, &self.index.to_string()),
+            None => pointer::push(&mut pointer, &self.index.to_string()),
             Some(key) => push_key(&mut pointer, key),
         }
-        pointer.push_str(place);
-        let path = self.path.as_ref().map(Text::decode);
-        let violation = Violation::new(code, path.as_deref(), pointer, message());
-        self.violations.push((self.index, violation));
+        pointer.push_str(below);
+        let mut place = Place::default().with_pointer(pointer);
+        place.path = self.path.as_ref().map(|path| path.decode().into_owned());
+        let diagnostic = Diagnostic::new(code, place, message()).with_severity(severity);
+        self.diagnostics.push((self.index, diagnostic));
     }
 
-    fn counts(&mut self, code: Code) -> bool {
-        let found = match code.severity(self.filter) {
-            Severity::Accept => return false,
-            Severity::Warning => &mut self.warnings,
-            Severity::Error => &mut self.errors,
-        };
+    /// Counts a code that the profile does not accept. `None` if it does, or beyond the limit.
+    fn count(&mut self, code: Code) -> Option<Severity> {
+        let severity = self.profile.severity(code)?;
+        let found = if severity == Severity::Error { &mut self.errors } else { &mut self.warnings };
         *found += 1;
-        *found <= self.max_violations
+        (*found <= self.max_diagnostics).then_some(severity)
     }
 
     /// Was anything found?
@@ -90,10 +94,18 @@ impl<'a> Report<'a> {
 
     /// What was found, in the order of the entries, and the number of warnings for which there was no
     /// room. Errors are all there, or this is one.
-    pub(crate) fn finish(mut self) -> Result<(Vec<Violation>, u64)> {
-        limits::check("violations", self.max_violations, self.errors)?;
-        self.violations.sort_by_key(|(index, _)| *index);
-        let violations = self.violations.into_iter().map(|(_, violation)| violation).collect();
-        Ok((violations, self.warnings.saturating_sub(self.max_violations)))
+    pub(crate) fn finish(mut self) -> Result<(Vec<Diagnostic>, u64)> {
+        check_limit("diagnostics", self.max_diagnostics, self.errors)?;
+        self.diagnostics.sort_by_key(|(index, _)| *index);
+        let diagnostics = self.diagnostics.into_iter().map(|(_, diagnostic)| diagnostic).collect();
+        Ok((diagnostics, self.warnings.saturating_sub(self.max_diagnostics)))
+    }
+}
+
+/// Appends a key to a JSON pointer; one that is no Unicode as it is written.
+fn push_key(pointer: &mut String, key: Json<'_>) {
+    match Text::from_json(key) {
+        Ok(key) => pointer::push(pointer, &key.decode()),
+        Err(_) => pointer::push(pointer, key.get()),
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::{ArchivePath, FileType};
+use crate::model::{ArchivePath, FileType};
 
 /// The number of the root.
 const ROOT: usize = 0;

@@ -16,7 +16,7 @@ use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{BlobStore, BlobStoreMut, StoreError};
-use crate::{BlobRef, HashType};
+use crate::model::{BlobRef, HashType};
 
 /// The file that a broker keeps beside its blobs.
 const CHECKPOINT: &str = "kvs-primary";

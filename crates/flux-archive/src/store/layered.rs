@@ -1,7 +1,7 @@
 //! Stores that are asked in turn.
 
 use super::{BlobStore, StoreError};
-use crate::BlobRef;
+use crate::model::BlobRef;
 
 /// Stores that are asked in turn: the first that has a blob gives it.
 ///
@@ -85,7 +85,7 @@ impl BlobStore for Layered<'_> {
 mod tests {
     use super::super::{BlobStoreMut, MemoryStore, suite};
     use super::*;
-    use crate::HashType;
+    use crate::model::HashType;
 
     /// A store whose disk is gone.
     struct Broken;

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use super::{BlobStore, BlobStoreMut, StoreError};
-use crate::{BlobRef, HashType};
+use crate::model::{BlobRef, HashType};
 
 type Blobs = HashMap<BlobRef, Box<[u8]>>;
 

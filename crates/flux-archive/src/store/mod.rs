@@ -5,87 +5,35 @@
 //! | [`MemoryStore`] | memory | this crate |
 //! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
 //! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
-//! | `DumpTar` (feature `dump-tar`) | members of a tar file | `flux dump` |
-//! | [`RegionStore`] | parts of ordinary files | nobody: it only remembers where they are |
+//! | [`kvs::DumpTar`](crate::kvs) (feature `dump-tar`) | members of a tar file | `flux dump` |
+//! | `RegionStore` (on Unix) | parts of ordinary files | nobody: it only remembers where they are |
 //! | [`Layered`] | other stores, asked in turn | - |
 //!
 //! A store gives the bytes that lie under a name; it need not check them. Who asks does, and this
 //! crate always does: a store may be damaged, or lie.
 
 mod directory;
-#[cfg(feature = "dump-tar")]
-mod dump_tar;
+mod gc;
 mod layered;
 mod memory;
-#[cfg(unix)]
-mod regions;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 #[cfg(test)]
 pub(crate) mod suite;
 
-use std::io;
 use std::sync::Arc;
 
-use crate::{BlobRef, Code, ErrorKind, HashType, Region, Result};
+use crate::diagnostic::Code;
+use crate::error::{ErrorKind, Result};
+use crate::model::{BlobRef, HashType, Region};
 
+pub use crate::error::{MAX_BLOB_SIZE, StoreError};
 pub use directory::DirStore;
-#[cfg(feature = "dump-tar")]
-pub use dump_tar::DumpTar;
+pub use gc::{GcReport, collect_garbage};
 pub use layered::Layered;
 pub use memory::MemoryStore;
-#[cfg(unix)]
-pub use regions::RegionStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
-
-/// Bytes of the largest blob that a store takes or gives, 1 GiB as in Flux.
-pub const MAX_BLOB_SIZE: u64 = 1 << 30;
-
-/// Why a store has no answer.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StoreError {
-    /// No such blob.
-    #[error("the blob is not in the store")]
-    NotFound,
-    /// What lies under the name cannot be the blob.
-    #[error("the blob is damaged: {0}")]
-    Corrupt(String),
-    /// The blob is larger than [`MAX_BLOB_SIZE`].
-    #[error("the blob has {size} bytes, above the limit of {MAX_BLOB_SIZE}")]
-    TooBig {
-        /// Its size in bytes.
-        size: u64,
-    },
-    /// The blob is not as long as was said.
-    #[error("the blob has {found} bytes")]
-    Length {
-        /// Its size in bytes.
-        found: u64,
-    },
-    /// The system or the database failed.
-    #[error("{0}")]
-    Io(Arc<io::Error>),
-}
-
-impl From<io::Error> for StoreError {
-    fn from(error: io::Error) -> Self {
-        Self::Io(Arc::new(error))
-    }
-}
-
-impl StoreError {
-    /// Refuses a blob that is not as long as was said.
-    pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {
-        if found == expected { Ok(()) } else { Err(Self::Length { found }) }
-    }
-
-    /// Refuses what no store of Flux takes.
-    pub(crate) fn check_size(size: u64) -> Result<(), Self> {
-        if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
-    }
-}
 
 /// Takes the answer of one look-up of [`BlobStore::get_many`]: its number, and the blob.
 pub type Receive<'a> = dyn FnMut(usize, Result<&[u8], StoreError>) + 'a;

@@ -25,7 +25,7 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, ToSql, params};
 use tempfile::TempDir;
 
 use super::{BlobStore, BlobStoreMut, StoreError};
-use crate::{BlobRef, HashType};
+use crate::model::{BlobRef, HashType};
 
 const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS objects(

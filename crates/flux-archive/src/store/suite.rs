@@ -1,7 +1,7 @@
 //! What every store must do, as one test for all of them.
 
 use super::{BlobStore, BlobStoreMut, StoreError};
-use crate::{BlobRef, HashType};
+use crate::model::{BlobRef, HashType};
 
 /// Blobs of all kinds: empty, short, not compressible, compressible.
 pub(crate) fn blobs() -> Vec<Vec<u8>> {

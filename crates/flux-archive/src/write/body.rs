@@ -5,66 +5,14 @@ use std::mem;
 
 use base64_simd::STANDARD;
 
-use super::Writer;
-use crate::escape;
-use crate::{Entry, Result};
+use super::encoding::Encoding;
+use super::writer::Writer;
+use crate::error::Result;
+use crate::json::{Text, escape};
+use crate::model::Entry;
 
 /// Bytes that are encoded at a time: a multiple of 3.
 const STEP: usize = 48 << 10;
-
-/// The form of data that come piece by piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Encoding {
-    /// `utf-8`. Bytes that are no UTF-8, and NUL, are errors.
-    Text,
-    /// `base64`.
-    Base64,
-}
-
-/// Tells text from bytes, piece by piece.
-#[derive(Debug, Default)]
-pub(crate) struct Detector {
-    /// The bytes of a character that is not complete.
-    carry: Vec<u8>,
-    bytes: bool,
-}
-
-impl Detector {
-    /// Looks at the next piece; tells whether all may still be text.
-    pub(crate) fn take(&mut self, piece: &[u8]) -> bool {
-        if self.bytes {
-            return false;
-        }
-        let mut piece = piece;
-        // What was cut is completed byte by byte: it takes three at most.
-        while let (false, Some((&first, rest))) = (self.carry.is_empty(), piece.split_first()) {
-            self.carry.push(first);
-            piece = rest;
-            match std::str::from_utf8(&self.carry) {
-                Ok(_) => self.carry.clear(),
-                Err(error) => self.bytes |= error.error_len().is_some(),
-            }
-            if self.bytes {
-                return false;
-            }
-        }
-        match std::str::from_utf8(piece) {
-            Ok(_) => {}
-            Err(error) if error.error_len().is_none() => {
-                self.carry.extend_from_slice(&piece[error.valid_up_to()..]);
-            }
-            Err(_) => self.bytes = true,
-        }
-        self.bytes |= memchr::memchr(0, piece).is_some();
-        !self.bytes
-    }
-
-    /// The encoding of all that was seen.
-    pub(crate) fn encoding(&self) -> Encoding {
-        let text = !self.bytes && self.carry.is_empty();
-        if text { Encoding::Text } else { Encoding::Base64 }
-    }
-}
 
 /// A file that is being written; made by [`Writer::body`].
 ///
@@ -95,6 +43,20 @@ pub struct Body<'w, 'e, W> {
     /// Bytes at the end of a piece that only the next one completes.
     carry: Vec<u8>,
     len: u64,
+}
+
+impl<W: Write> Writer<W> {
+    /// Begins a regular file whose data come piece by piece: of `entry` everything but content and
+    /// size is taken. The file is finished by [`Body::finish`].
+    pub fn body<'w, 'e>(
+        &'w mut self,
+        entry: &'e Entry<'e>,
+        encoding: Encoding,
+    ) -> Result<Body<'w, 'e, W>> {
+        self.begin(&Text::new(entry.path.as_str()))?;
+        self.open = true;
+        Ok(Body::new(self, entry, encoding))
+    }
 }
 
 impl<'w, 'e, W: Write> Body<'w, 'e, W> {
@@ -129,7 +91,7 @@ impl<'w, 'e, W: Write> Body<'w, 'e, W> {
                 if text.contains('\0') {
                     return Err(no_text("a NUL"));
                 }
-                escape::encode(text, line);
+                escape(text, line);
                 text.len()
             }
             Encoding::Base64 => {
@@ -190,30 +152,4 @@ fn complete(bytes: &[u8]) -> io::Result<&str> {
 
 fn no_text(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("the file is no text: {what}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn text_is_told_from_bytes_wherever_it_is_cut() {
-        for (data, expected) in [
-            ("añ😀z".as_bytes(), Encoding::Text),
-            (b"", Encoding::Text),
-            (b"a\0", Encoding::Base64),
-            ("a😀\0".as_bytes(), Encoding::Base64),
-            (b"a\xff", Encoding::Base64),
-            (b"\xf0\x9f\x98", Encoding::Base64),
-            (b"\xf0\x9f\x98a", Encoding::Base64),
-        ] {
-            for size in 1..=data.len().max(1) {
-                let mut detector = Detector::default();
-                for piece in data.chunks(size) {
-                    detector.take(piece);
-                }
-                assert_eq!(detector.encoding(), expected, "{data:?} by {size}");
-            }
-        }
-    }
 }

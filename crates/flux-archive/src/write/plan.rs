@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::escape;
-use crate::{Base64, Code, Content, Entry, ErrorKind, Region, Result};
+use crate::diagnostic::Code;
+use crate::error::{ErrorKind, Result};
+use crate::json::{Base64, escape};
+use crate::model::{Content, Entry, Region};
 
 /// What is written between the path and the times.
 pub(super) struct Plan<'e> {
@@ -53,7 +55,7 @@ impl<'e> Plan<'e> {
             }
             Content::Symlink(target) => {
                 let mut escaped = String::new();
-                escape::encode(target, &mut escaped);
+                escape(target, &mut escaped);
                 (None, string(Cow::Owned(escaped)))
             }
             Content::Json(json) => (None, Some(Data::Json(json.get()))),

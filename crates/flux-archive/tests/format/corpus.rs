@@ -49,7 +49,7 @@ fn what_flux_extracts_is_read_but_for_what_is_listed() {
         let listed = refused.contains_key(name) || read.contains_key(name);
         let expected = if theirs { !refused.contains_key(name) } else { read.contains_key(name) };
         if found.is_ok() != expected || listed != (theirs != expected) {
-            let found = found.map(|archive| format!("{:?}", archive.violations()));
+            let found = found.map(|archive| format!("{:?}", archive.diagnostics()));
             wrong.push(format!("{name}: status {}, {found:?}", case["reference"]["rc"]));
         }
     }

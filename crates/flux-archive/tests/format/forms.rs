@@ -1,6 +1,6 @@
 //! Array, dict, objects, and archives inside of other documents.
 
-use flux_archive::{Archive, Content, Form, ParseOptions, Profile};
+use flux_archive::{Archive, Content, Form, OpenOptions, Profile};
 
 fn paths(archive: &Archive<'_>) -> Vec<String> {
     archive.entries().iter().map(|entry| entry.path().to_string()).collect()
@@ -43,19 +43,19 @@ fn files_of_a_jobspec_are_an_archive() {
     assert_eq!(paths(&archive), ["script", "conf.json"]);
     let Content::Json(json) = archive.entries()[1].content() else { panic!() };
     assert_eq!(json.get(), r#"{"a":2.50}"#);
-    let lint = ParseOptions::new().profile(Profile::Strict).lint(jobspec).unwrap();
-    assert_eq!(lint[0].pointer, "/attributes/system/files/script");
+    let lint = OpenOptions::new().profile(Profile::Strict).lint(jobspec).unwrap();
+    assert_eq!(lint[0].place.pointer.as_deref(), Some("/attributes/system/files/script"));
 }
 
 #[test]
 fn pointer_finds_an_archive_anywhere() {
     let document = br#"{"x":[0,[{"path":"a","mode":33188,"size":-1}]],"y":5}"#;
-    let options = ParseOptions::new().pointer("/x/1");
-    assert_eq!(options.lint(document).unwrap()[0].pointer, "/x/1/0/size");
-    let error = ParseOptions::new().pointer("/z").parse(document).unwrap_err();
-    assert_eq!(error.to_string(), "JSON pointer \"/z\": there is no \"z\"");
-    let error = ParseOptions::new().pointer("/y").parse(document).unwrap_err();
-    assert_eq!(error.to_string(), "R101 expected an array or object of entries (at /y)");
+    let options = OpenOptions::new().pointer("/x/1");
+    assert_eq!(options.lint(document).unwrap()[0].place.pointer.as_deref(), Some("/x/1/0/size"));
+    let error = OpenOptions::new().pointer("/z").parse(document).unwrap_err();
+    assert_eq!(error.to_string(), "JSON pointer \"/z\": \"z\" does not exist");
+    let error = OpenOptions::new().pointer("/y").parse(document).unwrap_err();
+    assert_eq!(error.to_string(), "error[R101]: expected an array or object of entries (/y)");
 }
 
 #[test]

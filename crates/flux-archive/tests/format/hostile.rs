@@ -1,6 +1,6 @@
 //! Documents that want to hurt: errors, never a panic, never memory without bound.
 
-use flux_archive::{Archive, Content, ErrorKind, Limits, ParseOptions, Profile};
+use flux_archive::{Archive, Content, ErrorKind, Limits, OpenOptions, Profile};
 
 #[track_caller]
 fn error(document: &[u8]) -> String {
@@ -10,16 +10,16 @@ fn error(document: &[u8]) -> String {
 #[test]
 fn what_is_no_json_is_told_with_its_offset() {
     for (document, message) in [
-        (&b""[..], "no JSON: expected a value, found the end at offset 0"),
-        (b"[", "no JSON: expected a value, found the end at offset 1"),
-        (b"[{},", "no JSON: expected a value, found the end at offset 4"),
-        (b"[{}", "no JSON: expected ',' or ']', found the end at offset 3"),
-        (b"[{}]x", "no JSON: expected the end, found 'x' at offset 4"),
-        (b"{} []", "no JSON: expected the end, found '[' at offset 3"),
-        (b"[{\"a\":1,}]", "no JSON: expected a key in double quotes, found '}' at offset 8"),
-        (b"[{\"a\" 1}]", "no JSON: expected ':', found '1' at offset 6"),
-        (b"[\xff]", "no JSON: no UTF-8 at offset 1"),
-        (b"[/*x*/]", "no JSON: expected value at offset 1"),
+        (&b""[..], "not JSON: expected a value, found the end at offset 0"),
+        (b"[", "not JSON: expected a value, found the end at offset 1"),
+        (b"[{},", "not JSON: expected a value, found the end at offset 4"),
+        (b"[{}", "not JSON: expected ',' or ']', found the end at offset 3"),
+        (b"[{}]x", "not JSON: expected the end, found 'x' at offset 4"),
+        (b"{} []", "not JSON: expected the end, found '[' at offset 3"),
+        (b"[{\"a\":1,}]", "not JSON: expected a key in double quotes, found '}' at offset 8"),
+        (b"[{\"a\" 1}]", "not JSON: expected ':', found '1' at offset 6"),
+        (b"[\xff]", "not JSON: not UTF-8 at offset 1"),
+        (b"[/*x*/]", "not JSON: expected value at offset 1"),
     ] {
         assert_eq!(error(document), message, "{}", document.escape_ascii());
     }
@@ -27,7 +27,7 @@ fn what_is_no_json_is_told_with_its_offset() {
 
 #[test]
 fn comma_at_the_end_is_no_json() {
-    assert!(error(br#"[{"path":"f","mode":33188,"size":0},]"#).starts_with("no JSON"));
+    assert!(error(br#"[{"path":"f","mode":33188,"size":0},]"#).starts_with("not JSON"));
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn depth_anywhere_else_is_no_danger() {
 
 #[test]
 fn limits_are_held() {
-    let options = |limits: Limits| ParseOptions::new().limits(limits);
+    let options = |limits: Limits| OpenOptions::new().limits(limits);
     let default = Limits::default();
     let two = br#"[{"path":"a/b","mode":33188,"size":9},{"path":"b","mode":41471,"data":"tt"}]"#;
     assert!(options(default).parse(two).is_ok());
@@ -86,28 +86,28 @@ fn limits_are_held() {
     );
     let error = options(default.with_max_regions(1)).parse(regions.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1 at offset 1");
-    let error = options(default.with_max_violations(3)).parse(b"[5,5,5,5]").unwrap_err();
-    assert_eq!(error.to_string(), "violations: 4 is above the limit of 3");
+    let error = options(default.with_max_diagnostics(3)).parse(b"[5,5,5,5]").unwrap_err();
+    assert_eq!(error.to_string(), "diagnostics: 4 is above the limit of 3");
 }
 
 #[test]
 fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
     let entry = |n| format!(r#"{{"path":"/f{n}","mode":33188,"size":0}}"#);
     let entries: Vec<String> = (0..9).map(entry).collect();
-    let limits = Limits::default().with_max_violations(4);
-    let options = ParseOptions::new().limits(limits);
+    let limits = Limits::default().with_max_diagnostics(4);
+    let options = OpenOptions::new().limits(limits);
     let document = format!("[{}]", entries.join(","));
     let archive = options.parse(document.as_bytes()).unwrap();
-    assert_eq!((archive.entries().len(), archive.violations().len()), (9, 4));
-    assert_eq!(archive.more_violations(), 5);
+    assert_eq!((archive.entries().len(), archive.diagnostics().len()), (9, 4));
+    assert_eq!(archive.more_diagnostics(), 5);
     // Who asks for all of them is told that they are too many.
     let error = options.lint(document.as_bytes()).unwrap_err();
-    assert_eq!(error.to_string(), "violations: 9 is above the limit of 4");
+    assert_eq!(error.to_string(), "diagnostics: 9 is above the limit of 4");
     // An error is found behind however many warnings.
     let document = format!(r#"[{},{{"path":"..","mode":33188}}]"#, entries.join(","));
     let error = options.parse(document.as_bytes()).unwrap_err();
-    assert_eq!(error.violations().len(), 1, "{error}");
-    assert_eq!(error.violations()[0].pointer, "/9/path");
+    assert_eq!(error.diagnostics().len(), 1, "{error}");
+    assert_eq!(error.diagnostics()[0].place.pointer.as_deref(), Some("/9/path"));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn huge_numbers_of_unknown_members_do_no_harm() {
     assert!(Archive::parse(document.as_bytes(), Profile::Strict).is_ok());
     let document = format!(r#"[{{"path":"f","mode":{digits},"size":{digits}}}]"#);
     let error = Archive::parse(document.as_bytes(), Profile::Flux).unwrap_err();
-    assert!(error.violations().iter().all(|violation| violation.message.len() < 200));
+    assert!(error.diagnostics().iter().all(|diagnostic| diagnostic.message.len() < 200));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn long_paths_are_not_copied_for_each_violation() {
         format!(r#"[{{"path":"{long}"{members}}}]"#),
         format!(r#"{{"{long}":{{"a":0{members}}}}}"#),
     ] {
-        let error = ParseOptions::new().lint(document.as_bytes()).unwrap_err();
+        let error = OpenOptions::new().lint(document.as_bytes()).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
     }
 }

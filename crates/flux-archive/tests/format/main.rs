@@ -1,10 +1,10 @@
-//! The format from the outside: documents in, entries and violations out.
+//! The format from the outside: documents in, entries and diagnostics out.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;
+mod diagnostics;
 mod document;
 mod forms;
 mod hostile;
 mod properties;
-mod violations;
 mod writing;

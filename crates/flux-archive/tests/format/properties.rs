@@ -1,7 +1,7 @@
 //! Any archive: what is written is strict, reads as the same, and again as the same.
 
 use flux_archive::{
-    Archive, ArchivePath, Base64, BlobRef, Content, Entry, Form, HashType, Json, ParseOptions,
+    Archive, ArchivePath, Base64, BlobRef, Content, Entry, Form, HashType, Json, OpenOptions,
     Profile, Region, Text, Writer, convert, diff, fix,
 };
 use proptest::collection::{btree_map, vec};
@@ -113,7 +113,7 @@ proptest! {
             // Any JSON reader takes it.
             prop_assert!(serde_json::from_slice::<Box<RawValue>>(document).is_ok());
             let archive = Archive::parse(document, Profile::Strict).unwrap();
-            prop_assert_eq!(archive.violations(), &[]);
+            prop_assert_eq!(archive.diagnostics(), &[]);
             prop_assert_eq!(archive.form(), form);
             prop_assert_eq!(archive.entries().len(), entries.len());
             for (read, entry) in archive.entries().iter().zip(&entries) {
@@ -126,7 +126,7 @@ proptest! {
             prop_assert_eq!(write(archive.entries(), form, pretty), document.clone());
 
             let mut fixed = Writer::new(Vec::new(), form);
-            prop_assert_eq!(fix(document, &ParseOptions::new(), &mut fixed).unwrap(), 0);
+            prop_assert_eq!(fix(document, &OpenOptions::new(), &mut fixed).unwrap(), 0);
         }
         let (array_read, dict_read) = (
             Archive::parse(&array, Profile::Strict).unwrap(),
@@ -137,7 +137,7 @@ proptest! {
         if !pretty {
             for (from, to, form) in [(&array, &dict, Form::Dict), (&dict, &array, Form::Array)] {
                 let mut writer = Writer::new(Vec::new(), form);
-                convert(from, &ParseOptions::new(), &mut writer).unwrap();
+                convert(from, &OpenOptions::new(), &mut writer).unwrap();
                 prop_assert_eq!(&writer.finish().unwrap(), to);
             }
         }
@@ -173,7 +173,7 @@ fn write_all_that_can_be(entries: &[Entry<'_>]) -> Result<(), flux_archive::Erro
     for entry in entries {
         let _ = writer.entry(entry);
     }
-    let lint = ParseOptions::new().profile(Profile::Strict).lint(&writer.finish()?)?;
-    assert!(lint.iter().all(|violation| violation.code.as_str() == "R107"), "{lint:?}");
+    let lint = OpenOptions::new().profile(Profile::Strict).lint(&writer.finish()?)?;
+    assert!(lint.iter().all(|diagnostic| diagnostic.code.as_str() == "R107"), "{lint:?}");
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use flux_archive::{
     Archive, ArchivePath, Base64, BlobRef, Code, Content, Encoding, Entry, ErrorKind, Form,
-    HashType, ParseOptions, Profile, Region, Text, Writer, repair_commas,
+    HashType, OpenOptions, Profile, Region, Text, Writer, repair_commas,
 };
 
 fn path(text: &str) -> ArchivePath {
@@ -29,7 +29,7 @@ fn written(form: Form, pretty: bool, entries: &[Entry<'_>]) -> String {
 fn one(entry: &Entry<'_>) -> String {
     let text = written(Form::Objects, false, std::slice::from_ref(entry));
     let strict = Archive::parse(format!("[{text}]").as_bytes(), Profile::Strict)
-        .map(|archive| archive.violations().len());
+        .map(|archive| archive.diagnostics().len());
     assert_eq!(strict.unwrap(), 0, "{text}");
     text
 }
@@ -83,7 +83,7 @@ fn objects_of_the_c_writer_are_written_again_to_the_byte() {
             let theirs = object.to_string();
             let document = format!("[{theirs}]");
             // What it writes against RFC 37: paths that are untidy or lead up, and text with a NUL.
-            if !ParseOptions::new()
+            if !OpenOptions::new()
                 .profile(Profile::Strict)
                 .lint(document.as_bytes())
                 .unwrap()
@@ -255,7 +255,7 @@ fn copied_entries_keep_members_values_and_order() {
         br#"[{"mode" : 33188, "x":1.50,"data": {"a" : [ 1e400 ]},"path":"a\/b","mtime":1}]"#;
     let copied = |form| {
         let mut writer = Writer::new(Vec::new(), form);
-        for raw in ParseOptions::new().entries(document).unwrap() {
+        for raw in OpenOptions::new().entries(document).unwrap() {
             writer.copy(&raw.unwrap()).unwrap();
         }
         String::from_utf8(writer.finish().unwrap()).unwrap()

@@ -7,7 +7,7 @@ use std::path::Path;
 use base64_simd::STANDARD;
 use flux_archive::store::{BlobStoreMut, MemoryStore};
 use flux_archive::{
-    BlobRef, Creator, Extractor, Form, HashType, ParseOptions, Profile, Times, Writer,
+    BlobRef, Creator, Extractor, Form, HashType, OpenOptions, Profile, Times, Writer,
 };
 use rustix::fs::Mode;
 use serde_json::{Map, Value, json};
@@ -31,7 +31,7 @@ fn blobs() -> MemoryStore {
 fn extract(case: &testdata::Case, target: &Path) {
     let profile = Profile::from_name(case.entry["profile"].as_str().unwrap()).unwrap();
     let document = fs::read(&case.file).unwrap();
-    let archive = ParseOptions::new().profile(profile).parse(&document).unwrap();
+    let archive = OpenOptions::new().profile(profile).parse(&document).unwrap();
     let report = Extractor::new(target).unwrap().store(&blobs()).run(&archive).unwrap();
     assert!(report.failures.is_empty(), "{}: {:?}", case.name, report.failures);
 }

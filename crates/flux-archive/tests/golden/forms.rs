@@ -1,6 +1,6 @@
 //! The golden files: one of each form, and what mending makes of one that needs it.
 
-use flux_archive::{Archive, Form, ParseOptions, Profile, Writer, convert, diff, fix};
+use flux_archive::{Archive, Form, OpenOptions, Profile, Writer, convert, diff, fix};
 
 fn read(name: &str) -> Vec<u8> {
     std::fs::read(testdata::path(&format!("flux/{name}"))).unwrap()
@@ -8,7 +8,7 @@ fn read(name: &str) -> Vec<u8> {
 
 fn converted(document: &[u8], form: Form) -> Vec<u8> {
     let mut writer = Writer::new(Vec::new(), form);
-    convert(document, &ParseOptions::new(), &mut writer).unwrap();
+    convert(document, &OpenOptions::new(), &mut writer).unwrap();
     writer.finish().unwrap()
 }
 
@@ -17,7 +17,7 @@ fn array_and_dict_are_strict_and_each_other() {
     let (array, dict) = (read("array.json"), read("dict.json"));
     for document in [&array, &dict] {
         let archive = Archive::parse(document, Profile::Strict).unwrap();
-        assert_eq!((archive.entries().len(), archive.violations().len()), (8, 0));
+        assert_eq!((archive.entries().len(), archive.diagnostics().len()), (8, 0));
     }
     assert_eq!(converted(&array, Form::Dict), dict);
     assert_eq!(converted(&dict, Form::Array), array);
@@ -52,14 +52,14 @@ fn objects_jobspec_and_old_dialect_are_read() {
 fn what_is_untidy_is_mended() {
     for (name, profile) in [("untidy.json", Profile::Flux), ("legacy.json", Profile::Legacy)] {
         let document = read(name);
-        let options = ParseOptions::new().profile(profile);
+        let options = OpenOptions::new().profile(profile);
         let mut writer = Writer::new(Vec::new(), Form::Array);
         let archive = options.parse(&document).unwrap();
         let changed = fix(&document, &options, &mut writer).unwrap();
         assert_eq!(changed, archive.entries().len() as u64);
         let mended = writer.finish().unwrap();
         let again = Archive::parse(&mended, Profile::Strict).unwrap();
-        assert_eq!(again.violations(), []);
+        assert_eq!(again.diagnostics(), []);
         assert_eq!(diff(&archive, &again), []);
     }
 }

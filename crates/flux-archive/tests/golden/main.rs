@@ -6,7 +6,7 @@
 mod disk;
 mod forms;
 
-use flux_archive::{LongLine, ParseOptions, Profile};
+use flux_archive::{LongLine, OpenOptions, Profile};
 use serde_json::{Value, json};
 
 fn cases() -> Vec<testdata::Case> {
@@ -20,9 +20,13 @@ fn what_lint_finds_is_what_is_recorded() {
     for case in cases() {
         let document = std::fs::read(&case.file).unwrap();
         for profile in Profile::ALL {
-            let found = ParseOptions::new().profile(profile).lint(&document).unwrap();
-            let mut found: Vec<_> =
-                found.iter().map(|found| (found.code.as_str(), found.pointer.as_str())).collect();
+            let found = OpenOptions::new().profile(profile).lint(&document).unwrap();
+            let mut found: Vec<_> = found
+                .iter()
+                .map(|found| {
+                    (found.code.as_str(), found.place.pointer.as_deref().unwrap_or_default())
+                })
+                .collect();
             found.sort_unstable();
             let expected = &case.ours["lint"][profile.name()];
             let difference = testdata::difference(expected, &json!(found));
@@ -35,7 +39,7 @@ fn what_lint_finds_is_what_is_recorded() {
 fn what_is_listed_is_what_is_recorded() {
     for case in cases() {
         let document = std::fs::read(&case.file).unwrap();
-        let entries = ParseOptions::new().entries(&document).unwrap();
+        let entries = OpenOptions::new().entries(&document).unwrap();
         let lines = entries.map(|raw| LongLine::of(&raw.unwrap()).unwrap().to_string());
         let difference = testdata::difference(&case.ours["list"], &lines.collect::<Value>());
         assert_eq!(difference, None, "{}", case.name);

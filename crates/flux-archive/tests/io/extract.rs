@@ -228,7 +228,9 @@ fn names_that_some_file_system_takes_for_one_are_told_apart_where_it_does_not() 
         let report = extractor(&sandbox).existing(existing).run(&parse(&json)).unwrap();
         let found = (report.files, report.skipped, report.failures.len());
         assert_eq!(found, (files, skipped, failures), "{existing:?}");
-        assert!(report.failures.iter().all(|failure| failure.to_string().contains("a file is")));
+        assert!(
+            report.failures.iter().all(|failure| failure.to_string().contains("a file exists"))
+        );
     }
 }
 

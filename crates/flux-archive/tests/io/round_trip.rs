@@ -5,10 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, MemoryStore, RegionStore};
+use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, MemoryStore};
 use flux_archive::{
-    Archive, Content, CreateReport, Creator, Extractor, Form, HashType, Holes, Profile, Text,
-    Times, Writer, verify_blobs,
+    Archive, Content, CreateReport, Creator, Extractor, Form, HashType, Holes, Profile,
+    RegionStore, Text, Times, VerifyOptions, Writer,
 };
 use proptest::prelude::*;
 
@@ -131,7 +131,7 @@ fn file_over_four_gibibytes_keeps_its_holes() {
     assert_eq!(archive.entries()[0].len(), SIZE);
     let reader = archive.entries()[0].reader(&store).unwrap();
     let mut part = [1; 8];
-    reader.read_at((4 << 30) - 4, &mut part).unwrap();
+    reader.read_at(&mut part, (4 << 30) - 4).unwrap();
     assert_eq!(part, *b"\0\0data\0\0");
 
     let target = tempfile::tempdir().unwrap();
@@ -149,8 +149,8 @@ fn file_over_four_gibibytes_keeps_its_holes() {
     assert!(blocks(&extracted) <= blocks(&file) + 64);
 
     let regions = RegionStore::open(source.path(), &archive).unwrap();
-    let report = verify_blobs(&archive, &regions, None);
-    assert!(report.violations.is_empty() && report.sha1 == 0);
+    let report = archive.verify(&VerifyOptions::new().store(&regions));
+    assert!(report.diagnostics.is_empty() && report.sha1 == 0);
 }
 
 #[test]
@@ -221,7 +221,7 @@ fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
     let creator = Creator::new(source.path()).unwrap().store(&store).progress(&meddle);
     let (json, report) = create(&creator);
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
-    assert!(verify_blobs(&archive, &store, None).violations.is_empty());
+    assert!(archive.verify(&VerifyOptions::new().store(&store)).diagnostics.is_empty());
     assert!(!report.changed.contains(&"still".to_owned()));
     assert!(report.changed.iter().any(|path| path != "still"), "{:?}", report.changed);
     assert_eq!((report.entries, report.failures.len()), (3, 0));

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use flux_archive::kvs::DumpTar;
 use flux_archive::kvs::{JobId, KvsError, StateDir};
-use flux_archive::store::DumpTar;
-use flux_archive::{Archive, Base64, BlobRef, Extractor, HashType, ParseOptions, Profile};
+use flux_archive::{Archive, Base64, BlobRef, Extractor, HashType, OpenOptions, Profile};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};
@@ -104,7 +104,7 @@ fn archive_is_rescued_from_the_database_of_a_broker() {
         assert!(fs::read(target.path().join("a/big")).unwrap() == content);
 
         let jobspec = state.jobspec(JobId::parse("0x00000004b2000000").unwrap()).unwrap();
-        let files = ParseOptions::new().parse(&jobspec).unwrap();
+        let files = OpenOptions::new().parse(&jobspec).unwrap();
         assert_eq!(files.entries()[0].path().as_str(), "script");
 
         drop(state);

@@ -13,9 +13,6 @@ use crate::arguments::flux::{Cat, One};
 use crate::failure::Failure;
 use crate::output::{Output, Sink};
 
-/// Bytes of a range that are read at a time.
-const PIECE: usize = 64 << 10;
-
 pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     let (state, reading) = (command.state.clone(), command.reading.clone());
     let (archive, paths) = match (&state.statedir, command.operands.split_first()) {
@@ -39,9 +36,8 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
             None => entry.write_to(&store, &mut out),
             Some(range) => write_range(entry, range, &store, &mut out),
         };
-        let fail = |error: flux_archive::Error| {
-            Failure::other(source.name.display(), format!("{path}: {error}"))
-        };
+        let name = PathBuf::from(format!("{}: {path}", source.name.display()));
+        let fail = |error| Failure::flux(&name, error);
         out.finish(written, fail, Failure::from)?;
     }
     Ok(Verdict::Fine)
@@ -54,17 +50,9 @@ fn write_range(
     store: &dyn BlobStore,
     out: &mut dyn Write,
 ) -> flux_archive::Result<()> {
-    let reader = entry.reader(store)?;
-    let end = range.end.unwrap_or(u64::MAX);
-    let (mut position, mut buffer) = (range.start, vec![0; PIECE]);
-    while position < end {
-        let wanted = usize::try_from(end - position).unwrap_or(PIECE).min(PIECE);
-        let read = reader.read_at(position, &mut buffer[..wanted])?;
-        if read == 0 {
-            break;
-        }
-        out.write_all(&buffer[..read])?;
-        position += read as u64;
-    }
-    Ok(())
+    let range = range.start..range.end.unwrap_or(u64::MAX);
+    entry.reader(store)?.for_each_piece(range, |_, piece| {
+        out.write_all(piece)?;
+        Ok(true)
+    })
 }

@@ -8,7 +8,7 @@ use flux_archive::{CreateReport, Creator, Form, Holes, Times, Writer, fnmatch};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, bytes, count, failures_json, say_failures};
+use super::{buffered, bytes, count, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Append, Chunking, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
@@ -162,18 +162,12 @@ fn tell(
     say_failures(goal, failures, output);
     if !is_standard(goal) {
         if output.json {
-            print_json(&json!({
-                "file": goal.display().to_string(), "entries": entries, "changed": changed,
-                "left_out": left_out, "failures": failures_json(failures),
-            }))?;
+            print_json(&report_json(report, json!({"file": goal.display().to_string()}))?)?;
         } else {
             let entries = count(*entries, "entry");
             output.result(&format_args!("{}: {entries} {done}", goal.display()))?;
         }
     }
-    Ok(match (failures.is_empty(), changed.is_empty()) {
-        (true, true) => Verdict::Fine,
-        (true, false) => Verdict::Found,
-        (false, _) => Verdict::Failed,
-    })
+    let changed = if changed.is_empty() { Verdict::Fine } else { Verdict::Found };
+    Ok(changed.max(verdict(failures)))
 }

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use flux_archive::store::BlobStore;
 use flux_archive::{Archive, Change, Failure as Failed, same_content};
-use serde_json::{Value, json as value};
+use serde_json::{Value, json};
 
 use super::source::Source;
-use super::{failures_json, remark, say_failures};
+use super::{remark, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Diff, Disk};
 use crate::failure::Failure;
@@ -15,15 +15,36 @@ use crate::output::{Output, one_line, print_json};
 #[cfg(unix)]
 use crate::progress::Progress;
 
-/// Paths and in what they differ.
-pub(super) type Differences = Vec<(String, Vec<Change>)>;
+/// Paths and how they differ, and what could not be compared.
+#[derive(Default)]
+pub(super) struct Found {
+    pub(super) differences: Vec<(String, Vec<Change>)>,
+    pub(super) failures: Vec<Failed>,
+}
+
+impl Found {
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
+        self.differences.iter().map(|(path, changes)| {
+            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            format!("{path}: {}", changes.join("; "))
+        })
+    }
+
+    pub(super) fn differences_json(&self) -> Value {
+        let one = |(path, changes): &(String, Vec<Change>)| {
+            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
+            json!({"path": path, "changes": changes})
+        };
+        self.differences.iter().map(one).collect()
+    }
+}
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     let source = Source::of_file(&command.archive, &command.reading)?;
     let archive = source.parse()?;
     remark(&source.name, &archive, output);
     let store = source.stores(&command.stores)?;
-    let (differences, failures) = match &command.other {
+    let found = match &command.other {
         None => with_disk(&archive, &command.disk, &store, output)?,
         Some(other) => {
             let other = Source::of_file(other, &command.reading)?;
@@ -33,25 +54,20 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
             of_archives(&archive, &other_archive, &command.disk, store)
         }
     };
-    say_failures(&source.name, &failures, output);
+    say_failures(&source.name, &found.failures, output);
     if output.json {
-        let differences: Value =
-            differences.iter().map(|(path, changes)| json(path, changes)).collect();
-        print_json(&value!({
+        print_json(&json!({
             "file": source.name.display().to_string(),
-            "differences": differences, "failures": failures_json(&failures),
+            "differences": found.differences_json(), "failures": found.failures,
         }))?;
     } else {
         let mut out = io::stdout().lock();
-        for (path, changes) in &differences {
-            writeln!(out, "{}", one_line(&line(path, changes)))?;
+        for line in found.lines() {
+            writeln!(out, "{}", one_line(&line))?;
         }
     }
-    Ok(match (failures.is_empty(), differences.is_empty()) {
-        (true, true) => Verdict::Fine,
-        (true, false) => Verdict::Found,
-        (false, _) => Verdict::Failed,
-    })
+    let differ = if found.differences.is_empty() { Verdict::Fine } else { Verdict::Found };
+    Ok(differ.max(verdict(&found.failures)))
 }
 
 /// What differs between two archives; a store tells what the archives do not.
@@ -60,7 +76,7 @@ fn of_archives(
     second: &Archive<'_>,
     disk: &Disk,
     store: Option<&dyn BlobStore>,
-) -> (Differences, Vec<Failed>) {
+) -> Found {
     let (mut differences, mut failures) = (Vec::new(), Vec::new());
     for difference in flux_archive::diff(first, second) {
         let path = difference.path;
@@ -84,7 +100,7 @@ fn of_archives(
             differences.push((path.to_owned(), changes));
         }
     }
-    (differences, failures)
+    Found { differences, failures }
 }
 
 /// What differs between an archive and the directory that is named.
@@ -94,7 +110,7 @@ pub(super) fn with_disk(
     disk: &Disk,
     store: &dyn BlobStore,
     output: Output,
-) -> Result<(Differences, Vec<Failed>), Failure> {
+) -> Result<Found, Failure> {
     let total = archive.entries().iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.len()));
     let progress = Progress::new(total, output.quiet);
     let add = |bytes| progress.add(bytes);
@@ -104,7 +120,8 @@ pub(super) fn with_disk(
         .permissions(!disk.no_permissions)
         .times(!disk.no_mtime)
         .progress(&add);
-    Ok(verifier.run(archive, store))
+    let (differences, failures) = verifier.run(archive, store);
+    Ok(Found { differences, failures })
 }
 
 #[cfg(not(unix))]
@@ -113,16 +130,6 @@ pub(super) fn with_disk(
     _: &Disk,
     _: &dyn BlobStore,
     _: Output,
-) -> Result<(Differences, Vec<Failed>), Failure> {
+) -> Result<Found, Failure> {
     Err(Failure::other("-C", "archives are compared with files on Unix only"))
-}
-
-pub(super) fn line(path: &str, changes: &[Change]) -> String {
-    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    format!("{path}: {}", changes.join("; "))
-}
-
-pub(super) fn json(path: &str, changes: &[Change]) -> Value {
-    let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-    value!({"path": path, "changes": changes})
 }

@@ -9,7 +9,7 @@ use flux_archive::{
 use serde_json::json;
 
 use super::source::Source;
-use super::{bytes, count, failures_json, remark, say_failures};
+use super::{bytes, count, remark, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Extract, Links};
 use crate::failure::Failure;
@@ -120,11 +120,9 @@ pub(super) fn tell(
     let ExtractReport { files, directories, links, skipped, bytes, failures, .. } = report;
     say_failures(name, failures, output);
     if output.json {
-        print_json(&json!({
-            "file": name.display().to_string(), "directory": directory.display().to_string(),
-            "files": files, "directories": directories, "links": links, "skipped": skipped,
-            "bytes": bytes, "dry_run": dry_run, "failures": failures_json(failures),
-        }))?;
+        let (file, directory) = (name.display().to_string(), directory.display().to_string());
+        let members = json!({"file": file, "directory": directory, "dry_run": dry_run});
+        print_json(&report_json(report, members)?)?;
     } else {
         let kinds = [(*files, "file"), (*directories, "directory"), (*links, "link")];
         let kinds = kinds.map(|(number, kind)| count(number, kind)).join(", ");
@@ -136,5 +134,5 @@ pub(super) fn tell(
             if dry_run { " would be extracted".to_owned() } else { format!(", {}", size(*bytes)) };
         output.result(&format_args!("{}: {kinds}{skipped}{done}", directory.display()))?;
     }
-    Ok(if failures.is_empty() { Verdict::Fine } else { Verdict::Failed })
+    Ok(verdict(failures))
 }

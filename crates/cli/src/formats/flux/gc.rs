@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use flux_archive::collect_garbage;
-use flux_archive::store::DirStore;
+use flux_archive::store::{DirStore, collect_garbage};
 use serde_json::{Value, json};
 
 use super::count;

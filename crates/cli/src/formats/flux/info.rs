@@ -6,8 +6,8 @@ use std::io::{self, BufWriter, Write};
 use flux_archive::{Archive, Content, FileType, Form, HashType};
 use serde_json::{Value, json};
 
+use super::count;
 use super::source::Source;
-use super::{count, violation_json};
 use crate::Verdict;
 use crate::arguments::flux::One;
 use crate::failure::Failure;
@@ -18,15 +18,12 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     let archive = source.parse()?;
     let summary = Summary::of(&archive);
     if output.json {
-        let profile = one.reading.profile.unwrap_or_default();
-        let violations: Value =
-            archive.violations().iter().map(|v| violation_json(v, profile)).collect();
         let mut value = summary.json();
         value["file"] = source.name.display().to_string().into();
         value["size"] = source.document.len().into();
         value["form"] = form_name(archive.form()).into();
-        value["violations"] = violations;
-        value["more_violations"] = archive.more_violations().into();
+        value["diagnostics"] = json!(archive.diagnostics());
+        value["more_diagnostics"] = archive.more_diagnostics().into();
         print_json(&value)?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
@@ -131,11 +128,11 @@ fn write_text(
         let heading = if line == 0 { "blobs" } else { "" };
         writeln!(out, "  {heading:<8}  {name}: {}, {}", count(*blobs, "blob"), size(*bytes))?;
     }
-    for violation in archive.violations() {
-        writeln!(out, "  remark    {}", one_line(&violation.to_string()))?;
+    for diagnostic in archive.diagnostics() {
+        writeln!(out, "  remark    {}", one_line(&diagnostic.to_string()))?;
     }
-    if archive.more_violations() > 0 {
-        writeln!(out, "  remark    and {} more of such", archive.more_violations())?;
+    if archive.more_diagnostics() > 0 {
+        writeln!(out, "  remark    and {} more such warnings", archive.more_diagnostics())?;
     }
     Ok(())
 }

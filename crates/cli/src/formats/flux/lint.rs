@@ -1,20 +1,20 @@
-//! `scibin flux lint`: where an archive differs from RFC 37, and what can be mended.
+//! `scibin flux lint`: where an archive differs from RFC 37, and what can be fixed.
 
 use std::io::{self, BufWriter, Write};
 
 use flux_archive::{Form, Limits, Profile, Writer, fix};
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::count;
 use super::source::Source;
-use super::{count, violation_json};
 use crate::Verdict;
 use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
 use crate::goal;
 use crate::output::{Output, one_line, print_json};
 
-/// Violations that are listed: one of each kind for each of very many entries.
-const MAX_VIOLATIONS: u64 = 1 << 20;
+/// Refused that are listed: one of each kind for each of very many entries.
+const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     // What nobody says of an archive that it need not be is what RFC 37 says.
@@ -39,52 +39,51 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     }
     let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(goal, error))?;
     let mut writer = Writer::new(BufWriter::new(spool.as_file()), form);
-    let mended = fix(&source.document, &source.options, &mut writer);
-    let mended = mended.map_err(|error| source.failure(error))?;
+    let fixed = fix(&source.document, &source.options, &mut writer);
+    let fixed = fixed.map_err(|error| source.failure(error))?;
     writer.finish().map_err(|error| source.failure(error))?;
 
     let reading = Reading { profile: Some(profile), ..Reading::default() };
-    let mut fixed = Source::of_file(spool.path(), &reading)?;
-    fixed.name.clone_from(goal);
-    if !in_place || goal::is_standard(goal) || fixed.document != source.document {
-        let body = |out: &mut dyn Write| out.write_all(&fixed.document);
+    let mut written = Source::of_file(spool.path(), &reading)?;
+    written.name.clone_from(goal);
+    if !in_place || goal::is_standard(goal) || written.document != source.document {
+        let body = |out: &mut dyn Write| out.write_all(&written.document);
         goal::write(goal, true, body, |error| Failure::io(goal, error))?;
     }
-    tell(&fixed, profile, Some(mended), output)
+    tell(&written, profile, Some(fixed), output)
 }
 
-/// Prints what is left, and says what was mended.
+/// Prints what is left, and says what was fixed.
 fn tell(
     source: &Source,
     profile: Profile,
-    mended: Option<u64>,
+    fixed: Option<u64>,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let limits = Limits::default().with_max_violations(MAX_VIOLATIONS);
+    let limits = Limits::default().with_max_diagnostics(MAX_DIAGNOSTICS);
     let options = source.options.clone().limits(limits);
-    let violations = options.lint(&source.document).map_err(|error| source.failure(error))?;
+    let diagnostics = options.lint(&source.document).map_err(|error| source.failure(error))?;
     let name = source.name.display();
     // Standard output has the archive.
-    let taken = mended.is_some() && goal::is_standard(&source.name);
+    let taken = fixed.is_some() && goal::is_standard(&source.name);
     if output.json && !taken {
-        let json = |violation| violation_json(violation, profile);
         print_json(&json!({
-            "file": name.to_string(), "profile": profile.name(), "mended": mended,
-            "violations": violations.iter().map(json).collect::<Value>(),
+            "file": name.to_string(), "profile": profile.name(), "fixed": fixed,
+            "diagnostics": diagnostics,
         }))?;
     } else if taken {
-        for violation in &violations {
-            output.say(violation);
+        for diagnostic in &diagnostics {
+            output.say(diagnostic);
         }
     } else {
         let mut out = io::BufWriter::new(io::stdout().lock());
-        for violation in &violations {
-            writeln!(out, "{name}: {}", one_line(&violation.to_string()))?;
+        for diagnostic in &diagnostics {
+            writeln!(out, "{name}: {}", one_line(&diagnostic.to_string()))?;
         }
         out.flush()?;
     }
-    if let (Some(mended), false, false) = (mended, output.json, taken) {
-        output.result(&format_args!("{name}: {} mended", count(mended, "entry")))?;
+    if let (Some(fixed), false, false) = (fixed, output.json, taken) {
+        output.result(&format_args!("{name}: {} fixed", count(fixed, "entry")))?;
     }
-    Ok(if violations.is_empty() { Verdict::Fine } else { Verdict::Found })
+    Ok(if diagnostics.is_empty() { Verdict::Fine } else { Verdict::Found })
 }

@@ -18,11 +18,12 @@ mod rescue;
 mod source;
 mod verify;
 
-use std::io::BufWriter;
+use std::io::{self, BufWriter};
 use std::path::Path;
 
-use flux_archive::{Archive, Failure as Failed, Profile, Severity, Violation, Writer};
-use serde_json::{Value, json};
+use flux_archive::{Archive, Failure as Failed, Writer};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::Verdict;
 use crate::arguments::flux::{self as arguments, FluxCommand, Size};
@@ -70,42 +71,40 @@ fn buffered<T>(
     Ok(value)
 }
 
-/// Remarks about what is odd in an archive and does not keep it from being read.
+/// Reports what is irregular in an archive that can be read.
 fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
-    for violation in archive.violations() {
-        output.remark(&format_args!("{}: {violation}", path.display()));
+    for diagnostic in archive.diagnostics() {
+        output.remark(&format_args!("{}: {diagnostic}", path.display()));
     }
-    if archive.more_violations() > 0 {
-        let more = archive.more_violations();
-        output.remark(&format_args!("{}: and {more} more of such", path.display()));
+    if archive.more_diagnostics() > 0 {
+        let more = archive.more_diagnostics();
+        output.remark(&format_args!("{}: and {more} more such warnings", path.display()));
     }
 }
 
-/// Says what could not be done to single entries.
+/// Reports the entries that failed.
 fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     for failure in failures {
         output.say(&format_args!("{}: {failure}", path.display()));
     }
 }
 
-fn failures_json(failures: &[Failed]) -> Value {
-    let one =
-        |failure: &Failed| json!({"path": failure.path, "message": failure.error.to_string()});
-    failures.iter().map(one).collect()
+/// What failures of single entries make of a command: bad data are a finding.
+fn verdict(failures: &[Failed]) -> Verdict {
+    let one = |failure: &Failed| {
+        if failure.error.is_bad_data() { Verdict::Found } else { Verdict::Failed }
+    };
+    failures.iter().map(one).max().unwrap_or(Verdict::Fine)
 }
 
-fn violation_json(violation: &Violation, profile: Profile) -> Value {
-    json!({
-        "code": violation.code.as_str(),
-        "severity": match violation.severity(profile) {
-            Severity::Accept => "accept",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        },
-        "path": violation.path,
-        "pointer": violation.pointer,
-        "message": violation.message,
-    })
+/// A report as JSON, with further members before it.
+fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure> {
+    let report = serde_json::to_value(report).map_err(io::Error::from)?;
+    let (Value::Object(mut all), Value::Object(report)) = (members, report) else {
+        return Ok(Value::Null);
+    };
+    all.extend(report);
+    Ok(all.into())
 }
 
 /// `1 file`, `2 files`.

@@ -6,7 +6,7 @@ use flux_archive::{Externalizer, Form, Limits, MoveReport};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, bytes, count, failures_json, remark, say_failures};
+use super::{buffered, bytes, count, remark, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
 use crate::failure::Failure;
@@ -26,13 +26,13 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
         let out = std::io::BufWriter::new(out);
         let writer = flux_archive::Writer::new(out, form);
         let mut writer = if command.pretty { writer.pretty() } else { writer };
-        let violations = flux_archive::convert(&source.document, &source.options, &mut writer)?;
+        let diagnostics = flux_archive::convert(&source.document, &source.options, &mut writer)?;
         writer.finish()?;
-        Ok(violations)
+        Ok(diagnostics)
     };
-    let violations = goal::write(goal, replacing.force, body, |error| source.failure(error))?;
-    for violation in &violations {
-        output.remark(&format_args!("{}: {violation}", source.name.display()));
+    let diagnostics = goal::write(goal, replacing.force, body, |error| source.failure(error))?;
+    for diagnostic in &diagnostics {
+        output.remark(&format_args!("{}: {diagnostic}", source.name.display()));
     }
     Ok(Verdict::Fine)
 }
@@ -106,13 +106,11 @@ fn tell(
     say_failures(&source.name, failures, output);
     let goal = &target.output;
     if output.json && !is_standard(goal) {
-        print_json(&json!({
-            "file": source.name.display().to_string(), "output": goal.display().to_string(),
-            "files": files, "bytes": bytes, "failures": failures_json(failures),
-        }))?;
+        let (file, output) = (source.name.display().to_string(), goal.display().to_string());
+        print_json(&report_json(report, json!({"file": file, "output": output}))?)?;
     } else if !is_standard(goal) {
         let (files, bytes) = (count(*files, "file"), size(*bytes));
         output.result(&format_args!("{}: {files} {done}, {bytes}", goal.display()))?;
     }
-    Ok(if failures.is_empty() { Verdict::Fine } else { Verdict::Failed })
+    Ok(verdict(failures))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use flux_archive::kvs::JobId;
 use flux_archive::store::{BlobStore, Layered};
-use flux_archive::{Archive, ArchivePath, Extractor, JOBSPEC_FILES, ParseOptions, Profile};
+use flux_archive::{Archive, ArchivePath, Extractor, JOBSPEC_FILES, OpenOptions, Profile};
 use serde_json::{Value, json};
 
 use super::source::{State, open_store};
@@ -100,8 +100,7 @@ impl Rescuer<'_> {
         let (name, kind) = find.name();
         let subject = format!("{}: {kind} {name}", self.command.statedir.display());
         let fail = |error: flux_archive::Error| Failure::flux(Path::new(&subject), error);
-        let mut options =
-            ParseOptions::new().profile(self.command.profile.unwrap_or(Profile::Flux));
+        let mut options = OpenOptions::new().profile(self.command.profile.unwrap_or(Profile::Flux));
         if let Find::Job(_) = find {
             if !named && !has_files(document) {
                 return Ok(Verdict::Fine);

@@ -4,15 +4,17 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use binio::Mmap;
 use bytes::Bytes;
-use flux_archive::kvs::{JobId, StateDir};
-use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, DumpTar, Layered, SqliteStore};
-use flux_archive::{Archive, ParseOptions, repair_commas};
+use flux_archive::kvs::{DumpTar, JobId, StateDir};
+use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, Layered, SqliteStore};
+use flux_archive::{Archive, OpenOptions, repair_commas};
 
 use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
 use crate::goal::is_standard;
+
+/// Bytes from which on an archive is mapped: a part of it may be all that fits in memory.
+const MAP_FROM: u64 = 1 << 30;
 
 /// What every database of `SQLite` begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";
@@ -22,7 +24,7 @@ pub(super) struct Source {
     /// What it is called in messages.
     pub(super) name: PathBuf,
     pub(super) document: Bytes,
-    pub(super) options: ParseOptions,
+    pub(super) options: OpenOptions,
     /// Where it was found, if that holds blobs too.
     state: Option<State>,
 }
@@ -31,11 +33,13 @@ impl Source {
     /// Opens a file, or standard input for "-".
     pub(super) fn of_file(path: &Path, reading: &Reading) -> Result<Self, Failure> {
         let document = if is_standard(path) {
-            spool().map_err(|error| Failure::io(path, error))?
+            spool()
         } else {
-            let map = Mmap::open(path).map_err(|error| Failure::flux(path, error.into()))?;
-            map.as_bytes().clone()
+            // What cannot be asked for its length fails when it is read.
+            let large = path.metadata().is_ok_and(|metadata| metadata.len() >= MAP_FROM);
+            OpenOptions::new().mmap(large).read(path)
         };
+        let document = document.map_err(|error| Failure::flux(path, error))?;
         Ok(Self::new(path.to_owned(), document, reading, None))
     }
 
@@ -91,7 +95,7 @@ impl Source {
             Some(repaired) => repaired.into(),
             None => document,
         };
-        let mut options = ParseOptions::new();
+        let mut options = OpenOptions::new();
         if let Some(profile) = reading.profile {
             options = options.profile(profile);
         }
@@ -145,12 +149,12 @@ fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     }
 }
 
-/// Standard input, which may be larger than memory, by way of a temporary file.
-fn spool() -> io::Result<Bytes> {
+/// Standard input, which may be larger than memory, by way of a temporary file. Nobody else can
+/// truncate that file, so it can be mapped.
+fn spool() -> flux_archive::Result<Bytes> {
     let mut file = tempfile::NamedTempFile::new()?;
     io::copy(&mut io::stdin().lock(), &mut file)?;
-    let map = Mmap::open(file.path()).map_err(io::Error::other)?;
-    Ok(map.as_bytes().clone())
+    OpenOptions::new().mmap(true).read(file.path())
 }
 
 /// What a broker left: its state directory, or a dump.
@@ -174,7 +178,7 @@ impl State {
         match self {
             Self::Directory(path, state) => state.archive(name).map_err(|error| fail(path, &error)),
             Self::Dump(path, dump) => dump.archive(name).map_err(|_| {
-                Failure::other(path.display(), format!("archive.{name}: there is no such key"))
+                Failure::other(path.display(), format!("archive.{name}: no such key"))
             }),
         }
     }
@@ -182,9 +186,9 @@ impl State {
     pub(super) fn jobspec(&self, job: JobId) -> Result<Vec<u8>, Failure> {
         match self {
             Self::Directory(path, state) => state.jobspec(job).map_err(|error| fail(path, &error)),
-            Self::Dump(path, dump) => dump.jobspec(job).map_err(|_| {
-                Failure::other(path.display(), format!("job {}: there is no jobspec", job.0))
-            }),
+            Self::Dump(path, dump) => dump
+                .jobspec(job)
+                .map_err(|_| Failure::other(path.display(), format!("job {}: no jobspec", job.0))),
         }
     }
 

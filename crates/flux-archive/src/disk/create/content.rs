@@ -1,0 +1,370 @@
+//! What a file holds, in the form of an archive.
+
+use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+
+use crate::diagnostic::Code;
+use crate::disk::dir::{next_data, stat};
+use crate::error::{ErrorKind, Result, StoreError};
+use crate::json::Base64;
+use crate::model::{Content, FileType, Region};
+use crate::parallel::try_map;
+use crate::write::{Detector, Encoding};
+
+use super::options::{Creator, Holes};
+use super::walk::Item;
+
+/// Bytes of a file that are read at once; larger ones are written as they are read.
+pub(super) const IN_MEMORY: u64 = 1 << 20;
+
+/// Bytes that are read at a time: a multiple of 3, for base64, and of a block.
+const PIECE: usize = 48 << 10;
+
+/// Bytes that are a hole when they are all zero.
+const BLOCK: usize = 4096;
+
+/// An entry but for its metadata.
+pub(super) struct Prepared {
+    pub(super) body: Body,
+    /// Where it is not that of the data.
+    pub(super) size: Option<u64>,
+    /// It changed while it was read.
+    pub(super) changed: bool,
+}
+
+pub(super) enum Body {
+    Content(Content<'static>),
+    Text(String),
+    /// A file that is too large for memory, and how many of its bytes were looked at.
+    Stream(File, Encoding, u64),
+}
+
+/// Reads a file, and stores its blobs.
+pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
+    let name = std::ffi::OsStr::from_bytes(&item.name);
+    match item.file_type {
+        FileType::Directory => Ok(plain(Content::Directory)),
+        FileType::Symlink => {
+            let target = String::from_utf8(item.parent.read_link(name)?).map_err(|error| {
+                let message = format!("its target {} is no UTF-8", error.as_bytes().escape_ascii());
+                let path = item.path.as_str().to_owned();
+                ErrorKind::NotWritable { code: Code::LinkTarget, path, message }
+            })?;
+            Ok(plain(Content::Symlink(target.into())))
+        }
+        FileType::Regular => {
+            let file = item.parent.open_file(name)?;
+            let mut prepared = read(creator, &file)?;
+            prepared.changed |= has_changed(&file, item)?;
+            Ok(prepared)
+        }
+    }
+}
+
+fn plain(content: Content<'static>) -> Prepared {
+    Prepared { body: Body::Content(content), size: None, changed: false }
+}
+
+fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
+    let size = stat(file)?.size();
+    let blobs = creator.store.is_some() && size > creator.threshold;
+    let data = extents(file, size, creator.holes, blobs)?;
+    if size > 0 && data.is_empty() {
+        creator.count(size);
+        let empty = plain(Content::Empty);
+        return Ok(Prepared { size: Some(size), ..empty });
+    }
+    if blobs {
+        return read_blobs(creator, file, size, &data);
+    }
+    // A file of size 0 may still have content: those of /proc are such.
+    if size <= IN_MEMORY {
+        if let Some(bytes) = read_small(file)? {
+            creator.count(bytes.len() as u64);
+            return Ok(inline(bytes));
+        }
+    }
+    let (encoding, len) = encoding_of(file)?;
+    let body = Body::Stream(file.try_clone()?, encoding, len);
+    Ok(Prepared { body, size: None, changed: false })
+}
+
+/// Data of a file that stays in the archive.
+fn inline(bytes: Vec<u8>) -> Prepared {
+    if bytes.is_empty() {
+        return Prepared { size: Some(0), ..plain(Content::Empty) };
+    }
+    let text = if bytes.contains(&0) { Err(bytes) } else { into_text(bytes) };
+    let body = match text {
+        Ok(text) => Body::Text(text),
+        Err(bytes) => Body::Content(Content::Base64(Base64::encode(&bytes))),
+    };
+    Prepared { body, size: None, changed: false }
+}
+
+fn into_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
+    String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes)
+}
+
+/// Stores the data of a file in chunks; the grid begins anew with each stretch of data.
+fn read_blobs(
+    creator: &Creator<'_>,
+    file: &File,
+    size: u64,
+    data: &[(u64, u64)],
+) -> Result<Prepared> {
+    let step = if creator.chunk_size == 0 { u64::MAX } else { creator.chunk_size };
+    let chunks: Vec<(u64, u64)> = data
+        .iter()
+        .flat_map(|&(start, end)| {
+            let next = move |&from: &u64| from.checked_add(step).filter(|&to| to < end);
+            std::iter::successors(Some(start), next).map(move |from| (from, step.min(end - from)))
+        })
+        .collect();
+    let Some(store) = creator.store else { return Ok(plain(Content::Empty)) };
+    let put = |blob: &mut Vec<u8>, &(offset, len): &(u64, u64)| -> Result<(Region, bool)> {
+        StoreError::check_size(len).map_err(store_failure)?;
+        blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
+        let read = read_full(file, blob, offset)?;
+        // A file that was cut meanwhile: zeros take the place of what is gone, as with tar.
+        blob[read..].fill(0);
+        let blobref = store.put(creator.hash, blob).map_err(store_failure)?;
+        creator.count(len);
+        Ok((Region { offset, size: len, blobref }, (read as u64) < len))
+    };
+    let stored = try_map(&chunks, Vec::new, put)?;
+    let (regions, cut): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
+    let body = Body::Content(Content::Blobvec(regions));
+    Ok(Prepared { body, size: Some(size), changed: cut.contains(&true) })
+}
+
+fn store_failure(error: StoreError) -> ErrorKind {
+    ErrorKind::Store(error)
+}
+
+/// The stretches of a file that are data, as start and end. Where no blobs are wanted it is enough
+/// to know whether there are any.
+fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
+    let mut data = Vec::new();
+    match holes {
+        Holes::None if size > 0 => data.push((0, size)),
+        Holes::None => {}
+        Holes::FileSystem => {
+            let mut position = 0;
+            while position < size {
+                let Some((start, end)) = next_data(file, position, size)? else { break };
+                data.push((start, end));
+                if !all {
+                    break;
+                }
+                position = end;
+            }
+        }
+        Holes::Zeros => for_each_piece(file, |offset, piece| {
+            let mut position = offset;
+            for block in piece.chunks(BLOCK) {
+                let end = position + block.len() as u64;
+                if block.iter().any(|&byte| byte != 0) {
+                    match data.last_mut() {
+                        Some((_, last)) if *last == position => *last = end,
+                        _ => data.push((position, end)),
+                    }
+                }
+                position = end;
+            }
+            Ok(())
+        })?,
+    }
+    // What was added meanwhile is not looked at: the size is that of the beginning.
+    data.retain(|&(start, _)| start < size);
+    if let Some((_, end)) = data.last_mut() {
+        *end = (*end).min(size);
+    }
+    Ok(data)
+}
+
+/// All bytes of a file, if they are few.
+fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    let mut small = true;
+    for_each_piece_while(file, |_, piece| {
+        bytes.extend_from_slice(piece);
+        small = bytes.len() as u64 <= IN_MEMORY;
+        Ok(small)
+    })?;
+    Ok(small.then_some(bytes))
+}
+
+/// The encoding of a file that is too large for memory, and how much of it that holds for: all of it
+/// where it is text, and whatever there is otherwise. It is read a first time.
+fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
+    let (mut detector, mut len) = (Detector::default(), 0);
+    for_each_piece_while(file, |_, piece| {
+        len += piece.len() as u64;
+        Ok(detector.take(piece))
+    })?;
+    Ok(match detector.encoding() {
+        Encoding::Text => (Encoding::Text, len),
+        Encoding::Base64 => (Encoding::Base64, u64::MAX),
+    })
+}
+
+/// Writes a file that is too large for memory; tells whether it is another than the one that was
+/// looked at. What was text is written as text: what has no form in it becomes `?`, for of a file that
+/// changes no true copy can be had anyway.
+pub(super) fn stream(
+    file: &File,
+    encoding: Encoding,
+    len: u64,
+    mut write: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<bool> {
+    let (mut rest, mut text) = (len, Repair::default());
+    for_each_piece_while(file, |_, piece| {
+        let piece =
+            &piece[..usize::try_from(rest).map_or(piece.len(), |rest| rest.min(piece.len()))];
+        rest -= piece.len() as u64;
+        match encoding {
+            Encoding::Base64 => write(piece)?,
+            Encoding::Text => text.write(piece, &mut write)?,
+        }
+        Ok(rest > 0)
+    })?;
+    text.finish(&mut write)?;
+    Ok(text.changed || encoding == Encoding::Text && rest > 0)
+}
+
+/// Makes text of what was text once.
+#[derive(Default)]
+struct Repair {
+    /// The bytes of a character that is not complete.
+    carry: Vec<u8>,
+    changed: bool,
+}
+
+impl Repair {
+    fn write(&mut self, piece: &[u8], write: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let joined;
+        let mut bytes = piece;
+        if !self.carry.is_empty() {
+            joined = [&self.carry[..], piece].concat();
+            bytes = &joined;
+        }
+        let mut carry = Vec::new();
+        while !bytes.is_empty() {
+            let (text, wrong) = match std::str::from_utf8(bytes) {
+                Ok(text) => (text, 0),
+                Err(error) => {
+                    let text = &bytes[..error.valid_up_to()];
+                    let wrong = error.error_len().unwrap_or_else(|| {
+                        carry = bytes[error.valid_up_to()..].to_vec();
+                        0
+                    });
+                    (std::str::from_utf8(text).unwrap_or_default(), wrong)
+                }
+            };
+            if text.contains('\0') {
+                self.changed = true;
+                write(text.replace('\0', "?").as_bytes())?;
+            } else {
+                write(text.as_bytes())?;
+            }
+            self.replace(wrong, write)?;
+            bytes = &bytes[text.len() + wrong + carry.len()..];
+        }
+        self.carry = carry;
+        Ok(())
+    }
+
+    fn finish(&mut self, write: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let wrong = std::mem::take(&mut self.carry).len();
+        self.replace(wrong, write)
+    }
+
+    fn replace(&mut self, wrong: usize, write: &mut impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        self.changed |= wrong > 0;
+        (0..wrong).try_for_each(|_| write(b"?"))
+    }
+}
+
+/// Reads a file from its beginning to its end.
+pub(super) fn for_each_piece(
+    file: &File,
+    mut take: impl FnMut(u64, &[u8]) -> Result<()>,
+) -> Result<()> {
+    for_each_piece_while(file, |offset, piece| take(offset, piece).map(|()| true))
+}
+
+fn for_each_piece_while(
+    file: &File,
+    mut take: impl FnMut(u64, &[u8]) -> Result<bool>,
+) -> Result<()> {
+    let mut buffer = vec![0; PIECE];
+    let mut offset = 0;
+    loop {
+        let read = read_full(file, &mut buffer, offset)?;
+        if read == 0 || !take(offset, &buffer[..read])? {
+            return Ok(());
+        }
+        offset += read as u64;
+    }
+}
+
+/// Fills a buffer from a position on; gives fewer bytes only at the end of the file.
+fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(filled)
+}
+
+/// Is a file another one than when it was found?
+pub(super) fn has_changed(file: &File, item: &Item) -> Result<bool> {
+    Ok(stat(file)?.version() != item.found.version())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn repaired(pieces: &[&[u8]]) -> (Vec<u8>, bool) {
+        let (mut text, mut out) = (Repair::default(), Vec::new());
+        let mut write = |bytes: &[u8]| {
+            out.extend_from_slice(bytes);
+            Ok(())
+        };
+        for piece in pieces {
+            text.write(piece, &mut write).unwrap();
+        }
+        text.finish(&mut write).unwrap();
+        (out, text.changed)
+    }
+
+    #[test]
+    fn what_is_text_stays_wherever_it_is_cut() {
+        let text = "a\u{e9}\u{65e5}\u{1f600}\n".as_bytes();
+        for at in 0..=text.len() {
+            let (head, tail) = text.split_at(at);
+            assert_eq!(repaired(&[head, tail]), (text.to_vec(), false), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_text_any_more_keeps_its_length() {
+        for (pieces, expected) in [
+            (&[&b"a\0b"[..]][..], "a?b"),
+            (&[b"a\xffb\xfe"], "a?b?"),
+            (&[b"a\xc3", b"b"], "a?b"),
+            (&[b"a\xe6\x97", b"\0"], "a???"),
+            (&[b"a\xf0\x9f\x98"], "a???"),
+        ] {
+            assert_eq!(repaired(pieces), (expected.as_bytes().to_vec(), true), "{pieces:?}");
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! How an archive is made of files.
+
+use std::fmt;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+
+use crate::disk::dir::{Dir, FileId, stat};
+use crate::model::HashType;
+use crate::parallel::{Progress, report};
+use crate::store::BlobStoreMut;
+
+/// Which zeros of a file are holes, where it becomes blobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Holes {
+    /// Those that the file system reports, as Flux has it. File systems differ.
+    #[default]
+    FileSystem,
+    /// Blocks of 4096 zeros: the same wherever the file lies.
+    Zeros,
+    /// None.
+    None,
+}
+
+/// Which times an archive holds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Times {
+    /// `mtime` and `ctime` of each file, as Flux has it.
+    #[default]
+    Keep,
+    /// This `mtime` for all, in seconds since 1970, and no `ctime`.
+    Fixed(i64),
+    /// None.
+    Omit,
+}
+
+/// Decides about a path.
+pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
+
+/// Makes archives of what lies below a directory.
+///
+/// ```
+/// use flux_archive::{Creator, Form, Times, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// std::fs::write(folder.path().join("hello"), "hello\n")?;
+/// # use std::os::unix::fs::PermissionsExt;
+/// # std::fs::set_permissions(folder.path().join("hello"), PermissionsExt::from_mode(0o644))?;
+/// let mut writer = Writer::new(Vec::new(), Form::Array);
+/// let report = Creator::new(folder.path())?.times(Times::Omit).write(["."], &mut writer)?;
+/// assert_eq!((report.entries, report.failures.len()), (1, 0));
+/// assert_eq!(
+///     String::from_utf8(writer.finish()?).unwrap(),
+///     r#"[{"path":"hello","encoding":"utf-8","data":"hello\n","size":6,"mode":33188}]"#
+/// );
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+pub struct Creator<'o> {
+    pub(super) root: Dir,
+    pub(super) store: Option<&'o dyn BlobStoreMut>,
+    pub(super) hash: HashType,
+    pub(super) chunk_size: u64,
+    pub(super) threshold: u64,
+    pub(super) holes: Holes,
+    pub(super) times: Times,
+    pub(super) exclude: Option<Filter<'o>>,
+    pub(super) include: Option<Filter<'o>>,
+    pub(super) left_out: Vec<FileId>,
+    pub(super) progress: Option<Progress<'o>>,
+}
+
+impl fmt::Debug for Creator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Creator").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl<'o> Creator<'o> {
+    /// Takes paths as relative to a directory.
+    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self {
+            root: Dir::open(root.as_ref())?,
+            store: None,
+            hash: HashType::default(),
+            chunk_size: 1 << 20,
+            threshold: 1 << 10,
+            holes: Holes::default(),
+            times: Times::default(),
+            exclude: None,
+            include: None,
+            left_out: Vec::new(),
+            progress: None,
+        })
+    }
+
+    /// Puts what is above the threshold into a store. Without one, all is in the archive.
+    #[must_use]
+    pub fn store(mut self, store: &'o dyn BlobStoreMut) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// The hash that names blobs. Default: SHA-1, as in Flux.
+    #[must_use]
+    pub fn hash(mut self, hash: HashType) -> Self {
+        self.hash = hash;
+        self
+    }
+
+    /// Bytes of a blob at most; 0 is no limit. Default: 1 MiB.
+    #[must_use]
+    pub fn chunk_size(mut self, bytes: u64) -> Self {
+        self.chunk_size = bytes;
+        self
+    }
+
+    /// Bytes up to which a file stays in the archive. Default: 1 KiB.
+    #[must_use]
+    pub fn threshold(mut self, bytes: u64) -> Self {
+        self.threshold = bytes;
+        self
+    }
+
+    /// Which zeros are holes.
+    #[must_use]
+    pub fn holes(mut self, holes: Holes) -> Self {
+        self.holes = holes;
+        self
+    }
+
+    /// Which times the archive holds.
+    #[must_use]
+    pub fn times(mut self, times: Times) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Leaves paths out, and what lies below them.
+    #[must_use]
+    pub fn exclude(mut self, exclude: Filter<'o>) -> Self {
+        self.exclude = Some(exclude);
+        self
+    }
+
+    /// Takes only some paths. All directories are searched.
+    #[must_use]
+    pub fn include(mut self, include: Filter<'o>) -> Self {
+        self.include = Some(include);
+        self
+    }
+
+    /// Leaves out a file or directory that is open, by whatever path it is found: what the archive is
+    /// written to, and its store. It is in the report.
+    pub fn leave_out(mut self, file: impl AsFd) -> io::Result<Self> {
+        self.left_out.push(stat(file)?.id());
+        Ok(self)
+    }
+
+    /// Tells how it goes, in bytes of files.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'o>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    pub(super) fn count(&self, bytes: u64) {
+        report(self.progress, bytes);
+    }
+}

@@ -1,0 +1,28 @@
+//! What was written, and what was not.
+
+use serde::Serialize;
+
+use crate::error::{Error, Failure};
+
+/// What was written, and what was not.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct CreateReport {
+    /// Entries that were written.
+    pub entries: u64,
+    /// Paths of files that changed while they were read. What the archive holds of them was never
+    /// all there at one time.
+    pub changed: Vec<String>,
+    /// Arguments that began with `/`, which was dropped.
+    pub absolute: Vec<String>,
+    /// Paths that were found and are [left out](Creator::leave_out).
+    pub left_out: Vec<String>,
+    /// What could not be read, by path.
+    pub failures: Vec<Failure>,
+}
+
+impl CreateReport {
+    pub(super) fn fail(&mut self, path: impl Into<String>, error: impl Into<Error>) {
+        self.failures.push(Failure { path: path.into(), error: error.into() });
+    }
+}

@@ -1,0 +1,171 @@
+//! The files below a path, one after the other.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path};
+use std::vec;
+
+use crate::diagnostic::Code;
+use crate::disk::dir::{Dir, Found};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{ArchivePath, FileType};
+
+use super::options::Creator;
+use super::report::CreateReport;
+
+/// A file, directory or link that goes into the archive.
+pub(super) struct Item {
+    /// Where it lies.
+    pub(super) parent: Dir,
+    /// Its name there.
+    pub(super) name: Vec<u8>,
+    pub(super) path: ArchivePath,
+    pub(super) file_type: FileType,
+    pub(super) found: Found,
+}
+
+/// A directory whose names are being walked.
+struct Level {
+    dir: Dir,
+    names: vec::IntoIter<Vec<u8>>,
+    /// The directory itself, which comes after them.
+    item: Option<Item>,
+}
+
+/// A walk below one argument.
+pub(super) struct Walker<'w> {
+    creator: &'w Creator<'w>,
+    levels: Vec<Level>,
+    /// The argument, where it is no directory.
+    first: Option<Item>,
+}
+
+impl<'w> Walker<'w> {
+    pub(super) fn new(creator: &'w Creator<'w>, path: &Path, report: &mut CreateReport) -> Self {
+        let mut walker = Self { creator, levels: Vec::new(), first: None };
+        if let Err(error) = walker.begin(path, report) {
+            report.fail(path.display().to_string(), error);
+        }
+        walker
+    }
+
+    fn begin(&mut self, path: &Path, report: &mut CreateReport) -> Result<()> {
+        let mut names = Vec::new();
+        for component in path.components() {
+            match component {
+                Component::Normal(name) => names.push(name.as_bytes()),
+                Component::CurDir => {}
+                Component::RootDir | Component::Prefix(_) => {
+                    report.absolute.push(path.display().to_string());
+                }
+                Component::ParentDir => {
+                    let message = "a \"..\" component has no place in an archive";
+                    return Err(refused(Code::UnsafePath, &path.display().to_string(), message));
+                }
+            }
+        }
+        let Some((name, above)) = names.split_last() else {
+            return self.enter(self.creator.root.follow(path)?, None);
+        };
+        let dir = match path.parent().filter(|parent| !parent.as_os_str().is_empty()) {
+            Some(parent) => self.creator.root.follow(parent)?,
+            None => self.creator.root.clone(),
+        };
+        let mut prefix = String::new();
+        for name in above {
+            prefix.push_str(utf8(name)?);
+            prefix.push('/');
+        }
+        if let Some(item) = item(&dir, &prefix, name)? {
+            self.take(item, report)?;
+        }
+        Ok(())
+    }
+
+    /// The next file, directory or link; what fails on the way is in the report.
+    pub(super) fn next_item(&mut self, report: &mut CreateReport) -> Option<Item> {
+        loop {
+            if let Some(item) = self.first.take() {
+                if self.wants(&item) {
+                    return Some(item);
+                }
+            }
+            let level = self.levels.last_mut()?;
+            let Some(name) = level.names.next() else {
+                if let Some(item) = self.levels.pop()?.item {
+                    if self.wants(&item) {
+                        return Some(item);
+                    }
+                }
+                continue;
+            };
+            let prefix = level.item.as_ref().map(|item| format!("{}/", item.path));
+            let prefix = prefix.unwrap_or_default();
+            let dir = level.dir.clone();
+            let taken = item(&dir, &prefix, &name).and_then(|item| match item {
+                Some(item) => self.take(item, report),
+                None => Ok(()),
+            });
+            if let Err(error) = taken {
+                report.fail(format!("{prefix}{}", String::from_utf8_lossy(&name)), error);
+            }
+        }
+    }
+
+    fn wants(&self, item: &Item) -> bool {
+        self.creator.include.is_none_or(|include| include(item.path.as_str()))
+    }
+
+    /// Puts a file first in the queue, and a directory behind what it holds.
+    fn take(&mut self, item: Item, report: &mut CreateReport) -> Result<()> {
+        if self.creator.left_out.contains(&item.found.id()) {
+            report.left_out.push(item.path.to_string());
+            return Ok(());
+        }
+        if self.creator.exclude.is_some_and(|exclude| exclude(item.path.as_str())) {
+            return Ok(());
+        }
+        if item.file_type != FileType::Directory {
+            self.first = Some(item);
+            return Ok(());
+        }
+        match item.parent.open_dir(std::ffi::OsStr::from_bytes(&item.name)) {
+            Ok(dir) => self.enter(dir, Some(item)),
+            Err(error) => {
+                // It goes into the archive as it is; what it holds cannot.
+                self.first = Some(item);
+                Err(error.into())
+            }
+        }
+    }
+
+    fn enter(&mut self, dir: Dir, item: Option<Item>) -> Result<()> {
+        let mut names = dir.names()?;
+        names.sort_unstable();
+        self.levels.push(Level { dir, names: names.into_iter(), item });
+        Ok(())
+    }
+}
+
+/// What lies under a name; nothing where it has gone meanwhile.
+fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
+    let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
+    let path = format!("{prefix}{}", utf8(name)?);
+    let Some(file_type) = found.file_type() else {
+        let message = format!("{}: RFC 37 has no such type", found.type_name());
+        return Err(refused(Code::FileType, &path, &message));
+    };
+    let path = ArchivePath::parse(&path)
+        .map_err(|error| refused(error.code(), &path, &error.to_string()))?;
+    Ok(Some(Item { parent: parent.clone(), name: name.to_vec(), path, file_type, found }))
+}
+
+fn utf8(name: &[u8]) -> Result<&str> {
+    std::str::from_utf8(name).map_err(|_| {
+        let shown = name.escape_ascii().to_string();
+        refused(Code::PathType, &shown, "the name is no UTF-8, which JSON cannot hold")
+    })
+}
+
+fn refused(code: Code, path: &str, message: &str) -> Error {
+    ErrorKind::NotWritable { code, path: path.to_owned(), message: message.to_owned() }.into()
+}

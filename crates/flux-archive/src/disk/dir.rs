@@ -1,0 +1,315 @@
+//! Directories by descriptor: every step names one component and follows no link.
+//!
+//! A path is walked component by component from a directory that is open. What somebody puts in the
+//! way meanwhile, such as a symbolic link in place of a directory, is an error and leads nowhere.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
+use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
+
+use crate::model::FileType;
+
+/// Enough to look names up in a directory, without the right to read it.
+#[cfg(any(target_os = "linux", target_os = "android"))]
+const LOOK_UP: OFlags = OFlags::PATH;
+#[cfg(not(any(target_os = "linux", target_os = "android")))]
+const LOOK_UP: OFlags = OFlags::RDONLY;
+
+/// An open directory.
+#[derive(Clone, Debug)]
+pub(crate) struct Dir(Arc<OwnedFd>);
+
+/// What a name stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Found(pub(crate) Stat);
+
+/// A file or directory, whatever its names are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FileId(rustix::fs::Dev, u64);
+
+impl Found {
+    /// Which file it is.
+    pub(crate) fn id(&self) -> FileId {
+        #[allow(clippy::useless_conversion, reason = "another number on some systems")]
+        FileId(self.0.st_dev.try_into().unwrap_or_default(), self.0.st_ino.into())
+    }
+
+    /// The type, if an archive has such a type.
+    pub(crate) fn file_type(&self) -> Option<FileType> {
+        match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
+            rustix::fs::FileType::RegularFile => Some(FileType::Regular),
+            rustix::fs::FileType::Directory => Some(FileType::Directory),
+            rustix::fs::FileType::Symlink => Some(FileType::Symlink),
+            _ => None,
+        }
+    }
+
+    /// The type for people.
+    pub(crate) fn type_name(&self) -> &'static str {
+        match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
+            rustix::fs::FileType::RegularFile => "a file",
+            rustix::fs::FileType::Directory => "a directory",
+            rustix::fs::FileType::Symlink => "a symbolic link",
+            rustix::fs::FileType::Fifo => "a FIFO",
+            rustix::fs::FileType::Socket => "a socket",
+            rustix::fs::FileType::CharacterDevice | rustix::fs::FileType::BlockDevice => "a device",
+            rustix::fs::FileType::Unknown => "something unknown",
+        }
+    }
+
+    /// Permissions with set-user-id, set-group-id and sticky.
+    pub(crate) fn permissions(&self) -> u32 {
+        #[allow(clippy::useless_conversion, reason = "16 bits on some systems")]
+        let mode = u32::from(self.0.st_mode);
+        mode & 0o7777
+    }
+
+    pub(crate) fn size(&self) -> u64 {
+        u64::try_from(self.0.st_size).unwrap_or_default()
+    }
+
+    pub(crate) fn mtime(&self) -> i64 {
+        #[allow(clippy::useless_conversion, reason = "32 bits on some systems")]
+        let seconds = i64::from(self.0.st_mtime);
+        seconds
+    }
+
+    pub(crate) fn ctime(&self) -> i64 {
+        #[allow(clippy::useless_conversion, reason = "32 bits on some systems")]
+        let seconds = i64::from(self.0.st_ctime);
+        seconds
+    }
+
+    /// What changes when the content does.
+    pub(crate) fn version(&self) -> impl PartialEq + use<> {
+        let stat = &self.0;
+        let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
+        (stat.st_dev, stat.st_ino, stat.st_size, times)
+    }
+}
+
+impl Dir {
+    /// Opens a directory of the caller's: links on the way to it are followed.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(Self(Arc::new(rustix::fs::open(path, flags, Mode::empty())?)))
+    }
+
+    /// A directory on the caller's way from here, links followed.
+    pub(crate) fn follow(&self, path: &Path) -> io::Result<Self> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = rustix::fs::openat(&self.0, path, flags, Mode::empty())?;
+        Ok(Self(Arc::new(fd)))
+    }
+
+    fn open_at(&self, name: impl AsRef<OsStr>, flags: OFlags) -> io::Result<OwnedFd> {
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?)
+    }
+
+    /// A subdirectory to look names up in.
+    pub(crate) fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        Ok(Self(Arc::new(self.open_at(name, LOOK_UP | OFlags::DIRECTORY)?)))
+    }
+
+    /// A subdirectory to list or to change.
+    pub(crate) fn open_dir(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        Ok(Self(Arc::new(self.open_at(name, OFlags::RDONLY | OFlags::DIRECTORY)?)))
+    }
+
+    /// A file to read. Does not wait for the writer of a FIFO.
+    pub(crate) fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        Ok(self.open_at(name, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
+    }
+
+    /// What a name stands for: a link itself, not what it points at.
+    pub(crate) fn stat(&self, name: impl AsRef<OsStr>) -> io::Result<Found> {
+        Ok(Found(rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
+    /// The names in the directory but `.` and `..`, in no order.
+    pub(crate) fn names(&self) -> io::Result<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            match entry.file_name().to_bytes() {
+                b"." | b".." => {}
+                name => names.push(name.to_vec()),
+            }
+        }
+        Ok(names)
+    }
+
+    /// The names in a directory that was only entered.
+    pub(crate) fn list(&self) -> io::Result<Vec<Vec<u8>>> {
+        self.follow(Path::new("."))?.names()
+    }
+
+    pub(crate) fn make_dir(&self, name: &str, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::mkdirat(&self.0, name, Mode::from_raw_mode(raw(mode)))?)
+    }
+
+    pub(crate) fn make_link(&self, name: &str, target: &str) -> io::Result<()> {
+        Ok(rustix::fs::symlinkat(target, &self.0, name)?)
+    }
+
+    pub(crate) fn read_link(&self, name: impl AsRef<OsStr>) -> io::Result<Vec<u8>> {
+        let target = rustix::fs::readlinkat(&self.0, name.as_ref(), Vec::new())?;
+        Ok(target.into_bytes())
+    }
+
+    /// Makes a file under a name that nobody has, with `mode` less the umask.
+    pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<(String, File)> {
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        with_temporary_name(|name| {
+            let mode = Mode::from_raw_mode(raw(mode));
+            Ok(rustix::fs::openat(&self.0, name, flags, mode)?.into())
+        })
+    }
+
+    /// Makes a link under a name that nobody has.
+    pub(crate) fn make_temporary_link(&self, target: &str) -> io::Result<String> {
+        Ok(with_temporary_name(|name| self.make_link(name, target))?.0)
+    }
+
+    /// Renames, in place of what is there.
+    pub(crate) fn replace(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    }
+
+    /// Renames, unless something is there.
+    pub(crate) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::{RenameFlags, renameat_with};
+            use rustix::io::Errno;
+
+            match renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
+                // A file system or system that has no such operation.
+                Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
+                renamed => return Ok(renamed?),
+            }
+        }
+        rustix::fs::linkat(&self.0, from, &self.0, to, AtFlags::empty())?;
+        self.remove(from)
+    }
+
+    /// Removes a file or link.
+    pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
+        Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
+    }
+
+    pub(crate) fn set_link_mtime(&self, name: &str, seconds: i64) -> io::Result<()> {
+        let times = only_mtime(seconds);
+        Ok(rustix::fs::utimensat(&self.0, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+}
+
+impl AsFd for Dir {
+    fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+fn with_temporary_name<T>(make: impl Fn(&str) -> io::Result<T>) -> io::Result<(String, T)> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+
+    loop {
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let name = format!(".flux-{}-{count}.tmp", process::id());
+        match make(&name) {
+            // Left behind by a process that had our number and crashed.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            made => return Ok((name, made?)),
+        }
+    }
+}
+
+/// Sets the permissions of what is open.
+pub(crate) fn set_permissions(file: impl AsFd, permissions: u32) -> io::Result<()> {
+    Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(raw(permissions & 0o7777)))?)
+}
+
+/// Sets the time of the last modification of what is open; that of the last access stays.
+pub(crate) fn set_mtime(file: impl AsFd, seconds: i64) -> io::Result<()> {
+    Ok(rustix::fs::futimens(file, &only_mtime(seconds))?)
+}
+
+/// What is open.
+pub(crate) fn stat(file: impl AsFd) -> io::Result<Found> {
+    Ok(Found(rustix::fs::fstat(file)?))
+}
+
+fn only_mtime(seconds: i64) -> Timestamps {
+    Timestamps {
+        last_access: Timespec { tv_sec: 0, tv_nsec: UTIME_OMIT },
+        last_modification: Timespec { tv_sec: seconds, tv_nsec: 0 },
+    }
+}
+
+fn raw(mode: u32) -> rustix::fs::RawMode {
+    #[allow(clippy::useless_conversion, reason = "16 bits on some systems")]
+    (mode & 0o7777).try_into().unwrap_or_default()
+}
+
+/// The data of a file from a position on, as the file system knows it: start and end of the next
+/// stretch, or nothing. A file system that cannot tell has no holes.
+pub(crate) fn next_data(file: &File, position: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
+    #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
+    {
+        use rustix::fs::SeekFrom;
+        use rustix::io::Errno;
+
+        let start = match rustix::fs::seek(file, SeekFrom::Data(position)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => return Ok(None),
+            Err(Errno::INVAL | Errno::OPNOTSUPP | Errno::SPIPE) => {
+                return Ok((position < len).then_some((position, len)));
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let end = rustix::fs::seek(file, SeekFrom::Hole(start))?.min(len);
+        Ok((start < end).then_some((start, end)))
+    }
+    #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
+    {
+        let _ = file;
+        Ok((position < len).then_some((position, len)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn renaming_to_a_new_name_replaces_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = Dir::open(folder.path()).unwrap();
+        let (name, _) = dir.make_temporary(0o600).unwrap();
+        fs::write(folder.path().join("there"), "kept").unwrap();
+        let error = dir.rename_new(&name, "there").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(folder.path().join("there")).unwrap(), b"kept");
+        dir.rename_new(&name, "free").unwrap();
+        assert_eq!(dir.names().unwrap().len(), 2);
+    }
+
+    #[test]
+    fn holes_are_seen_where_the_file_system_has_them() {
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &[1; 100]).unwrap();
+        assert_eq!(next_data(&file, 0, 100).unwrap(), Some((0, 100)));
+        assert_eq!(next_data(&file, 100, 100).unwrap(), None);
+    }
+}

@@ -1,0 +1,187 @@
+//! How an archive is extracted.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use super::existing::Existing;
+use crate::disk::dir::Dir;
+use crate::model::{Entry, HashType, Limits};
+use crate::parallel::Progress;
+use crate::store::BlobStore;
+
+/// Decides which entries are extracted.
+pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
+
+/// Which targets of symbolic links are made.
+///
+/// Nothing is ever written through a link; this is about what others will find.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LinkPolicy {
+    /// All, as they are.
+    #[default]
+    Keep,
+    /// Those that are relative.
+    RefuseAbsolute,
+    /// Those that stay below the target whatever the other links are: relative, and with `..` only
+    /// at the beginning and not beyond the root.
+    RefuseEscaping,
+}
+
+impl LinkPolicy {
+    pub(super) fn allows(self, entry: &Entry<'_>, target: &str) -> bool {
+        if self == Self::Keep {
+            return true;
+        }
+        let relative = !target.starts_with('/');
+        if self == Self::RefuseAbsolute {
+            return relative;
+        }
+        let up = |component: &&str| matches!(*component, ".." | "." | "");
+        let above = target.split('/').take_while(up).filter(|name| *name == "..").count();
+        let later = target.split('/').skip_while(up).any(|name| name == "..");
+        relative && !later && above <= entry.path().ancestors().count()
+    }
+}
+
+/// Puts archives into a directory.
+///
+/// ```
+/// use flux_archive::{Archive, Extractor, Profile};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let json = br#"[{"path":"a/b","mode":33188,"encoding":"utf-8","data":"hello","size":5}]"#;
+/// let archive = Archive::parse(json, Profile::Flux)?;
+/// let report = Extractor::new(folder.path())?.run(&archive)?;
+/// assert_eq!((report.files, report.failures.len()), (1, 0));
+/// assert_eq!(std::fs::read(folder.path().join("a/b"))?, b"hello");
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+pub struct Extractor<'o> {
+    pub(super) root: Dir,
+    pub(super) store: Option<&'o dyn BlobStore>,
+    pub(super) existing: Existing,
+    pub(super) links: LinkPolicy,
+    pub(super) limits: Limits,
+    pub(super) require_hash: Option<HashType>,
+    pub(super) select: Option<Select<'o>>,
+    pub(super) progress: Option<Progress<'o>>,
+    pub(super) times: bool,
+    pub(super) preserve_permissions: bool,
+    pub(super) sync: bool,
+    pub(super) fail_fast: bool,
+    pub(super) dry_run: bool,
+}
+
+impl fmt::Debug for Extractor<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Extractor").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl<'o> Extractor<'o> {
+    /// Extracts into a directory that exists.
+    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+        Ok(Self {
+            root: Dir::open(root.as_ref())?,
+            store: None,
+            existing: Existing::default(),
+            links: LinkPolicy::default(),
+            limits: Limits::default(),
+            require_hash: None,
+            select: None,
+            progress: None,
+            times: true,
+            preserve_permissions: false,
+            sync: false,
+            fail_fast: false,
+            dry_run: false,
+        })
+    }
+
+    /// Where the blobs are.
+    #[must_use]
+    pub fn store(mut self, store: &'o dyn BlobStore) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// What to do where something is already.
+    #[must_use]
+    pub fn existing(mut self, existing: Existing) -> Self {
+        self.existing = existing;
+        self
+    }
+
+    /// Which targets of symbolic links are made.
+    #[must_use]
+    pub fn links(mut self, links: LinkPolicy) -> Self {
+        self.links = links;
+        self
+    }
+
+    /// How much may be written.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Refuses files of blobs that are named by another hash.
+    #[must_use]
+    pub fn require_hash(mut self, hash: Option<HashType>) -> Self {
+        self.require_hash = hash;
+        self
+    }
+
+    /// Extracts only some entries.
+    #[must_use]
+    pub fn select(mut self, select: Select<'o>) -> Self {
+        self.select = Some(select);
+        self
+    }
+
+    /// Tells how it goes.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'o>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Whether times of modification are restored. Default: yes.
+    #[must_use]
+    pub fn times(mut self, times: bool) -> Self {
+        self.times = times;
+        self
+    }
+
+    /// Whether permissions are restored as they are, set-user-id, set-group-id and sticky included.
+    /// Default: no, the umask holds and those three are dropped.
+    #[must_use]
+    pub fn preserve_permissions(mut self, preserve: bool) -> Self {
+        self.preserve_permissions = preserve;
+        self
+    }
+
+    /// Whether each file reaches the disk before it appears. Default: no.
+    #[must_use]
+    pub fn sync(mut self, sync: bool) -> Self {
+        self.sync = sync;
+        self
+    }
+
+    /// Whether to stop at the first failure. Default: no.
+    #[must_use]
+    pub fn fail_fast(mut self, fail_fast: bool) -> Self {
+        self.fail_fast = fail_fast;
+        self
+    }
+
+    /// Whether to write nothing, and only find what would be in the way. Blobs are not read.
+    #[must_use]
+    pub fn dry_run(mut self, dry_run: bool) -> Self {
+        self.dry_run = dry_run;
+        self
+    }
+}

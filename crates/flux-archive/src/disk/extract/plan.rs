@@ -1,0 +1,183 @@
+//! What an extraction will do, found out before anything is written.
+
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Archive, Content, Entry, FileType, HashType};
+use binio::check_limit;
+
+use super::existing::Existing;
+use super::options::Extractor;
+
+/// Entries by what is done with them, each list in the order of paths.
+#[derive(Default)]
+pub(super) struct Plan {
+    pub(super) directories: Vec<usize>,
+    pub(super) files: Vec<usize>,
+    pub(super) links: Vec<usize>,
+    /// Entries that fail whatever is on the disk.
+    pub(super) failures: Vec<(usize, Error)>,
+    /// Entries that another one of the same path leaves out.
+    pub(super) skipped: u64,
+    /// Paths that differ by what a file system may fold: case, and how accents are written.
+    pub(super) twins: HashSet<String>,
+}
+
+impl Plan {
+    pub(super) fn new(options: &Extractor<'_>, archive: &Archive<'_>) -> Result<Self> {
+        let entries = archive.entries();
+        let mut plan = Self::default();
+        let mut chosen: HashMap<&str, usize> = HashMap::new();
+        let (mut total, mut materialized) = (0_u64, 0_u64);
+        for (index, entry) in entries.iter().enumerate() {
+            if options.select.is_some_and(|select| !select(entry)) {
+                continue;
+            }
+            total = total.saturating_add(entry.len());
+            materialized = materialized.saturating_add(data_size(entry.content()));
+            let limits = &options.limits;
+            check_limit("bytes of a file", limits.max_file_size, entry.len())?;
+            check_limit("bytes of all files", limits.max_total_size, total)?;
+            check_limit("bytes to write", limits.max_materialized_bytes, materialized)?;
+            if let Err(error) = allowed(options, entry) {
+                plan.failures.push((index, error));
+                continue;
+            }
+            match chosen.entry(entry.path().as_str()) {
+                Slot::Vacant(slot) => {
+                    slot.insert(index);
+                }
+                Slot::Occupied(mut slot) => {
+                    match choose(options.existing, &entries[*slot.get()], entry) {
+                        Ok(true) => drop(slot.insert(index)),
+                        Ok(false) => {}
+                        Err(error) => {
+                            plan.failures.push((index, error));
+                            continue;
+                        }
+                    }
+                    plan.skipped += 1;
+                }
+            }
+        }
+        plan.twins = twins(chosen.keys().copied());
+        for index in chosen.into_values() {
+            match entries[index].file_type() {
+                FileType::Directory => plan.directories.push(index),
+                FileType::Regular => plan.files.push(index),
+                FileType::Symlink => plan.links.push(index),
+            }
+        }
+        for list in [&mut plan.directories, &mut plan.files, &mut plan.links] {
+            list.sort_unstable_by_key(|&index| entries[index].path());
+        }
+        Ok(plan)
+    }
+}
+
+/// Of some paths those that another one of them may be on some file system; too many, if in doubt.
+fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
+    let folded = |path: &str| {
+        let mut hasher = DefaultHasher::new();
+        for name in path.split('/').map(str::to_lowercase) {
+            // Accents have more than one form: all such names of a directory are taken for one.
+            if name.is_ascii() { name.hash(&mut hasher) } else { 0.hash(&mut hasher) }
+        }
+        hasher.finish()
+    };
+    let mut count: HashMap<u64, bool> = HashMap::new();
+    for path in paths.clone() {
+        count.entry(folded(path)).and_modify(|twice| *twice = true).or_default();
+    }
+    count.retain(|_, twice| *twice);
+    if count.is_empty() {
+        return HashSet::new();
+    }
+    paths.filter(|path| count.contains_key(&folded(path))).map(str::to_owned).collect()
+}
+
+/// Bytes that an entry makes us write.
+fn data_size(content: &Content<'_>) -> u64 {
+    match content {
+        Content::Blobvec(regions) => {
+            regions.iter().fold(0, |sum, region| region.size.saturating_add(sum))
+        }
+        other => other.data_len(),
+    }
+}
+
+fn allowed(options: &Extractor<'_>, entry: &Entry<'_>) -> Result<()> {
+    match entry.content() {
+        Content::Symlink(target) if !options.links.allows(entry, target) => {
+            Err(ErrorKind::LinkTarget { target: target.clone().into_owned() }.into())
+        }
+        Content::Blobvec(regions) => {
+            let required = options.require_hash;
+            let other = |hash: &HashType| required.is_some_and(|required| *hash != required);
+            match regions.iter().map(|region| region.blobref.hash()).find(other) {
+                Some(found) => Err(ErrorKind::HashRefused { found }.into()),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Of two entries of one path, does the later one count?
+fn choose(existing: Existing, earlier: &Entry<'_>, later: &Entry<'_>) -> Result<bool> {
+    let twice = || Err(ErrorKind::Exists { found: "an entry of the archive" }.into());
+    let (before, now) = (earlier.file_type(), later.file_type());
+    if before == FileType::Directory && now == FileType::Directory {
+        return Ok(true);
+    }
+    if before == FileType::Directory || now == FileType::Directory {
+        return twice();
+    }
+    match existing {
+        Existing::Error => twice(),
+        Existing::Overwrite => Ok(true),
+        Existing::Skip | Existing::Newer if before != now => twice(),
+        Existing::Skip => Ok(false),
+        Existing::Newer => Ok(later.mtime() > earlier.mtime()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::super::options::LinkPolicy;
+    use super::*;
+    use crate::model::ArchivePath;
+
+    #[test]
+    fn twins_are_paths_that_a_file_system_may_take_for_one() {
+        let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
+        assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
+        assert_eq!(found(&["a/README", "A/readme", "b"]), 2);
+        assert_eq!(found(&["\u{e9}", "e\u{301}", "b", "d/\u{e9}"]), 2);
+    }
+
+    #[test]
+    fn escaping_targets_are_those_that_can_lead_out() {
+        for (path, target, absolute, escaping) in [
+            ("l", "t", true, true),
+            ("a/b/l", "../../t", true, true),
+            ("a/b/l", ".././../t", true, true),
+            ("a/l", "../../t", true, false),
+            ("l", "..", true, false),
+            // Where `x` leads is not known.
+            ("a/l", "x/../t", true, false),
+            ("l", "/etc/passwd", false, false),
+            ("l", "a/...", true, true),
+        ] {
+            let path = ArchivePath::parse(path).unwrap();
+            let entry = Entry::new(path, 0o777, Content::Symlink(Cow::Borrowed(target)));
+            assert!(LinkPolicy::Keep.allows(&entry, target));
+            assert_eq!(LinkPolicy::RefuseAbsolute.allows(&entry, target), absolute, "{target}");
+            assert_eq!(LinkPolicy::RefuseEscaping.allows(&entry, target), escaping, "{target}");
+        }
+    }
+}

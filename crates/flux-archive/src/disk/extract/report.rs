@@ -1,0 +1,51 @@
+//! What was extracted, and what was not.
+
+use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Mutex, PoisonError};
+
+use serde::Serialize;
+
+use crate::error::Failure;
+
+/// What was extracted, and what was not.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct ExtractReport {
+    /// Files that were written.
+    pub files: u64,
+    /// Directories of the archive that were made, or were there.
+    pub directories: u64,
+    /// Symbolic links that were made.
+    pub links: u64,
+    /// Entries that were left out because of what is there.
+    pub skipped: u64,
+    /// Bytes that were written, holes not counted.
+    pub bytes: u64,
+    /// What failed, by path.
+    pub failures: Vec<Failure>,
+}
+
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) files: AtomicU64,
+    pub(super) directories: AtomicU64,
+    pub(super) links: AtomicU64,
+    pub(super) skipped: AtomicU64,
+    pub(super) stop: AtomicBool,
+    pub(super) failures: Mutex<Vec<Failure>>,
+}
+
+impl Tally {
+    pub(super) fn into_report(self) -> ExtractReport {
+        let mut failures = self.failures.into_inner().unwrap_or_else(PoisonError::into_inner);
+        failures.sort_by(|a, b| a.path.cmp(&b.path));
+        ExtractReport {
+            files: self.files.into_inner(),
+            directories: self.directories.into_inner(),
+            links: self.links.into_inner(),
+            skipped: self.skipped.into_inner(),
+            bytes: 0,
+            failures,
+        }
+    }
+}

@@ -1,0 +1,389 @@
+//! One extraction, step by step.
+
+use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::content::{self, ContentWriter};
+use super::existing::{Decision, Existing};
+use super::options::Extractor;
+use super::plan::Plan;
+use super::report::{ExtractReport, Tally};
+use crate::disk::dir::{Dir, FileId, set_mtime, set_permissions, stat};
+use crate::disk::walk::{Walk, name_of};
+use crate::error::{Error, ErrorKind, Failure, Result};
+use crate::model::{Archive, Content, Entry, FileType};
+use crate::parallel::try_map;
+
+/// Files that one thread takes at a time.
+const BATCH: usize = 32;
+
+impl Extractor<'_> {
+    /// Extracts an archive.
+    ///
+    /// An error means that nothing was written: a limit is in the way. What happens to single
+    /// entries is in the report.
+    pub fn run(&self, archive: &Archive<'_>) -> Result<ExtractReport> {
+        let plan = Plan::new(self, archive)?;
+        let run = Run {
+            options: self,
+            entries: archive.entries(),
+            tally: Tally::default(),
+            twins: plan.twins,
+            names: Names::default(),
+            content: ContentWriter::new(self.store, self.progress),
+        };
+        for (index, error) in plan.failures {
+            run.fail(&archive.entries()[index], error);
+        }
+        run.tally.skipped.fetch_add(plan.skipped, Ordering::Relaxed);
+        if self.dry_run {
+            run.look(plan.directories.iter().chain(&plan.files).chain(&plan.links));
+        } else {
+            let made = run.make_directories(&plan.directories, &plan.files, &plan.links);
+            run.write_files(&plan.files, &made);
+            run.make_links(&plan.links, &made);
+            run.finish_directories(&made);
+        }
+        Ok(ExtractReport { bytes: run.content.written(), ..run.tally.into_report() })
+    }
+}
+
+/// One extraction.
+struct Run<'r, 'a> {
+    options: &'r Extractor<'r>,
+    entries: &'r [Entry<'a>],
+    tally: Tally,
+    twins: HashSet<String>,
+    names: Names,
+    content: ContentWriter<'r>,
+}
+
+/// Names that were found in directories. To list one for each of its names would take for ever.
+#[derive(Default)]
+struct Names(Mutex<HashMap<FileId, HashSet<Vec<u8>>>>);
+
+impl Names {
+    /// Is there a name, written exactly so?
+    fn has(&self, parent: &Dir, name: &str) -> Result<bool> {
+        let directory = stat(parent)?.id();
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let names = known.entry(directory).or_default();
+        if !names.contains(name.as_bytes()) {
+            *names = parent.list()?.into_iter().collect();
+        }
+        Ok(names.contains(name.as_bytes()))
+    }
+}
+
+/// What the first step did.
+#[derive(Default)]
+struct Made {
+    /// Directories that are to be finished, with their permissions; parents before children.
+    finish: Vec<(usize, u32)>,
+    /// The same, to be looked up.
+    ours: HashSet<usize>,
+    /// Files and links whose directory could not be made.
+    orphans: Vec<usize>,
+}
+
+impl Run<'_, '_> {
+    fn walk(&self) -> Walk {
+        Walk::new(self.options.root.clone())
+    }
+
+    fn fail(&self, entry: &Entry<'_>, error: Error) {
+        if self.options.fail_fast {
+            self.tally.stop.store(true, Ordering::Relaxed);
+        }
+        let failure = Failure { path: entry.path().as_str().to_owned(), error };
+        self.tally.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+    }
+
+    /// Counts what became of an entry.
+    fn settle(&self, entry: &Entry<'_>, count: &AtomicU64, result: Result<Decision>) {
+        match result {
+            Ok(Decision::Create | Decision::Replace) => drop(count.fetch_add(1, Ordering::Relaxed)),
+            Ok(Decision::Skip) => drop(self.tally.skipped.fetch_add(1, Ordering::Relaxed)),
+            Err(error) => self.fail(entry, error),
+        }
+    }
+
+    fn stopped(&self) -> bool {
+        self.tally.stop.load(Ordering::Relaxed)
+    }
+
+    /// Looks for what is in the way of each entry.
+    fn look<'i>(&self, indices: impl Iterator<Item = &'i usize>) {
+        let mut walk = self.walk();
+        for &index in indices {
+            if self.stopped() {
+                return;
+            }
+            let entry = &self.entries[index];
+            let decision = match walk.parent(entry.path()) {
+                Ok(parent) => self.decide(&parent, entry),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Decision::Create),
+                Err(error) => Err(error.into()),
+            };
+            let count = match entry.file_type() {
+                FileType::Regular => &self.tally.files,
+                FileType::Directory => &self.tally.directories,
+                FileType::Symlink => &self.tally.links,
+            };
+            self.settle(entry, count, decision);
+        }
+    }
+
+    fn decide(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+        let name = name_of(entry.path());
+        let decision = self.options.existing.decide(parent, name, entry);
+        if matches!(decision, Ok(Decision::Create)) || !self.twins.contains(entry.path().as_str()) {
+            return decision;
+        }
+        // Something is there, and perhaps only because the file system takes two names for one.
+        if self.names.has(parent, name)? {
+            return decision;
+        }
+        Err(ErrorKind::Exists { found: "an entry whose name the file system takes for this" }
+            .into())
+    }
+
+    /// Makes the directories of the archive and those that its other entries lie in.
+    fn make_directories(&self, directories: &[usize], files: &[usize], links: &[usize]) -> Made {
+        let explicit: HashMap<&str, usize> =
+            directories.iter().map(|&index| (self.entries[index].path().as_str(), index)).collect();
+        let mut made = Made::default();
+        let mut walk = self.walk();
+        for &index in directories {
+            if self.stopped() {
+                return made;
+            }
+            let entry = &self.entries[index];
+            let path = Some(entry.path().as_str());
+            match self.enter_or_make(&mut walk, path, &explicit, &mut made) {
+                Ok(_) => {
+                    self.tally.directories.fetch_add(1, Ordering::Relaxed);
+                }
+                Err(error) => self.fail(entry, error),
+            }
+        }
+        for &index in files.iter().chain(links) {
+            if self.stopped() {
+                break;
+            }
+            let entry = &self.entries[index];
+            let parent = entry.path().ancestors().next();
+            if let Err(error) = self.enter_or_make(&mut walk, parent, &explicit, &mut made) {
+                self.fail(entry, error);
+                made.orphans.push(index);
+            }
+        }
+        made.orphans.sort_unstable();
+        made
+    }
+
+    fn enter_or_make(
+        &self,
+        walk: &mut Walk,
+        path: Option<&str>,
+        explicit: &HashMap<&str, usize>,
+        made: &mut Made,
+    ) -> Result<Dir> {
+        let mut failure = None;
+        let entered = walk.directory(path, &mut |parent, name, path| {
+            let Some(&index) = explicit.get(path) else {
+                return existing(parent.make_dir(name, 0o777)).map(|_| ());
+            };
+            let entry = &self.entries[index];
+            let permissions = entry.mode().permissions();
+            let there = existing(parent.make_dir(name, permissions & 0o777 | 0o700))?;
+            if there {
+                // Entered for one entry after another: it may be ours already.
+                if made.ours.contains(&index) {
+                    return Ok(());
+                }
+                match self.decide(parent, entry) {
+                    Ok(Decision::Skip | Decision::Create) => return Ok(()),
+                    Ok(Decision::Replace) => {}
+                    Err(error) => {
+                        failure = Some(error);
+                        return Err(io::ErrorKind::NotADirectory.into());
+                    }
+                }
+            }
+            let dir = parent.open_dir(name)?;
+            let found = stat(&dir)?.permissions();
+            set_permissions(&dir, 0o700 | (found & 0o7000))?;
+            let granted = if there { granted_to_new(parent)? | (found & 0o7000) } else { found };
+            let goal = if self.options.preserve_permissions {
+                permissions
+            } else {
+                granted & (permissions & 0o777 | 0o7000)
+            };
+            made.ours.insert(index);
+            made.finish.push((index, goal));
+            Ok(())
+        });
+        entered.map_err(|error| failure.unwrap_or_else(|| error.into()))
+    }
+
+    fn write_files(&self, files: &[usize], made: &Made) {
+        let wanted = |index: &&usize| made.orphans.binary_search(index).is_err();
+        let files: Vec<usize> = files.iter().filter(wanted).copied().collect();
+        // Those of many blobs one after the other, each by all threads; the rest side by side.
+        let many = |index: &usize| content::is_parallel(self.entries[*index].content());
+        let (large, small): (Vec<usize>, Vec<usize>) = files.into_iter().partition(many);
+        let mut walk = self.walk();
+        for index in large {
+            self.write_file(&mut walk, index);
+        }
+        let batches: Vec<_> = small.chunks(BATCH).collect();
+        let Ok(_) = try_map(
+            &batches,
+            || self.walk(),
+            |walk, batch| {
+                batch.iter().for_each(|&index| self.write_file(walk, index));
+                Ok::<_, Infallible>(())
+            },
+        );
+    }
+
+    fn write_file(&self, walk: &mut Walk, index: usize) {
+        if self.stopped() {
+            return;
+        }
+        let entry = &self.entries[index];
+        let written = walk.parent(entry.path()).map_err(Error::from);
+        let written = written.and_then(|parent| self.write_into(&parent, entry));
+        self.settle(entry, &self.tally.files, written);
+    }
+
+    fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+        let name = name_of(entry.path());
+        // An error shows when the file is renamed; before much is written it is worth a look.
+        let much =
+            matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
+        let late = self.options.existing == Existing::Error && !much;
+        let decision = if late { Decision::Create } else { self.decide(parent, entry)? };
+        if decision == Decision::Skip {
+            return Ok(decision);
+        }
+        let permissions = entry.mode().permissions();
+        let (temporary, file) = parent.make_temporary(permissions & 0o777)?;
+        let written = self.content.write(&file, entry).and_then(|()| {
+            if self.options.preserve_permissions {
+                set_permissions(&file, permissions)?;
+            }
+            if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
+                set_mtime(&file, mtime)?;
+            }
+            if self.options.sync {
+                file.sync_all()?;
+            }
+            drop(file);
+            self.put_in_place(parent, &temporary, name, entry, decision)
+        });
+        if !matches!(written, Ok(Decision::Create | Decision::Replace)) {
+            // Nobody is left to tell of a second failure.
+            let _ = parent.remove(&temporary);
+        }
+        written
+    }
+
+    /// Gives a temporary file or link its name.
+    fn put_in_place(
+        &self,
+        parent: &Dir,
+        temporary: &str,
+        name: &str,
+        entry: &Entry<'_>,
+        decision: Decision,
+    ) -> Result<Decision> {
+        if decision == Decision::Replace {
+            parent.replace(temporary, name)?;
+            return Ok(decision);
+        }
+        match parent.rename_new(temporary, name) {
+            Ok(()) => Ok(Decision::Create),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                // Somebody was faster, or nobody has looked yet.
+                let decision = self.decide(parent, entry)?;
+                if decision == Decision::Replace {
+                    parent.replace(temporary, name)?;
+                }
+                Ok(decision)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn make_links(&self, links: &[usize], made: &Made) {
+        let mut walk = self.walk();
+        for &index in links.iter().filter(|index| made.orphans.binary_search(index).is_err()) {
+            if self.stopped() {
+                return;
+            }
+            let entry = &self.entries[index];
+            let linked = walk.parent(entry.path()).map_err(Error::from);
+            let linked = linked.and_then(|parent| self.make_link(&parent, entry));
+            self.settle(entry, &self.tally.links, linked);
+        }
+    }
+
+    fn make_link(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
+        let Content::Symlink(target) = entry.content() else { return Ok(Decision::Skip) };
+        let decision = self.decide(parent, entry)?;
+        if decision == Decision::Skip {
+            return Ok(decision);
+        }
+        let temporary = parent.make_temporary_link(target)?;
+        let mtime = entry.mtime().filter(|_| self.options.times);
+        let timed = mtime.map_or(Ok(()), |mtime| parent.set_link_mtime(&temporary, mtime));
+        let linked = timed.map_err(Error::from).and_then(|()| {
+            self.put_in_place(parent, &temporary, name_of(entry.path()), entry, decision)
+        });
+        if !matches!(linked, Ok(Decision::Create | Decision::Replace)) {
+            // Nobody is left to tell of a second failure.
+            let _ = parent.remove(&temporary);
+        }
+        linked
+    }
+
+    /// Gives directories their permissions and times, children before parents.
+    fn finish_directories(&self, made: &Made) {
+        let mut walk = self.walk();
+        for &(index, permissions) in made.finish.iter().rev() {
+            let entry = &self.entries[index];
+            let finish = |walk: &mut Walk| {
+                let dir = walk.parent(entry.path())?.open_dir(name_of(entry.path()))?;
+                if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
+                    set_mtime(&dir, mtime)?;
+                }
+                set_permissions(&dir, permissions)
+            };
+            if let Err(error) = finish(&mut walk) {
+                self.fail(entry, error.into());
+            }
+        }
+    }
+}
+
+/// The permissions that something new gets at most: those that the umask leaves.
+fn granted_to_new(parent: &Dir) -> io::Result<u32> {
+    let (name, file) = parent.make_temporary(0o777)?;
+    let granted = stat(&file);
+    parent.remove(&name)?;
+    Ok(granted?.permissions())
+}
+
+/// Was it there already?
+fn existing(made: io::Result<()>) -> io::Result<bool> {
+    match made {
+        Ok(()) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(true),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,13 @@
+//! Files: archives made of them, extracted to them, and compared with them. On Unix.
+
+mod create;
+mod dir;
+mod extract;
+mod regions;
+mod verify;
+mod walk;
+
+pub use create::{CreateReport, Creator, Filter, Holes, Times};
+pub use extract::{Existing, ExtractReport, Extractor, LinkPolicy, Select};
+pub use regions::RegionStore;
+pub use verify::DiskVerifier;

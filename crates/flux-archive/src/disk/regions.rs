@@ -1,0 +1,96 @@
+//! Blobs that are parts of ordinary files.
+//!
+//! Whoever made an archive of blobs still has the files: where each blob lies in them is in the
+//! archive. Nothing is stored twice, and nothing holds the files still: who asks for a blob must
+//! check it, as ever.
+
+use std::collections::HashMap;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+
+use super::dir::Dir;
+use super::walk::{Walk, name_of};
+use crate::error::StoreError;
+use crate::model::{Archive, ArchivePath, BlobRef, Content};
+use crate::store::BlobStore;
+
+/// The files that an archive was made from, as a store of its blobs.
+///
+/// ```no_run
+/// use flux_archive::RegionStore;
+/// use flux_archive::store::BlobStore;
+/// # fn f(archive: &flux_archive::Archive<'_>, blobref: flux_archive::BlobRef)
+/// # -> Result<(), Box<dyn std::error::Error>> {
+/// let store = RegionStore::open("source", archive)?;
+/// let mut blob = Vec::new();
+/// store.get(&blobref, &mut blob)?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct RegionStore {
+    root: Dir,
+    files: Vec<ArchivePath>,
+    blobs: HashMap<BlobRef, Place>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    /// Index into the files.
+    file: usize,
+    offset: u64,
+    size: u64,
+}
+
+impl RegionStore {
+    /// The blobs of an archive in the files below a directory.
+    pub fn open(root: impl AsRef<Path>, archive: &Archive<'_>) -> io::Result<Self> {
+        let root = Dir::open(root.as_ref())?;
+        let (mut files, mut blobs) = (Vec::new(), HashMap::new());
+        for entry in archive.entries() {
+            let Content::Blobvec(regions) = entry.content() else { continue };
+            for region in regions {
+                let place = Place { file: files.len(), offset: region.offset, size: region.size };
+                blobs.entry(region.blobref).or_insert(place);
+            }
+            files.push(entry.path().clone());
+        }
+        Ok(Self { root, files, blobs })
+    }
+
+    fn read(&self, place: Place, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        StoreError::check_size(place.size)?;
+        let path = self.files.get(place.file).ok_or(StoreError::NotFound)?;
+        let parent = Walk::new(self.root.clone()).parent(path)?;
+        let file = parent.open_file(name_of(path))?;
+        // The size is a claim of the archive until the file backs it.
+        let end = place.offset.saturating_add(place.size);
+        let len = usize::try_from(place.size).ok().filter(|_| {
+            file.metadata().is_ok_and(|metadata| metadata.is_file() && end <= metadata.len())
+        });
+        let cut = || StoreError::Corrupt(format!("{path} does not reach to offset {end}"));
+        out.clear();
+        out.resize(len.ok_or_else(cut)?, 0);
+        file.read_exact_at(out, place.offset).map_err(|error| match error.kind() {
+            ErrorKind::UnexpectedEof => cut(),
+            _ => error.into(),
+        })
+    }
+}
+
+impl BlobStore for RegionStore {
+    fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.read(*self.blobs.get(blobref).ok_or(StoreError::NotFound)?, out)
+    }
+
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let place = *self.blobs.get(blobref).ok_or(StoreError::NotFound)?;
+        StoreError::check_length(size, place.size)?;
+        self.read(place, out)
+    }
+
+    fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
+        Ok(self.blobs.contains_key(blobref))
+    }
+}

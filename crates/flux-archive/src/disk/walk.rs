@@ -1,0 +1,131 @@
+//! Paths of an archive, walked by descriptor from one directory to the next.
+
+use std::io;
+
+use super::dir::Dir;
+use crate::model::ArchivePath;
+
+/// Levels whose descriptors a [`Walk`] keeps; deeper ones are opened again.
+const KEPT_LEVELS: usize = 32;
+
+/// Goes from one directory below a root to the next, and keeps those on the way open.
+#[derive(Debug)]
+pub(crate) struct Walk {
+    root: Dir,
+    /// The directories on the way, at most [`KEPT_LEVELS`].
+    kept: Vec<(Box<str>, Dir)>,
+    /// The last one that was asked for, where it lies deeper.
+    deep: Option<(Box<str>, Dir)>,
+}
+
+impl Walk {
+    /// A walk that begins at a root.
+    pub(crate) fn new(root: Dir) -> Self {
+        Self { root, kept: Vec::new(), deep: None }
+    }
+
+    /// The directory that holds a path.
+    pub(crate) fn parent(&mut self, path: &ArchivePath) -> io::Result<Dir> {
+        self.directory(path.ancestors().next(), &mut |_, _, _| Ok(()))
+    }
+
+    /// A directory below the root, or the root. `before` is called before each directory that is not
+    /// open is entered, with its parent, its name and its path; it may make it.
+    pub(crate) fn directory(
+        &mut self,
+        path: Option<&str>,
+        before: &mut dyn FnMut(&Dir, &str, &str) -> io::Result<()>,
+    ) -> io::Result<Dir> {
+        let Some(path) = path else { return Ok(self.root.clone()) };
+        if let Some((_, dir)) = self.deep.as_ref().filter(|(deep, _)| **deep == *path) {
+            return Ok(dir.clone());
+        }
+        let mut end = 0;
+        let mut current = self.root.clone();
+        let mut matching = true;
+        for (level, name) in path.split('/').enumerate() {
+            end += name.len() + usize::from(level > 0);
+            if matching {
+                match self.kept.get(level) {
+                    Some((kept, dir)) if **kept == *name => {
+                        current = dir.clone();
+                        continue;
+                    }
+                    _ => self.kept.truncate(level),
+                }
+                matching = false;
+            }
+            before(&current, name, &path[..end])?;
+            current = current.enter(name)?;
+            if level < KEPT_LEVELS {
+                self.kept.push((name.into(), current.clone()));
+            }
+        }
+        if path.split('/').nth(KEPT_LEVELS).is_some() {
+            self.deep = Some((path.into(), current.clone()));
+        }
+        Ok(current)
+    }
+}
+
+/// The last component of a path.
+pub(crate) fn name_of(path: &ArchivePath) -> &str {
+    path.as_str().rsplit('/').next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::super::dir::stat;
+    use super::*;
+
+    fn path(text: &str) -> ArchivePath {
+        ArchivePath::parse(text).unwrap()
+    }
+
+    #[test]
+    fn walk_finds_directories_at_every_depth_and_in_any_order() {
+        let folder = tempfile::tempdir().unwrap();
+        let deep = vec!["d"; 60].join("/");
+        fs::create_dir_all(folder.path().join(&deep)).unwrap();
+        fs::create_dir_all(folder.path().join("e/f")).unwrap();
+        let mut walk = Walk::new(Dir::open(folder.path()).unwrap());
+        let all: Vec<_> = (0..60).map(|n| format!("{}f", "d/".repeat(n))).collect();
+        for file in all.iter().chain(all.iter().rev()).map(String::as_str).chain(["e/f/x", "d/x"]) {
+            let parent = walk.parent(&path(file)).unwrap();
+            let found = stat(&parent).unwrap();
+            let expected = folder.path().join(file).parent().map(Dir::open).unwrap().unwrap();
+            assert_eq!(found.0.st_ino, stat(&expected).unwrap().0.st_ino, "{file}");
+        }
+    }
+
+    #[test]
+    fn walk_goes_through_no_link() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("real/sub")).unwrap();
+        symlink("real", folder.path().join("link")).unwrap();
+        symlink("/", folder.path().join("real/root")).unwrap();
+        let mut walk = Walk::new(Dir::open(folder.path()).unwrap());
+        for through in ["link/f", "link/sub/f", "real/root/f", "real/root/tmp/f"] {
+            assert!(walk.parent(&path(through)).is_err(), "{through}");
+        }
+        assert!(walk.parent(&path("real/sub/f")).is_ok());
+    }
+
+    #[test]
+    fn directory_that_became_a_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("a/b")).unwrap();
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        let mut walk = Walk::new(Dir::open(folder.path()).unwrap());
+        let held = walk.parent(&path("a/b/f")).unwrap();
+        fs::rename(folder.path().join("a/b"), folder.path().join("moved")).unwrap();
+        symlink("../elsewhere", folder.path().join("a/b")).unwrap();
+        // What is held stays the same directory; what is opened anew is refused.
+        held.make_dir("made", 0o700).unwrap();
+        assert!(folder.path().join("moved/made").is_dir());
+        assert!(Walk::new(Dir::open(folder.path()).unwrap()).parent(&path("a/b/f")).is_err());
+    }
+}

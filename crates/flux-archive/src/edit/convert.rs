@@ -1,0 +1,92 @@
+//! Archives in another form, and mended ones. What needs no change is copied as it was written.
+
+use std::io::Write;
+
+use super::superseded::superseded;
+use crate::diagnostic::Diagnostic;
+use crate::error::Result;
+use crate::parse::OpenOptions;
+use crate::write::Writer;
+
+/// Writes an archive in the form of the writer: array to dict, dict to array, or the same form.
+///
+/// Fails, before anything is written, at what the profile refuses. In a dict the last entry of a
+/// path stays. Gives the diagnostics that the profile reports.
+///
+/// ```
+/// use flux_archive::{Form, OpenOptions, Writer, convert};
+///
+/// let array = br#"[{"path":"a","mode":16877,"note":1.50}]"#;
+/// let mut writer = Writer::new(Vec::new(), Form::Dict);
+/// convert(array, &OpenOptions::new(), &mut writer)?;
+/// assert_eq!(writer.finish()?, br#"{"a":{"mode":16877,"note":1.50}}"#);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+pub fn convert<W: Write>(
+    document: &[u8],
+    options: &OpenOptions,
+    writer: &mut Writer<W>,
+) -> Result<Vec<Diagnostic>> {
+    let diagnostics = options.parse(document)?.diagnostics;
+    let superseded = superseded(document, options, writer.form())?;
+    for raw in options.entries(document)? {
+        let raw = raw?;
+        if !superseded.contains(&raw.index()) {
+            writer.copy(&raw)?;
+        }
+    }
+    Ok(diagnostics)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Form, Profile};
+
+    fn converted(document: &str, form: Form) -> String {
+        let mut writer = Writer::new(Vec::new(), form);
+        convert(document.as_bytes(), &OpenOptions::new(), &mut writer).unwrap();
+        String::from_utf8(writer.finish().unwrap()).unwrap()
+    }
+
+    #[test]
+    fn array_and_dict_convert_into_each_other() {
+        let array =
+            r#"[{"path":"a","mode":16877},{"path":"b/\u00e9","x":[1, 2],"mode":33188,"data":1e2}]"#;
+        let dict = r#"{"a":{"mode":16877},"b/\u00e9":{"x":[1, 2],"mode":33188,"data":1e2}}"#;
+        assert_eq!(converted(array, Form::Dict), dict);
+        assert_eq!(converted(dict, Form::Array), array);
+        assert_eq!(converted(array, Form::Array), array);
+        assert_eq!(converted(&converted(array, Form::Objects), Form::Dict), dict);
+    }
+
+    #[test]
+    fn last_entry_of_a_path_stays_in_a_dict() {
+        let array = r#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
+        assert_eq!(converted(array, Form::Dict), r#"{"a":{"mode":16832}}"#);
+        assert_eq!(converted(array, Form::Array), array);
+        let dict =
+            r#"{"x":{"path":"a","mode":1},"k":{"path":"a","mode":16877},"x":{"mode":16832}}"#;
+        let last = r#"[{"path":"a","mode":16877},{"path":"x","mode":16832}]"#;
+        assert!(
+            convert(
+                dict.as_bytes(),
+                &OpenOptions::new(),
+                &mut Writer::new(Vec::new(), Form::Array)
+            )
+            .is_err()
+        );
+        assert_eq!(converted(&dict.replace(":1}", ":33188}"), Form::Array), last);
+    }
+
+    #[test]
+    fn nothing_is_written_of_what_the_profile_refuses() {
+        let options = OpenOptions::new().profile(Profile::Strict);
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out, Form::Dict);
+        let document = br#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
+        assert!(convert(document, &options, &mut writer).is_err());
+        drop(writer);
+        assert!(out.is_empty());
+    }
+}

@@ -1,0 +1,171 @@
+//! Content moved from an archive to a store.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use super::rewrite::{MoveReport, Outcome, rewrite, with_content};
+use crate::error::{ErrorKind, Result, StoreError};
+use crate::model::{Content, HashType, Region};
+use crate::parallel::{Progress, report, threads, try_map};
+use crate::parse::OpenOptions;
+use crate::store::{BlobStoreMut, MAX_BLOB_SIZE};
+use crate::write::Writer;
+
+/// Moves content of archives to a store. JSON content and what is small stays.
+///
+/// ```
+/// use flux_archive::store::MemoryStore;
+/// use flux_archive::{Externalizer, Form, OpenOptions, Writer};
+///
+/// let json = br#"[{"path":"f","encoding":"utf-8","data":"data","size":4,"mode":33188}]"#;
+/// let store = MemoryStore::new();
+/// let mut writer = Writer::new(Vec::new(), Form::Array);
+/// let report = Externalizer::new(&store).threshold(0).run(json, &OpenOptions::new(), &mut writer)?;
+/// assert_eq!((report.files, report.bytes), (1, 4));
+/// assert!(String::from_utf8(writer.finish()?)?.contains(r#""encoding":"blobvec","data":[[0,4,"sha1-"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Externalizer<'s> {
+    store: &'s dyn BlobStoreMut,
+    hash: HashType,
+    chunk_size: u64,
+    threshold: u64,
+    progress: Option<Progress<'s>>,
+}
+
+impl fmt::Debug for Externalizer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Externalizer").field("hash", &self.hash).finish_non_exhaustive()
+    }
+}
+
+impl<'s> Externalizer<'s> {
+    /// Puts blobs into a store.
+    pub fn new(store: &'s dyn BlobStoreMut) -> Self {
+        let (chunk_size, threshold) = (1 << 20, 1 << 10);
+        Self { store, hash: HashType::default(), chunk_size, threshold, progress: None }
+    }
+
+    /// The hash that names blobs. Default: SHA-1, as in Flux.
+    #[must_use]
+    pub fn hash(mut self, hash: HashType) -> Self {
+        self.hash = hash;
+        self
+    }
+
+    /// Bytes of a blob at most; 0 is no limit. Default: 1 MiB.
+    #[must_use]
+    pub fn chunk_size(mut self, bytes: u64) -> Self {
+        self.chunk_size = bytes;
+        self
+    }
+
+    /// Bytes up to which a file stays in the archive. Default: 1 KiB.
+    #[must_use]
+    pub fn threshold(mut self, bytes: u64) -> Self {
+        self.threshold = bytes;
+        self
+    }
+
+    /// Tells how it goes, in bytes of files.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'s>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    /// Writes an archive with blobs in place of content.
+    pub fn run<W: Write>(
+        &self,
+        document: &[u8],
+        options: &OpenOptions,
+        writer: &mut Writer<W>,
+    ) -> Result<MoveReport> {
+        options.parse(document)?;
+        rewrite(document, options, writer, |entry, writer| {
+            if entry.content().data_len() <= self.threshold {
+                return Ok(Outcome::Stays);
+            }
+            let mut chunker = Chunker::new(self, entry.content().data_len());
+            let written = match entry.content() {
+                Content::Text(text) => text.write_to(&mut chunker),
+                Content::Base64(data) => data.write_to(&mut chunker),
+                _ => return Ok(Outcome::Stays),
+            };
+            match chunker.finish(written) {
+                Ok(regions) => {
+                    writer.entry(&with_content(entry, Content::Blobvec(regions)))?;
+                    Ok(Outcome::Moved)
+                }
+                Err(error) => Ok(Outcome::Failed(ErrorKind::Store(error).into())),
+            }
+        })
+    }
+}
+
+/// Cuts content into blobs and stores them, some at a time side by side.
+struct Chunker<'c> {
+    options: &'c Externalizer<'c>,
+    chunk_size: usize,
+    chunks: Vec<Vec<u8>>,
+    regions: Vec<Region>,
+    offset: u64,
+    failure: Option<StoreError>,
+}
+
+impl<'c> Chunker<'c> {
+    fn new(options: &'c Externalizer<'c>, data_len: u64) -> Self {
+        let chunk_size = if options.chunk_size == 0 { u64::MAX } else { options.chunk_size };
+        let chunk_size = chunk_size.min(data_len);
+        let failure = StoreError::check_size(chunk_size).err();
+        let chunk_size = usize::try_from(chunk_size.min(MAX_BLOB_SIZE)).unwrap_or(usize::MAX);
+        Self { options, chunk_size, chunks: Vec::new(), regions: Vec::new(), offset: 0, failure }
+    }
+
+    fn put(&mut self) -> Result<(), StoreError> {
+        let (store, hash) = (self.options.store, self.options.hash);
+        let stored = try_map(&self.chunks, || (), |(), chunk| store.put(hash, chunk))?;
+        for (blobref, chunk) in stored.into_iter().zip(self.chunks.drain(..)) {
+            let size = chunk.len() as u64;
+            self.regions.push(Region { offset: self.offset, size, blobref });
+            self.offset += size;
+            report(self.options.progress, size);
+        }
+        Ok(())
+    }
+
+    fn finish(mut self, written: io::Result<()>) -> Result<Vec<Region>, StoreError> {
+        if let Some(failure) = self.failure {
+            return Err(failure);
+        }
+        written?;
+        self.put()?;
+        Ok(self.regions)
+    }
+}
+
+impl Write for Chunker<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.failure.is_some() {
+            return Err(io::ErrorKind::Other.into());
+        }
+        let full = |chunk: &Vec<u8>| chunk.len() >= self.chunk_size;
+        if self.chunks.last().is_none_or(full) {
+            if self.chunks.len() >= threads() {
+                if let Err(error) = self.put() {
+                    self.failure = Some(error);
+                    return Err(io::ErrorKind::Other.into());
+                }
+            }
+            self.chunks.push(Vec::with_capacity(self.chunk_size.min(1 << 20)));
+        }
+        let Some(chunk) = self.chunks.last_mut() else { return Ok(0) };
+        let taken = bytes.len().min(self.chunk_size - chunk.len());
+        chunk.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

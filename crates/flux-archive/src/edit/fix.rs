@@ -1,0 +1,136 @@
+//! Archives with everything repaired that has one right answer.
+
+use std::io::Write;
+
+use super::superseded::superseded;
+use crate::error::{ErrorKind, Result};
+use crate::model::{Form, Profile};
+use crate::parse::{OpenOptions, Report, decode};
+use crate::write::Writer;
+
+/// Writes an archive with all diagnostics mended that have one right answer, and gives the number of
+/// entries that it changed.
+///
+/// Mended are paths that are absolute, untidy or override a key, keys that occur twice, sizes that
+/// are missing or needless, text with a NUL, untidy base64, blobrefs in upper case, regions out of
+/// order that do not overlap, and, with [`Profile::Legacy`], the old dialect. The rest stays as it
+/// is. Fails where an entry has no path that a writer could use.
+pub fn fix<W: Write>(
+    document: &[u8],
+    options: &OpenOptions,
+    writer: &mut Writer<W>,
+) -> Result<u64> {
+    let raw_entries = options.entries(document)?;
+    let pointer = raw_entries.pointer().to_owned();
+    if raw_entries.form().is_none() {
+        options.parse(document)?;
+    }
+    let superseded = superseded(document, options, Form::Array)?;
+    let mut changed = 0;
+    for raw in raw_entries {
+        let raw = raw?;
+        if superseded.contains(&raw.index()) {
+            changed += 1;
+            continue;
+        }
+        let mut report = Report::new(Profile::Strict, &options.limits, &pointer);
+        let entry = decode(&raw, options.profile, &options.limits, &mut report)?;
+        match entry {
+            Some(entry) if report.found() => match writer.entry(&entry) {
+                Ok(()) => changed += 1,
+                Err(error) if matches!(error.kind(), ErrorKind::NotWritable { .. }) => {
+                    writer.copy(&raw)?;
+                }
+                Err(error) => return Err(error),
+            },
+            _ => writer.copy(&raw)?,
+        }
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fixed(document: &str, form: Form) -> (u64, String) {
+        let options = OpenOptions::new().profile(Profile::Legacy);
+        let mut writer = Writer::new(Vec::new(), form);
+        let changed = fix(document.as_bytes(), &options, &mut writer).unwrap();
+        (changed, String::from_utf8(writer.finish().unwrap()).unwrap())
+    }
+
+    #[test]
+    fn what_has_one_right_answer_is_mended() {
+        for (document, form, mended) in [
+            (
+                r#"[{"path":"/a//b/","size":1,"x":5,"mode":33188}]"#,
+                Form::Array,
+                r#"[{"path":"a/b","size":1,"mode":33188,"x":5}]"#,
+            ),
+            (r#"{"k":{"path":"./a","mode":16877}}"#, Form::Dict, r#"{"a":{"mode":16877}}"#),
+            (
+                r#"{"f":{"mode":33188,"encoding":"utf-8","data":"a\u0000"}}"#,
+                Form::Dict,
+                r#"{"f":{"encoding":"base64","data":"YQA=","size":2,"mode":33188}}"#,
+            ),
+            (
+                r#"[{"path":"f","mode":33188,"encoding":"base64","data":"YWJ","size":2}]"#,
+                Form::Array,
+                r#"[{"path":"f","encoding":"base64","data":"YWI=","size":2,"mode":33188}]"#,
+            ),
+            (
+                r#"[{"path":"d","mode":16877,"data":5,"mtime":-1}]"#,
+                Form::Array,
+                r#"[{"path":"d","mtime":-1,"mode":16877}]"#,
+            ),
+            (
+                r#"[{"version":1,"type":"fileref","path":"f","size":3,"mode":33188,"blobvec":[],"data":"YWJj"}]"#,
+                Form::Array,
+                r#"[{"path":"f","encoding":"base64","data":"YWJj","size":3,"mode":33188}]"#,
+            ),
+            (
+                r#"[{"path":"f","mode":33188,"data":{"a":1e0},"size":9,"x":1,"x":2}]"#,
+                Form::Array,
+                r#"[{"path":"f","data":{"a":1e0},"mode":33188,"x":2}]"#,
+            ),
+            (
+                r#"[{"path":"l","mode":40960,"data":"t","size":1,"encoding":"base64"}]"#,
+                Form::Array,
+                r#"[{"path":"l","data":"t","mode":40960}]"#,
+            ),
+            (
+                r#"[{"path":"f","mode":33188,"size":8,"encoding":"blobvec","data":[[4,4,"sha1-4C55E5E5FC2235CC8C201E69A345F7FAB3FB46FA"],[0,4,"sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3",7],[2,0,"sha1-da39a3ee5e6b4b0d3255bfef95601890afd80709"]]}]"#,
+                Form::Array,
+                r#"[{"path":"f","encoding":"blobvec","data":[[0,4,"sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3"],[4,4,"sha1-4c55e5e5fc2235cc8c201e69a345f7fab3fb46fa"]],"size":8,"mode":33188}]"#,
+            ),
+            (
+                r#"{"f":{"mode":33188,"size":0},"f":{"mode":33188,"size":5}}"#,
+                Form::Dict,
+                r#"{"f":{"mode":33188,"size":5}}"#,
+            ),
+        ] {
+            assert_eq!(fixed(document, form), (1, mended.to_owned()));
+            assert_eq!(fixed(mended, form), (0, mended.to_owned()));
+            let strict = OpenOptions::new().profile(Profile::Strict);
+            assert_eq!(strict.lint(mended.as_bytes()).unwrap(), []);
+        }
+    }
+
+    #[test]
+    fn what_has_no_right_answer_stays() {
+        let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
+        for document in [
+            r#"[{"path":"f","mode":33188,"size":9,"encoding":"utf-8","data":"ab"}]"#.to_owned(),
+            r#"[{"path":"f","mode":33188,"size":9,"data":{"a":1}}]"#.to_owned(),
+            r#"[{"path":"f","mode":33188,"size":0},{"path":"f","mode":33188,"size":1}]"#.to_owned(),
+            r#"[{"path":"../f","mode":33188,"size":0}]"#.to_owned(),
+            r#"[{"path":"f","mode":5}]"#.to_owned(),
+            format!(
+                r#"[{{"path":"f","mode":33188,"size":9,"encoding":"blobvec","data":[[0,4,"{sha1}"],[2,4,"{sha1}"]]}}]"#
+            ),
+        ] {
+            assert_eq!(fixed(&document, Form::Array), (0, document.clone()));
+        }
+    }
+}

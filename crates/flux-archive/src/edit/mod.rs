@@ -1,0 +1,16 @@
+//! Archives made of archives. What needs no change is copied as it is written.
+
+mod change;
+mod convert;
+mod externalize;
+mod fix;
+mod pack;
+mod rewrite;
+mod superseded;
+
+pub use change::{append, delete};
+pub use convert::convert;
+pub use externalize::Externalizer;
+pub use fix::fix;
+pub use pack::pack;
+pub use rewrite::MoveReport;

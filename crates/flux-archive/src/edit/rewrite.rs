@@ -1,0 +1,70 @@
+//! Entries written anew where their content moves, and copied where it stays.
+
+use std::io::Write;
+
+use super::superseded::superseded;
+use serde::Serialize;
+
+use crate::error::{Error, Failure, Result};
+use crate::model::{Content, Entry, Profile};
+use crate::parse::{OpenOptions, Report, decode};
+use crate::write::Writer;
+
+/// What was moved.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct MoveReport {
+    /// Files whose content was moved.
+    pub files: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Files whose content could not be had or stored. They are copied as they were written.
+    pub failures: Vec<Failure>,
+}
+
+/// What became of an entry.
+pub(super) enum Outcome {
+    /// Nothing: it is to be copied.
+    Stays,
+    /// It was written.
+    Moved,
+    /// It could not be moved, and nothing of it was written.
+    Failed(Error),
+}
+
+/// Writes each entry anew, or copies it.
+pub(super) fn rewrite<W: Write>(
+    document: &[u8],
+    options: &OpenOptions,
+    writer: &mut Writer<W>,
+    mut change: impl FnMut(&Entry<'_>, &mut Writer<W>) -> Result<Outcome>,
+) -> Result<MoveReport> {
+    let superseded = superseded(document, options, writer.form())?;
+    let mut report = MoveReport::default();
+    for raw in options.entries(document)? {
+        let raw = raw?;
+        if superseded.contains(&raw.index()) {
+            continue;
+        }
+        let mut diagnostics = Report::new(Profile::Legacy, &options.limits, "");
+        let Some(entry) = decode(&raw, options.profile, &options.limits, &mut diagnostics)? else {
+            continue;
+        };
+        match change(&entry, writer)? {
+            Outcome::Stays => writer.copy(&raw)?,
+            Outcome::Moved => {
+                report.files += 1;
+                report.bytes += entry.len();
+            }
+            Outcome::Failed(error) => {
+                report.failures.push(Failure { path: entry.path().to_string(), error });
+                writer.copy(&raw)?;
+            }
+        }
+    }
+    Ok(report)
+}
+
+pub(super) fn with_content<'e>(entry: &Entry<'e>, content: Content<'e>) -> Entry<'e> {
+    Entry { content, size: Some(entry.len()), ..entry.clone() }
+}

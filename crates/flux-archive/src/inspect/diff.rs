@@ -1,0 +1,324 @@
+//! What differs between two archives, as far as they tell without a store.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use crate::error::Result;
+use crate::model::{Archive, Content, Entry, FileType, Region};
+use crate::store::BlobStore;
+
+/// Above this many zeros behind the data of a file its blobs are not compared with them.
+const MAX_ZEROS: u64 = 1 << 20;
+
+/// A path at which two archives differ, and in what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference<'a> {
+    /// The path.
+    pub path: &'a str,
+    /// In what they differ; at least one thing.
+    pub changes: Vec<Change>,
+}
+
+/// How the second archive differs from the first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// Only the second has the path.
+    Added,
+    /// Only the first has the path.
+    Removed,
+    /// Another type.
+    Type(FileType, FileType),
+    /// A type that no archive has, found on the disk.
+    OtherType,
+    /// Other permissions.
+    Permissions(u32, u32),
+    /// Another time of modification.
+    Mtime(Option<i64>, Option<i64>),
+    /// Another size in bytes.
+    Size(u64, u64),
+    /// Another target of a symbolic link.
+    Target(String, String),
+    /// The same size and other content.
+    Content,
+    /// The same size, and content that only a store can tell: blobs that are cut or hashed in
+    /// another way.
+    ContentUnknown,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let time = |time: &Option<i64>| time.map_or("none".to_owned(), |time| time.to_string());
+        match self {
+            Self::Added => f.write_str("added"),
+            Self::Removed => f.write_str("removed"),
+            Self::OtherType => f.write_str("type: none that an archive has"),
+            Self::Type(from, to) => write!(f, "type: {from}, {to}"),
+            Self::Permissions(from, to) => write!(f, "permissions: 0{from:o}, 0{to:o}"),
+            Self::Mtime(from, to) => write!(f, "mtime: {}, {}", time(from), time(to)),
+            Self::Size(from, to) => write!(f, "size: {from}, {to}"),
+            Self::Target(from, to) => write!(f, "target: {from:?}, {to:?}"),
+            Self::Content => f.write_str("content"),
+            Self::ContentUnknown => f.write_str("content: told by the blobs only"),
+        }
+    }
+}
+
+/// The paths at which two archives differ, sorted. Of a path that occurs twice the last entry counts;
+/// how content is encoded makes no difference, nor does `ctime`.
+///
+/// ```
+/// use flux_archive::{Archive, Change, Profile, diff};
+///
+/// let a = Archive::parse(br#"{"f":{"mode":33188,"encoding":"utf-8","data":"x"}}"#, Profile::Flux)?;
+/// let b = Archive::parse(br#"{"f":{"mode":33152,"encoding":"base64","data":"eA=="}}"#, Profile::Flux)?;
+/// let differences = diff(&a, &b);
+/// assert_eq!(differences[0].path, "f");
+/// assert_eq!(differences[0].changes, [Change::Permissions(0o644, 0o600)]);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+pub fn diff<'a>(first: &'a Archive<'_>, second: &'a Archive<'_>) -> Vec<Difference<'a>> {
+    let mut paths: BTreeMap<&str, (Option<&Entry<'_>>, Option<&Entry<'_>>)> = BTreeMap::new();
+    for entry in first.entries() {
+        paths.entry(entry.path().as_str()).or_default().0 = Some(entry);
+    }
+    for entry in second.entries() {
+        paths.entry(entry.path().as_str()).or_default().1 = Some(entry);
+    }
+    let differences = paths.into_iter().map(|(path, pair)| {
+        let changes = match pair {
+            (Some(a), Some(b)) => changes(a, b),
+            (None, _) => vec![Change::Added],
+            (_, None) => vec![Change::Removed],
+        };
+        Difference { path, changes }
+    });
+    differences.filter(|difference| !difference.changes.is_empty()).collect()
+}
+
+fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    if a.file_type() != b.file_type() {
+        return vec![Change::Type(a.file_type(), b.file_type())];
+    }
+    // The permissions of a link have no meaning; some write 0120000.
+    let (from, to) = (a.mode().permissions(), b.mode().permissions());
+    if from != to && a.file_type() != FileType::Symlink {
+        changes.push(Change::Permissions(from, to));
+    }
+    if a.mtime() != b.mtime() {
+        changes.push(Change::Mtime(a.mtime(), b.mtime()));
+    }
+    if let (Content::Symlink(from), Content::Symlink(to)) = (a.content(), b.content()) {
+        if from != to {
+            changes.push(Change::Target(from.to_string(), to.to_string()));
+        }
+    }
+    if a.len() != b.len() {
+        changes.push(Change::Size(a.len(), b.len()));
+    } else if a.file_type() == FileType::Regular {
+        match content_told(a, b) {
+            Some(true) => {}
+            Some(false) => changes.push(Change::Content),
+            None => changes.push(Change::ContentUnknown),
+        }
+    }
+    changes
+}
+
+/// Whether two regular files have the same content, byte by byte: what a store tells where
+/// [`diff`] has [`Change::ContentUnknown`].
+pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore) -> Result<bool> {
+    let (first, second) = (first.reader(store)?, second.reader(store)?);
+    let mut same = first.len() == second.len();
+    let (end, mut theirs) = (if same { first.len() } else { 0 }, Vec::new());
+    first.for_each_piece(0..end, |offset, ours| {
+        theirs.resize(ours.len(), 0);
+        second.read_at(&mut theirs, offset)?;
+        same = theirs == ours;
+        Ok(same)
+    })?;
+    Ok(same)
+}
+
+/// Whether two files of the same size have the same content, if that can be told.
+fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
+    match (a.content(), b.content()) {
+        // Overlapping ones too, whichever of them counts.
+        (Content::Blobvec(a), Content::Blobvec(b)) if a == b => Some(true),
+        (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
+        (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {
+            blobs_of_data(&sorted(regions)?, &data(inline))
+        }
+        (a, b) => {
+            let (a, b) = (data(a), data(b));
+            let common = a.len().min(b.len());
+            Some(a[..common] == b[..common] && is_zero(&a[common..]) && is_zero(&b[common..]))
+        }
+    }
+}
+
+fn data<'c>(content: &'c Content<'_>) -> Cow<'c, [u8]> {
+    match content {
+        Content::Json(json) => Cow::Borrowed(json.get().as_bytes()),
+        Content::Text(text) => match text.decode() {
+            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
+        },
+        Content::Base64(data) => Cow::Owned(data.decode()),
+        _ => Cow::Borrowed(&[]),
+    }
+}
+
+/// The regions in order, without empty ones; nothing if they overlap.
+fn sorted(regions: &[Region]) -> Option<Vec<Region>> {
+    let mut regions: Vec<_> = regions.iter().copied().filter(|region| region.size > 0).collect();
+    regions.sort_by_key(|region| region.offset);
+    regions.windows(2).all(|pair| pair[0].end() <= pair[1].offset).then_some(regions)
+}
+
+fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
+    let comparable = |(a, b): (&Region, &Region)| {
+        (a.offset, a.size, a.blobref.hash()) == (b.offset, b.size, b.blobref.hash())
+    };
+    (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
+}
+
+/// Are these the blobs of the data, and is there nothing but zeros between them?
+fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
+    let len = data.len() as u64;
+    let part = |start: u64, end: u64| {
+        let index = |position: u64| usize::try_from(position.min(len)).unwrap_or(data.len());
+        &data[index(start)..index(end)]
+    };
+    let mut end = 0;
+    for region in regions {
+        if !is_zero(part(end, region.offset)) {
+            return Some(false);
+        }
+        end = region.end();
+        let stored = part(region.offset, end);
+        let zeros = region.size - stored.len() as u64;
+        if zeros > MAX_ZEROS {
+            return None;
+        }
+        let same = if zeros == 0 {
+            region.blobref.names(stored)
+        } else {
+            let mut padded = stored.to_vec();
+            padded.resize(stored.len() + usize::try_from(zeros).ok()?, 0);
+            region.blobref.names(&padded)
+        };
+        if !same {
+            return Some(false);
+        }
+    }
+    Some(is_zero(part(end, u64::MAX)))
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{BlobRef, HashType, Profile};
+
+    fn between(first: &str, second: &str) -> Vec<(String, Vec<String>)> {
+        let parse = |text: &'static str| Archive::parse(text.as_bytes(), Profile::Flux).unwrap();
+        let first = parse(Box::leak(first.to_owned().into_boxed_str()));
+        let second = parse(Box::leak(second.to_owned().into_boxed_str()));
+        diff(&first, &second)
+            .into_iter()
+            .map(|difference| {
+                let changes = difference.changes.iter().map(ToString::to_string).collect();
+                (difference.path.to_owned(), changes)
+            })
+            .collect()
+    }
+
+    fn of(first: &str, second: &str) -> String {
+        let entry = |members: &str| format!(r#"[{{"path":"f",{members}}}]"#);
+        let found = between(&entry(first), &entry(second));
+        found.into_iter().flat_map(|(_, changes)| changes).collect::<Vec<_>>().join("; ")
+    }
+
+    #[test]
+    fn every_kind_of_change_is_told() {
+        let file = r#""mode":33188,"mtime":5,"encoding":"utf-8","data":"ab""#;
+        assert_eq!(of(file, file), "");
+        assert_eq!(of(file, r#""mode":16877"#), "type: regular file, directory");
+        assert_eq!(
+            of(file, r#""mode":33261,"size":3"#),
+            "permissions: 0644, 0755; mtime: 5, none; size: 2, 3"
+        );
+        assert_eq!(of(file, &file.replace("ab", "ac")), "content");
+        let link = r#""mode":41471,"data":"t""#;
+        assert_eq!(of(link, &link.replace("41471", "40960")), "");
+        assert_eq!(of(link, &link.replace("\"t\"", "\"u\"")), "target: \"t\", \"u\"");
+    }
+
+    #[test]
+    fn paths_are_sorted_and_the_last_entry_counts() {
+        let first =
+            r#"[{"path":"b","mode":16877},{"path":"x","mode":16832},{"path":"x","mode":16877}]"#;
+        let second = r#"{"x":{"mode":16877},"a":{"mode":16877}}"#;
+        let expected = [("a".into(), vec!["added".into()]), ("b".into(), vec!["removed".into()])];
+        assert_eq!(between(first, second), expected);
+    }
+
+    #[test]
+    fn encoding_makes_no_difference() {
+        let text = r#""mode":33188,"encoding":"utf-8","data":"a\u0000\n""#;
+        let bytes = r#""mode":33188,"encoding":"base64","data":"YQAK""#;
+        let blob = |data: &[u8]| BlobRef::of(HashType::Sha1, data).to_string();
+        let blobvec = format!(
+            r#""mode":33188,"size":3,"encoding":"blobvec","data":[[2,1,"{}"],[0,1,"{}"]]"#,
+            blob(b"\n"),
+            blob(b"a")
+        );
+        for same in [text, bytes, &blobvec] {
+            assert_eq!((of(text, same), of(same, bytes)), (String::new(), String::new()));
+        }
+        assert_eq!(of(&blobvec, &text.replace("a\\u", "b\\u")), "content");
+        assert_eq!(of(&blobvec, &text.replace("u0000", "u0001")), "content");
+    }
+
+    #[test]
+    fn zeros_behind_the_data_are_data() {
+        let padded = r#""mode":33188,"size":4,"encoding":"utf-8","data":"ab""#;
+        let blob = BlobRef::of(HashType::Sha1, b"ab\0\0");
+        let blobvec =
+            format!(r#""mode":33188,"size":4,"encoding":"blobvec","data":[[0,4,"{blob}"]]"#);
+        assert_eq!(of(padded, &blobvec), "");
+        assert_eq!(of(padded, r#""mode":33188,"encoding":"base64","data":"YWIAAA==""#), "");
+        assert_eq!(
+            of(
+                r#""mode":33188,"size":2"#,
+                r#""mode":33188,"encoding":"utf-8","data":"\u0000\u0000""#
+            ),
+            ""
+        );
+    }
+
+    #[test]
+    fn blobs_cut_in_another_way_are_told_by_the_store_only() {
+        let blobvec = |regions: &str| {
+            format!(r#""mode":33188,"size":4,"encoding":"blobvec","data":[{regions}]"#)
+        };
+        let blob = BlobRef::of(HashType::Sha1, b"ab");
+        let (whole, sha256) =
+            (BlobRef::of(HashType::Sha1, b"abab"), BlobRef::of(HashType::Sha256, b"abab"));
+        let one = blobvec(&format!(r#"[0,4,"{whole}"]"#));
+        let two = blobvec(&format!(r#"[0,2,"{blob}"],[2,2,"{blob}"]"#));
+        assert_eq!(of(&one, &two), "content: told by the blobs only");
+        let other = blobvec(&format!(r#"[0,4,"{sha256}"]"#));
+        assert_eq!(of(&one, &other), "content: told by the blobs only");
+        let other = blobvec(&format!(r#"[0,4,"{}"]"#, BlobRef::of(HashType::Sha1, b"abac")));
+        assert_eq!(of(&one, &other), "content");
+        let overlapping = blobvec(&format!(r#"[0,4,"{whole}"],[1,2,"{blob}"]"#));
+        assert_eq!(of(&overlapping, &overlapping), "", "whichever counts, it is the same");
+    }
+}

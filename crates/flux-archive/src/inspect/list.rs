@@ -1,0 +1,86 @@
+//! Listings as `flux archive list` prints them.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::json::integer;
+use crate::model::{Entry, Mode};
+use crate::parse::RawEntry;
+
+/// What Flux prints for an entry without a path or a mode.
+pub const INVALID_ENTRY: &str = "invalid fileref";
+
+/// A line of the long listing: type, permissions, size and path.
+///
+/// It is made from what was written, so that also an archive can be listed that cannot be extracted.
+/// The path is printed as it is: whoever prints to a terminal should escape it.
+///
+/// ```
+/// use flux_archive::{LongLine, OpenOptions};
+///
+/// let document = br#"[{"path":"testfile2","mode":33188,"size":2048},{"path":"p","mode":4516},{}]"#;
+/// let lines: Vec<String> = OpenOptions::new()
+///     .entries(document)?
+///     .map(|raw| Ok(LongLine::of(&raw?).map_or("invalid fileref".into(), |line| line.to_string())))
+///     .collect::<Result<_, flux_archive::Error>>()?;
+/// assert_eq!(lines, ["f 0644     2048 testfile2", "? 0644        0 p", "invalid fileref"]);
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct LongLine<'a> {
+    letter: char,
+    permissions: u32,
+    size: i64,
+    path: Cow<'a, str>,
+}
+
+impl<'a> LongLine<'a> {
+    /// The line of an entry that is not interpreted; nothing if it lacks a path or a mode.
+    pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
+        let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
+        let size = raw.get("size").map_or(Some(0), integer)?;
+        let letter = Mode::from_u32(mode).map_or('?', |mode| mode.file_type().letter());
+        let path = raw.path()?.into_decoded();
+        Some(Self { letter, permissions: mode & 0o777, size, path })
+    }
+
+    /// The path as written.
+    pub fn path(&self) -> &str {
+        &self.path
+    }
+}
+
+impl<'a> From<&'a Entry<'_>> for LongLine<'a> {
+    /// The line of an entry. Its size is that of the archive: 0 for JSON content.
+    fn from(entry: &'a Entry<'_>) -> Self {
+        Self {
+            letter: entry.file_type().letter(),
+            permissions: entry.mode().permissions() & 0o777,
+            size: entry.size().and_then(|size| i64::try_from(size).ok()).unwrap_or_default(),
+            path: Cow::Borrowed(entry.path().as_str()),
+        }
+    }
+}
+
+impl fmt::Display for LongLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { letter, permissions, size, path } = self;
+        write!(f, "{letter} 0{permissions:o} {size:>8} {path}")
+    }
+}
+
+/// A line cut to fit in `columns` characters, with a `+` where something is missing: Flux has 119
+/// for `list` and 79 for `extract`.
+///
+/// ```
+/// assert_eq!(flux_archive::cut_line("abcdef", 6), "abcdef");
+/// assert_eq!(flux_archive::cut_line("abcdefg", 6), "abcde+");
+/// ```
+pub fn cut_line(line: &str, columns: usize) -> Cow<'_, str> {
+    if line.chars().count() <= columns {
+        return Cow::Borrowed(line);
+    }
+    let mut cut: String = line.chars().take(columns.saturating_sub(1)).collect();
+    cut.push('+');
+    Cow::Owned(cut)
+}

@@ -1,0 +1,13 @@
+//! What is in an archive: files read at any place, lists, comparison, and whether its blobs are sound.
+
+mod diff;
+mod list;
+mod pattern;
+mod reader;
+mod verify;
+
+pub use diff::{Change, Difference, diff, same_content};
+pub use list::{INVALID_ENTRY, LongLine, cut_line};
+pub use pattern::fnmatch;
+pub use reader::ContentReader;
+pub use verify::{VerifyOptions, VerifyReport};

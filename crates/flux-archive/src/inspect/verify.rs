@@ -1,0 +1,255 @@
+//! Whether an archive is sound: as RFC 37 has it, and every blob in its store.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+
+use binio::pointer;
+use serde::Serialize;
+
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::error::{Error, ErrorKind, Result};
+use crate::model::{Archive, Form, HashType, Region};
+use crate::parallel::{Progress, report, try_map};
+use crate::parse::OpenOptions;
+use crate::store::{BlobStore, fetch};
+
+/// What is verified beside the document.
+#[derive(Clone, Copy, Default)]
+pub struct VerifyOptions<'o> {
+    store: Option<&'o dyn BlobStore>,
+    require_hash: Option<HashType>,
+    progress: Option<Progress<'o>>,
+}
+
+impl std::fmt::Debug for VerifyOptions<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("VerifyOptions")
+            .field("require_hash", &self.require_hash)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'o> VerifyOptions<'o> {
+    /// Verifies the document only.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads every blob from a store, once, and verifies its length and digest.
+    #[must_use]
+    pub fn store(mut self, store: &'o dyn BlobStore) -> Self {
+        self.store = Some(store);
+        self
+    }
+
+    /// Reports files whose blobs are named by another hash.
+    #[must_use]
+    pub fn require_hash(mut self, hash: Option<HashType>) -> Self {
+        self.require_hash = hash;
+        self
+    }
+
+    /// Reports progress in bytes of blobs.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'o>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+}
+
+/// What was verified, and what is wrong.
+#[derive(Clone, Debug, Default, Serialize)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// Entries of the archive; `None` if it cannot be read.
+    pub entries: Option<u64>,
+    /// Blobs that were read, each once.
+    pub blobs: u64,
+    /// Bytes of sound blobs.
+    pub bytes: u64,
+    /// Blobs that are named by SHA-1, for which two contents with one digest can be made.
+    pub sha1: u64,
+    /// What is wrong: why the archive cannot be read, or blobs that are missing, of another length,
+    /// of another digest, or named by a hash that is not allowed.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl VerifyReport {
+    /// Whether nothing is wrong.
+    pub fn is_ok(&self) -> bool {
+        self.diagnostics.is_empty()
+    }
+}
+
+/// The report of an archive that cannot be read, if the archive is at fault.
+impl TryFrom<Error> for VerifyReport {
+    type Error = Error;
+
+    fn try_from(error: Error) -> Result<Self> {
+        let diagnostics = match error.kind() {
+            ErrorKind::Refused(diagnostics) => diagnostics.clone(),
+            ErrorKind::Json(message) => {
+                let place = error.offset().map(Place::at).unwrap_or_default();
+                vec![Diagnostic::new(Code::NotJson, place, format!("not JSON: {message}"))]
+            }
+            _ => return Err(error),
+        };
+        Ok(Self { diagnostics, ..Self::default() })
+    }
+}
+
+impl OpenOptions {
+    /// Verifies an archive. Fails only where the archive is not at fault.
+    pub fn verify(&self, document: &[u8], options: &VerifyOptions<'_>) -> Result<VerifyReport> {
+        match self.parse(document) {
+            Ok(archive) => Ok(archive.verify(options)),
+            Err(error) => error.try_into(),
+        }
+    }
+}
+
+impl Archive<'_> {
+    /// Verifies the blobs of an archive, with as many of them in memory as there are threads.
+    ///
+    /// ```
+    /// use flux_archive::store::MemoryStore;
+    /// use flux_archive::{Archive, Code, Profile, VerifyOptions};
+    ///
+    /// let json = br#"[{"path":"f","mode":33188,"encoding":"blobvec","size":3,
+    ///     "data":[[0,3,"sha1-a9993e364706816aba3e25717850c26c9cd0d89d"]]}]"#;
+    /// let archive = Archive::parse(json, Profile::Strict)?;
+    /// let report = archive.verify(&VerifyOptions::new().store(&MemoryStore::new()));
+    /// assert_eq!(report.diagnostics[0].code, Code::BlobMissing);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    pub fn verify(&self, options: &VerifyOptions<'_>) -> VerifyReport {
+        let mut report = VerifyReport {
+            entries: Some(self.entries().len() as u64),
+            diagnostics: self.refused_hashes(options.require_hash),
+            ..VerifyReport::default()
+        };
+        if let Some(store) = options.store {
+            self.verify_blobs(store, options.progress, &mut report);
+        }
+        report
+    }
+
+    /// A diagnostic for each file with a blob that is named by another hash.
+    fn refused_hashes(&self, required: Option<HashType>) -> Vec<Diagnostic> {
+        let Some(required) = required else { return Vec::new() };
+        let mut diagnostics = Vec::new();
+        for (index, entry) in self.entries().iter().enumerate() {
+            let other = |region: &Region| region.blobref.hash() != required;
+            if let Some(number) = entry.regions().iter().position(other) {
+                let found = entry.regions()[number].blobref.hash();
+                let message = format!("blobs named by {found}, expected {required}");
+                let place = self.place(index, number);
+                diagnostics.push(Diagnostic::new(Code::HashRefused, place, message));
+            }
+        }
+        diagnostics
+    }
+
+    fn verify_blobs(
+        &self,
+        store: &dyn BlobStore,
+        progress: Option<Progress<'_>>,
+        verified: &mut VerifyReport,
+    ) {
+        let (mut seen, mut found) = (HashSet::new(), Vec::new());
+        for (index, entry) in self.entries().iter().enumerate() {
+            for (number, region) in entry.regions().iter().enumerate() {
+                if seen.insert((region.blobref, region.size)) {
+                    found.push((index, number, region));
+                }
+            }
+        }
+        drop(seen);
+        let Ok(diagnostics) = try_map(&found, Vec::new, |blob, &(index, number, region)| {
+            let error = match fetch(store, region, blob) {
+                Ok(()) => {
+                    report(progress, region.size);
+                    return Ok::<_, Infallible>(None);
+                }
+                Err(error) => error,
+            };
+            let ErrorKind::Blob { code, blobref, message } = error.kind() else { return Ok(None) };
+            let message = format!("blob {blobref}: {message}");
+            Ok(Some(Diagnostic::new(*code, self.place(index, number), message)))
+        });
+        verified.blobs = found.len() as u64;
+        for ((_, _, region), diagnostic) in found.iter().zip(diagnostics) {
+            verified.sha1 += u64::from(region.blobref.hash() == HashType::Sha1);
+            match diagnostic {
+                Some(diagnostic) => verified.diagnostics.push(diagnostic),
+                None => verified.bytes += region.size,
+            }
+        }
+    }
+
+    /// The place of a region; in a dict the path is the key, unless it was untidy.
+    fn place(&self, index: usize, number: usize) -> Place {
+        let path = self.entries()[index].path().as_str();
+        let mut pointer = self.pointer.clone();
+        match self.form() {
+            Form::Array | Form::Objects => pointer::push(&mut pointer, &index.to_string()),
+            Form::Dict => pointer::push(&mut pointer, path),
+        }
+        pointer::push(&mut pointer, "data");
+        pointer::push(&mut pointer, &number.to_string());
+        Place::default().with_path(path).with_pointer(pointer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{BlobRef, Profile};
+    use crate::store::{BlobStoreMut, MemoryStore};
+
+    #[test]
+    fn missing_short_and_false_blobs_have_their_codes() {
+        let store = MemoryStore::new();
+        let good = store.put(HashType::Sha256, b"good").unwrap();
+        let [gone, fake] = [b"gone", b"fake"].map(|blob| BlobRef::of(HashType::Sha1, blob));
+        store.insert_as(fake, b"evil".as_slice());
+        let json = format!(
+            r#"{{"f":{{"mode":33188,"encoding":"blobvec","size":20,"data":[
+                [0,4,"{good}"],[4,4,"{gone}"],[8,3,"{good}"],[12,4,"{fake}"],[16,4,"{good}"]]}}}}"#
+        );
+        let archive = Archive::parse(json.as_bytes(), Profile::Strict).unwrap();
+        let report = archive.verify(&VerifyOptions::new().store(&store));
+        let codes: Vec<_> = report.diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, [Code::BlobMissing, Code::BlobLength, Code::BlobDigest]);
+        let pointers = report.diagnostics.iter().map(|found| found.place.pointer.as_deref());
+        let expected = ["/f/data/1", "/f/data/2", "/f/data/3"].map(Some);
+        assert_eq!(pointers.collect::<Vec<_>>(), expected);
+        assert_eq!((report.blobs, report.bytes, report.sha1), (4, 4, 2));
+    }
+
+    #[test]
+    fn hash_that_is_not_allowed_is_reported_once_a_file() {
+        let blobs = [b"a", b"b"].map(|blob| BlobRef::of(HashType::Sha1, blob));
+        let json = format!(
+            r#"[{{"path":"f","mode":33188,"encoding":"blobvec","size":2,
+                "data":[[0,1,"{}"],[1,1,"{}"]]}}]"#,
+            blobs[0], blobs[1],
+        );
+        let options = VerifyOptions::new().require_hash(Some(HashType::Sha256));
+        let report = OpenOptions::new().verify(json.as_bytes(), &options).unwrap();
+        let found: Vec<_> = report.diagnostics.iter().map(ToString::to_string).collect();
+        assert_eq!(found, ["error[R158]: blobs named by sha1, expected sha256 (f, /0/data/0)"]);
+    }
+
+    #[test]
+    fn archive_that_cannot_be_read_has_diagnostics() {
+        for (document, expected) in [
+            (&b"[x]"[..], "error[R100]: not JSON: expected value (offset 1)"),
+            (b"5", "error[R101]: expected an array or object of entries"),
+        ] {
+            let report = OpenOptions::new().verify(document, &VerifyOptions::new()).unwrap();
+            assert_eq!(report.entries, None);
+            assert_eq!(report.diagnostics[0].to_string(), expected);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! A walk over JSON text that borrows, knows its offset, and does not recurse: punctuation and strings here,
+//! other values by `serde_json`, which skips them without a stack of calls.
+
+use serde_json::Deserializer;
+use serde_json::value::RawValue;
+
+use super::escape::{self, Measure};
+
+/// A JSON value as it is written, known to be valid.
+///
+/// ```
+/// use flux_archive::Json;
+///
+/// let value = Json::parse(r#" {"k": 2.50} "#)?;
+/// assert_eq!(value.get(), r#"{"k": 2.50}"#);
+/// # Ok::<(), flux_archive::JsonError>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct Json<'a> {
+    text: &'a str,
+    /// What was found out of a string on the way to its end.
+    string: Option<Measure>,
+}
+
+impl<'a> Json<'a> {
+    /// The value that a text is, without the blanks around it.
+    pub fn parse(text: &'a str) -> Result<Self> {
+        let mut cursor = Cursor::new(text);
+        let value = cursor.value()?;
+        cursor.finish()?;
+        Ok(value)
+    }
+
+    /// Its text.
+    pub fn get(self) -> &'a str {
+        self.text
+    }
+
+    /// What is between the quotes of a string; nothing of other values.
+    pub(crate) fn string(self) -> Option<(&'a str, Measure)> {
+        let measure = self.string?;
+        Some((&self.text[1..self.text.len() - 1], measure))
+    }
+}
+
+/// Why text is not JSON, and where.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not JSON: {message} at offset {offset}")]
+#[non_exhaustive]
+pub struct JsonError {
+    /// What was expected, and what was found.
+    pub message: String,
+    /// Offset in the text, in bytes.
+    pub offset: u64,
+}
+
+type Result<T> = std::result::Result<T, JsonError>;
+
+/// A place in JSON text.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'a> {
+    text: &'a str,
+    position: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(text: &'a str) -> Self {
+        Self { text, position: 0 }
+    }
+
+    pub(crate) fn position(&self) -> usize {
+        self.position
+    }
+
+    /// The text from `start` to here.
+    pub(crate) fn since(&self, start: usize) -> &'a str {
+        &self.text[start..self.position]
+    }
+
+    /// The first byte of the next token.
+    pub(crate) fn peek(&mut self) -> Option<u8> {
+        let rest = self.rest().as_bytes();
+        let blanks = rest.iter().take_while(|byte| b" \t\n\r".contains(byte)).count();
+        self.position += blanks;
+        rest.get(blanks).copied()
+    }
+
+    /// Takes a byte of punctuation if it is next.
+    pub(crate) fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.position += usize::from(found);
+        found
+    }
+
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<()> {
+        if self.take(byte) {
+            Ok(())
+        } else {
+            Err(self.unexpected(&format!("'{}'", char::from(byte))))
+        }
+    }
+
+    /// Nothing but blanks may follow.
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        match self.peek() {
+            None => Ok(()),
+            Some(_) => Err(self.unexpected("the end")),
+        }
+    }
+
+    /// What begins an item of an array or object that is open: false at its end. `first` tells
+    /// whether any item came before.
+    pub(crate) fn item(&mut self, first: bool, end: u8) -> Result<bool> {
+        if first {
+            return Ok(!self.take(end));
+        }
+        if self.take(b',') {
+            return Ok(true);
+        }
+        self.expect(end).map_err(|_| self.unexpected(&format!("',' or '{}'", char::from(end))))?;
+        Ok(false)
+    }
+
+    /// A key and its colon.
+    pub(crate) fn key(&mut self) -> Result<Json<'a>> {
+        if self.peek() != Some(b'"') {
+            return Err(self.unexpected("a key in double quotes"));
+        }
+        let key = self.value()?;
+        self.expect(b':')?;
+        Ok(key)
+    }
+
+    /// A value of any kind and depth.
+    pub(crate) fn value(&mut self) -> Result<Json<'a>> {
+        let first = self.peek();
+        let rest = self.rest();
+        if first == Some(b'"') {
+            // One that is no string is left to `serde_json`, which tells what is wrong with it.
+            if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
+                self.position += end + 2;
+                return Ok(Json { text: &rest[..end + 2], string: Some(measure) });
+            }
+        }
+        let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
+        // A stream wants blanks after a number, which an array need not have.
+        let end = |byte: u8| b" \t\n\r,:[]{}\"".contains(&byte);
+        let len = if delimited { None } else { rest.bytes().position(end) };
+        let text = &rest[..len.unwrap_or(rest.len())];
+        let mut values = Deserializer::from_str(text).into_iter::<&RawValue>();
+        match values.next() {
+            Some(Ok(value)) => {
+                self.position += values.byte_offset();
+                Ok(Json { text: value.get(), string: None })
+            }
+            Some(Err(error)) => Err(self.failed(text, &error)),
+            None => Err(self.unexpected("a value")),
+        }
+    }
+
+    fn rest(&self) -> &'a str {
+        &self.text[self.position..]
+    }
+
+    fn unexpected(&mut self, expected: &str) -> JsonError {
+        self.peek();
+        let found = match self.rest().chars().next() {
+            Some(found) => format!("{found:?}"),
+            None => "the end".to_owned(),
+        };
+        let message = format!("expected {expected}, found {found}");
+        JsonError { message, offset: self.position as u64 }
+    }
+
+    /// The error of a value in `text`, which begins here, with its offset in the document.
+    fn failed(&self, text: &str, error: &serde_json::Error) -> JsonError {
+        let message = error.to_string();
+        let message = message.split(" at line ").next().unwrap_or_default();
+        let before = text.split_inclusive('\n').take(error.line().saturating_sub(1));
+        let lines: usize = before.map(str::len).sum();
+        let offset = self.position + lines + error.column().saturating_sub(1);
+        JsonError { message: message.to_owned(), offset: offset as u64 }
+    }
+}
+
+/// The integer of a JSON number that is written as one and fits.
+pub(crate) fn integer(value: Json<'_>) -> Option<i64> {
+    value.get().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(text: &str) -> (String, u64) {
+        let mut cursor = Cursor::new(text);
+        let error = cursor.value().and_then(|_| cursor.finish()).unwrap_err();
+        (error.to_string(), error.offset)
+    }
+
+    #[test]
+    fn values_of_every_kind_are_borrowed_as_they_lie() {
+        let text = " [1 , 2.50] ";
+        assert_eq!(Cursor::new(text).value().unwrap().get(), "[1 , 2.50]");
+        let mut cursor = Cursor::new("1e400,-0,true,\"a\\ud800\",{\"a\":1,\"a\":2}");
+        for value in ["1e400", "-0", "true", "\"a\\ud800\"", "{\"a\":1,\"a\":2}"] {
+            assert_eq!(cursor.value().unwrap().get(), value);
+            cursor.take(b',');
+        }
+        assert!(cursor.finish().is_ok());
+    }
+
+    #[test]
+    fn errors_tell_the_byte() {
+        assert_eq!(error("").1, 0);
+        assert_eq!(error("  tru").1, 4);
+        assert_eq!(error("[1,\n 2,\n x]").1, 9);
+        assert_eq!(error("{} x"), ("not JSON: expected the end, found 'x' at offset 3".into(), 3));
+        assert_eq!(error("01").1, 1);
+    }
+
+    #[test]
+    fn any_depth_is_skipped() {
+        let deep = "[".repeat(200_000) + &"]".repeat(200_000);
+        assert_eq!(Cursor::new(&deep).value().unwrap().get().len(), 400_000);
+        assert!(Cursor::new(&deep[..300_000]).value().is_err());
+    }
+
+    #[test]
+    fn integers_are_what_is_written_as_such() {
+        let integer = |text: &str| integer(Cursor::new(text).value().unwrap());
+        assert_eq!(integer("-0"), Some(0));
+        assert_eq!(integer("9223372036854775807"), Some(i64::MAX));
+        for other in ["9223372036854775808", "1.0", "1e2", "\"1\"", "null", "true", "[1]"] {
+            assert_eq!(integer(other), None, "{other}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! JSON as it is written in an archive: values, strings, text and base64, not decoded until asked for.
+
+mod base64;
+mod cursor;
+mod escape;
+mod repair;
+mod text;
+
+pub use base64::Base64;
+pub(crate) use cursor::{Cursor, integer};
+pub use cursor::{Json, JsonError};
+pub(crate) use escape::encode as escape;
+pub use repair::repair_commas;
+pub use text::{Text, TextError};

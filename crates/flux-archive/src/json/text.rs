@@ -1,0 +1,257 @@
+//! JSON strings as they lie in an archive: escaped, decoded piece by piece.
+//!
+//! Most text has an escape in every line. An archive of gigabytes is read without a decoded copy of
+//! it: only length and validity are found when parsing.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io::{self, Write};
+
+use super::cursor::Json;
+use super::escape;
+#[cfg(unix)]
+use crate::parallel::join;
+
+/// Decoded bytes that are gathered before they are written.
+const STEP: usize = 64 << 10;
+
+/// Decoded bytes that one thread takes over from another.
+#[cfg(unix)]
+const PIECE: usize = 1 << 20;
+
+/// A string in the escaped form of JSON, known to be valid.
+///
+/// ```
+/// use flux_archive::Text;
+///
+/// let text = Text::new("two\nlines");
+/// assert_eq!(text.escaped(), r"two\nlines");
+/// assert_eq!(text.decode(), "two\nlines");
+/// assert_eq!(text.len(), 9);
+/// ```
+#[derive(Clone, Debug)]
+pub struct Text<'a> {
+    escaped: Cow<'a, str>,
+    len: u64,
+    nul: bool,
+}
+
+/// Why a JSON value is no text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum TextError {
+    /// It is no string.
+    #[error("no string")]
+    NoString,
+    /// It has half a surrogate pair, which is no character.
+    #[error("a lone surrogate in the string")]
+    LoneSurrogate,
+}
+
+impl<'a> Text<'a> {
+    /// Text of plain characters.
+    pub fn new(plain: &'a str) -> Self {
+        let mut escaped = String::new();
+        let borrowed = escape::is_plain(plain);
+        if !borrowed {
+            escape::encode(plain, &mut escaped);
+        }
+        let escaped = if borrowed { Cow::Borrowed(plain) } else { Cow::Owned(escaped) };
+        Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
+    }
+
+    /// The text of a JSON string.
+    pub fn from_json(value: Json<'a>) -> Result<Self, TextError> {
+        let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
+        if measure.lone_surrogate {
+            return Err(TextError::LoneSurrogate);
+        }
+        Ok(Self { escaped: Cow::Borrowed(escaped), len: measure.len, nul: measure.nul })
+    }
+
+    /// The characters between the quotes of the JSON string.
+    pub fn escaped(&self) -> &str {
+        &self.escaped
+    }
+
+    /// Bytes of the decoded text.
+    #[allow(clippy::len_without_is_empty, reason = "is_empty is below")]
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Has it no characters?
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Has it a NUL? No reader of Flux takes such text.
+    pub fn has_nul(&self) -> bool {
+        self.nul
+    }
+
+    /// The decoded text; borrowed where nothing was escaped.
+    pub fn decode(&self) -> Cow<'_, str> {
+        if self.escaped.len() as u64 == self.len {
+            return Cow::Borrowed(&self.escaped);
+        }
+        let mut plain = Vec::new();
+        // A vector takes all that is written, and escapes stand for characters.
+        let _ = self.write_to(&mut plain);
+        Cow::Owned(String::from_utf8(plain).unwrap_or_default())
+    }
+
+    /// The decoded text; borrowed for as long as the archive where nothing was escaped.
+    pub fn into_decoded(self) -> Cow<'a, str> {
+        if self.escaped.len() as u64 == self.len {
+            return self.escaped;
+        }
+        Cow::Owned(self.decode().into_owned())
+    }
+
+    /// Writes the decoded text, with a bounded buffer.
+    pub fn write_to(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut buffer = vec![0; STEP.min(self.escaped.len() + escape::ROOM)];
+        let mut rest = self.escaped.as_bytes();
+        while !rest.is_empty() {
+            let len = decode_some(&mut rest, &mut buffer)?;
+            out.write_all(&buffer[..len])?;
+        }
+        Ok(())
+    }
+
+    /// Decodes each piece while `take` has the piece before.
+    #[cfg(unix)]
+    pub(crate) fn for_each_piece(
+        &self,
+        mut take: impl FnMut(&[u8]) -> io::Result<()> + Send,
+    ) -> io::Result<()> {
+        let mut rest = self.escaped.as_bytes();
+        let (mut piece, mut next) = (vec![0; PIECE], vec![0; PIECE]);
+        let mut len = decode_some(&mut rest, &mut piece)?;
+        while len > 0 {
+            let (taken, decoded) =
+                join(|| take(&piece[..len]), || decode_some(&mut rest, &mut next));
+            taken?;
+            len = decoded?;
+            std::mem::swap(&mut piece, &mut next);
+        }
+        Ok(())
+    }
+}
+
+/// Fills the buffer with decoded text, returns how much there is, and goes on; 0 at the end.
+fn decode_some(rest: &mut &[u8], buffer: &mut [u8]) -> io::Result<usize> {
+    let (used, len) = escape::decode(rest, buffer);
+    if used == 0 && !rest.is_empty() {
+        return Err(io::ErrorKind::InvalidData.into());
+    }
+    *rest = &rest[used..];
+    Ok(len)
+}
+
+impl PartialEq for Text<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.len == other.len && self.decode() == other.decode()
+    }
+}
+
+impl Eq for Text<'_> {}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.decode())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn raw(json: &str) -> Json<'_> {
+        Json::parse(json).unwrap()
+    }
+
+    #[test]
+    fn every_escape_decodes() {
+        let json = raw(r#""\"\\\/\b\f\n\r\t\u0041\u00e9\uffff\ud83d\ude00\uD83D\uDE00é""#);
+        let text = Text::from_json(json).unwrap();
+        let plain = "\"\\/\u{8}\u{c}\n\r\tAé\u{ffff}😀😀é";
+        assert_eq!(text.decode(), plain);
+        assert_eq!(text.len(), plain.len() as u64);
+        assert!(!text.has_nul());
+    }
+
+    #[test]
+    fn lone_surrogate_is_no_text() {
+        for json in [r#""\ud800""#, r#""\ud800x""#, r#""\ude00""#, r#""\ud800\ud800""#] {
+            assert_eq!(Text::from_json(raw(json)), Err(TextError::LoneSurrogate), "{json}");
+        }
+    }
+
+    #[test]
+    fn other_values_are_no_text() {
+        for json in ["5", "null", "[\"a\"]", "{}"] {
+            assert_eq!(Text::from_json(raw(json)), Err(TextError::NoString), "{json}");
+        }
+    }
+
+    #[test]
+    fn nul_is_seen() {
+        assert!(Text::from_json(raw(r#""a\u0000b""#)).unwrap().has_nul());
+        assert!(Text::new("a\0b").has_nul());
+    }
+
+    #[test]
+    fn escapes_are_those_of_the_c_writer() {
+        let text = Text::new("\u{1}\u{8}\t\n\u{b}\u{c}\r\u{1f}\"\\/\u{7f}\u{ffff}é😀");
+        assert_eq!(
+            text.escaped(),
+            "\\u0001\\b\\t\\n\\u000B\\f\\r\\u001F\\\"\\\\/\u{7f}\u{ffff}é😀"
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn escaping_and_decoding_are_inverse(plain in ".{0,40}|[\0-\u{7f}é😀]{0,40}") {
+            let text = Text::new(&plain);
+            let json = format!("\"{}\"", text.escaped());
+            let parsed = Text::from_json(raw(&json)).unwrap();
+            prop_assert_eq!(parsed.decode(), plain.as_str());
+            prop_assert_eq!(&parsed, &text);
+            prop_assert_eq!(parsed.has_nul(), plain.contains('\0'));
+            let mut written = Vec::new();
+            parsed.write_to(&mut written).unwrap();
+            prop_assert_eq!(written, plain.as_bytes());
+        }
+    }
+
+    #[test]
+    fn long_text_is_written_in_order() {
+        let plain = "line\n".repeat(200_000) + &"x".repeat(400_000) + "\n";
+        let (mut written, mut pieces) = (Vec::new(), Vec::new());
+        Text::new(&plain).write_to(&mut written).unwrap();
+        assert_eq!(written, plain.as_bytes());
+        let put = |piece: &[u8]| {
+            pieces.extend_from_slice(piece);
+            Ok(())
+        };
+        Text::new(&plain).for_each_piece(put).unwrap();
+        assert_eq!(pieces, plain.as_bytes());
+    }
+
+    #[test]
+    fn error_of_the_one_that_takes_pieces_ends_it() {
+        let plain = "line\n".repeat(400_000);
+        let mut count = 0;
+        let refuse = |_: &[u8]| {
+            count += 1;
+            if count == 2 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+        };
+        let result = Text::new(&plain).for_each_piece(refuse);
+        assert_eq!(result.unwrap_err().kind(), io::ErrorKind::StorageFull);
+        assert_eq!(count, 2);
+    }
+}

@@ -1,0 +1,206 @@
+//! Blobs in the tar file that `flux dump` writes.
+//!
+//! ```text
+//! archive/main              the value of the key archive.main: an archive
+//! archive/main_blobs/0      its blobs, with --preserve
+//! archive/main_blobs/1
+//! job/0000/...              other keys
+//! ```
+//!
+//! Members have no blobrefs: each is hashed when the file is opened, and found by its digest.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use binio::{FileSource, ReadAt};
+
+use super::job::JobId;
+use crate::error::StoreError;
+use crate::model::{BlobRef, HashType};
+use crate::store::BlobStore;
+
+/// Where a member's bytes lie in the file.
+#[derive(Clone, Copy, Debug)]
+struct Place {
+    offset: u64,
+    size: u64,
+}
+
+/// A tar file of `flux dump`, not compressed.
+#[derive(Debug)]
+pub struct DumpTar {
+    source: FileSource,
+    blobs: HashMap<BlobRef, Place>,
+    keys: HashMap<Vec<u8>, Place>,
+}
+
+impl DumpTar {
+    /// Opens a file, reads it once and hashes its members.
+    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+        let path = path.as_ref();
+        let mut file = File::open(path)?;
+        let mut keys = HashMap::new();
+        let mut places = Vec::new();
+        for member in tar::Archive::new(&file).entries_with_seek()? {
+            let member = member?;
+            if member.header().entry_type() != tar::EntryType::Regular {
+                continue;
+            }
+            let place = Place { offset: member.raw_file_position(), size: member.size() };
+            keys.insert(member.path_bytes().into_owned(), place);
+            places.push(place);
+        }
+        let mut blobs = HashMap::new();
+        for place in places {
+            let names = name(&mut file, place)?;
+            blobs.extend(names.map(|blobref| (blobref, place)));
+        }
+        let source = FileSource::open(path).map_err(io::Error::other)?;
+        Ok(Self { source, blobs, keys })
+    }
+
+    /// The value of a key such as `archive.main`.
+    pub fn value(&self, key: &str) -> Result<Vec<u8>, StoreError> {
+        let member = key.replace('.', "/").into_bytes();
+        let mut value = Vec::new();
+        self.read(self.keys.get(&member), &mut value)?;
+        Ok(value)
+    }
+
+    /// The JSON text of an archive.
+    pub fn archive(&self, name: &str) -> Result<Vec<u8>, StoreError> {
+        self.value(&format!("archive.{name}"))
+    }
+
+    /// The names of all archives, sorted.
+    pub fn archives(&self) -> Vec<String> {
+        let mut names: Vec<_> = self
+            .names()
+            .filter_map(|name| name.strip_prefix("archive/"))
+            .filter(|name| !name.contains('/'))
+            .map(str::to_owned)
+            .collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// The jobspec of a job: JSON text, with the job's files.
+    pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, StoreError> {
+        self.value(&format!("job.{}.jobspec", job.key()))
+    }
+
+    /// The jobs whose jobspecs are there, sorted.
+    pub fn jobs(&self) -> Vec<JobId> {
+        let id = |name: &str| {
+            let groups = name.strip_prefix("job/")?.strip_suffix("/jobspec")?;
+            JobId::parse(&groups.replace('/', "."))
+        };
+        let mut jobs: Vec<_> = self.names().filter_map(id).collect();
+        jobs.sort_unstable();
+        jobs
+    }
+
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys.keys().filter_map(|name| std::str::from_utf8(name).ok())
+    }
+
+    fn read(&self, place: Option<&Place>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let place = place.ok_or(StoreError::NotFound)?;
+        StoreError::check_size(place.size)?;
+        let len =
+            usize::try_from(place.size).map_err(|_| StoreError::TooBig { size: place.size })?;
+        out.clear();
+        out.resize(len, 0);
+        self.source.read_exact_at(out, place.offset).map_err(io::Error::other)?;
+        Ok(())
+    }
+}
+
+/// The names that a member has by each hash.
+fn name(file: &mut File, place: Place) -> io::Result<[BlobRef; 2]> {
+    file.seek(SeekFrom::Start(place.offset))?;
+    let mut hashers = HashType::ALL.map(|hash| hash.algorithm().hasher());
+    let mut rest = place.size;
+    let mut buffer = vec![0; 64 << 10];
+    while rest > 0 {
+        let step = usize::try_from(rest).unwrap_or(usize::MAX).min(buffer.len());
+        file.read_exact(&mut buffer[..step])?;
+        for hasher in &mut hashers {
+            hasher.update(&buffer[..step]);
+        }
+        rest -= step as u64;
+    }
+    let [sha1, sha256] = hashers.map(binio::Hasher::finish);
+    let [first, second] = HashType::ALL;
+    Ok([BlobRef::from_computed(first, &sha1), BlobRef::from_computed(second, &sha256)])
+}
+
+impl BlobStore for DumpTar {
+    fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.read(self.blobs.get(blobref), out)
+    }
+
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let place = self.blobs.get(blobref);
+        place.map_or(Ok(()), |place| StoreError::check_length(size, place.size))?;
+        self.read(place, out)
+    }
+
+    fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
+        Ok(self.blobs.contains_key(blobref))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::suite;
+
+    fn dump(path: &Path, members: &[(&str, &[u8])]) {
+        let mut builder = tar::Builder::new(File::create(path).unwrap());
+        for (name, bytes) in members {
+            let mut header = tar::Header::new_ustar();
+            header.set_size(bytes.len());
+            header.set_mode(0o644);
+            builder.append_data(&mut header, name, *bytes).unwrap();
+        }
+        builder.finish().unwrap();
+    }
+
+    #[test]
+    fn members_are_blobs_by_both_hashes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dump.tar");
+        let blobs = suite::blobs();
+        let names: Vec<_> = (0..blobs.len()).map(|n| format!("archive/main_blobs/{n}")).collect();
+        let members: Vec<_> =
+            names.iter().zip(&blobs).map(|(name, blob)| (name.as_str(), blob.as_slice())).collect();
+        dump(&path, &members);
+        let store = DumpTar::open(&path).unwrap();
+        for hash in HashType::ALL {
+            let names: Vec<_> = blobs.iter().map(|blob| BlobRef::of(hash, blob)).collect();
+            suite::check_reading(&store, &names);
+        }
+    }
+
+    #[test]
+    fn keys_are_paths_of_members() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dump.tar");
+        dump(&path, &[("archive/main", b"[]")]);
+        let store = DumpTar::open(&path).unwrap();
+        assert_eq!(store.value("archive.main").unwrap(), b"[]");
+        assert!(matches!(store.value("archive.other"), Err(StoreError::NotFound)));
+    }
+
+    #[test]
+    fn cut_file_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("dump.tar");
+        dump(&path, &[("archive/main", &[7; 5000])]);
+        File::options().write(true).open(&path).unwrap().set_len(2000).unwrap();
+        assert!(DumpTar::open(&path).is_err());
+    }
+}

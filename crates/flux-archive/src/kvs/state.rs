@@ -1,0 +1,498 @@
+//! The keys of a broker at a checkpoint.
+
+use std::path::Path;
+
+use serde_json::value::RawValue;
+
+use super::checkpoint::Checkpoint;
+use super::error::{KvsError, invalid};
+use super::job::JobId;
+use super::object::Object;
+use crate::error::StoreError;
+use crate::json::Base64;
+use crate::model::BlobRef;
+use crate::store::{BlobStore, DirStore, MAX_BLOB_SIZE, get_verified};
+
+/// Levels of a key, and links and references on the way. Keys of Flux have six.
+const MAX_STEPS: usize = 256;
+
+/// Keys that are looked at to find jobs. A directory can be named by many, so that few blobs stand for
+/// more keys than anybody can count.
+const MAX_KEYS: usize = 1 << 24;
+
+/// Levels of keys that a job's number takes.
+const JOB_GROUPS: usize = 4;
+
+/// The keys of a Flux instance, as they were at a checkpoint.
+///
+/// ```no_run
+/// use flux_archive::kvs::StateDir;
+/// use flux_archive::{Archive, Extractor, Profile};
+///
+/// let state = StateDir::open("/var/lib/flux")?;
+/// let json = state.archive("main")?;
+/// let archive = Archive::parse(&json, Profile::Flux)?;
+/// Extractor::new("rescued")?.store(state.store()).run(&archive)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct StateDir {
+    store: Box<dyn BlobStore>,
+    checkpoints: Vec<Checkpoint>,
+    root: BlobRef,
+    max_keys: usize,
+}
+
+impl std::fmt::Debug for StateDir {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StateDir").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+impl StateDir {
+    /// Opens the state directory of a broker that does not run, at the newest checkpoint.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
+        let path = path.as_ref();
+        let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
+        if database.exists() {
+            return Self::open_database(&database);
+        }
+        if !files.is_dir() {
+            return Err(KvsError::NoState);
+        }
+        let store = DirStore::open(files)?;
+        let checkpoint = store.checkpoint()?;
+        Self::new(store, checkpoint)
+    }
+
+    #[cfg(feature = "sqlite")]
+    fn open_database(path: &Path) -> Result<Self, KvsError> {
+        let store = crate::store::SqliteStore::open(path)?;
+        let checkpoints = store.checkpoints()?;
+        Self::new(store, checkpoints)
+    }
+
+    #[cfg(not(feature = "sqlite"))]
+    fn open_database(_: &Path) -> Result<Self, KvsError> {
+        Err(KvsError::NoSqlite)
+    }
+
+    /// Reads keys from any store; of the texts of checkpoints the first that has a meaning counts.
+    pub fn new(
+        store: impl BlobStore + 'static,
+        checkpoints: impl IntoIterator<Item = String>,
+    ) -> Result<Self, KvsError> {
+        let parse = |text: String| Checkpoint::parse(&text);
+        let checkpoints: Vec<_> = checkpoints.into_iter().filter_map(parse).collect();
+        let root = checkpoints.first().ok_or(KvsError::NoCheckpoint)?.root;
+        Ok(Self { store: Box::new(store), checkpoints, root, max_keys: MAX_KEYS })
+    }
+
+    /// The checkpoints that are kept, the newest first.
+    pub fn checkpoints(&self) -> &[Checkpoint] {
+        &self.checkpoints
+    }
+
+    /// Reads keys as they were at another checkpoint.
+    #[must_use]
+    pub fn at(mut self, checkpoint: &Checkpoint) -> Self {
+        self.root = checkpoint.root;
+        self
+    }
+
+    /// The store, which holds the blobs of archives too.
+    pub fn store(&self) -> &dyn BlobStore {
+        &*self.store
+    }
+
+    /// The JSON text of an archive, as `flux archive create --name` stored it.
+    pub fn archive(&self, name: &str) -> Result<Vec<u8>, KvsError> {
+        self.value(&format!("archive.{name}"))
+    }
+
+    /// The names of all archives.
+    pub fn archives(&self) -> Result<Vec<String>, KvsError> {
+        let entries = match self.entries("archive", None) {
+            Err(KvsError::NotFound(_)) => return Ok(Vec::new()),
+            entries => entries?,
+        };
+        // Beside an archive may lie a directory of the blobs that were to be preserved.
+        let is_directory = |object: &RawValue| {
+            let object = Object::parse("archive", object.get().as_bytes());
+            object.is_ok_and(|object| matches!(object.kind.as_str(), "dir" | "dirref"))
+        };
+        let archives = entries.into_iter().filter(|(_, object)| !is_directory(object));
+        Ok(archives.map(|(name, _)| name).collect())
+    }
+
+    /// The jobspec of a job: JSON text, with the job's files.
+    pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, KvsError> {
+        self.value(&format!("job.{}.jobspec", job.key()))
+    }
+
+    /// The jobs whose keys are there, sorted, and what could not be looked into. Every directory on the
+    /// way is read once.
+    pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
+        let (mut jobs, mut failures) = (Vec::new(), Vec::new());
+        // With how many groups of digits are missing below.
+        let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
+        let mut keys = 0;
+        while let Some((key, groups, object)) = pending.pop() {
+            let entries = match self.entries(&key, object) {
+                Ok(entries) => entries,
+                // No job was ever submitted, or the name stands for something else.
+                Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
+                Err(error) => {
+                    failures.push(error);
+                    continue;
+                }
+            };
+            keys += entries.len();
+            if keys > self.max_keys {
+                failures.push(invalid(&key, "too many keys on the way to jobs"));
+                break;
+            }
+            for (name, object) in entries {
+                let key = format!("{key}.{name}");
+                if groups == 1 {
+                    jobs.extend(key.strip_prefix("job.").and_then(JobId::parse));
+                } else {
+                    pending.push((key, groups - 1, Some(object)));
+                }
+            }
+        }
+        jobs.sort_unstable();
+        (jobs, failures)
+    }
+
+    /// What a directory of keys holds; `object` is what lies under the key, where that is known.
+    fn entries(
+        &self,
+        key: &str,
+        object: Option<Box<RawValue>>,
+    ) -> Result<Vec<(String, Box<RawValue>)>, KvsError> {
+        let object = match object {
+            Some(object) => Object::parse(key, object.get().as_bytes())?,
+            None => self.look_up(key)?,
+        };
+        // Where a link leads is known from the root only.
+        let object = if object.kind == "symlink" { self.look_up(key)? } else { object };
+        let mut steps = MAX_STEPS;
+        self.resolve(key, object, &mut steps)?.entries(key)
+    }
+
+    /// The value of a key such as `archive.main`.
+    pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
+        let invalid = |message: &str| invalid(key, message);
+        let object = self.look_up(key)?;
+        let mut value = Vec::new();
+        match object.kind.as_str() {
+            "val" => {
+                let text: String = object.data_as(key)?;
+                let data = Base64::parse(text).ok_or_else(|| invalid("its value is no base64"))?;
+                value = data.decode();
+            }
+            "valref" => {
+                let names: Vec<String> = object.data_as(key)?;
+                let blobrefs: Result<Vec<_>, _> = names.iter().map(|r| BlobRef::parse(r)).collect();
+                let blobrefs = blobrefs.map_err(|error| invalid(&error.to_string()))?;
+                let mut failure = None;
+                let receive = &mut |index: usize, blob: Result<&[u8], StoreError>| {
+                    let Some(&blobref) = blobrefs.get(index) else { return };
+                    let error = match blob {
+                        _ if failure.is_some() => return,
+                        Ok(blob) if !blobref.names(blob) => {
+                            StoreError::Corrupt("its bytes have another digest".to_owned())
+                        }
+                        Ok(blob) if (value.len() + blob.len()) as u64 > MAX_BLOB_SIZE => {
+                            StoreError::TooBig { size: (value.len() + blob.len()) as u64 }
+                        }
+                        Ok(blob) => return value.extend_from_slice(blob),
+                        Err(error) => error,
+                    };
+                    failure = Some(KvsError::Blob { key: key.to_owned(), blobref, error });
+                };
+                self.store.get_many(&blobrefs, receive)?;
+                if let Some(failure) = failure {
+                    return Err(failure);
+                }
+            }
+            _ => return Err(KvsError::Type { key: key.to_owned(), expected: "a value" }),
+        }
+        Ok(value)
+    }
+
+    /// The names in a directory of keys.
+    pub fn names(&self, key: &str) -> Result<Vec<String>, KvsError> {
+        Ok(self.entries(key, None)?.into_iter().map(|(name, _)| name).collect())
+    }
+
+    /// The object under a key, links followed but for references.
+    fn look_up(&self, key: &str) -> Result<Object, KvsError> {
+        let not_found = || KvsError::NotFound(key.to_owned());
+        let mut steps = MAX_STEPS;
+        // What is still to be walked, the next name last.
+        let path = |key: &str| -> Vec<String> {
+            key.split('.').filter(|name| !name.is_empty()).rev().map(str::to_owned).collect()
+        };
+        let mut names = path(key);
+        let mut object = self.blob(key, self.root)?;
+        loop {
+            step(key, &mut steps)?;
+            if object.kind == "symlink" {
+                let target = object.link_target(key)?;
+                names.extend(path(&target));
+                object = self.blob(key, self.root)?;
+                continue;
+            }
+            let Some(name) = names.pop() else { return Ok(object) };
+            let directory = self.resolve(key, object, &mut steps)?;
+            let entries = directory.entries(key)?;
+            let found = entries.into_iter().rev().find(|(found, _)| *found == name);
+            object = Object::parse(key, found.ok_or_else(not_found)?.1.get().as_bytes())?;
+        }
+    }
+
+    /// Follows references to a directory.
+    fn resolve(&self, key: &str, object: Object, steps: &mut usize) -> Result<Object, KvsError> {
+        let mut object = object;
+        while object.kind == "dirref" {
+            step(key, steps)?;
+            let names: Vec<String> = object.data_as(key)?;
+            let [name] = names.as_slice() else {
+                return Err(invalid(key, "a directory is not in exactly one blob"));
+            };
+            let blobref = BlobRef::parse(name).map_err(|error| invalid(key, &error.to_string()))?;
+            object = self.blob(key, blobref)?;
+        }
+        Ok(object)
+    }
+
+    fn blob(&self, key: &str, blobref: BlobRef) -> Result<Object, KvsError> {
+        let mut blob = Vec::new();
+        get_verified(&*self.store, &blobref, &mut blob).map_err(|error| KvsError::Blob {
+            key: key.to_owned(),
+            blobref,
+            error,
+        })?;
+        Object::parse(key, &blob)
+    }
+}
+
+/// Counts a step on the way to a key; a way that never ends is a circle.
+fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
+    *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links lead in a circle"))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::model::HashType;
+    use crate::store::{BlobStoreMut, MemoryStore};
+
+    fn put(store: &MemoryStore, object: &Value) -> String {
+        store.put(HashType::Sha1, object.to_string().as_bytes()).unwrap().to_string()
+    }
+
+    fn checkpoint(root: &str) -> String {
+        json!({"version": 1, "rootref": root, "sequence": 7, "timestamp": 1.5}).to_string()
+    }
+
+    fn base64(plain: &[u8]) -> String {
+        Base64::encode(plain).as_str().to_owned()
+    }
+
+    /// A store with every type of object.
+    fn state() -> StateDir {
+        let store = MemoryStore::new();
+        let (one, two) = (
+            store.put(HashType::Sha1, b"[{\"path\":").unwrap().to_string(),
+            store.put(HashType::Sha1, b"\"f\"}]").unwrap().to_string(),
+        );
+        let archives = put(
+            &store,
+            &json!({"ver": 1, "type": "dir", "data": {
+                "main": {"ver": 1, "type": "valref", "data": [one, two]},
+                "main_blobs": {"ver": 1, "type": "dir", "data": {}},
+                "small": {"ver": 1, "type": "val", "data": base64(b"[]")},
+                "of_blobs": {"ver": 1, "type": "val", "data": base64(b"[]")},
+            }}),
+        );
+        let job = json!({"ver": 1, "type": "dir", "data": {"0000": {"ver": 1, "type": "dir", "data": {
+            "0004": {"ver": 1, "type": "dir", "data": {"b200": {"ver": 1, "type": "dir", "data": {
+                "0000": {"ver": 1, "type": "dir", "data": {
+                    "jobspec": {"ver": 1, "type": "val", "data": base64(b"{}")},
+                }},
+            }}}},
+        }}}});
+        let root = put(
+            &store,
+            &json!({"ver": 1, "type": "dir", "data": {
+                "archive": {"ver": 1, "type": "dirref", "data": [archives]},
+                "job": job,
+                "alias": {"ver": 1, "type": "symlink", "data": {"target": "archive.main"}},
+                "up": {"ver": 1, "type": "symlink", "data": {"target": "archive"}},
+                "circle": {"ver": 1, "type": "symlink", "data": {"target": "circle"}},
+            }}),
+        );
+        StateDir::new(store, [checkpoint(&root)]).unwrap()
+    }
+
+    #[test]
+    fn archive_is_found_through_references_and_put_together() {
+        let state = state();
+        assert_eq!(state.archive("main").unwrap(), b"[{\"path\":\"f\"}]");
+        assert_eq!(state.archive("small").unwrap(), b"[]");
+        let mut archives = state.archives().unwrap();
+        archives.sort_unstable();
+        assert_eq!(archives, ["main", "of_blobs", "small"]);
+        assert_eq!(state.checkpoints()[0].sequence, Some(7));
+    }
+
+    #[test]
+    fn jobspec_is_found_by_the_number_of_the_job() {
+        let id = JobId::parse("0000.0004.b200.0000").unwrap();
+        assert_eq!(state().jobspec(id).unwrap(), b"{}");
+        assert!(matches!(state().jobspec(JobId(1)), Err(KvsError::NotFound(_))));
+    }
+
+    #[test]
+    fn keys_of_too_many_names_and_links_without_end_are_refused() {
+        let state = state();
+        let error = state.value(&"archive.".repeat(300)).unwrap_err();
+        assert!(matches!(error, KvsError::NotFound(_) | KvsError::Type { .. }), "{error}");
+        // Links that grow as they are followed.
+        let store = MemoryStore::new();
+        let link = json!({"ver": 1, "type": "symlink", "data": {"target": "a.b"}});
+        let root = json!({"ver": 1, "type": "dir", "data": {"a": link}});
+        let root = put(&store, &root);
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        assert!(matches!(state.value("a"), Err(KvsError::Invalid { .. })));
+        // Directories as deep as they can be in one blob.
+        let store = MemoryStore::new();
+        let (open, close) = (r#"{"type":"dir","data":{"a":"#, "}}");
+        let deep = open.repeat(5000) + r#"{"type":"val","data":""}"# + &close.repeat(5000);
+        let root = store.put(HashType::Sha1, deep.as_bytes()).unwrap().to_string();
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        assert!(matches!(state.value(&"a.".repeat(5000)), Err(KvsError::Invalid { .. })));
+        assert!(matches!(state.value("a.a"), Err(KvsError::Type { .. })));
+    }
+
+    #[test]
+    fn jobs_are_found_beside_what_is_lost_and_each_directory_is_read_once() {
+        let store = MemoryStore::new();
+        let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
+        let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});
+        let val = json!({"ver": 1, "type": "val", "data": ""});
+        let job = dir(json!({"jobspec": val}));
+        let last = reference(put(&store, &dir(json!({"0001": job, "0002": job, "x": job}))));
+        let many: serde_json::Map<String, Value> =
+            (0..2000).map(|n| (format!("{n:04x}"), last.clone())).collect();
+        let gone = reference(BlobRef::of(HashType::Sha1, b"gone").to_string());
+        let third = dir(json!({"0000": dir(Value::Object(many)), "0001": gone, "0002": val}));
+        let root = put(&store, &dir(json!({"job": dir(json!({"0000": third}))})));
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        let (jobs, failures) = state.jobs();
+        assert_eq!(jobs.len(), 4000);
+        assert_eq!((jobs[0].key(), jobs[1].0), ("0000.0000.0000.0001".to_owned(), 2));
+        assert_eq!(failures.len(), 1, "{failures:?}");
+        assert!(failures[0].to_string().starts_with("job.0000.0001: blob sha1-"));
+        assert!(self::state().jobs().1.is_empty());
+    }
+
+    #[test]
+    fn few_blobs_that_stand_for_many_keys_are_not_counted_for_ever() {
+        let store = MemoryStore::new();
+        let mut below = json!({"ver": 1, "type": "val", "data": ""});
+        for _ in 0..5 {
+            let members: serde_json::Map<String, Value> =
+                (0..500).map(|n| (format!("{n:04x}"), below.clone())).collect();
+            let blob = put(&store, &json!({"ver": 1, "type": "dir", "data": members}));
+            below = json!({"ver": 1, "type": "dirref", "data": [blob]});
+        }
+        let root = put(&store, &json!({"ver": 1, "type": "dir", "data": {"job": below}}));
+        let mut state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        state.max_keys = 10_000;
+        let (_, failures) = state.jobs();
+        assert!(failures[0].to_string().contains("too many keys"), "{failures:?}");
+    }
+
+    #[test]
+    fn links_are_followed_and_circles_refused() {
+        let state = state();
+        assert_eq!(state.value("alias").unwrap(), b"[{\"path\":\"f\"}]");
+        assert_eq!(state.value("up.small").unwrap(), b"[]");
+        let error = state.value("circle").unwrap_err();
+        assert!(matches!(error, KvsError::Invalid { .. }), "{error}");
+    }
+
+    #[test]
+    fn directory_is_no_value_and_a_value_no_directory() {
+        let state = state();
+        assert!(matches!(state.value("archive"), Err(KvsError::Type { .. })));
+        assert!(matches!(state.value("archive.small.x"), Err(KvsError::Type { .. })));
+        assert!(matches!(state.value("nothing"), Err(KvsError::NotFound(_))));
+    }
+
+    #[test]
+    fn directories_in_a_circle_end() {
+        // A digest cannot be foreseen, so that only a store that lies makes circles: it is caught.
+        let store = MemoryStore::new();
+        let name = BlobRef::of(HashType::Sha1, b"any");
+        let object = json!({"ver": 1, "type": "dirref", "data": [name.to_string()]}).to_string();
+        store.insert_as(name, object.into_bytes());
+        let state = StateDir::new(store, [checkpoint(&name.to_string())]).unwrap();
+        assert!(matches!(state.value("a"), Err(KvsError::Blob { .. })));
+    }
+
+    #[test]
+    fn what_is_damaged_is_an_error() {
+        let store = MemoryStore::new();
+        for (root, value) in [
+            ("5", None),
+            ("{\"type\":\"dir\",\"data\":5}", None),
+            ("{\"type\":\"dir\",\"data\":{\"a\":{\"type\":\"val\",\"data\":\"A\"}}}", Some("a")),
+            (
+                "{\"type\":\"dir\",\"data\":{\"a\":{\"type\":\"valref\",\"data\":[\"x\"]}}}",
+                Some("a"),
+            ),
+            ("{\"type\":\"dirref\",\"data\":[]}", None),
+        ] {
+            let root = store.put(HashType::Sha1, root.as_bytes()).unwrap();
+            let copy = MemoryStore::new();
+            let mut blob = Vec::new();
+            store.get(&root, &mut blob).unwrap();
+            copy.put(HashType::Sha1, &blob).unwrap();
+            let state = StateDir::new(copy, [checkpoint(&root.to_string())]).unwrap();
+            let error = state.value(value.unwrap_or("a")).unwrap_err();
+            assert!(matches!(error, KvsError::Invalid { .. }), "{error}");
+        }
+    }
+
+    #[test]
+    fn checkpoint_of_either_form_is_read() {
+        let blobref = BlobRef::of(HashType::Sha256, b"");
+        for text in [blobref.to_string(), checkpoint(&blobref.to_string())] {
+            assert_eq!(Checkpoint::parse(&text).unwrap().root, blobref);
+        }
+        assert_eq!(Checkpoint::parse("{}"), None);
+        assert!(matches!(StateDir::new(MemoryStore::new(), []), Err(KvsError::NoCheckpoint)));
+    }
+
+    #[test]
+    fn state_directory_of_files_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoState)));
+        let files = folder.path().join("content.files");
+        let store = DirStore::create(&files).unwrap();
+        assert!(matches!(StateDir::open(folder.path()), Err(KvsError::NoCheckpoint)));
+        let root = json!({"ver": 1, "type": "dir", "data": {}}).to_string();
+        let root = store.put(HashType::Sha1, root.as_bytes()).unwrap();
+        fs::write(files.join("kvs-primary"), checkpoint(&root.to_string())).unwrap();
+        assert!(StateDir::open(folder.path()).unwrap().archives().unwrap().is_empty());
+    }
+}

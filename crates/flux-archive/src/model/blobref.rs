@@ -1,0 +1,195 @@
+//! References to blobs: the hash's name, a hyphen, and the digest in hexadecimal.
+//!
+//! | hash | digest | example |
+//! |---|---|---|
+//! | `sha1` | 20 bytes | `sha1-d4a09c5dd5a0d2d570066b6f13e465c73c3f9944` |
+//! | `sha256` | 32 bytes | `sha256-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad` |
+
+use std::fmt;
+use std::str::FromStr;
+
+use binio::{Algorithm, Digest};
+
+use crate::diagnostic::Code;
+
+/// A hash that names blobs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum HashType {
+    /// SHA-1, the default of Flux. Two contents with one digest can be made.
+    #[default]
+    Sha1,
+    /// SHA-256.
+    Sha256,
+}
+
+impl HashType {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Sha1, Self::Sha256];
+
+    /// The algorithm.
+    pub fn algorithm(self) -> Algorithm {
+        match self {
+            Self::Sha1 => Algorithm::Sha1,
+            Self::Sha256 => Algorithm::Sha256,
+        }
+    }
+
+    /// The name: `sha1`, `sha256`.
+    pub fn name(self) -> &'static str {
+        self.algorithm().name()
+    }
+
+    /// The hash of a [`name`](Self::name), exactly as written there.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|hash| hash.name() == name)
+    }
+
+    /// Bytes of a digest: 20 or 32.
+    pub fn digest_len(self) -> usize {
+        self.algorithm().len()
+    }
+}
+
+impl fmt::Display for HashType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The name of a blob: its hash and digest. Formats in lower case, as Flux writes it.
+///
+/// ```
+/// use flux_archive::{BlobRef, HashType};
+///
+/// let blobref = BlobRef::of(HashType::Sha1, b"abc");
+/// assert_eq!(blobref.to_string(), "sha1-a9993e364706816aba3e25717850c26c9cd0d89d");
+/// assert_eq!(BlobRef::parse(&blobref.to_string()), Ok(blobref));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlobRef {
+    hash: HashType,
+    /// Zeros after the length of a digest.
+    digest: [u8; 32],
+}
+
+/// Why a string is no blobref.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum BlobRefError {
+    /// The hash is neither `sha1` nor `sha256`.
+    #[error("unknown hash: expected sha1 or sha256")]
+    UnknownHash,
+    /// Not a name, a hyphen, and as many hexadecimal digits as the hash has.
+    #[error("malformed blobref: expected a hash, \"-\" and its digest in hexadecimal")]
+    Malformed,
+}
+
+impl BlobRefError {
+    /// The code of the diagnostic.
+    pub fn code(self) -> Code {
+        match self {
+            Self::UnknownHash => Code::UnknownHash,
+            Self::Malformed => Code::BlobRef,
+        }
+    }
+}
+
+impl BlobRef {
+    /// The name of a blob.
+    pub fn of(hash: HashType, blob: &[u8]) -> Self {
+        Self::from_computed(hash, &hash.algorithm().digest(blob))
+    }
+
+    /// A name from a digest as bytes, if there are as many as the hash has.
+    pub fn from_digest(hash: HashType, digest: &[u8]) -> Option<Self> {
+        let mut padded = [0; 32];
+        padded.get_mut(..digest.len())?.copy_from_slice(digest);
+        (digest.len() == hash.digest_len()).then_some(Self { hash, digest: padded })
+    }
+
+    pub(crate) fn from_computed(hash: HashType, computed: &Digest) -> Self {
+        let mut digest = [0; 32];
+        for (to, from) in digest.iter_mut().zip(computed.as_bytes()) {
+            *to = *from;
+        }
+        Self { hash, digest }
+    }
+
+    /// Parses a name; digits may be in upper case.
+    pub fn parse(text: &str) -> Result<Self, BlobRefError> {
+        let (name, hex) = text.split_once('-').ok_or(BlobRefError::Malformed)?;
+        let hash = HashType::from_name(name).ok_or(BlobRefError::UnknownHash)?;
+        let digest = Digest::parse_hex(hash.algorithm(), hex);
+        Ok(Self::from_computed(hash, &digest.map_err(|_| BlobRefError::Malformed)?))
+    }
+
+    /// The hash.
+    pub fn hash(&self) -> HashType {
+        self.hash
+    }
+
+    /// The digest, 20 or 32 bytes.
+    pub fn digest(&self) -> &[u8] {
+        &self.digest[..self.hash.digest_len()]
+    }
+
+    /// Is this the name of `blob`?
+    pub fn names(&self, blob: &[u8]) -> bool {
+        Self::of(self.hash, blob) == *self
+    }
+}
+
+impl fmt::Display for BlobRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-", self.hash)?;
+        self.digest().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl FromStr for BlobRef {
+    type Err = BlobRefError;
+
+    fn from_str(text: &str) -> Result<Self, BlobRefError> {
+        Self::parse(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn upper_case_is_read_and_lower_case_written() {
+        let upper = "sha1-A9993E364706816ABA3E25717850C26C9CD0D89D";
+        let blobref = BlobRef::parse(upper).unwrap();
+        assert_eq!(blobref.to_string(), upper.to_lowercase());
+        assert!(blobref.names(b"abc") && !blobref.names(b"abd"));
+    }
+
+    #[test]
+    fn what_is_no_blobref_says_why() {
+        for (text, error) in [
+            ("", BlobRefError::Malformed),
+            ("sha1", BlobRefError::Malformed),
+            ("sha1-", BlobRefError::Malformed),
+            ("sha1-00", BlobRefError::Malformed),
+            ("sha1-+9993e364706816aba3e25717850c26c9cd0d89d", BlobRefError::Malformed),
+            ("sha1-é993e364706816aba3e25717850c26c9cd0d89d", BlobRefError::Malformed),
+            ("sha256-a9993e364706816aba3e25717850c26c9cd0d89d", BlobRefError::Malformed),
+            ("../../x", BlobRefError::Malformed),
+            ("md5-00000000000000000000000000000000", BlobRefError::UnknownHash),
+            ("SHA1-a9993e364706816aba3e25717850c26c9cd0d89d", BlobRefError::UnknownHash),
+        ] {
+            assert_eq!(BlobRef::parse(text), Err(error), "{text}");
+        }
+    }
+
+    #[test]
+    fn digest_has_the_length_of_its_hash() {
+        assert_eq!(BlobRef::of(HashType::Sha256, b"").digest().len(), 32);
+        assert_eq!(BlobRef::of(HashType::Sha1, b"").digest().len(), 20);
+        assert!(BlobRef::from_digest(HashType::Sha1, &[0; 32]).is_none());
+        assert!(BlobRef::from_digest(HashType::Sha1, &[7; 20]).is_some());
+        assert!(BlobRef::from_digest(HashType::Sha256, &[7; 33]).is_none());
+    }
+}

@@ -1,0 +1,171 @@
+//! Paths of entries, checked once: what is an [`ArchivePath`] stays below the root that it is
+//! joined to.
+//!
+//! RFC 37 bans "`.` or `..` characters". Taken as characters that would ban `data.csv`, which is in
+//! its own examples; it means components.
+
+use std::fmt;
+
+use crate::diagnostic::Code;
+
+/// A relative path of non-empty components, none of them `.` or `..`, without NUL.
+///
+/// ```
+/// use flux_archive::ArchivePath;
+///
+/// let path = ArchivePath::parse("appdata/phase1.csv").unwrap();
+/// assert_eq!(path.components().collect::<Vec<_>>(), ["appdata", "phase1.csv"]);
+/// assert!(ArchivePath::parse("../passwd").is_err());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ArchivePath(Box<str>);
+
+/// Why a string is no [`ArchivePath`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PathError {
+    /// Nothing, or nothing but `/` and `.`.
+    #[error("the path is empty")]
+    Empty,
+    /// A `..` component.
+    #[error("the path has a \"..\" component")]
+    Parent,
+    /// A NUL.
+    #[error("the path has a NUL")]
+    Nul,
+    /// A `.` component, `//`, or a `/` at the end.
+    #[error("the path has a \".\" component, \"//\" or a \"/\" at its end")]
+    Untidy,
+    /// A `/` at the beginning.
+    #[error("the path is absolute")]
+    Absolute,
+}
+
+impl PathError {
+    /// The code of the diagnostic.
+    pub fn code(self) -> Code {
+        match self {
+            Self::Empty | Self::Parent | Self::Nul => Code::UnsafePath,
+            Self::Untidy => Code::UntidyPath,
+            Self::Absolute => Code::AbsolutePath,
+        }
+    }
+}
+
+impl ArchivePath {
+    /// Takes a path that is as RFC 37 has it.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        let (path, untidy) = Self::normalise(text)?;
+        match untidy.first() {
+            None => Ok(path),
+            Some(&untidy) => Err(untidy),
+        }
+    }
+
+    /// Takes a path and drops what has no meaning below a root: `/` at the beginning and end, `.`
+    /// components and `//`. Tells what it dropped.
+    pub fn normalise(text: &str) -> Result<(Self, Vec<PathError>), PathError> {
+        if text.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        if text.split('/').any(|component| component == "..") {
+            return Err(PathError::Parent);
+        }
+        let mut dropped = Vec::new();
+        let relative = text.trim_start_matches('/');
+        if relative.len() < text.len() {
+            dropped.push(PathError::Absolute);
+        }
+        if relative.split('/').any(|component| matches!(component, "" | ".")) {
+            dropped.push(PathError::Untidy);
+        }
+        if dropped.is_empty() {
+            return Ok((Self(text.into()), dropped));
+        }
+        let kept = relative.split('/').filter(|component| !matches!(*component, "" | "."));
+        let path = kept.collect::<Vec<_>>().join("/");
+        if path.is_empty() {
+            return Err(PathError::Empty);
+        }
+        Ok((Self(path.into()), dropped))
+    }
+
+    /// The path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Its components, outermost first; at least one.
+    pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The paths above it, the nearest first, without the root.
+    pub fn ancestors(&self) -> impl Iterator<Item = &str> {
+        let end = |path: &str| path.rfind('/');
+        let mut path = &*self.0;
+        std::iter::from_fn(move || {
+            path = &path[..end(path)?];
+            Some(path)
+        })
+    }
+}
+
+impl fmt::Display for ArchivePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn normal(text: &str) -> (String, Vec<PathError>) {
+        let (path, dropped) = ArchivePath::normalise(text).unwrap();
+        (path.as_str().to_owned(), dropped)
+    }
+
+    #[test]
+    fn dots_are_banned_as_components_and_not_as_characters() {
+        for path in ["data.csv", "...", ".hidden", "a..b", "a/..b/c.", " ", "C:/x", "a\nb", "日"] {
+            assert_eq!(normal(path), (path.to_owned(), Vec::new()), "{path}");
+        }
+    }
+
+    #[test]
+    fn parent_nul_and_nothing_are_never_taken() {
+        for (path, error) in [
+            ("..", PathError::Parent),
+            ("a/../b", PathError::Parent),
+            ("/..", PathError::Parent),
+            ("a/..", PathError::Parent),
+            ("a\0b", PathError::Nul),
+            ("", PathError::Empty),
+            (".", PathError::Empty),
+            ("/", PathError::Empty),
+            ("./", PathError::Empty),
+            ("//./", PathError::Empty),
+        ] {
+            assert_eq!(ArchivePath::normalise(path), Err(error), "{path:?}");
+            assert_eq!(error.code(), Code::UnsafePath);
+        }
+    }
+
+    #[test]
+    fn normalising_drops_what_has_no_meaning_and_tells() {
+        use PathError::{Absolute, Untidy};
+        assert_eq!(normal("./a"), ("a".into(), vec![Untidy]));
+        assert_eq!(normal("a//b/"), ("a/b".into(), vec![Untidy]));
+        assert_eq!(normal("/a"), ("a".into(), vec![Absolute]));
+        assert_eq!(normal("//a/./b"), ("a/b".into(), vec![Absolute, Untidy]));
+        assert_eq!(ArchivePath::parse("/a"), Err(Absolute));
+        assert_eq!(ArchivePath::parse("a/"), Err(Untidy));
+    }
+
+    #[test]
+    fn ancestors_are_nearest_first() {
+        let path = ArchivePath::parse("a/b/c").unwrap();
+        assert_eq!(path.ancestors().collect::<Vec<_>>(), ["a/b", "a"]);
+    }
+}

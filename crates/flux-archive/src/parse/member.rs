@@ -1,0 +1,21 @@
+//! A key and its value, as they are written.
+
+use crate::json::{Json, Text};
+
+/// A member of an entry, as written.
+#[derive(Clone, Copy, Debug)]
+pub struct Member<'a> {
+    /// The key, a JSON string.
+    pub key: Json<'a>,
+    /// The value, any JSON.
+    pub value: Json<'a>,
+}
+
+impl Member<'_> {
+    /// Is this its key?
+    pub fn is(&self, name: &str) -> bool {
+        let key = self.key.get();
+        key.len() == name.len() + 2 && &key[1..=name.len()] == name
+            || key.contains('\\') && Text::from_json(self.key).is_ok_and(|key| key.decode() == name)
+    }
+}

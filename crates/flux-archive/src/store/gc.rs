@@ -1,0 +1,78 @@
+//! Blobs of a store that no archive names.
+
+use std::collections::HashSet;
+
+use crate::error::StoreError;
+use crate::model::BlobRef;
+use crate::store::BlobStoreMut;
+
+/// What became of the blobs of a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GcReport {
+    /// Blobs that are named, and stay.
+    pub kept: u64,
+    /// Blobs that are not, and were removed.
+    pub removed: Vec<BlobRef>,
+    /// Blobs that are named and not in the store, sorted.
+    pub missing: Vec<BlobRef>,
+}
+
+/// Removes the blobs of a store that are not in `named`; with `dry_run` it only tells which.
+///
+/// All that use the store must be named: a `content.sqlite` of Flux holds the keys of the instance
+/// too, and what is created meanwhile is named by nobody yet.
+///
+/// ```
+/// use flux_archive::HashType;
+/// use flux_archive::store::{BlobStoreMut, MemoryStore, collect_garbage};
+///
+/// let store = MemoryStore::new();
+/// let [kept, gone] = [b"kept", b"gone"].map(|blob| store.put(HashType::Sha1, blob).unwrap());
+/// let report = collect_garbage(&store, [kept], false)?;
+/// assert_eq!((report.kept, report.removed), (1, vec![gone]));
+/// assert_eq!(store.list()?, [kept]);
+/// # Ok::<(), flux_archive::store::StoreError>(())
+/// ```
+pub fn collect_garbage(
+    store: &dyn BlobStoreMut,
+    named: impl IntoIterator<Item = BlobRef>,
+    dry_run: bool,
+) -> Result<GcReport, StoreError> {
+    let mut report = GcReport::default();
+    let named: HashSet<BlobRef> = named.into_iter().collect();
+    let mut missing = named.clone();
+    for blobref in store.list()? {
+        if named.contains(&blobref) {
+            missing.remove(&blobref);
+            report.kept += 1;
+        } else if dry_run || store.remove(&blobref)? {
+            report.removed.push(blobref);
+        }
+    }
+    report.missing = missing.into_iter().collect();
+    report.missing.sort_unstable();
+    report.removed.sort_unstable();
+    Ok(report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HashType;
+    use crate::store::{BlobStore, MemoryStore};
+
+    #[test]
+    fn dry_run_tells_and_removes_nothing() {
+        let store = MemoryStore::new();
+        let [kept, gone] =
+            [b"kept", b"gone"].map(|blob| store.put(HashType::Sha256, blob).unwrap());
+        let missing = BlobRef::of(HashType::Sha1, b"missing");
+        for dry_run in [true, false] {
+            let report = collect_garbage(&store, [kept, missing, kept], dry_run).unwrap();
+            assert_eq!((report.kept, report.removed), (1, vec![gone]));
+            assert_eq!(report.missing, [missing]);
+            assert_eq!(store.contains(&gone).unwrap(), dry_run);
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Text or bytes: what becomes of the data of a file.
+
+/// The form of data that come piece by piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Encoding {
+    /// `utf-8`. Bytes that are no UTF-8, and NUL, are errors.
+    Text,
+    /// `base64`.
+    Base64,
+}
+
+/// Tells text from bytes, piece by piece.
+#[derive(Debug, Default)]
+pub(crate) struct Detector {
+    /// The bytes of a character that is not complete.
+    carry: Vec<u8>,
+    bytes: bool,
+}
+
+impl Detector {
+    /// Looks at the next piece; tells whether all may still be text.
+    pub(crate) fn take(&mut self, piece: &[u8]) -> bool {
+        if self.bytes {
+            return false;
+        }
+        let mut piece = piece;
+        // What was cut is completed byte by byte: it takes three at most.
+        while let (false, Some((&first, rest))) = (self.carry.is_empty(), piece.split_first()) {
+            self.carry.push(first);
+            piece = rest;
+            match std::str::from_utf8(&self.carry) {
+                Ok(_) => self.carry.clear(),
+                Err(error) => self.bytes |= error.error_len().is_some(),
+            }
+            if self.bytes {
+                return false;
+            }
+        }
+        match std::str::from_utf8(piece) {
+            Ok(_) => {}
+            Err(error) if error.error_len().is_none() => {
+                self.carry.extend_from_slice(&piece[error.valid_up_to()..]);
+            }
+            Err(_) => self.bytes = true,
+        }
+        self.bytes |= memchr::memchr(0, piece).is_some();
+        !self.bytes
+    }
+
+    /// The encoding of all that was seen.
+    pub(crate) fn encoding(&self) -> Encoding {
+        let text = !self.bytes && self.carry.is_empty();
+        if text { Encoding::Text } else { Encoding::Base64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_told_from_bytes_wherever_it_is_cut() {
+        for (data, expected) in [
+            ("añ😀z".as_bytes(), Encoding::Text),
+            (b"", Encoding::Text),
+            (b"a\0", Encoding::Base64),
+            ("a😀\0".as_bytes(), Encoding::Base64),
+            (b"a\xff", Encoding::Base64),
+            (b"\xf0\x9f\x98", Encoding::Base64),
+            (b"\xf0\x9f\x98a", Encoding::Base64),
+        ] {
+            for size in 1..=data.len().max(1) {
+                let mut detector = Detector::default();
+                for piece in data.chunks(size) {
+                    detector.take(piece);
+                }
+                assert_eq!(detector.encoding(), expected, "{data:?} by {size}");
+            }
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! The writer of whole entries.
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use super::plan::{Data, Plan};
+
+use crate::diagnostic::Code;
+use crate::error::{Error, ErrorKind, Result};
+use crate::json::{Text, escape};
+use crate::model::{Entry, Form};
+use crate::parse::RawEntry;
+
+/// Writes an archive as a stream. It holds no more than one entry, and for a dict the paths.
+///
+/// What it writes is as strict as RFC 37: sizes are filled in, text with a NUL becomes base64,
+/// regions are sorted; what has no strict form is refused before any of it is written. After another
+/// error the document is incomplete.
+///
+/// ```
+/// use flux_archive::{ArchivePath, Content, Entry, Form, Text, Writer};
+///
+/// let mut writer = Writer::new(Vec::new(), Form::Array);
+/// let path = ArchivePath::parse("hello.txt").unwrap();
+/// writer.entry(&Entry::new(path, 0o644, Content::Text(Text::new("hello\n"))))?;
+/// assert_eq!(
+///     String::from_utf8(writer.finish()?).unwrap(),
+///     r#"[{"path":"hello.txt","encoding":"utf-8","data":"hello\n","size":6,"mode":33188}]"#
+/// );
+/// # Ok::<(), flux_archive::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Writer<W> {
+    pub(super) out: W,
+    form: Form,
+    pretty: bool,
+    begun: bool,
+    /// A body was begun and not finished.
+    pub(super) open: bool,
+    /// Keys of a dict so far.
+    paths: HashSet<String>,
+    /// What is not written yet of the entry.
+    pub(super) line: String,
+}
+
+impl<W: Write> Writer<W> {
+    /// A writer of an archive in one line.
+    pub fn new(out: W, form: Form) -> Self {
+        let (paths, line) = (HashSet::new(), String::new());
+        Self { out, form, pretty: false, begun: false, open: false, paths, line }
+    }
+
+    /// The same with a line for each member.
+    #[must_use]
+    pub fn pretty(mut self) -> Self {
+        self.pretty = true;
+        self
+    }
+
+    /// How the entries are held together.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// Writes an entry. Fails with [`ErrorKind::NotWritable`], and writes nothing, where RFC 37 has
+    /// no form for it.
+    pub fn entry(&mut self, entry: &Entry<'_>) -> Result<()> {
+        let plan = Plan::of(entry)?;
+        self.begin(&Text::new(entry.path.as_str()))?;
+        if let Some(encoding) = plan.encoding {
+            self.string("encoding", encoding);
+        }
+        match &plan.data {
+            None => {}
+            Some(Data::Json(json)) => {
+                self.key("data");
+                self.flush()?;
+                self.out.write_all(json.as_bytes())?;
+            }
+            Some(Data::String(text)) => {
+                self.key("data");
+                self.line.push('"');
+                self.flush()?;
+                self.out.write_all(text.as_bytes())?;
+                self.line.push('"');
+            }
+            Some(Data::Regions(regions)) => {
+                self.key("data");
+                for (index, region) in regions.iter().enumerate() {
+                    self.line.push(if index == 0 { '[' } else { ',' });
+                    let (offset, size, blobref) = (region.offset, region.size, region.blobref);
+                    let _ = write!(self.line, "[{offset},{size},\"{blobref}\"]");
+                    self.flush_if_long()?;
+                }
+                self.line.push(']');
+            }
+        }
+        self.end(entry, plan.size)
+    }
+
+    /// Writes an entry as it was written: members, values and their order, but for the path, which
+    /// goes where the form has it.
+    pub fn copy(&mut self, raw: &RawEntry<'_>) -> Result<()> {
+        let Some(path) = raw.path() else {
+            let (path, message) = (format!("entry {}", raw.index()), "there is no path".to_owned());
+            return Err(ErrorKind::NotWritable { code: Code::PathType, path, message }.into());
+        };
+        let Some(members) = raw.members() else {
+            let (path, message) = (path.to_string(), "no object".to_owned());
+            return Err(ErrorKind::NotWritable { code: Code::EntryType, path, message }.into());
+        };
+        self.begin_entry(&path)?;
+        if self.form != Form::Dict && raw.get("path").is_none() {
+            self.key("path");
+            let _ = write!(self.line, "\"{}\"", path.escaped());
+        }
+        let dict = self.form == Form::Dict;
+        for member in members.iter().filter(|member| !dict || !member.is("path")) {
+            self.separate();
+            self.line.push_str(member.key.get());
+            self.colon();
+            self.flush()?;
+            self.out.write_all(member.value.get().as_bytes())?;
+        }
+        self.close()
+    }
+
+    /// Ends the archive and gives the output back, flushed.
+    pub fn finish(mut self) -> Result<W> {
+        self.check_closed()?;
+        let (open, close) = match self.form {
+            Form::Array => ("[", "]"),
+            Form::Dict => ("{", "}"),
+            Form::Objects => ("", ""),
+        };
+        if !self.begun {
+            self.line.push_str(open);
+        } else if self.pretty && !close.is_empty() {
+            self.line.push('\n');
+        }
+        self.line.push_str(close);
+        if self.pretty {
+            self.line.push('\n');
+        }
+        self.flush()?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// An entry up to its path.
+    pub(super) fn begin(&mut self, path: &Text<'_>) -> Result<()> {
+        self.begin_entry(path)?;
+        if self.form != Form::Dict {
+            self.key("path");
+            let _ = write!(self.line, "\"{}\"", path.escaped());
+        }
+        Ok(())
+    }
+
+    /// What is before the members of an entry.
+    fn begin_entry(&mut self, path: &Text<'_>) -> Result<()> {
+        self.check_closed()?;
+        if self.form == Form::Dict && !self.paths.insert(path.decode().into_owned()) {
+            let (path, message) = (path.to_string(), "a dict has a path only once".to_owned());
+            return Err(ErrorKind::NotWritable { code: Code::DuplicatePath, path, message }.into());
+        }
+        let opening = match self.form {
+            Form::Array => "[",
+            Form::Dict => "{",
+            Form::Objects => "",
+        };
+        match (self.begun, self.form) {
+            (false, _) => self.line.push_str(opening),
+            (true, Form::Objects) => {}
+            (true, Form::Array | Form::Dict) => self.line.push(','),
+        }
+        if self.pretty && (self.begun || !opening.is_empty()) {
+            self.line.push('\n');
+        }
+        if self.pretty && self.form != Form::Objects {
+            self.line.push_str("  ");
+        }
+        if self.form == Form::Dict {
+            let _ = write!(self.line, "\"{}\"", path.escaped());
+            self.colon();
+        }
+        self.line.push('{');
+        self.begun = true;
+        Ok(())
+    }
+
+    /// What follows the data of an entry.
+    pub(super) fn end(&mut self, entry: &Entry<'_>, size: Option<u64>) -> Result<()> {
+        if let Some(size) = size {
+            self.number("size", size);
+        }
+        if let Some(mtime) = entry.mtime {
+            self.number("mtime", mtime);
+        }
+        if let Some(ctime) = entry.ctime {
+            self.number("ctime", ctime);
+        }
+        self.number("mode", entry.mode.as_u32());
+        for (key, value) in &entry.extra {
+            self.key(key.escaped());
+            self.line.push_str(value.get());
+        }
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<()> {
+        if self.pretty && !self.line.ends_with('{') {
+            self.line.push('\n');
+            self.line.push_str(if self.form == Form::Objects { "" } else { "  " });
+        }
+        self.line.push('}');
+        self.flush()
+    }
+
+    pub(super) fn string(&mut self, key: &str, plain: &str) {
+        self.key(key);
+        self.line.push('"');
+        escape(plain, &mut self.line);
+        self.line.push('"');
+    }
+
+    fn number(&mut self, key: &str, number: impl std::fmt::Display) {
+        self.key(key);
+        let _ = write!(self.line, "{number}");
+    }
+
+    pub(super) fn key(&mut self, escaped: &str) {
+        self.separate();
+        let _ = write!(self.line, "\"{escaped}\"");
+        self.colon();
+    }
+
+    /// What is before a member.
+    fn separate(&mut self) {
+        if !self.line.ends_with('{') {
+            self.line.push(',');
+        }
+        if self.pretty {
+            self.line.push('\n');
+            self.line.push_str(if self.form == Form::Objects { "  " } else { "    " });
+        }
+    }
+
+    fn colon(&mut self) {
+        self.line.push_str(if self.pretty { ": " } else { ":" });
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        self.out.write_all(self.line.as_bytes())?;
+        self.line.clear();
+        Ok(())
+    }
+
+    fn flush_if_long(&mut self) -> Result<()> {
+        if self.line.len() > 64 << 10 { self.flush() } else { Ok(()) }
+    }
+
+    fn check_closed(&self) -> Result<()> {
+        if self.open {
+            let message = "the body of a file was not finished";
+            return Err(Error::from(std::io::Error::other(message)));
+        }
+        Ok(())
+    }
+}
