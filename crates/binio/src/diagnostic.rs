@@ -189,10 +189,11 @@ pub struct Fix {
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(bound = "C: Code"))]
 #[non_exhaustive]
 pub struct Diagnostic<C> {
     /// What it is, for programs.
+    #[cfg_attr(feature = "serde", serde(serialize_with = "serialize_code"))]
     pub code: C,
     /// How much it matters.
     pub severity: Severity,
@@ -215,14 +216,23 @@ pub struct Diagnostic<C> {
     pub fix: Option<Fix>,
 }
 
+#[cfg(feature = "serde")]
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn serialize_code<C: Code, S: serde::Serializer>(
+    code: &C,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(code.as_str())
+}
+
 impl<C: Code> Diagnostic<C> {
     /// A diagnostic with the severity of its code.
-    pub fn new(code: C, place: Place, message: impl Into<String>) -> Self {
+    pub fn new(code: C, place: impl Into<Place>, message: impl Into<String>) -> Self {
         Self {
             code,
             severity: code.severity(),
             message: message.into(),
-            place,
+            place: place.into(),
             label: None,
             labels: Vec::new(),
             help: Vec::new(),
@@ -246,8 +256,8 @@ impl<C: Code> Diagnostic<C> {
 
     /// Adds another place.
     #[must_use]
-    pub fn with_label(mut self, place: Place, message: impl Into<String>) -> Self {
-        self.labels.push(Label { place, message: message.into() });
+    pub fn with_label(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
+        self.labels.push(Label { place: place.into(), message: message.into() });
         self
     }
 
@@ -260,8 +270,8 @@ impl<C: Code> Diagnostic<C> {
 
     /// Sets the change that removes the cause.
     #[must_use]
-    pub fn with_fix(mut self, place: Place, replacement: impl Into<String>) -> Self {
-        self.fix = Some(Fix { place, replacement: replacement.into() });
+    pub fn with_fix(mut self, place: impl Into<Place>, replacement: impl Into<String>) -> Self {
+        self.fix = Some(Fix { place: place.into(), replacement: replacement.into() });
         self
     }
 }

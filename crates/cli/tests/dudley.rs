@@ -31,7 +31,7 @@ fn check_says_that_all_is_well_and_shows_what_is_not() {
     let output = folder.run(&["dudley", "check", "run.dud"]);
     assert_eq!(
         (status(&output), stdout(&output).as_str()),
-        (0, "run.dud: 0 errors, 0 warnings and lints\n")
+        (0, "run.dud: 0 errors, 0 warnings and notes\n")
     );
     folder.write("bad.dud", "x = f8\nx = f9[010]\n");
     let output = folder.run(&["dudley", "check", "run.dud", "bad.dud"]);
@@ -52,15 +52,15 @@ fn check_says_that_all_is_well_and_shows_what_is_not() {
 }
 
 #[test]
-fn lints_can_be_silenced_and_errors_cannot() {
+fn notes_can_be_silenced_and_errors_cannot() {
     let folder = Folder::new();
     folder.write("a.dud", "x = f8[010]\n");
     assert!(stderr(&folder.run(&["dudley", "check", "a.dud"])).contains("L-leading-zeros"));
-    for code in ["L-leading-zeros", "lints"] {
+    for code in ["L-leading-zeros", "notes"] {
         let output = folder.run(&["dudley", "check", "a.dud", "--allow", code]);
         assert_eq!((status(&output), stderr(&output).as_str()), (0, ""));
     }
-    for code in ["L-leading-zeros", "lints"] {
+    for code in ["L-leading-zeros", "notes"] {
         let output = folder.run(&["dudley", "check", "a.dud", "--deny", code]);
         assert_eq!(status(&output), 1);
         assert!(stderr(&output).contains("error[L-leading-zeros]"), "{}", stderr(&output));
@@ -76,7 +76,7 @@ fn check_looks_at_addresses_that_depend_on_nothing() {
     folder.write("a.dud", "a = f8[2]  b = i1 @5\n");
     let output = folder.run(&["dudley", "check", "a.dud"]);
     assert_eq!(status(&output), 0);
-    assert!(stderr(&output).contains("lint[L-overlap]"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("note[L-overlap]"), "{}", stderr(&output));
     assert_eq!(stderr(&folder.run(&["dudley", "check", "a.dud", "--allow", "L-overlap"])), "");
     assert_eq!(status(&folder.run(&["dudley", "check", "a.dud", "--deny", "L-overlap"])), 1);
     folder.write("b.dud", "a = f8[4294967296, 4294967296, 4294967296]\n");
@@ -245,7 +245,7 @@ fn a_value_of_a_parameter_that_is_not_stored_is_refused() {
         let output = folder.run(&["dudley", "resolve", "other.dud", "--param", param]);
         assert_eq!(status(&output), code, "{param}");
         let name = param.split('=').next().unwrap();
-        let message = format!("scibin: --param: no parameter `{name}` is stored\n");
+        let message = format!("scibin: --param: no stored parameter named `{name}`\n");
         assert_eq!(stderr(&output) == message, code == 2, "{}", stderr(&output));
     }
     // Of two layouts, either may have it.
@@ -314,7 +314,7 @@ fn layouts_in_other_encodings_become_utf8() {
     folder.write("a.dud", b"\xef\xbb\xbfx = f8\r\ny = f8 ## \xe9\r");
     let output = folder.run(&["dudley", "check", "a.dud"]);
     assert_eq!(status(&output), 0);
-    assert!(stderr(&output).contains("lint[L-not-utf8]"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("note[L-not-utf8]"), "{}", stderr(&output));
     assert_eq!(status(&folder.run(&["dudley", "fmt", "a.dud"])), 0);
     assert_eq!(folder.read("a.dud"), "x = f8\ny = f8  ## é\n".as_bytes());
     assert_eq!(stderr(&folder.run(&["dudley", "check", "a.dud"])), "");

@@ -4,10 +4,9 @@
 
 use std::fmt::Write as _;
 
-use crate::diagnostic::Diagnostics;
-use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value};
-use crate::options::ParseOptions;
-use crate::{attributes, quote};
+use crate::error::Error;
+use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
+use crate::syntax::quote;
 
 /// Declares items one after the other, in the dict that is open.
 ///
@@ -24,7 +23,7 @@ use crate::{attributes, quote};
 ///     .build()?;
 /// let text = "N : i8  grid/ x = f8[N+, 3]  ## (cm) nodes\n.. l [f4 -> gzip]";
 /// assert_eq!(layout, Layout::parse(text)?);
-/// # Ok::<(), dudley::Diagnostics>(())
+/// # Ok::<(), dudley::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
@@ -265,8 +264,8 @@ impl Builder {
     ///
     /// # Errors
     /// As [`Layout::parse`].
-    pub fn build(&self) -> Result<Layout, Diagnostics> {
-        ParseOptions::new().parse(&self.text)
+    pub fn build(&self) -> Result<Layout, Error> {
+        Layout::parse(&self.text)
     }
 }
 
@@ -399,6 +398,6 @@ mod tests {
     #[test]
     fn errors_are_those_of_the_parser() {
         let error = Builder::new().data("x", ArrayBuilder::of("foo")).build().unwrap_err();
-        assert_eq!(error.first().code, crate::Code::UndefinedType);
+        assert_eq!(error.code(), Some(crate::Code::UndefinedType));
     }
 }

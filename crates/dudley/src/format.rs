@@ -12,9 +12,10 @@
 //! Formatting what is formatted changes nothing, and the layout stays equal.
 
 use crate::diagnostic::Diagnostics;
+use crate::error::Error;
 use crate::options::ParseOptions;
-use crate::quote;
 use crate::source::Source;
+use crate::syntax::quote;
 use crate::syntax::{Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use std::sync::Arc;
 
@@ -27,9 +28,9 @@ use std::sync::Arc;
 /// ```
 /// let text = "N:=i8\nl=[f8[N -]]##(cm)\n";
 /// assert_eq!(dudley::format(text)?, "N : i8\nl [f8[N-]]  ## (cm)\n");
-/// # Ok::<(), dudley::Diagnostics>(())
+/// # Ok::<(), dudley::Error>(())
 /// ```
-pub fn format(text: impl AsRef<[u8]>) -> Result<String, Diagnostics> {
+pub fn format(text: impl AsRef<[u8]>) -> Result<String, Error> {
     ParseOptions::new().format(text)
 }
 
@@ -38,22 +39,19 @@ impl ParseOptions {
     ///
     /// # Errors
     /// When it cannot be parsed.
-    pub fn format(&self, text: impl AsRef<[u8]>) -> Result<String, Diagnostics> {
-        match Source::decode(text.as_ref()) {
-            Ok(source) => self.format_source(source),
-            Err(error) => Err(Diagnostics::new(vec![*error], Arc::default())),
-        }
+    pub fn format(&self, text: impl AsRef<[u8]>) -> Result<String, Error> {
+        self.format_source(Source::decode(text.as_ref())?)
     }
 
     /// The same of a text that is decoded; its name is in the messages.
     ///
     /// # Errors
     /// When it cannot be parsed.
-    pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Diagnostics> {
+    pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Error> {
         let source = source.into();
         let tree = Tree::parse(source.text(), &self.limits);
         if !tree.diagnostics.is_empty() {
-            return Err(Diagnostics::new(tree.diagnostics, source));
+            return Err(Diagnostics::new(tree.diagnostics, source).into());
         }
         let mut formatter = Formatter {
             text: source.text(),

@@ -3,39 +3,38 @@
 #![doc = include_str!("../DESIGN.md")]
 #![forbid(unsafe_code)]
 
-mod attributes;
 mod builder;
 mod check;
 mod diagnostic;
-mod diff;
+mod error;
 mod format;
 mod layout;
-mod limits;
 mod options;
-mod outline;
-mod quote;
+mod parse;
 mod resolve;
 mod signature;
 mod source;
 pub mod syntax;
 
 pub use builder::{ArrayBuilder, Builder, ListBuilder, StructBuilder};
-pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Severity};
-pub use diff::{Change, ChangeKind, Comparison, diff};
+pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity};
+pub use error::{Error, ErrorKind};
 pub use format::format;
 pub use layout::{
     Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
     FilterId, FilterKind, Found, Item, ItemId, ItemKind, Kind, Layout, Member, MemberId, NameId,
-    Order, Param, ParamId, ParamValue, PathError, Placement, Primitive, Scope, StructType, Subject,
-    Summary, TypeId, Value,
+    Order, Param, ParamId, ParamValue, Placement, Primitive, Scope, StructType, Subject, Summary,
+    TypeId, Value,
 };
-pub use limits::Limits;
-pub use options::ParseOptions;
+pub use options::{Limits, ParseOptions};
 pub use resolve::{
-    AddressTable, Array, ComplexAlign, MemberRow, Origin, ResolveError, Resolver, Row, Values,
+    AddressTable, Array, Change, ChangeKind, Comparison, ComplexAlign, MemberRow, Origin, Resolver,
+    Row, Values, diff,
 };
-pub use signature::{SIGNATURE_LEN, Signature, SignatureError};
+pub use signature::{SIGNATURE_LEN, Signature};
 pub use source::{Encoding, Source, Span};
+
+pub use binio::ReadAt;
 
 pub mod language {
     #![allow(

@@ -1,28 +1,56 @@
-//! How a layout is parsed.
+//! How a layout is parsed, and under which limits.
 
-use std::sync::Arc;
+use crate::diagnostic::{Code, Diagnostic, Severity};
 
-use crate::diagnostic::{Code, Diagnostic, Diagnostics, Severity};
-use crate::layout::Layout;
-use crate::limits::Limits;
-use crate::source::Source;
-use crate::syntax::Tree;
+binio::limits! {
+    /// Limits of parsing and resolving.
+    ///
+    /// ```
+    /// use dudley::{Code, Limits, ParseOptions};
+    ///
+    /// let options = ParseOptions::new().limits(Limits::default().with_max_depth(3));
+    /// let error = options.parse("a/ b/ c/ d/").unwrap_err();
+    /// assert_eq!(error.code(), Some(Code::TooDeep));
+    /// ```
+    pub struct Limits {
+        /// How deep dicts, lists and structs nest, named types included. Default: 128. Values above
+        /// 400 count as 400, so that no stack overflows.
+        max_depth: u32 = 128, with_max_depth;
+        /// Dimensions of a shape. Default: 255.
+        max_dims: u32 = 255, with_max_dims;
+        /// Names that a struct type leaves to its users. Default: 255.
+        max_free_names: u32 = 255, with_max_free_names;
+        /// Bindings of such names, over all uses of types. Default: 16 million.
+        max_bindings: u32 = 1 << 24, with_max_bindings;
+        /// Fields of structs that resolving visits or lists. Default: 268 million. To find addresses,
+        /// resolving never visits more than 4 million, plus 16 for each byte of the stream.
+        max_steps: u32 = 1 << 28, with_max_steps;
+        /// Errors that are collected, and the same number of warnings and notes. Default: 100.
+        max_diagnostics: u32 = 100, with_max_diagnostics;
+    }
+}
 
-/// Options of parsing, and the limits under which it happens.
+impl Limits {
+    pub(crate) fn depth(&self) -> u32 {
+        self.max_depth.min(400)
+    }
+}
+
+/// Options of parsing, with the limits.
 ///
 /// ```
 /// use dudley::{Code, ParseOptions};
 ///
 /// let options = ParseOptions::new().allow_param_redeclare(true);
 /// let layout = options.parse("N : 1  N : 2  x = i1[N]")?;
-/// assert!(layout.warnings().is_empty());
-/// # Ok::<(), dudley::Diagnostics>(())
+/// assert!(layout.diagnostics().is_empty());
+/// # Ok::<(), dudley::Error>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ParseOptions {
     pub(crate) allow_param_redeclare: bool,
-    pub(crate) silenced: Vec<Code>,
-    pub(crate) denied: Vec<Code>,
+    silenced: Vec<Code>,
+    denied: Vec<Code>,
     pub(crate) limits: Limits,
 }
 
@@ -32,15 +60,15 @@ impl ParseOptions {
         Self::default()
     }
 
-    /// A parameter may be declared twice in one dict or struct: the later one shadows the earlier from
-    /// there on, instead of E021.
+    /// Accepts a parameter that is declared twice in one dict or struct, instead of E021: the later
+    /// declaration shadows the earlier one from there on.
     #[must_use]
     pub fn allow_param_redeclare(mut self, allow: bool) -> Self {
         self.allow_param_redeclare = allow;
         self
     }
 
-    /// Says nothing of a warning or lint. Errors cannot be silenced.
+    /// Leaves out a warning or note. Errors cannot be silenced.
     #[must_use]
     pub fn silence(mut self, code: Code) -> Self {
         if code.severity() != Severity::Error {
@@ -49,15 +77,16 @@ impl ParseOptions {
         self
     }
 
-    /// Says nothing of lints, whichever.
+    /// Leaves out all notes.
     #[must_use]
-    pub fn silence_lints(mut self) -> Self {
-        self.silenced.extend(Code::all().filter(|code| code.severity() == Severity::Lint));
+    pub fn silence_notes(mut self) -> Self {
+        let notes = Code::ALL.iter().filter(|code| code.severity() == Severity::Note);
+        self.silenced.extend(notes);
         self
     }
 
-    /// Takes a warning or lint for an error, also where it was silenced: so what this crate reads and the
-    /// letter of the language does not have is refused.
+    /// Makes an error of a warning or note, even if it is silenced: what this crate accepts beyond the
+    /// letter of the language is rejected.
     ///
     /// ```
     /// use dudley::{Code, ParseOptions};
@@ -71,42 +100,32 @@ impl ParseOptions {
         self
     }
 
-    /// Leaves out what is silenced, and makes errors of what is denied: for the
-    /// [lints](crate::Resolver::lints) of addresses.
+    /// Leaves out diagnostics that are silenced and makes errors of those that are denied. For the
+    /// [diagnostics of addresses](crate::Resolver::diagnose); parsing does it itself.
     #[must_use]
     pub fn judge(&self, mut found: Vec<Diagnostic>) -> Vec<Diagnostic> {
-        for diagnostic in &mut found {
-            diagnostic.is_denied |= self.denied.contains(&diagnostic.code);
-        }
-        found.retain(|found| found.is_denied || !self.silenced.contains(&found.code));
+        found.retain_mut(|diagnostic| match self.severity(diagnostic.code) {
+            Some(severity) => {
+                diagnostic.severity = severity;
+                true
+            }
+            None => false,
+        });
         found
     }
 
-    /// What a text may make its reader hold.
+    /// The severity of a code under these options; none if it is silenced.
+    pub(crate) fn severity(&self, code: Code) -> Option<Severity> {
+        if self.denied.contains(&code) {
+            return Some(Severity::Error);
+        }
+        (!self.silenced.contains(&code)).then(|| code.severity())
+    }
+
+    /// The limits.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
-    }
-
-    /// Decodes, parses and checks.
-    ///
-    /// # Errors
-    /// As [`Layout::parse`].
-    pub fn parse(&self, text: impl AsRef<[u8]>) -> Result<Layout, Diagnostics> {
-        match Source::decode(text.as_ref()) {
-            Ok(source) => self.parse_source(source),
-            Err(error) => Err(Diagnostics::new(vec![*error], Arc::default())),
-        }
-    }
-
-    /// Parses and checks a text that is decoded; its name is in the messages.
-    ///
-    /// # Errors
-    /// As [`Layout::parse`].
-    pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Diagnostics> {
-        let source = source.into();
-        let tree = Tree::parse(source.text(), &self.limits);
-        crate::check::check(&source, &tree, self)
     }
 }

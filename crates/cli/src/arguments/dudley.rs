@@ -39,10 +39,10 @@ pub(crate) struct Check {
     /// The layouts, "-" for standard input
     #[arg(required = true, value_name = "LAYOUT")]
     pub(crate) layouts: Vec<PathBuf>,
-    /// Say nothing of a warning or lint, such as L-leading-zeros; "lints" is all lints
+    /// Silence a warning or note, such as L-leading-zeros; "notes" means all notes
     #[arg(long, value_name = "CODE")]
     pub(crate) allow: Vec<String>,
-    /// Take a warning or lint for an error, such as W002; "lints" is all lints
+    /// Report a warning or note as an error, such as W002; "notes" means all notes
     #[arg(long, value_name = "CODE")]
     pub(crate) deny: Vec<String>,
 }

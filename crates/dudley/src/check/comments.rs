@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 
 use super::Checker;
-use crate::attributes;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::{index, reserve};
-use crate::layout::{Attribute, ItemId, Subject};
+use crate::layout::{Attribute, ItemId, Subject, attributes};
 use crate::source::Span;
 use crate::syntax::{Comment, Tree, short};
 
@@ -57,7 +56,7 @@ impl Checker<'_> {
         let mut attributes = Vec::new();
         reserve(&mut attributes, tree.comments.len());
         for comment in &tree.comments {
-            let text = self.text_at(comment.span());
+            let text = self.cursor.text_at(comment.span());
             let subject = self.subjects.get(comment.subject);
             if comment.is_attributes {
                 let found = self.attributes(comment, text);
@@ -68,7 +67,7 @@ impl Checker<'_> {
             }
             let line = &text[2..];
             if line.starts_with('#') {
-                self.warn(Code::HashRun, |_| {
+                self.report.warn(Code::HashRun, || {
                     let message = "this is documentation, which begins with its third `#`";
                     Diagnostic::new(Code::HashRun, comment.span(), message)
                         .with_help("write `# ###` for a rule")
@@ -91,8 +90,8 @@ impl Checker<'_> {
         if let Some(offset) = error {
             let start = comment.start + 2 + index(offset);
             let span = Span::new(start.min(comment.end), comment.end);
-            self.warn(Code::AttributeComment, |this| {
-                let message = format!("`{}` is no attribute", short(this.text_at(span)));
+            self.report.warn(Code::AttributeComment, || {
+                let message = format!("`{}` is no attribute", short(self.cursor.text_at(span)));
                 Diagnostic::new(Code::AttributeComment, span, message)
                     .with_text("from here on nothing is read")
                     .with_help(
@@ -110,7 +109,7 @@ impl Checker<'_> {
         for &(later, before) in &repeated {
             let (_, attribute, span) = &attributes[later];
             let before = attributes[before].2;
-            self.warn(Code::AttributeComment, |_| {
+            self.report.warn(Code::AttributeComment, || {
                 let name = short(&attribute.name);
                 let message = format!("attribute `{name}` is stated twice of one thing");
                 Diagnostic::new(Code::AttributeComment, *span, message)

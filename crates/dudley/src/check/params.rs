@@ -5,8 +5,8 @@ use super::types::nearest;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
 use crate::layout::{
-    Datatype, Declaration, Field, ItemId, NameId, Order, Param, ParamId, ParamValue, Placement,
-    Primitive, Scope,
+    Datatype, Declaration, Field, ItemId, Layout, NameId, Order, Param, ParamId, ParamValue,
+    Placement, Primitive, Scope,
 };
 use crate::source::Span;
 use crate::syntax::{NodeKind, short};
@@ -15,11 +15,11 @@ impl Checker<'_> {
     /// `name :` in a dict.
     pub(super) fn declare_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
-            if !self.in_summary {
+            if !self.dict.in_summary {
                 return self.not_integer(name, span);
             }
-            self.warn(Code::DataAsParam, |this| {
-                let text = short(this.layout.names.text(name));
+            self.report.warn(Code::DataAsParam, || {
+                let text = short(self.layout.names.text(name));
                 let message = format!("`{text}` is no parameter: it is read as data");
                 Diagnostic::new(Code::DataAsParam, span, message)
                     .with_text("a parameter is a scalar integer")
@@ -31,7 +31,7 @@ impl Checker<'_> {
             let id = self.push_param(name, span, value);
             self.subjects.declare(node, id.into());
             self.layout.declarations.push(Declaration::Param(id));
-            if let Some(item) = self.layout.item_index.get(self.dict.0, name) {
+            if let Some(item) = self.layout.item_index.get(self.dict.id.0, name) {
                 let item = self.layout.spans.items[item as usize];
                 self.warn_param_named_as_item(span, item);
             }
@@ -42,23 +42,23 @@ impl Checker<'_> {
     /// The same in a struct.
     pub(super) fn declare_field_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
-            if self.is_muted && self.open.len() == 1 {
+            if self.report.is_muted && self.structs.open.len() == 1 {
                 return self.declare_member(node, name, span);
             }
             return self.not_integer(name, span);
         }
         if let Some(value) = self.param_value(name) {
             let id = self.push_param(name, span, value);
-            if !self.is_muted {
+            if !self.report.is_muted {
                 self.subjects.declare(node, id.into());
             }
-            self.open_fields.push(Field::Param(id));
+            self.structs.fields.push(Field::Param(id));
         }
     }
 
     /// Whether what follows `:` has a shape or a filter, or is of a type that is no scalar integer.
     fn is_data(&self) -> bool {
-        let kind = |ahead: usize| self.nodes.get(self.at + ahead).map(|node| node.kind);
+        let kind = |ahead: usize| self.cursor.ahead(ahead).map(|node| node.kind);
         let marks = usize::from(kind(0) == Some(NodeKind::Mark));
         match kind(marks) {
             Some(NodeKind::StructOpen) => return true,
@@ -69,9 +69,10 @@ impl Checker<'_> {
         if kind(marks + 1).is_some_and(|kind| array.contains(&kind)) {
             return true;
         }
-        let name = self.text_at(self.nodes[self.at + marks].span());
+        let name = self.cursor.ahead(marks).map_or("", |node| self.cursor.text_at(node.span()));
         let primitive = Primitive::from_name(name);
-        let redefined = primitive.and_then(|primitive| self.redefined[primitive.index()]);
+        let redefined =
+            primitive.and_then(|primitive| self.primitives.redefined[primitive.index()]);
         match (primitive, redefined) {
             (Some(primitive), None) => !primitive.is_integer(),
             (Some(primitive), Some(_)) if marks > 0 => !primitive.is_integer(),
@@ -109,14 +110,14 @@ impl Checker<'_> {
 
     /// Nothing where there is an error.
     fn param_value(&mut self, name: NameId) -> Option<ParamValue> {
-        if let Some(integer) = self.next_if(NodeKind::Integer) {
+        if let Some(integer) = self.cursor.next_if(NodeKind::Integer) {
             return Some(ParamValue::Fixed(self.integer(integer.span())));
         }
         let found = self.check_data();
         let scalar = found.and_then(|data| Some((data, self.scalar_integer(data.datatype)?)));
         let Some((data, (integer, order))) = scalar else {
-            if self.peek() == Some(NodeKind::Broken) {
-                self.next();
+            if self.cursor.peek() == Some(NodeKind::Broken) {
+                self.cursor.next();
             }
             self.broken.insert(name);
             return None;
@@ -126,9 +127,9 @@ impl Checker<'_> {
     }
 
     fn not_integer(&mut self, name: NameId, span: Span) {
-        let node = self.nodes[self.at];
-        self.error(|this| {
-            let text = short(this.layout.names.text(name));
+        let Some(node) = self.cursor.ahead(0) else { return };
+        self.report.error(|| {
+            let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is no scalar integer");
             Diagnostic::new(Code::NotInteger, node.span(), message)
                 .with_text("expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8")
@@ -142,13 +143,13 @@ impl Checker<'_> {
     fn push_param(&mut self, name: NameId, span: Span, value: ParamValue) -> ParamId {
         let scope = self.scope();
         if let Some(before) = self.layout.param_index.get(scope.key(), name) {
-            if !self.options.allow_param_redeclare {
-                self.error(|this| {
-                    let text = short(this.layout.names.text(name));
+            if !self.report.options.allow_param_redeclare {
+                self.report.error(|| {
+                    let text = short(self.layout.names.text(name));
                     let message = format!("parameter `{text}` is declared twice");
                     Diagnostic::new(Code::ParamRedeclared, span, message)
                         .with_text("and here again")
-                        .with_label(this.layout.spans.params[before as usize], "first here")
+                        .with_label(self.layout.spans.params[before as usize], "first here")
                 });
             }
         }
@@ -183,12 +184,12 @@ impl Checker<'_> {
         if self.broken.contains(&name) {
             return;
         }
-        self.error(|this| {
-            let text = short(this.layout.names.text(name));
+        self.report.error(|| {
+            let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
                 .with_text("not declared before this, in this dict or one around it");
-            this.explain_scope(diagnostic, name)
+            self.layout.explain_scope(diagnostic, name)
         });
     }
 
@@ -197,30 +198,32 @@ impl Checker<'_> {
         if self.broken.contains(&name) {
             return;
         }
-        self.error(|this| {
-            let text = short(this.layout.names.text(name));
+        self.report.error(|| {
+            let text = short(self.layout.names.text(name));
             let message = format!("this type needs a parameter `{text}`, which is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
                 .with_text("used here, where it is not declared")
                 .with_label(place, "the type has it from where it is used");
-            this.explain_scope(diagnostic, name)
+            self.layout.explain_scope(diagnostic, name)
         });
     }
+}
 
+impl Layout {
     /// Where there is a parameter of the name, or one of nearly the name.
     fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
-        let params = self.layout.params.iter().take(1000);
+        let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {
-            let declared = self.layout.spans.params[at];
+            let declared = self.spans.params[at];
             return diagnostic.with_label(declared, "declared here, where it does not reach");
         }
         let is_dict = |param: &&Param| matches!(param.scope, Scope::Dict(_));
-        let names = params.filter(is_dict).map(|param| self.layout.names.text(param.name));
-        let text = self.layout.names.text(name);
+        let names = params.filter(is_dict).map(|param| self.names.text(param.name));
+        let text = self.names.text(name);
         let near = if text.len() > 40 { None } else { nearest(text, names) };
         match near {
             Some(near) => diagnostic.with_help(format!("there is `{near}`")),
-            None if self.layout.item_index.knows(name) => {
+            None if self.item_index.knows(name) => {
                 diagnostic.with_help("data is no parameter: that is declared by `name : type`")
             }
             None => diagnostic.with_help(format!("declare it before, by `{text} : i8`")),

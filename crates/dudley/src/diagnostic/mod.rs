@@ -1,4 +1,4 @@
-//! What is wrong with a layout, or odd: values, and how they are shown.
+//! What is wrong or irregular in a layout, as values, and as text with the lines that it is about.
 
 mod code;
 mod render;
@@ -6,156 +6,22 @@ mod render;
 use std::fmt;
 use std::sync::Arc;
 
-pub use code::{Code, Severity};
-use serde_json::{Value, json};
+pub use binio::diagnostic::{Fix, Label, Place, Severity};
+pub use code::Code;
 
 use crate::source::{Source, Span};
 
-/// One thing that is wrong, or odd.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Diagnostic {
-    /// What kind of thing.
-    pub code: Code,
-    /// Where. Empty where it has no place.
-    pub span: Span,
-    /// What, in one line without a place.
-    pub message: String,
-    /// What stands at `span`; may be empty.
-    pub label: String,
-    /// Other places that matter.
-    pub labels: Vec<Label>,
-    /// What to do about it.
-    pub help: Vec<String>,
-    /// The change that mends it, where it is sure.
-    pub fix: Option<Fix>,
-    /// A warning or lint that the caller takes for an error.
-    pub(crate) is_denied: bool,
-}
+/// Something that is wrong or irregular in a layout. Its places count bytes of the decoded text.
+pub type Diagnostic = binio::diagnostic::Diagnostic<Code>;
 
-/// A place and what matters there.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Label {
-    /// Where.
-    pub span: Span,
-    /// What.
-    pub message: String,
-}
-
-/// A change of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Fix {
-    /// What to take away.
-    pub span: Span,
-    /// What to put there.
-    pub replacement: String,
-}
-
-impl Diagnostic {
-    /// A diagnostic without labels and help.
-    pub fn new(code: Code, span: Span, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            span,
-            message: message.into(),
-            label: String::new(),
-            labels: Vec::new(),
-            help: Vec::new(),
-            fix: None,
-            is_denied: false,
-        }
-    }
-
-    /// How bad it is: as bad as its code says, or an error where that was
-    /// [denied](crate::ParseOptions::deny).
-    pub fn severity(&self) -> Severity {
-        if self.is_denied { Severity::Error } else { self.code.severity() }
-    }
-
-    /// With a word on its place.
-    #[must_use]
-    pub fn with_text(mut self, label: impl Into<String>) -> Self {
-        self.label = label.into();
-        self
-    }
-
-    /// With another place.
-    #[must_use]
-    pub fn with_label(mut self, span: Span, message: impl Into<String>) -> Self {
-        self.labels.push(Label { span, message: message.into() });
-        self
-    }
-
-    /// With a line of help.
-    #[must_use]
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
-        self.help.push(help.into());
-        self
-    }
-
-    /// With the change that mends it.
-    #[must_use]
-    pub fn with_fix(mut self, span: Span, replacement: impl Into<String>) -> Self {
-        self.fix = Some(Fix { span, replacement: replacement.into() });
-        self
-    }
-
-    /// As text with the lines that it is about.
-    ///
-    /// ```text
-    /// error[E020]: `x` is declared twice
-    ///  --> run.dud:2:1
-    ///   |
-    /// 1 | x = f8
-    ///   | - first here
-    /// 2 | x = i4
-    ///   | ^ and here again
-    /// ```
-    pub fn render(&self, source: &Source) -> String {
-        render::render(self, source)
-    }
-
-    /// As JSON: `code`, `severity`, `message`, `file`, `line`, `column`, `start` and `end` (bytes),
-    /// `label`, `labels`, `help`, `fix`.
-    pub fn to_json(&self, source: &Source) -> Value {
-        let place = |span: Span| {
-            let (line, column) = source.line_column(span.start);
-            json!({"line": line, "column": column, "start": span.start, "end": span.end})
-        };
-        let mut value = place(self.span);
-        value["code"] = self.code.as_str().into();
-        value["severity"] = self.severity().to_string().into();
-        value["message"] = self.message.clone().into();
-        value["file"] = source.name().into();
-        value["label"] = self.label.clone().into();
-        let labels = self.labels.iter().map(|label| {
-            let mut value = place(label.span);
-            value["message"] = label.message.clone().into();
-            value
-        });
-        value["labels"] = labels.collect();
-        value["help"] = self.help.clone().into();
-        value["fix"] = self.fix.as_ref().map_or(Value::Null, |fix| {
-            let mut value = place(fix.span);
-            value["replacement"] = fix.replacement.clone().into();
-            value
-        });
-        value
-    }
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}[{}]: {}", self.severity(), self.code, self.message)
-    }
-}
-
-/// Everything that is wrong with a text, in its order. `Display` shows all, with carets.
+/// The diagnostics of a text that has at least one error, in order of the text. `Display` shows them
+/// with the lines that they are about.
 ///
 /// ```
 /// let error = dudley::Layout::parse("x = f8\nx = i4").unwrap_err();
-/// assert_eq!(error.first().code, dudley::Code::Redeclared);
-/// assert_eq!(error.line_column(error.first()), (2, 1));
+/// let first = error.diagnostics().unwrap().first();
+/// assert_eq!(first.code, dudley::Code::Redeclared);
+/// assert_eq!((first.place.line, first.place.column), (Some(2), Some(1)));
 /// assert!(error.to_string().starts_with("error[E020]: "));
 /// ```
 #[derive(Clone)]
@@ -165,18 +31,19 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Of at least one, in order of the text.
-    pub(crate) fn new(list: Vec<Diagnostic>, source: Arc<Source>) -> Self {
+    /// At least one, in order of the text.
+    pub(crate) fn new(mut list: Vec<Diagnostic>, source: Arc<Source>) -> Self {
+        source.locate(&mut list);
         Self { list, source }
     }
 
-    /// The first error: the one that a parser would give that stops at errors.
+    /// The first error: the one that a parser would report that stops at errors.
     pub fn first(&self) -> &Diagnostic {
-        let mut errors = self.list.iter().filter(|found| found.severity() == Severity::Error);
+        let mut errors = self.list.iter().filter(|found| found.severity == Severity::Error);
         errors.next().unwrap_or(&self.list[0])
     }
 
-    /// All of them, warnings too.
+    /// All diagnostics, warnings and notes included.
     pub fn iter(&self) -> std::slice::Iter<'_, Diagnostic> {
         self.list.iter()
     }
@@ -186,14 +53,11 @@ impl Diagnostics {
         &self.source
     }
 
-    /// Line and column of one of them, from 1.
-    pub fn line_column(&self, diagnostic: &Diagnostic) -> (usize, usize) {
-        self.source.line_column(diagnostic.span.start)
-    }
-
-    /// An array of what [`Diagnostic::to_json`] gives.
-    pub fn to_json(&self) -> Value {
-        self.list.iter().map(|found| found.to_json(&self.source)).collect()
+    /// Shows them, with colours for a terminal if `color`.
+    pub fn render(&self, color: bool) -> String {
+        let shown: Vec<String> =
+            self.iter().map(|diagnostic| self.source.render(diagnostic, color)).collect();
+        shown.join("\n")
     }
 }
 
@@ -208,21 +72,137 @@ impl<'a> IntoIterator for &'a Diagnostics {
 
 impl fmt::Display for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (at, diagnostic) in self.list.iter().enumerate() {
-            if at > 0 {
-                writeln!(f)?;
-            }
-            f.write_str(&diagnostic.render(&self.source))?;
-        }
-        Ok(())
+        f.write_str(&self.render(false))
     }
 }
 
-/// The messages alone: `unwrap` shows them.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Diagnostics {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(&self.list)
+    }
+}
+
+/// The messages alone.
 impl fmt::Debug for Diagnostics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.list.iter().map(ToString::to_string)).finish()
     }
 }
 
-impl std::error::Error for Diagnostics {}
+impl From<Span> for Place {
+    fn from(span: Span) -> Self {
+        Self::span(span.start.into()..span.end.into())
+    }
+}
+
+/// Where a diagnostic begins, in bytes of the text.
+pub(crate) fn start(diagnostic: &Diagnostic) -> u64 {
+    diagnostic.place.offset.unwrap_or_default()
+}
+
+impl Source {
+    /// Sets the line and the column of every place. One pass over the text finds them all.
+    pub(crate) fn locate(&self, list: &mut [Diagnostic]) {
+        let mut places: Vec<&mut Place> = Vec::new();
+        for diagnostic in list {
+            places.push(&mut diagnostic.place);
+            places.extend(diagnostic.labels.iter_mut().map(|label| &mut label.place));
+            places.extend(diagnostic.fix.as_mut().map(|fix| &mut fix.place));
+        }
+        places.sort_by_key(|place| place.offset);
+        let mut at = Position::default();
+        for place in places {
+            at.advance(self.text(), place.offset.unwrap_or_default());
+            (place.line, place.column) = (Some(at.line), Some(at.column));
+        }
+    }
+
+    /// The line and the column of an offset, both from 1; columns count characters.
+    pub fn line_column(&self, offset: u64) -> (u32, u32) {
+        let mut at = Position::default();
+        at.advance(self.text(), offset);
+        (at.line, at.column)
+    }
+}
+
+/// A place in a text that moves forward only.
+struct Position {
+    offset: usize,
+    line: u32,
+    column: u32,
+}
+
+impl Default for Position {
+    fn default() -> Self {
+        Self { offset: 0, line: 1, column: 1 }
+    }
+}
+
+impl Position {
+    /// Moves to an offset, or to the beginning of the character that it is within.
+    fn advance(&mut self, text: &str, offset: u64) {
+        let offset = floor(text, usize::try_from(offset).unwrap_or(usize::MAX));
+        let bytes = text.as_bytes();
+        for at in self.offset..offset {
+            match bytes[at] {
+                b'\r' if bytes.get(at + 1) == Some(&b'\n') => self.column += 1,
+                b'\n' | b'\r' => (self.line, self.column) = (self.line + 1, 1),
+                // Not the later bytes of a character.
+                byte if byte & 0xc0 != 0x80 => self.column += 1,
+                _ => {}
+            }
+        }
+        self.offset = self.offset.max(offset);
+    }
+}
+
+/// The offset, or the beginning of the character that it is within.
+fn floor(text: &str, offset: usize) -> usize {
+    let mut offset = offset.min(text.len());
+    while !text.is_char_boundary(offset) {
+        offset -= 1;
+    }
+    offset
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_with_lf_crlf_or_cr() {
+        let source = Source::decode("a\r\nb\rc\n\nµd".as_bytes()).unwrap();
+        let places = [0, 1, 2, 3, 4, 5, 7, 8, 9, 10, 99].map(|offset| source.line_column(offset));
+        let expected = [
+            (1, 1),
+            (1, 2),
+            (1, 3),
+            (2, 1),
+            (2, 2),
+            (3, 1),
+            (4, 1),
+            (5, 1),
+            (5, 1),
+            (5, 2),
+            (5, 3),
+        ];
+        assert_eq!(places, expected);
+    }
+
+    #[test]
+    fn all_places_of_a_diagnostic_are_located() {
+        let source = Source::decode(b"a\nbc\nd").unwrap();
+        let span = |at| Place::from(Span::new(at, at + 1));
+        let mut list = vec![
+            Diagnostic::new(Code::Redeclared, span(5), "")
+                .with_label(span(0), "first")
+                .with_fix(span(3), ""),
+        ];
+        source.locate(&mut list);
+        let fix = &list[0].fix.as_ref().unwrap().place;
+        let places = [&list[0].place, &list[0].labels[0].place, fix];
+        assert_eq!(places.map(|place| place.line), [Some(3), Some(1), Some(2)]);
+        assert_eq!(places.map(|place| place.column), [Some(1), Some(1), Some(2)]);
+    }
+}

@@ -1,123 +1,147 @@
 //! Diagnostics as text: the lines, and carets under what is meant.
 
-use std::fmt::Write as _;
+use annotate_snippets::{Annotation, AnnotationKind, Level, Origin, Padding, Renderer, Snippet};
 
-use super::Diagnostic;
-use crate::source::{Source, Span};
+use super::{Diagnostic, Place, Severity, floor};
+use crate::source::Source;
 
-/// Columns of a line that are shown around a place; layouts may have a single line of megabytes.
-const WIDTH: usize = 120;
-const BEFORE: usize = 60;
+/// A layout may be gigabytes, and a line of it too. Places that are further apart than this have
+/// excerpts of their own, and of a line no more is looked at around a place.
+const FAR: usize = 1 << 12;
+
+impl Source {
+    /// Shows a diagnostic with the lines that it is about, with colours for a terminal if `color`.
+    ///
+    /// ```text
+    /// error[E020]: `x` is declared twice
+    ///  --> run.dud:2:1
+    ///   |
+    /// 1 | x = f8
+    ///   | - first here
+    /// 2 | x = i4
+    ///   | ^ and here again
+    /// ```
+    pub fn render(&self, diagnostic: &Diagnostic, color: bool) -> String {
+        let level = match diagnostic.severity {
+            Severity::Note => Level::NOTE,
+            Severity::Warning => Level::WARNING,
+            Severity::Error => Level::ERROR,
+        };
+        let name = self.name().unwrap_or("layout").replace(char::is_control, "\u{fffd}");
+        let title = level.primary_title(&*diagnostic.message).id(diagnostic.code.as_str());
+        let label = diagnostic.label.as_deref();
+        let mut marks = vec![self.mark(&diagnostic.place, label, AnnotationKind::Primary)];
+        let (line, column) = self.line_column(diagnostic.place.offset.unwrap_or_default());
+        marks.extend(
+            diagnostic.labels.iter().map(|label| {
+                self.mark(&label.place, Some(&label.message), AnnotationKind::Context)
+            }),
+        );
+        marks.sort_by_key(|mark| mark.start);
+        let parts = marks.chunk_by(|one, other| other.start < one.start + FAR);
+        let parts: Vec<Excerpt<'_>> = parts.map(|marks| self.excerpt(marks)).collect();
+        // The first of several excerpts may not be the primary one, and one that is cut cannot count its
+        // columns.
+        let states_origin =
+            self.text().is_empty() || parts.len() > 1 || parts.iter().any(|part| part.is_cut);
+        let origin = Origin::path(&*name).line(line as usize).char_column(column as usize);
+        let mut group = title.elements(states_origin.then_some(origin));
+        if self.text().is_empty() {
+            group = group.element(Padding);
+        } else {
+            group = group.elements(parts.into_iter().map(|part| {
+                let path = (!states_origin).then_some(&*name);
+                let snippet = Snippet::source(part.text).line_start(part.line).path(path);
+                snippet.annotations(part.annotations)
+            }));
+        }
+        let group = group.elements(diagnostic.help.iter().map(|help| Level::HELP.message(&**help)));
+        let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+        renderer.render(&[group]) + "\n"
+    }
+
+    /// A place, which ends with its line at the latest.
+    fn mark<'a>(&self, place: &Place, label: Option<&'a str>, kind: AnnotationKind) -> Mark<'a> {
+        let at = |offset: u64| floor(self.text(), usize::try_from(offset).unwrap_or(usize::MAX));
+        let offset = place.offset.unwrap_or_default();
+        let start = at(offset);
+        let end = at(offset.saturating_add(place.len.unwrap_or_default())).max(start);
+        let len = self.text()[start..end].find(['\n', '\r']).unwrap_or(end - start);
+        Mark { start, end: start + len, label, kind }
+    }
+
+    /// The lines of places that are near to each other.
+    fn excerpt<'a>(&self, marks: &[Mark<'a>]) -> Excerpt<'a> {
+        let text = self.text();
+        let ends = marks.iter().map(|mark| mark.end);
+        let (first, last) = (marks[0].start, ends.max().unwrap_or_default());
+        let from = floor(text, first.saturating_sub(FAR));
+        let line_start = text[from..first].rfind(['\n', '\r']).map(|at| from + at + 1);
+        let to = floor(text, last.saturating_add(FAR));
+        let line_end = text[last..to].find(['\n', '\r']).map_or(to, |at| last + at);
+        let start = line_start.unwrap_or(from);
+        let mut lines = text.as_bytes()[start..line_end].to_vec();
+        for at in 0..lines.len() {
+            match (lines[at], lines.get(at + 1)) {
+                // A carriage return alone ends a line too.
+                (b'\r', next) if next != Some(&b'\n') => lines[at] = b'\n',
+                // A control character from U+0080 to U+009F, which some terminals obey, becomes `¿`.
+                (0xc2, Some(0x80..=0x9f)) => lines[at + 1] = 0xbf,
+                _ => {}
+            }
+        }
+        if last == text.len() {
+            // So that the end after a line feed has a line of its own.
+            lines.push(b'\n');
+        }
+        let annotations = marks
+            .iter()
+            .map(|mark| mark.kind.span(mark.start - start..mark.end - start).label(mark.label));
+        Excerpt {
+            text: String::from_utf8(lines).unwrap_or_default(),
+            line: self.line_column(first as u64).0 as usize,
+            is_cut: line_start.is_none() && from > 0,
+            annotations: annotations.collect(),
+        }
+    }
+}
 
 struct Mark<'a> {
-    span: Span,
-    text: &'a str,
+    start: usize,
+    end: usize,
+    label: Option<&'a str>,
+    kind: AnnotationKind,
+}
+
+struct Excerpt<'a> {
+    text: String,
+    /// The number of the first line.
     line: usize,
-    caret: char,
-}
-
-pub(super) fn render(diagnostic: &Diagnostic, source: &Source) -> String {
-    let mut out = format!("{diagnostic}\n");
-    let mut marks = vec![Mark {
-        span: diagnostic.span,
-        text: &diagnostic.label,
-        line: source.line_of(diagnostic.span.start),
-        caret: '^',
-    }];
-    marks.extend(diagnostic.labels.iter().map(|label| Mark {
-        span: label.span,
-        text: &label.message,
-        line: source.line_of(label.span.start),
-        caret: '-',
-    }));
-    let gutter = marks.iter().map(|mark| mark.line).max().unwrap_or(1).to_string().len();
-    let (line, column) = source.line_column(diagnostic.span.start);
-    let name = source.name().unwrap_or("layout");
-    let _ = writeln!(out, "{:gutter$}--> {name}:{line}:{column}", "");
-    if !source.text().is_empty() {
-        let _ = writeln!(out, "{:gutter$} |", "");
-        marks.sort_by_key(|mark| mark.span.start);
-        write_lines(&mut out, &marks, source, gutter);
-    }
-    if !diagnostic.help.is_empty() {
-        let _ = writeln!(out, "{:gutter$} |", "");
-    }
-    for help in &diagnostic.help {
-        let _ = writeln!(out, "{:gutter$} = help: {help}", "");
-    }
-    out
-}
-
-fn write_lines(out: &mut String, marks: &[Mark<'_>], source: &Source, gutter: usize) {
-    let mut shown = None;
-    for mark in marks {
-        let line = source.line(mark.line);
-        let start = source.line_start(mark.line);
-        let at = source.floor(mark.span.start).max(start) - start;
-        let at = at.min(line.len());
-        // On one line all marks share the cut of the first.
-        let cut = match shown {
-            Some((number, cut)) if number == mark.line => cut,
-            _ => {
-                if shown.is_some_and(|(number, _)| number + 1 < mark.line) {
-                    let _ = writeln!(out, "...");
-                }
-                let cut = cut_before(line, at);
-                let _ = writeln!(out, "{:gutter$} | {}", mark.line, visible(line, cut));
-                shown = Some((mark.line, cut));
-                cut
-            }
-        };
-        let end = (source.floor(mark.span.end).max(start) - start).clamp(at, line.len());
-        let column = line.get(cut..at).map_or(0, |part| part.chars().count());
-        let indent = column + if cut > 0 { 3 } else { 0 };
-        let length = line[at..end].chars().take(WIDTH).count().max(1);
-        let carets = mark.caret.to_string().repeat(length);
-        let text = format!("{:gutter$} | {:indent$}{carets} {}", "", "", mark.text);
-        let _ = writeln!(out, "{}", text.trim_end());
-    }
-}
-
-/// Where the shown part of a line begins, so that `at` is in it.
-fn cut_before(line: &str, at: usize) -> usize {
-    let before = line[..at].char_indices().rev();
-    match before.clone().nth(WIDTH - 20) {
-        Some(_) => before.clone().nth(BEFORE).map_or(0, |(cut, _)| cut),
-        None => 0,
-    }
-}
-
-/// The shown part: control characters take a column and do nothing.
-fn visible(line: &str, cut: usize) -> String {
-    let mut out = String::from(if cut > 0 { "..." } else { "" });
-    let mut rest = line[cut..].chars();
-    out.extend(rest.by_ref().take(WIDTH).map(|character| match character {
-        '\t' => ' ',
-        control if control.is_control() => '\u{fffd}',
-        plain => plain,
-    }));
-    if rest.next().is_some() {
-        out.push_str("...");
-    }
-    out
+    /// Whether it begins within a line.
+    is_cut: bool,
+    annotations: Vec<Annotation<'a>>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::diagnostic::Code;
+    use crate::source::Span;
 
     fn source(text: &str) -> Source {
-        Source::decode(text.as_bytes()).unwrap().with_name("run.dud")
+        Source::decode_named(text.as_bytes(), "run.dud").unwrap()
+    }
+
+    fn diagnostic(code: Code, start: u32, end: u32, message: &str) -> Diagnostic {
+        Diagnostic::new(code, Span::new(start, end), message)
     }
 
     #[test]
     fn the_other_place_is_shown_with_its_line() {
-        let diagnostic =
-            Diagnostic::new(Code::Redeclared, Span::new(22, 23), "`x` is declared twice")
-                .with_text("and here again")
-                .with_label(Span::new(0, 1), "first here")
-                .with_help("take another name");
+        let diagnostic = diagnostic(Code::Redeclared, 22, 23, "`x` is declared twice")
+            .with_text("and here again")
+            .with_label(Span::new(0, 1), "first here")
+            .with_help("take another name");
         let expected = "\
 error[E020]: `x` is declared twice
  --> run.dud:4:2
@@ -130,30 +154,65 @@ error[E020]: `x` is declared twice
   |
   = help: take another name
 ";
-        assert_eq!(diagnostic.render(&source("x = f8\ny = f8\nz = f8\n x = i4\n")), expected);
+        assert_eq!(
+            source("x = f8\ny = f8\nz = f8\n x = i4\n").render(&diagnostic, false),
+            expected
+        );
+        let old = source("x = f8\ry = f8\rz = f8\r x = i4\r").render(&diagnostic, false);
+        assert_eq!(old, expected, "line ends of old Macs");
+    }
+
+    #[test]
+    fn wide_characters_have_two_columns() {
+        let text = "温度 = f9  # 摂氏";
+        let start = u32::try_from(text.find("f9").unwrap()).unwrap();
+        let shown =
+            source(text).render(&diagnostic(Code::UndefinedType, start, start + 2, "no"), false);
+        assert!(shown.contains("\n1 | 温度 = f9  # 摂氏\n  |        ^^\n"), "{shown}");
+        assert!(shown.contains("--> run.dud:1:6\n"), "{shown}");
+    }
+
+    #[test]
+    fn colours_are_only_shown_when_asked_for() {
+        let source = source("x = f9");
+        let diagnostic = diagnostic(Code::UndefinedType, 4, 6, "no \u{1b}[31m type");
+        assert!(!source.render(&diagnostic, false).contains('\u{1b}'));
+        assert!(source.render(&diagnostic, true).contains("\u{1b}[1m"));
+        assert!(!source.render(&diagnostic, true).contains("\u{1b}[31m"));
     }
 
     #[test]
     fn a_long_line_is_cut_around_the_place() {
         let text = format!("{}x = y{}", " ".repeat(1_000_000), " z".repeat(1_000_000));
-        let diagnostic =
-            Diagnostic::new(Code::UndefinedType, Span::new(1_000_004, 1_000_005), "no");
-        let shown = diagnostic.render(&source(&text));
+        let shown = source(&text)
+            .render(&diagnostic(Code::UndefinedType, 1_000_004, 1_000_005, "no"), false);
         let lines: Vec<&str> = shown.lines().collect();
-        assert_eq!(lines[3].chars().nth(lines[4].find('^').unwrap()), Some('y'));
+        let caret = lines.iter().position(|line| line.contains('^')).unwrap();
+        let column = lines[caret].find('^').unwrap();
+        assert_eq!(lines[caret - 1].chars().nth(column), Some('y'), "{shown}");
+        assert!(shown.contains("run.dud:1:1000005"), "{shown}");
         assert!(shown.len() < 600, "{}", shown.len());
     }
 
     #[test]
-    fn places_beyond_the_text_and_within_characters_do_no_harm() {
+    fn places_far_from_each_other_are_both_shown() {
+        let text = format!("x = f8\n{}x = i4\n", "# comment\n".repeat(10_000));
+        let at = u32::try_from(text.len()).unwrap() - 7;
+        let diagnostic = diagnostic(Code::Redeclared, at, at + 1, "no")
+            .with_label(Span::new(0, 1), "first here");
+        let shown = source(&text).render(&diagnostic, false);
+        assert!(shown.contains("    1 | x = f8\n      | - first here\n"), "{shown}");
+        assert!(shown.contains("10002 | x = i4\n      | ^\n"), "{shown}");
+        assert!(shown.contains("--> run.dud:10002:1\n"), "{shown}");
+    }
+
+    #[test]
+    fn places_outside_of_the_text_and_inside_of_characters_are_moved() {
         for (start, end) in [(0, 0), (1, 2), (2, 900), (900, 901), (3, 1)] {
-            let diagnostic = Diagnostic::new(Code::Unexpected, Span::new(start, end), "no");
-            assert!(diagnostic.render(&source("µ\u{0}µ\r\n")).contains('^'));
+            let diagnostic = diagnostic(Code::Unexpected, start, end, "no");
+            assert!(source("µ\u{0}µ\r\n").render(&diagnostic, false).contains('^'));
         }
-        assert!(
-            !Diagnostic::new(Code::Overflow, Span::new(0, 0), "no")
-                .render(&Source::default())
-                .contains('^')
-        );
+        let empty = Source::default().render(&diagnostic(Code::Overflow, 0, 0, "no"), false);
+        assert!(!empty.contains('^'), "{empty}");
     }
 }

@@ -18,11 +18,14 @@
 //! Declarations come in the order that decides about addresses: through all dicts and lists, as the
 //! text has them. What stands in the summary block is declared in the root like anything else.
 
+pub(crate) mod attributes;
 mod model;
 pub(crate) mod names;
 mod path;
 mod primitive;
 mod print;
+#[cfg(feature = "serde")]
+mod serialize;
 
 use std::fmt;
 use std::sync::Arc;
@@ -34,13 +37,11 @@ pub use model::{
 };
 pub(crate) use model::{Body, Run};
 use names::{Index, Names};
+pub use path::Found;
 pub(crate) use path::push_name;
-pub use path::{Found, PathError};
 pub use primitive::{Kind, Order, Primitive};
 
-use crate::diagnostic::{Diagnostic, Diagnostics};
-
-use crate::options::ParseOptions;
+use crate::diagnostic::Diagnostic;
 use crate::source::{Source, Span};
 
 /// A checked layout.
@@ -57,7 +58,7 @@ use crate::source::{Source, Span};
 /// assert_eq!(layout.shape(data), [Dim::Named(Binding::Param(n), 1), Dim::Fixed(3)]);
 /// assert_eq!(layout.path(x), "/grid/x");
 /// assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["(cm) nodes"]);
-/// # Ok::<(), dudley::Diagnostics>(())
+/// # Ok::<(), dudley::Error>(())
 /// ```
 ///
 /// Two layouts are equal when they declare the same in the same order, with the same comments on it;
@@ -85,7 +86,7 @@ pub struct Layout {
     pub(crate) type_index: Index,
     pub(crate) spans: Spans,
     pub(crate) source: Arc<Source>,
-    pub(crate) warnings: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// What is said about what, sorted by subject.
@@ -161,17 +162,9 @@ impl From<MemberId> for Subject {
 }
 
 impl Layout {
-    /// Parses and checks a layout under the default options.
-    ///
-    /// # Errors
-    /// Everything that is wrong with it, up to 100 things; at least one is an error.
-    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Diagnostics> {
-        ParseOptions::new().parse(text)
-    }
-
-    /// What is odd but no error: warnings and lints.
-    pub fn warnings(&self) -> &[Diagnostic] {
-        &self.warnings
+    /// What is irregular in the text: warnings and notes.
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
     }
 
     /// The text that it was parsed from, for messages about it.
@@ -298,7 +291,7 @@ impl Layout {
     }
 
     /// The parameter of that name that a dict itself declares; with
-    /// [`allow_param_redeclare`](ParseOptions::allow_param_redeclare), the last.
+    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare), the last.
     pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
         self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
     }

@@ -313,6 +313,7 @@ pub struct Attribute {
 
 /// The value of an attribute.
 #[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 pub enum Value {
     /// Only the name is there.
     Null,

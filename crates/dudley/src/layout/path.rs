@@ -6,10 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use thiserror::Error;
-
 use super::{Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject};
-use crate::quote;
+use crate::error::{Error, ErrorKind};
+use crate::syntax::quote;
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,32 +17,6 @@ pub enum Found {
     Item(ItemId, Vec<MemberId>),
     /// A parameter of a dict. An item of the same name comes first.
     Param(ParamId),
-}
-
-/// Why a path leads to nothing.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[non_exhaustive]
-pub enum PathError {
-    /// It is no path.
-    #[error("`{path}` is no path: {reason}, at byte {offset}")]
-    Malformed {
-        /// The path.
-        path: String,
-        /// In the path.
-        offset: usize,
-        /// What was expected.
-        reason: &'static str,
-    },
-    /// Nothing has that name there.
-    #[error("nothing at `{path}`: {parent} has no {part}")]
-    Missing {
-        /// The path.
-        path: String,
-        /// What was found last.
-        parent: String,
-        /// What is not in it.
-        part: String,
-    },
 }
 
 /// Appends a name, quoted if it has to be.
@@ -146,7 +119,7 @@ impl Layout {
     /// assert_eq!(layout.find("/l/1/x")?, layout.find("/l[1]/x")?);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn find(&self, path: &str) -> Result<Found, PathError> {
+    pub fn find(&self, path: &str) -> Result<Found, Error> {
         let found = steps(path).and_then(|steps| self.follow(path, steps, false));
         found.or_else(|error| {
             let keys = pointer(path).ok_or_else(|| error.clone())?;
@@ -201,15 +174,17 @@ impl Layout {
         path: &str,
         steps: Vec<Step<'_>>,
         over_instances: bool,
-    ) -> Result<Found, PathError> {
+    ) -> Result<Found, Error> {
         let mut at = ItemId::ROOT;
         let mut members: Vec<MemberId> = Vec::new();
         let mut param = None;
         for step in steps {
-            let missing = |part: String| PathError::Missing {
-                path: path.to_owned(),
-                parent: self.path(at),
-                part,
+            let missing = |part: String| {
+                Error::new(ErrorKind::NotFound {
+                    path: path.to_owned(),
+                    parent: self.path(at),
+                    missing: part,
+                })
             };
             if param.is_some() {
                 return Err(missing("more below a parameter".to_owned()));
@@ -276,19 +251,21 @@ impl Layout {
     }
 }
 
-fn steps(path: &str) -> Result<Vec<Step<'_>>, PathError> {
+fn steps(path: &str) -> Result<Vec<Step<'_>>, Error> {
     let mut steps = Vec::new();
     let mut rest = path;
-    let error = |rest: &str, reason| PathError::Malformed {
-        path: path.to_owned(),
-        offset: path.len() - rest.len(),
-        reason,
+    let error = |rest: &str, expected| {
+        Error::new(ErrorKind::Path {
+            path: path.to_owned(),
+            offset: path.len() - rest.len(),
+            expected,
+        })
     };
     if path == "/" || path.is_empty() {
         return Ok(steps);
     }
     if !rest.starts_with(['/', '[', '.']) {
-        let name = take_name(&mut rest).ok_or_else(|| error(rest, "expected a name"))?;
+        let name = take_name(&mut rest).ok_or_else(|| error(rest, "a name"))?;
         steps.push(Step::Name(name));
     }
     while let Some(first) = rest.chars().next() {
@@ -296,11 +273,11 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, PathError> {
         rest = &rest[first.len_utf8()..];
         match first {
             '/' => {
-                let name = take_name(&mut rest).ok_or_else(|| error(rest, "expected a name"))?;
+                let name = take_name(&mut rest).ok_or_else(|| error(rest, "a name"))?;
                 steps.push(Step::Name(name));
             }
             '.' => {
-                let name = take_name(&mut rest).ok_or_else(|| error(rest, "expected a member"))?;
+                let name = take_name(&mut rest).ok_or_else(|| error(rest, "a member"))?;
                 steps.push(Step::Member(name));
             }
             '[' => {
@@ -308,10 +285,10 @@ fn steps(path: &str) -> Result<Vec<Step<'_>>, PathError> {
                     rest = after;
                     digits.parse().ok()
                 });
-                let number = number.ok_or_else(|| error(from, "expected a number in brackets"))?;
+                let number = number.ok_or_else(|| error(from, "a number in brackets"))?;
                 steps.push(Step::Element(number));
             }
-            _ => return Err(error(from, "expected / [ or .")),
+            _ => return Err(error(from, "`/`, `[` or `.`")),
         }
     }
     Ok(steps)

@@ -3,12 +3,13 @@
 use std::fmt;
 use std::fmt::Write as _;
 
+use super::attributes;
 use super::{
     Argument, Data, Datatype, Declaration, Dim, Field, FilterKind, ItemId, ItemKind, Layout, Param,
     ParamValue, Placement, Subject, TypeId,
 };
 use crate::layout::{Binding, NameId};
-use crate::{attributes, quote};
+use crate::syntax::quote;
 
 impl fmt::Display for Layout {
     /// The canonical text.
@@ -17,7 +18,7 @@ impl fmt::Display for Layout {
     /// let layout = dudley::Layout::parse("N:=i8 l=[ f8[N -] ]  l %0")?;
     /// assert_eq!(layout.to_string(), "N : i8\nl [\n  f8[N-]\n]\nl %0\n");
     /// assert_eq!(dudley::Layout::parse(layout.to_string())?, layout);
-    /// # Ok::<(), dudley::Diagnostics>(())
+    /// # Ok::<(), dudley::Error>(())
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut printer = Printer {

@@ -2,19 +2,18 @@
 
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
-
+use super::Resolver;
 use super::measure::{Measure, Step, Visited};
 use super::pass::to_error;
-use super::scope::{Base, Element, Frame, Result, Trouble, add, multiply};
+use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply};
 use super::table::{AddressTable, Row, dtype};
-use super::{ResolveError, Resolver};
+use crate::error::Error;
 use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
 
 /// A member of a struct that is stored, or a parameter of one, in all instances or in one.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
-pub struct MemberRow {
+pub struct MemberRow<'a> {
     /// `/item.member`; in an array of instances that differ in size `/item[2].member`.
     pub path: String,
     /// In the first of the instances, from the beginning of the stream.
@@ -27,42 +26,21 @@ pub struct MemberRow {
     pub datatype: Datatype,
     /// Its size in one instance. Not known for what only the stream tells.
     pub nbytes: Option<u64>,
-    element: Option<Element>,
+    pub(super) layout: &'a Layout,
+    pub(super) element: Option<Element>,
     /// Of the dimensions, how many are the item's own, not those of a struct in it.
-    outer: usize,
+    pub(super) outer: usize,
 }
 
-impl MemberRow {
+impl<'a> MemberRow<'a> {
     /// The name of the type, as [`Array::dtype`](super::Array::dtype).
-    pub fn dtype(&self, layout: &Layout) -> String {
-        dtype(layout, self.datatype)
+    pub fn dtype(&self) -> String {
+        dtype(self.layout, self.datatype)
     }
 
     /// Its filter; of two, the one that says how it is stored.
-    pub fn filter<'a>(&self, layout: &'a Layout) -> Option<&'a Filter> {
-        self.element.and_then(|element| element.filter(layout))
-    }
-
-    /// The fields of [`Array::to_json`](super::Array::to_json). `stride` is the distance of the item's
-    /// instances; where there are instances within these, `strides` has all distances.
-    pub fn to_json(&self, layout: &Layout) -> Value {
-        let mut row = json!({
-            "path": self.path,
-            "address": self.address,
-            "shape": self.shape,
-            "dtype": dtype(layout, self.datatype),
-            "nbytes": self.nbytes,
-        });
-        if let Some(&stride) = self.outer.checked_sub(1).and_then(|last| self.strides.get(last)) {
-            row["stride"] = stride.into();
-        }
-        if self.strides.len() > self.outer {
-            row["strides"] = self.strides.clone().into();
-        }
-        if let Some(element) = self.element {
-            element.add_to_json(layout, &mut row);
-        }
-        row
+    pub fn filter(&self) -> Option<&'a Filter> {
+        self.element.and_then(|element| element.filter(self.layout))
     }
 }
 
@@ -102,11 +80,9 @@ impl<'a> Resolver<'a> {
         &self,
         table: &AddressTable<'a>,
         rows: &[Row],
-        mut visit: impl FnMut(Row, Option<MemberRow>) -> ControlFlow<()>,
-    ) -> std::result::Result<(), ResolveError> {
-        // The caller may ask the table when it is told.
-        let scope = table.scope.borrow().clone();
-        let mut measure = Measure::to_list(self, scope);
+        mut visit: impl FnMut(Row, Option<MemberRow<'a>>) -> ControlFlow<()>,
+    ) -> std::result::Result<(), Error> {
+        let mut measure = Measure::to_list(self, Scope::new(table.values.clone()));
         for &row in rows {
             if visit(row, None).is_break() {
                 return Ok(());
@@ -125,13 +101,13 @@ impl<'a> Resolver<'a> {
     }
 }
 
-type Sink<'s> = dyn FnMut(MemberRow) -> Result<()> + 's;
+type Sink<'s, 'a> = dyn FnMut(MemberRow<'a>) -> Result<()> + 's;
 
-fn of_row(
-    measure: &mut Measure<'_, '_>,
+fn of_row<'a>(
+    measure: &mut Measure<'_, 'a>,
     row: Row,
     order: Order,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, 'a>,
 ) -> Result<()> {
     let Subject::Item(id) = row.subject() else { return Ok(()) };
     let Some(data) = measure.layout.data_of(id) else { return Ok(()) };
@@ -147,13 +123,13 @@ fn of_row(
 }
 
 /// The members of an array of structs.
-fn of_array(
-    measure: &mut Measure<'_, '_>,
+fn of_array<'a>(
+    measure: &mut Measure<'_, 'a>,
     element: &Element,
     shape: Vec<u64>,
     around: &Around,
     order: Order,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, 'a>,
 ) -> Result<()> {
     let Base::Struct(id, frame) = element.base else { return Ok(()) };
     if element.compress.is_some() {
@@ -196,7 +172,7 @@ fn of_instance<'r, 'a>(
     frame: Frame,
     around: &Around,
     order: Order,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, 'a>,
 ) -> Result<Option<u64>> {
     let Base::Struct(id, _) = element.base else { return Ok(None) };
     let visit = &mut |measure: &mut Measure<'r, 'a>, visited: Visited| {
@@ -209,13 +185,13 @@ fn of_instance<'r, 'a>(
     measure.fields(id, frame, around.address, Some(visit))
 }
 
-fn of_field(
-    measure: &mut Measure<'_, '_>,
+fn of_field<'a>(
+    measure: &mut Measure<'_, 'a>,
     visited: &Visited,
     frame: Frame,
     around: &Around,
     order: Order,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, 'a>,
 ) -> Result<()> {
     match tell(measure, visited, frame, around, order, sink)? {
         Some((element, own)) => of_array(measure, &element, own, around, order, sink),
@@ -225,13 +201,13 @@ fn of_field(
 
 /// Tells of the field alone, and gives what a member consists of. Apart from what goes deeper, to keep
 /// that small on the stack.
-fn tell(
-    measure: &mut Measure<'_, '_>,
+fn tell<'a>(
+    measure: &mut Measure<'_, 'a>,
     visited: &Visited,
     frame: Frame,
     around: &Around,
     order: Order,
-    sink: &mut Sink<'_>,
+    sink: &mut Sink<'_, 'a>,
 ) -> Result<Option<(Element, Vec<u64>)>> {
     let layout = measure.layout;
     let mut path = measure.trail_path();
@@ -256,6 +232,7 @@ fn tell(
     let mut shape = around.shape.clone();
     shape.extend(&own);
     sink(MemberRow {
+        layout,
         path,
         address: around.address,
         shape,

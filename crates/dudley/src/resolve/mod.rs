@@ -18,25 +18,28 @@
 //! to hostile layouts is bounded by [`Limits::max_steps`].
 
 mod align;
-mod error;
-mod lint;
+mod diagnose;
+mod diff;
 mod measure;
 mod member;
 mod pass;
 mod scope;
+#[cfg(feature = "serde")]
+mod serialize;
 mod table;
 mod values;
 
 use binio::ReadAt;
 
-pub use error::ResolveError;
+pub use diff::{Change, ChangeKind, Comparison, diff};
 pub use member::MemberRow;
 pub use table::{AddressTable, Array, Row};
 pub use values::Values;
 
+use crate::error::{Error, ErrorKind};
 use crate::layout::{ItemId, Layout, Order};
-use crate::limits::Limits;
-use crate::signature::{SIGNATURE_LEN, Signature, SignatureError};
+use crate::options::Limits;
+use crate::signature::{SIGNATURE_LEN, Signature};
 use pass::Pass;
 
 /// The alignment of the complex types but `c16`, for which it is 8 in either case.
@@ -122,20 +125,24 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// When the stream cannot be read, and when its signature is damaged or leads beyond its end.
-    pub fn stream(mut self, stream: &'a dyn ReadAt) -> Result<Self, ResolveError> {
+    pub fn stream(mut self, stream: &'a dyn ReadAt) -> Result<Self, Error> {
         let len = usize::try_from(stream.len().min(SIGNATURE_LEN)).unwrap_or_default();
         match Signature::parse(&stream.bytes_at(0, len)?) {
-            Ok(Signature { layout_address: address, .. }) if address > stream.len() => {
-                return Err(SignatureError::BeyondEnd { address, len: stream.len() }.into());
-            }
-            Ok(signature) => {
+            Ok(signature) if signature.layout_address <= stream.len() => {
                 self.signed_order = Some(signature.order);
                 self.start = SIGNATURE_LEN;
             }
-            Err(SignatureError::Missing) => self.start = 0,
-            // So short a stream may be anything.
-            Err(SignatureError::Truncated(len)) if len < 4 => self.start = 0,
-            Err(error) => return Err(error.into()),
+            Ok(Signature { layout_address, .. }) => {
+                let address = i64::try_from(layout_address).unwrap_or(i64::MAX);
+                return Err(ErrorKind::LayoutAddress { address, len: Some(stream.len()) }.into());
+            }
+            Err(error) => match *error.kind() {
+                // A short stream may be anything.
+                ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => {
+                    self.start = 0;
+                }
+                _ => return Err(error),
+            },
         }
         self.input = Input::Stream(stream);
         Ok(self)
@@ -170,7 +177,7 @@ impl<'a> Resolver<'a> {
     /// use dudley::{Layout, Origin, Resolver};
     ///
     /// let layout = Layout::parse("a = i1  b = i1 @8  c = f8 %32")?;
-    /// let addresses = |origin| -> Result<Vec<_>, dudley::ResolveError> {
+    /// let addresses = |origin| -> Result<Vec<_>, dudley::Error> {
     ///     let table = Resolver::new(&layout).native(true).origin(origin).table()?;
     ///     Ok(table.rows().iter().filter_map(|row| row.address()).collect())
     /// };
@@ -234,7 +241,7 @@ impl<'a> Resolver<'a> {
     /// [`ValueUnknown`](crate::Code::ValueUnknown) for a shape that depends on such a value;
     /// [`StreamTooShort`](crate::Code::StreamTooShort) and
     /// [`CompressedLength`](crate::Code::CompressedLength) for a stream.
-    pub fn table(&self) -> Result<AddressTable<'a>, ResolveError> {
+    pub fn table(&self) -> Result<AddressTable<'a>, Error> {
         let mut pass = Pass::new(self);
         pass.run(0..self.layout.declarations().len())?;
         Ok(pass.into_table())
@@ -255,7 +262,7 @@ impl<'a> Resolver<'a> {
     /// assert_eq!(c.address(), Some(104));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn locate(&self, item: ItemId) -> Result<Option<Row>, ResolveError> {
+    pub fn locate(&self, item: ItemId) -> Result<Option<Row>, Error> {
         Ok(self.table_to(item)?.and_then(|table| table.row_of(item)))
     }
 
@@ -276,7 +283,7 @@ impl<'a> Resolver<'a> {
     /// assert_eq!(table.iter().last().unwrap().shape(), [3, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<'a>>, ResolveError> {
+    pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<'a>>, Error> {
         let mut pass = Pass::new(self);
         let Some(range) = pass.needed_for(item) else { return Ok(None) };
         pass.run(range)?;

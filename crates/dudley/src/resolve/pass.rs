@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use super::lint::short_path;
+use super::diagnose::short_path;
 use super::measure::{Measure, Placed};
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
-use super::{Input, ResolveError, Resolver};
-use crate::diagnostic::{Code, Diagnostic};
+use super::{Input, Resolver};
+use crate::diagnostic::{Code, Diagnostic, Diagnostics};
+use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, Subject};
 
@@ -76,7 +77,7 @@ impl<'r, 'a> Pass<'r, 'a> {
         Some(start..at + 1)
     }
 
-    pub(super) fn run(&mut self, range: Range<usize>) -> Result<(), ResolveError> {
+    pub(super) fn run(&mut self, range: Range<usize>) -> Result<(), Error> {
         self.rows.reserve(range.len());
         binio::prefer_huge_pages(&mut self.rows);
         for &declaration in &self.layout.declarations()[range] {
@@ -115,17 +116,17 @@ impl<'r, 'a> Pass<'r, 'a> {
     pub(super) fn into_table(self) -> AddressTable<'a> {
         let order = self.resolver.default_order();
         let end = self.cursor.map(|cursor| cursor + self.base);
-        AddressTable::new(self.layout, order, self.rows, end, self.measure.scope)
+        AddressTable::new(self.layout, order, self.rows, end, self.measure.scope.params)
     }
 }
 
 /// What is wrong with the address of something.
-pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> ResolveError {
+pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
     let path = short_path(layout, subject);
     let (code, message, param) = match trouble {
         Trouble::Is(code, message) => (code, message, None),
         Trouble::Param(code, id, message) => (code, message, Some(id)),
-        Trouble::Read(error) => return ResolveError::Read(error),
+        Trouble::Read(error) => return error.into(),
         Trouble::Stopped => (Code::BeyondLimit, "stopped".to_owned(), None),
     };
     let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
@@ -137,5 +138,5 @@ pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> R
         Some(id) => diagnostic.with_label(layout.span(id.into()), "this parameter"),
         None => diagnostic,
     };
-    ResolveError::Layout(Box::new(diagnostic), layout.source().clone())
+    Diagnostics::new(vec![diagnostic], layout.source().clone()).into()
 }

@@ -1,5 +1,7 @@
 //! The values of names, and what an array is with these values.
 
+use std::ops::Deref;
+
 use crate::diagnostic::Code;
 use crate::layout::{
     Binding, Data, Datatype, Dim, FilterId, FilterKind, Layout, Order, ParamId, ParamValue,
@@ -34,15 +36,15 @@ impl From<binio::Error> for Box<Trouble> {
 pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[cold]
-fn overflow(what: &str) -> Box<Trouble> {
-    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into()
+fn overflow(what: &str) -> Trouble {
+    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1"))
 }
 
 #[inline]
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
     match a.checked_add(b) {
         Some(sum) if sum <= MAX => Ok(sum),
-        _ => Err(overflow("the address")),
+        _ => Err(overflow("the address").into()),
     }
 }
 
@@ -50,7 +52,7 @@ pub(super) fn add(a: u64, b: u64) -> Result<u64> {
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
     match a.checked_mul(b) {
         Some(product) if product <= MAX => Ok(product),
-        _ => Err(overflow("the size")),
+        _ => Err(overflow("the size").into()),
     }
 }
 
@@ -62,8 +64,9 @@ pub(super) fn round_up(address: u64, align: u64) -> Result<u64> {
 
 /// The values of parameters, and of the free names of structs that are being looked at.
 #[derive(Clone)]
-pub(super) struct Scope {
-    params: Vec<i64>,
+pub(super) struct Scope<P = Vec<i64>> {
+    /// By number of the parameter.
+    pub(super) params: P,
     free: Vec<i64>,
 }
 
@@ -99,12 +102,18 @@ impl Scope {
             ParamValue::Stored { .. } => unknown(index),
         };
         let params = layout.params().enumerate().map(value).collect();
-        Self { params, free: Vec::new() }
+        Self::new(params)
     }
 
     pub(super) fn set(&mut self, id: ParamId, value: Option<i64>) {
         // Whether a value is a little or much too small makes no difference.
         self.params[id.index()] = value.map_or(unknown(id.index()), |value| value.max(UNKNOWN));
+    }
+}
+
+impl<P: Deref<Target = [i64]>> Scope<P> {
+    pub(super) fn new(params: P) -> Self {
+        Self { params, free: Vec::new() }
     }
 
     pub(super) fn frame(&self) -> Frame {
@@ -184,7 +193,7 @@ impl Scope {
             0 => Some(0),
             _ if !is_known => None,
             1..=MAX => Some(count),
-            _ => return Err(overflow("the size")),
+            _ => return Err(overflow("the size").into()),
         };
         Ok(Element { base, count, compress, reference })
     }
@@ -204,7 +213,7 @@ impl Scope {
             0 => Ok(Extent::Known(0)),
             1.. => match value.checked_add(suffix.into()) {
                 Some(len) => Ok(Extent::Known(len.max(0).unsigned_abs())),
-                None => Err(overflow("a dimension")),
+                None => Err(overflow("a dimension").into()),
             },
             UNKNOWN..=-2 => {
                 let id = match binding {

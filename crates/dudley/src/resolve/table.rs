@@ -1,11 +1,9 @@
 //! The result: addresses, and what lies there.
 
-use serde_json::{Value, json};
-
 use super::scope::{Base, Element, Scope};
+use crate::error::{Error, ErrorKind};
 use crate::layout::{
-    Datatype, Filter, FilterKind, Found, ItemId, Layout, Order, ParamValue, PathError, Primitive,
-    Subject,
+    Datatype, Filter, FilterKind, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
 };
 
 /// In place of an address or size that is not known.
@@ -48,7 +46,8 @@ pub struct AddressTable<'a> {
     order: Order,
     rows: Vec<Row>,
     end: Option<u64>,
-    pub(super) scope: std::cell::RefCell<Scope>,
+    /// By number of the parameter.
+    pub(super) values: Vec<i64>,
 }
 
 impl<'a> AddressTable<'a> {
@@ -57,9 +56,9 @@ impl<'a> AddressTable<'a> {
         order: Order,
         rows: Vec<Row>,
         end: Option<u64>,
-        scope: Scope,
+        values: Vec<i64>,
     ) -> Self {
-        Self { layout, order, rows, end, scope: scope.into() }
+        Self { layout, order, rows, end, values }
     }
 
     /// The order of bytes of what has no mark of its own.
@@ -115,7 +114,7 @@ impl<'a> AddressTable<'a> {
     ///
     /// # Errors
     /// When the path leads to nothing, or to what is not stored itself.
-    pub fn find(&self, path: &str) -> Result<Array<'_, 'a>, PathError> {
+    pub fn find(&self, path: &str) -> Result<Array<'_, 'a>, Error> {
         let row = match self.layout.find(path)? {
             Found::Item(id, members) if members.is_empty() => self.row_of(id),
             Found::Item(..) => None,
@@ -123,10 +122,13 @@ impl<'a> AddressTable<'a> {
                 self.rows.iter().find(|row| row.subject == Subject::Param(id)).copied()
             }
         };
-        row.map(|row| self.array(row)).ok_or_else(|| PathError::Missing {
-            path: path.to_owned(),
-            parent: "the address table".to_owned(),
-            part: "a row for it: it is a dict, a list, a fixed parameter or a member".to_owned(),
+        row.map(|row| self.array(row)).ok_or_else(|| {
+            Error::new(ErrorKind::NotFound {
+                path: path.to_owned(),
+                parent: "the address table".to_owned(),
+                missing: "row of it: it is a dict, a list, a fixed parameter or a member"
+                    .to_owned(),
+            })
         })
     }
 }
@@ -191,33 +193,17 @@ impl<'a> Array<'_, 'a> {
         self.element().0.is_some_and(|element| element.is_indeterminate(self.table.layout))
     }
 
-    fn element(&self) -> (Option<Element>, Vec<u64>) {
+    pub(super) fn layout(&self) -> &'a Layout {
+        self.table.layout
+    }
+
+    pub(super) fn element(&self) -> (Option<Element>, Vec<u64>) {
         let mut shape = Vec::new();
         let Subject::Item(id) = self.row.subject else { return (None, shape) };
         let Some(data) = self.table.layout.data_of(id) else { return (None, shape) };
-        let mut scope = self.table.scope.borrow_mut();
+        let mut scope = Scope::new(&*self.table.values);
         let element = scope.element(self.table.layout, data, 0, |len| shape.push(len)).ok();
-        scope.leave(0);
         (element, shape)
-    }
-
-    /// `path`, `address`, `shape`, `dtype`, `nbytes`, and `filter`, `indeterminate` and `stride` where
-    /// they apply. What is not known is null; so is the size of what only the stream tells, even when
-    /// it has told it.
-    pub fn to_json(&self) -> Value {
-        let (element, shape) = self.element();
-        let layout = self.table.layout;
-        let mut row = json!({
-            "path": self.path(),
-            "address": self.address(),
-            "shape": shape,
-            "dtype": self.dtype(),
-            "nbytes": self.nbytes(),
-        });
-        if let Some(element) = element {
-            element.add_to_json(layout, &mut row);
-        }
-        row
     }
 }
 
@@ -244,20 +230,12 @@ impl Element {
             }
         }
     }
+}
 
-    pub(super) fn add_to_json(&self, layout: &Layout, row: &mut Value) {
-        if let Some(filter) = self.filter(layout) {
-            let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
-            row["filter"] = format!("{arrow} {}", filter.name).into();
-            if filter.kind == FilterKind::Compress {
-                row["nbytes"] = Value::Null;
-            }
-        }
-        if self.is_indeterminate(layout) {
-            row["indeterminate"] = true.into();
-            row["nbytes"] = Value::Null;
-        }
-    }
+/// `-> gzip`
+pub(super) fn filter_text(filter: &Filter) -> String {
+    let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
+    format!("{arrow} {}", filter.name)
 }
 
 /// The name of a resolved type.

@@ -55,7 +55,7 @@ impl Values {
     /// let layout = Layout::parse("N : i4  M : 3  x = {K : i1  a = u1[K]}[N]")?;
     /// let values = Values::new().with("N", 1).with("M", 2).with("/x[0].K", 3).with("/x.L", 4);
     /// assert_eq!(values.not_in(&layout), ["/x.L", "M"]);
-    /// # Ok::<(), dudley::Diagnostics>(())
+    /// # Ok::<(), dudley::Error>(())
     /// ```
     pub fn not_in(&self, layout: &Layout) -> Vec<&str> {
         let stored = layout.params().filter(|&id| layout.param(id).value.is_stored());

@@ -23,7 +23,8 @@ impl Parser<'_> {
     /// The same within a bracket, which is shown when it is not on the line.
     pub(super) fn expected_in(&mut self, open: super::Token, expected: &str) -> Stop {
         let diagnostic = self.unexpected(Code::Unexpected, expected);
-        let between = self.text_at(Span::new(open.start, diagnostic.span.start.max(open.start)));
+        let found = self.peek().start.max(open.start);
+        let between = self.text_at(Span::new(open.start, found));
         if between.contains(['\n', '\r']) {
             let label = format!("within this `{}`", self.text_at(open.span()));
             return self.report(diagnostic.with_label(open.span(), label));
@@ -159,17 +160,17 @@ impl Parser<'_> {
         let span = suffix.span().to(number.span());
         let sign = &self.text_at(suffix.span())[..1];
         let times = super::integer(self.text_at(number.span())).unwrap_or(i64::MAX);
-        let message = "a suffix is no sum: nothing may follow it";
+        let message = "a suffix is not a sum: no number may follow it";
         let diagnostic = Diagnostic::new(Code::BinarySuffix, span, message);
         let diagnostic = match usize::try_from(times) {
             Ok(times @ 1..=31) => {
                 let replacement = sign.repeat(times);
                 let name = short(self.text_at(name.span()));
                 diagnostic
-                    .with_help(format!("each sign is one more or one less: `{name}{replacement}`"))
+                    .with_help(format!("each sign adds or subtracts one: `{name}{replacement}`"))
                     .with_fix(span, replacement)
             }
-            _ => diagnostic.with_help("each sign is one more or one less"),
+            _ => diagnostic.with_help("each sign adds or subtracts one"),
         };
         self.report(diagnostic)
     }

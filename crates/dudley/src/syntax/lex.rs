@@ -14,8 +14,7 @@
 //! Nothing is lost: what lies between two tokens is blank. Every text has tokens; what is none is a
 //! token of the kinds that say so.
 
-use super::Token;
-use crate::quote;
+use super::{Token, quote};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -19,6 +19,7 @@
 mod expect;
 mod lex;
 mod parse;
+pub(crate) mod quote;
 mod tree;
 
 pub(crate) use expect::short;

@@ -5,8 +5,8 @@
 //! goes on.
 
 use super::{Comment, Lexer, Node, NodeKind, Token, TokenKind, Tree};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::limits::Limits;
+use crate::diagnostic::{Code, Diagnostic, start};
+use crate::options::Limits;
 use crate::source::Span;
 
 pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
@@ -600,7 +600,7 @@ impl Parser<'_> {
     /// Reports an error, but one of each place. Too many end it all.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         let last = self.tree.diagnostics.last();
-        if last.is_none_or(|last| last.span.start != diagnostic.span.start) {
+        if last.is_none_or(|last| start(last) != start(&diagnostic)) {
             self.tree.diagnostics.push(diagnostic);
         }
         if self.tree.diagnostics.len() < self.limits.max_diagnostics as usize {

@@ -2,7 +2,7 @@
 
 use super::TokenKind;
 use crate::diagnostic::Diagnostic;
-use crate::limits::Limits;
+use crate::options::Limits;
 use crate::source::Span;
 
 /// A token and where it stands.

@@ -36,7 +36,7 @@ fn every_diagnostic_is_shown_as_recorded() {
         write!(text, "== {head}\n{}\n--\n{shown}\n", layout.trim_end_matches('\n')).unwrap();
     }
     assert!(odd.is_empty(), "another code is shown:\n{}", odd.join("\n"));
-    for code in Code::all() {
+    for code in Code::ALL.iter().copied() {
         assert!(codes.contains(&code.to_string()), "{code} is not shown");
     }
     if super::records() {
@@ -70,16 +70,14 @@ fn shown(head: &str, layout: &str) -> String {
         .with_max_steps(limit("steps").unwrap_or(default.max_steps));
     let layout =
         if words.contains(&"bytes") { bytes(layout) } else { format!("{layout}\n").into_bytes() };
-    let source = match Source::decode(&layout) {
-        Ok(source) => source.with_name("run.dud"),
-        Err(error) => return error.render(&Source::default().with_name("run.dud")),
-    };
-    let layout = match ParseOptions::new().limits(limits).parse_source(source) {
+    let options = ParseOptions::new().limits(limits);
+    let source = Source::decode_named(&layout, "run.dud");
+    let layout = match source.and_then(|source| options.parse_source(source)) {
         Ok(layout) => layout,
         Err(error) => return error.to_string(),
     };
-    let render = |found: &dudley::Diagnostic| found.render(layout.source());
-    let mut all: Vec<String> = layout.warnings().iter().map(render).collect();
+    let render = |found: &dudley::Diagnostic| layout.source().render(found, false);
+    let mut all: Vec<String> = layout.diagnostics().iter().map(render).collect();
     let values: Values =
         words.iter().filter_map(|word| word.split_once('=')).filter_map(pair).collect();
     let is_resolved = words.contains(&"resolve") || values != Values::new();
@@ -91,7 +89,7 @@ fn shown(head: &str, layout: &str) -> String {
             None => resolver,
         };
         match resolver.table() {
-            Ok(table) => all.extend(resolver.lints(&table).iter().map(render)),
+            Ok(table) => all.extend(resolver.diagnose(&table).iter().map(render)),
             Err(error) => all.push(error.to_string()),
         }
     }

@@ -44,15 +44,13 @@ fn found(case: &Case) -> Map<String, Value> {
         Err(error) => {
             ours.insert(
                 "check".to_owned(),
-                error.iter().map(|one| shown(one, error.source())).collect(),
+                error.diagnostics().unwrap().iter().map(shown).collect(),
             );
             return ours;
         }
     };
-    let source = layout.source();
-    let shown_here = |one: &Diagnostic| shown(one, source);
-    ours.insert("check".to_owned(), layout.warnings().iter().map(shown_here).collect());
-    ours.insert("tree".to_owned(), layout.to_json());
+    ours.insert("check".to_owned(), layout.diagnostics().iter().map(shown).collect());
+    ours.insert("tree".to_owned(), json!(layout));
     assert_eq!(Layout::parse(formatted.unwrap()).unwrap(), layout, "{}", case.name);
     assert_eq!(Layout::parse(layout.to_string()).unwrap(), layout, "{}", case.name);
     resolve(case, &layout, &mut ours);
@@ -60,9 +58,9 @@ fn found(case: &Case) -> Map<String, Value> {
 }
 
 /// A diagnostic without the places in bytes, which its line and column tell as well.
-fn shown(diagnostic: &Diagnostic, source: &Source) -> Value {
-    let json = diagnostic.to_json(source);
-    let line = format!("{}:{}: {diagnostic}", json["line"], json["column"]);
+fn shown(diagnostic: &Diagnostic) -> Value {
+    let json = json!(diagnostic);
+    let line = format!("{}:{}: {diagnostic:#}", json["line"], json["column"]);
     let labels = json["labels"].as_array().into_iter().flatten();
     let labels = labels.map(|label| {
         let message = label["message"].as_str().unwrap_or_default();
@@ -101,13 +99,11 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
         let table = resolver.table()?;
         let mut rows = Vec::new();
         resolver.walk(&table, table.rows(), |row, member| {
-            rows.push(
-                member.map_or_else(|| table.array(row).to_json(), |member| member.to_json(layout)),
-            );
+            rows.push(member.map_or_else(|| json!(table.array(row)), |member| json!(member)));
             ControlFlow::Continue(())
         })?;
-        let lints = resolver.lints(&table);
-        let lints: Value = lints.iter().map(|one| shown(one, layout.source())).collect();
+        let lints = resolver.diagnose(&table);
+        let lints: Value = lints.iter().map(shown).collect();
         ours.insert("order".to_owned(), table.order().to_string().into());
         ours.insert("rows".to_owned(), rows.into());
         ours.insert("end".to_owned(), json!(table.end()));
@@ -115,7 +111,7 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
         Ok(())
     });
     if let Err(error) = outcome {
-        let shown = error.diagnostic().map(|one| shown(one, layout.source()));
+        let shown = error.diagnostics().map(|found| shown(found.first()));
         ours.insert("error".to_owned(), shown.unwrap_or_else(|| error.to_string().into()));
     }
 }

@@ -62,13 +62,13 @@ fn of_layout(resolver: &Resolver<'_>) -> (BTreeMap<String, Field>, Option<u64>) 
             shape: row.shape(),
             strides: Vec::new(),
             nbytes: row.nbytes().unwrap(),
-            dtype: dtype(&row.to_json()),
+            dtype: dtype(&json!(row)),
         };
         fields.insert(row.path(), field);
     }
     let outcome = resolver.walk(&table, table.rows(), |_, row| {
         let Some(row) = row else { return ControlFlow::Continue(()) };
-        let dtype = dtype(&row.to_json(layout));
+        let dtype = dtype(&json!(row));
         let (address, nbytes) = (row.address.unwrap(), row.nbytes.unwrap());
         let field = Field { address, shape: row.shape, strides: row.strides, nbytes, dtype };
         assert!(fields.insert(row.path, field).is_none());

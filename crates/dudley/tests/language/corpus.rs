@@ -65,7 +65,7 @@ fn every_case_parses_or_fails_as_it_says() {
         match (parsed, code) {
             (Ok(layout), None) => {
                 let found =
-                    layout.warnings().iter().filter(|found| found.severity() == Severity::Warning);
+                    layout.diagnostics().iter().filter(|found| found.severity == Severity::Warning);
                 let found: Vec<&str> = found.map(|found| found.code.as_str()).collect();
                 let warnings = case["warnings"].as_array().cloned().unwrap_or_default();
                 let warnings: Vec<&str> = warnings.iter().filter_map(Value::as_str).collect();
@@ -79,8 +79,8 @@ fn every_case_parses_or_fails_as_it_says() {
                 }
             }
             (Err(error), Some(code)) => {
-                let (first, line) = (error.first(), error.line_column(error.first()).0);
-                if first.code.as_str() != code || expected["line"] != line {
+                let first = error.diagnostics().unwrap().first();
+                if first.code.as_str() != code || expected["line"] != json!(first.place.line) {
                     wrong.push(format!(
                         "{name}: {code}, line {}, expected; {error}",
                         expected["line"]

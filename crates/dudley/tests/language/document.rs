@@ -148,7 +148,10 @@ fn a_dict_in_a_list_without_datatypes_is_a_list_of_undefined_types() {
     let text = "list_name [[f8], /var_name[shape]\n var2_name[shape2], f8]";
     assert_eq!(codes(text), ["E031", "E031"]);
     let error = Layout::parse(text).unwrap_err();
-    assert!(error.first().help[0].contains("`name = datatype[shape]`"), "{error}");
+    assert!(
+        error.diagnostics().unwrap().first().help[0].contains("`name = datatype[shape]`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -353,7 +356,7 @@ fn summary_block() {
     assert_eq!(tree(text), "{\n  param1 : i8\n  param2 : i8\n  time = f8\n}\n");
     let summary = layout.summary().unwrap();
     assert_eq!((summary.declarations, layout.fields(summary.struct_type).len()), (3, 3));
-    assert_eq!(layout.warnings()[0].code, Code::DataAsParam);
+    assert_eq!(layout.diagnostics()[0].code, Code::DataAsParam);
     assert_eq!(
         addresses(text, &[("param1", 1), ("param2", 1)]),
         ["/param1 0 []", "/param2 8 []", "/time 16 []", "end 24"]
@@ -411,7 +414,7 @@ unu = f8[NGROUP, JMAX-, IMAX-]
 ";
     assert_eq!(tree(TEMPLATE), expected);
     let layout = parse(TEMPLATE);
-    assert!(layout.warnings().is_empty());
+    assert!(layout.diagnostics().is_empty());
     let docs = |name: &str| {
         let id = layout.child(dudley::ItemId::ROOT, name).unwrap();
         layout.docs(id.into()).collect::<Vec<_>>().join("\n")

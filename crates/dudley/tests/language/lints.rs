@@ -34,8 +34,8 @@ fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
         // Denied it is an error, also where nothing is to be said of it.
         let code = Code::from_name(expected).unwrap();
         let errors = ParseOptions::new().silence(code).deny(code).parse(text).unwrap_err();
-        let found = errors.iter().find(|found| found.code == code).unwrap();
-        assert_eq!(found.severity(), Severity::Error, "{text}");
+        let found = errors.diagnostics().unwrap().iter().find(|found| found.code == code).unwrap();
+        assert_eq!(found.severity, Severity::Error, "{text}");
         assert!(errors.to_string().contains(&format!("error[{code}]")), "{errors}");
     }
 }
@@ -56,10 +56,10 @@ fn a_plain_text_has_nothing_odd() {
 fn lints_can_be_switched_off() {
     let text = "x = i1[010] .. ";
     let codes = |options: ParseOptions| -> Vec<Code> {
-        options.parse(text).unwrap().warnings().iter().map(|found| found.code).collect()
+        options.parse(text).unwrap().diagnostics().iter().map(|found| found.code).collect()
     };
     assert_eq!(codes(ParseOptions::new()), [Code::LeadingZeros, Code::UpAtTop]);
-    assert_eq!(codes(ParseOptions::new().silence_lints()), [Code::UpAtTop]);
+    assert_eq!(codes(ParseOptions::new().silence_notes()), [Code::UpAtTop]);
     let both = ParseOptions::new().silence(Code::UpAtTop).silence(Code::LeadingZeros);
     assert_eq!(codes(both), []);
 }
@@ -68,11 +68,8 @@ fn lints_can_be_switched_off() {
 fn of_attributes_of_one_name_each_repetition_is_told_at_its_place() {
     let text = "x = f8 #: a=1 b=2\n #: a=3\ny = f8 #: a=4 a=5";
     let layout = Layout::parse(text).unwrap();
-    let lines: Vec<usize> = layout
-        .warnings()
-        .iter()
-        .map(|found| layout.source().line_column(found.span.start).0)
-        .collect();
+    let lines: Vec<u32> =
+        layout.diagnostics().iter().filter_map(|found| found.place.line).collect();
     assert_eq!(lines, [2, 3]);
     let of = |name: &str| {
         let item = layout.child(dudley::ItemId::ROOT, name).unwrap();
@@ -90,10 +87,10 @@ fn bytes_of_latin_1_byte_order_marks_and_line_ends_of_all_kinds_are_read() {
     assert_eq!(layout.source().encoding(), Encoding::Latin1);
     let x = layout.items().next().unwrap();
     assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["\u{81} é", "more", "last"]);
-    assert_eq!(layout.warnings()[0].message, "this text is no UTF-8; it is read as Latin-1");
+    assert_eq!(layout.diagnostics()[0].message, "this text is no UTF-8; it is read as Latin-1");
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
-    assert_eq!((layout.items().len(), layout.warnings().len()), (2, 0));
+    assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));
     // Only the first mark is one; U+FEFF is no letter.
     assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
 }
@@ -104,16 +101,16 @@ fn text_in_other_encodings_is_read() {
     assert_eq!(layout.source().encoding(), Encoding::Cp1252);
     let x = layout.items().next().unwrap();
     assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["20 °C"]);
-    assert_eq!(layout.warnings()[0].code, Code::NotUtf8);
+    assert_eq!(layout.diagnostics()[0].code, Code::NotUtf8);
 }
 
 #[test]
 fn lints_of_addresses_are_judged_like_others() {
     let layout = Layout::parse("a = f8[2]  b = i1 @5").unwrap();
     let resolver = Resolver::new(&layout);
-    let lints = resolver.lints(&resolver.table().unwrap());
+    let lints = resolver.diagnose(&resolver.table().unwrap());
     assert_eq!(lints.len(), 1);
     assert!(ParseOptions::new().silence(Code::Overlap).judge(lints.clone()).is_empty());
     let denied = ParseOptions::new().deny(Code::Overlap).judge(lints);
-    assert_eq!(denied[0].severity(), Severity::Error);
+    assert_eq!(denied[0].severity, Severity::Error);
 }

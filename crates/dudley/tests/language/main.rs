@@ -25,7 +25,8 @@ fn parse(text: &str) -> Layout {
 
 /// The errors of a text that has some.
 fn errors(text: impl AsRef<[u8]>) -> Diagnostics {
-    Layout::parse(text).expect_err("it has an error")
+    let error = Layout::parse(text).expect_err("it has an error");
+    error.diagnostics().expect("the layout is at fault").clone()
 }
 
 /// The codes of all of them.
@@ -35,5 +36,5 @@ fn codes(text: impl AsRef<[u8]>) -> Vec<&'static str> {
 
 /// The codes of what is odd about a text without errors.
 fn oddities(text: &str) -> Vec<&'static str> {
-    parse(text).warnings().iter().map(|found| found.code.as_str()).collect()
+    parse(text).diagnostics().iter().map(|found| found.code.as_str()).collect()
 }

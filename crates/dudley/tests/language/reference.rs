@@ -62,11 +62,11 @@ fn every_layout_has_the_errors_and_warnings_that_it_is_said_to_have() {
     for example in examples() {
         let line = example.line;
         let parsed = Layout::parse(&example.layout);
-        let error = parsed.as_ref().err().map(|error| error.first().code.as_str());
+        let error = parsed.as_ref().err().map(|error| error.code().unwrap().as_str());
         let stated = example.stated("error").filter(|code| *code < "E040");
         assert_eq!(error, stated, "line {line}");
         let Ok(layout) = parsed else { continue };
-        let odd = layout.warnings().iter().map(|found| found.code.as_str()).next();
+        let odd = layout.diagnostics().iter().map(|found| found.code.as_str()).next();
         assert_eq!(odd, example.stated("warning"), "line {line}");
         assert_eq!(crate::parse(&layout.to_string()), layout, "line {line}");
     }
@@ -94,11 +94,11 @@ fn every_table_has_the_addresses_of_the_layout_before_it() {
         assert_eq!(example.stated("error"), None, "line {}", example.line);
         let Some(expected) = &example.table else { continue };
         let mut found = vec!["address nbytes type path".to_owned()];
-        let visit = |row, member: Option<dudley::MemberRow>| {
+        let visit = |row, member: Option<dudley::MemberRow<'_>>| {
             match member {
-                None => found.push(line(&table.array(row).to_json())),
+                None => found.push(line(&serde_json::json!(table.array(row)))),
                 Some(member) if example.has("members") => {
-                    found.push(line(&member.to_json(&layout)));
+                    found.push(line(&serde_json::json!(member)));
                 }
                 Some(_) => {}
             }
@@ -137,9 +137,9 @@ fn the_page_lists_every_code_with_its_meaning() {
     let kind = |severity| match severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
-        Severity::Lint => "lint",
+        Severity::Note => "note",
     };
-    for code in Code::all() {
+    for code in Code::ALL.iter().copied() {
         let row = format!("| {code} | {} |", code.meaning().replace('|', "\\|"));
         assert!(PAGE.contains(&row), "{} {code}: the page lacks {row}", kind(code.severity()));
     }

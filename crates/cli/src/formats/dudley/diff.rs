@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use dudley::ParseOptions;
+use serde_json::json;
 
 use super::{parse, show, values};
 use crate::Verdict;
@@ -29,12 +30,12 @@ pub(super) fn diff(
         match dudley::diff(&before, &after, Some(&given).filter(|_| !params.params.is_empty())) {
             Ok(comparison) => comparison,
             Err(error) => {
-                show(&error.to_string());
+                show(&error);
                 return Ok(Verdict::Failed);
             }
         };
     if output.json {
-        print_json(&comparison.to_json())?;
+        print_json(&json!(comparison))?;
     } else {
         for change in comparison.changes() {
             output.result(change)?;

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use dudley::ParseOptions;
+use dudley::{ParseOptions, Source};
 
-use super::{decode, name, read, show};
+use super::{name, read, show};
 use crate::arguments::dudley::Fmt;
 use crate::failure::Failure;
 use crate::goal::{self, is_standard};
@@ -18,11 +18,11 @@ pub(super) fn fmt(command: &Fmt, output: Output) -> Result<Verdict, Failure> {
 
 fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> {
     let bytes = read(path)?;
-    let Some(source) = decode(path, &bytes) else { return Ok(Verdict::Found) };
-    let formatted = match ParseOptions::new().format_source(source) {
+    let source = Source::decode_named(&bytes, name(path));
+    let formatted = match source.and_then(|source| ParseOptions::new().format_source(source)) {
         Ok(formatted) => formatted,
         Err(error) => {
-            show(&error.to_string());
+            show(&error);
             return Ok(Verdict::Found);
         }
     };

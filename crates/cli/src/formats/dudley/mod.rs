@@ -7,10 +7,10 @@ mod resolve;
 mod tree;
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, IsTerminal, Read, Write};
 use std::path::Path;
 
-use dudley::{Layout, ParseOptions, Source, Values};
+use dudley::{Diagnostic, Layout, ParseOptions, Source, Values};
 
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, DudleyCommand, Params};
@@ -32,7 +32,7 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
 /// The bytes of a layout, or those of standard input.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    // More than a layout can be, so that what has no end is told as well.
+    // More than a layout can have, so that input without end is rejected too.
     let limit = 1 << 31;
     let read = if is_standard(path) {
         io::stdin().lock().take(limit).read_to_end(&mut bytes)
@@ -43,37 +43,42 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// What messages call it.
+/// The name of a layout in messages.
 fn name(path: &Path) -> String {
     if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
 }
 
-/// The text of a layout; nothing if it is a binary file, which is said then.
-fn decode(path: &Path, bytes: &[u8]) -> Option<Source> {
-    match Source::decode(bytes) {
-        Ok(source) => Some(source.with_name(name(path))),
-        Err(error) => {
-            show(&error.render(&Source::default().with_name(name(path))));
-            None
-        }
-    }
-}
-
-/// Parses a layout; nothing if it has errors, which are shown then.
+/// Parses a layout. If it has errors, shows them and returns nothing.
 fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
-    let Some(source) = decode(path, &read(path)?) else { return Ok(None) };
-    match options.parse_source(source) {
-        Ok(layout) => Ok(Some(layout)),
-        Err(error) => {
-            show(&error.to_string());
-            Ok(None)
-        }
+    let source = Source::decode_named(&read(path)?, name(path));
+    Ok(source.and_then(|source| options.parse_source(source)).map_err(|error| show(&error)).ok())
+}
+
+/// Shows an error on standard error: of a layout with the lines that it is about.
+fn show(error: &dudley::Error) {
+    match error.diagnostics() {
+        Some(diagnostics) => print(&diagnostics.render(color())),
+        None => print(&error.to_string()),
     }
 }
 
-/// Prints a diagnostic on standard error. If nobody reads it, there is nobody to tell.
-fn show(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+/// Shows diagnostics on standard error.
+fn show_all(found: &[Diagnostic], source: &Source) {
+    let shown: Vec<String> = found.iter().map(|one| source.render(one, color())).collect();
+    print(&shown.join("\n"));
+}
+
+/// Whether standard error is a terminal that has colours.
+fn color() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    io::stderr().is_terminal() && !is_set("NO_COLOR")
+}
+
+/// Prints a text on standard error. A failure to print has no one to report to.
+fn print(text: &str) {
+    if !text.is_empty() {
+        let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
+    }
 }
 
 /// The values that are given: each of a parameter of one of the layouts.
@@ -81,7 +86,7 @@ fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));
     if let Some(key) = values.keys().find(is_missing) {
-        return Err(Failure::other("--param", format!("no parameter `{key}` is stored")));
+        return Err(Failure::other("--param", format!("no stored parameter named `{key}`")));
     }
     Ok(values)
 }

@@ -3,11 +3,11 @@
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
-use binio::{Mmap, ReadAt};
+use binio::{FileSource, ReadAt};
 use dudley::{ComplexAlign, Order, ParseOptions, Resolver};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use super::{parse, show, values};
+use super::{parse, show, show_all, values};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
@@ -18,7 +18,7 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
         return Ok(Verdict::Found);
     };
     let stream = command.stream.as_ref().map(|path| {
-        Mmap::open(path).map_err(|error| Failure::other(path.display(), error.to_string()))
+        FileSource::open(path).map_err(|error| Failure::other(path.display(), error.to_string()))
     });
     let stream = stream.transpose()?;
     let mut resolver = Resolver::new(&layout)
@@ -35,24 +35,24 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
         });
     }
     let printed =
-        resolve_to(resolver, stream.as_ref().map(|map| map as &dyn ReadAt), command, output);
+        resolve_to(resolver, stream.as_ref().map(|stream| stream as &dyn ReadAt), command, output);
     match printed {
         Ok(()) => Ok(Verdict::Fine),
         Err(Trouble::Output(error)) => Err(error.into()),
         Err(Trouble::Layout(error)) => {
-            show(&error.to_string());
-            Ok(Verdict::Found)
+            show(&error);
+            Ok(if error.is_bad_data() { Verdict::Found } else { Verdict::Failed })
         }
     }
 }
 
 enum Trouble {
-    Layout(dudley::ResolveError),
+    Layout(dudley::Error),
     Output(io::Error),
 }
 
-impl From<dudley::ResolveError> for Trouble {
-    fn from(error: dudley::ResolveError) -> Self {
+impl From<dudley::Error> for Trouble {
+    fn from(error: dudley::Error) -> Self {
         Self::Layout(error)
     }
 }
@@ -75,17 +75,15 @@ fn resolve_to<'a>(
     };
     let table = resolver.table()?;
     if !output.quiet {
-        for lint in resolver.lints(&table) {
-            show(&lint.render(resolver.layout().source()));
-        }
+        show_all(&resolver.diagnose(&table), resolver.layout().source());
     }
     let mut rows = Rows::begin(output.json)?;
     if command.members {
         let mut failed = None;
         resolver.walk(&table, table.rows(), |row, member| {
             let row = match member {
-                Some(member) => member.to_json(resolver.layout()),
-                None => table.array(row).to_json(),
+                Some(member) => json!(member),
+                None => json!(table.array(row)),
             };
             failed = rows.put(&row).err();
             if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -93,7 +91,7 @@ fn resolve_to<'a>(
         failed.map_or(Ok(()), Err)?;
     } else {
         for row in table.iter() {
-            rows.put(&row.to_json())?;
+            rows.put(&json!(row))?;
         }
     }
     rows.end()?;

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use dudley::ParseOptions;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::parse;
 use crate::Verdict;
@@ -14,7 +14,7 @@ use crate::output::{Output, one_line, print_json};
 
 pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
     let Some(layout) = parse(path, &ParseOptions::new())? else { return Ok(Verdict::Found) };
-    let json = layout.to_json();
+    let json = json!(layout);
     if output.json {
         print_json(&json)?;
         return Ok(Verdict::Fine);

@@ -14,8 +14,8 @@ use crate::syntax::short;
 
 impl Checker<'_> {
     pub(super) fn warn_param_named_as_item(&mut self, param: Span, item: Span) {
-        self.warn(Code::ParamNamedAsItem, |this| {
-            let text = short(this.text_at(param));
+        self.report.warn(Code::ParamNamedAsItem, || {
+            let text = short(self.cursor.text_at(param));
             let message = format!("`{text}` is a parameter and an item");
             let (later, label, what) = if param.start < item.start {
                 (item, param, "the parameter")
@@ -29,28 +29,28 @@ impl Checker<'_> {
     }
 
     pub(super) fn warn_shadowed(&mut self, param: ParamId, name: NameId, span: Span) {
-        if self.dict == ItemId::ROOT {
+        if self.dict.id == ItemId::ROOT {
             return;
         }
-        let around = self.layout.items[self.dict.index()].parent;
+        let around = self.layout.items[self.dict.id.index()].parent;
         let (Some(hidden), _) = self.find_param(around, name) else { return };
         debug_assert!(hidden != param);
-        self.warn(Code::ShadowedParam, |this| {
-            let text = short(this.layout.names.text(name));
+        self.report.warn(Code::ShadowedParam, || {
+            let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` hides one further out");
             Diagnostic::new(Code::ShadowedParam, span, message)
-                .with_label(this.layout.spans.params[hidden.index()], "this one")
+                .with_label(self.layout.spans.params[hidden.index()], "this one")
         });
     }
 
     /// What only shows when all is there.
-    pub(super) fn find_oddities(&mut self, source: &Source) {
+    pub(super) fn find_irregularities(&mut self, source: &Source) {
         if source.encoding() != Encoding::Utf8 {
-            let odd = self.text.char_indices().find(|(_, character)| !character.is_ascii());
+            let odd = self.cursor.text.char_indices().find(|(_, character)| !character.is_ascii());
             let span = odd.map_or_else(Span::default, |(at, character)| {
                 Span::new(index(at), index(at + character.len_utf8()))
             });
-            self.warn(Code::NotUtf8, |_| {
+            self.report.warn(Code::NotUtf8, || {
                 let message = format!("this text is no UTF-8; it is read as {}", source.encoding());
                 Diagnostic::new(Code::NotUtf8, span, message)
             });
@@ -85,11 +85,11 @@ impl Checker<'_> {
             let Item { name, parent, .. } = self.layout.items[at];
             let Some(&id) = types.get(&parent).filter(|_| name != nameless) else { continue };
             let Some(&member) = members.get(&(id, name)) else { continue };
-            self.warn(Code::HiddenMember, |this| {
-                let text = short(this.layout.names.text(name));
+            self.report.warn(Code::HiddenMember, || {
+                let text = short(self.layout.names.text(name));
                 let message = format!("item `{text}` hides a member of the item without a name");
-                Diagnostic::new(Code::HiddenMember, this.layout.spans.items[at], message)
-                    .with_label(this.layout.spans.members[member.index()], "the member")
+                Diagnostic::new(Code::HiddenMember, self.layout.spans.items[at], message)
+                    .with_label(self.layout.spans.members[member.index()], "the member")
             });
         }
     }
@@ -127,7 +127,7 @@ impl Checker<'_> {
             }
         }
         for (span, reason) in reasons {
-            self.warn(Code::NotTemplate, |_| {
+            self.report.warn(Code::NotTemplate, || {
                 let message = format!("a layout with a summary that is no template: {reason}");
                 Diagnostic::new(Code::NotTemplate, span, message)
                     .with_help("the summary alone cannot tell where everything is")

@@ -15,8 +15,8 @@ use nom::multi::separated_list0;
 use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
-use crate::layout::{Attribute, Value};
-use crate::quote;
+use super::{Attribute, Value};
+use crate::syntax::quote;
 
 /// The attributes of a line, without its `#:`. An error is the offset of what could not be read; what
 /// stands before it counts.

@@ -9,10 +9,10 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::ControlFlow;
 
-use serde_json::{Value, json};
-
-use crate::layout::{Filter, FilterKind, Layout, ParamValue, Scope, Subject};
-use crate::resolve::{AddressTable, MemberRow, ResolveError, Resolver, Row, Values};
+use super::table::filter_text;
+use super::{AddressTable, MemberRow, Resolver, Row, Values};
+use crate::error::Error;
+use crate::layout::{Layout, ParamValue, Scope, Subject};
 
 /// Members of structs that are compared: types in types may have more than anybody can look at.
 const MAX_MEMBERS: usize = 1 << 18;
@@ -80,31 +80,6 @@ impl Comparison {
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
-
-    /// `changes`, an array of objects with `path`, `change`, `from`, `to`, `values`; `readable`; and
-    /// `partial`, where it is.
-    pub fn to_json(&self) -> Value {
-        let change = |change: &Change| {
-            let (name, from, to) = match &change.kind {
-                ChangeKind::Added => ("added", Value::Null, Value::Null),
-                ChangeKind::Removed => ("removed", Value::Null, Value::Null),
-                ChangeKind::Retyped(from, to) => ("retyped", json!(from), json!(to)),
-                ChangeKind::Reshaped(from, to) => ("reshaped", json!(from), json!(to)),
-                ChangeKind::Moved(from, to) => ("moved", json!(from), json!(to)),
-            };
-            let values: serde_json::Map<String, Value> =
-                change.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-            json!({"path": change.path, "change": name, "from": from, "to": to, "values": values})
-        };
-        let mut all = json!({
-            "changes": self.changes.iter().map(change).collect::<Vec<_>>(),
-            "readable": self.keeps_files_readable(),
-        });
-        if self.is_partial {
-            all["partial"] = true.into();
-        }
-        all
-    }
 }
 
 impl fmt::Display for Change {
@@ -149,11 +124,7 @@ impl fmt::Display for Change {
 /// assert_eq!(lines[2], "+ /z");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn diff(
-    before: &Layout,
-    after: &Layout,
-    values: Option<&Values>,
-) -> Result<Comparison, ResolveError> {
+pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<Comparison, Error> {
     let samples = match values {
         Some(values) => vec![values.clone()],
         None => samples([before, after]),
@@ -273,8 +244,8 @@ impl Seeing<'_, '_> {
         self.rows.push(Seen { path, address: row.address(), shape, dtype, filter, since: 0 });
     }
 
-    fn member(&mut self, row: Row, member: MemberRow, layout: &Layout) {
-        let (dtype, filter) = (member.dtype(layout), member.filter(layout).map(filter_text));
+    fn member(&mut self, row: Row, member: MemberRow<'_>) {
+        let (dtype, filter) = (member.dtype(), member.filter().map(filter_text));
         let offset = member.address.zip(row.address()).map(|(member, row)| member - row);
         (&member.path, offset, &member.shape, &dtype).hash(&mut self.since);
         let MemberRow { path, address, shape, .. } = member;
@@ -290,7 +261,7 @@ impl Seeing<'_, '_> {
 }
 
 /// The rows of a layout, and whether all of its members are among them.
-fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveError> {
+fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
     let resolver = Resolver::new(layout).order(crate::Order::Little).values(values.clone());
     let table = resolver.table()?;
     let since = DefaultHasher::new();
@@ -298,7 +269,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveEr
     let (mut walked, mut members, mut bytes) = (0, 0, 0);
     resolver.walk(&table, table.rows(), |row, member| {
         if let Some(member) = member {
-            seen.member(row, member, layout);
+            seen.member(row, member);
             members += 1;
         } else {
             seen.row(row);
@@ -317,11 +288,6 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), ResolveEr
     }
     seen.end_row();
     Ok((seen.rows, members < MAX_MEMBERS && bytes <= MAX_BYTES))
-}
-
-fn filter_text(filter: &Filter) -> String {
-    let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
-    format!("{arrow} {}", filter.name)
 }
 
 fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {

@@ -3,7 +3,7 @@
 use super::align::Alignments;
 use super::table::{AddressTable, Row};
 use super::{Input, Resolver};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 
 impl<'a> Resolver<'a> {
@@ -18,36 +18,37 @@ impl<'a> Resolver<'a> {
     ///
     /// let layout = Layout::parse("a = f8[2]  b = i4 @14  c = i1 @100")?;
     /// let resolver = Resolver::new(&layout);
-    /// let lints = resolver.lints(&resolver.table()?);
-    /// let codes: Vec<Code> = lints.iter().map(|lint| lint.code).collect();
+    /// let found = resolver.diagnose(&resolver.table()?);
+    /// let codes: Vec<Code> = found.iter().map(|one| one.code).collect();
     /// assert_eq!(codes, [Code::MisalignedAddress, Code::Overlap, Code::Hole]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn lints(&self, table: &AddressTable<'a>) -> Vec<Diagnostic> {
+    pub fn diagnose(&self, table: &AddressTable<'a>) -> Vec<Diagnostic> {
         let mut alignments = Alignments::of(self.layout(), self.complex_align);
-        let mut lints = Vec::new();
+        let mut found = Vec::new();
         let mut is_behind_unknown = false;
         let enough = self.limits.max_diagnostics as usize;
         for row in table.rows() {
-            if lints.len() >= enough {
+            if found.len() >= enough {
                 break;
             }
             match row.address() {
                 None if !is_behind_unknown && matches!(self.input, Input::Values(_)) => {
-                    lints.push(unknown(self.layout(), *row));
+                    found.push(unknown(self.layout(), *row));
                 }
                 Some(address) => {
-                    lints.extend(self.misaligned(*row, address, &mut alignments));
+                    found.extend(self.misaligned(*row, address, &mut alignments));
                 }
                 None => {}
             }
             is_behind_unknown = row.address().is_none();
         }
-        lints.extend(self.neighbours(table, &mut alignments));
-        lints.extend(self.past_end(table));
-        lints.sort_by_key(|lint| lint.span.start);
-        lints.truncate(enough);
-        lints
+        found.extend(self.neighbours(table, &mut alignments));
+        found.extend(self.past_end(table));
+        found.sort_by_key(start);
+        found.truncate(enough);
+        self.layout().source().locate(&mut found);
+        found
     }
 
     fn misaligned(
@@ -91,27 +92,27 @@ impl<'a> Resolver<'a> {
         // What has no address or size may be in any hole.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
-        let mut lints = Vec::new();
+        let mut found = Vec::new();
         let (mut end, mut before) = (self.start, None);
         for (address, nbytes, row) in rows {
-            if lints.len() >= self.limits.max_diagnostics as usize {
+            if found.len() >= self.limits.max_diagnostics as usize {
                 break;
             }
             let place = placement(layout, row.subject());
             if let Some(before) = before.filter(|_| address < end) {
-                lints.push(overlap(layout, before, row));
+                found.push(overlap(layout, before, row));
             } else if is_known
                 && matches!(place, Some(Placement::Address(_)))
                 && address.saturating_sub(end) >= align(layout, row.subject(), alignments)
             {
-                lints.push(hole(layout, row, end, address));
+                found.push(hole(layout, row, end, address));
             }
             if address.saturating_add(nbytes) >= end {
                 end = address.saturating_add(nbytes);
                 before = Some(row);
             }
         }
-        lints
+        found
     }
 }
 

@@ -1,0 +1,80 @@
+//! The texts of names and numbers.
+
+use std::borrow::Cow;
+
+use super::Checker;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::layout::NameId;
+use crate::layout::names::index;
+use crate::source::Span;
+use crate::syntax::{self, quote, short};
+
+impl<'a> Checker<'a> {
+    /// The text of a name token, without quotes and escapes.
+    pub(super) fn name_text(&mut self, span: Span) -> Cow<'a, str> {
+        let token = self.cursor.text_at(span);
+        match token.as_bytes().first() {
+            Some(b'"' | b'\'') => self.unquote(span, token),
+            _ => Cow::Borrowed(token),
+        }
+    }
+
+    fn unquote(&mut self, span: Span, token: &'a str) -> Cow<'a, str> {
+        let part = |start: usize, end: usize| {
+            Span::new(span.start + index(start), span.start + index(end))
+        };
+        let mut unknown = Vec::new();
+        let text = quote::unquote_with(token, |at| unknown.push(at));
+        for at in unknown {
+            self.report.warn(Code::UnknownEscape, || {
+                let message = "this backslash escapes nothing, and stays";
+                Diagnostic::new(Code::UnknownEscape, part(at, at + 1), message)
+                    .with_help("write two for one")
+                    .with_fix(part(at, at + 1), "\\\\")
+            });
+        }
+        text.unwrap_or_else(|error| {
+            self.report.error(|| {
+                Diagnostic::new(Code::BadEscape, part(error.start, error.end), error.reason)
+            });
+            Cow::Borrowed(token)
+        })
+    }
+
+    #[inline]
+    pub(super) fn name(&mut self, span: Span) -> NameId {
+        let text = self.name_text(span);
+        if !text.is_ascii() {
+            self.lint_name(span);
+        }
+        self.layout.names.intern(&text)
+    }
+
+    #[cold]
+    fn lint_name(&mut self, span: Span) {
+        if self.cursor.text_at(span).starts_with(['"', '\'']) {
+            return;
+        }
+        self.report.warn(Code::NonAsciiName, || {
+            let name = self.cursor.text_at(span);
+            Diagnostic::new(Code::NonAsciiName, span, "a name with letters beyond ASCII")
+                .with_help("other readers may want it in quotes")
+                .with_fix(span, format!("\"{name}\""))
+        });
+    }
+
+    /// The value of an integer node with its sign; the parser has seen that it has one.
+    pub(super) fn integer(&mut self, span: Span) -> i64 {
+        let digits = self.cursor.digits(span);
+        if digits.len() > 1 && digits.starts_with('0') && !digits[1..].starts_with(['x', 'X']) {
+            self.report.warn(Code::LeadingZeros, || {
+                let plain = digits[..digits.len() - 1].trim_start_matches('0').len() + 1;
+                let plain = short(&digits[digits.len() - plain..]);
+                Diagnostic::new(Code::LeadingZeros, span, "leading zeros do not make it octal")
+                    .with_help(format!("it is {plain}"))
+            });
+        }
+        let value = syntax::integer(digits).unwrap_or_default();
+        if self.cursor.text_at(span).starts_with('-') { -value } else { value }
+    }
+}

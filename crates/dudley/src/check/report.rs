@@ -1,0 +1,58 @@
+//! The diagnostics of a check.
+
+use crate::diagnostic::{Code, Diagnostic, Severity, start};
+use crate::options::ParseOptions;
+
+/// Collects diagnostics, under the options and up to the limits.
+pub(super) struct Report<'a> {
+    pub(super) options: &'a ParseOptions,
+    errors: Vec<Diagnostic>,
+    /// Warnings and notes.
+    others: Vec<Diagnostic>,
+    /// In the first of two walks over the summary.
+    pub(super) is_muted: bool,
+}
+
+impl<'a> Report<'a> {
+    pub(super) fn new(options: &'a ParseOptions) -> Self {
+        Self { options, errors: Vec::new(), others: Vec::new(), is_muted: false }
+    }
+
+    /// Reports an error, unless there are enough.
+    pub(super) fn error(&mut self, diagnostic: impl FnOnce() -> Diagnostic) {
+        if !self.is_muted && self.errors.len() < self.limit().max(1) {
+            self.errors.push(diagnostic());
+        }
+    }
+
+    /// Reports a warning or note, unless there are enough or it is silenced; an error if it is denied.
+    pub(super) fn warn(&mut self, code: Code, diagnostic: impl FnOnce() -> Diagnostic) {
+        match self.options.severity(code) {
+            Some(Severity::Error) => {
+                self.error(|| diagnostic().with_severity(Severity::Error));
+            }
+            Some(_) if self.wants(code) => self.others.push(diagnostic()),
+            _ => {}
+        }
+    }
+
+    /// Whether one more warning or note of the code would be kept.
+    pub(super) fn wants(&self, code: Code) -> bool {
+        let severity = self.options.severity(code);
+        let is_error = severity == Some(Severity::Error);
+        !self.is_muted && severity.is_some() && (is_error || self.others.len() < self.limit())
+    }
+
+    fn limit(&self) -> usize {
+        self.options.limits.max_diagnostics as usize
+    }
+
+    /// All errors, those of the parser included, and all others, each in order of the text.
+    pub(super) fn finish(mut self, parsing: &[Diagnostic]) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        self.errors.extend_from_slice(parsing);
+        self.errors.sort_by_key(start);
+        self.errors.truncate(self.limit().max(1));
+        self.others.sort_by_key(start);
+        (self.errors, self.others)
+    }
+}

@@ -1,0 +1,134 @@
+//! Why something failed.
+
+use std::{fmt, io};
+
+use crate::diagnostic::{Code, Diagnostics};
+
+binio::error_type! {
+    /// Why a layout cannot be parsed or has no addresses, or why something in it cannot be found.
+    ///
+    /// `Display` of an error of a layout has several lines: it shows the places in the text.
+    pub struct Error(ErrorKind);
+}
+
+/// The kinds of failure.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// A layout has errors; or it has no addresses, with the given values or in a stream.
+    Layout(Diagnostics),
+    /// A file does not begin with the signature of a native file.
+    NotNative,
+    /// The signature is damaged by a transfer in text mode.
+    TextMode {
+        /// What the transfer did.
+        change: &'static str,
+    },
+    /// A file ends inside its signature.
+    TruncatedSignature {
+        /// Bytes of the file.
+        len: usize,
+    },
+    /// The address of the layout in a native file is negative, inside the signature, or after the end.
+    LayoutAddress {
+        /// The address.
+        address: i64,
+        /// Bytes of the file, where that was exceeded.
+        len: Option<u64>,
+    },
+    /// A text is not a path.
+    Path {
+        /// The text.
+        path: String,
+        /// Where in it.
+        offset: usize,
+        /// What was expected there.
+        expected: &'static str,
+    },
+    /// A path leads to nothing.
+    NotFound {
+        /// The path.
+        path: String,
+        /// What exists of it.
+        parent: String,
+        /// What is missing there.
+        missing: String,
+    },
+    /// A stream cannot be read.
+    Read(binio::Error),
+}
+
+impl Error {
+    /// What is wrong with the layout, if the layout is at fault.
+    pub fn diagnostics(&self) -> Option<&Diagnostics> {
+        match self.kind() {
+            ErrorKind::Layout(diagnostics) => Some(diagnostics),
+            _ => None,
+        }
+    }
+
+    /// The code of the first error in the layout, if the layout is at fault.
+    pub fn code(&self) -> Option<Code> {
+        self.diagnostics().map(|diagnostics| diagnostics.first().code)
+    }
+}
+
+impl From<Diagnostics> for Error {
+    fn from(diagnostics: Diagnostics) -> Self {
+        ErrorKind::Layout(diagnostics).into()
+    }
+}
+
+impl binio::error::Kind for ErrorKind {
+    fn from_binio(error: binio::Error) -> Self {
+        Self::Read(error)
+    }
+
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Path { .. } | Self::NotFound { .. } => false,
+            Self::Read(error) => error.is_bad_data(),
+            _ => true,
+        }
+    }
+
+    fn io_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Read(error) => error.io_error(),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for ErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout(diagnostics) => diagnostics.fmt(f),
+            Self::NotNative => f.write_str(
+                "not a native file: expected 8d 3c or 8d 3e, then 42 44 0d 0a 1a 0a, at byte 0",
+            ),
+            Self::TextMode { change } => {
+                write!(f, "the signature is damaged by a text-mode transfer: {change}")
+            }
+            Self::TruncatedSignature { len } => {
+                write!(f, "the file ends at byte {len}, inside the signature of 16 bytes")
+            }
+            Self::LayoutAddress { address, len } => {
+                write!(f, "the address of the layout, at byte 8, is {address}: ")?;
+                match len {
+                    Some(len) => write!(f, "the file ends at {len}"),
+                    None => f.write_str("expected 0 or at least 16"),
+                }
+            }
+            Self::Path { path, offset, expected } => {
+                write!(f, "`{path}` is not a valid path: expected {expected} at byte {offset}")
+            }
+            Self::NotFound { path, parent, missing } => {
+                write!(f, "nothing at `{path}`: {parent} has no {missing}")
+            }
+            Self::Read(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for ErrorKind {}
