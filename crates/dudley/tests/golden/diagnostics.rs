@@ -36,7 +36,7 @@ fn every_diagnostic_is_shown_as_recorded() {
         write!(text, "== {head}\n{}\n--\n{shown}\n", layout.trim_end_matches('\n')).unwrap();
     }
     assert!(odd.is_empty(), "another code is shown:\n{}", odd.join("\n"));
-    for code in Code::ALL.iter().copied() {
+    for code in Code::ALL {
         assert!(codes.contains(&code.to_string()), "{code} is not shown");
     }
     if super::records() {

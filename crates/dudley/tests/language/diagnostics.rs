@@ -63,8 +63,9 @@ error[E017]: a suffix is not a sum: no number may follow it
     );
     let fix = errors(text).first().fix.clone().unwrap();
     let mut mended = text.to_owned();
-    let start = fix.place.offset.unwrap() as usize;
-    mended.replace_range(start..start + fix.place.len.unwrap() as usize, &fix.replacement);
+    let number = |number: Option<u64>| usize::try_from(number.unwrap()).unwrap();
+    let start = number(fix.place.offset);
+    mended.replace_range(start..start + number(fix.place.len), &fix.replacement);
     parse(&mended);
 }
 
