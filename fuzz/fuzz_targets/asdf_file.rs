@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use asdf::ndarray::Slice;
+use asdf::ndarray::{ByteOrder, Order, Slice};
 use asdf::{External, OpenOptions, Strictness};
 use binio::Limits;
 use libfuzzer_sys::fuzz_target;
@@ -26,9 +26,9 @@ fuzz_target!(|data: &[u8]| {
     let Ok(nodes) = file.nodes() else { return };
     for node in nodes.take(200) {
         let Ok(array) = node.ndarray() else { continue };
-        let _ = (array.view::<f64>().is_ok(), array.read_bytes(asdf::ndarray::Order::Little).is_ok(), array.mask().is_ok());
+        let _ = (array.view::<f64>().is_ok(), array.read_bytes(Order::C, ByteOrder::Little).is_ok(), array.mask().is_ok());
         let _ = (array.strings().is_ok(), array.write_npy(std::io::sink()).is_ok());
         let backwards = Slice::Range { start: None, stop: None, step: -2 };
-        let _ = array.slice(&[backwards]).and_then(|tile| tile.read_bytes(asdf::ndarray::Order::Stored));
+        let _ = array.slice(&[backwards]).and_then(|tile| tile.read_bytes(Order::F, ByteOrder::Stored));
     }
 });

@@ -68,7 +68,7 @@ fn once(task: &str, path: &str) -> Outcome {
         }
     } else {
         let array = file.tree()?.pointer("/data")?.ndarray()?;
-        match array.dtype().size() {
+        match array.datatype().itemsize() {
             2 => drop(black_box(array.read::<i16>()?)),
             _ => drop(black_box(array.read::<f64>()?)),
         }

@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         eprintln!("{diagnostic}");
     }
     let array = file.tree()?.pointer(&pointer)?.ndarray()?;
-    println!("{} {:?}", array.dtype(), array.shape());
+    println!("{} {:?}", array.datatype(), array.shape());
     // The first ten rows, every other column: only their bytes are read.
     let tile = array.slice(&Slice::parse("0:10,::2")?)?.read::<f32>()?;
     println!(

@@ -305,8 +305,11 @@ pub enum ArrayError {
         got: u64,
     },
     /// A slice does not fit the shape.
-    #[error(transparent)]
-    Slice(binio::Error),
+    #[error("{0}")]
+    Slice(String),
+    /// The elements have no field of that name.
+    #[error("{0}")]
+    Field(String),
     /// Masks that cannot apply.
     #[error("mask: {0}")]
     Mask(String),
@@ -367,9 +370,11 @@ impl ArrayError {
             | Self::Inline(_)
             | Self::Element { .. }
             | Self::Mask(_) => true,
-            Self::NotAnArray(_) | Self::Type { .. } | Self::BufferSize { .. } | Self::Slice(_) => {
-                false
-            }
+            Self::NotAnArray(_)
+            | Self::Type { .. }
+            | Self::BufferSize { .. }
+            | Self::Slice(_)
+            | Self::Field(_) => false,
             // Here it is the file that asks for the block.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,

@@ -15,6 +15,7 @@ mod verify;
 pub mod yaml;
 
 pub use asdf::Asdf;
+pub use binio::{Digest, Endian, Limits, ReadAt};
 pub use blocks::{Block, Blocks, ChecksumVerdict, Iter as BlockIter};
 pub use diagnostic::{Code, Diagnostic, Place, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};
@@ -24,3 +25,7 @@ pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify
 pub use tree::{BigInteger, Node, json, metadata};
 pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use yaml::{complex, tag};
+
+pub use bytes::Bytes;
+pub use half::f16;
+pub use num_complex::Complex;

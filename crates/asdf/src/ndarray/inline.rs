@@ -6,24 +6,24 @@
 //!
 //! | items, without a datatype | datatype |
 //! |---|---|
-//! | truth values only | `bool8` |
-//! | integers, and truth values | `int64`, or `uint64` where needed |
+//! | booleans only | `bool8` |
+//! | integers, and booleans | `int64`, or `uint64` where needed |
 //! | a float among them | `float64` |
 //! | a `!core/complex` among them | `complex128` |
 //! | strings | `[ucs4, n]` of the longest |
 //! | nothing but nulls, or nothing | `float64` |
 //!
-//! With a datatype each item must be a value of it: 300 is no `uint8` and 1.7 no `int32`. Null is
+//! With a datatype each item must be a value of it: 300 is not a valid `uint8`, nor 1.7 an `int32`. Null is
 //! a masked element of any type; inside a record it masks the record. With a record type each
 //! record is a sequence of as many items as there are fields, so the shape ends there.
 
+use binio::array::{Datatype, Kind as ScalarKind, MAX_DIMENSIONS, Record, ScalarType, byte_size};
 use binio::{Endian, Limits};
 use bytes::Bytes;
 
 use crate::error::{ArrayError, Error, Result};
 use crate::ndarray::Place;
-use crate::ndarray::dtype::{Datatype, MAX_DIMENSIONS, Record, ScalarType};
-use crate::ndarray::extent::count;
+use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
 use crate::ndarray::number::{self, put};
 use crate::ndarray::parse::{ArrayHeader, Shape};
 use crate::yaml::tag;
@@ -55,22 +55,16 @@ pub(crate) fn infer(header: &ArrayHeader<'_>, data: Node<'_>, limits: &Limits) -
 }
 
 /// Reads the elements.
-pub(crate) fn read(
-    data: Node<'_>,
-    inferred: &Inferred,
-    byteorder: Endian,
-    limits: &Limits,
-) -> Result<InlineData> {
+pub(crate) fn read(data: Node<'_>, inferred: &Inferred, limits: &Limits) -> Result<InlineData> {
     let Inferred { datatype, shape } = inferred;
-    let elements = count(shape).unwrap_or(u64::MAX);
-    let size = elements.saturating_mul(datatype.size());
+    let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
     limits.check_alloc("bytes of an inline array", size)?;
     let mut out = Vec::new();
     let mut masked = Vec::new();
     let mut index = 0_usize;
     let mut budget = Budget { visited: 0, limits };
     walk(data, shape, &mut |node| {
-        if !push(node, datatype, byteorder, &mut out, &mut budget)? {
+        if !push(node, datatype, &mut out, &mut budget)? {
             masked.push(index);
         }
         index += 1;
@@ -216,21 +210,28 @@ fn infer_datatype(data: Node<'_>, shape: &[u64], limits: &Limits) -> Result<Scal
         seen.add(node)
     })?;
     let Seen { widest, lowest, highest, longest } = seen;
+    let named = |name| {
+        from_name(name, Endian::Little).ok_or_else(|| error(data, "no datatype holds these items"))
+    };
     match (widest, longest) {
         (Some(_), Some(_)) => Err(error(data, "strings and numbers in one array")),
-        (None, Some(longest)) => Ok(ScalarType::Ucs4(longest.try_into().unwrap_or(u64::MAX))),
-        (Some(Width::Bool), None) => Ok(ScalarType::Bool8),
+        (None, Some(longest)) => {
+            let length = longest.try_into().unwrap_or(u64::MAX);
+            text_type(ScalarKind::Unicode, length, Endian::Little)
+                .ok_or_else(|| error(data, "a string is too long"))
+        }
+        (Some(Width::Bool), None) => named("bool8"),
         (Some(Width::Int), None) => {
             if i64::try_from(lowest).is_ok() && i64::try_from(highest).is_ok() {
-                Ok(ScalarType::Int64)
+                named("int64")
             } else if lowest >= 0 && u64::try_from(highest).is_ok() {
-                Ok(ScalarType::Uint64)
+                named("uint64")
             } else {
                 Err(error(data, "no datatype holds all of these integers"))
             }
         }
-        (Some(Width::Complex), None) => Ok(ScalarType::Complex128),
-        (Some(Width::Float) | None, None) => Ok(ScalarType::Float64),
+        (Some(Width::Complex), None) => named("complex128"),
+        (Some(Width::Float) | None, None) => named("float64"),
     }
 }
 
@@ -254,7 +255,7 @@ impl Seen {
                 return Ok(());
             }
             Kind::Sequence => return Err(error(node, "ragged: a sequence among single items")),
-            _ => return Err(error(node, "expected a number, a truth value, a string or null")),
+            _ => return Err(error(node, "expected a number, a boolean, a string or null")),
         };
         self.widest = self.widest.max(Some(width));
         Ok(())
@@ -269,13 +270,12 @@ fn is_complex(node: Node<'_>) -> bool {
 fn push(
     node: Node<'_>,
     datatype: &Datatype,
-    byteorder: Endian,
     out: &mut Vec<u8>,
     budget: &mut Budget<'_>,
 ) -> Result<bool> {
     budget.visit()?;
     match datatype {
-        Datatype::Scalar(scalar) => push_scalar(node, *scalar, byteorder, out),
+        Datatype::Scalar(scalar) => push_scalar(node, *scalar, out),
         Datatype::Record(record) => push_record(node, record, out, budget),
     }
 }
@@ -288,7 +288,7 @@ fn push_record(
 ) -> Result<bool> {
     let fields = record.fields();
     if node.is_null() {
-        push_zeros(record.size(), out);
+        push_zeros(record.itemsize(), out);
         return Ok(false);
     }
     if node.kind() != Kind::Sequence || node.len() != fields.len() {
@@ -301,12 +301,11 @@ fn push_record(
     for (item, field) in node.items().zip(fields) {
         let shape = field.shape();
         if item.is_null() {
-            let elements = count(shape).unwrap_or(u64::MAX);
-            push_zeros(elements.saturating_mul(field.datatype().size()), out);
+            push_zeros(field.size(), out);
             whole = false;
         } else {
             walk(item, shape, &mut |item| {
-                whole &= push(item, field.datatype(), field.byteorder(), out, budget)?;
+                whole &= push(item, field.datatype(), out, budget)?;
                 Ok(())
             })?;
         }
@@ -319,12 +318,7 @@ fn push_zeros(size: u64, out: &mut Vec<u8>) {
     out.resize(out.len().saturating_add(usize::try_from(size).unwrap_or(0)), 0);
 }
 
-fn push_scalar(
-    node: Node<'_>,
-    scalar: ScalarType,
-    byteorder: Endian,
-    out: &mut Vec<u8>,
-) -> Result<bool> {
+fn push_scalar(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<bool> {
     let start = out.len();
     if node.is_null() {
         push_zeros(scalar.size(), out);
@@ -335,17 +329,17 @@ fn push_scalar(
             let short: String = text.chars().take(40).collect();
             format!("`{short}`")
         });
-        error(node, format!("{text} is no {scalar}"))
+        error(node, format!("{text} is not a valid {}", scalar_name(scalar)))
     };
-    match scalar {
-        ScalarType::Ascii(_) | ScalarType::Ucs4(_) => {
-            push_text(node, scalar, byteorder, out).ok_or_else(misfit)?;
+    match scalar.kind() {
+        ScalarKind::Bytes | ScalarKind::Unicode => {
+            push_text(node, scalar, out).ok_or_else(misfit)?;
             let missing = scalar.size().checked_sub(u64::try_from(out.len() - start).unwrap_or(0));
             push_zeros(missing.ok_or_else(misfit)?, out);
         }
         _ => {
             let number = number_of(node).ok_or_else(misfit)?;
-            number::push(number, scalar, byteorder, out).ok_or_else(misfit)?;
+            number::push(number, scalar, out).ok_or_else(misfit)?;
         }
     }
     Ok(true)
@@ -368,19 +362,14 @@ pub(crate) fn number_of(node: Node<'_>) -> Option<number::Number> {
     }
 }
 
-fn push_text(
-    node: Node<'_>,
-    scalar: ScalarType,
-    byteorder: Endian,
-    out: &mut Vec<u8>,
-) -> Option<()> {
+fn push_text(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
     let text = node.as_str()?;
-    match scalar {
-        ScalarType::Ascii(_) => {
+    match scalar.kind() {
+        ScalarKind::Bytes => {
             text.is_ascii().then_some(())?;
             out.extend(text.as_bytes());
         }
-        _ => text.chars().for_each(|c| put(u32::from(c).to_le_bytes(), byteorder, out)),
+        _ => text.chars().for_each(|c| put(u32::from(c).to_le_bytes(), scalar.endian(), out)),
     }
     Some(())
 }
@@ -399,9 +388,9 @@ mod tests {
     fn try_read(text: &str, limits: &Limits) -> Result<(Inferred, InlineData)> {
         let document = parse(text);
         let header = ArrayHeader::parse(document.root(), &mut Vec::new())?;
-        let crate::ndarray::Source::Inline(data) = header.source else { panic!("{text}") };
+        let crate::ndarray::parse::Source::Inline(data) = header.source else { panic!("{text}") };
         let inferred = infer(&header, data, limits)?;
-        let elements = read(data, &inferred, header.byteorder, limits)?;
+        let elements = read(data, &inferred, limits)?;
         Ok((inferred, elements))
     }
 
@@ -417,7 +406,7 @@ mod tests {
     }
 
     fn type_of(text: &str) -> String {
-        reads(text).0.datatype.to_string()
+        crate::ndarray::datatype_name(&reads(text).0.datatype)
     }
 
     fn bytes(text: &str) -> Vec<u8> {
@@ -470,7 +459,7 @@ mod tests {
     #[test]
     fn null_is_a_masked_element() {
         let (inferred, data) = reads("[1, null, 3]");
-        assert_eq!(inferred.datatype.to_string(), "int64");
+        assert_eq!(inferred.datatype.to_string(), "<i8");
         assert_eq!(data.elements[8..16], [0; 8]);
         assert_eq!(data.mask.unwrap()[..], [0, 1, 0]);
         assert!(reads("[1, 2]").1.mask.is_none());
@@ -510,7 +499,7 @@ mod tests {
             ("5", "[ascii, 2]"),
         ] {
             let message = refuses(&format!("{{data: [{item}], datatype: {datatype}}}"));
-            assert!(message.contains(&format!("is no {datatype}")), "{message}");
+            assert!(message.contains(&format!("is not a valid {datatype}")), "{message}");
         }
     }
 

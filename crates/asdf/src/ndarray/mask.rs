@@ -1,4 +1,4 @@
-//! Masks: which elements do not count.
+//! Masks: which elements are masked.
 //!
 //! | `mask` | masked is |
 //! |---|---|
@@ -7,16 +7,15 @@
 //! | an array | where it is not zero; it is repeated to the array's shape as numpy does |
 //! | none, but `null` in inline data | those |
 //!
-//! The mask of a mask does not count, so that an array may name itself.
+//! The mask of a mask is ignored, so that an array may name itself.
 
+use binio::array::{ByteOrder, Kind, Order, ScalarType, Slice};
 use half::f16;
 use num_complex::Complex;
 
 use crate::error::{ArrayError, Error, Result};
-use crate::ndarray::dtype::ScalarType;
+use crate::ndarray::datatype_name;
 use crate::ndarray::number::Number;
-use crate::ndarray::slice::Slice;
-use crate::ndarray::swap::Order;
 use crate::ndarray::view::NdArray;
 
 /// What masks an array.
@@ -31,19 +30,20 @@ pub(crate) enum Mask<'a> {
 
 impl<'a> Mask<'a> {
     /// A mask of another shape, repeated to that of the array.
-    pub(crate) fn array(mask: NdArray<'a>, shape: &[u64]) -> Result<Self> {
-        match mask.dtype().as_scalar() {
-            Some(scalar) if !scalar.is_string() => {}
+    pub(crate) fn array(mask: &NdArray<'a>, shape: &[u64]) -> Result<Self> {
+        match mask.datatype().as_scalar() {
+            Some(scalar) if !scalar.is_text() => {}
             _ => {
-                let message = format!("a mask of {} has no zero", mask.dtype());
+                let dtype = datatype_name(mask.datatype());
+                let message = format!("expected numbers or booleans, found {dtype}");
                 return Err(mask.error(ArrayError::Mask(message)));
             }
         }
-        let view = mask.view.broadcast(shape).ok_or_else(|| {
+        let array = mask.array.broadcast(shape).map_err(|_| {
             let message = format!("{:?} cannot be repeated to {shape:?}", mask.shape());
             mask.error(ArrayError::Mask(message))
         })?;
-        Ok(Self::Array(Box::new(NdArray { view, mask: Self::None, ..mask })))
+        Ok(Self::Array(Box::new(NdArray { array, mask: Self::None, place: mask.place })))
     }
 
     pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {
@@ -53,34 +53,23 @@ impl<'a> Mask<'a> {
         })
     }
 
-    /// The mask of a field of records: it counts for all elements of the field.
+    /// The mask of a field of records: it applies to all elements of the field.
     pub(crate) fn for_field(&self, shape: &[u64]) -> Self {
         match self {
             Self::Array(mask) => {
-                let inner = mask.shape().len();
-                let ones = shape.iter().skip(inner).map(|_| (1, 0));
-                let (counts, strides): (Vec<u64>, Vec<i64>) = mask
-                    .shape()
-                    .iter()
-                    .copied()
-                    .zip(mask.strides().iter().copied())
-                    .chain(ones)
-                    .unzip();
-                let view = mask
-                    .view
-                    .part(counts, strides, mask.view.offset().into(), mask.view.item_size())
-                    .ok()
-                    .and_then(|view| view.broadcast(shape));
-                match view {
-                    Some(view) => Self::Array(Box::new(NdArray { view, ..(**mask).clone() })),
-                    None => Self::None,
+                let ones = shape.iter().skip(mask.shape().len()).map(|_| 1);
+                let extended: Vec<u64> = mask.shape().iter().copied().chain(ones).collect();
+                let array = mask.array.reshape(&extended).and_then(|mask| mask.broadcast(shape));
+                match array {
+                    Ok(array) => Self::Array(Box::new(NdArray { array, ..(**mask).clone() })),
+                    Err(_) => Self::None,
                 }
             }
             other => other.clone(),
         }
     }
 
-    /// One truth value for each element of `array`.
+    /// For each element of `array`, whether it is masked.
     pub(crate) fn evaluate(&self, array: &NdArray<'a>) -> Result<Option<Vec<bool>>> {
         match self {
             Self::None => Ok(None),
@@ -92,8 +81,8 @@ impl<'a> Mask<'a> {
 
 /// Where the elements of an array of numbers are not zero.
 fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
-    let Some(scalar) = array.dtype().as_scalar() else { return Ok(Vec::new()) };
-    let mut bytes = array.read_bytes(Order::Big)?;
+    let Some(scalar) = array.datatype().as_scalar() else { return Ok(Vec::new()) };
+    let mut bytes = array.read_bytes(Order::C, ByteOrder::Big)?;
     if is_float(scalar) {
         // Minus zero is zero: the sign is the first bit.
         bytes.iter_mut().step_by(scalar.component_width()).for_each(|byte| *byte &= 0x7f);
@@ -103,14 +92,7 @@ fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
 }
 
 fn is_float(scalar: ScalarType) -> bool {
-    matches!(
-        scalar,
-        ScalarType::Float16
-            | ScalarType::Float32
-            | ScalarType::Float64
-            | ScalarType::Complex64
-            | ScalarType::Complex128
-    )
+    matches!(scalar.kind(), Kind::Float | Kind::Complex)
 }
 
 /// Where the elements equal a value.
@@ -118,7 +100,7 @@ fn is_float(scalar: ScalarType) -> bool {
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     macro_rules! integers {
         ($type:ty) => {{
-            // What is no value of the type is equal to none.
+            // No element is equal to what is not a value of the type.
             let value = value.to_int().and_then(|value| <$type>::try_from(value).ok());
             array.view::<$type>()?.iter().map(|element| Some(*element) == value).collect()
         }};
@@ -134,7 +116,7 @@ fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
                     array.view::<$type>()?.iter().map(|element| *element == value).collect()
                 }
                 None => {
-                    let message = "a complex number masks no real numbers";
+                    let message = "a complex number cannot mask real numbers";
                     return Err(array.error(ArrayError::Mask(message.into())));
                 }
             }
@@ -152,28 +134,28 @@ fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
             }
         }};
     }
-    let Some(scalar) = array.dtype().as_scalar() else {
+    let Some(scalar) = array.datatype().as_scalar() else {
         return Err(no_numbers(array));
     };
-    Ok(match scalar {
-        ScalarType::Int8 => integers!(i8),
-        ScalarType::Int16 => integers!(i16),
-        ScalarType::Int32 => integers!(i32),
-        ScalarType::Int64 => integers!(i64),
-        ScalarType::Uint8 => integers!(u8),
-        ScalarType::Uint16 => integers!(u16),
-        ScalarType::Uint32 => integers!(u32),
-        ScalarType::Uint64 => integers!(u64),
-        ScalarType::Float16 => floats!(f16, f16::from_f64),
-        ScalarType::Float32 => floats!(f32, nearest),
-        ScalarType::Float64 => floats!(f64, std::convert::identity),
-        ScalarType::Complex64 => complex!(f32, nearest),
-        ScalarType::Complex128 => complex!(f64, std::convert::identity),
-        ScalarType::Bool8 => {
+    Ok(match (scalar.kind(), scalar.size()) {
+        (Kind::Int, 1) => integers!(i8),
+        (Kind::Int, 2) => integers!(i16),
+        (Kind::Int, 4) => integers!(i32),
+        (Kind::Int, 8) => integers!(i64),
+        (Kind::Uint, 1) => integers!(u8),
+        (Kind::Uint, 2) => integers!(u16),
+        (Kind::Uint, 4) => integers!(u32),
+        (Kind::Uint, 8) => integers!(u64),
+        (Kind::Float, 2) => floats!(f16, f16::from_f64),
+        (Kind::Float, 4) => floats!(f32, nearest),
+        (Kind::Float, 8) => floats!(f64, std::convert::identity),
+        (Kind::Complex, 8) => complex!(f32, nearest),
+        (Kind::Complex, 16) => complex!(f64, std::convert::identity),
+        (Kind::Bool, 1) => {
             let value = value.to_int();
             array.view::<bool>()?.iter().map(|truth| Some(i128::from(*truth)) == value).collect()
         }
-        ScalarType::Ascii(_) | ScalarType::Ucs4(_) => return Err(no_numbers(array)),
+        _ => return Err(no_numbers(array)),
     })
 }
 
@@ -184,6 +166,7 @@ fn nearest(value: f64) -> f32 {
 }
 
 fn no_numbers(array: &NdArray<'_>) -> Error {
-    let message = format!("a number masks no elements of {}", array.dtype());
+    let dtype = datatype_name(array.datatype());
+    let message = format!("a number cannot mask elements of {dtype}");
     array.error(ArrayError::Mask(message))
 }

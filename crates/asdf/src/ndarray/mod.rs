@@ -4,35 +4,26 @@
 //!
 //! ```text
 //! node --parse--> ArrayHeader    what is declared: datatype, shape, strides, source
-//!      --extent-> Strided        where in the block the elements lie, checked
+//!              -> Strided        where in the block the elements lie, checked
 //!              -> NdArray        the two with the block: slices, fields, reads
 //! ```
 //!
-//! An [`NdArray`] is a view: making one, slicing it and taking a field reads no elements.
-//! [`NdArray::view`] borrows the block's memory where it can; all other reads are one pass over
-//! the elements, with their byte order changed on the way.
+//! An [`NdArray`] is a view: making one, slicing it and taking a field reads no elements. What is
+//! not about ASDF is in [`binio::array`]: datatypes, strides, slices and all reading of elements.
 
-mod append;
-pub mod dtype;
-pub mod element;
-pub mod extent;
-mod gather;
+pub(crate) mod data;
+mod datatype;
 pub(crate) mod inline;
 pub(crate) mod mask;
 mod number;
-pub mod parse;
-pub mod slice;
-mod strings;
-mod swap;
-mod tile;
+pub(crate) mod parse;
 pub(crate) mod view;
 
-pub use dtype::{Datatype, Field, Record, ScalarType};
-pub use element::{Element, Elements};
-pub use extent::Strided;
-pub use parse::{ArrayHeader, Shape, Source};
-pub use slice::Slice;
-pub use swap::Order;
+pub use binio::array::{
+    ByteOrder, Datatype, Element, Elements, Field, Kind, Order, Record, ScalarType, Slice, Strided,
+    Style,
+};
+pub use datatype::datatype_name;
 pub use view::{Masked, NdArray, Origin};
 
 use crate::diagnostic::{Code, Diagnostic};
@@ -54,6 +45,34 @@ impl Place {
 
     pub(crate) fn invalid(self, key: &'static str, message: impl Into<String>) -> Error {
         self.error(ArrayError::Invalid { key, message: message.into() })
+    }
+
+    /// An error of an array at this place, whose elements are of a type if that is known.
+    pub(crate) fn array_error(
+        self,
+        error: binio::array::ArrayError,
+        datatype: Option<&Datatype>,
+    ) -> Error {
+        use binio::array::ArrayError as Kind;
+        match error {
+            Kind::Shape(message) => self.invalid("shape", message),
+            Kind::Strides(message) => self.invalid("strides", message),
+            Kind::Outside { low, high, len } => {
+                self.error(ArrayError::OutsideBlock { low, high, len })
+            }
+            Kind::Type { datatype: numpy, asked } => {
+                let dtype = datatype.map_or(numpy, datatype_name);
+                self.error(ArrayError::Type { dtype, asked })
+            }
+            Kind::BufferSize { want, got } => self.error(ArrayError::BufferSize { want, got }),
+            Kind::Slice(message) => self.error(ArrayError::Slice(message)),
+            Kind::Element { index, message } => self.error(ArrayError::Element { index, message }),
+            Kind::Limit { .. } | Kind::Memory { .. } | Kind::Output(_) => {
+                binio::Error::from(error).into()
+            }
+            Kind::Datatype(message) => self.invalid("datatype", message),
+            other => self.invalid("datatype", other.to_string()),
+        }
     }
 
     pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {

@@ -1,10 +1,9 @@
 //! A number of the tree as bytes of a datatype.
 
 use binio::Endian;
+use binio::array::{Kind, ScalarType};
 use half::f16;
 use num_complex::Complex;
-
-use crate::ndarray::dtype::ScalarType;
 
 /// A number of the tree.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,47 +73,43 @@ pub(crate) fn put<const N: usize>(mut bytes: [u8; N], byteorder: Endian, out: &m
     out.extend_from_slice(&bytes);
 }
 
-/// Appends a number as an element of a type; `None` if it is no value of the type.
-pub(crate) fn push(
-    number: Number,
-    scalar: ScalarType,
-    byteorder: Endian,
-    out: &mut Vec<u8>,
-) -> Option<()> {
+/// Appends a number as an element of a type; `None` if it is not a value of the type.
+pub(crate) fn push(number: Number, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
+    let byteorder = scalar.endian();
     macro_rules! integer {
         ($type:ty) => {
             put(<$type>::try_from(number.to_int()?).ok()?.to_le_bytes(), byteorder, out)
         };
     }
-    match scalar {
-        ScalarType::Int8 => integer!(i8),
-        ScalarType::Int16 => integer!(i16),
-        ScalarType::Int32 => integer!(i32),
-        ScalarType::Int64 => integer!(i64),
-        ScalarType::Uint8 => integer!(u8),
-        ScalarType::Uint16 => integer!(u16),
-        ScalarType::Uint32 => integer!(u32),
-        ScalarType::Uint64 => integer!(u64),
-        ScalarType::Bool8 => match number {
+    match (scalar.kind(), scalar.size()) {
+        (Kind::Int, 1) => integer!(i8),
+        (Kind::Int, 2) => integer!(i16),
+        (Kind::Int, 4) => integer!(i32),
+        (Kind::Int, 8) => integer!(i64),
+        (Kind::Uint, 1) => integer!(u8),
+        (Kind::Uint, 2) => integer!(u16),
+        (Kind::Uint, 4) => integer!(u32),
+        (Kind::Uint, 8) => integer!(u64),
+        (Kind::Bool, 1) => match number {
             Number::Bool(truth) => out.push(truth.into()),
             Number::Int(value @ (0 | 1)) => out.push((value == 1).into()),
             _ => return None,
         },
-        ScalarType::Float16 => put(to_f16(number.to_float()?)?.to_le_bytes(), byteorder, out),
-        ScalarType::Float32 => put(to_f32(number.to_float()?)?.to_le_bytes(), byteorder, out),
-        ScalarType::Float64 => put(number.to_float()?.to_le_bytes(), byteorder, out),
-        ScalarType::Complex64 => {
+        (Kind::Float, 2) => put(to_f16(number.to_float()?)?.to_le_bytes(), byteorder, out),
+        (Kind::Float, 4) => put(to_f32(number.to_float()?)?.to_le_bytes(), byteorder, out),
+        (Kind::Float, 8) => put(number.to_float()?.to_le_bytes(), byteorder, out),
+        (Kind::Complex, 8) => {
             let Complex { re, im } = number.to_complex();
             let (re, im) = (to_f32(re)?, to_f32(im)?);
             put(re.to_le_bytes(), byteorder, out);
             put(im.to_le_bytes(), byteorder, out);
         }
-        ScalarType::Complex128 => {
+        (Kind::Complex, 16) => {
             let Complex { re, im } = number.to_complex();
             put(re.to_le_bytes(), byteorder, out);
             put(im.to_le_bytes(), byteorder, out);
         }
-        ScalarType::Ascii(_) | ScalarType::Ucs4(_) => return None,
+        _ => return None,
     }
     Some(())
 }

@@ -8,20 +8,20 @@
 //! shape: ['*', 8]           # '*': as many rows as the block holds
 //! offset: 16                # bytes to the first element
 //! strides: [128, 16]        # bytes from one element to the next; C order when missing
-//! mask: -999.0              # elements that do not count: a value, or an array
+//! mask: -999.0              # masked elements: a value, or an array
 //! ```
 //!
 //! Inline arrays have `data`, nested sequences, instead of `source`; a bare sequence is short for
 //! `{data: [..]}`.
 
 use binio::Endian;
+use binio::array::{
+    Datatype, Field, Kind as ScalarKind, MAX_DIMENSIONS, MAX_RECORD_DEPTH, Record, ScalarType,
+};
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{ArrayError, Result};
-use crate::ndarray::Place;
-use crate::ndarray::dtype::{
-    Datatype, Field, MAX_DIMENSIONS, MAX_RECORD_DEPTH, Record, ScalarType,
-};
+use crate::ndarray::{Place, datatype};
 use crate::yaml::{Kind, Node};
 
 /// The most fields that a datatype may have, those of nested records counted.
@@ -29,7 +29,7 @@ const MAX_FIELDS: usize = 65_536;
 
 /// Where the elements of an array are.
 #[derive(Clone, Copy, Debug)]
-pub enum Source<'a> {
+pub(crate) enum Source<'a> {
     /// In a block of this file; negative numbers count from the end.
     Block(i64),
     /// In the first block of another file, by its URI.
@@ -40,35 +40,33 @@ pub enum Source<'a> {
 
 /// The shape that an array declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
+pub(crate) struct Shape {
     /// Whether there is one dimension more before the others, as long as the block allows: `'*'`.
-    pub streamed: bool,
+    pub(crate) streamed: bool,
     /// The other dimensions, outermost first.
-    pub dimensions: Vec<u64>,
+    pub(crate) dimensions: Vec<u64>,
 }
 
 /// What an ndarray node declares.
 #[derive(Clone, Debug)]
-pub struct ArrayHeader<'a> {
+pub(crate) struct ArrayHeader<'a> {
     /// Where the elements are.
-    pub source: Source<'a>,
+    pub(crate) source: Source<'a>,
     /// What an element is; only inline arrays may leave it open.
-    pub datatype: Option<Datatype>,
-    /// The order of the bytes in numbers; little-endian where nothing is said and nothing needed.
-    pub byteorder: Endian,
+    pub(crate) datatype: Option<Datatype>,
     /// Counts; only inline arrays may leave them open.
-    pub shape: Option<Shape>,
+    pub(crate) shape: Option<Shape>,
     /// Bytes from the start of the block to the first element.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Bytes from one element to the next, one a dimension.
-    pub strides: Option<Vec<i64>>,
-    /// What does not count.
-    pub mask: Option<Node<'a>>,
+    pub(crate) strides: Option<Vec<i64>>,
+    /// Which elements are masked.
+    pub(crate) mask: Option<Node<'a>>,
 }
 
 impl<'a> ArrayHeader<'a> {
     /// Reads a mapping or a bare sequence, whatever its tag.
-    pub fn parse(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
+    pub(crate) fn parse(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
         let place = Place::of(node);
         match node.kind() {
             Kind::Sequence => Ok(Self::inline(node)),
@@ -83,7 +81,6 @@ impl<'a> ArrayHeader<'a> {
         Self {
             source: Source::Inline(data),
             datatype: None,
-            byteorder: Endian::Little,
             shape: None,
             offset: 0,
             strides: None,
@@ -98,7 +95,9 @@ impl<'a> ArrayHeader<'a> {
             (Some(source), None) => parse_source(source)?,
             (None, Some(data)) => Source::Inline(data),
             (Some(_), Some(_)) => {
-                return Err(place.invalid("source", "there is `data`, too: which one counts?"));
+                return Err(
+                    place.invalid("source", "`data` is given, too: only one of them is allowed")
+                );
             }
             (None, None) => return Err(place.error(ArrayError::Missing("source"))),
         };
@@ -128,7 +127,6 @@ impl<'a> ArrayHeader<'a> {
         let header = Self {
             source,
             datatype,
-            byteorder: byteorder.unwrap_or(Endian::Little),
             shape,
             offset: present("offset").map_or(Ok(0), parse_offset)?,
             strides,
@@ -220,19 +218,15 @@ struct DatatypeParser {
 
 impl DatatypeParser {
     /// `byteorder` is that of what encloses the type; `None` when nothing says any.
-    fn parse(
-        &mut self,
-        node: Node<'_>,
-        byteorder: Option<Endian>,
-        depth: usize,
-    ) -> Result<Datatype> {
+    fn parse(&mut self, node: Node<'_>, byteorder: Option<Endian>, depth: u32) -> Result<Datatype> {
         let place = Place::of(node);
+        let endian = byteorder.unwrap_or(Endian::Little);
         match node.kind() {
-            Kind::String => match node.text().and_then(ScalarType::from_name) {
+            Kind::String => match node.text().and_then(|name| datatype::from_name(name, endian)) {
                 Some(scalar) => Ok(scalar.into()),
                 None => Err(place.invalid("datatype", unknown_name(node))),
             },
-            Kind::Sequence => match parse_string_type(node)? {
+            Kind::Sequence => match parse_string_type(node, endian)? {
                 Some(scalar) => Ok(scalar.into()),
                 None => self.parse_record(node, byteorder, depth).map(Datatype::Record),
             },
@@ -244,7 +238,7 @@ impl DatatypeParser {
         &mut self,
         node: Node<'_>,
         byteorder: Option<Endian>,
-        depth: usize,
+        depth: u32,
     ) -> Result<Record> {
         let place = Place::of(node);
         if depth >= MAX_RECORD_DEPTH {
@@ -260,7 +254,7 @@ impl DatatypeParser {
             }
             fields.push(self.parse_field(item, i, byteorder, depth)?);
         }
-        Record::packed(fields).map_err(|kind| place.error(kind))
+        Record::packed(fields).map_err(|error| place.array_error(error, None))
     }
 
     /// A bare datatype, or a mapping `{name, datatype, byteorder, shape}`.
@@ -269,7 +263,7 @@ impl DatatypeParser {
         node: Node<'_>,
         index: usize,
         byteorder: Option<Endian>,
-        depth: usize,
+        depth: u32,
     ) -> Result<Field> {
         let place = Place::of(node);
         let (mut name, mut datatype, mut shape) = (format!("f{index}"), node, Vec::new());
@@ -279,7 +273,7 @@ impl DatatypeParser {
                 node.get("datatype").ok_or_else(|| place.error(ArrayError::Missing("datatype")))?;
             if let Some(given) = node.get("name").filter(|name| !name.is_null()) {
                 let text = given.text();
-                text.ok_or_else(|| place.invalid("datatype", "the name of a field is no text"))?
+                text.ok_or_else(|| place.invalid("datatype", "the name of a field is not text"))?
                     .clone_into(&mut name);
             }
             if let Some(order) = node.get("byteorder").filter(|order| !order.is_null()) {
@@ -294,7 +288,7 @@ impl DatatypeParser {
         if byteorder.is_none() && needs_order {
             return Err(place.error(ArrayError::Missing("byteorder")));
         }
-        Ok(Field::new(name, datatype, byteorder.unwrap_or(Endian::Little), shape))
+        Ok(Field::new(name, datatype).with_shape(shape))
     }
 }
 
@@ -307,20 +301,19 @@ fn unknown_name(node: Node<'_>) -> String {
 }
 
 /// `[ascii, 5]` or `[ucs4, 5]`. Any other list is a record.
-fn parse_string_type(node: Node<'_>) -> Result<Option<ScalarType>> {
+fn parse_string_type(node: Node<'_>, endian: Endian) -> Result<Option<ScalarType>> {
     let (2, Some(name), Some(length)) = (node.len(), node.at(0), node.at(1)) else {
         return Ok(None);
     };
-    let new: fn(u64) -> ScalarType = match name.as_str() {
-        Some("ascii") if length.kind() == Kind::Int => ScalarType::Ascii,
-        Some("ucs4") if length.kind() == Kind::Int => ScalarType::Ucs4,
+    let kind = match name.as_str() {
+        Some("ascii") if length.kind() == Kind::Int => ScalarKind::Bytes,
+        Some("ucs4") if length.kind() == Kind::Int => ScalarKind::Unicode,
         _ => return Ok(None),
     };
-    // Four bytes a character must stay below 2^63.
-    let length = length.as_u64().filter(|&length| length < 1 << 60).ok_or_else(|| {
-        Place::of(node).invalid("datatype", "expected a length from 0 to 2^60 - 1")
-    })?;
-    Ok(Some(new(length)))
+    let scalar = length.as_u64().and_then(|length| datatype::text(kind, length, endian));
+    scalar.map(Some).ok_or_else(|| {
+        Place::of(node).invalid("datatype", "expected a length of fewer than 2^63 bytes")
+    })
 }
 
 #[cfg(test)]
@@ -359,8 +352,7 @@ mod tests {
         let mut diagnostics = Vec::new();
         let header = ArrayHeader::parse(document.root(), &mut diagnostics).unwrap();
         assert!(matches!(header.source, Source::Block(-2)));
-        assert_eq!(header.datatype, Some(ScalarType::Float64.into()));
-        assert_eq!(header.byteorder, Endian::Big);
+        assert_eq!(header.datatype, Some(Datatype::parse(">f8").unwrap()));
         assert_eq!(header.shape, Some(Shape { streamed: false, dimensions: vec![8, 4, 10] }));
         assert_eq!(header.offset, 8);
         assert_eq!(header.strides, Some(vec![-16, 0, 1]));
@@ -447,11 +439,11 @@ mod tests {
 
     #[test]
     fn two_members_name_and_integer_are_a_string_type() {
-        assert_eq!(datatype("[ascii, 5]"), ScalarType::Ascii(5).into());
-        assert_eq!(datatype("[ucs4, 0]"), ScalarType::Ucs4(0).into());
-        assert_eq!(datatype("[ascii, 1099511627776]").size(), 1 << 40);
+        assert_eq!(datatype("[ascii, 5]"), Datatype::parse("|S5").unwrap());
+        assert_eq!(datatype("[ucs4, 0]"), Datatype::parse("<U0").unwrap());
+        assert_eq!(datatype("[ascii, 1099511627776]").itemsize(), 1 << 40);
         let record = datatype("[[ascii, 4], [ucs4, 2]]");
-        assert_eq!(record.descr_json(Endian::Big), r#"[["f0", "|S4"], ["f1", "<U2"]]"#);
+        assert_eq!(record.descr_json().to_string(), r#"[["f0","|S4"],["f1","<U2"]]"#);
     }
 
     #[test]
@@ -461,8 +453,8 @@ mod tests {
              {name: r, byteorder: big, shape: [2], datatype: [{name: x, datatype: int32}]}]",
         );
         assert_eq!(
-            record.descr_json(Endian::Little),
-            r#"[["k", ">u2"], ["j", "<u2"], ["f2", "|i1"], ["r", [["x", ">i4"]], [2]]]"#
+            record.descr_json().to_string(),
+            r#"[["k",">u2"],["j","<u2"],["f2","|i1"],["r",[["x",">i4"]],[2]]]"#
         );
     }
 

@@ -3,19 +3,17 @@
 
 use std::sync::Arc;
 
-use binio::Endian;
+use binio::array::{Array, c_strides};
 
 use super::external::Files;
 use crate::blocks::Block;
 use crate::diagnostic::Code;
 use crate::error::{ArrayError, Error, ErrorKind, Result};
-use crate::ndarray::Place;
-use crate::ndarray::dtype::{Datatype, ScalarType};
-use crate::ndarray::extent::{Strided, c_strides};
-use crate::ndarray::inline;
+use crate::ndarray::data::ArrayData;
 use crate::ndarray::mask::Mask;
 use crate::ndarray::parse::{ArrayHeader, Shape, Source};
-use crate::ndarray::view::{Data, NdArray};
+use crate::ndarray::view::NdArray;
+use crate::ndarray::{Datatype, Order, Place, Strided, inline};
 use crate::yaml::{Kind, Node};
 
 /// The array of a node.
@@ -24,14 +22,14 @@ pub(crate) fn open<'a>(files: Files<'a>, node: Node<'a>) -> Result<NdArray<'a>> 
     let array = open_unmasked(files, node, &header)?;
     let Some(mask) = header.mask else { return Ok(array) };
     if array.is_masked() {
-        let message = "there is a mask, and null in the data: which one counts?";
+        let message = "the array has both a mask and null in its data";
         return Err(array.error(ArrayError::Mask(message.into())));
     }
     let mask = match mask.kind() {
-        // The mask's own mask does not count, or an array could mask itself for ever.
+        // The mask's own mask is ignored, or an array could mask itself for ever.
         Kind::Sequence | Kind::Mapping => {
             let mask = open_unmasked(files, mask, &parse(files, mask)?)?;
-            Mask::array(mask, array.shape())?
+            Mask::array(&mask, array.shape())?
         }
         _ => Mask::Value(inline::number_of(mask).ok_or_else(|| {
             let message = "expected a number or an array";
@@ -62,22 +60,19 @@ fn open_unmasked<'a>(
     };
     let (data, len) = found.map_err(|error| place.error(ArrayError::Data(Arc::new(error))))?;
     let (datatype, shape) = header.type_and_shape(place)?;
-    let (shape, partial) = concrete_shape(shape, header, datatype.size(), len, place)?;
+    let (shape, partial) = concrete_shape(shape, header, datatype.itemsize(), len, place)?;
     if partial > 0 {
-        let message = format!("{partial} bytes at the end of the block make no whole row");
+        let message = format!("{partial} bytes at the end of the block are less than a row");
         files.current.reports().add(place.diagnostic(Code::PartialRow, message));
     }
-    let view = Strided::new(shape, header.strides.clone(), header.offset, datatype.size(), len)
-        .map_err(|kind| place.error(kind))?;
-    Ok(NdArray {
-        data,
-        datatype: Arc::new(datatype.clone()),
-        byteorder: header.byteorder,
-        view,
-        mask: Mask::None,
-        limits,
-        place,
-    })
+    let itemsize = datatype.itemsize();
+    let layout = match header.strides.clone() {
+        Some(strides) => Strided::new(shape, strides, header.offset, itemsize, len),
+        None => Strided::packed(shape, Order::C, header.offset, itemsize, len),
+    };
+    let array = layout.and_then(|layout| Array::new(data, datatype.clone(), layout, limits));
+    let array = array.map_err(|error| place.array_error(error, Some(datatype)))?;
+    Ok(NdArray { array, mask: Mask::None, place })
 }
 
 fn open_inline<'a>(
@@ -88,40 +83,44 @@ fn open_inline<'a>(
 ) -> Result<NdArray<'a>> {
     let limits = files.root.options().limits;
     let inferred = inline::infer(header, data, &limits)?;
-    let read = inline::read(data, &inferred, header.byteorder, &limits)?;
-    let array = |bytes: bytes::Bytes, datatype: Datatype, shape: Vec<u64>, byteorder, mask| {
-        let len = bytes.len().try_into().unwrap_or(u64::MAX);
-        let view =
-            Strided::new(shape, None, 0, datatype.size(), len).map_err(|kind| place.error(kind))?;
-        let (data, datatype) = (Data::Inline(bytes), Arc::new(datatype));
-        Ok::<_, Error>(NdArray { data, datatype, byteorder, view, mask, limits, place })
+    let read = inline::read(data, &inferred, &limits)?;
+    let array = |bytes: bytes::Bytes, datatype: Datatype, mask| {
+        let (shape, len) = (inferred.shape.clone(), bytes.len() as u64);
+        let layout = Strided::packed(shape, Order::C, 0, datatype.itemsize(), len);
+        let data = ArrayData::Memory(bytes);
+        let array = layout.and_then(|layout| Array::new(data, datatype, layout, limits));
+        let array = array.map_err(|error| place.array_error(error, None))?;
+        Ok::<_, Error>(NdArray { array, mask, place })
     };
     let mask = match read.mask {
         None => Mask::None,
         Some(mask) => {
-            let (bool8, shape) = (ScalarType::Bool8.into(), inferred.shape.clone());
-            Mask::array(array(mask, bool8, shape, Endian::Little, Mask::None)?, &inferred.shape)?
+            Mask::array(&array(mask, Datatype::of::<bool>(), Mask::None)?, &inferred.shape)?
         }
     };
-    array(read.elements, inferred.datatype, inferred.shape, header.byteorder, mask)
+    array(read.elements, inferred.datatype.clone(), mask)
 }
 
 /// A block of this file, and the size of its data.
-fn internal(files: Files<'_>, number: i64) -> Result<(Data<'_>, u64)> {
+fn internal(files: Files<'_>, number: i64) -> Result<(ArrayData<'_>, u64)> {
     with_len(files, files.current.blocks().by_source(number)?, false)
 }
 
 /// The first block of another file, and the size of its data.
-fn external<'a>(files: Files<'a>, uri: &str) -> Result<(Data<'a>, u64)> {
+fn external<'a>(files: Files<'a>, uri: &str) -> Result<(ArrayData<'a>, u64)> {
     // What follows `#` has no meaning here.
     let files = files.open(uri.split_once('#').map_or(uri, |(uri, _)| uri))?;
     with_len(files, files.current.blocks().get(0)?, true)
 }
 
-fn with_len<'a>(files: Files<'a>, block: Block<'a>, external: bool) -> Result<(Data<'a>, u64)> {
+fn with_len<'a>(
+    files: Files<'a>,
+    block: Block<'a>,
+    external: bool,
+) -> Result<(ArrayData<'a>, u64)> {
     let len = block.data_len()?;
     let other = external.then_some(files.current);
-    Ok((Data::Block { block, other }, len))
+    Ok((ArrayData::Block { block, other }, len))
 }
 
 /// The shape with its open dimension filled in, and the bytes that are left over.
@@ -139,7 +138,7 @@ fn concrete_shape(
         strides.clone()
     } else {
         let whole: Vec<u64> = std::iter::once(1).chain(shape.dimensions.iter().copied()).collect();
-        c_strides(&whole, item_size).map_err(|kind| place.error(kind))?
+        c_strides(&whole, item_size).map_err(|error| place.array_error(error, None))?
     };
     let row = strides.first().copied();
     let row = row.and_then(|row| u64::try_from(row).ok()).filter(|&row| row > 0);
@@ -171,17 +170,17 @@ pub(super) fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> 
     let found = match header.source {
         Source::Inline(data) => {
             let inferred = inline::infer(&header, data, &file.options().limits)?;
-            let dtype = inferred.datatype.descr_json(header.byteorder);
+            let dtype = inferred.datatype.descr_json().to_string();
             return Ok(Described { dtype, shape: inferred.shape });
         }
-        // The block counts only where the shape is open.
+        // The block matters only where the shape is open.
         _ if !header.shape.as_ref().is_some_and(|shape| shape.streamed) => Ok(0),
         Source::Block(number) => internal(Files::of(file), number).map(|(_, len)| len),
         Source::External(uri) => external(Files::of(file), uri).map(|(_, len)| len),
     };
     let (datatype, shape) = header.type_and_shape(place)?;
-    let (shape, _) = concrete_shape(shape, &header, datatype.size(), found?, place)?;
-    Ok(Described { dtype: datatype.descr_json(header.byteorder), shape })
+    let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), found?, place)?;
+    Ok(Described { dtype: datatype.descr_json().to_string(), shape })
 }
 
 /// What an error is, in one word.

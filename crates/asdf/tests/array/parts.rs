@@ -1,6 +1,6 @@
 //! Slices and fields.
 
-use asdf::ndarray::{Order, Slice};
+use asdf::ndarray::{ByteOrder, Order, Slice};
 use proptest::prelude::*;
 
 use super::{a, array, bytes_of, file, unmapped};
@@ -102,7 +102,7 @@ proptest! {
         let (positional, _) = unmapped(bytes);
         for file in [&mapped, &positional] {
             let part = array(file, "/a").slice(&parts).unwrap();
-            prop_assert_eq!(&part.read_bytes(Order::Little).unwrap(), &expected);
+            prop_assert_eq!(&part.read_bytes(Order::C, ByteOrder::Little).unwrap(), &expected);
         }
     }
 }

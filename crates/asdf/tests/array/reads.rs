@@ -1,8 +1,7 @@
 //! All ways of reading elements.
 
-use asdf::ndarray::{Order, Origin};
+use asdf::ndarray::{ByteOrder, Order, Origin};
 use asdf::{ArrayError, Asdf, ErrorKind};
-use binio::Endian;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use half::f16;
@@ -100,13 +99,13 @@ fn bytes_come_in_the_order_asked_for() {
     let stored: Vec<u8> = (1..=14).collect();
     let file = file(&tree, &[&stored]);
     let array = array(&file, "/a");
-    assert_eq!(array.read_bytes(Order::Stored).unwrap(), stored);
+    assert_eq!(array.read_bytes(Order::C, ByteOrder::Stored).unwrap(), stored);
     assert_eq!(
-        array.read_bytes(Order::Little).unwrap(),
+        array.read_bytes(Order::C, ByteOrder::Little).unwrap(),
         [1, 2, 6, 5, 4, 3, 10, 9, 8, 7, 11, 12, 13, 14]
     );
     assert_eq!(
-        array.read_bytes(Order::Big).unwrap(),
+        array.read_bytes(Order::C, ByteOrder::Big).unwrap(),
         [2, 1, 3, 4, 5, 6, 7, 8, 9, 10, 14, 13, 12, 11]
     );
 }
@@ -233,7 +232,7 @@ fn the_source_tells_where_the_elements_are() {
     assert!(matches!(array(&file, "/a").source(), Origin::Block(block) if block.index() == 0));
     assert!(matches!(array(&file, "/b").source(), Origin::Inline));
     assert_eq!(array(&file, "/a").read::<i8>().unwrap(), [5]);
-    assert_eq!(array(&file, "/a").byteorder(), Endian::Big);
+    assert_eq!(array(&file, "/a").datatype().to_string(), "|i1");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use asdf::json::Options;
-use asdf::ndarray::Slice;
+use asdf::ndarray::{ByteOrder, Order, Slice};
 use asdf::{Asdf, ChecksumVerdict, Error, ErrorKind, OpenOptions, Result, Verify};
 use binio::{Bytes, FileSource, ReadAt, Stream, Window, drive};
 
@@ -124,7 +124,7 @@ fn a_remote_file_is_read_without_being_fetched_whole() {
             || {
                 let file = Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?;
                 let array = file.tree()?.pointer(pointer)?.ndarray()?;
-                array.slice(&[Slice::Index(1)])?.read_bytes(asdf::ndarray::Order::Little)
+                array.slice(&[Slice::Index(1)])?.read_bytes(Order::C, ByteOrder::Little)
             },
             |ranges: &[Range<u64>]| {
                 *fetched += ranges.iter().map(|range| range.end - range.start).sum::<u64>();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use asdf::ndarray::Order;
+use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, NdArray, Node};
 
 use crate::runner::dtype;
@@ -60,8 +60,9 @@ fn same_array(a: &NdArray<'_>, b: &NdArray<'_>) -> Result<(), String> {
     if dtype(a) != dtype(b) || a.shape() != b.shape() {
         return Err(format!(": {} {:?} and {} {:?}", dtype(a), a.shape(), dtype(b), b.shape()));
     }
-    let bytes =
-        |array: &NdArray<'_>| array.read_bytes(Order::Little).map_err(|error| format!(": {error}"));
+    let bytes = |array: &NdArray<'_>| {
+        array.read_bytes(Order::C, ByteOrder::Little).map_err(|error| format!(": {error}"))
+    };
     let (x, y) = (bytes(a)?, bytes(b)?);
     let width = match dtype(a).as_str() {
         Some("<f4" | "<c8") => 4,

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use asdf::json::Options;
-use asdf::ndarray::Order;
+use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ChecksumVerdict, NdArray, OpenOptions, Strictness};
 use binio::Algorithm;
 use serde_json::{Map, Value, json};
@@ -125,7 +125,7 @@ fn check_array(file: &Asdf, pointer: &str, expected: &Value) -> Result<(), Strin
 fn array_facts(file: &Asdf, pointer: &str) -> Result<Value, String> {
     let facts = || -> asdf::Result<Value> {
         let array = file.tree()?.pointer(pointer)?.ndarray()?;
-        let mut bytes = array.read_bytes(Order::Little)?;
+        let mut bytes = array.read_bytes(Order::C, ByteOrder::Little)?;
         let mask = array.mask()?;
         if let Some(mask) = &mask {
             let size = bytes.len() / mask.len().max(1);
@@ -147,8 +147,7 @@ fn array_facts(file: &Asdf, pointer: &str) -> Result<Value, String> {
 
 /// The datatype as numpy spells it, in little byte order.
 pub(crate) fn dtype(array: &NdArray<'_>) -> Value {
-    let json = array.dtype().descr_json(array.byteorder());
-    little(&serde_json::from_str(&json).expect("our JSON is JSON"))
+    little(&array.datatype().descr_json())
 }
 
 /// A dtype with every byte order little, which is how the digest is taken.

@@ -4,10 +4,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use asdf::json::Options;
-use asdf::ndarray::Slice;
+use asdf::ndarray::{Slice, Style};
 use asdf::{NdArray, Node, Verify};
 
-use super::print;
 use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::asdf::Reading;
@@ -49,7 +48,7 @@ pub(crate) fn get(
                     ));
                 }
             }
-            None => print::array(&array, output.json).map_err(|error| error.of(&request.file))?,
+            None => print_array(&array, &request.file, output)?,
         }
     } else {
         if request.slice.is_some() || request.output.is_some() {
@@ -71,7 +70,8 @@ fn write_npy(
     request: &GetRequest,
     output: Output,
 ) -> Result<(), Failure> {
-    let progress = Progress::new(array.len().saturating_mul(array.dtype().size()), output.quiet);
+    let progress =
+        Progress::new(array.len().saturating_mul(array.datatype().itemsize()), output.quiet);
     goal::write(
         goal,
         request.force,
@@ -93,4 +93,19 @@ fn print_node(node: Node<'_>, request: &GetRequest, output: Output) -> Result<()
         out.write_all(b"\n")?;
     }
     out.finish(written, |error| Failure::asdf(&request.file, error), Failure::from)
+}
+
+/// Prints an array to standard output; masked elements are missing.
+fn print_array(array: &NdArray<'_>, path: &Path, output: Output) -> Result<(), Failure> {
+    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    if output.json {
+        let (dtype, shape) = (array.datatype().descr_json(), array.shape());
+        write!(out, "{{\"dtype\": {dtype}, \"shape\": {shape:?}, \"values\": ")?;
+    }
+    let style = if output.json { Style::Json } else { Style::Text };
+    let written = array.write_elements(&mut out, style);
+    if written.is_ok() && output.json {
+        out.write_all(b"}\n")?;
+    }
+    out.finish(written, |error| Failure::asdf(path, error), Failure::from)
 }

@@ -4,9 +4,7 @@ mod blocks;
 mod get;
 mod info;
 mod outline;
-mod print;
 mod tree;
-mod values;
 mod verify;
 
 use std::path::Path;

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use asdf::Node;
+use asdf::ndarray::datatype_name;
 use asdf::yaml::{Kind, NodeId};
 
 use crate::output::one_line;
@@ -83,7 +84,7 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     if node.is_ndarray() {
         return match node.ndarray() {
             Ok(array) => {
-                let dtype = cut(&array.dtype().to_string(), false);
+                let dtype = cut(&datatype_name(array.datatype()), false);
                 format!("{dtype} {:?}{tag}", array.shape())
             }
             Err(error) => one_line(&error.to_string()) + &tag,
