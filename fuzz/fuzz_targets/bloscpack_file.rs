@@ -29,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     if let Ok(strict) = strict {
         let lenient = opened.as_ref().expect("strict reading opens it");
         assert_eq!(strict.len(), lenient.len());
-        assert_eq!(strict.findings().len(), lenient.findings().len());
+        assert_eq!(strict.diagnostics().len(), lenient.diagnostics().len());
     }
 
     let mut sink = Cursor::new(Vec::new());
@@ -39,7 +39,7 @@ fuzz_target!(|data: &[u8]| {
         let written = sink.into_inner();
         let file = OpenOptions::new().ignore_metadata(true).from_bytes(written).expect("a good file");
         assert!(file.layout().offsets().is_some());
-        let is_whole = opened.as_ref().is_ok_and(|opened| opened.findings().is_empty())
+        let is_whole = opened.as_ref().is_ok_and(|opened| opened.diagnostics().is_empty())
             && verify(opened.as_ref().expect("open"), &VerifyOptions::new()).is_ok_and(|report| report.is_fine());
         if let Some(all) = all.filter(|_| is_whole) {
             assert!(file.read_all().expect("it was read").starts_with(&all));
@@ -69,7 +69,7 @@ fn read(file: &Reader) -> Option<Vec<u8>> {
     let len = all.len();
     for range in [0..len / 2, len / 3..len, len.saturating_sub(1)..len] {
         let mut part = vec![0; range.len()];
-        file.read_at(range.start as u64, &mut part).expect("a part of what is read");
+        file.read_exact_at(&mut part, range.start as u64).expect("a part of what is read");
         assert_eq!(part, all[range]);
     }
     Some(all)

@@ -7,16 +7,16 @@ use bloscpack::{Header, Severity, Strictness, Version};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    let (mut lenient_findings, mut strict_findings) = (Vec::new(), Vec::new());
-    let lenient = Header::parse(data, Strictness::Lenient, &mut lenient_findings);
-    let Ok(strict) = Header::parse(data, Strictness::Strict, &mut strict_findings) else {
+    let (mut lenient_diagnostics, mut strict_diagnostics) = (Vec::new(), Vec::new());
+    let lenient = Header::parse(data, Strictness::Lenient, &mut lenient_diagnostics);
+    let Ok(strict) = Header::parse(data, Strictness::Strict, &mut strict_diagnostics) else {
         if let Err(error) = lenient {
             assert!(error.offset().is_some(), "{error}");
         }
         return;
     };
     assert_eq!(lenient.expect("strict reading takes it"), strict);
-    assert!(lenient_findings.iter().all(|finding| finding.severity() == Severity::Note));
+    assert!(lenient_diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note));
     if strict.version != Version::V1 {
         assert_eq!(strict.encode().expect("it was read"), data[..32]);
     }

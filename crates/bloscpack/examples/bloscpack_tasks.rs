@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use binio::{Algorithm, FileSource, prefer_huge_pages};
 use bloscpack::{
-    ChunkSize, Compressor, Reader, UnpackOptions, VerifyOptions, WriterOptions, pack_slice,
+    ChunkSize, Compressor, Reader, UnpackOptions, VerifyOptions, WriteOptions, pack_slice,
     pack_source, verify,
 };
 
@@ -22,7 +22,7 @@ struct Task {
     name: String,
     source: String,
     target: String,
-    options: WriterOptions,
+    options: WriteOptions,
     threads: usize,
     size: usize,
 }
@@ -40,7 +40,7 @@ fn main() -> Outcome {
         name: name.clone(),
         source: source.clone(),
         target: target.clone(),
-        options: WriterOptions::new()
+        options: WriteOptions::new()
             .compressor(compressor)
             .level(level.parse()?)
             .chunk_size(ChunkSize::Bytes(chunk_size.parse()?))
@@ -86,7 +86,7 @@ impl Task {
                 out.fill(1);
                 Box::new(move |_| {
                     let file = Reader::open(&self.source)?;
-                    file.read_into(0, &mut out, &self.unpacking())?;
+                    file.read_into(&mut out, 0, &self.unpacking())?;
                     black_box(&out);
                     Ok(())
                 })
@@ -108,7 +108,7 @@ impl Task {
                     let file = Reader::open(&self.source)?;
                     // Steps of the golden ratio go everywhere and repeat nothing.
                     let position = repetition.wrapping_mul(0x9E37_79B9_7F4A_7C15) % last;
-                    file.read_at(position, &mut out)?;
+                    file.read_exact_at(&mut out, position)?;
                     black_box(&out);
                     Ok(())
                 })
@@ -117,7 +117,11 @@ impl Task {
                 let file = Reader::open(&self.source)?;
                 let options = VerifyOptions::new().deep(false).threads(self.threads);
                 let report = verify(&file, &options)?;
-                if report.findings.is_empty() { Ok(()) } else { Err("there are findings".into()) }
+                if report.diagnostics.is_empty() {
+                    Ok(())
+                } else {
+                    Err("there are diagnostics".into())
+                }
             }),
             "adler32" => {
                 let stored = std::fs::read(&self.source)?;

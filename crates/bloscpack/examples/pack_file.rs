@@ -4,14 +4,14 @@ use std::fs;
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use bloscpack::{Compressor, WriterOptions, pack_file};
+use bloscpack::{Compressor, WriteOptions, pack_file};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [input, output, how @ ..] = &arguments[..] else {
         return Err("usage: pack_file INPUT OUTPUT [COMPRESSOR [LEVEL]]".into());
     };
-    let mut options = WriterOptions::new();
+    let mut options = WriteOptions::new();
     if let Some(name) = how.first() {
         options = options.compressor(Compressor::from_name(name).ok_or("no such compressor")?);
     }

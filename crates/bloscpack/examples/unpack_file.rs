@@ -12,8 +12,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: unpack_file INPUT [OUTPUT [THREADS]]".into());
     };
     let file = Reader::open(input)?;
-    for finding in file.findings() {
-        eprintln!("{finding}");
+    for diagnostic in file.diagnostics() {
+        eprintln!("{diagnostic}");
     }
     let done = AtomicU64::new(0);
     let progress = |bytes| {
@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let Some(output) = rest.first() else {
         let report = verify(&file, &VerifyOptions::new().progress(&progress))?;
-        println!("\n{} chunks, {} findings", report.chunks, report.findings.len());
+        println!("\n{} chunks, {} diagnostics", report.chunks, report.diagnostics.len());
         return Ok(());
     };
     let mut options = UnpackOptions::new().progress(&progress);

@@ -1,8 +1,9 @@
 //! What can go wrong, and where.
 
-use std::fmt;
+use std::{fmt, io};
 
 use binio::Digest;
+use binio::error::Kind;
 use thiserror::Error as ThisError;
 
 use crate::Version;
@@ -10,14 +11,9 @@ use crate::Version;
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// A failure: what, and at which byte of the file.
-#[derive(Clone, Debug)]
-pub struct Error(Box<Inner>);
-
-#[derive(Clone, Debug)]
-struct Inner {
-    kind: ErrorKind,
-    offset: Option<u64>,
+binio::error_type! {
+    /// A failure: what, and at which byte of the file.
+    pub struct Error(ErrorKind);
 }
 
 /// What went wrong.
@@ -249,108 +245,82 @@ pub enum MetadataError {
 }
 
 impl Error {
-    /// A failure without a place.
-    pub fn new(kind: ErrorKind) -> Self {
-        Self(Box::new(Inner { kind, offset: None }))
-    }
-
-    /// The same at a byte of the file. The first place that is told stays.
-    #[must_use]
-    pub fn at(mut self, offset: u64) -> Self {
-        if self.offset().is_none() {
-            self.0.offset = Some(offset);
-        }
-        self
-    }
-
-    /// Whether the source failed, not the file: such an error is never a finding about the file.
+    /// Whether the source failed, not the file: such an error is never a diagnostic.
     pub(crate) fn is_io(&self) -> bool {
-        matches!(self.0.kind, ErrorKind::Io(_))
+        matches!(self.kind(), ErrorKind::Io(_))
     }
 
     /// Whether the source or a limit of the caller failed, and the file may be as it should be.
     pub(crate) fn is_of_caller(&self) -> bool {
-        self.is_io() || matches!(self.0.kind, ErrorKind::Limit { .. })
+        self.is_io() || matches!(self.kind(), ErrorKind::Limit { .. })
     }
 
     pub(crate) fn header(field: &'static str, offset: u64, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidHeader { field, message: message.into() }).at(offset)
     }
+}
 
-    /// What went wrong.
-    pub fn kind(&self) -> &ErrorKind {
-        &self.0.kind
-    }
-
-    /// The byte of the file where it went wrong.
-    pub fn offset(&self) -> Option<u64> {
-        match &self.0.kind {
-            ErrorKind::Io(error) | ErrorKind::CorruptChunk { reason: error, .. } => {
-                error.offset().or(self.0.offset)
+/// For a file that is the source of another format: the kind is kept where `binio` has it.
+impl From<Error> for binio::Error {
+    fn from(error: Error) -> Self {
+        match error.kind() {
+            ErrorKind::Io(inner) => inner.clone(),
+            ErrorKind::Limit { what, limit, requested } => {
+                let (what, limit, requested) = (*what, *limit, *requested);
+                Self::new(binio::ErrorKind::Limit { what, limit, requested })
             }
-            _ => self.0.offset,
+            ErrorKind::Locked => Self::new(binio::ErrorKind::Locked),
+            _ if error.is_bad_data() => Self::invalid(error.to_string()),
+            _ => io::Error::from(error).into(),
         }
     }
 }
 
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0.kind)?;
-        match self.offset() {
-            Some(offset) => write!(f, " at offset {offset}"),
-            None => Ok(()),
+impl Kind for ErrorKind {
+    fn from_binio(error: binio::Error) -> Self {
+        match *error.kind() {
+            binio::ErrorKind::Limit { what, limit, requested } => {
+                Self::Limit { what, limit, requested }
+            }
+            binio::ErrorKind::Locked => Self::Locked,
+            _ => Self::Io(error),
         }
     }
-}
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        // Its own text is in ours.
-        match &self.0.kind {
-            ErrorKind::Io(error) => error.source(),
+    fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Truncated { .. }
+            | Self::UnknownOptions(_)
+            | Self::UnknownChecksum(_)
+            | Self::InvalidHeader { .. }
+            | Self::ChecksumMismatch { .. }
+            | Self::CorruptChunk { .. }
+            | Self::Blosc2Chunk { .. }
+            | Self::SizeMismatch { .. }
+            | Self::OffsetMismatch { .. }
+            | Self::Metadata(_)
+            | Self::ObjectDtype
+            | Self::InvalidDtype(_)
+            | Self::Damaged(_) => true,
+            Self::Io(error) => error.is_bad_data(),
+            _ => false,
+        }
+    }
+
+    fn io_error(&self) -> Option<&io::Error> {
+        match self {
+            Self::Io(error) => error.io_error(),
             _ => None,
         }
     }
-}
 
-impl From<ErrorKind> for Error {
-    fn from(kind: ErrorKind) -> Self {
-        Self::new(kind)
-    }
-}
-
-impl From<binio::Error> for Error {
-    fn from(error: binio::Error) -> Self {
-        match error.kind() {
-            binio::ErrorKind::Limit { what, limit, requested } => {
-                let (what, limit, requested) = (*what, *limit, *requested);
-                Self::new(ErrorKind::Limit { what, limit, requested })
-            }
-            binio::ErrorKind::Locked => Self::new(ErrorKind::Locked),
-            _ => Self::new(ErrorKind::Io(error)),
+    fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Io(error) => io::Error::from(error.clone()).kind(),
+            Self::InvalidOption { .. } => io::ErrorKind::InvalidInput,
+            Self::Locked => io::ErrorKind::WouldBlock,
+            _ if self.is_bad_data() => io::ErrorKind::InvalidData,
+            _ => io::ErrorKind::Other,
         }
-    }
-}
-
-impl From<std::io::Error> for Error {
-    /// Unwraps an error of this crate that travelled through `std::io`.
-    fn from(error: std::io::Error) -> Self {
-        match error.downcast::<Self>() {
-            Ok(ours) => ours,
-            Err(error) => binio::Error::from(error).into(),
-        }
-    }
-}
-
-impl From<Error> for std::io::Error {
-    /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
-    fn from(error: Error) -> Self {
-        let kind = match error.kind() {
-            ErrorKind::Io(error) => std::io::Error::from(error.clone()).kind(),
-            ErrorKind::InvalidOption { .. } => std::io::ErrorKind::InvalidInput,
-            ErrorKind::Locked => std::io::ErrorKind::WouldBlock,
-            _ => std::io::ErrorKind::InvalidData,
-        };
-        Self::new(kind, error)
     }
 }

@@ -1,15 +1,6 @@
 //! How to read a file: strictness, limits, checks.
 
-use std::path::Path;
-use std::sync::Arc;
-
-use binio::write::Journaled;
-use binio::{FileSource, Limits, ReadAt};
-use bytes::Bytes;
-
-use crate::error::{ErrorKind, Result};
-use crate::finding::{Code, Finding};
-use crate::{Reader, journal};
+use binio::Limits;
 
 /// What to do about a file that is not as it should be.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,60 +111,12 @@ impl OpenOptions {
         self
     }
 
-    /// Whether a wrong digest of the metadata is a finding and fails only
-    /// [`Reader::metadata`], instead of failing to open the file. In lenient reading all else that
+    /// Whether a wrong digest of the metadata is a diagnostic and fails only
+    /// [`Reader::metadata`](crate::Reader::metadata), instead of failing to open the file. In lenient reading all else that
     /// can be wrong with metadata is so anyhow.
     #[must_use]
     pub fn ignore_metadata(mut self, ignore: bool) -> Self {
         self.ignore_metadata = ignore;
         self
-    }
-
-    /// Opens a file. It is read by position, so that what is in memory does not grow with it; a memory
-    /// map, which gains nothing here, goes through [`from_source`](Self::from_source).
-    ///
-    /// If a change in place was interrupted, or another process is making one (see [`journal`]), the
-    /// reader sees the file as it was before, and reports that; in strict reading it is an error.
-    #[cfg(any(unix, windows))]
-    pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
-        let path = path.as_ref();
-        let file = FileSource::open(path)?;
-        let (source, message): (Arc<dyn ReadAt>, _) = match Journaled::open(path, journal::SUFFIX) {
-            Ok(None) => return self.from_source(Arc::new(file)),
-            Ok(Some(journaled)) => {
-                let message =
-                    "a change in place is not finished: the file is read as it was before";
-                (Arc::new(journaled), message.to_owned())
-            }
-            Err(error) => {
-                (Arc::new(file), format!("the journal beside the file cannot be read: {error}"))
-            }
-        };
-        if self.strictness == Strictness::Strict {
-            return Err(ErrorKind::Damaged(message).into());
-        }
-        match self.from_source(source) {
-            Ok(reader) => Ok(reader.with_finding(Finding::new(Code::Journal, 0, message))),
-            Err(error) => Err(ErrorKind::Damaged(format!("{message}: {error}")).into()),
-        }
-    }
-
-    /// Reads a file that is in memory. Nothing is copied.
-    #[allow(
-        clippy::wrong_self_convention,
-        reason = "options build readers, as in std's OpenOptions"
-    )]
-    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Reader> {
-        let bytes: Bytes = bytes.into();
-        Reader::with_options(Arc::new(bytes), self.clone())
-    }
-
-    /// Reads a file from any source.
-    #[allow(
-        clippy::wrong_self_convention,
-        reason = "options build readers, as in std's OpenOptions"
-    )]
-    pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Reader> {
-        Reader::with_options(source, self.clone())
     }
 }

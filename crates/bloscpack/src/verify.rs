@@ -13,15 +13,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use binio::ReadAt;
 
 use crate::Reader;
-use crate::chunk::{self, Scratch};
+use crate::diagnostic::{self, Code, Diagnostic, Severity};
 use crate::error::{Error, ErrorKind, Result};
-use crate::finding::{Code, Finding, Severity};
 use crate::options::OpenOptions;
 use crate::parallel::{available_threads, for_each};
-use crate::unpack::Progress;
+use crate::read::chunk::{self, Scratch};
+use crate::read::unpack::Progress;
 
-/// Findings on chunks that are kept; of more only the number is told.
-const MAX_FINDINGS: usize = 10_000;
+/// Diagnostics on chunks that are kept; of more only the number is told.
+const MAX_DIAGNOSTICS: usize = 10_000;
 
 /// How to check a file.
 #[derive(Clone, Copy)]
@@ -77,17 +77,17 @@ impl fmt::Debug for VerifyOptions<'_> {
 /// What a check found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct VerifyReport {
     /// Everything that is odd: of the file first, then chunk by chunk.
-    pub findings: Vec<Finding>,
+    pub diagnostics: Vec<Diagnostic>,
     /// How many chunks were checked.
     pub chunks: u64,
 }
 
-impl Report {
+impl VerifyReport {
     /// Whether nothing is wrong: notes are allowed.
     pub fn is_fine(&self) -> bool {
-        self.findings.iter().all(|finding| finding.severity() == Severity::Note)
+        self.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note)
     }
 }
 
@@ -103,10 +103,10 @@ impl Report {
 /// bytes.extend(b"more");
 /// let report = verify(&Reader::from_bytes(bytes)?, &VerifyOptions::new())?;
 /// assert!(report.is_fine());
-/// assert_eq!(report.findings[0].code, Code::StaleTail);
+/// assert_eq!(report.diagnostics[0].code, Code::StaleTail);
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
-pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<Report> {
+pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
     let bad = Mutex::new((Vec::new(), 0_u64));
     let threads = options.threads.min(file.chunks().len());
     let buffers = || (Vec::new(), Scratch::default());
@@ -116,9 +116,9 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<Report> {
                 return Err(error);
             }
             let mut bad = bad.lock().unwrap_or_else(PoisonError::into_inner);
-            let (findings, more) = &mut *bad;
-            if findings.len() < MAX_FINDINGS {
-                findings.push(Finding::from_error(Code::BadChunk, &error));
+            let (diagnostics, more) = &mut *bad;
+            if diagnostics.len() < MAX_DIAGNOSTICS {
+                diagnostics.push((index, diagnostic::from_error(Code::BadChunk, &error)));
             } else {
                 *more += 1;
             }
@@ -129,26 +129,26 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<Report> {
         Ok(())
     })?;
     let (mut bad, more) = bad.into_inner().unwrap_or_else(PoisonError::into_inner);
-    bad.sort_by_key(|finding| finding.chunk);
+    bad.sort_by_key(|&(index, _)| index);
+    let mut diagnostics = file.diagnostics().to_vec();
+    diagnostics.extend(array_diagnostic(file)?);
+    diagnostics.extend(bad.into_iter().map(|(_, diagnostic)| diagnostic));
     if more > 0 {
         let message = format!("{more} more chunks are bad");
-        bad.push(Finding::new(Code::BadChunk, file.layout().data().start, message));
+        diagnostics.push(diagnostic::at(Code::BadChunk, file.layout().data().start, message));
     }
-    let mut findings = file.findings().to_vec();
-    findings.extend(array_finding(file)?);
-    findings.extend(bad);
-    Ok(Report { findings, chunks: file.chunks().len() as u64 })
+    Ok(VerifyReport { diagnostics, chunks: file.chunks().len() as u64 })
 }
 
-/// Holds the metadata of an array against the data. Metadata that cannot be read are a finding of
+/// Holds the metadata of an array against the data. Metadata that cannot be read are a diagnostic of
 /// opening, and those of something else say nothing about the data.
-fn array_finding(file: &Reader) -> Result<Option<Finding>> {
+fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     match file.array() {
         Ok(_) => Ok(None),
         Err(error) if error.is_of_caller() => Err(error),
         Err(error) => Ok(match error.kind() {
             ErrorKind::ObjectDtype | ErrorKind::InvalidDtype(_) | ErrorKind::ShapeMismatch(_) => {
-                Some(Finding::from_error(Code::Array, &error))
+                Some(diagnostic::from_error(Code::Array, &error))
             }
             _ => None,
         }),
@@ -182,18 +182,18 @@ pub fn verify_source(
     source: Arc<dyn ReadAt>,
     opening: &OpenOptions,
     options: &VerifyOptions<'_>,
-) -> Result<Report> {
+) -> Result<VerifyReport> {
     match opening.clone().ignore_metadata(true).from_source(source) {
         Ok(file) => verify(&file, options),
         Err(error) => {
-            let finding = finding(&error).ok_or(error)?;
-            Ok(Report { findings: vec![finding], chunks: 0 })
+            let diagnostic = of_opening(&error).ok_or(error)?;
+            Ok(VerifyReport { diagnostics: vec![diagnostic], chunks: 0 })
         }
     }
 }
 
-/// What keeps a file from opening behind its header, as a finding.
-fn finding(error: &Error) -> Option<Finding> {
+/// What keeps a file from opening behind its header, as a diagnostic.
+fn of_opening(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,
         ErrorKind::OffsetMismatch { .. } => Code::OffsetMismatch,
@@ -202,21 +202,23 @@ fn finding(error: &Error) -> Option<Finding> {
         ErrorKind::Truncated { .. } if error.offset() > Some(0) => Code::Truncated,
         _ => return None,
     };
-    Some(Finding::from_error(code, error))
+    Some(diagnostic::from_error(code, error))
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
+    use binio::diagnostic::Place;
+
     use super::*;
-    use crate::test_file::TestFile;
+    use crate::format::test_file::TestFile;
 
     fn file() -> TestFile {
         TestFile::of(&[&[1; 100], &[2; 100], &[3; 40]])
     }
 
-    fn report(file: &TestFile, options: &VerifyOptions<'_>) -> Result<Report> {
+    fn report(file: &TestFile, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
         verify_source(Arc::new(file.bytes()), &OpenOptions::new(), options)
     }
 
@@ -229,7 +231,7 @@ mod tests {
         for threads in [1, 2] {
             let options = VerifyOptions::new().threads(threads).progress(&progress);
             let report = report(&file(), &options).unwrap();
-            assert_eq!((report.is_fine(), report.findings, report.chunks), (true, vec![], 3));
+            assert_eq!((report.is_fine(), report.diagnostics, report.chunks), (true, vec![], 3));
         }
         assert_eq!(done.into_inner(), 480);
     }
@@ -242,15 +244,19 @@ mod tests {
         }
         for threads in [1, 3] {
             let report = report(&file, &VerifyOptions::new().threads(threads)).unwrap();
-            let places: Vec<_> =
-                report.findings.iter().map(|f| (f.code, f.chunk, f.offset)).collect();
-            let digest = |index: usize| file.chunk_start(index + 1) - 4;
-            assert_eq!(
-                places,
-                [(Code::BadChunk, Some(0), digest(0)), (Code::BadChunk, Some(2), digest(2))]
-            );
+            let places: Vec<_> = report.diagnostics.iter().map(|d| d.place.clone()).collect();
+            let digest = |index: usize| {
+                let place = Place::at(file.chunk_start(index + 1) - 4);
+                place.with_pointer(format!("/chunks/{index}"))
+            };
+            assert_eq!(places, [digest(0), digest(2)]);
+            assert!(report.diagnostics.iter().all(|d| d.code == Code::BadChunk));
             assert!(!report.is_fine());
-            assert!(report.findings[0].message.starts_with("adler32 of the stored bytes is "));
+            assert!(
+                report.diagnostics[0]
+                    .message
+                    .starts_with("chunk 0: adler32 of the stored bytes is ")
+            );
         }
     }
 
@@ -258,7 +264,7 @@ mod tests {
     fn only_a_deep_check_sees_a_stream_that_does_not_decode() {
         // A chunk whose digest is right and whose one stream is one byte too long.
         let mut file = TestFile::of(&[&[1; 1000], &[2; 1000]]);
-        let mut buffer = crate::test_file::buffer(&[7; 1000]);
+        let mut buffer = crate::format::test_file::buffer(&[7; 1000]);
         let stream = 20;
         buffer[stream] += 1;
         buffer.push(0);
@@ -270,8 +276,9 @@ mod tests {
         let quick = VerifyOptions::new().deep(false);
         assert!(report(&file, &quick).unwrap().is_fine());
         let report = report(&file, &VerifyOptions::new()).unwrap();
-        assert_eq!(report.findings.len(), 1);
-        assert_eq!((report.findings[0].code, report.findings[0].chunk), (Code::BadChunk, Some(1)));
+        assert_eq!(report.diagnostics.len(), 1);
+        assert_eq!(report.diagnostics[0].code, Code::BadChunk);
+        assert_eq!(report.diagnostics[0].place.pointer.as_deref(), Some("/chunks/1"));
     }
 
     #[test]
@@ -290,7 +297,7 @@ mod tests {
             (empty, Code::SizeMismatch),
         ] {
             let report = report(&file, &VerifyOptions::new()).unwrap();
-            assert_eq!(report.findings.iter().map(|f| f.code).collect::<Vec<_>>(), [code]);
+            assert_eq!(report.diagnostics.iter().map(|f| f.code).collect::<Vec<_>>(), [code]);
         }
         for file in [TestFile { version: 9, ..good.clone() }, TestFile { nchunks: -2, ..good }] {
             assert!(report(&file, &VerifyOptions::new()).is_err());

@@ -9,8 +9,8 @@ use std::{env, fs, thread};
 
 use binio::write::fault::{Fault, FaultyWriter};
 use bloscpack::{
-    AppendOptions, ChunkSize, Reader, RecoverOptions, Result, StreamWriter, VerifyOptions, Writer,
-    WriterOptions, append, journal, pack_slice, pack_to_vec, recover, verify,
+    AppendOptions, ChunkSize, Reader, RecoverOptions, Result, StreamWriter, VerifyOptions,
+    WriteOptions, Writer, append, journal, pack_slice, pack_to_vec, recover, verify,
 };
 
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";
@@ -52,7 +52,7 @@ type Sink<'a> = &'a mut FaultyWriter<Cursor<Vec<u8>>>;
 
 /// Writes the data in one of the ways there are.
 fn write(way: usize, data: &[u8], sink: Sink<'_>) -> Result<()> {
-    let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(100)).threads(1);
+    let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100)).threads(1);
     let with_room = options.clone().max_app_chunks(2).metadata(&serde_json::json!({"a": 1}));
     match way {
         0 => pack_slice(data, sink, &with_room, None).map(drop),
@@ -113,7 +113,7 @@ fn writer_that_is_stopped_anywhere_leaves_whole_chunks_to_recover() {
 fn killed_process_leaves_whole_pieces() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file.blp");
-    let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(10_000)).max_app_chunks(10_000);
+    let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(10_000)).max_app_chunks(10_000);
     fs::write(&path, pack_to_vec(&piece(0), &options).unwrap()).unwrap();
     let (mut pieces, mut rolled_back) = (1, 0);
     for round in 0.. {

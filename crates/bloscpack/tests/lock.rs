@@ -7,14 +7,14 @@ use std::{fs, thread};
 
 use bloscpack::{
     AppendOptions, Appender, ChunkSize, Error, ErrorKind, MetadataEdit, Reader, RewriteOptions,
-    VerifyOptions, WriterOptions, append, journal, pack_to_vec, rewrite_file, set_metadata, verify,
+    VerifyOptions, WriteOptions, append, journal, pack_to_vec, rewrite_file, set_metadata, verify,
 };
 use serde_json::json;
 
 const PIECE: usize = 7001;
 
 fn packed() -> Vec<u8> {
-    let options = WriterOptions::new()
+    let options = WriteOptions::new()
         .chunk_size(ChunkSize::Bytes(1000))
         .max_app_chunks(10_000)
         .metadata(&json!({"a": 1}));

@@ -6,7 +6,7 @@ use std::io::{Cursor, Write};
 
 use bloscpack::{
     AppendOptions, Checksum, ChunkSize, Compressor, Reader, Shuffle, StreamWriter, Strictness,
-    VerifyOptions, Version, Writer, WriterOptions, append, pack_reader, pack_to_vec, verify,
+    VerifyOptions, Version, WriteOptions, Writer, append, pack_reader, pack_to_vec, verify,
 };
 use proptest::prelude::*;
 
@@ -20,7 +20,7 @@ fn data() -> impl Strategy<Value = Vec<u8>> {
 
 fn compressors() -> impl Strategy<Value = Compressor> {
     let all = Compressor::ALL.into_iter().filter(|compressor| {
-        let options = WriterOptions::new().compressor(*compressor);
+        let options = WriteOptions::new().compressor(*compressor);
         pack_to_vec(b"", &options).is_ok()
     });
     prop::sample::select(all.collect::<Vec<_>>())
@@ -39,8 +39,8 @@ prop_compose! {
         threads in 1..4_usize,
         metadata in prop::option::of("\\PC{0,20}"),
         is_v2 in any::<bool>(),
-    ) -> WriterOptions {
-        let mut options = WriterOptions::new()
+    ) -> WriteOptions {
+        let mut options = WriteOptions::new()
             .compressor(compressor)
             .level(level)
             .shuffle(shuffle)

@@ -4,8 +4,6 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use bloscpack::ErrorKind;
-
 use crate::Verdict;
 use crate::goal::is_standard;
 
@@ -50,7 +48,7 @@ impl Failure {
     pub(crate) fn verdict(&self) -> Verdict {
         match &self.cause {
             Cause::Asdf(error) if error.is_bad_data() => Verdict::Found,
-            Cause::Bloscpack(error) if is_bad_data(error.kind()) => Verdict::Found,
+            Cause::Bloscpack(error) if error.is_bad_data() => Verdict::Found,
             Cause::Flux(error) if error.is_bad_data() => Verdict::Found,
             _ => Verdict::Failed,
         }
@@ -64,26 +62,6 @@ impl Failure {
 
 fn name(file: &Path) -> String {
     if is_standard(file) { "standard input".to_owned() } else { file.display().to_string() }
-}
-
-/// Whether the bytes of a file are to blame, not what was asked for nor the machine.
-fn is_bad_data(kind: &ErrorKind) -> bool {
-    matches!(
-        kind,
-        ErrorKind::Truncated { .. }
-            | ErrorKind::UnknownOptions(_)
-            | ErrorKind::UnknownChecksum(_)
-            | ErrorKind::InvalidHeader { .. }
-            | ErrorKind::ChecksumMismatch { .. }
-            | ErrorKind::CorruptChunk { .. }
-            | ErrorKind::Blosc2Chunk { .. }
-            | ErrorKind::SizeMismatch { .. }
-            | ErrorKind::OffsetMismatch { .. }
-            | ErrorKind::Metadata(_)
-            | ErrorKind::ObjectDtype
-            | ErrorKind::InvalidDtype(_)
-            | ErrorKind::Damaged(_)
-    )
 }
 
 impl From<io::Error> for Failure {

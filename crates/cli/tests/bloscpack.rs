@@ -351,7 +351,7 @@ fn info_shows_header_chunks_codecs_and_metadata() {
     assert_eq!(value["chunks"][0]["offset"], 32 + 33 * 8);
     assert_eq!(value["chunks"][2]["nbytes"], 4_000);
     assert_eq!(value["chunks"][2]["blosc"]["codec"], "blosclz");
-    assert_eq!(value["findings"], json!([]));
+    assert_eq!(value["diagnostics"], json!([]));
     assert_eq!(value["metadata"], json!(null));
     assert!(value["ratio"].as_f64().unwrap() > 5.0);
 }
@@ -392,9 +392,9 @@ fn verify_is_0_for_a_whole_file_1_for_a_damaged_one_and_2_for_none() {
     }
     let value = json_of(&folder.run(&["verify", "--json", "a.blp"]));
     assert_eq!((&value["ok"], &value["chunks"]), (&json!(false), &json!(3)));
-    assert_eq!(value["findings"][0]["chunk"], 1);
-    assert_eq!(value["findings"][0]["severity"], "damage");
-    assert!(value["findings"][0]["offset"].as_u64().unwrap() >= offset);
+    assert_eq!(value["diagnostics"][0]["pointer"], "/chunks/1");
+    assert_eq!(value["diagnostics"][0]["severity"], "error");
+    assert!(value["diagnostics"][0]["offset"].as_u64().unwrap() >= offset);
 
     folder.write("none.blp", &bytes[..20]);
     let output = folder.run(&["bloscpack", "verify", "none.blp"]);

@@ -8,7 +8,8 @@ use binio::blosc::Scratch;
 use bytes::Bytes;
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::{Reader, UnpackOptions, chunk};
+use crate::read::chunk;
+use crate::{Reader, UnpackOptions};
 
 /// A run of bytes from which on it is decoded over threads.
 const PARALLEL: usize = 4 << 20;
@@ -79,7 +80,7 @@ impl<'r> Cursor<'r> {
     /// Fills `out` with the data from `at` on.
     fn read(&mut self, mut at: u64, mut out: &mut [u8]) -> Result<()> {
         if out.len() >= PARALLEL {
-            return self.file.read_into(at, out, &UnpackOptions::new());
+            return self.file.read_into(out, at, &UnpackOptions::new());
         }
         while !out.is_empty() {
             if !self.block.contains(&at) {

@@ -7,12 +7,12 @@ use serde_json::Value;
 
 use crate::array::ArrayInfo;
 use crate::error::{Error, ErrorKind, Result};
-use crate::{Progress, WriterOptions, pack_slice, pack_source};
+use crate::{Progress, WriteOptions, pack_slice, pack_source};
 
 /// The largest power of two that a typesize can be.
 const MAX_POWER: u32 = 7;
 
-impl WriterOptions {
+impl WriteOptions {
     /// Fits the options to an array: the typesize is that of its elements, chunks hold whole
     /// elements, and the metadata describe it. An object that was given as metadata before keeps
     /// its other keys, behind those of the array. With these options whatever packs bytes packs the
@@ -25,10 +25,10 @@ impl WriterOptions {
     /// element does not fit into a chunk.
     ///
     /// ```
-    /// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriterOptions, pack_to_vec};
+    /// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriteOptions, pack_to_vec};
     ///
     /// let info = ArrayInfo::new(Datatype::of::<f64>(), vec![2, 3], Order::F)?;
-    /// let options = WriterOptions::new().metadata(&serde_json::json!({"unit": "K"}));
+    /// let options = WriteOptions::new().metadata(&serde_json::json!({"unit": "K"}));
     /// let file = Reader::from_bytes(pack_to_vec(&[0; 48], &options.array(&info)?)?)?;
     /// assert_eq!(file.array()?.info(), &info);
     /// assert_eq!(file.metadata()?.unwrap().json()?["unit"], "K");
@@ -68,10 +68,10 @@ fn typesize(itemsize: u64) -> u32 {
 ///
 /// ```
 /// use std::io::Cursor;
-/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriterOptions, pack_array};
+/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriteOptions, pack_array};
 ///
 /// let info = ArrayInfo::new(Datatype::of::<u8>(), vec![2, 2], Order::C)?;
-/// let file = pack_array(&info, b"data", Cursor::new(vec![]), &WriterOptions::new(), None)?;
+/// let file = pack_array(&info, b"data", Cursor::new(vec![]), &WriteOptions::new(), None)?;
 /// let file = Reader::from_bytes(file.into_inner())?;
 /// assert_eq!(file.array()?.read::<u8>()?, b"data");
 /// # Ok::<(), bloscpack::Error>(())
@@ -80,7 +80,7 @@ pub fn pack_array<W: Write + Seek>(
     info: &ArrayInfo,
     data: &[u8],
     sink: W,
-    options: &WriterOptions,
+    options: &WriteOptions,
     progress: Option<Progress<'_>>,
 ) -> Result<W> {
     info.check_size(data.len() as u64)?;
@@ -92,7 +92,7 @@ pub fn pack_array<W: Write + Seek>(
 pub fn pack_npy<W: Write + Seek>(
     npy: &dyn ReadAt,
     sink: W,
-    options: &WriterOptions,
+    options: &WriteOptions,
     progress: Option<Progress<'_>>,
 ) -> Result<W> {
     let (info, data) = ArrayInfo::from_npy(npy)?;
@@ -112,7 +112,7 @@ mod tests {
         ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), Order::C).unwrap()
     }
 
-    fn packed(info: &ArrayInfo, options: &WriterOptions) -> Result<Reader> {
+    fn packed(info: &ArrayInfo, options: &WriteOptions) -> Result<Reader> {
         let data = vec![7; usize::try_from(info.byte_size()).unwrap()];
         Reader::from_bytes(
             pack_array(info, &data, Cursor::new(vec![]), options, None)?.into_inner(),
@@ -132,7 +132,7 @@ mod tests {
             ("|S257", 1),
             ("[('a', '<f8', (100,)), ('b', '<i2')]", 2),
         ] {
-            let file = packed(&info(dtype, &[2]), &WriterOptions::new()).unwrap();
+            let file = packed(&info(dtype, &[2]), &WriteOptions::new()).unwrap();
             assert_eq!(file.header().typesize, typesize, "{dtype}");
             assert_eq!(file.array().unwrap().dtype().itemsize() * 2, file.len());
         }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn chunks_hold_whole_elements() {
         let sizes = |chunk_size| {
-            let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
+            let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
             let file = packed(&info("|S12", &[5]), &options).unwrap();
             file.chunks().iter().map(|chunk| chunk.nbytes).collect::<Vec<_>>()
         };
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn metadata_keep_the_keys_that_are_not_the_arrays() {
-        let options = WriterOptions::new().metadata(&json!({"shape": [9], "unit": "K"}));
+        let options = WriteOptions::new().metadata(&json!({"shape": [9], "unit": "K"}));
         let file = packed(&info("<i2", &[]), &options).unwrap();
         assert_eq!(
             file.metadata().unwrap().unwrap().text(),
             r#"{"dtype":"'<i2'","shape":[],"order":"C","container":"numpy","unit":"K"}"#
         );
-        let error = packed(&info("<i2", &[]), &WriterOptions::new().metadata(&json!([1])));
+        let error = packed(&info("<i2", &[]), &WriteOptions::new().metadata(&json!([1])));
         assert_eq!(
             error.unwrap_err().to_string(),
             "metadata: not an object, which metadata are beside an array"
@@ -167,10 +167,10 @@ mod tests {
 
     #[test]
     fn what_cannot_be_held_is_refused() {
-        let v2 = packed(&info("<i2", &[3]), &WriterOptions::new().version(Version::V2));
+        let v2 = packed(&info("<i2", &[3]), &WriteOptions::new().version(Version::V2));
         assert_eq!(v2.unwrap_err().to_string(), "no metadata in version 2");
         let sink = Cursor::new(vec![]);
-        let short = pack_array(&info("<i2", &[3]), &[0; 5], sink, &WriterOptions::new(), None);
+        let short = pack_array(&info("<i2", &[3]), &[0; 5], sink, &WriteOptions::new(), None);
         assert!(matches!(short.unwrap_err().kind(), ErrorKind::ShapeMismatch(_)));
     }
 
@@ -180,7 +180,7 @@ mod tests {
             let info = ArrayInfo::new(Datatype::parse(">u2").unwrap(), vec![3, 4], order).unwrap();
             let mut npy = info.npy_header();
             npy.extend(0..24);
-            let file = pack_npy(&npy, Cursor::new(vec![]), &WriterOptions::new(), None).unwrap();
+            let file = pack_npy(&npy, Cursor::new(vec![]), &WriteOptions::new(), None).unwrap();
             let file = Reader::from_bytes(file.into_inner()).unwrap();
             let mut back = Vec::new();
             file.array().unwrap().write_npy(&mut back, &crate::UnpackOptions::new()).unwrap();

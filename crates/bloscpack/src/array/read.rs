@@ -20,12 +20,12 @@ const PIECE: u64 = 1 << 20;
 /// that have elements, once each; long runs are decoded over threads.
 ///
 /// ```
-/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, Slice, WriterOptions, pack_array};
+/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, Slice, WriteOptions, pack_array};
 /// use std::io::Cursor;
 ///
 /// let info = ArrayInfo::new(Datatype::parse("<i2")?, vec![2, 3], Order::C)?;
 /// let data = [1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0];
-/// let file = pack_array(&info, &data, Cursor::new(vec![]), &WriterOptions::new(), None)?;
+/// let file = pack_array(&info, &data, Cursor::new(vec![]), &WriteOptions::new(), None)?;
 ///
 /// let file = Reader::from_bytes(file.into_inner())?;
 /// let array = file.array()?;
@@ -184,8 +184,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::meta::encode::section;
-    use crate::test_file::TestFile;
+    use crate::format::metadata::encode::section;
+    use crate::format::test_file::TestFile;
     use crate::{Checksum, Code, MetadataOptions, OpenOptions, VerifyOptions, verify};
 
     fn info(dtype: &str, shape: &[u64], order: Order) -> ArrayInfo {
@@ -395,25 +395,26 @@ mod tests {
             file.metadata = section(text.as_bytes(), &MetadataOptions::default()).unwrap();
             let reader = open(&file);
             let report = verify(&reader, &VerifyOptions::new()).unwrap();
-            let codes = report.findings.iter().map(|finding| finding.code).collect::<Vec<_>>();
+            let codes =
+                report.diagnostics.iter().map(|diagnostic| diagnostic.code).collect::<Vec<_>>();
             (reader.array().map(|_| ()).unwrap_err(), codes)
         };
         let mut metadata = good.to_json();
         metadata["shape"] = json!([3]);
-        let (error, findings) = with(&metadata);
+        let (error, diagnostics) = with(&metadata);
         assert_eq!(
             error.to_string(),
             "shape: [3] of <u2 takes 6 bytes, the data have 8 at offset 32"
         );
-        assert_eq!(findings, [Code::Array]);
+        assert_eq!(diagnostics, [Code::Array]);
         metadata["dtype"] = json!("|O");
-        let (error, findings) = with(&metadata);
+        let (error, diagnostics) = with(&metadata);
         assert!(matches!(error.kind(), ErrorKind::ObjectDtype));
-        assert_eq!(findings, [Code::Array]);
+        assert_eq!(diagnostics, [Code::Array]);
         // Metadata of something else say nothing about the data.
-        let (error, findings) = with(&json!([1]));
+        let (error, diagnostics) = with(&json!([1]));
         assert!(matches!(error.kind(), ErrorKind::NotNumpy(_)));
-        assert_eq!(findings, []);
+        assert_eq!(diagnostics, []);
         let bare = TestFile::of(&[&[0; 8]]);
         let error = open(&bare).array().map(|_| ()).unwrap_err();
         assert_eq!(error.to_string(), "no numpy array: the file has no metadata");

@@ -4,8 +4,7 @@ use std::io::Cursor;
 
 use bloscpack::array::Field;
 use bloscpack::{
-    Array, ArrayInfo, Datatype, Order, Reader, Result, Slice, UnpackOptions, WriterOptions,
-    pack_npy,
+    Array, ArrayInfo, Datatype, Order, Reader, Result, Slice, UnpackOptions, WriteOptions, pack_npy,
 };
 use serde_json::{Value, json};
 
@@ -63,7 +62,7 @@ pub(crate) fn every_way_gives(array: &Array<'_>, data: &[u8]) -> Result<Result<(
     if &info != array.info() || npy[start..] != *data {
         return Ok(Err(format!("write_npy: another array, {info:?}")));
     }
-    let packed = pack_npy(&npy, Cursor::new(Vec::new()), &WriterOptions::new(), None)?;
+    let packed = pack_npy(&npy, Cursor::new(Vec::new()), &WriteOptions::new(), None)?;
     let packed = Reader::from_bytes(packed.into_inner())?;
     let again = packed.array()?;
     if again.info() != array.info() || again.read_bytes()? != bytes {

@@ -112,13 +112,14 @@ fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     let (Some(expected), Ok(report)) = (ours["findings"].as_array(), report) else {
         return Ok(());
     };
-    let found: Vec<&str> = report.findings.iter().map(|finding| finding.code.as_str()).collect();
+    let found: Vec<&str> =
+        report.diagnostics.iter().map(|diagnostic| diagnostic.code.as_str()).collect();
     let is_missing = |code: &&str| !found.contains(code);
     if let Some(code) = expected.iter().filter_map(Value::as_str).find(is_missing) {
-        return Err(format!("verify: finding {code} is missing, found {found:?}"));
+        return Err(format!("verify: diagnostic {code} is missing, found {found:?}"));
     }
     if expected.is_empty() && !found.is_empty() {
-        return Err(format!("verify: expected no findings, found {:?}", report.findings));
+        return Err(format!("verify: expected no diagnostics, found {:?}", report.diagnostics));
     }
     Ok(())
 }

@@ -41,7 +41,7 @@ pub(crate) fn every_way_gives(file: &Reader, data: &[u8]) -> Result<Result<(), S
         for &end in ends.iter().take(3).chain(ends.last()) {
             let range = usize::try_from(start).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
             let mut part = vec![0; range.len()];
-            file.read_at(start, &mut part)?;
+            file.read_exact_at(&mut part, start)?;
             if part != data[range.clone()] {
                 return Ok(Err(format!("read_at {range:?}: other bytes")));
             }

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use bloscpack::{
     AppendOptions, ArrayInfo, Checksum, ChunkSize, Datatype, MetadataEdit, OpenOptions, Order,
-    Reader, RecoverOptions, RewriteOptions, Version, Writer, WriterOptions, append, pack_array,
+    Reader, RecoverOptions, RewriteOptions, Version, WriteOptions, Writer, append, pack_array,
     pack_reader, pack_to_vec, recover, rewrite_file, set_metadata,
 };
 use bytes::Bytes;
@@ -21,7 +21,7 @@ const ROUNDS: u32 = 12;
 struct Case {
     plain: Vec<u8>,
     chunk_size: u32,
-    options: WriterOptions,
+    options: WriteOptions,
     metadata: Option<Value>,
 }
 
@@ -30,7 +30,7 @@ impl Case {
         let chunk_size = random.pick(&[100, 1000, 4096]);
         let size = 2 * chunk_size + random.below(5 * chunk_size);
         let metadata = random.metadata();
-        let options = WriterOptions::new()
+        let options = WriteOptions::new()
             .chunk_size(ChunkSize::Bytes(chunk_size))
             .checksum(random.pick(&Checksum::ALL));
         let options = match &metadata {
@@ -104,7 +104,7 @@ fn rewrite(case: &mut Case, path: &Path, random: &mut Random) {
 
 fn rewrite_version_2(case: &mut Case, path: &Path, random: &mut Random) {
     case.metadata = None;
-    case.options = WriterOptions::new()
+    case.options = WriteOptions::new()
         .chunk_size(ChunkSize::Bytes(case.chunk_size))
         .version(Version::V2)
         .offsets(random.below(2) == 0);
@@ -163,7 +163,7 @@ fn append_rows(folder: &mut Folder, path: &Path, round: u32, random: &mut Random
     let bytes = |rows: u64| u32::try_from(rows * row).expect("small");
     let info = ArrayInfo::new(parsed, vec![30, 7], Order::C).expect("an array");
     let mut plain = random.data(bytes(30));
-    let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(3000));
+    let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(3000));
     let file = pack_array(&info, &plain, Cursor::new(Vec::new()), &options, None).expect("packs");
     write(path, &file.into_inner());
     for options in [AppendOptions::in_place(), AppendOptions::atomic()] {

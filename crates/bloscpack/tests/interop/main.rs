@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use bloscpack::{
     AppendOptions, ArrayInfo, Checksum, ChunkSize, Compressor, Datatype, Order, Shuffle,
-    StreamWriter, WriterOptions, append, pack_array, pack_to_vec,
+    StreamWriter, WriteOptions, append, pack_array, pack_to_vec,
 };
 use data::Random;
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn write_files(folder: &mut Folder, random: &mut Random) {
                 };
                 let checksum = random.pick(&Checksum::ALL);
                 let (offsets, room) = (random.below(4) != 0, random.below(20));
-                let options = WriterOptions::new()
+                let options = WriteOptions::new()
                     .compressor(compressor)
                     .level(level)
                     .shuffle(shuffle)
@@ -118,7 +118,7 @@ fn write_streams(folder: &mut Folder, random: &mut Random) {
     for number in 0..10 {
         let size = random.below(100_000);
         let plain = random.data(size);
-        let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(10_000)).offsets(false);
+        let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(10_000)).offsets(false);
         let mut writer = StreamWriter::new(Vec::new(), &options).expect("options");
         writer.write_all(&plain).expect("writes");
         let file = writer.finish().expect("finishes");
@@ -139,7 +139,7 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
         let same_bytes = number % 3 != 0;
         let offsets = number % 5 != 0;
         let mut options =
-            WriterOptions::new().chunk_size(ChunkSize::Bytes(chunk_size)).offsets(offsets);
+            WriteOptions::new().chunk_size(ChunkSize::Bytes(chunk_size)).offsets(offsets);
         if offsets {
             options = options.max_app_chunks(50);
         }
@@ -204,7 +204,7 @@ fn write_arrays(folder: &mut Folder, random: &mut Random) {
                 let info = ArrayInfo::new(parsed, shape.to_vec(), order).expect("an array");
                 let chunk_size = random.pick(&[1 << 20, 4096, 7000]);
                 let plain = random.data(info.byte_size().try_into().expect("small"));
-                let options = WriterOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
+                let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(chunk_size));
                 let file = Cursor::new(Vec::new());
                 let file = pack_array(&info, &plain, file, &options, None).expect("packs");
                 let facts = json!({

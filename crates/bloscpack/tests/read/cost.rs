@@ -29,7 +29,7 @@ fn digest_is_checked_until_it_was_right_once() {
     let source = Arc::new(Changing(Mutex::new(super::file(30_000, 10_000))));
     let file = Reader::from_source(source.clone()).unwrap();
     let digest = file.chunks()[1].stored_range().end;
-    let read = |file: &Reader| file.read_at(15_000, &mut [0; 10]);
+    let read = |file: &Reader| file.read_exact_at(&mut [0; 10], 15_000);
     source.flip(digest);
     assert!(read(&file).is_err() && read(&file).is_err());
     source.flip(digest);
@@ -48,14 +48,14 @@ fn a_part_is_read_from_the_chunks_that_it_touches_only() {
     let log = Arc::new(ReadLog::new(bytes));
     let file = Reader::from_source(log.clone() as Arc<dyn ReadAt>).unwrap();
     log.clear();
-    file.read_at(25_000, &mut [0; 10_000]).unwrap();
+    file.read_exact_at(&mut [0; 10_000], 25_000).unwrap();
     let stored = |index: usize| {
         let range = file.chunks()[index].stored_range();
         range.start..range.end + 4
     };
     assert_eq!(log.ranges(), [stored(2), stored(3)]);
     log.clear();
-    file.read_at(100_000, &mut []).unwrap();
+    file.read_exact_at(&mut [], 100_000).unwrap();
     assert_eq!(log.ranges(), []);
 }
 
@@ -74,7 +74,7 @@ fn blocks_that_a_part_does_not_touch_may_be_broken() {
     bytes[entry..entry + 4].fill(0xff);
     let file = Reader::from_bytes(bytes).unwrap();
     let mut part = vec![0; usize::try_from(blocksize).unwrap()];
-    file.read_at(blocksize / 2, &mut part).unwrap();
+    file.read_exact_at(&mut part, blocksize / 2).unwrap();
     assert_eq!(part, data[part.len() / 2..][..part.len()]);
-    assert!(file.read_at(file.len() - 1, &mut [0]).is_err());
+    assert!(file.read_exact_at(&mut [0], file.len() - 1).is_err());
 }

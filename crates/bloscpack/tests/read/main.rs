@@ -5,7 +5,7 @@ mod cost;
 mod properties;
 mod sources;
 
-use bloscpack::{ChunkSize, Compressor, WriterOptions, pack_to_vec};
+use bloscpack::{ChunkSize, Compressor, WriteOptions, pack_to_vec};
 
 /// Data that compress, and differ everywhere.
 fn data(len: usize) -> Vec<u8> {
@@ -13,8 +13,8 @@ fn data(len: usize) -> Vec<u8> {
 }
 
 /// Options that every build has, with small chunks.
-fn options(chunk_size: u32) -> WriterOptions {
-    WriterOptions::new()
+fn options(chunk_size: u32) -> WriteOptions {
+    WriteOptions::new()
         .compressor(Compressor::Lz4)
         .typesize(4)
         .chunk_size(ChunkSize::Bytes(chunk_size))

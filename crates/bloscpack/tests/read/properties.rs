@@ -5,18 +5,18 @@ use std::io::Cursor;
 use binio::Limits;
 use bloscpack::{
     Checksum, ChunkSize, Compressor, OpenOptions, Reader, RecoverOptions, Strictness,
-    UnpackOptions, Verify, VerifyOptions, WriterOptions, pack_to_vec, recover, verify,
+    UnpackOptions, Verify, VerifyOptions, WriteOptions, pack_to_vec, recover, verify,
 };
 use proptest::prelude::*;
 use serde_json::json;
 
 /// Options that every build has.
-fn writer_options() -> impl Strategy<Value = WriterOptions> {
+fn writer_options() -> impl Strategy<Value = WriteOptions> {
     let codecs = prop::sample::select(vec![Compressor::Lz4, Compressor::Zlib, Compressor::Zstd]);
     let checksums = prop::sample::select(Checksum::ALL.to_vec());
     (codecs, checksums, 1_u32..5000, any::<[bool; 2]>(), 0_u8..=9, 1_u32..=20).prop_map(
         |(codec, checksum, chunk_size, [offsets, metadata], level, typesize)| {
-            let options = WriterOptions::new()
+            let options = WriteOptions::new()
                 .compressor(codec)
                 .checksum(checksum)
                 .chunk_size(ChunkSize::Bytes(chunk_size))
@@ -45,7 +45,7 @@ proptest! {
     ) {
         let bytes = pack_to_vec(&data, &options).unwrap();
         let file = OpenOptions::new().strictness(Strictness::Strict).from_bytes(bytes).unwrap();
-        prop_assert_eq!(file.findings(), []);
+        prop_assert_eq!(file.diagnostics(), []);
         prop_assert_eq!(&file.read_all().unwrap(), &data);
         #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss)]
         let place = |cut: f64| (cut * data.len() as f64) as usize;
@@ -53,18 +53,18 @@ proptest! {
             let range = place(one).min(place(other))..place(one).max(place(other));
             let (start, end) = (range.start as u64, range.end as u64);
             let mut part = vec![0; range.len()];
-            file.read_at(start, &mut part).unwrap();
+            file.read_exact_at(&mut part, start).unwrap();
             prop_assert_eq!(&part, &data[range.clone()]);
             part.fill(0);
-            file.read_into(start, &mut part, &UnpackOptions::new().threads(2)).unwrap();
+            file.read_into(&mut part, start, &UnpackOptions::new().threads(2)).unwrap();
             prop_assert_eq!(&part, &data[range.clone()]);
             let mut sink = Vec::new();
             file.unpack_range_to(start..end, &mut sink, &UnpackOptions::new().threads(2)).unwrap();
             prop_assert_eq!(&sink, &data[range]);
         }
         let past = file.len() + 1;
-        prop_assert!(file.read_at(past, &mut []).is_err());
-        prop_assert!(file.read_at(0, &mut vec![0; data.len() + 1]).is_err());
+        prop_assert!(file.read_exact_at(&mut [], past).is_err());
+        prop_assert!(file.read_exact_at(&mut vec![0; data.len() + 1], 0).is_err());
     }
 
     #[test]

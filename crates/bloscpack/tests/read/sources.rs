@@ -21,7 +21,7 @@ fn read(file: &Reader) -> Result<Vec<u8>> {
     let report = verify(file, &VerifyOptions::new().threads(2))?;
     assert!(report.is_fine() && report.chunks == 10);
     let mut part = vec![0; 12_345];
-    file.read_at(54_321, &mut part)?;
+    file.read_exact_at(&mut part, 54_321)?;
     let mut ranged = Vec::new();
     file.unpack_range_to(54_321..66_666, &mut ranged, &UnpackOptions::new().threads(2))?;
     assert_eq!(ranged, part);
@@ -75,7 +75,7 @@ fn a_remote_file_is_opened_in_rounds_and_one_chunk_of_it_is_fetched() {
     let bytes = Bytes::from(bytes());
     let read = |file: Reader| {
         let mut part = [0; 8];
-        file.read_at(54_321, &mut part)?;
+        file.read_exact_at(&mut part, 54_321)?;
         Ok((part, file.chunks()[5].ctbytes))
     };
     let ((part, ctbytes), count, rounds) = fetched(&bytes, read);
@@ -92,7 +92,7 @@ fn all_chunks_of_a_part_are_fetched_in_one_round() {
     let bytes = Bytes::from(bytes());
     let read = |file: Reader| {
         let mut part = vec![0; 45_000];
-        file.read_at(20_001, &mut part).map(|()| part)
+        file.read_exact_at(&mut part, 20_001).map(|()| part)
     };
     let (part, _, rounds) = fetched(&bytes, read);
     assert_eq!(part, super::data(LEN)[20_001..65_001]);
@@ -103,7 +103,7 @@ fn all_chunks_of_a_part_are_fetched_in_one_round() {
 fn a_remote_file_verifies_and_is_recovered_though_reads_fail_meanwhile() {
     let bytes = Bytes::from(bytes());
     let (report, ..) = fetched(&bytes, |file| verify(&file, &VerifyOptions::new()));
-    assert_eq!(report.findings, []);
+    assert_eq!(report.diagnostics, []);
     let (kept, ..) = fetched(&bytes, |file| {
         let mut sink = Cursor::new(Vec::new());
         bloscpack::recover(
@@ -133,4 +133,25 @@ fn a_source_that_fails_is_no_damage() {
         let bloscpack::ErrorKind::Io(source) = error.kind() else { panic!("{error}") };
         assert!(matches!(source.kind(), binio::ErrorKind::NeedsData(_)), "{error}");
     }
+}
+
+#[test]
+fn data_are_a_source_like_any_other() {
+    let data = super::data(LEN);
+    let file = Reader::from_bytes(bytes()).unwrap();
+    binio::source::suite::check(&file, &data);
+
+    // A file that is packed twice, and damaged in between.
+    let inner = bytes();
+    let outer = bloscpack::pack_to_vec(&inner, &super::options(7000)).unwrap();
+    let outer = Reader::from_bytes(outer).unwrap();
+    let nested = Reader::from_source(Arc::new(outer)).unwrap();
+    assert_eq!(nested.read_all().unwrap(), data);
+
+    let mut damaged = bytes();
+    let end = damaged.len();
+    damaged[end - 1] ^= 1;
+    let source: &dyn ReadAt = &Reader::from_bytes(damaged).unwrap();
+    let error = source.bytes_at(95_000, 10).unwrap_err();
+    assert!(error.is_bad_data() && error.to_string().contains("chunk 9: adler32"), "{error}");
 }

@@ -8,7 +8,6 @@ use bloscpack::{Array, Datatype, ErrorKind, Header, MetaHeader, Reader, Version}
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, ratio};
-use super::finding_json;
 use super::get::metadata;
 use crate::Verdict;
 use crate::arguments::bloscpack::Opening;
@@ -74,8 +73,8 @@ fn write_text(
         Some(Err(error)) => writeln!(out, "  array     {}", one_line(&error.to_string()))?,
         None => {}
     }
-    for finding in file.findings() {
-        writeln!(out, "  remark    {}", one_line(&finding.to_string()))?;
+    for diagnostic in file.diagnostics() {
+        writeln!(out, "  remark    {}", one_line(&diagnostic.to_string()))?;
     }
     write_metadata(out, file)
 }
@@ -154,7 +153,6 @@ pub(super) fn dtype_json(dtype: &Datatype) -> Value {
 
 fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
     let (header, layout) = (file.header(), file.layout());
-    let findings: Vec<Value> = file.findings().iter().map(finding_json).collect();
     let array = array(file).map(|array| match array {
         Ok(array) => json!({
             "dtype": dtype_json(array.dtype()),
@@ -176,7 +174,7 @@ fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
         "metadata": file.meta_header().map(|header| metadata_json(file, header)),
         "array": array,
         "stale_tail": layout.stale_tail().end - layout.stale_tail().start,
-        "findings": findings,
+        "diagnostics": file.diagnostics(),
     })
 }
 

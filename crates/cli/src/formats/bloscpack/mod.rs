@@ -21,8 +21,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use binio::FileSource;
-use bloscpack::{ChunkOrder, Code, Finding, OpenOptions, Reader, Severity, Strictness, Verify};
-use serde_json::{Value, json};
+use bloscpack::{ChunkOrder, Code, Diagnostic, OpenOptions, Reader, Severity, Strictness, Verify};
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
 use crate::failure::Failure;
@@ -101,38 +100,27 @@ fn spool(path: &Path) -> Result<File, Failure> {
 
 /// Remarks about what is wrong with a file and does not keep its data from being read.
 fn remark_damage(path: &Path, file: &Reader, output: Output) {
-    for finding in damage(file) {
-        output.remark(&format_args!("{}: {finding}", path.display()));
+    for diagnostic in damage(file) {
+        output.remark(&format_args!("{}: {diagnostic}", path.display()));
     }
 }
 
 /// Remarks that metadata are printed with a number that is not the file's.
 fn remark_rounded(path: &Path, file: &Reader, output: Output) {
-    for finding in file.findings().iter().filter(|finding| finding.code == Code::BigInteger) {
-        output.remark(&format_args!("{}: {finding}, and is rounded here", path.display()));
+    for diagnostic in
+        file.diagnostics().iter().filter(|diagnostic| diagnostic.code == Code::BigInteger)
+    {
+        output.remark(&format_args!("{}: {diagnostic}, and is rounded here", path.display()));
     }
 }
 
-fn damage(file: &Reader) -> impl Iterator<Item = &Finding> {
-    file.findings().iter().filter(|finding| finding.severity() == Severity::Damage)
+fn damage(file: &Reader) -> impl Iterator<Item = &Diagnostic> {
+    file.diagnostics().iter().filter(|diagnostic| diagnostic.severity == Severity::Error)
 }
 
 /// Remarks about a file, on standard error so that results stay clean.
-fn remark(path: &Path, findings: &[Finding], output: Output) {
-    for finding in findings {
-        output.remark(&format_args!("{}: {finding}", path.display()));
+fn remark(path: &Path, diagnostics: &[Diagnostic], output: Output) {
+    for diagnostic in diagnostics {
+        output.remark(&format_args!("{}: {diagnostic}", path.display()));
     }
-}
-
-fn finding_json(finding: &Finding) -> Value {
-    json!({
-        "code": finding.code.as_str(),
-        "severity": match finding.severity() {
-            Severity::Note => "note",
-            Severity::Damage => "damage",
-        },
-        "offset": finding.offset,
-        "chunk": finding.chunk,
-        "message": finding.message,
-    })
 }

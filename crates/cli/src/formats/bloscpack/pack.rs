@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use binio::{FileSource, ReadAt, Span};
 use bloscpack::{
-    ArrayInfo, ChunkSize, ErrorKind, MetadataOptions, StreamWriter, Version, WriterOptions,
+    ArrayInfo, ChunkSize, ErrorKind, MetadataOptions, StreamWriter, Version, WriteOptions,
     exact_json, pack_reader, pack_source,
 };
 use serde_json::{Value, json};
@@ -149,7 +149,7 @@ enum Input {
 
 impl Input {
     /// Opens the input; an array adds to the options.
-    fn open(command: &Pack, options: WriterOptions) -> Result<(Self, WriterOptions), Failure> {
+    fn open(command: &Pack, options: WriteOptions) -> Result<(Self, WriteOptions), Failure> {
         let path = &command.input;
         if is_standard(path) {
             return Ok((Self::Pipe(Box::new(io::stdin().lock())), options));
@@ -167,7 +167,7 @@ impl Input {
             let options = options.array(&array).map_err(fail)?;
             // What was asked for goes before what suits the array.
             let typesize = command.compression.typesize.map(u32::from);
-            (range, typesize.into_iter().fold(options, WriterOptions::typesize))
+            (range, typesize.into_iter().fold(options, WriteOptions::typesize))
         } else {
             (0..source.len(), options)
         };
@@ -184,7 +184,7 @@ impl Input {
     }
 }
 
-fn options(command: &Pack) -> Result<WriterOptions, Failure> {
+fn options(command: &Pack) -> Result<WriteOptions, Failure> {
     let version = if command.format == Some(2) { Version::V2 } else { Version::V3 };
     let mut options = writer_options(&command.compression, command.chunk_size, command.threads)
         .version(version)
@@ -207,8 +207,8 @@ pub(super) fn writer_options(
     compression: &Compression,
     chunk_size: Option<ChunkSize>,
     threads: Threads,
-) -> WriterOptions {
-    let mut options = WriterOptions::new();
+) -> WriteOptions {
+    let mut options = WriteOptions::new();
     if let Some(typesize) = compression.typesize {
         options = options.typesize(typesize.into());
     }

@@ -7,7 +7,7 @@ use bloscpack::journal::{self, Pending};
 use bloscpack::{Loss, RecoverOptions, recover as recover_to};
 use serde_json::{Value, json};
 
-use super::{finding_json, remark};
+use super::remark;
 use crate::Verdict;
 use crate::arguments::bloscpack::Recover;
 use crate::failure::Failure;
@@ -31,7 +31,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
             "file": input.display().to_string(), "output": goal.display().to_string(),
             "chunks": report.kept, "nbytes": report.plain_len,
             "lost": report.lost.iter().map(loss_json).collect::<Value>(),
-            "findings": report.findings.iter().map(finding_json).collect::<Value>(),
+            "diagnostics": report.diagnostics,
         }))?;
     } else {
         let mut out = io::stdout().lock();
@@ -40,7 +40,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
         }
         let (kept, len) = (report.kept, size(report.plain_len));
         writeln!(out, "{}: {kept} chunks kept, {len}", goal.display())?;
-        remark(input, &report.findings, output);
+        remark(input, &report.diagnostics, output);
     }
     Ok(if report.lost.is_empty() { Verdict::Fine } else { Verdict::Found })
 }

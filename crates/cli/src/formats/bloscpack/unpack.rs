@@ -9,7 +9,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use super::chunks::ratio;
-use super::{damage, finding_json, names};
+use super::{damage, names};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Cat, Span, Threads, Unpack};
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ pub(crate) struct Unpacked {
     /// Length of the packed file.
     pub(crate) stored: u64,
     pub(crate) metadata: Option<Value>,
-    findings: Vec<Value>,
+    diagnostics: Vec<Value>,
 }
 
 pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> {
@@ -58,7 +58,7 @@ pub(crate) fn report(
     unpacked: &Unpacked,
     output: Output,
 ) -> io::Result<()> {
-    let Unpacked { plain, stored, findings, .. } = unpacked;
+    let Unpacked { plain, stored, diagnostics, .. } = unpacked;
     let ratio = ratio(*plain, *stored);
     if is_standard(goal) {
         return Ok(());
@@ -66,7 +66,7 @@ pub(crate) fn report(
     if output.json {
         return print_json(&json!({
             "file": input.display().to_string(), "output": goal.display().to_string(),
-            "nbytes": plain, "size": stored, "ratio": ratio, "findings": findings,
+            "nbytes": plain, "size": stored, "ratio": ratio, "diagnostics": diagnostics,
         }));
     }
     output.result(&format_args!(
@@ -138,8 +138,8 @@ pub(crate) fn unpack(
         goal::write(goal, replace, body, |error| Failure::io(goal, error))?;
     }
     let metadata = file.metadata().ok().flatten().and_then(|metadata| metadata.json().ok());
-    let findings = damage(&file).map(finding_json).collect();
-    Ok(Unpacked { plain, stored: file.layout().file_len(), metadata, findings })
+    let diagnostics = damage(&file).map(|diagnostic| json!(diagnostic)).collect();
+    Ok(Unpacked { plain, stored: file.layout().file_len(), metadata, diagnostics })
 }
 
 /// `scibin bloscpack cat`.

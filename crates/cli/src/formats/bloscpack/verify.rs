@@ -5,10 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use binio::FileSource;
-use bloscpack::{Finding, Report, Severity, VerifyOptions, verify_source};
-use serde_json::{Value, json};
+use bloscpack::{Diagnostic, Severity, VerifyOptions, VerifyReport, verify_source};
+use serde_json::json;
 
-use super::finding_json;
 use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
 use crate::failure::Failure;
@@ -17,13 +16,12 @@ use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
     let Checked { report, len } = check(path, how, output)
-        // What cannot be read at all is no finding.
+        // What cannot be read at all is no diagnostic.
         .map_err(|error| Failure::other(path.display(), error.to_string()))?;
     if output.json {
-        let findings: Vec<Value> = report.findings.iter().map(finding_json).collect();
         print_json(&json!({
             "file": path.display().to_string(), "format": "bloscpack", "ok": report.is_fine(),
-            "chunks": report.chunks, "nbytes": len, "decoded": !how.quick, "findings": findings,
+            "chunks": report.chunks, "nbytes": len, "decoded": !how.quick, "diagnostics": report.diagnostics,
         }))?;
     } else {
         print(path, &report, len, output)?;
@@ -33,7 +31,7 @@ pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verd
 
 /// What was found, and how many bytes of data there are; 0 in a file that does not open.
 struct Checked {
-    report: Report,
+    report: VerifyReport,
     len: u64,
 }
 
@@ -55,12 +53,12 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
 }
 
 /// Damage to standard output, notes as remarks.
-fn print(path: &Path, report: &Report, len: u64, output: Output) -> io::Result<()> {
-    let is_note = |finding: &&Finding| finding.severity() == Severity::Note;
-    let (notes, damage): (Vec<_>, Vec<_>) = report.findings.iter().partition(is_note);
+fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Result<()> {
+    let is_note = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Note;
+    let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);
     let mut out = io::stdout().lock();
-    for finding in &damage {
-        writeln!(out, "{}: {}", path.display(), one_line(&finding.to_string()))?;
+    for diagnostic in &damage {
+        writeln!(out, "{}: {}", path.display(), one_line(&diagnostic.to_string()))?;
     }
     if damage.is_empty() && !output.quiet {
         let (chunks, len) = (report.chunks, size(len));

@@ -1,0 +1,276 @@
+//! Appending: the last chunk is filled up, and new ones follow it.
+//!
+//! ```text
+//! before   header  | metadata | offsets 0 1 2 -1 -1 | chunk chunk ch
+//! after    header' | metadata | offsets 0 1 2 3' -1 | chunk chunk chunk' chunk'
+//! ```
+//!
+//! Chunks follow each other, so the last one is written anew, and the table of offsets needs entries
+//! for the new ones. Numbers and places are those that the original's append gives.
+//!
+//! There are two ways, and neither leaves a broken file when it is killed. The *atomic* one writes
+//! another file, to which the system copies the chunks that stay, and renames it. The other works
+//! *in place*, for files that are too large to be copied, and keeps a [journal](crate::journal) of
+//! what it writes over.
+
+mod plan;
+mod write;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::write::{FileLock, FileStorage};
+use binio::{FileSource, ReadAt};
+use serde_json::Value;
+
+use self::plan::Plan;
+use self::write::Job;
+use crate::change::rewrite::set_metadata_locked;
+use crate::error::Result;
+use crate::parallel::available_threads;
+use crate::write::options::LEVEL;
+use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal};
+
+/// How to append. Compressor, shuffle and typesize are those of the last chunk unless told; the
+/// level, which no chunk tells, is 7.
+///
+/// ```
+/// use bloscpack::{AppendOptions, Compressor};
+///
+/// let options = AppendOptions::in_place().compressor(Compressor::Zstd).level(3);
+/// ```
+#[derive(Clone, Copy, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "switches that have nothing to do with each other"
+)]
+pub struct AppendOptions {
+    compressor: Option<Compressor>,
+    level: u8,
+    shuffle: Option<Shuffle>,
+    typesize: Option<u32>,
+    chunk_size: ChunkSize,
+    threads: usize,
+    in_place: bool,
+    grow: bool,
+    axis0: bool,
+    scan: bool,
+}
+
+impl AppendOptions {
+    /// Appending by way of another file, which takes the old one's place when it is complete.
+    pub fn atomic() -> Self {
+        Self {
+            compressor: None,
+            level: LEVEL,
+            shuffle: None,
+            typesize: None,
+            chunk_size: ChunkSize::default(),
+            threads: available_threads(),
+            in_place: false,
+            grow: false,
+            axis0: false,
+            scan: false,
+        }
+    }
+
+    /// Appending to the file itself, with a journal beside it for as long as that takes. Readers
+    /// see a file that changes.
+    pub fn in_place() -> Self {
+        Self { in_place: true, ..Self::atomic() }
+    }
+
+    /// Sets the compressor.
+    #[must_use]
+    pub fn compressor(mut self, compressor: Compressor) -> Self {
+        self.compressor = Some(compressor);
+        self
+    }
+
+    /// Sets the level, 0 to 9.
+    #[must_use]
+    pub fn level(mut self, level: u8) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Sets the shuffle.
+    #[must_use]
+    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
+        self.shuffle = Some(shuffle);
+        self
+    }
+
+    /// Sets the size of an element in bytes, 1 to 255.
+    #[must_use]
+    pub fn typesize(mut self, bytes: u32) -> Self {
+        self.typesize = Some(bytes);
+        self
+    }
+
+    /// Sets the plain size of a chunk, for a file that has no data yet. All others have theirs.
+    #[must_use]
+    pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
+        self.chunk_size = chunk_size;
+        self
+    }
+
+    /// Sets how many threads compress, at least one.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// Whether to give the table of offsets new room where it has too little. That moves all
+    /// chunks, so it is atomic.
+    #[must_use]
+    pub fn grow(mut self, grow: bool) -> Self {
+        self.grow = grow;
+        self
+    }
+
+    /// Whether to append to the first axis of a numpy array: the metadata get the new shape. Without
+    /// this, appending to an array is refused, since it would not be one any more.
+    #[must_use]
+    pub fn axis0(mut self, axis0: bool) -> Self {
+        self.axis0 = axis0;
+        self
+    }
+
+    /// Whether to append to a file whose header does not know the number or size of chunks (-1),
+    /// and put in what was found.
+    #[must_use]
+    pub fn scan(mut self, scan: bool) -> Self {
+        self.scan = scan;
+        self
+    }
+}
+
+/// What appending did.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Appended {
+    /// Number of chunks now.
+    pub nchunks: u64,
+    /// How many of them are new; the one that was filled up is not.
+    pub new_chunks: u64,
+    /// Length of the data now, in bytes.
+    pub len: u64,
+    /// The compressor of what was written.
+    pub compressor: Compressor,
+    /// Its level.
+    pub level: u8,
+    /// The shuffle of what was written.
+    pub shuffle: Shuffle,
+    /// The typesize of what was written.
+    pub typesize: u8,
+    /// Whether the file itself was changed, not replaced.
+    pub in_place: bool,
+    /// Whether a change that had been interrupted was undone before.
+    pub rolled_back: bool,
+}
+
+/// Appends a source to a file. The new chunks are as large as those that are there; where there is
+/// one, which was made for less data than a chunk, that is the size of all.
+///
+/// ```
+/// use bloscpack::{AppendOptions, ChunkSize, Reader, WriteOptions, append, pack_to_vec};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(4));
+/// std::fs::write(&path, pack_to_vec(b"all of", &options)?)?;
+/// let appended = append(&path, &b" it".to_vec(), &AppendOptions::atomic(), None)?;
+/// assert_eq!((appended.nchunks, appended.len), (3, 9));
+/// assert_eq!(Reader::open(&path)?.read_all()?, b"all of it");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn append(
+    path: impl AsRef<Path>,
+    source: &dyn ReadAt,
+    options: &AppendOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<Appended> {
+    Appender::open(path, options)?.append(source, progress)
+}
+
+/// A file that can be appended to: its structure and its last digest were found right.
+///
+/// While a file is open here, it is locked: whoever else opens it to change it, by this crate, gets
+/// [`Locked`](crate::ErrorKind::Locked). Elsewhere than on Unix, nobody else may change it.
+#[derive(Debug)]
+pub struct Appender {
+    lock: FileLock,
+    reader: Reader,
+    options: AppendOptions,
+    metadata: Option<Value>,
+    rolled_back: bool,
+}
+
+impl Appender {
+    /// Opens a file. A change in place that was interrupted is undone first.
+    ///
+    /// Fails with [`Damaged`](crate::ErrorKind::Damaged) on a file with diagnostics that are worse than
+    /// notes: it has to be recovered first.
+    pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
+        let lock = FileLock::acquire(path)?;
+        let rolled_back = journal::roll_back_locked(&lock)?;
+        let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(lock.path())?);
+        let reader = OpenOptions::new().from_source(source)?;
+        plan::check(&reader)?;
+        Ok(Self { lock, reader, options: *options, metadata: None, rolled_back })
+    }
+
+    /// The file as it is.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Sets other metadata, any JSON value, which the file gets in the same step as the data. They
+    /// have to fit the room that there is, unless the file may [grow](AppendOptions::grow).
+    #[must_use]
+    pub fn metadata(mut self, metadata: &Value) -> Self {
+        self.metadata = Some(metadata.clone());
+        self
+    }
+
+    /// Appends all bytes of a source. No bytes change no data.
+    pub fn append(self, source: &dyn ReadAt, progress: Option<Progress<'_>>) -> Result<Appended> {
+        let Self { lock, reader, options, metadata, rolled_back } = &self;
+        let recipe = plan::recipe(reader, options)?;
+        let compress = recipe.compress;
+        let mut appended = Appended {
+            nchunks: reader.chunks().len() as u64,
+            new_chunks: 0,
+            len: reader.len(),
+            compressor: compress.get_compressor(),
+            level: compress.get_level(),
+            shuffle: compress.get_shuffle(),
+            typesize: compress.get_typesize(),
+            in_place: false,
+            rolled_back: *rolled_back,
+        };
+        if source.is_empty() {
+            if let Some(metadata) = metadata {
+                set_metadata_locked(lock, metadata, MetadataEdit::new().grow(options.grow))?;
+            }
+            return Ok(appended);
+        }
+        let plan = Plan::new(reader, source.len(), options, metadata.as_ref())?;
+        appended.in_place = options.in_place && !plan.moves_chunks;
+        let job = Job { reader, plan: &plan, recipe, threads: options.threads, source, progress };
+        if appended.in_place {
+            job.run_in_place(&mut FileStorage::open(lock, journal::SUFFIX)?)?;
+        } else {
+            job.run_atomically(lock.path())?;
+        }
+        let nchunks = plan.nchunks();
+        appended.new_chunks = nchunks.saturating_sub(appended.nchunks);
+        (appended.nchunks, appended.len) = (nchunks, appended.len + source.len());
+        Ok(appended)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,247 @@
+//! What appending will make of a file, before anything is written.
+
+use serde_json::Value;
+
+use super::AppendOptions;
+use crate::array::{ArrayInfo, Order};
+use crate::change::rewrite::section_in_place;
+use crate::diagnostic::Severity;
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::metadata::encode::{section, to_text};
+use crate::write::chunk_encoder::Recipe;
+use crate::write::options::{COMPRESSOR, TYPESIZE};
+use crate::{
+    ChunkSize, Chunking, Compressor, Header, MetadataEdit, MetadataOptions, Reader, Shuffle,
+    Version,
+};
+
+/// The file to be.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// Its header.
+    pub(super) header: Header,
+    /// Its metadata section, if that is another one.
+    pub(super) section: Option<Vec<u8>>,
+    /// How many chunks stay as they are.
+    pub(super) kept: usize,
+    /// Plain bytes of the chunk that is filled up.
+    pub(super) head: Vec<u8>,
+    /// How these and the new bytes are cut into chunks.
+    pub(super) chunking: Chunking,
+    /// Whether there is too little room before the chunks, so that they have to move.
+    pub(super) moves_chunks: bool,
+}
+
+/// Refuses files that nothing should be appended to.
+pub(super) fn check(reader: &Reader) -> Result<()> {
+    let version = reader.header().version;
+    if version < Version::V2 {
+        return Err(ErrorKind::NotInVersion { what: "nothing is appended", version }.into());
+    }
+    if let Some(diagnostic) = reader.diagnostics().iter().find(|f| f.severity == Severity::Error) {
+        return Err(Error::new(ErrorKind::Damaged(diagnostic.message.clone()))
+            .at(diagnostic.place.offset.unwrap_or_default()));
+    }
+    if let Some(last) = reader.chunks().len().checked_sub(1) {
+        // Holds it against its digest.
+        reader.chunk_bytes(last)?;
+    }
+    Ok(())
+}
+
+/// How chunks are to be stored: as the last one that is not empty, where the options say nothing.
+pub(super) fn recipe(reader: &Reader, options: &AppendOptions) -> Result<Recipe> {
+    let (mut compressor, mut shuffle) = (COMPRESSOR, Shuffle::Byte);
+    let mut typesize = match reader.header().typesize {
+        0 => TYPESIZE.into(),
+        typesize => typesize.into(),
+    };
+    if let Some(last) = reader.chunks().iter().rposition(|chunk| chunk.nbytes > 0) {
+        let header = reader.chunk_header(last)?;
+        // The first of a codec is the plain one: lz4, not lz4hc.
+        let mut all = Compressor::ALL.into_iter();
+        let found = all.find(|compressor| compressor.codec() == header.codec());
+        compressor = found.unwrap_or(compressor);
+        (shuffle, typesize) = (header.shuffle(), header.typesize().into());
+    }
+    Recipe::new(
+        options.compressor.unwrap_or(compressor),
+        options.level,
+        options.shuffle.unwrap_or(shuffle),
+        options.typesize.unwrap_or(typesize),
+        reader.header().checksum,
+    )
+}
+
+impl Plan {
+    /// Plans to append `len` bytes, at least one.
+    pub(super) fn new(
+        reader: &Reader,
+        len: u64,
+        options: &AppendOptions,
+        metadata: Option<&Value>,
+    ) -> Result<Self> {
+        let (old, chunks) = (reader.header(), reader.chunks());
+        check_counts(old, options)?;
+        let mut kept = 0;
+        let mut chunk_size = None;
+        if let Some((last, others)) = chunks.split_last().filter(|_| !reader.is_empty()) {
+            let size = chunk_size_of(reader)?;
+            kept = others.len() + usize::from(last.nbytes == size);
+            chunk_size = Some(size);
+        }
+        let head = if kept < chunks.len() { reader.decode_chunk(kept)? } else { Vec::new() };
+        let asked = chunk_size.map_or(options.chunk_size, ChunkSize::Bytes);
+        let chunking = Chunking::of((head.len() as u64).saturating_add(len), asked)?;
+        let nchunks = (kept as u64).saturating_add(chunking.nchunks);
+
+        let section = match metadata {
+            Some(metadata) => Some(other_section(reader, len, options, metadata)?),
+            None => section_of_array(reader, len, options)?,
+        };
+        let (section, section_moves) = section.unzip();
+        let entries = old.offsets_len();
+        let table_moves = old.offsets && nchunks > entries;
+        if table_moves && !options.grow {
+            let (needed, available) = (nchunks - chunks.len() as u64, old.max_app_chunks);
+            let what = "chunks to append";
+            return Err(ErrorKind::NotEnoughSpace { what, needed, available }.into());
+        }
+        let room = match old.version {
+            Version::V3 if table_moves => Chunking { nchunks, ..chunking }.max_app_chunks(None),
+            _ => entries.saturating_sub(nchunks),
+        };
+        let header = Header {
+            chunk_size: chunk_size.or(Some(chunking.chunk_size)),
+            last_chunk: Some(chunking.last_chunk),
+            nchunks: Some(nchunks),
+            max_app_chunks: room,
+            ..old.clone()
+        };
+        let moves_chunks = table_moves || section_moves == Some(true);
+        Ok(Self { header, section, kept, head, chunking, moves_chunks })
+    }
+
+    /// Number of chunks of the file to be.
+    pub(super) fn nchunks(&self) -> u64 {
+        self.kept as u64 + self.chunking.nchunks
+    }
+}
+
+/// Refuses a header that knows too little, unless that was asked for.
+fn check_counts(header: &Header, options: &AppendOptions) -> Result<()> {
+    let unknown = [
+        ("nchunks", header.nchunks.is_none()),
+        ("chunk_size", header.chunk_size.is_none()),
+        ("last_chunk", header.last_chunk.is_none()),
+    ];
+    match unknown.iter().find(|(_, is_unknown)| *is_unknown && !options.scan) {
+        Some((field, _)) => {
+            let message = format!("the header has -1 for {field}, and scanning was not asked for");
+            Err(ErrorKind::InvalidOption { option: "scan", message }.into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The size of all chunks but the last, which is not larger.
+fn chunk_size_of(reader: &Reader) -> Result<u32> {
+    let stated = reader.header().chunk_size.filter(|&size| size > 0);
+    let found = reader.chunks().first().map_or(0, |chunk| chunk.nbytes);
+    let size = stated.unwrap_or(found);
+    let is_last = |index: usize| index + 1 == reader.chunks().len();
+    for (index, chunk) in reader.chunks().iter().enumerate() {
+        if chunk.nbytes > size || (chunk.nbytes < size && !is_last(index)) {
+            let message = format!("chunk {index} has {} bytes, not {size}", chunk.nbytes);
+            return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
+        }
+    }
+    Ok(size)
+}
+
+/// The metadata section of an array with more rows, and whether it is longer than the old one.
+/// Nothing if there is no array.
+fn section_of_array(
+    reader: &Reader,
+    len: u64,
+    options: &AppendOptions,
+) -> Result<Option<(Vec<u8>, bool)>> {
+    let Some(metadata) = reader.metadata()? else { return Ok(None) };
+    if metadata.json()?.get("container").and_then(Value::as_str) != Some("numpy") {
+        return Ok(None);
+    }
+    if !options.axis0 {
+        let message = "the file holds a numpy array, whose shape would be wrong".to_owned();
+        return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
+    }
+    let mut value = metadata.exact_json()?;
+    let rows = ArrayInfo::from_json(&value).and_then(|info| {
+        info.check_size(reader.len())?;
+        rows_after(&info, len)
+    })?;
+    if let Some(first) = value.pointer_mut("/shape/0") {
+        *first = rows.into();
+    }
+    let (text, header) = (to_text(&value), metadata.header());
+    let mut stored = MetadataOptions {
+        checksum: header.checksum,
+        compress: true,
+        level: header.level,
+        max_size: Some(header.max_meta_size),
+    };
+    match section(&text, &stored) {
+        Ok(section) => Ok(Some((section, false))),
+        Err(error) if matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) && options.grow => {
+            stored.max_size = None;
+            Ok(Some((section(&text, &stored)?, true)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// The section of other metadata, and whether it is longer than the old one. If they describe an
+/// array, it is the one that the file will hold.
+fn other_section(
+    reader: &Reader,
+    len: u64,
+    options: &AppendOptions,
+    metadata: &Value,
+) -> Result<(Vec<u8>, bool)> {
+    let version = reader.header().version;
+    if version != Version::V3 {
+        return Err(ErrorKind::NotInVersion { what: "no metadata", version }.into());
+    }
+    if options.axis0 {
+        let message = "other metadata come with their own shape".to_owned();
+        return Err(ErrorKind::InvalidOption { option: "axis0", message }.into());
+    }
+    if metadata.get("container").and_then(Value::as_str) == Some("numpy") {
+        ArrayInfo::from_json(metadata)?.check_size(reader.len().saturating_add(len))?;
+    }
+    match section_in_place(reader, metadata, MetadataEdit::new()) {
+        Ok(section) => Ok((section, false)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) && options.grow => {
+            let checksum = reader.meta_header().map(|header| header.checksum);
+            let checksum = checksum.unwrap_or_default();
+            let options = MetadataOptions { checksum, ..MetadataOptions::default() };
+            Ok((section(&to_text(metadata), &options)?, true))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Rows of an array that gets `len` more bytes.
+fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
+    let refuse = |message: String| Err(ErrorKind::ShapeMismatch(message).into());
+    let Some((&rows, others)) = info.shape().split_first() else {
+        return refuse("a single element has no first axis to append to".to_owned());
+    };
+    if info.order() == Order::F && !others.is_empty() {
+        return refuse("rows of an array in order F are not contiguous".to_owned());
+    }
+    let row = others.iter().try_fold(info.dtype().itemsize(), |size, &n| size.checked_mul(n));
+    match row.filter(|&row| row > 0 && len % row == 0) {
+        Some(row) => Ok(rows.saturating_add(len / row)),
+        None => refuse(format!("{len} bytes are not whole rows of {} bytes", row.unwrap_or(0))),
+    }
+}

@@ -1,0 +1,131 @@
+//! Other metadata in the room that they have, without moving the chunks.
+//!
+//! The payload, with zeros behind it, and the digest reach the disk before the header of the
+//! section, and a [journal](crate::journal) has what they overwrite. Metadata that need more room
+//! than there is, or whose digest has another length, move the chunks: then the file is written
+//! anew, if that is allowed.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::FileSource;
+use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
+use serde_json::Value;
+
+use super::{RewriteOptions, rewrite_locked};
+use crate::error::{ErrorKind, Result};
+use crate::format::metadata::encode::{section, to_text};
+use crate::journal;
+use crate::{Checksum, MetaHeader, MetadataOptions, OpenOptions, Reader};
+
+/// How to change metadata.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MetadataEdit {
+    checksum: Option<Checksum>,
+    grow: bool,
+}
+
+impl MetadataEdit {
+    /// In the room that there is, with the checksum that there is.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the checksum of the metadata.
+    #[must_use]
+    pub fn checksum(mut self, checksum: Checksum) -> Self {
+        self.checksum = Some(checksum);
+        self
+    }
+
+    /// Whether to write the whole file anew, by way of another one, where the new metadata do not
+    /// fit the old room.
+    #[must_use]
+    pub fn grow(mut self, grow: bool) -> Self {
+        self.grow = grow;
+        self
+    }
+}
+
+/// Gives a file other metadata, any JSON value. They are compressed by zlib where that helps.
+///
+/// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if they do
+/// not fit, and `edit` does not allow the file to grow. A change in place that was interrupted is
+/// undone first; one that is going on is [`Locked`](ErrorKind::Locked).
+///
+/// ```
+/// use bloscpack::{MetadataEdit, Reader, WriteOptions, pack_to_vec, set_metadata};
+/// use serde_json::json;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// let options = WriteOptions::new().metadata(&json!({"unit": "m"}));
+/// std::fs::write(&path, pack_to_vec(b"data", &options)?)?;
+/// set_metadata(&path, &json!({"unit": "km"}), MetadataEdit::new())?;
+/// let file = Reader::open(&path)?;
+/// assert_eq!(file.metadata()?.unwrap().json()?, json!({"unit": "km"}));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn set_metadata(path: impl AsRef<Path>, metadata: &Value, edit: MetadataEdit) -> Result<()> {
+    set_metadata_locked(&FileLock::acquire(path)?, metadata, edit)
+}
+
+/// The same for a file that the caller has locked.
+pub(crate) fn set_metadata_locked(
+    lock: &FileLock,
+    metadata: &Value,
+    edit: MetadataEdit,
+) -> Result<()> {
+    journal::roll_back_locked(lock)?;
+    let source = Arc::new(FileSource::open(lock.path())?);
+    let reader = OpenOptions::new().ignore_metadata(true).from_source(source)?;
+    match section_in_place(&reader, metadata, edit) {
+        Ok(section) => replace(&mut FileStorage::open(lock, journal::SUFFIX)?, &reader, &section),
+        Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
+            let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
+            let checksum = checksum.unwrap_or_default();
+            let options = MetadataOptions { checksum, ..MetadataOptions::default() };
+            let options = RewriteOptions::new().metadata(metadata).metadata_options(options);
+            rewrite_locked(lock, lock.path(), &options)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// A section that is as long as the one that is there.
+pub(crate) fn section_in_place(
+    reader: &Reader,
+    metadata: &Value,
+    edit: MetadataEdit,
+) -> Result<Vec<u8>> {
+    let text = to_text(metadata);
+    let (what, needed) = ("bytes of metadata", text.len() as u64);
+    let Some(header) = reader.meta_header() else {
+        return Err(ErrorKind::NotEnoughSpace { what, needed, available: 0 }.into());
+    };
+    let checksum = edit.checksum.unwrap_or(header.checksum);
+    if checksum.len() != header.checksum.len() {
+        let (needed, available) = (checksum.len() as u64, header.checksum.len() as u64);
+        let what = "bytes of the metadata's digest";
+        return Err(ErrorKind::NotEnoughSpace { what, needed, available }.into());
+    }
+    let max_size = Some(header.max_meta_size);
+    section(&text, &MetadataOptions { checksum, max_size, ..MetadataOptions::default() })
+}
+
+/// Writes a section in the place of the old one.
+pub(super) fn replace(storage: &mut dyn Storage, reader: &Reader, section: &[u8]) -> Result<()> {
+    let Some(place) = reader.layout().metadata() else { return Ok(()) };
+    if reader.section()? == section {
+        return Ok(());
+    }
+    let header = storage.file().bytes_at(0, 32)?;
+    let change = ChangePlan::new(place.end..reader.layout().file_len());
+    let change = change.marker(0, header).overwrite(place.clone());
+    let mut change = Change::begin(storage, &change)?;
+    let (header, after) = section.split_at(MetaHeader::LEN);
+    change.write_all_at(after, place.start + header.len() as u64)?;
+    change.sync()?;
+    change.write_all_at(header, place.start)?;
+    Ok(change.commit()?)
+}

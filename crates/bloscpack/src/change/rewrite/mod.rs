@@ -1,0 +1,297 @@
+//! Other files of the same chunks: another version, checksum or room, other metadata.
+//!
+//! Chunks are copied as they are stored, never compressed again. Where their digests stay too, the
+//! system copies all of them at once.
+
+mod metadata;
+
+use std::fs::File;
+use std::io::{Seek, Write};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::write::FileLock;
+use binio::{AtomicFile, FileSource};
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::error::Result;
+use crate::format::metadata::encode::{section, to_text};
+use crate::parallel::{available_threads, in_order};
+use crate::write::chunk_encoder::Recipe;
+use crate::write::container::{ContainerWriter, copy};
+use crate::write::options::{COMPRESSOR, LEVEL, TYPESIZE};
+use crate::{
+    Checksum, ChunkEntry, Chunking, Header, MetadataOptions, OpenOptions, Reader, Shuffle, Version,
+    journal,
+};
+
+pub use metadata::{MetadataEdit, set_metadata};
+pub(crate) use metadata::{section_in_place, set_metadata_locked};
+
+/// What is to be other than in the file that is there. What nothing is said of stays.
+///
+/// Files of versions 0 and 1 become version 3, with offsets. They have no checksums, and get none
+/// unless one is set.
+///
+/// ```
+/// use std::io::Cursor;
+/// use bloscpack::{Checksum, Reader, RewriteOptions, Version, WriteOptions, pack_to_vec, rewrite};
+///
+/// let old = Reader::from_bytes(pack_to_vec(b"data", &WriteOptions::new())?)?;
+/// let options = RewriteOptions::new().version(Version::V2).checksum(Checksum::Sha256);
+/// let new = rewrite(&old, Cursor::new(Vec::new()), &options)?.into_inner();
+/// let new = Reader::from_bytes(new)?;
+/// assert_eq!((new.header().version, new.header().checksum), (Version::V2, Checksum::Sha256));
+/// assert_eq!(new.chunk_bytes(0)?, old.chunk_bytes(0)?);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct RewriteOptions {
+    version: Option<Version>,
+    checksum: Option<Checksum>,
+    offsets: Option<bool>,
+    max_app_chunks: Option<u64>,
+    metadata: NewMetadata,
+    metadata_options: Option<MetadataOptions>,
+}
+
+#[derive(Clone, Debug, Default)]
+enum NewMetadata {
+    #[default]
+    Same,
+    None,
+    Text(Vec<u8>),
+}
+
+impl RewriteOptions {
+    /// Nothing is other, but for what only damage or age explains.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the layout: version 3 or 2.
+    #[must_use]
+    pub fn version(mut self, version: Version) -> Self {
+        self.version = Some(version);
+        self
+    }
+
+    /// Sets the checksum of the chunks.
+    #[must_use]
+    pub fn checksum(mut self, checksum: Checksum) -> Self {
+        self.checksum = Some(checksum);
+        self
+    }
+
+    /// Sets whether there is a table of offsets.
+    #[must_use]
+    pub fn offsets(mut self, offsets: bool) -> Self {
+        self.offsets = Some(offsets);
+        self
+    }
+
+    /// Sets for how many more chunks the table of offsets has room.
+    #[must_use]
+    pub fn max_app_chunks(mut self, max_app_chunks: u64) -> Self {
+        self.max_app_chunks = Some(max_app_chunks);
+        self
+    }
+
+    /// Sets other metadata.
+    #[must_use]
+    pub fn metadata(mut self, metadata: &Value) -> Self {
+        self.metadata = NewMetadata::Text(to_text(metadata));
+        self
+    }
+
+    /// Leaves the metadata out.
+    #[must_use]
+    pub fn without_metadata(mut self) -> Self {
+        self.metadata = NewMetadata::None;
+        self
+    }
+
+    /// Sets how the metadata are stored, such as the room that they get.
+    #[must_use]
+    pub fn metadata_options(mut self, options: MetadataOptions) -> Self {
+        self.metadata_options = Some(options);
+        self
+    }
+
+    /// The metadata section of the new file.
+    fn section(&self, old: &Reader) -> Result<Bytes> {
+        let options = self.metadata_options.unwrap_or_default();
+        Ok(match &self.metadata {
+            NewMetadata::None => Bytes::new(),
+            NewMetadata::Text(text) => section(text, &options)?.into(),
+            NewMetadata::Same => match (self.metadata_options, old.meta_header()) {
+                (Some(options), Some(header)) => {
+                    let text = old.metadata()?.map(|metadata| metadata.text().clone());
+                    header.section_of(&text.unwrap_or_default(), &options)?.into()
+                }
+                // To the byte, even if nobody can read it.
+                _ => old.section()?,
+            },
+        })
+    }
+}
+
+/// Writes another file to a sink, which it hands back at the end of the file. Digests of chunks are
+/// checked on the way, unless the reader does not.
+pub fn rewrite<W: Write + Seek>(old: &Reader, sink: W, options: &RewriteOptions) -> Result<W> {
+    let plan = Plan::new(old, options)?;
+    let mut container = plan.begin(sink)?;
+    plan.copy_chunks(&mut container)?;
+    plan.finish(container)
+}
+
+/// Writes another file, which may take the place of the old one, and appears when it is complete.
+///
+/// A change of the old file in place that was interrupted is undone first; one that is going on is
+/// [`Locked`](crate::ErrorKind::Locked).
+pub fn rewrite_file(
+    old: impl AsRef<Path>,
+    new: impl AsRef<Path>,
+    options: &RewriteOptions,
+) -> Result<()> {
+    rewrite_locked(&FileLock::acquire(old)?, new.as_ref(), options)
+}
+
+/// The same for a file that the caller has locked.
+fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
+    let path = lock.path();
+    journal::roll_back_locked(lock)?;
+    let old = OpenOptions::new().from_source(Arc::new(FileSource::open(path)?))?;
+    let plan = Plan::new(&old, options)?;
+    let mut container = plan.begin(AtomicFile::create(new)?)?;
+    if let Some(range) = plan.same_bytes() {
+        let file = File::open(path)?;
+        container.put_with(&plan.lens(), |sink| copy(&file, range, sink))?;
+    } else {
+        plan.copy_chunks(&mut container)?;
+    }
+    Ok(plan.finish(container)?.commit()?)
+}
+
+/// The file to be.
+struct Plan<'a> {
+    old: &'a Reader,
+    header: Header,
+    section: Bytes,
+    /// The chunks that it gets: all that have data.
+    chunks: Vec<usize>,
+}
+
+impl<'a> Plan<'a> {
+    fn new(old: &'a Reader, options: &RewriteOptions) -> Result<Self> {
+        let before = old.header();
+        let is_old = before.version < Version::V2;
+        let version = options.version.unwrap_or(if is_old { Version::V3 } else { before.version });
+        // Old releases wrote empty chunks behind others, and tools pass over them.
+        let chunks: Vec<usize> = old
+            .chunks()
+            .iter()
+            .enumerate()
+            .filter(|(_, chunk)| chunk.nbytes > 0)
+            .map(|(index, _)| index)
+            .collect();
+        let nchunks = (chunks.len() as u64).max(1);
+        let (chunk_size, last_chunk) =
+            sizes(chunks.iter().map(|&index| old.chunks()[index].nbytes));
+        let offsets = options.offsets.unwrap_or(is_old || before.offsets);
+        let had_room = before.version == Version::V3 && before.offsets;
+        let room = options.max_app_chunks.or(had_room.then_some(before.max_app_chunks));
+        let chunking = Chunking { nchunks, chunk_size: 0, last_chunk: 0 };
+        let section = options.section(old)?;
+        let header = Header {
+            version,
+            offsets,
+            metadata: !section.is_empty(),
+            checksum: options.checksum.unwrap_or(before.checksum),
+            typesize: typesize(old, chunks.first())?,
+            chunk_size,
+            last_chunk,
+            nchunks: Some(nchunks),
+            max_app_chunks: match version {
+                Version::V3 if offsets => chunking.max_app_chunks(room),
+                // Refused if it was asked for.
+                _ => options.max_app_chunks.unwrap_or(0),
+            },
+        };
+        header.encode()?;
+        Ok(Self { old, header, section, chunks })
+    }
+
+    fn begin<W: Write>(&self, sink: W) -> Result<ContainerWriter<W>> {
+        ContainerWriter::new(sink, self.header.clone(), &self.section)
+    }
+
+    fn finish<W: Write + Seek>(&self, container: ContainerWriter<W>) -> Result<W> {
+        container.finish(self.header.chunk_size, self.header.last_chunk)
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &ChunkEntry> {
+        self.chunks.iter().map(|&index| &self.old.chunks()[index])
+    }
+
+    /// Stored lengths of the chunks in the old file.
+    fn lens(&self) -> Vec<u64> {
+        let digest = self.old.header().checksum.len() as u64;
+        self.entries().map(|chunk| u64::from(chunk.ctbytes) + digest).collect()
+    }
+
+    /// Where the chunks and their digests lie in the old file, if they are the same in the new one.
+    fn same_bytes(&self) -> Option<Range<u64>> {
+        let start = self.entries().next()?.offset;
+        let mut end = start;
+        for (chunk, len) in self.entries().zip(self.lens()) {
+            if chunk.offset != end {
+                return None;
+            }
+            end += len;
+        }
+        (self.header.checksum == self.old.header().checksum).then_some(start..end)
+    }
+
+    fn copy_chunks<W: Write>(&self, container: &mut ContainerWriter<W>) -> Result<()> {
+        let checksum = self.header.checksum;
+        if self.chunks.is_empty() {
+            let typesize = self.header.typesize.into();
+            let recipe = Recipe::new(COMPRESSOR, LEVEL, Shuffle::Byte, typesize, checksum)?;
+            let mut stored = Vec::new();
+            recipe.store(&[], &mut stored)?;
+            return container.put(&stored);
+        }
+        let copy = |(): &mut (), &index: &usize, stored: &mut Vec<u8>| {
+            stored.clear();
+            stored.extend_from_slice(&self.old.chunk_bytes(index)?);
+            let digest = checksum.compute(stored);
+            stored.extend_from_slice(&digest);
+            Ok(())
+        };
+        let threads = available_threads().min(self.chunks.len());
+        in_order(threads, self.chunks.iter(), || (), copy, |stored| container.put(stored))
+    }
+}
+
+/// What the header says of chunks of these sizes: the size of all but the last, which is not larger,
+/// if there is such a size, and that of the last.
+fn sizes(mut chunks: impl DoubleEndedIterator<Item = u32> + Clone) -> (Option<u32>, Option<u32>) {
+    let (first, last) = (chunks.clone().next().unwrap_or(0), chunks.next_back().unwrap_or(0));
+    let is_uniform = last <= first && chunks.all(|size| size == first);
+    (is_uniform.then_some(first), Some(last))
+}
+
+/// The typesize that the header has, or where it has none the first chunk.
+fn typesize(old: &Reader, first: Option<&usize>) -> Result<u8> {
+    Ok(match (old.header().typesize, first) {
+        (0, Some(&first)) => old.chunk_header(first)?.typesize(),
+        (0, None) => TYPESIZE,
+        (typesize, _) => typesize,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+//! How data are cut into chunks, and the header's numbers that follow from it.
+//!
+//! | data of `len` bytes, asked for `chunk_size` | nchunks | `chunk_size` | `last_chunk` |
+//! |---|---|---|---|
+//! | none | 1 | 0 | 0 |
+//! | at most `chunk_size` | 1 | `len` | `len` |
+//! | a multiple of it | `len / chunk_size` | as asked | `chunk_size`, never 0 |
+//! | any other | `len / chunk_size + 1` | as asked | the rest |
+
+use std::cmp::Ordering;
+use std::fmt;
+use std::ops::Range;
+use std::str::FromStr;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::header::MAX_NBYTES;
+
+/// The plain size of a chunk that a caller asks for. Default: 1 MiB.
+///
+/// Texts are numbers with one of the units `B K M G T`, which are powers of 1024 and upper case;
+/// decimals are cut to whole bytes, a number alone is one of bytes. `max` is the largest chunk.
+///
+/// ```
+/// use bloscpack::ChunkSize;
+///
+/// assert_eq!("1.5K".parse::<ChunkSize>()?, ChunkSize::Bytes(1536));
+/// assert_eq!("max".parse::<ChunkSize>()?.bytes()?, 2_147_483_631);
+/// assert!("2G".parse::<ChunkSize>().is_err());
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChunkSize {
+    /// So many bytes.
+    Bytes(u32),
+    /// The most that a Blosc buffer holds, 2,147,483,631 bytes.
+    Max,
+}
+
+impl Default for ChunkSize {
+    fn default() -> Self {
+        Self::Bytes(1 << 20)
+    }
+}
+
+impl ChunkSize {
+    /// The number of bytes; fails with `InvalidOption` on none and on more than a chunk holds.
+    pub fn bytes(self) -> Result<u32> {
+        match self {
+            Self::Max => Ok(MAX_NBYTES),
+            Self::Bytes(bytes) if (1..=MAX_NBYTES).contains(&bytes) => Ok(bytes),
+            Self::Bytes(bytes) => Err(out_of_range(&bytes)),
+        }
+    }
+
+    /// The largest multiple of `itemsize` that is not above this size, but one item at least. So
+    /// no item of an array is cut in two.
+    ///
+    /// Fails with `InvalidOption` on an item that is larger than a chunk can be.
+    pub fn whole_items(self, itemsize: u64) -> Result<Self> {
+        let bytes = u64::from(self.bytes()?);
+        let whole = bytes - bytes.checked_rem(itemsize).unwrap_or(0);
+        let whole = if whole == 0 { itemsize } else { whole };
+        let whole = u32::try_from(whole).map_err(|_| out_of_range(&whole))?;
+        Self::Bytes(whole).bytes().map(Self::Bytes)
+    }
+}
+
+impl FromStr for ChunkSize {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        if text == "max" {
+            return Ok(Self::Max);
+        }
+        let bytes = parse_size(text).ok_or_else(|| {
+            let message =
+                format!("{text:?}, expected \"max\" or a number and one of B, K, M, G, T");
+            Error::new(ErrorKind::InvalidOption { option: "chunk_size", message })
+        })?;
+        let bytes = u32::try_from(bytes).map_err(|_| out_of_range(&bytes))?;
+        Self::Bytes(bytes).bytes().map(Self::Bytes)
+    }
+}
+
+fn out_of_range(bytes: &dyn fmt::Display) -> Error {
+    let message = format!("{bytes} bytes, expected 1 to {MAX_NBYTES}");
+    ErrorKind::InvalidOption { option: "chunk_size", message }.into()
+}
+
+/// Bytes of a text as in [`ChunkSize`], without `max`; `None` if it is none, or above 2^64.
+fn parse_size(text: &str) -> Option<u64> {
+    let (number, shift) = match text.char_indices().last()? {
+        (end, 'B') => (&text[..end], 0),
+        (end, 'K') => (&text[..end], 10),
+        (end, 'M') => (&text[..end], 20),
+        (end, 'G') => (&text[..end], 30),
+        (end, 'T') => (&text[..end], 40),
+        _ => (text, 0),
+    };
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+    let is_number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number(whole) || !is_number(decimals) || (whole.is_empty() && decimals.is_empty()) {
+        return None;
+    }
+    // More decimals than these say nothing about a whole number of bytes.
+    let decimals = &decimals[..decimals.len().min(20)];
+    let digits = format!("{whole}{decimals}").parse::<u128>().ok()?;
+    let scale = decimals.bytes().fold(1_u128, |scale, _| scale * 10);
+    u64::try_from(digits.checked_mul(1 << shift)? / scale).ok()
+}
+
+/// How data of a known length are cut into chunks.
+///
+/// ```
+/// use bloscpack::{ChunkSize, Chunking};
+///
+/// let chunking = Chunking::of(2500, ChunkSize::Bytes(1000))?;
+/// assert_eq!((chunking.nchunks, chunking.chunk_size, chunking.last_chunk), (3, 1000, 500));
+/// assert_eq!(chunking.range(2), Some(2000..2500));
+/// assert_eq!(chunking.range(3), None);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chunking {
+    /// Number of chunks, 1 at least: no data are one empty chunk.
+    pub nchunks: u64,
+    /// Plain bytes of each chunk but the last.
+    pub chunk_size: u32,
+    /// Plain bytes of the last chunk.
+    pub last_chunk: u32,
+}
+
+impl Chunking {
+    /// Cuts `len` bytes.
+    pub fn of(len: u64, chunk_size: ChunkSize) -> Result<Self> {
+        let asked = chunk_size.bytes()?;
+        let chunk_size = u32::try_from(len).map_or(asked, |len| asked.min(len));
+        if chunk_size == 0 {
+            return Ok(Self { nchunks: 1, chunk_size: 0, last_chunk: 0 });
+        }
+        let nchunks = len.div_ceil(chunk_size.into());
+        let last_chunk = match u32::try_from(len % u64::from(chunk_size)) {
+            Ok(rest) if rest > 0 => rest,
+            _ => chunk_size,
+        };
+        Ok(Self { nchunks, chunk_size, last_chunk })
+    }
+
+    /// The bytes of a chunk in the data, or nothing if there is no such chunk.
+    pub fn range(&self, chunk: u64) -> Option<Range<u64>> {
+        let start = chunk.checked_mul(self.chunk_size.into())?;
+        let size = match chunk.checked_add(1)?.cmp(&self.nchunks) {
+            Ordering::Less => self.chunk_size,
+            Ordering::Equal => self.last_chunk,
+            Ordering::Greater => return None,
+        };
+        Some(start..start.checked_add(size.into())?)
+    }
+
+    /// Spare entries of the offset table: as many as asked for, or else ten for each chunk, and
+    /// together with the chunks not more than the format counts to.
+    pub fn max_app_chunks(&self, asked: Option<u64>) -> u64 {
+        let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
+        asked.unwrap_or(self.nchunks.saturating_mul(10)).min(most)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(len: u64, chunk_size: ChunkSize) -> (u64, u32, u32) {
+        let Chunking { nchunks, chunk_size, last_chunk } = Chunking::of(len, chunk_size).unwrap();
+        (nchunks, chunk_size, last_chunk)
+    }
+
+    fn room(nchunks: u64, asked: Option<u64>) -> u64 {
+        Chunking { nchunks, chunk_size: 1, last_chunk: 1 }.max_app_chunks(asked)
+    }
+
+    #[test]
+    fn numbers_are_those_of_the_original() {
+        // Printed by the original for the same lengths and sizes.
+        for (len, chunk_size, expected) in [
+            (0, 10, (1, 0, 0)),
+            (1, 1, (1, 1, 1)),
+            (9, 10, (1, 9, 9)),
+            (10, 10, (1, 10, 10)),
+            (11, 10, (2, 10, 1)),
+            (20, 10, (2, 10, 10)),
+            (9, 4, (3, 4, 1)),
+            (9, 1, (9, 1, 1)),
+        ] {
+            let found = numbers(len, ChunkSize::Bytes(chunk_size));
+            assert_eq!(found, expected, "{len} bytes in {chunk_size}");
+        }
+    }
+
+    #[test]
+    fn the_largest_numbers_do_not_wrap() {
+        let (nchunks, chunk_size, last_chunk) = numbers(u64::MAX, ChunkSize::Max);
+        assert_eq!(chunk_size, 2_147_483_631);
+        let full = u128::from(nchunks - 1) * u128::from(chunk_size);
+        assert_eq!(full + u128::from(last_chunk), u128::from(u64::MAX));
+        assert_eq!(numbers(u64::MAX, ChunkSize::Bytes(1)), (u64::MAX, 1, 1));
+        assert_eq!(room(i64::MAX as u64 / 2, None), i64::MAX as u64 / 2 + 1);
+        assert_eq!(room(u64::MAX, None), 0);
+    }
+
+    #[test]
+    fn chunks_tile_the_data() {
+        for (len, chunk_size) in [(0, 3), (1, 3), (3, 3), (10, 3), (12, 3)] {
+            let chunking = Chunking::of(len, ChunkSize::Bytes(chunk_size)).unwrap();
+            let mut end = 0;
+            for chunk in 0..chunking.nchunks {
+                let range = chunking.range(chunk).unwrap();
+                assert_eq!(range.start, end);
+                end = range.end;
+            }
+            assert_eq!((end, chunking.range(chunking.nchunks)), (len, None));
+        }
+    }
+
+    #[test]
+    fn room_is_ten_times_the_chunks_unless_told() {
+        assert_eq!(room(3, None), 30);
+        assert_eq!(room(3, Some(0)), 0);
+        assert_eq!(room(1, Some(u64::MAX)), i64::MAX as u64 - 1);
+    }
+
+    #[test]
+    fn sizes_are_read_as_the_original_reads_them() {
+        for (text, bytes) in [
+            ("1B", 1),
+            ("100", 100),
+            ("1K", 1024),
+            ("1.5K", 1536),
+            ("0.1K", 102),
+            (".5M", 512 << 10),
+            ("1.M", 1 << 20),
+            ("1.9999999999999999999999999999999999B", 1),
+            ("1.5G", 1_610_612_736),
+            ("0.0001T", 109_951_162),
+            ("2147483631", 2_147_483_631),
+        ] {
+            assert_eq!(text.parse::<ChunkSize>().unwrap(), ChunkSize::Bytes(bytes), "{text}");
+        }
+        assert_eq!("max".parse::<ChunkSize>().unwrap().bytes().unwrap(), 2_147_483_631);
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused_with_the_text_or_the_range() {
+        for text in [
+            "",
+            "0",
+            "0.5B",
+            "2G",
+            "2147483632",
+            "1k",
+            "1KB",
+            "-1",
+            "+1",
+            "NaN",
+            "inf",
+            "1e3",
+            ".",
+            "K",
+            "1 K",
+            "1,5K",
+            "0x10",
+            "½K",
+            "MAX",
+            "99999999999999999999999999999999999999999T",
+        ] {
+            let error = text.parse::<ChunkSize>().unwrap_err();
+            assert!(
+                matches!(error.kind(), ErrorKind::InvalidOption { option: "chunk_size", .. }),
+                "{text}: {error}"
+            );
+        }
+        assert!(ChunkSize::Bytes(0).bytes().is_err());
+    }
+
+    #[test]
+    fn chunks_of_arrays_are_whole_items() {
+        let whole = |size, itemsize| ChunkSize::Bytes(size).whole_items(itemsize);
+        assert_eq!(whole(1 << 20, 8).unwrap(), ChunkSize::Bytes(1 << 20));
+        assert_eq!(whole(1 << 20, 12).unwrap(), ChunkSize::Bytes(1_048_572));
+        assert_eq!(whole(10, 12).unwrap(), ChunkSize::Bytes(12));
+        assert_eq!(whole(10, 0).unwrap(), ChunkSize::Bytes(10));
+        assert_eq!(ChunkSize::Max.whole_items(16).unwrap(), ChunkSize::Bytes(2_147_483_616));
+        assert!(whole(10, 2_147_483_632).is_err());
+        assert!(whole(10, u64::MAX).is_err());
+    }
+}

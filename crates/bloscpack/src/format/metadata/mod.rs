@@ -1,0 +1,500 @@
+//! The metadata section of version 3: a header, a payload, room, a digest.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | magic: the serializer, `JSON` and four zeros |
+//! | 8 | 1 | `meta_options`, 0 |
+//! | 9 | 1 | `meta_checksum`, 0 to 8 |
+//! | 10 | 1 | `meta_codec`: 0 none, 1 zlib |
+//! | 11 | 1 | `meta_level`, 0 to 9 |
+//! | 12 | 4 | `meta_size`: length of the text |
+//! | 16 | 4 | `max_meta_size`: room for the payload |
+//! | 20 | 4 | `meta_comp_size`: length of the payload as it is stored |
+//! | 24 | 8 | `user_codec`, zeros |
+//! | 32 | `meta_comp_size` | payload |
+//! | | | zeros up to `max_meta_size` |
+//! | | by `meta_checksum` | digest of the payload, without the zeros before it |
+//!
+//! Numbers are little-endian. A payload that zlib would have made larger is stored plain, with codec
+//! 0 and the level as it was. Where the section ends needs the checksum and `max_meta_size` only;
+//! so metadata that cannot be read cost no chunk.
+
+pub(crate) mod encode;
+mod json;
+
+use std::io::Read;
+use std::ops::Range;
+
+use binio::{ByteReader, Endian, ReadAt};
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::{Error, ErrorKind, MetadataError, Part, Result};
+use crate::{Checksum, Strictness};
+
+const MAGIC: [u8; 8] = *b"JSON\0\0\0\0";
+/// As the original's documentation has it, and nothing known has written.
+const MAGIC_BLANKS: [u8; 8] = *b"JSON    ";
+
+const CODEC_NONE: u8 = 0;
+const CODEC_ZLIB: u8 = 1;
+
+/// The header of the metadata section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct MetaHeader {
+    /// The serializer's name.
+    pub magic: [u8; 8],
+    /// Option bits, none of which is defined.
+    pub options: u8,
+    /// The checksum of the payload.
+    pub checksum: Checksum,
+    /// How the payload is compressed: 0 not at all, 1 by zlib.
+    pub codec: u8,
+    /// The level that the writer asked for.
+    pub level: u8,
+    /// Length of the text in bytes.
+    pub meta_size: u32,
+    /// Room for the payload in bytes.
+    pub max_meta_size: u32,
+    /// Length of the payload in bytes.
+    pub meta_comp_size: u32,
+    /// Bytes for other serializers and codecs.
+    pub user_codec: [u8; 8],
+}
+
+impl MetaHeader {
+    /// Bytes of this header.
+    pub const LEN: usize = 32;
+
+    /// Parses the header of a section that begins at byte `start` of the file. Fails where the end
+    /// of the section cannot be told.
+    pub(crate) fn parse(bytes: &[u8], start: u64) -> Result<Self> {
+        let mut fields = ByteReader::at(bytes, start);
+        let magic = fields.array()?;
+        let [options, checksum, codec, level] = fields.array()?;
+        let header = Self {
+            magic,
+            options,
+            checksum: Checksum::from_id(checksum)
+                .ok_or_else(|| Error::new(ErrorKind::UnknownChecksum(checksum)).at(start + 9))?,
+            codec,
+            level,
+            meta_size: fields.read(Endian::Little)?,
+            max_meta_size: fields.read(Endian::Little)?,
+            meta_comp_size: fields.read(Endian::Little)?,
+            user_codec: fields.array()?,
+        };
+        if header.max_meta_size < header.meta_comp_size {
+            let message = format!(
+                "{}, below the meta_comp_size {}",
+                header.max_meta_size, header.meta_comp_size
+            );
+            return Err(Error::header("max_meta_size", start + 16, message));
+        }
+        Ok(header)
+    }
+
+    /// The name of the codec: `None` or `zlib`. Nothing for one that nobody defined.
+    pub fn codec_name(&self) -> Option<&'static str> {
+        match self.codec {
+            CODEC_NONE => Some("None"),
+            CODEC_ZLIB => Some("zlib"),
+            _ => None,
+        }
+    }
+
+    /// Bytes of the whole section, room and digest included.
+    pub fn section_len(&self) -> u64 {
+        Self::LEN as u64 + u64::from(self.max_meta_size) + self.checksum.len() as u64
+    }
+
+    /// Where the payload lies in a section that begins at `start`.
+    fn payload(&self, start: u64) -> Range<u64> {
+        let payload = start + Self::LEN as u64;
+        payload..payload + u64::from(self.meta_comp_size)
+    }
+
+    /// Where the digest lies in a section that begins at `start`.
+    fn digest(&self, start: u64) -> Range<u64> {
+        let end = start + self.section_len();
+        end - self.checksum.len() as u64..end
+    }
+
+    /// The parts of the section that are read: the payload and its digest.
+    pub(crate) fn read_ranges(&self, start: u64) -> [Range<u64>; 2] {
+        [self.payload(start), self.digest(start)]
+    }
+}
+
+/// The metadata of a file: their header and their text.
+///
+/// The text is as it is stored, decompressed; [`json`](Self::json) parses it. What cannot be parsed,
+/// such as the `NaN` that Python writes, is in the text all the same.
+#[derive(Clone, Debug)]
+pub struct Metadata {
+    header: MetaHeader,
+    text: Bytes,
+    /// Where the section begins.
+    start: u64,
+}
+
+impl Metadata {
+    /// Reads the section that begins at `start` and is known to lie in the file. The payload is held
+    /// against its digest and inflated up to `max_size` bytes.
+    pub(crate) fn read(
+        source: &dyn ReadAt,
+        header: &MetaHeader,
+        start: u64,
+        max_size: u64,
+    ) -> Result<Self> {
+        let [payload, digest] = header.read_ranges(start);
+        let (payload, payload_start) = (bytes_of(source, &payload)?, payload.start);
+        let stored = bytes_of(source, &digest)?;
+        check_digest(header.checksum, &payload, &stored).map_err(|error| error.at(digest.start))?;
+        if header.level > 9 {
+            let message = format!("{}, expected 0 to 9", header.level);
+            return Err(Error::header("meta_level", start + 11, message));
+        }
+        let text = match header.codec {
+            CODEC_NONE => payload,
+            CODEC_ZLIB => inflate(&payload, header.meta_size, max_size)
+                .map_err(|error| error.at(payload_start))?
+                .into(),
+            codec => return Err(metadata(MetadataError::UnknownCodec(codec)).at(start + 10)),
+        };
+        let (expected, found) = (u64::from(header.meta_size), text.len() as u64);
+        if expected != found {
+            return Err(metadata(MetadataError::Size { expected, found }).at(start + 12));
+        }
+        Ok(Self { header: header.clone(), text, start })
+    }
+
+    /// The header of the section.
+    pub fn header(&self) -> &MetaHeader {
+        &self.header
+    }
+
+    /// The text, as the writer gave it to its compressor.
+    pub fn text(&self) -> &Bytes {
+        &self.text
+    }
+
+    /// The text as JSON. Any value is allowed, not only an object; keys keep their order.
+    ///
+    /// Of two equal keys the last counts, and an integer beyond 64 bits becomes the nearest float;
+    /// both are diagnostics of the file ([`Code::DuplicateKey`], [`Code::BigInteger`]). Fails with
+    /// [`ErrorKind::Metadata`] on another serializer and on what is no JSON: `NaN`, more than 128
+    /// levels of nesting, a byte-order mark, bytes that are no UTF-8.
+    pub fn json(&self) -> Result<Value> {
+        self.parse().map(|parsed| parsed.value)
+    }
+
+    /// The text as JSON, of which nothing is rounded: for who changes it and writes it back. Fails as
+    /// [`json`](Self::json) does, and on an integer beyond 64 bits.
+    pub fn exact_json(&self) -> Result<Value> {
+        exact(self.parse()?)
+    }
+
+    fn parse(&self) -> Result<json::Parsed> {
+        let magic = self.header.magic;
+        if magic != MAGIC && magic != MAGIC_BLANKS {
+            return Err(metadata(MetadataError::UnknownSerializer(magic)).at(self.start));
+        }
+        json::parse(&self.text).map_err(|error| {
+            let payload = self.header.payload(self.start).start;
+            metadata(MetadataError::Json(error.to_string())).at(payload)
+        })
+    }
+
+    /// Holds header and text against the rules: adds what is odd to the diagnostics, fails where the
+    /// text is no JSON.
+    pub(crate) fn check(
+        &self,
+        strictness: Strictness,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<()> {
+        let Self { header, start, .. } = self;
+        if header.magic == MAGIC_BLANKS {
+            if strictness == Strictness::Strict {
+                return Err(metadata(MetadataError::UnknownSerializer(header.magic)).at(*start));
+            }
+            let message = "the serializer \"JSON\" is padded with blanks, not zeros";
+            diagnostics.push(diagnostic::at(Code::MagicPadding, *start, message));
+        }
+        if header.options != 0 {
+            let message = format!("meta_options {:#04x}, expected 0", header.options);
+            diagnostics.push(diagnostic::at(Code::MetadataReserved, start + 8, message));
+        }
+        if header.user_codec != [0; 8] {
+            let message =
+                format!("user_codec \"{}\", expected zeros", header.user_codec.escape_ascii());
+            diagnostics.push(diagnostic::at(Code::MetadataReserved, start + 24, message));
+        }
+        let parsed = self.parse()?;
+        let payload = header.payload(*start).start;
+        if let Some(key) = parsed.duplicate_key {
+            let message = format!("the key {} occurs twice, the last counts", shortened(&key));
+            diagnostics.push(diagnostic::at(Code::DuplicateKey, payload, message));
+        }
+        if let Some(number) = parsed.big_integer {
+            let message = format!("the integer {} is beyond 64 bits", shortened(&number));
+            diagnostics.push(diagnostic::at(Code::BigInteger, payload, message));
+        }
+        Ok(())
+    }
+}
+
+/// JSON text as a value to be [written](crate::WriteOptions::metadata). Fails with
+/// [`ErrorKind::Metadata`] on what is no JSON, and on an integer beyond 64 bits, which `serde_json`
+/// rounds without a word.
+///
+/// ```
+/// assert_eq!(bloscpack::exact_json(b"[18446744073709551615]")?, serde_json::json!([u64::MAX]));
+/// assert!(bloscpack::exact_json(b"[18446744073709551616]").is_err());
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn exact_json(text: &[u8]) -> Result<Value> {
+    exact(json::parse(text).map_err(|error| metadata(MetadataError::Json(error.to_string())))?)
+}
+
+fn exact(parsed: json::Parsed) -> Result<Value> {
+    match parsed.big_integer {
+        Some(number) => Err(metadata(MetadataError::BigInteger(shortened(&number)))),
+        None => Ok(parsed.value),
+    }
+}
+
+fn metadata(error: MetadataError) -> Error {
+    ErrorKind::Metadata(error).into()
+}
+
+fn bytes_of(source: &dyn ReadAt, range: &Range<u64>) -> Result<Bytes> {
+    // A payload is below 4 GiB, and the source refuses what it does not have.
+    let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    Ok(source.bytes_at(range.start, len)?)
+}
+
+fn check_digest(checksum: Checksum, payload: &[u8], stored: &[u8]) -> Result<()> {
+    checksum.verify(payload, stored).map_err(|error| match *error.kind() {
+        binio::ErrorKind::Checksum { stored, computed } => {
+            ErrorKind::ChecksumMismatch { part: Part::Metadata, stored, computed }.into()
+        }
+        _ => error.into(),
+    })
+}
+
+/// Inflates a payload that should give `meta_size` bytes; stops one byte after them, so that a
+/// payload that inflates to gigabytes costs what it says it does.
+fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
+    let expected = u64::from(meta_size);
+    let cap = expected.min(max_size);
+    let mut text = Vec::new();
+    flate2::read::ZlibDecoder::new(payload)
+        .take(cap.saturating_add(1))
+        .read_to_end(&mut text)
+        .map_err(|error| metadata(MetadataError::Zlib(error.to_string())))?;
+    if text.len() as u64 > cap && cap < expected {
+        let what = "length of the metadata";
+        return Err(ErrorKind::Limit { what, limit: max_size, requested: expected }.into());
+    }
+    Ok(text)
+}
+
+/// A text from a file within a line: quoted, and cut where it is long.
+fn shortened(text: &str) -> String {
+    const LEN: usize = 40;
+    match text.char_indices().nth(LEN) {
+        Some((end, _)) => format!("{:?}..", &text[..end]),
+        None => format!("{text:?}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use serde_json::json;
+
+    use super::*;
+
+    /// A section of 32 bytes of room, not compressed, with an adler32.
+    fn section(text: &[u8]) -> Vec<u8> {
+        let len = u32::try_from(text.len()).unwrap().to_le_bytes();
+        let mut bytes = b"JSON\0\0\0\0\0\x01\0\x06".to_vec();
+        bytes.extend([len, 32_u32.to_le_bytes(), len].concat());
+        bytes.extend([0; 8]);
+        bytes.extend(text);
+        bytes.resize(MetaHeader::LEN + 32, 0);
+        bytes.extend(Checksum::Adler32.compute(text));
+        bytes
+    }
+
+    fn zlib(text: &[u8]) -> Vec<u8> {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(text).unwrap();
+        encoder.finish().unwrap()
+    }
+
+    /// The section behind a header of 32 bytes, where it lies in a file.
+    fn read(section: &[u8]) -> Result<Metadata> {
+        let file = [&[0; 32], section].concat();
+        let header = MetaHeader::parse(&file[32..], 32)?;
+        Metadata::read(&file, &header, 32, 1 << 20)
+    }
+
+    fn codes(metadata: &Metadata) -> Vec<Code> {
+        let mut diagnostics = Vec::new();
+        metadata.check(Strictness::Lenient, &mut diagnostics).unwrap();
+        diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn text_and_fields_are_read() {
+        let section = section(br#"{"a":1}"#);
+        let metadata = read(&section).unwrap();
+        let header = metadata.header();
+        assert_eq!((header.codec, header.level, header.meta_size), (0, 6, 7));
+        assert_eq!((header.max_meta_size, header.meta_comp_size), (32, 7));
+        assert_eq!(header.section_len(), section.len() as u64);
+        assert_eq!(metadata.text(), &br#"{"a":1}"#[..]);
+        assert_eq!(metadata.json().unwrap(), json!({"a": 1}));
+        assert_eq!(codes(&metadata), []);
+    }
+
+    #[test]
+    fn any_value_is_metadata() {
+        for (text, value) in [("\"abc\"", json!("abc")), ("null", Value::Null), ("[1]", json!([1]))]
+        {
+            assert_eq!(read(&section(text.as_bytes())).unwrap().json().unwrap(), value);
+        }
+    }
+
+    #[test]
+    fn digest_covers_the_payload_and_follows_the_room() {
+        let mut bytes = section(b"[1]");
+        bytes[40] = b' ';
+        assert!(read(&bytes).is_ok(), "bytes of the room are not covered");
+        bytes[33] = b'2';
+        let error = read(&bytes).unwrap_err();
+        let is_mismatch =
+            matches!(error.kind(), ErrorKind::ChecksumMismatch { part: Part::Metadata, .. });
+        assert!(is_mismatch, "{error}");
+        assert_eq!(error.offset(), Some(32 + 64));
+    }
+
+    #[test]
+    fn section_whose_end_is_not_told_is_an_error_at_its_field() {
+        let mut bytes = section(b"[1]");
+        bytes[9] = 9;
+        let error = read(&bytes).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::UnknownChecksum(9)));
+        assert_eq!(error.offset(), Some(41));
+        bytes[9] = 1;
+        bytes[16] = 2;
+        let error = read(&bytes).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::InvalidHeader { field: "max_meta_size", .. }));
+    }
+
+    #[test]
+    fn zlib_payload_is_inflated() {
+        let text = format!("[{}]", "1,".repeat(100) + "1");
+        let payload = zlib(text.as_bytes());
+        let mut bytes = section(&payload);
+        bytes[10] = 1;
+        bytes[12..16].copy_from_slice(&u32::try_from(text.len()).unwrap().to_le_bytes());
+        let metadata = read(&bytes).unwrap();
+        assert_eq!(metadata.text(), text.as_bytes());
+        // Without its last byte it is no zlib stream.
+        let mut cut = section(&payload[..payload.len() - 1]);
+        cut[10] = 1;
+        cut[12..16].copy_from_slice(&bytes[12..16]);
+        let error = read(&cut).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Metadata(MetadataError::Zlib(_))), "{error}");
+    }
+
+    #[test]
+    fn bomb_is_inflated_to_one_byte_more_than_it_says() {
+        let bomb = zlib(&vec![b' '; 10 << 20]);
+        let text = inflate(&bomb, 20, 1 << 20).unwrap();
+        assert_eq!(text.len(), 21);
+        assert!(text.capacity() < 1000);
+        let error = inflate(&bomb, 10 << 20, 1 << 20).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { requested: 10_485_760, .. }), "{error}");
+    }
+
+    #[test]
+    fn length_other_than_the_header_says_is_an_error() {
+        let mut bytes = section(b"[1]");
+        bytes[12] = 4;
+        let error = read(&bytes).unwrap_err();
+        let is_size = matches!(
+            error.kind(),
+            ErrorKind::Metadata(MetadataError::Size { expected: 4, found: 3 })
+        );
+        assert!(is_size, "{error}");
+    }
+
+    #[test]
+    fn codec_and_level_that_nobody_defined_are_errors() {
+        let mut bytes = section(b"[1]");
+        bytes[10] = 2;
+        let error = read(&bytes).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Metadata(MetadataError::UnknownCodec(2))));
+        bytes[10] = 0;
+        bytes[11] = 10;
+        let error = read(&bytes).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::InvalidHeader { field: "meta_level", .. }));
+    }
+
+    #[test]
+    fn text_of_another_serializer_is_kept_and_no_json() {
+        let mut bytes = section(b"[1]");
+        bytes[..8].copy_from_slice(b"MSGPACK\0");
+        let metadata = read(&bytes).unwrap();
+        assert_eq!(metadata.text(), &b"[1]"[..]);
+        let error = metadata.json().unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "metadata: unknown serializer \"MSGPACK\\x00\", expected \"JSON\" at offset 32"
+        );
+    }
+
+    #[test]
+    fn oddities_are_diagnostics() {
+        let mut bytes = section(br#"{"a":1,"a":2}"#);
+        bytes[..8].copy_from_slice(&MAGIC_BLANKS);
+        bytes[8] = 1;
+        bytes[24] = 1;
+        let metadata = read(&bytes).unwrap();
+        assert_eq!(
+            codes(&metadata),
+            [
+                Code::MagicPadding,
+                Code::MetadataReserved,
+                Code::MetadataReserved,
+                Code::DuplicateKey
+            ]
+        );
+        assert!(metadata.check(Strictness::Strict, &mut Vec::new()).is_err());
+        let metadata = read(&section(b"12345678901234567890")).unwrap();
+        assert_eq!(codes(&metadata), []);
+        let metadata = read(&section(b"123456789012345678901")).unwrap();
+        assert_eq!(codes(&metadata), [Code::BigInteger]);
+    }
+
+    #[test]
+    fn what_is_no_json_keeps_its_text() {
+        let metadata = read(&section(b"[NaN]")).unwrap();
+        assert_eq!(metadata.text(), &b"[NaN]"[..]);
+        let error = metadata.json().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Metadata(MetadataError::Json(_))), "{error}");
+    }
+
+    #[test]
+    fn cut_header_is_an_error_at_its_place() {
+        let error = MetaHeader::parse(&section(b"[1]")[..31], 32).unwrap_err();
+        assert_eq!(error.offset(), Some(56));
+    }
+}

@@ -1,0 +1,167 @@
+//! One chunk in the file: a Blosc buffer, then its digest.
+//!
+//! | offset | size | what |
+//! |---|---|---|
+//! | 0 | 16 | header of the Blosc buffer, which tells `nbytes`, `ctbytes` and how it is compressed |
+//! | 16 | `ctbytes` - 16 | the rest of the buffer |
+//! | `ctbytes` | by checksum | digest of the buffer, its header included |
+
+use std::fmt;
+use std::io;
+
+use binio::ReadAt;
+use binio::blosc::{self, Buffer, HEADER_LEN};
+use bytes::Bytes;
+
+use crate::Checksum;
+use crate::error::{Error, ErrorKind, Part, Result};
+use crate::format::layout::ChunkEntry;
+
+/// The versions that Blosc2 buffers have. Any other byte is no Blosc at all.
+const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
+
+/// Where the stored bytes of a chunk are while it is in work: shared with a source that is memory,
+/// else read into memory that is used again.
+#[derive(Default)]
+pub(crate) struct Stored {
+    shared: Bytes,
+    read: Vec<u8>,
+}
+
+/// Memory that reading chunks needs for a while: keep one for each thread and hand it to every call.
+#[derive(Default)]
+pub struct Scratch {
+    pub(crate) stored: Stored,
+    pub(crate) blosc: blosc::Scratch,
+}
+
+impl fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scratch").finish_non_exhaustive()
+    }
+}
+
+/// Reads chunks by their place.
+#[derive(Clone, Copy)]
+pub(crate) struct ChunkSource<'a> {
+    pub(crate) source: &'a dyn ReadAt,
+    pub(crate) checksum: Checksum,
+}
+
+impl ChunkSource<'_> {
+    pub(crate) fn digest_len(&self) -> u64 {
+        self.checksum.len() as u64
+    }
+
+    /// The end of a chunk, its digest included.
+    pub(crate) fn end(&self, chunk: &ChunkEntry) -> u64 {
+        chunk.stored_range().end + self.digest_len()
+    }
+
+    /// Chunk `index`, if one begins at `offset`: reads the Blosc header, and makes sure that buffer
+    /// and digest are in the file.
+    pub(crate) fn entry(&self, index: u64, offset: u64) -> Result<ChunkEntry> {
+        let left = self.source.len().saturating_sub(offset);
+        let needs = |what, needed| {
+            let kind = ErrorKind::Truncated { what, needed, available: left };
+            if needed > left { Err(Error::new(kind).at(offset)) } else { Ok(()) }
+        };
+        needs("chunk", HEADER_LEN as u64)?;
+        let header = self.header(index, offset)?;
+        needs("chunk", u64::from(header.ctbytes()))?;
+        needs("chunk and its digest", u64::from(header.ctbytes()) + self.digest_len())?;
+        let (nbytes, ctbytes) = (header.nbytes(), header.ctbytes());
+        Ok(ChunkEntry { offset, nbytes, ctbytes, plain_offset: 0 })
+    }
+
+    /// The Blosc header at an offset.
+    pub(crate) fn header(&self, index: u64, offset: u64) -> Result<blosc::Header> {
+        let bytes = self.source.bytes_at(offset, HEADER_LEN)?;
+        blosc::Header::parse(&bytes).map_err(|error| corrupt(index, offset, &bytes, error))
+    }
+
+    /// The buffer of a chunk and its stored digest.
+    pub(crate) fn stored<'a>(
+        &self,
+        chunk: &ChunkEntry,
+        room: &'a mut Stored,
+    ) -> Result<(&'a [u8], &'a [u8])> {
+        let len = u64::from(chunk.ctbytes) + self.digest_len();
+        let len = usize::try_from(len).unwrap_or(usize::MAX);
+        let bytes = if self.source.is_memory() {
+            room.shared = self.source.bytes_at(chunk.offset, len)?;
+            &room.shared[..]
+        } else {
+            // The chunk lies in the source, which backs the memory. The next ones may be longer.
+            if room.read.len() < len {
+                room.read = Vec::new();
+                room.read = zeroed("chunk", (len + len / 4) as u64)?;
+            }
+            let bytes = &mut room.read[..len];
+            self.source.read_exact_at(bytes, chunk.offset)?;
+            bytes
+        };
+        Ok(bytes.split_at(len - self.checksum.len()))
+    }
+
+    /// Holds the buffer of chunk `index` against its digest.
+    pub(crate) fn check(
+        &self,
+        index: u64,
+        chunk: &ChunkEntry,
+        buffer: &[u8],
+        digest: &[u8],
+    ) -> Result<()> {
+        self.checksum.verify(buffer, digest).map_err(|error| match *error.kind() {
+            binio::ErrorKind::Checksum { stored, computed } => {
+                let part = Part::Chunk(index);
+                Error::new(ErrorKind::ChecksumMismatch { part, stored, computed })
+                    .at(chunk.stored_range().end)
+            }
+            _ => error.into(),
+        })
+    }
+
+    /// Fails unless the structure and the digest of a chunk hold: all that can be known without
+    /// decoding it.
+    pub(crate) fn hold(&self, index: u64, chunk: &ChunkEntry, room: &mut Stored) -> Result<()> {
+        let (buffer, digest) = self.stored(chunk, room)?;
+        parse(index, chunk.offset, buffer)?;
+        self.check(index, chunk, buffer, digest)
+    }
+}
+
+/// The buffer of chunk `index`, which lies at `offset`.
+pub(crate) fn parse(index: u64, offset: u64, buffer: &[u8]) -> Result<Buffer<'_>> {
+    Buffer::parse(buffer).map_err(|error| corrupt(index, offset, buffer, error))
+}
+
+/// The failure of chunk `index`, whose buffer lies at `offset`.
+pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Error) -> Error {
+    let version = buffer.first().copied().unwrap_or_default();
+    let reason = match reason.kind() {
+        binio::ErrorKind::Limit { .. } | binio::ErrorKind::Io(_) => {
+            return Error::from(reason).at(offset);
+        }
+        binio::ErrorKind::Unsupported(_) if BLOSC2_VERSIONS.contains(&version) => {
+            return Error::new(ErrorKind::Blosc2Chunk { chunk: index }).at(offset);
+        }
+        binio::ErrorKind::Unsupported(_) => {
+            binio::Error::invalid(format!("Blosc version {version}, expected 2")).at(offset)
+        }
+        _ => reason.within(offset),
+    };
+    let (reason, place) = reason.split_offset();
+    Error::new(ErrorKind::CorruptChunk { chunk: index, reason }).at(place.unwrap_or(offset))
+}
+
+/// So many zeros, which take no memory before they are written to.
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> Result<Vec<T>> {
+    let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
+    let Ok(Ok(zeroed)) = zeroed else {
+        let len = count.saturating_mul(size_of::<T>() as u64);
+        let message = format!("{what}: no memory for {len} bytes");
+        return Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into());
+    };
+    Ok(zeroed)
+}

@@ -1,0 +1,407 @@
+//! The chain of chunks: each begins where the one before ends.
+//!
+//! Where the table of offsets says so too, or says nothing, the file holds what it seems to hold.
+//! Otherwise the table is wrong, or the chunks lie in another order: then tools differ on what the
+//! file holds, and nobody can tell who is right.
+
+use std::fmt;
+use std::ops::Range;
+
+use binio::ReadAt;
+
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::header::{Header, Version};
+use crate::format::layout::ChunkEntry;
+use crate::format::layout::Sections;
+use crate::format::offset_table::{Entries, Table};
+use crate::options::{ChunkOrder, OpenOptions, Strictness};
+use crate::read::chunk::{ChunkSource, Stored};
+use crate::read::open::within;
+
+/// A Blosc header and no data: what a chunk takes at least.
+pub(crate) const MIN_CHUNK: u64 = 16;
+/// Blosc headers that a remote source is told of at a time.
+const PREFETCH: usize = 4096;
+
+/// Finds the chunks of a file whose header is known.
+pub(crate) struct Chain<'a> {
+    pub(crate) source: &'a dyn ReadAt,
+    pub(crate) header: &'a Header,
+    pub(crate) options: &'a OpenOptions,
+}
+
+impl Chain<'_> {
+    fn reader(&self) -> ChunkSource<'_> {
+        ChunkSource { source: self.source, checksum: self.header.checksum }
+    }
+
+    /// The chunks in the order of their data.
+    pub(crate) fn chunks(
+        &self,
+        sections: &Sections,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Vec<ChunkEntry>> {
+        let start = sections.data_start;
+        let Some(nchunks) = self.header.nchunks else {
+            let message = "the number of chunks is unknown (-1), they reach to the end of the file";
+            diagnostics.push(diagnostic::at(
+                Code::UnknownCount,
+                nchunks_offset(self.header),
+                message,
+            ));
+            return self.scan_to_end(start);
+        };
+        let chunk_len = MIN_CHUNK + self.reader().digest_len();
+        within(self.source, "chunks", start, nchunks.checked_mul(chunk_len))?;
+        self.options.limits.check_items("chunks", nchunks)?;
+        let Some(range) = &sections.offsets else { return self.scan(start, nchunks) };
+
+        let possible = start..(self.source.len() + 1).saturating_sub(chunk_len);
+        let table = Table::read(self.source, range, nchunks, &possible)?;
+        if let Some((index, value)) = table.spare {
+            let message = format!("spare entry {index} is {value}, expected -1");
+            let offset = Table::entry(range.start, index);
+            diagnostics.push(diagnostic::at(Code::SpareOffset, offset, message));
+        }
+        let fault = match table.entries {
+            Entries::Unset => {
+                let message = "no offsets are set, chunks were found in sequence";
+                diagnostics.push(diagnostic::at(Code::OffsetsUnset, range.start, message));
+                return self.scan(start, nchunks);
+            }
+            Entries::Broken { index, value } => Fault { index, value, expected: None },
+            Entries::Set(offsets) => match self.follow(start, &offsets)? {
+                Followed::Chunks(chunks) => return Ok(chunks),
+                Followed::Fault(fault) => match self.permuted(start, &offsets)? {
+                    Some(chunks) => {
+                        return self.ordered(chunks, &offsets, range, &fault, diagnostics);
+                    }
+                    None => fault,
+                },
+            },
+        };
+        self.scan_instead(start, nchunks, range, &fault, diagnostics)
+    }
+
+    /// The chunks at their offsets, if each begins where the one before ends.
+    fn follow(&self, start: u64, offsets: &[u64]) -> Result<Followed> {
+        let reader = self.reader();
+        let (mut chunks, mut expected) = (Vec::new(), start);
+        for (at, &offset) in offsets.iter().enumerate() {
+            let index = at as u64;
+            if offset != expected {
+                let value = i64::try_from(offset).unwrap_or(i64::MAX);
+                return Ok(Followed::Fault(Fault { index, value, expected: Some(expected) }));
+            }
+            if at % PREFETCH == 0 && !self.source.is_memory() {
+                let next = offsets[at..].iter().take(PREFETCH);
+                let headers: Vec<_> = next.map(|&offset| offset..offset + MIN_CHUNK).collect();
+                self.source.prefetch(&headers)?;
+            }
+            let chunk = reader.entry(index, offset)?;
+            expected = reader.end(&chunk);
+            chunks.push(chunk);
+        }
+        Ok(Followed::Chunks(chunks))
+    }
+
+    /// The chunks in the order of the file, if the offsets are right but for their order.
+    fn permuted(&self, start: u64, offsets: &[u64]) -> Result<Option<Vec<ChunkEntry>>> {
+        let mut sorted = offsets.to_vec();
+        sorted.sort_unstable();
+        match self.follow(start, &sorted) {
+            Ok(Followed::Chunks(chunks)) => Ok(Some(chunks)),
+            Err(error) if error.is_io() => Err(error),
+            Ok(Followed::Fault(_)) | Err(_) => Ok(None),
+        }
+    }
+
+    /// Chunks that lie in another order than that of the offsets: in the order that the caller
+    /// takes to be right.
+    fn ordered(
+        &self,
+        mut chunks: Vec<ChunkEntry>,
+        offsets: &[u64],
+        table: &Range<u64>,
+        fault: &Fault,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Vec<ChunkEntry>> {
+        let place = Table::entry(table.start, fault.index);
+        let chosen = match self.options.order {
+            ChunkOrder::Unambiguous => {
+                let message = "the offsets are in another order than the chunks of the file, and \
+                    tools differ on which of them holds"
+                    .to_owned();
+                let kind = ErrorKind::OffsetMismatch { message, permuted: true };
+                return Err(Error::new(kind).at(place));
+            }
+            ChunkOrder::File => "the chunks of the file",
+            ChunkOrder::Offsets => {
+                let by_offset = |offset: &u64| {
+                    let found = chunks.binary_search_by_key(offset, |chunk| chunk.offset).ok()?;
+                    chunks.get(found).copied()
+                };
+                chunks = offsets.iter().filter_map(by_offset).collect();
+                "the offsets"
+            }
+        };
+        let message =
+            format!("offsets and chunks are in different orders, that of {chosen} is taken");
+        diagnostics.push(diagnostic::at(Code::OffsetMismatch, place, message));
+        Ok(chunks)
+    }
+
+    /// The chunks in sequence, although the table says otherwise: only if structure and digest of
+    /// every one of them hold.
+    fn scan_instead(
+        &self,
+        start: u64,
+        nchunks: u64,
+        table: &Range<u64>,
+        fault: &Fault,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<Vec<ChunkEntry>> {
+        let place = Table::entry(table.start, fault.index);
+        let mismatch =
+            |message| Error::new(ErrorKind::OffsetMismatch { message, permuted: false }).at(place);
+        let reader = self.reader();
+        let scanned = self.scan(start, nchunks).and_then(|chunks| {
+            if self.options.strictness == Strictness::Strict {
+                return Err(mismatch(fault.to_string()));
+            }
+            let mut room = Stored::default();
+            for (index, chunk) in (0..).zip(&chunks) {
+                reader.hold(index, chunk, &mut room)?;
+            }
+            Ok(chunks)
+        });
+        match scanned {
+            Ok(chunks) => {
+                let message = format!("{fault}; the chunks were found in sequence");
+                diagnostics.push(diagnostic::at(Code::OffsetMismatch, place, message));
+                Ok(chunks)
+            }
+            Err(error) => {
+                // The offsets of a file that is cut point behind its end.
+                let kept = matches!(
+                    error.kind(),
+                    ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }
+                );
+                let failed = mismatch(format!("{fault}; in sequence, {error}"));
+                Err(if kept || error.is_of_caller() { error } else { failed })
+            }
+        }
+    }
+
+    fn scan(&self, start: u64, nchunks: u64) -> Result<Vec<ChunkEntry>> {
+        scan(self.reader(), start, nchunks)
+    }
+
+    /// The chunks in sequence, up to the end of the file.
+    fn scan_to_end(&self, start: u64) -> Result<Vec<ChunkEntry>> {
+        let (reader, limits) = (self.reader(), &self.options.limits);
+        let (mut chunks, mut position) = (Vec::new(), start);
+        while position < self.source.len() {
+            let chunk = reader.entry(chunks.len() as u64, position)?;
+            position = reader.end(&chunk);
+            chunks.push(chunk);
+            limits.check_items("chunks", chunks.len() as u64)?;
+        }
+        Ok(chunks)
+    }
+
+    /// The end of the last of some chunks in the file.
+    pub(crate) fn end(&self, chunks: &[ChunkEntry]) -> Option<u64> {
+        let reader = self.reader();
+        chunks.iter().map(|chunk| reader.end(chunk)).max()
+    }
+}
+
+/// What offsets led to.
+enum Followed {
+    Chunks(Vec<ChunkEntry>),
+    Fault(Fault),
+}
+
+/// The first entry of the table that is wrong.
+#[derive(Debug)]
+struct Fault {
+    index: u64,
+    value: i64,
+    expected: Option<u64>,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { index, value, expected } = self;
+        write!(f, "the offset of chunk {index} is {value}, ")?;
+        match expected {
+            Some(expected) => write!(f, "expected {expected}"),
+            None => f.write_str("where no chunk can begin"),
+        }
+    }
+}
+
+/// Where the header tells the number of chunks.
+fn nchunks_offset(header: &Header) -> u64 {
+    match header.version {
+        Version::Unversioned => 4,
+        Version::V1 => 8,
+        Version::V2 | Version::V3 => 16,
+    }
+}
+
+/// So many chunks in sequence.
+pub(crate) fn scan(reader: ChunkSource<'_>, start: u64, nchunks: u64) -> Result<Vec<ChunkEntry>> {
+    let (mut chunks, mut position) = (Vec::new(), start);
+    for index in 0..nchunks {
+        let chunk = reader.entry(index, position)?;
+        position = reader.end(&chunk);
+        chunks.push(chunk);
+    }
+    Ok(chunks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::test_file::TestFile;
+    use crate::{Code, Reader};
+
+    fn file() -> TestFile {
+        TestFile::of(&[&[1; 100], &[2; 100], &[3; 40]])
+    }
+
+    fn data() -> Vec<u8> {
+        [&[1; 100][..], &[2; 100], &[3; 40]].concat()
+    }
+
+    fn open(file: &TestFile, strictness: Strictness, order: ChunkOrder) -> Result<Reader> {
+        OpenOptions::new().strictness(strictness).order(order).from_bytes(file.bytes())
+    }
+
+    fn lenient(file: &TestFile) -> Result<Reader> {
+        open(file, Strictness::Lenient, ChunkOrder::Unambiguous)
+    }
+
+    fn strict(file: &TestFile) -> Result<Reader> {
+        open(file, Strictness::Strict, ChunkOrder::Unambiguous)
+    }
+
+    fn codes(reader: &Reader) -> Vec<Code> {
+        reader.diagnostics().iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    fn with_offset(index: usize, value: i64) -> TestFile {
+        let mut file = file();
+        file.offsets.as_mut().unwrap()[index] = value;
+        file
+    }
+
+    #[test]
+    fn unset_offsets_are_as_good_as_none() {
+        let mut file = file();
+        file.offsets = Some(vec![-1; 4]);
+        for reader in [lenient(&file).unwrap(), strict(&file).unwrap()] {
+            assert_eq!(codes(&reader), [Code::OffsetsUnset]);
+            assert_eq!(reader.read_all().unwrap(), data());
+        }
+    }
+
+    #[test]
+    fn wrong_offset_is_an_error_or_chunks_in_sequence_with_a_finding() {
+        let start = i64::try_from(file().chunk_start(1)).unwrap();
+        for (index, value) in [
+            (0, -1),
+            (1, -1),
+            (1, 0),
+            (1, start + 1),
+            (1, i64::try_from(file().chunk_start(0)).unwrap()),
+            (2, start),
+            (2, 1 << 62),
+            (2, i64::MIN),
+        ] {
+            let file = with_offset(index, value);
+            let error = strict(&file).unwrap_err();
+            assert_eq!(error.offset(), Some(32 + 8 * index as u64));
+            let message = format!("the offset of chunk {index} is {value}, ");
+            assert!(error.to_string().starts_with(&message), "{error}");
+            let is_mismatch =
+                matches!(error.kind(), ErrorKind::OffsetMismatch { permuted: false, .. });
+            assert!(is_mismatch, "{error}");
+
+            let reader = lenient(&file).unwrap();
+            assert_eq!(codes(&reader), [Code::OffsetMismatch]);
+            assert_eq!(reader.read_all().unwrap(), data());
+        }
+    }
+
+    #[test]
+    fn chunks_in_sequence_need_every_digest_where_the_offsets_are_wrong() {
+        let mut file = with_offset(1, -1);
+        *file.chunks[2].last_mut().unwrap() ^= 1;
+        let error = lenient(&file).unwrap_err();
+        let is_mismatch = matches!(error.kind(), ErrorKind::OffsetMismatch { permuted: false, .. });
+        assert!(is_mismatch && error.to_string().contains("adler32"), "{error}");
+        // With right offsets the file opens, and only that chunk fails.
+        file.set_offsets();
+        let reader = lenient(&file).unwrap();
+        assert!(reader.decode_chunk(1).is_ok() && reader.decode_chunk(2).is_err());
+    }
+
+    #[test]
+    fn order_in_doubt_is_refused_until_the_caller_says_which_holds() {
+        let mut file = file();
+        file.offsets.as_mut().unwrap().swap(0, 1);
+        for refused in [lenient(&file), strict(&file)] {
+            let error = refused.unwrap_err();
+            let is_permuted =
+                matches!(error.kind(), ErrorKind::OffsetMismatch { permuted: true, .. });
+            assert!(is_permuted, "{error}");
+        }
+        let by_offsets = open(&file, Strictness::Lenient, ChunkOrder::Offsets).unwrap();
+        let swapped = [&[2; 100][..], &[1; 100], &[3; 40]].concat();
+        assert_eq!(by_offsets.read_all().unwrap(), swapped);
+        let by_file = open(&file, Strictness::Lenient, ChunkOrder::File).unwrap();
+        assert_eq!(by_file.read_all().unwrap(), data());
+        for reader in [by_offsets, by_file] {
+            assert_eq!(codes(&reader), [Code::OffsetMismatch]);
+            assert_eq!(reader.layout().stale_tail().count(), 0);
+        }
+    }
+
+    #[test]
+    fn spare_offset_that_is_set_is_a_finding() {
+        let reader = strict(&with_offset(3, 7)).unwrap();
+        assert_eq!(codes(&reader), [Code::SpareOffset]);
+        assert_eq!(reader.diagnostics()[0].place.offset, Some(32 + 24));
+    }
+
+    #[test]
+    fn first_byte_of_a_chunk_tells_blosc2_from_nonsense() {
+        for (version, is_blosc2) in [(3, true), (5, true), (1, false), (72, false), (255, false)] {
+            let mut file = file();
+            file.chunks[1][0] = version;
+            let error = lenient(&file).unwrap_err();
+            let named = match error.kind() {
+                ErrorKind::Blosc2Chunk { chunk: 1 } => true,
+                ErrorKind::CorruptChunk { chunk: 1, .. } => false,
+                other => panic!("{other}"),
+            };
+            assert_eq!(named, is_blosc2);
+            assert_eq!(error.offset(), Some(file.chunk_start(1)));
+        }
+    }
+
+    #[test]
+    fn corrupt_chunk_names_the_byte_of_the_file() {
+        let mut file = file();
+        file.chunks[1][2] |= 0x08;
+        let error = lenient(&file).unwrap_err();
+        let offset = file.chunk_start(1) + 2;
+        let flags = file.chunks[1][2];
+        let message = format!("chunk 1: Blosc flags {flags:#04x}: bit 3 is set at offset {offset}");
+        assert_eq!(error.to_string(), message);
+    }
+}

@@ -1,0 +1,205 @@
+//! The data of a file, decoded over threads.
+//!
+//! Each chunk is one job. To memory and to files the threads put the data in their place, in any
+//! order; to a pipe they come in order through a window of two chunks a thread. Memory is that of
+//! the chunks in work, whatever the length of the file.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::ops::Range;
+
+use crate::Reader;
+use crate::error::Result;
+use crate::parallel::{available_threads, for_each, in_order};
+use crate::read::chunk::Scratch;
+use crate::read::reader::Piece;
+
+/// Is told how many more bytes of data are done, on any of the threads at work.
+pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
+
+/// How to decode many chunks.
+#[derive(Clone, Copy)]
+pub struct UnpackOptions<'a> {
+    threads: usize,
+    progress: Option<Progress<'a>>,
+}
+
+impl Default for UnpackOptions<'_> {
+    fn default() -> Self {
+        Self { threads: available_threads(), progress: None }
+    }
+}
+
+impl<'a> UnpackOptions<'a> {
+    /// As many threads as the machine runs at once; no progress.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many threads decode. With 1 all happens on the caller's.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
+        self
+    }
+
+    /// Whom to tell how many bytes are done.
+    #[must_use]
+    pub fn progress(mut self, progress: Progress<'a>) -> Self {
+        self.progress = Some(progress);
+        self
+    }
+
+    pub(crate) fn done(&self, bytes: usize) {
+        if let Some(progress) = self.progress {
+            progress(bytes as u64);
+        }
+    }
+}
+
+impl fmt::Debug for UnpackOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UnpackOptions").field("threads", &self.threads).finish_non_exhaustive()
+    }
+}
+
+/// Decoding to many places over threads. When several chunks are bad, the error is that of the
+/// first; what was written until then is there.
+impl Reader {
+    /// Writes all data to a sink, in order.
+    ///
+    /// ```
+    /// use bloscpack::{Reader, UnpackOptions};
+    ///
+    /// # let mut bytes = b"blpk\x03\x00\x00\x01\x04\0\0\0\x04\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
+    /// # bytes.extend([0; 8]);
+    /// # bytes.extend(b"\x02\x01\x02\x01\x04\0\0\0\x04\0\0\0\x14\0\0\0data");
+    /// let mut data = Vec::new();
+    /// Reader::from_bytes(bytes)?.unpack_to(&mut data, &UnpackOptions::new())?;
+    /// assert_eq!(data, b"data");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    pub fn unpack_to(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
+        self.unpack_range_to(0..self.len(), sink, options)
+    }
+
+    /// Writes a range of the data to a sink, in order.
+    pub fn unpack_range_to(
+        &self,
+        range: Range<u64>,
+        sink: &mut dyn Write,
+        options: &UnpackOptions<'_>,
+    ) -> Result<()> {
+        in_order(
+            self.threads(options),
+            self.pieces(range)?,
+            Scratch::default,
+            |scratch, piece, data| self.decode_piece(piece, data, scratch),
+            |data: &mut Vec<u8>| {
+                sink.write_all(data)?;
+                options.done(data.len());
+                Ok(())
+            },
+        )
+    }
+
+    /// Writes all data to a file, from its beginning on. The threads write each to its place, which
+    /// is faster than a sink; the file's cursor is not used (on Windows it is moved).
+    #[cfg(any(unix, windows))]
+    pub fn unpack_to_file(&self, file: &File, options: &UnpackOptions<'_>) -> Result<()> {
+        self.unpack_range_to_file(0..self.len(), file, options)
+    }
+
+    /// Writes a range of the data to a file, from its beginning on.
+    #[cfg(any(unix, windows))]
+    pub fn unpack_range_to_file(
+        &self,
+        range: Range<u64>,
+        file: &File,
+        options: &UnpackOptions<'_>,
+    ) -> Result<()> {
+        let start = range.start;
+        for_each(
+            self.threads(options),
+            self.pieces(range)?,
+            || (Vec::new(), Scratch::default()),
+            |(data, scratch), piece| {
+                let place = piece.position - start;
+                self.decode_piece(piece, data, scratch)?;
+                write_all_at(file, data, place)?;
+                options.done(data.len());
+                Ok(())
+            },
+        )
+    }
+
+    /// Fills `out` with the data from `offset` on, as [`read_exact_at`](Self::read_exact_at) does, over
+    /// threads.
+    pub fn read_into(
+        &self,
+        out: &mut [u8],
+        offset: u64,
+        options: &UnpackOptions<'_>,
+    ) -> Result<()> {
+        let end = offset.saturating_add(out.len() as u64);
+        self.prefetch_data(offset..end)?;
+        let mut rest = out;
+        let jobs = self.pieces(offset..end)?.map(move |piece| {
+            let (part, after) = std::mem::take(&mut rest).split_at_mut(piece.range.len());
+            rest = after;
+            (piece, part)
+        });
+        for_each(self.threads(options), jobs, Scratch::default, |scratch, (piece, part)| {
+            self.decode_chunk_range_into(piece.index, piece.range, part, scratch)?;
+            options.done(part.len());
+            Ok(())
+        })
+    }
+
+    /// All data, as [`read_all`](Self::read_all) gives them, over threads.
+    pub fn read_all_parallel(&self, options: &UnpackOptions<'_>) -> Result<Vec<u8>> {
+        let mut out = self.room_for(self.len())?;
+        self.read_into(&mut out, 0, options)?;
+        Ok(out)
+    }
+
+    /// No more threads than there are chunks.
+    fn threads(&self, options: &UnpackOptions<'_>) -> usize {
+        options.threads.min(self.chunks().len())
+    }
+
+    /// Decodes a part of a chunk to a buffer whose memory is used again.
+    fn decode_piece(&self, piece: Piece, data: &mut Vec<u8>, scratch: &mut Scratch) -> Result<()> {
+        let Piece { index, range, .. } = piece;
+        let nbytes = self.chunks().get(index).map_or(0, |chunk| chunk.nbytes);
+        if u32::try_from(range.len()) == Ok(nbytes) {
+            return self.decode_chunk_to(index, data, scratch);
+        }
+        *data = self.room_for(range.len() as u64)?;
+        self.decode_chunk_range_into(index, range, data, scratch)
+    }
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, data, offset)
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> io::Result<()> {
+    use std::os::windows::fs::FileExt;
+
+    while !data.is_empty() {
+        match file.seek_write(data, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => {
+                data = &data[written..];
+                offset += written as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,492 @@
+//! Makes a good file of what is left of a damaged one.
+//!
+//! | damage | what is kept |
+//! |---|---|
+//! | a writer that was killed: offsets of -1, no tail | the chunks that are whole |
+//! | a download that was cut | the same |
+//! | an append that was killed before its header | the chunks that it added too |
+//! | a table or header of nonsense | the chunks that are found |
+//! | a bad chunk in the middle | those before it; with `skip_bad` those behind it too |
+//!
+//! Chunks are copied as they are, digests included; a chunk is kept when its structure and its
+//! digest hold. Without checksums in the file it must decode.
+
+use std::io::{Seek, Write};
+use std::ops::Range;
+
+use binio::ReadAt;
+use binio::blosc::{CompressOptions, Compressor, compress};
+use bytes::Bytes;
+
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::header::{Header, Version};
+use crate::format::layout::ChunkEntry;
+use crate::format::metadata::{MetaHeader, Metadata};
+use crate::options::OpenOptions;
+use crate::read::chunk::{ChunkSource, Stored, zeroed};
+use crate::repair::survey::{Found, Survey, survey};
+use crate::write::container::ContainerWriter;
+
+/// Spare entries of the table for each chunk, at most: the original's default.
+const MAX_ROOM: u64 = 10;
+
+/// What to keep of a damaged file.
+#[derive(Clone, Debug, Default)]
+pub struct RecoverOptions {
+    skip_bad: bool,
+    fill_zeros: bool,
+    opening: OpenOptions,
+}
+
+impl RecoverOptions {
+    /// The chunks before the first that is bad.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether to go on behind bad chunks. The data of what follows then begin earlier than they
+    /// did, unless [`fill_zeros`](Self::fill_zeros) is set.
+    #[must_use]
+    pub fn skip_bad(mut self, skip: bool) -> Self {
+        self.skip_bad = skip;
+        self
+    }
+
+    /// Whether to go on behind bad chunks and put as many zeros in their place: for each chunk as
+    /// many as the header says a chunk has. How many chunks are bad is told by the table; where it
+    /// does not, it is taken to be one.
+    #[must_use]
+    pub fn fill_zeros(mut self, fill: bool) -> Self {
+        self.fill_zeros = fill;
+        self
+    }
+
+    /// Limits of the reading.
+    #[must_use]
+    pub fn limits(mut self, limits: binio::Limits) -> Self {
+        self.opening = self.opening.limits(limits);
+        self
+    }
+}
+
+/// Bytes of a damaged file that are not in the recovered one.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Loss {
+    /// The chunks, as they were counted before.
+    pub chunks: Range<u64>,
+    /// Their bytes in the damaged file; none where the file ends before them.
+    pub bytes: Range<u64>,
+    /// How many bytes of zeros stand for them.
+    pub zeros: u64,
+    /// What is wrong with the first of them.
+    pub reason: Error,
+}
+
+/// What was kept and what was lost.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RecoverReport {
+    /// How many chunks were kept.
+    pub kept: u64,
+    /// Length of the data of the new file, zeros included.
+    pub plain_len: u64,
+    /// What was lost, in the order of the file.
+    pub lost: Vec<Loss>,
+    /// What else is wrong: with the header, the table, the metadata.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Writes what holds of a damaged file as a file of version 3 to a sink. Fails if no chunk holds.
+///
+/// ```
+/// use std::io::Cursor;
+/// use bloscpack::{ChunkSize, Reader, RecoverOptions, WriteOptions, pack_to_vec, recover};
+///
+/// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(1000));
+/// let mut bytes = pack_to_vec(&[7; 3500], &options)?;
+/// bytes.truncate(bytes.len() - 1);
+/// assert!(Reader::from_bytes(bytes.clone()).is_err());
+///
+/// let mut sink = Cursor::new(Vec::new());
+/// let report = recover(&bytes, &mut sink, &RecoverOptions::new())?;
+/// assert_eq!((report.kept, report.lost.len()), (3, 1));
+/// assert_eq!(Reader::from_bytes(sink.into_inner())?.read_all()?, [7; 3000]);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn recover<W: Write + Seek>(
+    source: &dyn ReadAt,
+    sink: &mut W,
+    options: &RecoverOptions,
+) -> Result<RecoverReport> {
+    let skip_bad = options.skip_bad || options.fill_zeros;
+    let Survey { header, metadata, found, diagnostics } =
+        survey(source, &options.opening, skip_bad)?;
+    let mut report = RecoverReport { diagnostics, ..RecoverReport::default() };
+    let last_kept = found.iter().rposition(|found| matches!(found, Found::Chunk(_)));
+    let Some(last_kept) = last_kept else {
+        let reason = found.into_iter().find_map(|found| match found {
+            Found::Hole { reason, .. } => Some(reason.to_string()),
+            Found::Chunk(_) => None,
+        });
+        let reason = reason.unwrap_or_else(|| "the file has none".to_owned());
+        return Err(ErrorKind::Damaged(format!("no chunk holds: {reason}")).into());
+    };
+    let section = match metadata {
+        Some(range) => section(source, &range, &options.opening, &mut report.diagnostics)?,
+        None => Bytes::new(),
+    };
+    let reader = ChunkSource { source, checksum: header.checksum };
+    let mut pieces = Vec::new();
+    for (at, found) in found.into_iter().enumerate() {
+        match found {
+            Found::Chunk(chunk) => {
+                report.kept += 1;
+                pieces.push(Piece::Kept(chunk));
+            }
+            Found::Hole { chunks, bytes, reason } => {
+                let size = header.chunk_size.filter(|_| options.fill_zeros && at < last_kept);
+                let (count, size) = (chunks.end.saturating_sub(chunks.start), size.unwrap_or(0));
+                let zeros = count.saturating_mul(size.into());
+                if zeros > 0 {
+                    options.opening.limits.check_alloc("chunk of zeros", size.into())?;
+                    pieces.push(Piece::Zeros { count, size });
+                }
+                report.lost.push(Loss { chunks, bytes, zeros, reason });
+            }
+        }
+    }
+    report.plain_len = pieces.iter().map(|piece| piece.count() * u64::from(piece.size())).sum();
+    write(reader, &header, &section, &pieces, sink)?;
+    Ok(report)
+}
+
+/// What the new file is made of.
+enum Piece {
+    Kept(ChunkEntry),
+    /// Chunks of zeros.
+    Zeros {
+        count: u64,
+        size: u32,
+    },
+}
+
+impl Piece {
+    fn count(&self) -> u64 {
+        match self {
+            Self::Kept(_) => 1,
+            Self::Zeros { count, .. } => *count,
+        }
+    }
+
+    /// Plain bytes of each chunk.
+    fn size(&self) -> u32 {
+        match self {
+            Self::Kept(chunk) => chunk.nbytes,
+            Self::Zeros { size, .. } => *size,
+        }
+    }
+}
+
+/// The metadata section as it is, if its digest holds: what else may be wrong is kept.
+fn section(
+    source: &dyn ReadAt,
+    range: &Range<u64>,
+    opening: &OpenOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Bytes> {
+    opening.limits.check_alloc("metadata section", range.end - range.start)?;
+    let len = usize::try_from(range.end - range.start).unwrap_or(usize::MAX);
+    let bytes = source.bytes_at(range.start, len)?;
+    let header = MetaHeader::parse(bytes.get(..MetaHeader::LEN).unwrap_or_default(), range.start)?;
+    match Metadata::read(source, &header, range.start, opening.max_metadata) {
+        Err(error) if error.is_io() => Err(error),
+        Err(error) if matches!(error.kind(), ErrorKind::ChecksumMismatch { .. }) => {
+            diagnostics.push(diagnostic::from_error(Code::Metadata, &error));
+            Ok(Bytes::new())
+        }
+        _ => Ok(bytes),
+    }
+}
+
+/// Writes the pieces behind a header of version 3 with a table.
+fn write<W: Write + Seek>(
+    reader: ChunkSource<'_>,
+    old: &Header,
+    section: &[u8],
+    pieces: &[Piece],
+    sink: &mut W,
+) -> Result<()> {
+    let nchunks: u64 = pieces.iter().map(Piece::count).sum();
+    let (chunk_size, last_chunk) = sizes(pieces);
+    let typesize = match (old.typesize, pieces.iter().find_map(kept)) {
+        // Versions without a typesize: it is the chunks'.
+        (0, Some(chunk)) => reader.header(0, chunk.offset)?.typesize().max(1),
+        (typesize, _) => typesize.max(1),
+    };
+    let header = Header {
+        version: Version::V3,
+        offsets: true,
+        typesize,
+        chunk_size,
+        last_chunk,
+        nchunks: Some(nchunks),
+        max_app_chunks: old.max_app_chunks.min(nchunks.saturating_mul(MAX_ROOM)),
+        ..old.clone()
+    };
+    let mut writer = ContainerWriter::new(sink, header, section)?;
+    let mut stored = Stored::default();
+    for piece in pieces {
+        match piece {
+            Piece::Kept(chunk) => {
+                let (buffer, digest) = reader.stored(chunk, &mut stored)?;
+                let len = (buffer.len() + digest.len()) as u64;
+                writer.put_with(&[len], |sink| {
+                    sink.write_all(buffer)?;
+                    Ok(sink.write_all(digest)?)
+                })?;
+            }
+            Piece::Zeros { count, size } => {
+                let stored = zeros(reader, typesize, *size)?;
+                for _ in 0..*count {
+                    writer.put(&stored)?;
+                }
+            }
+        }
+    }
+    writer.finish(chunk_size, last_chunk)?;
+    Ok(())
+}
+
+fn kept(piece: &Piece) -> Option<&ChunkEntry> {
+    match piece {
+        Piece::Kept(chunk) => Some(chunk),
+        Piece::Zeros { .. } => None,
+    }
+}
+
+/// A chunk of zeros and its digest. Every build has its compressor.
+fn zeros(reader: ChunkSource<'_>, typesize: u8, size: u32) -> Result<Vec<u8>> {
+    let options = CompressOptions::new(Compressor::Lz4).typesize(typesize);
+    let mut stored = compress(&zeroed::<u8>("chunk of zeros", size.into())?, &options)?;
+    let digest = reader.checksum.compute(&stored);
+    stored.extend_from_slice(&digest);
+    Ok(stored)
+}
+
+/// The header's `chunk_size` and `last_chunk`: the first is unknown where chunks differ.
+fn sizes(pieces: &[Piece]) -> (Option<u32>, Option<u32>) {
+    let Some((last, others)) = pieces.split_last() else { return (None, None) };
+    let first = pieces.first().unwrap_or(last).size();
+    let is_uniform = others.iter().all(|piece| piece.size() == first)
+        && last.size() <= first
+        && (first > 0 || others.is_empty());
+    (is_uniform.then_some(first), Some(last.size()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::format::test_file::{TestFile, buffer};
+    use crate::{Checksum, Reader, Strictness, VerifyOptions, verify};
+
+    const SIZE: usize = 1000;
+
+    /// Data of chunk `index`.
+    fn data(index: usize) -> Vec<u8> {
+        (0..SIZE).map(|at| (at / 3 + index * 7).to_le_bytes()[0]).collect()
+    }
+
+    fn file() -> TestFile {
+        let chunks: Vec<Vec<u8>> = (0..4).map(data).collect();
+        TestFile::of(&chunks.iter().map(Vec::as_slice).collect::<Vec<_>>())
+    }
+
+    fn data_of(chunks: &[usize]) -> Vec<u8> {
+        chunks.iter().flat_map(|&index| data(index)).collect()
+    }
+
+    /// Recovers, and makes sure that what comes out has nothing wrong with it.
+    fn recovered(bytes: &[u8], options: &RecoverOptions) -> (Vec<u8>, RecoverReport) {
+        let mut sink = Cursor::new(Vec::new());
+        let report = recover(&bytes, &mut sink, options).unwrap();
+        let strict = OpenOptions::new().strictness(Strictness::Strict);
+        let file = strict.from_bytes(sink.into_inner()).unwrap();
+        assert_eq!(verify(&file, &VerifyOptions::new()).unwrap().diagnostics, []);
+        let data = file.read_all().unwrap();
+        assert_eq!(report.plain_len, data.len() as u64);
+        (data, report)
+    }
+
+    fn lost(report: &RecoverReport) -> Vec<(Range<u64>, u64)> {
+        report.lost.iter().map(|loss| (loss.chunks.clone(), loss.zeros)).collect()
+    }
+
+    #[test]
+    fn good_file_is_kept_whole() {
+        let (data, report) = recovered(&file().bytes(), &RecoverOptions::new());
+        assert_eq!(data, data_of(&[0, 1, 2, 3]));
+        assert_eq!((report.kept, report.lost.len(), report.diagnostics), (4, 0, vec![]));
+    }
+
+    #[test]
+    fn killed_writer_leaves_the_chunks_that_are_whole() {
+        let mut file = file();
+        file.offsets = Some(vec![-1; 5]);
+        let bytes = file.bytes();
+        for (end, kept) in [(3, 3), (2, 2), (1, 1)] {
+            for more in [0, 1, 15, 17] {
+                let len = usize::try_from(file.chunk_start(end)).unwrap() + more;
+                let (data, report) = recovered(&bytes[..len], &RecoverOptions::new());
+                assert_eq!(data, data_of(&(0..kept).collect::<Vec<_>>()));
+                assert_eq!(lost(&report), [(kept as u64..4, 0)]);
+            }
+        }
+        let none = bytes[..usize::try_from(file.chunk_start(1)).unwrap() - 1].to_vec();
+        let error = recover(&none, &mut Cursor::new(Vec::new()), &RecoverOptions::new());
+        assert!(error.unwrap_err().to_string().starts_with("no chunk holds: "));
+    }
+
+    #[test]
+    fn killed_append_keeps_what_it_added() {
+        // The header knows three chunks, the last of them short, but it was filled and one added.
+        let file = TestFile { nchunks: 3, last_chunk: 10, ..file() };
+        let mut bytes = file.bytes();
+        // One chunk more in the table is one spare entry less.
+        bytes[24] = 2;
+        let (data, report) = recovered(&bytes, &RecoverOptions::new());
+        assert_eq!((data, report.kept), (data_of(&[0, 1, 2, 3]), 4));
+    }
+
+    #[test]
+    fn stale_tail_is_not_taken_for_chunks() {
+        let mut file = file();
+        file.chunks[3] = file.chunk(&[1; 10]);
+        file.last_chunk = 10;
+        file.tail = file.chunk(&[2; 10]);
+        file.set_offsets();
+        let (data, report) = recovered(&file.bytes(), &RecoverOptions::new());
+        assert_eq!((data.len(), report.kept, report.lost.len()), (3 * SIZE + 10, 4, 0));
+    }
+
+    #[test]
+    fn bad_chunk_ends_it_or_is_passed_over_or_is_zeros() {
+        let mut file = file();
+        file.chunks[1][30] ^= 1;
+        let bytes = file.bytes();
+        let (data, report) = recovered(&bytes, &RecoverOptions::new());
+        assert_eq!((data, lost(&report)), (data_of(&[0]), vec![(1..4, 0)]));
+        assert!(matches!(report.lost[0].reason.kind(), ErrorKind::ChecksumMismatch { .. }));
+        let (data, report) = recovered(&bytes, &RecoverOptions::new().skip_bad(true));
+        assert_eq!((data, lost(&report)), (data_of(&[0, 2, 3]), vec![(1..2, 0)]));
+        assert_eq!(report.lost[0].bytes, file.chunk_start(1)..file.chunk_start(2));
+        let (data, report) = recovered(&bytes, &RecoverOptions::new().fill_zeros(true));
+        let expected = [data_of(&[0]), vec![0; SIZE], data_of(&[2, 3])].concat();
+        assert_eq!((data, lost(&report)), (expected, vec![(1..2, SIZE as u64)]));
+    }
+
+    #[test]
+    fn chunks_behind_two_that_are_overwritten_are_found_by_the_table_or_by_their_beginning() {
+        for has_table in [true, false] {
+            let mut file = if has_table { file() } else { file().without_offsets() };
+            let junk = |len: usize| vec![0xaa; len];
+            file.chunks[1] = junk(file.chunks[1].len());
+            file.chunks[2] = junk(file.chunks[2].len());
+            let (data, report) = recovered(&file.bytes(), &RecoverOptions::new().skip_bad(true));
+            assert_eq!(data, data_of(&[0, 3]));
+            // Without a table nobody knows that they were two, until one is missing at the end.
+            let expected = if has_table { vec![(1..3, 0)] } else { vec![(1..2, 0), (3..4, 0)] };
+            assert_eq!(lost(&report), expected);
+        }
+    }
+
+    #[test]
+    fn wrong_number_of_table_entries_does_not_hide_the_chunks() {
+        for (at, value) in [(24, 0), (24, 3), (24, 100), (16, 3)] {
+            let mut bytes = file().bytes();
+            bytes[at] = value;
+            let (data, report) = recovered(&bytes, &RecoverOptions::new());
+            assert_eq!(data, data_of(&[0, 1, 2, 3]), "{at}: {value}");
+            assert!(
+                report.diagnostics.iter().any(|diagnostic| diagnostic.code == Code::OffsetMismatch)
+            );
+        }
+    }
+
+    #[test]
+    fn header_with_wrong_numbers_is_done_without() {
+        for patch in [(8, -5_i64), (16, -2), (24, -1)] {
+            let mut bytes = file().bytes();
+            bytes[patch.0..patch.0 + 8].copy_from_slice(&patch.1.to_le_bytes());
+            let (data, report) = recovered(&bytes, &RecoverOptions::new());
+            assert_eq!(data, data_of(&[0, 1, 2, 3]));
+            assert_eq!(report.diagnostics[0].code, Code::Header);
+        }
+        for (at, value) in [(0, b'B'), (4, 9), (6, 9)] {
+            let mut bytes = file().bytes();
+            bytes[at] = value;
+            assert!(recover(&bytes, &mut Cursor::new(Vec::new()), &RecoverOptions::new()).is_err());
+        }
+    }
+
+    #[test]
+    fn old_versions_become_version_3() {
+        let chunks: Vec<u8> = (0..4).flat_map(|index| buffer(&data(index))).collect();
+        let unversioned = [&b"blpk\x04\0\0\0"[..], &chunks].concat();
+        let v1 = [&b"blpk\x01\0\0\0\x04\0\0\0\0\0\0\0"[..], &chunks].concat();
+        for bytes in [unversioned, v1] {
+            let (data, _) = recovered(&bytes, &RecoverOptions::new());
+            assert_eq!(data, data_of(&[0, 1, 2, 3]));
+            let cut = bytes[..bytes.len() - 1].to_vec();
+            assert_eq!(recovered(&cut, &RecoverOptions::new()).0, data_of(&[0, 1, 2]));
+            let mut sink = Cursor::new(Vec::new());
+            recover(&bytes, &mut sink, &RecoverOptions::new()).unwrap();
+            let file = Reader::from_bytes(sink.into_inner()).unwrap();
+            let header = file.header();
+            assert_eq!((header.version, header.checksum), (Version::V3, Checksum::None));
+            assert_eq!((header.typesize, header.chunk_size), (4, Some(1000)));
+        }
+    }
+
+    #[test]
+    fn metadata_are_kept_as_they_are_unless_their_digest_is_wrong() {
+        let text = b"[1,NaN]";
+        let mut section = b"JSON\0\0\0\0\0\x01\0\x06".to_vec();
+        section.extend([7_u32.to_le_bytes(), 20_u32.to_le_bytes(), 7_u32.to_le_bytes()].concat());
+        section.extend([0; 8]);
+        section.extend(text);
+        section.extend([0; 13]);
+        section.extend(Checksum::Adler32.compute(text));
+        let mut file = TestFile { metadata: section, ..file() };
+        file.set_offsets();
+        let mut sink = Cursor::new(Vec::new());
+        recover(&file.bytes(), &mut sink, &RecoverOptions::new()).unwrap();
+        let written = sink.into_inner();
+        assert_eq!(written[32..32 + file.metadata.len()], file.metadata);
+        file.metadata[33] = b'7';
+        let mut sink = Cursor::new(Vec::new());
+        let report = recover(&file.bytes(), &mut sink, &RecoverOptions::new()).unwrap();
+        assert_eq!(report.diagnostics[0].code, Code::Metadata);
+        assert!(!Reader::from_bytes(sink.into_inner()).unwrap().header().metadata);
+    }
+
+    #[test]
+    fn candidates_without_end_are_given_up() {
+        // Every four bytes begin a Blosc buffer of the rest of the file, and none is one.
+        let mut file = file().without_offsets();
+        let len = 1 << 20;
+        let header = |at: usize| {
+            let ctbytes = u32::try_from(len - at - 4).unwrap().to_le_bytes();
+            [&[2, 1, 0x13, 4][..], &ctbytes, &[16, 0, 0, 0], &ctbytes].concat()
+        };
+        file.tail = (0..len / 16).flat_map(|at| header(at * 16)).collect();
+        file.nchunks = 1 << 10;
+        let begun = std::time::Instant::now();
+        let (_, report) = recovered(&file.bytes(), &RecoverOptions::new().skip_bad(true));
+        assert_eq!(report.kept, 4);
+        assert!(begun.elapsed().as_secs() < 10);
+    }
+}

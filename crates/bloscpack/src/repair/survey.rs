@@ -1,0 +1,296 @@
+//! What holds in a file that is damaged: the chunks whose structure and digest are right, and the
+//! holes between them.
+//!
+//! The header is believed as far as it can be, the table only where a chunk holds at the place that
+//! it names. Where neither tells where the next chunk is, every byte is a candidate.
+
+use std::ops::Range;
+
+use binio::{ReadAt, Scanner};
+
+use crate::Checksum;
+use crate::diagnostic::{self, Code, Diagnostic};
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::header::{Header, Version};
+use crate::format::layout::ChunkEntry;
+use crate::format::layout::Sections;
+use crate::format::offset_table::Table;
+use crate::options::{OpenOptions, Strictness};
+use crate::read::chunk::{self, ChunkSource, Scratch};
+use crate::read::chunk_index::MIN_CHUNK;
+use crate::read::open::sections;
+use crate::read::unversioned;
+
+/// How a Blosc buffer begins.
+const BLOSC: &[u8] = &[2, 1];
+/// How many times the length of the file is read for candidates that turn out to be none.
+const MAX_EFFORT: u64 = 16;
+
+/// What was found, in the order of the file.
+#[derive(Debug)]
+pub(crate) enum Found {
+    /// A chunk that holds.
+    Chunk(ChunkEntry),
+    /// Chunks that do not: their numbers, their bytes, and what is wrong with the first.
+    Hole { chunks: Range<u64>, bytes: Range<u64>, reason: Error },
+}
+
+/// A file as far as it holds.
+#[derive(Debug)]
+pub(crate) struct Survey {
+    pub(crate) header: Header,
+    /// The metadata section, if its end is known.
+    pub(crate) metadata: Option<Range<u64>>,
+    pub(crate) found: Vec<Found>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Surveys a file; with `skip_bad` behind the first hole too.
+pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool) -> Result<Survey> {
+    let mut diagnostics = Vec::new();
+    let (header, is_whole) = header(source, &mut diagnostics)?;
+    let sections = parts(source, &header, &mut diagnostics)?;
+    let metadata = sections.as_ref().and_then(|sections| sections.metadata.clone());
+    let offsets = sections.as_ref().and_then(|sections| sections.offsets.clone());
+    let before_table = metadata.as_ref().map_or(header.len(), |section| section.end);
+    let mut search = Search {
+        reader: ChunkSource { source, checksum: header.checksum },
+        header: &header,
+        options,
+        table: offsets
+            .map_or(Ok(Vec::new()), |range| Table::raw(source, &range, header.nchunks))?,
+        effort: source.len().saturating_mul(MAX_EFFORT),
+        data: Vec::new(),
+        scratch: Scratch::default(),
+    };
+    let start = sections.filter(|_| is_whole).map(|sections| sections.data_start);
+    let start = search.first(start, before_table, &mut diagnostics)?;
+    let found = search.walk(start, skip_bad)?;
+    Ok(Survey { header, metadata, found, diagnostics })
+}
+
+/// The parts before the chunks, as far as their ends are known: those of a table that would be
+/// longer than the file are not.
+fn parts(
+    source: &dyn ReadAt,
+    header: &Header,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Option<Sections>> {
+    let error = match sections(source, header) {
+        Ok((sections, _)) => return Ok(Some(sections)),
+        Err(error) if error.is_of_caller() => return Err(error),
+        Err(error) => error,
+    };
+    diagnostics.push(diagnostic::from_error(Code::Truncated, &error));
+    match sections(source, &Header { offsets: false, ..header.clone() }) {
+        Ok((sections, _)) => Ok(Some(sections)),
+        Err(error) if error.is_of_caller() => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// The header, and whether it is whole: where its numbers are wrong, only version and checksum are
+/// taken.
+fn header(source: &dyn ReadAt, diagnostics: &mut Vec<Diagnostic>) -> Result<(Header, bool)> {
+    let head = source.bytes_at(0, usize::try_from(source.len().min(32)).unwrap_or_default())?;
+    if let Some(nchunks) = unversioned::claimed(&head) {
+        let reader = ChunkSource { source, checksum: Checksum::None };
+        match reader.entry(0, unversioned::HEADER_LEN) {
+            Ok(_) => return Ok((unversioned::header(nchunks), true)),
+            Err(error) if error.is_of_caller() => return Err(error),
+            Err(_) => {}
+        }
+    }
+    let error = match Header::parse(&head, Strictness::Lenient, diagnostics) {
+        Ok(header) => return Ok((header, true)),
+        Err(error) => error,
+    };
+    let version = match head.get(4) {
+        Some(2) => Version::V2,
+        Some(3) => Version::V3,
+        _ => return Err(error),
+    };
+    let checksum = head.get(6).and_then(|&id| Checksum::from_id(id));
+    match (checksum, error.kind()) {
+        (Some(checksum), ErrorKind::InvalidHeader { .. } | ErrorKind::UnknownOptions(_)) => {
+            diagnostics.push(diagnostic::from_error(Code::Header, &error));
+            let typesize = head.get(7).copied().unwrap_or_default();
+            Ok((Header { version, checksum, typesize, ..Header::default() }, false))
+        }
+        _ => Err(error),
+    }
+}
+
+struct Search<'a> {
+    reader: ChunkSource<'a>,
+    header: &'a Header,
+    options: &'a OpenOptions,
+    /// Offsets by chunk, as the table has them.
+    table: Vec<i64>,
+    /// Bytes that may still be read for nothing.
+    effort: u64,
+    data: Vec<u8>,
+    scratch: Scratch,
+}
+
+impl Search<'_> {
+    fn file_len(&self) -> u64 {
+        self.reader.source.len()
+    }
+
+    /// Chunk `index` at `offset`, if it holds: the outer error is the source's. What is above a
+    /// limit does not hold, since what is no chunk may claim anything.
+    fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
+        match self.held(index, offset) {
+            Err(error) if error.is_io() => Err(error),
+            held => Ok(held),
+        }
+    }
+
+    fn held(&mut self, index: u64, offset: u64) -> Result<ChunkEntry> {
+        self.effort = self.effort.saturating_sub(MIN_CHUNK);
+        let chunk = self.reader.entry(index, offset)?;
+        let is_last = self.header.nchunks == Some(index + 1);
+        let size = if is_last { self.header.last_chunk } else { self.header.chunk_size };
+        if chunk.nbytes == 0 && size.is_some_and(|size| size != 0) {
+            let message = format!("chunk {index} is empty");
+            return Err(Error::new(ErrorKind::SizeMismatch { message }).at(offset));
+        }
+        let (buffer, digest) = self.reader.stored(&chunk, &mut self.scratch.stored)?;
+        self.effort = self.effort.saturating_sub(buffer.len() as u64);
+        self.reader.check(index, &chunk, buffer, digest)?;
+        let parsed = chunk::parse(index, offset, buffer)?;
+        if self.header.checksum == Checksum::None {
+            // Only decoding tells whether the bytes are right.
+            parsed
+                .decode_to(&mut self.data, &self.options.limits, &mut self.scratch.blosc)
+                .map_err(|error| chunk::corrupt(index, offset, buffer, error))?;
+        }
+        Ok(chunk)
+    }
+
+    /// Where the chunks begin: behind the table. If no chunk begins there, the table may be shorter
+    /// or longer than the header says.
+    fn first(
+        &mut self,
+        start: Option<u64>,
+        before_table: u64,
+        diagnostics: &mut Vec<Diagnostic>,
+    ) -> Result<u64> {
+        let end = self.file_len();
+        if let Some(start) = start {
+            if start >= end || self.begins(start)? {
+                return Ok(start);
+            }
+        }
+        let named = self.table.first().and_then(|&offset| u64::try_from(offset).ok());
+        let found = match named {
+            Some(named) if self.chunk(0, named)?.is_ok() => Some(named),
+            _ => self.scan(0, before_table..start.unwrap_or(end))?,
+        };
+        if let Some(found) = found {
+            let message = "the chunks begin here, not where the header says";
+            diagnostics.push(diagnostic::at(Code::OffsetMismatch, found, message));
+        }
+        Ok(found.or(start).unwrap_or(end))
+    }
+
+    /// Whether a Blosc buffer begins here, be it whole or cut.
+    fn begins(&self, offset: u64) -> Result<bool> {
+        match self.reader.entry(0, offset) {
+            Ok(_) => Ok(true),
+            Err(error) if error.is_of_caller() => Err(error),
+            Err(error) => Ok(matches!(error.kind(), ErrorKind::Truncated { .. })),
+        }
+    }
+
+    /// The chunks and holes from `start` on.
+    fn walk(&mut self, start: u64, skip_bad: bool) -> Result<Vec<Found>> {
+        let (mut found, mut index, mut position) = (Vec::new(), 0, start);
+        let nchunks = self.header.nchunks;
+        while position < self.file_len() {
+            let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
+            // Behind the last chunk that the header knows there are those of an append that was
+            // interrupted, or what appending left.
+            if is_beyond && !self.is_full(found.last()) {
+                break;
+            }
+            let reason = match self.chunk(index, position)? {
+                Ok(chunk) => {
+                    position = self.reader.end(&chunk);
+                    index += 1;
+                    found.push(Found::Chunk(chunk));
+                    self.options.limits.check_items("chunks", index)?;
+                    continue;
+                }
+                Err(_) if is_beyond => break,
+                Err(reason) => reason,
+            };
+            let next = if skip_bad { self.next(index, position)? } else { None };
+            let Some((next_index, next_position)) = next else {
+                let chunks = index..nchunks.unwrap_or(index + 1);
+                found.push(Found::Hole { chunks, bytes: position..self.file_len(), reason });
+                return Ok(found);
+            };
+            let (chunks, bytes) = (index..next_index, position..next_position);
+            found.push(Found::Hole { chunks, bytes, reason });
+            (index, position) = (next_index, next_position);
+        }
+        if let Some(nchunks) = nchunks.filter(|&nchunks| index < nchunks) {
+            let (what, available) = ("chunks", 0);
+            let needed = (nchunks - index).saturating_mul(MIN_CHUNK);
+            let reason = Error::new(ErrorKind::Truncated { what, needed, available }).at(position);
+            found.push(Found::Hole { chunks: index..nchunks, bytes: position..position, reason });
+        }
+        Ok(found)
+    }
+
+    /// Whether a chunk is as large as one that others follow.
+    fn is_full(&self, found: Option<&Found>) -> bool {
+        match (found, self.header.chunk_size) {
+            (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,
+            (Some(Found::Chunk(_)), None) => true,
+            _ => false,
+        }
+    }
+
+    /// The next chunk that holds behind a bad one, and its number.
+    fn next(&mut self, index: u64, position: u64) -> Result<Option<(u64, u64)>> {
+        // The chunk may be bad and its length right.
+        if let Ok(bad) = self.reader.entry(index, position) {
+            let end = self.reader.end(&bad);
+            let is_last = end == self.file_len() && self.header.nchunks == Some(index + 1);
+            if is_last || self.chunk(index + 1, end)?.is_ok() {
+                return Ok(Some((index + 1, end)));
+            }
+        }
+        for at in usize::try_from(index).map_or(usize::MAX, |at| at + 1)..self.table.len() {
+            if self.effort == 0 {
+                return Ok(None);
+            }
+            self.effort -= 1;
+            let offset = self.table.get(at).and_then(|&offset| u64::try_from(offset).ok());
+            let Some(offset) = offset.filter(|&offset| offset > position) else { continue };
+            if self.chunk(at as u64, offset)?.is_ok() {
+                return Ok(Some((at as u64, offset)));
+            }
+        }
+        let found = self.scan(index + 1, position + 1..self.file_len())?;
+        // How many are missing nobody knows then: one at least.
+        Ok(found.map(|position| (index + 1, position)))
+    }
+
+    /// The first place in a range where a chunk holds.
+    fn scan(&mut self, index: u64, range: Range<u64>) -> Result<Option<u64>> {
+        let mut scanner = Scanner::new(self.reader.source, BLOSC, range);
+        while let Some(candidate) = scanner.next_match()? {
+            if self.effort == 0 {
+                return Ok(None);
+            }
+            if self.chunk(index, candidate)?.is_ok() {
+                return Ok(Some(candidate));
+            }
+        }
+        Ok(None)
+    }
+}

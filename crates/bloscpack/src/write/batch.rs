@@ -1,0 +1,101 @@
+//! Chunks from data that come piece by piece.
+
+use std::io;
+
+use crate::error::Result;
+use crate::parallel::in_order;
+use crate::write::chunk_encoder::Recipe;
+
+/// Plain bytes that are compressed together. Threads begin and end with them, so they are many;
+/// where a chunk is larger than its share of them, each thread gets one.
+const BATCH: usize = 32 << 20;
+
+/// Gathers data until there are chunks for all threads, and compresses them.
+pub(crate) struct Filling {
+    recipe: Recipe,
+    threads: usize,
+    chunk_size: usize,
+    /// Whole chunks, and one that is not full yet.
+    batch: Vec<u8>,
+    /// Length at which the batch is compressed, a multiple of the chunk size.
+    batch_len: usize,
+    len: u64,
+    failed: bool,
+}
+
+impl Filling {
+    pub(crate) fn new(recipe: Recipe, threads: usize, chunk_size: u32) -> Self {
+        let chunk_size = chunk_size as usize;
+        let chunks = if threads > 1 { threads.max(BATCH / chunk_size) } else { 1 };
+        let batch_len = chunk_size.saturating_mul(chunks);
+        Self { recipe, threads, chunk_size, batch: Vec::new(), batch_len, len: 0, failed: false }
+    }
+
+    /// Length of the data so far.
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Takes data from the front, and says how many bytes. Gives stored chunks to `commit` in their
+    /// order.
+    pub(crate) fn take(
+        &mut self,
+        data: &[u8],
+        commit: impl FnMut(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<usize> {
+        self.check()?;
+        let taken = if self.batch.is_empty() && data.len() >= self.batch_len {
+            // As they are, without a copy.
+            let whole = data.len() - data.len() % self.batch_len;
+            self.store(&data[..whole], commit)?;
+            whole
+        } else {
+            let taken = data.len().min(self.batch_len - self.batch.len());
+            self.batch.extend_from_slice(&data[..taken]);
+            if self.batch.len() == self.batch_len {
+                self.store_batch(commit)?;
+            }
+            taken
+        };
+        self.len += taken as u64;
+        Ok(taken)
+    }
+
+    /// Gives all that is left to `commit`; where there were no data, nothing.
+    pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        self.check()?;
+        self.store_batch(commit)
+    }
+
+    fn check(&self) -> Result<()> {
+        if self.failed {
+            // A chunk that is lost is a hole in the data.
+            return Err(io::Error::other("a chunk before could not be written").into());
+        }
+        Ok(())
+    }
+
+    /// The chunk that stands for no data.
+    pub(crate) fn empty_chunk(&self) -> Result<Vec<u8>> {
+        let mut stored = Vec::new();
+        self.recipe.store(&[], &mut stored)?;
+        Ok(stored)
+    }
+
+    fn store_batch(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let mut batch = std::mem::take(&mut self.batch);
+        self.store(&batch, commit)?;
+        batch.clear();
+        self.batch = batch;
+        Ok(())
+    }
+
+    fn store(&mut self, data: &[u8], commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
+        let chunks = data.chunks(self.chunk_size);
+        let recipe = self.recipe;
+        let store = |(): &mut (), chunk: &[u8], stored: &mut Vec<u8>| recipe.store(chunk, stored);
+        let outcome = in_order(self.threads.min(chunks.len()), chunks, || (), store, commit);
+        self.failed = outcome.is_err();
+        outcome
+    }
+}

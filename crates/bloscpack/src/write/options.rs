@@ -1,0 +1,292 @@
+//! How to write a file.
+
+use binio::blosc::{Compressor, Shuffle};
+use bytes::Bytes;
+use serde_json::Value;
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::format::metadata::encode::{section, to_text};
+use crate::parallel::available_threads;
+use crate::write::chunk_encoder::Recipe;
+use crate::{Checksum, ChunkSize, Chunking, Header, MetadataOptions, Version};
+
+/// The original's, where the build has it.
+pub(crate) const COMPRESSOR: Compressor =
+    if cfg!(feature = "c-blosc") { Compressor::Blosclz } else { Compressor::Lz4 };
+pub(crate) const LEVEL: u8 = 7;
+pub(crate) const TYPESIZE: u8 = 8;
+
+/// How to write a file. The defaults are those of the original: version 3, blosclz at level 7 with
+/// byte shuffle for elements of 8 bytes, chunks of 1 MiB, adler32, offsets with room for ten times
+/// as many chunks. Chunks are compressed on all processors. Without the feature `c-blosc` the default
+/// is lz4, since blosclz and lz4hc come with it.
+///
+/// Options are checked before anything is written; what they ask for and cannot have is
+/// [`InvalidOption`](ErrorKind::InvalidOption), or [`NotInVersion`](ErrorKind::NotInVersion) where
+/// only the version is in the way.
+///
+/// ```
+/// use bloscpack::{Checksum, ChunkSize, Compressor, Shuffle, WriteOptions, pack_to_vec};
+///
+/// let options = WriteOptions::new()
+///     .compressor(Compressor::Zstd)
+///     .level(3)
+///     .shuffle(Shuffle::Bit)
+///     .typesize(2)
+///     .chunk_size(ChunkSize::Bytes(256 << 10))
+///     .checksum(Checksum::Sha256)
+///     .metadata(&serde_json::json!({"unit": "K"}));
+/// let file = pack_to_vec(&[7; 1_000_000], &options)?;
+/// assert_eq!(&file[..8], b"blpk\x03\x03\x06\x02");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct WriteOptions {
+    pub(crate) version: Version,
+    pub(crate) compressor: Compressor,
+    pub(crate) level: u8,
+    pub(crate) shuffle: Shuffle,
+    pub(crate) typesize: u32,
+    pub(crate) chunk_size: ChunkSize,
+    pub(crate) checksum: Checksum,
+    pub(crate) offsets: bool,
+    pub(crate) max_app_chunks: Option<u64>,
+    pub(crate) metadata: Option<Bytes>,
+    pub(crate) metadata_options: MetadataOptions,
+    pub(crate) threads: usize,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            version: Version::V3,
+            compressor: COMPRESSOR,
+            level: LEVEL,
+            shuffle: Shuffle::Byte,
+            typesize: TYPESIZE.into(),
+            chunk_size: ChunkSize::default(),
+            checksum: Checksum::Adler32,
+            offsets: true,
+            max_app_chunks: None,
+            metadata: None,
+            metadata_options: MetadataOptions::default(),
+            threads: available_threads(),
+        }
+    }
+}
+
+impl WriteOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the layout: version 3 or 2.
+    #[must_use]
+    pub fn version(mut self, version: Version) -> Self {
+        self.version = version;
+        self
+    }
+
+    /// Sets the compressor.
+    #[must_use]
+    pub fn compressor(mut self, compressor: Compressor) -> Self {
+        self.compressor = compressor;
+        self
+    }
+
+    /// Sets the level, 0 (stored) to 9 (smallest).
+    #[must_use]
+    pub fn level(mut self, level: u8) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Sets the shuffle.
+    #[must_use]
+    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
+        self.shuffle = shuffle;
+        self
+    }
+
+    /// Sets the size of an element in bytes, 1 to 255.
+    #[must_use]
+    pub fn typesize(mut self, bytes: u32) -> Self {
+        self.typesize = bytes;
+        self
+    }
+
+    /// Sets the plain size of a chunk. Data that are smaller make one chunk of their size.
+    #[must_use]
+    pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
+        self.chunk_size = chunk_size;
+        self
+    }
+
+    /// Sets the checksum of the chunks.
+    #[must_use]
+    pub fn checksum(mut self, checksum: Checksum) -> Self {
+        self.checksum = checksum;
+        self
+    }
+
+    /// Sets whether a table of offsets is written.
+    #[must_use]
+    pub fn offsets(mut self, offsets: bool) -> Self {
+        self.offsets = offsets;
+        self
+    }
+
+    /// Sets how many chunks can be appended before the table of offsets is full. Cut to what the
+    /// format counts to.
+    #[must_use]
+    pub fn max_app_chunks(mut self, max_app_chunks: u64) -> Self {
+        self.max_app_chunks = Some(max_app_chunks);
+        self
+    }
+
+    /// Sets the metadata, any JSON value.
+    #[must_use]
+    pub fn metadata(mut self, metadata: &Value) -> Self {
+        self.metadata = Some(to_text(metadata).into());
+        self
+    }
+
+    /// Sets how the metadata are stored.
+    #[must_use]
+    pub fn metadata_options(mut self, options: MetadataOptions) -> Self {
+        self.metadata_options = options;
+        self
+    }
+
+    /// Sets how many threads compress, at least one.
+    #[must_use]
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads.max(1);
+        self
+    }
+
+    /// The options of each chunk, and the bytes of the metadata section; all options are checked.
+    pub(crate) fn check(&self) -> Result<(Recipe, Vec<u8>)> {
+        let version = self.version;
+        let not_here = |what| Error::new(ErrorKind::NotInVersion { what, version });
+        match version {
+            Version::V2 if self.metadata.is_some() => return Err(not_here("no metadata")),
+            Version::V2 if self.max_app_chunks.is_some_and(|room| room > 0) => {
+                return Err(not_here("no room for appending"));
+            }
+            Version::V2 | Version::V3 => {}
+            _ => return Err(not_here("nothing is written")),
+        }
+        if !self.offsets && self.max_app_chunks.is_some_and(|room| room > 0) {
+            let message = "room in a table of offsets that is not there".to_owned();
+            return Err(ErrorKind::InvalidOption { option: "max_app_chunks", message }.into());
+        }
+        self.chunk_size.bytes()?;
+        let section = match &self.metadata {
+            Some(text) => section(text, &self.metadata_options)?,
+            None => Vec::new(),
+        };
+        let Self { compressor, level, shuffle, typesize, checksum, .. } = *self;
+        Ok((Recipe::new(compressor, level, shuffle, typesize, checksum)?, section))
+    }
+
+    /// The header of data that are cut so.
+    pub(crate) fn header(&self, chunking: Chunking) -> Result<Header> {
+        let has_room = self.offsets && self.version == Version::V3;
+        let room = chunking.max_app_chunks(self.max_app_chunks);
+        Ok(Header {
+            offsets: self.offsets,
+            chunk_size: Some(chunking.chunk_size),
+            last_chunk: Some(chunking.last_chunk),
+            nchunks: Some(chunking.nchunks),
+            max_app_chunks: if has_room { room } else { 0 },
+            ..self.stream_header()?
+        })
+    }
+
+    /// The header of data whose length is not known: without offsets and numbers of chunks.
+    pub(crate) fn stream_header(&self) -> Result<Header> {
+        Ok(Header {
+            version: self.version,
+            metadata: self.metadata.is_some(),
+            checksum: self.checksum,
+            typesize: u8::try_from(self.typesize).unwrap_or(u8::MAX),
+            chunk_size: Some(self.chunk_size.bytes()?),
+            ..Header::default()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn refused(options: &WriteOptions) -> Error {
+        options.check().unwrap_err()
+    }
+
+    #[test]
+    fn defaults_are_those_of_the_original() {
+        let options = WriteOptions::new();
+        let (recipe, section) = options.check().unwrap();
+        assert_eq!(recipe.checksum, Checksum::Adler32);
+        let compress = recipe.compress;
+        assert_eq!((compress.get_level(), compress.get_typesize()), (7, 8));
+        assert_eq!(compress.get_shuffle(), Shuffle::Byte);
+        assert!(section.is_empty());
+        let chunking = Chunking::of(3 << 20, options.chunk_size).unwrap();
+        let header = options.header(chunking).unwrap();
+        assert_eq!((header.nchunks, header.max_app_chunks), (Some(3), 30));
+        assert!(header.offsets);
+    }
+
+    #[test]
+    fn options_out_of_range_are_refused_by_name() {
+        let new = WriteOptions::new;
+        for (options, option) in [
+            (new().level(10), "level"),
+            (new().typesize(0), "typesize"),
+            (new().typesize(256), "typesize"),
+            (new().chunk_size(ChunkSize::Bytes(0)), "chunk_size"),
+            (new().chunk_size(ChunkSize::Bytes(2_147_483_632)), "chunk_size"),
+            (new().offsets(false).max_app_chunks(1), "max_app_chunks"),
+        ] {
+            let error = refused(&options);
+            assert!(error.to_string().starts_with(&format!("{option}: ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_version_2_does_not_have_is_refused() {
+        let v2 = WriteOptions::new().version(Version::V2);
+        v2.check().unwrap();
+        assert_eq!(
+            v2.header(Chunking::of(9, ChunkSize::Bytes(4)).unwrap()).unwrap().max_app_chunks,
+            0
+        );
+        for (options, message) in [
+            (v2.clone().metadata(&json!({})), "no metadata in version 2"),
+            (v2.clone().max_app_chunks(1), "no room for appending in version 2"),
+            (v2.version(Version::V1), "nothing is written in version 1"),
+        ] {
+            assert_eq!(refused(&options).to_string(), message);
+        }
+    }
+
+    #[test]
+    fn metadata_that_do_not_fit_are_refused() {
+        let metadata = MetadataOptions { max_size: Some(1), ..MetadataOptions::default() };
+        let options = WriteOptions::new().metadata(&json!({})).metadata_options(metadata);
+        assert!(matches!(refused(&options).kind(), ErrorKind::NotEnoughSpace { .. }));
+    }
+
+    #[cfg(not(feature = "c-blosc"))]
+    #[test]
+    fn compressor_that_the_build_does_not_have_is_refused() {
+        let error = refused(&WriteOptions::new().compressor(Compressor::Blosclz));
+        assert!(error.to_string().starts_with("compressor: "), "{error}");
+    }
+}

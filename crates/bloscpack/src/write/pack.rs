@@ -1,0 +1,262 @@
+//! Packing data that are there as a whole.
+
+use std::io::{self, Cursor, Read, Seek, Write};
+use std::ops::Range;
+use std::path::Path;
+
+use binio::{AtomicFile, FileSource, ReadAt};
+
+use crate::error::Result;
+use crate::parallel::in_order;
+use crate::write::batch::Filling;
+use crate::write::chunk_encoder::Recipe;
+use crate::write::container::ContainerWriter;
+use crate::{Chunking, Progress, WriteOptions};
+
+/// Bytes that are taken from a reader at once.
+const PIECE: usize = 1 << 20;
+
+/// Packs bytes to a sink, without copying them. Hands back the sink, which stands at the end of the
+/// file. `progress` is told of each chunk
+/// that is compressed.
+///
+/// ```
+/// use std::io::Cursor;
+/// use bloscpack::{WriteOptions, pack_slice};
+///
+/// let file = pack_slice(b"data", Cursor::new(Vec::new()), &WriteOptions::new(), None)?;
+/// assert_eq!(&file.into_inner()[..4], b"blpk");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn pack_slice<W: Write + Seek>(
+    data: &[u8],
+    sink: W,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<W> {
+    let store = |recipe: &Recipe, range: Range<u64>, _: &mut Vec<u8>, stored: &mut Vec<u8>| {
+        // Within the data, so the ends are numbers of this machine.
+        let [start, end] = [range.start, range.end].map(|end| usize::try_from(end).unwrap_or(0));
+        recipe.store(&data[start..end], stored)
+    };
+    pack(data.len() as u64, store, sink, options, progress)
+}
+
+/// Packs bytes to memory.
+///
+/// ```
+/// use bloscpack::{WriteOptions, pack_to_vec};
+///
+/// let file = pack_to_vec(&[0; 1_000_000], &WriteOptions::new())?;
+/// assert!(file.len() < 10_000);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
+    Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
+}
+
+/// Packs a source to a sink, as [`pack_slice`] does. Memory is not copied; anything else is read
+/// chunk by chunk, by the thread that compresses it.
+pub fn pack_source<W: Write + Seek>(
+    source: &dyn ReadAt,
+    sink: W,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<W> {
+    let store = |recipe: &Recipe, range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
+        recipe.store_from(source, range, read, stored)
+    };
+    pack(source.len(), store, sink, options, progress)
+}
+
+/// Packs a file to a file, which appears under its name when it is complete.
+pub fn pack_file(
+    input: impl AsRef<Path>,
+    output: impl AsRef<Path>,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<()> {
+    let source = FileSource::open(input)?;
+    let file = pack_source(&source, AtomicFile::create(output)?, options, progress)?;
+    Ok(file.commit()?)
+}
+
+/// Packs all that a reader gives, such as a pipe, to a file, which appears under its name when it is
+/// complete. `progress` is told the bytes that were read.
+///
+/// How many offsets there are is known at the end only. So the chunks go to a temporary file, and
+/// from there behind the table of offsets, by a copy that is left to the system.
+pub fn pack_reader(
+    reader: &mut dyn Read,
+    output: impl AsRef<Path>,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<()> {
+    let output = output.as_ref();
+    let (recipe, section) = options.check()?;
+    let mut filling = Filling::new(recipe, options.threads, options.chunk_size.bytes()?);
+    let section_here = if options.offsets { &[][..] } else { &section };
+    let spool = AtomicFile::create(output)?;
+    let mut spool = ContainerWriter::new(spool, options.stream_header()?, section_here)?;
+    let mut piece = vec![0; PIECE];
+    loop {
+        let read = match reader.read(&mut piece) {
+            Ok(0) => break,
+            Ok(read) => read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error.into()),
+        };
+        let mut rest = &piece[..read];
+        while !rest.is_empty() {
+            let taken = filling.take(rest, |stored| spool.put(stored))?;
+            rest = &rest[taken..];
+        }
+        if let Some(progress) = progress {
+            progress(read as u64);
+        }
+    }
+    filling.end(|stored| spool.put(stored))?;
+    let chunking = Chunking::of(filling.len(), options.chunk_size)?;
+    if filling.len() == 0 {
+        spool.put(&filling.empty_chunk()?)?;
+    }
+    let file = if options.offsets {
+        let file = AtomicFile::create(output)?;
+        let mut file = ContainerWriter::new(file, options.header(chunking)?, &section)?;
+        file.put_all_of(spool)?;
+        file
+    } else {
+        spool
+    };
+    Ok(file.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))?.commit()?)
+}
+
+fn pack<W: Write + Seek>(
+    len: u64,
+    store: impl Fn(&Recipe, Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
+    sink: W,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<W> {
+    let (recipe, section) = options.check()?;
+    let chunking = Chunking::of(len, options.chunk_size)?;
+    let mut container = ContainerWriter::new(sink, options.header(chunking)?, &section)?;
+    let store = |range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
+        let len = range.end - range.start;
+        store(&recipe, range, read, stored)?;
+        if let Some(progress) = progress {
+            progress(len);
+        }
+        Ok(())
+    };
+    store_chunks(chunking, options.threads, store, |stored| container.put(stored))?;
+    container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
+}
+
+/// Stores all chunks of data that are cut so, over threads, and gives them to `put` in their order.
+/// `store` has a buffer to read to, and one for the chunk.
+pub(crate) fn store_chunks(
+    chunking: Chunking,
+    threads: usize,
+    store: impl Fn(Range<u64>, &mut Vec<u8>, &mut Vec<u8>) -> Result<()> + Sync,
+    mut put: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let ranges = (0..chunking.nchunks).filter_map(|chunk| chunking.range(chunk));
+    let work = |read: &mut Vec<u8>, range, stored: &mut Vec<u8>| store(range, read, stored);
+    let threads = usize::try_from(chunking.nchunks).unwrap_or(usize::MAX).min(threads);
+    in_order(threads, ranges, Vec::new, work, |stored| put(stored))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+    use crate::{ChunkSize, StreamWriter, Version};
+
+    fn options() -> WriteOptions {
+        WriteOptions::new().chunk_size(ChunkSize::Bytes(1000)).threads(2)
+    }
+
+    fn data(len: usize) -> Vec<u8> {
+        (0..len).map(|n| (n * n / 7).to_le_bytes()[0]).collect()
+    }
+
+    /// A reader that gives a few bytes at a time.
+    struct Pipe<'a>(&'a [u8]);
+
+    impl Read for Pipe<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let len = out.len().min(777);
+            self.0.read(&mut out[..len])
+        }
+    }
+
+    #[test]
+    fn every_way_of_packing_makes_the_same_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["in", "out"].map(|name| folder.path().join(name));
+        for len in [0, 1, 999, 1000, 1001, 12_345] {
+            let data = data(len);
+            for options in [
+                options(),
+                options().threads(1),
+                options().version(Version::V2),
+                options().max_app_chunks(3).metadata(&serde_json::json!({"a": [1, 2]})),
+                options().offsets(false).metadata(&serde_json::json!(1)),
+            ] {
+                let whole = pack_to_vec(&data, &options).unwrap();
+                let sink = Cursor::new(Vec::new());
+                let source = binio::Bytes::from(data.clone());
+                let packed = pack_source(&source, sink, &options, None).unwrap().into_inner();
+                assert!(packed == whole, "shared memory, {len} bytes, {options:?}");
+                fs::write(&input, &data).unwrap();
+                pack_file(&input, &output, &options, None).unwrap();
+                assert!(fs::read(&output).unwrap() == whole, "file, {len} bytes, {options:?}");
+                pack_reader(&mut Pipe(&data), &output, &options, None).unwrap();
+                assert!(fs::read(&output).unwrap() == whole, "pipe, {len} bytes, {options:?}");
+            }
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary file is left");
+    }
+
+    #[test]
+    fn progress_adds_up_to_the_length() {
+        let done = AtomicU64::new(0);
+        let progress = |bytes| {
+            done.fetch_add(bytes, Ordering::Relaxed);
+        };
+        let sink = Cursor::new(Vec::new());
+        pack_slice(&data(12_345), sink, &options(), Some(&progress)).unwrap();
+        assert_eq!(done.load(Ordering::Relaxed), 12_345);
+    }
+
+    #[test]
+    fn stream_says_that_the_number_of_chunks_is_not_known() {
+        let mut writer = StreamWriter::new(Vec::new(), &options()).unwrap();
+        writer.write_all(&data(2500)).unwrap();
+        let stream = writer.finish().unwrap();
+        assert_eq!(&stream[..8], b"blpk\x03\0\x01\x08");
+        assert_eq!(stream[8..12], 1000_i32.to_le_bytes());
+        assert_eq!(stream[12..24], [0xff; 12], "last_chunk and nchunks are -1");
+        assert_eq!(stream[24..32], [0; 8]);
+        let whole = pack_to_vec(&data(2500), &options().offsets(false)).unwrap();
+        assert!(stream[32..] == whole[32..]);
+    }
+
+    #[test]
+    fn failing_reader_leaves_no_file() {
+        struct Broken;
+        impl Read for Broken {
+            fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+                Err(io::Error::other("gone"))
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let output = folder.path().join("out");
+        let error = pack_reader(&mut Broken, &output, &options(), None).unwrap_err();
+        assert_eq!(error.to_string(), "gone");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,251 @@
+//! Writing data that come piece by piece.
+
+use std::fmt;
+use std::io::{self, Seek, Write};
+
+use crate::error::{Error, ErrorKind, Result};
+use crate::write::batch::Filling;
+use crate::write::container::ContainerWriter;
+use crate::{Chunking, Header, Version, WriteOptions};
+
+/// Stored bytes that wait in memory for the number of chunks.
+const MAX_KEPT: usize = 16 << 20;
+/// Entries of a table of offsets whose number of chunks is not known, at least.
+const MIN_ENTRIES: u64 = 1 << 16;
+
+/// Writes data that come piece by piece, to a sink that can go back to its beginning.
+///
+/// Chunks are compressed on threads while the next ones come in. [`finish`](Self::finish) ends the
+/// file; what is there without it can be recovered.
+///
+/// Data of known length are written [`with_len`](Self::with_len). Otherwise the table of offsets
+/// has to be there before the number of its entries is known. Stored chunks of up to 16 MiB wait in
+/// memory, so that small files are the same either way. After that the table gets entries for ten
+/// times the chunks so far and at least 65,536; the chunk that finds it full is
+/// [`NotEnoughSpace`](ErrorKind::NotEnoughSpace). There is no such limit without offsets, nor for
+/// [`pack_reader`](crate::pack_reader).
+///
+/// ```
+/// use std::io::{Cursor, Write};
+/// use bloscpack::{Writer, WriteOptions, pack_to_vec};
+///
+/// let options = WriteOptions::new();
+/// let mut writer = Writer::new(Cursor::new(Vec::new()), &options)?;
+/// writer.write_all(b"all ")?;
+/// writer.write_all(b"of it")?;
+/// assert_eq!(writer.finish()?.into_inner(), pack_to_vec(b"all of it", &options)?);
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub struct Writer<W> {
+    filling: Filling,
+    output: Output<W>,
+    expected: Option<u64>,
+}
+
+/// Where the chunks go: into memory until the header can be written, then to the sink.
+struct Output<W> {
+    options: WriteOptions,
+    /// The sink and the metadata section, until the file is begun.
+    waiting: Option<(W, Vec<u8>)>,
+    kept: Vec<u8>,
+    lens: Vec<u64>,
+    container: Option<ContainerWriter<W>>,
+}
+
+impl<W: Write + Seek> Writer<W> {
+    /// Begins a file of data whose length is not known yet.
+    pub fn new(sink: W, options: &WriteOptions) -> Result<Self> {
+        Self::begin(sink, options, None)
+    }
+
+    /// Begins a file of `len` bytes. More or fewer bytes than that are refused.
+    pub fn with_len(sink: W, options: &WriteOptions, len: u64) -> Result<Self> {
+        Self::begin(sink, options, Some(len))
+    }
+
+    fn begin(sink: W, options: &WriteOptions, expected: Option<u64>) -> Result<Self> {
+        let (recipe, section) = options.check()?;
+        let filling = Filling::new(recipe, options.threads, options.chunk_size.bytes()?);
+        let mut output = Output {
+            options: options.clone(),
+            waiting: Some((sink, section)),
+            kept: Vec::new(),
+            lens: Vec::new(),
+            container: None,
+        };
+        match expected {
+            Some(len) => output.begin(options.header(Chunking::of(len, options.chunk_size)?)?)?,
+            None if !options.offsets => output.begin(options.stream_header()?)?,
+            None => {}
+        }
+        Ok(Self { filling, output, expected })
+    }
+
+    /// Writes what is left, fills in offsets and header, and hands back the sink, which stands at
+    /// the end of the file.
+    pub fn finish(mut self) -> Result<W> {
+        let output = &mut self.output;
+        self.filling.end(|stored| output.put(stored))?;
+        let len = self.filling.len();
+        if let Some(expected) = self.expected.filter(|&expected| expected != len) {
+            return Err(wrong_len(expected, len));
+        }
+        if len == 0 {
+            self.output.put(&self.filling.empty_chunk()?)?;
+        }
+        let chunking = Chunking::of(len, self.output.options.chunk_size)?;
+        self.output.finish(chunking)
+    }
+}
+
+impl<W: Write + Seek> Output<W> {
+    fn begin(&mut self, header: Header) -> Result<()> {
+        if let Some((sink, section)) = self.waiting.take() {
+            let mut container = ContainerWriter::new(sink, header, &section)?;
+            let kept = std::mem::take(&mut self.kept);
+            container.put_with(&self.lens, |sink| Ok(sink.write_all(&kept)?))?;
+            self.container = Some(container);
+        }
+        Ok(())
+    }
+
+    fn put(&mut self, stored: &[u8]) -> Result<()> {
+        if let Some(container) = &mut self.container {
+            return container.put(stored);
+        }
+        self.kept.extend_from_slice(stored);
+        self.lens.push(stored.len() as u64);
+        if self.kept.len() > MAX_KEPT {
+            self.begin(self.header_of_many()?)?;
+        }
+        Ok(())
+    }
+
+    /// The header of a file whose number of chunks is not known: its table is long, and the number
+    /// is put right at the end.
+    fn header_of_many(&self) -> Result<Header> {
+        let options = &self.options;
+        if options.version != Version::V3 {
+            let what = "no offsets of data whose length is not known";
+            return Err(ErrorKind::NotInVersion { what, version: options.version }.into());
+        }
+        let nchunks = self.lens.len() as u64;
+        let room = options.max_app_chunks.unwrap_or(10 * nchunks).max(MIN_ENTRIES);
+        let entries = nchunks.saturating_add(room);
+        Ok(Header { offsets: true, nchunks: Some(entries), ..options.stream_header()? })
+    }
+
+    fn finish(mut self, chunking: Chunking) -> Result<W> {
+        self.begin(self.options.header(chunking)?)?;
+        let container = self.container.ok_or_else(|| io::Error::other("no file was begun"))?;
+        container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
+    }
+}
+
+pub(crate) fn wrong_len(expected: u64, len: u64) -> Error {
+    let message = format!("{len} bytes were written, {expected} were promised");
+    ErrorKind::InvalidOption { option: "len", message }.into()
+}
+
+impl<W: Write + Seek> Write for Writer<W> {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let len = self.filling.len().saturating_add(data.len() as u64);
+        if let Some(expected) = self.expected.filter(|&expected| expected < len) {
+            return Err(wrong_len(expected, len).into());
+        }
+        let output = &mut self.output;
+        Ok(self.filling.take(data, |stored| output.put(stored))?)
+    }
+
+    /// Does nothing: a chunk that is not full is not written yet.
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<W> fmt::Debug for Writer<W> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Writer").field("len", &self.filling.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Cursor;
+
+    use super::*;
+    use crate::{ChunkSize, pack_to_vec};
+
+    fn options() -> WriteOptions {
+        WriteOptions::new().chunk_size(ChunkSize::Bytes(1000)).threads(2)
+    }
+
+    fn data(len: usize) -> Vec<u8> {
+        (0..len).map(|n| (n * n / 7).to_le_bytes()[0]).collect()
+    }
+
+    fn sink() -> Cursor<Vec<u8>> {
+        Cursor::new(Vec::new())
+    }
+
+    #[test]
+    fn pieces_of_any_size_make_the_same_file_as_all_at_once() {
+        let data = data(10_500);
+        let whole = pack_to_vec(&data, &options()).unwrap();
+        for piece in [1, 7, 1000, 1001, 10_500] {
+            let mut unknown = Writer::new(sink(), &options()).unwrap();
+            let mut known = Writer::with_len(sink(), &options(), 10_500).unwrap();
+            for piece in data.chunks(piece) {
+                unknown.write_all(piece).unwrap();
+                known.write_all(piece).unwrap();
+            }
+            assert!(unknown.finish().unwrap().into_inner() == whole, "pieces of {piece}");
+            assert!(known.finish().unwrap().into_inner() == whole, "pieces of {piece}");
+        }
+    }
+
+    #[test]
+    fn no_data_are_one_empty_chunk() {
+        let file = Writer::new(sink(), &options()).unwrap().finish().unwrap().into_inner();
+        assert_eq!(file, pack_to_vec(b"", &options()).unwrap());
+        assert_eq!(file.len(), 140);
+    }
+
+    #[test]
+    fn long_data_of_unknown_length_get_a_long_table() {
+        let options = options().level(0).chunk_size(ChunkSize::Bytes(64 << 10));
+        let data = data(17 << 20);
+        let mut writer = Writer::new(sink(), &options).unwrap();
+        writer.write_all(&data).unwrap();
+        let file = writer.finish().unwrap().into_inner();
+        let header = Header::parse(&file, crate::Strictness::Strict, &mut Vec::new()).unwrap();
+        assert_eq!((header.nchunks, header.last_chunk), (Some(272), Some(64 << 10)));
+        assert!(header.offsets_len() > 65_536);
+        let whole = pack_to_vec(&data, &options.offsets(false)).unwrap();
+        assert!(file.ends_with(&whole[32..]), "the chunks are the same");
+    }
+
+    #[test]
+    fn more_chunks_than_the_table_has_entries_are_refused() {
+        let options = options().level(0).chunk_size(ChunkSize::Bytes(256)).max_app_chunks(0);
+        let mut writer = Writer::new(sink(), &options).unwrap();
+        let data = data(1 << 20);
+        let error = loop {
+            if let Err(error) = writer.write_all(&data) {
+                break Error::from(error);
+            }
+        };
+        assert!(matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }), "{error}");
+        assert!(writer.write_all(&data).is_err(), "it stays so");
+    }
+
+    #[test]
+    fn promised_length_is_kept() {
+        let mut writer = Writer::with_len(sink(), &options(), 10).unwrap();
+        writer.write_all(&[1; 9]).unwrap();
+        let error = Error::from(writer.write_all(&[1; 2]).unwrap_err());
+        assert_eq!(error.to_string(), "len: 11 bytes were written, 10 were promised");
+        let error = writer.finish().unwrap_err();
+        assert_eq!(error.to_string(), "len: 9 bytes were written, 10 were promised");
+    }
+}
