@@ -1,4 +1,4 @@
-//! Finding a marker in a source, forwards and backwards, in bounded memory.
+//! Finding a marker in a source, in bounded memory.
 //!
 //! A [`Scanner`] looks for one byte string in one range. Where the source is memory it looks at
 //! the range in place; else it reads windows, each overlapping the one before by the length of the

@@ -1,4 +1,4 @@
-//! A file mapped into memory: the one module of the crate with `unsafe`.
+//! A file mapped into memory.
 
 use std::path::Path;
 
