@@ -17,6 +17,7 @@ pub mod yaml;
 pub use asdf::Asdf;
 pub use binio::{Digest, Endian, Limits, ReadAt};
 pub use blocks::{Block, Blocks, ChecksumVerdict, Iter as BlockIter};
+pub use codec::Chunk;
 pub use diagnostic::{Code, Diagnostic, Place, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};
 pub use layout::{BlockHeader, Layout};

@@ -15,7 +15,6 @@ mod output;
 mod print;
 mod probe;
 mod progress;
-mod values;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

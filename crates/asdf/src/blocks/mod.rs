@@ -12,7 +12,7 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::codec::{Failure, Job, Note};
+use crate::codec::{Chunk, Failure, Job, Note};
 use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::layout::BlockHeader;
@@ -319,6 +319,20 @@ impl Block<'_> {
         let stored = Span::new(self.store.source(), self.data_range()?)?;
         let data = job.decode_range(&stored, &range).map_err(|failure| self.failure(failure))?;
         Ok(data.into())
+    }
+
+    /// The chunks of a block that is compressed in chunks, as `lz4` and `blsc` are: `stored` are
+    /// offsets in the file, `decoded` those in the data. Only the lengths before each chunk are
+    /// read. `None` for other blocks.
+    pub fn chunks(&self) -> Result<Option<Vec<Chunk>>> {
+        let Some(job) = self.job()? else { return Ok(None) };
+        let range = self.data_range()?;
+        let stored = Span::new(self.store.source(), range.clone())?;
+        let mut chunks = job.chunks(&stored).map_err(|failure| self.failure(failure))?;
+        for chunk in chunks.iter_mut().flatten() {
+            chunk.stored = range.start + chunk.stored.start..range.start + chunk.stored.end;
+        }
+        Ok(chunks)
     }
 
     /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts

@@ -269,6 +269,21 @@ fn by_default_a_part_of_a_chunked_block_is_not_verified() {
 }
 
 #[test]
+fn chunks_are_where_they_are_stored_and_what_they_decode_to() {
+    let chunk = b"\0\0\0\x08\x03\0\0\0\x30abc";
+    let stored = [&chunk[..], b"\0\0\0\x08\x03\0\0\0\x30def"].concat();
+    let file = file(&[block(stored).code(*b"lz4\0").data_size(6), abc(), block("raw")]);
+    let block = file.blocks().get(0).unwrap();
+    let start = block.data_range().unwrap().start;
+    let chunks = block.chunks().unwrap().unwrap();
+    let found: Vec<_> = chunks.iter().map(|c| (c.stored.clone(), c.decoded.clone())).collect();
+    assert_eq!(found, [(start + 8..start + 12, 0..3), (start + 20..start + 24, 3..6)]);
+    for other in [1, 2] {
+        assert_eq!(file.blocks().get(other).unwrap().chunks().unwrap(), None);
+    }
+}
+
+#[test]
 fn a_checksum_is_checked_once_on_reading() {
     let data = vec![1; 1 << 18];
     let bytes = [HEAD, TREE, &block(&data).checksum_of(&data).bytes()].concat();

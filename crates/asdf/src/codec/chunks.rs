@@ -77,11 +77,14 @@ pub(super) struct Table<C> {
     trailing: u64,
 }
 
-struct Chunk {
-    /// The payload in the stored bytes.
-    stored: Range<u64>,
-    /// What it decodes to.
-    data: Range<u64>,
+/// A chunk of a block that is compressed in chunks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Chunk {
+    /// Where its payload is stored, without the lengths before it: an LZ4 block or a Blosc buffer.
+    pub stored: Range<u64>,
+    /// Which bytes of the decoded data it holds.
+    pub decoded: Range<u64>,
 }
 
 impl<C: Chunked> Table<C> {
@@ -131,11 +134,16 @@ impl<C: Chunked> Table<C> {
             let payload = at + payload.start..at + payload.end;
             at = payload.end;
             if data_len > 0 {
-                chunks.push(Chunk { stored: payload, data: decoded..decoded + data_len });
+                chunks.push(Chunk { stored: payload, decoded: decoded..decoded + data_len });
                 decoded += data_len;
             }
         }
         Ok(Self { framing, chunks, end: at, trailing: stored.len() - at })
+    }
+
+    /// The chunks, of which `stored` is relative to the stored bytes.
+    pub(super) fn into_chunks(self) -> Vec<Chunk> {
+        self.chunks
     }
 
     /// Decodes all chunks.
@@ -148,10 +156,10 @@ impl<C: Chunked> Table<C> {
         let mut chunks = &self.chunks[..];
         while let Some(first) = chunks.first() {
             // As many chunks as the next step of the output takes, but one at least.
-            let (start, step) = (first.data.start, output.step() as u64);
-            let fitting = chunks.iter().take_while(|c| c.data.end - start <= step).count();
+            let (start, step) = (first.decoded.start, output.step() as u64);
+            let fitting = chunks.iter().take_while(|c| c.decoded.end - start <= step).count();
             let (batch, later) = chunks.split_at(fitting.max(1));
-            let len = batch.iter().map(|chunk| len_of(&chunk.data)).sum();
+            let len = batch.iter().map(|chunk| len_of(&chunk.decoded)).sum();
             self.decode_batch(batch, stored, output.room(len)?)?;
             output.advance(len);
             chunks = later;
@@ -170,18 +178,18 @@ impl<C: Chunked> Table<C> {
         range: &Range<u64>,
     ) -> Result<Vec<u8>, Failure> {
         let mut out = Vec::new();
-        let first = self.chunks.partition_point(|chunk| chunk.data.end <= range.start);
-        let touched = self.chunks[first..].iter().take_while(|c| c.data.start < range.end);
+        let first = self.chunks.partition_point(|chunk| chunk.decoded.end <= range.start);
+        let touched = self.chunks[first..].iter().take_while(|c| c.decoded.start < range.end);
         for chunk in touched {
             let payload = stored.bytes_at(chunk.stored.start, len_of(&chunk.stored))?;
-            let from = range.start.max(chunk.data.start) - chunk.data.start;
-            let to = range.end.min(chunk.data.end) - chunk.data.start;
+            let from = range.start.max(chunk.decoded.start) - chunk.decoded.start;
+            let to = range.end.min(chunk.decoded.end) - chunk.decoded.start;
             let part = len_of(&(0..from))..len_of(&(0..to));
             let filled = out.len();
             out.try_reserve(part.len()).map_err(|_| out_of_memory(range.end - range.start))?;
             out.resize(filled + part.len(), 0);
             self.framing
-                .decode_part(&payload, len_of(&chunk.data), part, &mut out[filled..])
+                .decode_part(&payload, len_of(&chunk.decoded), part, &mut out[filled..])
                 .map_err(|failure| failure.moved_by(chunk.stored.start))?;
         }
         Ok(out)
@@ -196,7 +204,7 @@ impl<C: Chunked> Table<C> {
     ) -> Result<(), Failure> {
         let mut places = Vec::with_capacity(batch.len());
         for chunk in batch {
-            let (place, rest) = output.split_at_mut(len_of(&chunk.data));
+            let (place, rest) = output.split_at_mut(len_of(&chunk.decoded));
             places.push((chunk, place));
             output = rest;
         }

@@ -36,6 +36,7 @@ use binio::ReadAt;
 
 use crate::diagnostic::Code;
 use crate::error::CodecError;
+pub use chunks::Chunk;
 use chunks::Table;
 use output::Output;
 use stream::Format;
@@ -104,6 +105,23 @@ impl Job {
     /// Whether parts of the data can be decoded without what stands before them.
     pub(crate) fn is_chunked(&self) -> bool {
         !matches!(self.framing(), Err(_) | Ok(Framing::Stream(_)))
+    }
+
+    /// The chunks of the stored bytes, in the order of the data; `None` if they are one stream.
+    pub(crate) fn chunks(&self, stored: &dyn ReadAt) -> Result<Option<Vec<Chunk>>, Failure> {
+        let size = self.data_size;
+        match self.framing()? {
+            Framing::Lz4 if lz4::is_frame(stored)? => Ok(None),
+            Framing::Lz4 => {
+                Table::read(lz4::Lz4, stored, size, size).map(Table::into_chunks).map(Some)
+            }
+            #[cfg(feature = "blsc")]
+            Framing::Blosc => {
+                let framing = blsc::Blosc::of(stored)?;
+                Table::read(framing, stored, size, size).map(Table::into_chunks).map(Some)
+            }
+            Framing::Stream(_) => Ok(None),
+        }
     }
 
     fn framing(&self) -> Result<Framing, CodecError> {

@@ -27,7 +27,7 @@ impl<'a> Output<'a> {
         let want = usize::try_from(want).map_err(|_| out_of_memory(want))?;
         let buffer = bytemuck::allocation::try_zeroed_vec(first);
         let mut buffer = buffer.map_err(|()| out_of_memory(plausible))?;
-        binio::prefer_huge_pages(&mut buffer);
+        binio::memory::prefer_huge_pages(&mut buffer);
         Ok(Self { storage: Storage::Growing(buffer), filled: 0, want })
     }
 
@@ -63,8 +63,7 @@ impl<'a> Output<'a> {
             Storage::Growing(buffer) => {
                 if buffer.len() < end {
                     let more = end - buffer.len();
-                    buffer.try_reserve_exact(more).map_err(|_| out_of_memory(end as u64))?;
-                    binio::prefer_huge_pages(buffer);
+                    binio::memory::grow(buffer, "decoded data", more as u64)?;
                     buffer.resize(end, 0);
                 }
                 &mut buffer[..end]
@@ -74,7 +73,7 @@ impl<'a> Output<'a> {
         Ok(&mut buffer[self.filled..])
     }
 
-    /// Says that the first `len` bytes of the room hold data.
+    /// Marks the first `len` bytes of the room as data.
     pub(super) fn advance(&mut self, len: usize) {
         self.filled = self.filled.saturating_add(len).min(self.want);
     }
@@ -93,9 +92,7 @@ impl<'a> Output<'a> {
 
 /// The error of an allocation that failed.
 pub(super) fn out_of_memory(requested: u64) -> Error {
-    let limit = u64::try_from(isize::MAX).unwrap_or(u64::MAX).min(requested.saturating_sub(1));
-    let kind = ErrorKind::Limit { what: "decoded data", limit, requested };
-    Error::new(kind).context("out of memory")
+    Error::new(ErrorKind::OutOfMemory { what: "decoded data", requested })
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ const MIN_HEADER_SIZE: u16 = 48;
 
 /// The header of a block, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct BlockHeader {
     /// Offset of the magic in the file.
     pub offset: u64,

@@ -37,7 +37,7 @@ const KNOWN_STANDARD_MINORS: std::ops::RangeInclusive<u32> = 0..=7;
 
 /// What follows the header and the comments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Content {
+pub(crate) enum Content {
     /// The tree.
     Tree,
     /// A block magic.
@@ -48,26 +48,26 @@ pub enum Content {
 
 /// The header and the comments.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Head {
+pub(crate) struct Head {
     /// Version of the file format.
-    pub format_version: Version,
+    pub(crate) format_version: Version,
     /// Version of the standard.
-    pub standard_version: Option<Version>,
+    pub(crate) standard_version: Option<Version>,
     /// The other comments.
-    pub comments: Vec<Comment>,
+    pub(crate) comments: Vec<Comment>,
     /// What comes next.
-    pub content: Content,
+    pub(crate) content: Content,
     /// Where it begins.
-    pub len: usize,
+    pub(crate) len: usize,
     /// Number of the line where it begins, from 1.
-    pub line: u32,
+    pub(crate) line: u32,
     /// What is odd about them.
-    pub diagnostics: Vec<Diagnostic>,
+    pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
 /// Parses the head of a file. `complete` says that the file ends where `text` ends. `None` means
 /// that `text` is too short to tell.
-pub fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
+pub(crate) fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
     let Some(line) = Line::at(text, 0, complete) else {
         // A file that is no ASDF file need not be read to its first line end.
         return if text.starts_with(ASDF_TOKEN) { Ok(None) } else { Err(not_asdf(text)) };

@@ -24,25 +24,18 @@ use nom::sequence::{delimited, preceded, terminated};
 use nom::{IResult, Parser};
 
 /// The line that begins a block index.
-pub const INDEX_HEADER: &[u8; 17] = b"#ASDF BLOCK INDEX";
+pub(crate) const INDEX_HEADER: &[u8; 17] = b"#ASDF BLOCK INDEX";
 
 /// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is no
 /// list of non-negative integers, or one of more than `max_entries`.
-///
-/// ```
-/// use asdf::layout::index::parse;
-///
-/// assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [5, 99]\n...\n", 10), Some(vec![5, 99]));
-/// assert_eq!(parse(b"#ASDF BLOCK INDEX\n--- [5, -99]\n...\n", 10), None);
-/// ```
-pub fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
+pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
     let (_, entries) = document(text, max_entries).ok()?;
     Some(entries)
 }
 
 /// Whether `text` could be a piece of an index and of nothing else: numbers and the marks around
 /// them. A longer tail of the file is worth reading only then.
-pub fn looks_like_index(text: &[u8]) -> bool {
+pub(crate) fn looks_like_index(text: &[u8]) -> bool {
     text.iter().all(|&b| {
         matches!(
             b,

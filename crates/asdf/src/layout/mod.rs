@@ -1,32 +1,33 @@
 //! The parts of a file as a model, and the parsers that turn bytes into it. Nothing here reads a
-//! file: every parser takes a slice and says what it found, or how far it got.
+//! file: every parser takes a slice and returns what it found, or how far it got.
 //!
 //! ```text
-//! #ASDF 1.0.0                 header      [`head`]
-//! #ASDF_STANDARD 1.6.0        comments    [`head`]
-//! %YAML 1.1                   tree        [`tree_end`] finds where it ends
-//! ...                                     (its content is the business of [`crate::yaml`])
+//! #ASDF 1.0.0                 header      `head`
+//! #ASDF_STANDARD 1.6.0        comments    `head`
+//! %YAML 1.1                   tree        `tree_end` finds where it ends
+//! ...                                     (its content is read by [`crate::yaml`])
 //!                             padding     anything without a block magic
-//! d3 42 4c 4b ...             blocks      [`block_header`]
-//! #ASDF BLOCK INDEX           index       [`index`]
+//! d3 42 4c 4b ...             blocks      [`BlockHeader`]
+//! #ASDF BLOCK INDEX           index       `index`
 //! 00 00 00                    NUL bytes
 //! ```
 //!
 //! See the ASDF standard, "Low-level file layout".
 
-pub mod block_header;
-pub mod head;
-pub mod index;
-pub mod tree_end;
-pub mod version;
+pub(crate) mod block_header;
+pub(crate) mod head;
+pub(crate) mod index;
+pub(crate) mod tree_end;
+pub(crate) mod version;
 
 use std::ops::Range;
 
-pub use block_header::{BLOCK_MAGIC, BlockHeader};
+pub use block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED};
 pub use version::Version;
 
 /// A comment line between the header and the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Comment {
     /// Offset of its `#` in the file.
     pub offset: u64,
@@ -36,6 +37,7 @@ pub struct Comment {
 
 /// The text of a block index, found at the end of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct IndexText {
     /// Offset of `#ASDF BLOCK INDEX` in the file.
     pub offset: u64,
@@ -48,6 +50,7 @@ pub struct IndexText {
 
 /// Where the parts of a file are.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Layout {
     /// Length of the file in bytes.
     pub file_len: u64,

@@ -24,7 +24,7 @@ use super::block_header::BLOCK_MAGIC;
 
 /// What a look at the beginning of the tree found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TreeEnd {
+pub(crate) enum TreeEnd {
     /// The tree ends here.
     Found {
         /// Bytes of the tree, with the line of the `...`.
@@ -48,7 +48,7 @@ pub enum TreeEnd {
 /// Searches `text`, which begins with the tree, from byte `from` on. `complete` says that the file
 /// ends where `text` ends: without it the end of the text is never taken for the end of a line, so
 /// a search that is resumed with more text finds the same as one over the whole.
-pub fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
+pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {
     let from = from.min(text.len());
     let magic = memmem::find(&text[from..], &BLOCK_MAGIC).map(|at| from + at);
     let limit = magic.unwrap_or(text.len());

@@ -15,6 +15,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use binio::pointer::percent_decode_lenient;
+
 use crate::asdf::{Asdf, FileKey};
 use crate::error::{Error, ReferenceError, Result};
 use crate::options::{External, OpenOptions};
@@ -111,12 +113,12 @@ fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
         Some(rest) if path.len() < uri.len() => rest.strip_prefix("localhost").unwrap_or(rest),
         _ => path,
     };
-    let decoded = percent_decode(path)
+    let decoded = percent_decode_lenient(path)
         .ok_or_else(|| ReferenceError::Syntax("the percent signs spell no UTF-8 text".into()))?;
     if decoded.contains('\0') {
         return Err(ReferenceError::Syntax("a NUL in the name of a file".into()));
     }
-    Ok(PathBuf::from(decoded))
+    Ok(PathBuf::from(decoded.into_owned()))
 }
 
 /// Refuses all but names and folders below.
@@ -138,27 +140,6 @@ fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
     Ok(())
 }
 
-/// Resolves `%41`; a percent sign without two digits stands for itself. `None` if the bytes are
-/// no UTF-8.
-pub(crate) fn percent_decode(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, after)) = rest.split_first() {
-        let code = match after {
-            [high, low, ..] if first == b'%' => hex(*high).zip(hex(*low)),
-            _ => None,
-        };
-        if let Some((high, low)) = code {
-            bytes.push(high << 4 | low);
-            rest = &after[2..];
-        } else {
-            bytes.push(first);
-            rest = after;
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
 #[cfg(any(unix, windows))]
 fn open_path(options: &OpenOptions, path: &Path) -> Result<Asdf> {
     options.open(path)
@@ -168,8 +149,4 @@ fn open_path(options: &OpenOptions, path: &Path) -> Result<Asdf> {
 fn open_path(_: &OpenOptions, path: &Path) -> Result<Asdf> {
     let message = "this system has no files".to_owned();
     Err(Error::reference(path.display().to_string(), ReferenceError::Forbidden(message)))
-}
-
-fn hex(digit: u8) -> Option<u8> {
-    char::from(digit).to_digit(16).and_then(|digit| digit.try_into().ok())
 }

@@ -7,9 +7,9 @@
 //! string: '4294967299'                 # for people
 //! ```
 //!
-//! The words count; a text that differs is reported. Zero has no words.
+//! The words are the value; a text that differs is reported. Zero has no words.
 
-use std::fmt::Write;
+use num_bigint::{BigInt, BigUint, Sign};
 
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
@@ -82,22 +82,15 @@ impl BigInteger {
     pub(crate) fn from_literal(literal: &yaml::Integer<'_>) -> Option<Self> {
         match literal {
             yaml::Integer::Small(value) => {
-                let size = value.unsigned_abs();
-                // Each word is what is left below the next 32 bits.
-                let words = (0..4).map(|i| u32::try_from((size >> (32 * i)) & 0xffff_ffff));
-                Some(Self::new(*value < 0, words.collect::<Result<_, _>>().ok()?))
+                let size = BigUint::from(value.unsigned_abs());
+                Some(Self::new(*value < 0, size.to_u32_digits()))
             }
             yaml::Integer::Large { negative, digits } => {
                 if digits.len() > MAX_DECIMAL_DIGITS {
                     return None;
                 }
-                let mut words = Vec::new();
-                for chunk in digits.as_bytes().chunks(9) {
-                    let chunk = std::str::from_utf8(chunk).ok()?;
-                    let scale = 10_u64.pow(u32::try_from(chunk.len()).ok()?);
-                    multiply_add(&mut words, scale, chunk.parse().ok()?);
-                }
-                Some(Self::new(*negative, words))
+                let size: BigUint = digits.parse().ok()?;
+                Some(Self::new(*negative, size.to_u32_digits()))
             }
         }
     }
@@ -114,14 +107,13 @@ impl BigInteger {
 
     /// The value, if it fits.
     pub fn as_i128(&self) -> Option<i128> {
-        let mut size = 0_u128;
-        if self.words.len() > 4 {
-            return None;
-        }
-        for &word in self.words.iter().rev() {
-            size = size << 32 | u128::from(word);
-        }
-        if self.negative { 0_i128.checked_sub_unsigned(size) } else { i128::try_from(size).ok() }
+        i128::try_from(self.to_big_int()).ok()
+    }
+
+    /// The value, for arithmetic.
+    pub fn to_big_int(&self) -> BigInt {
+        let sign = if self.negative { Sign::Minus } else { Sign::Plus };
+        BigInt::from_slice(sign, &self.words)
     }
 
     /// The value in decimal digits. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) above 1024 words.
@@ -130,49 +122,8 @@ impl BigInteger {
             let what = "words of an integer to write in decimal digits";
             return Err(Error::limit(what, MAX_DECIMAL_WORDS as u64, self.words.len() as u64));
         }
-        let mut rest = self.words.clone();
-        let mut chunks = Vec::new();
-        while !rest.is_empty() {
-            chunks.push(divide(&mut rest, 1_000_000_000));
-        }
-        let mut text = String::from(if self.negative { "-" } else { "" });
-        let first = chunks.pop().unwrap_or(0);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{first}");
-        for chunk in chunks.iter().rev() {
-            let _ = write!(text, "{chunk:09}");
-        }
-        Ok(text)
+        Ok(self.to_big_int().to_string())
     }
-}
-
-/// The lower and the upper half.
-fn halves(value: u64) -> (u32, u64) {
-    (u32::try_from(value & 0xffff_ffff).unwrap_or(u32::MAX), value >> 32)
-}
-
-fn multiply_add(words: &mut Vec<u32>, factor: u64, add: u64) {
-    let mut carry = add;
-    for word in words.iter_mut() {
-        (*word, carry) = halves(u64::from(*word) * factor + carry);
-    }
-    if carry > 0 {
-        words.push(halves(carry).0);
-    }
-}
-
-/// Divides in place and gives the remainder.
-fn divide(words: &mut Vec<u32>, divisor: u64) -> u64 {
-    let mut remainder = 0;
-    for word in words.iter_mut().rev() {
-        let value = remainder << 32 | u64::from(*word);
-        *word = halves(value / divisor).0;
-        remainder = value % divisor;
-    }
-    while words.last() == Some(&0) {
-        words.pop();
-    }
-    remainder
 }
 
 #[cfg(test)]

@@ -22,12 +22,14 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::iter::Enumerate;
 
+use binio::pointer::push;
+
 use super::array::{self, Described};
 use super::external::Files;
 use super::integer::BigInteger;
 use crate::error::{Error, ReferenceError, Result};
 use crate::yaml::{
-    EntryMentions, Mention, Mentions, Node, NodeId, Value, complex, encode_base64, push_token, tag,
+    EntryMentions, Mention, Mentions, Node, NodeId, Value, complex, encode_base64, tag,
 };
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
@@ -43,6 +45,7 @@ const PAIRS: &str = "tag:yaml.org,2002:pairs";
 
 /// Choices of the form.
 #[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
 pub struct Options {
     /// Wrap tagged nodes that have no form of their own as `{"$tag": uri, "$value": ..}`.
     pub tags: bool,
@@ -50,8 +53,30 @@ pub struct Options {
     pub aliases: Aliases,
 }
 
+impl Options {
+    /// The default options: no tags, aliases expanded.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets whether to wrap tagged nodes.
+    #[must_use]
+    pub fn with_tags(mut self, tags: bool) -> Self {
+        self.tags = tags;
+        self
+    }
+
+    /// Sets what to write for an alias.
+    #[must_use]
+    pub fn with_aliases(mut self, aliases: Aliases) -> Self {
+        self.aliases = aliases;
+        self
+    }
+}
+
 /// What to write for an alias.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Aliases {
     /// The node once more; one that holds itself is an error.
     #[default]
@@ -384,8 +409,8 @@ fn pointer_of(frames: &[Frame<'_>]) -> String {
     let mut pointer = String::new();
     for token in frames.iter().filter_map(|frame| frame.current) {
         match token {
-            Token::Index(at) => push_token(&mut pointer, &at.to_string()),
-            Token::Key(key) => push_token(&mut pointer, &key.node().to_key().unwrap_or_default()),
+            Token::Index(at) => push(&mut pointer, &at.to_string()),
+            Token::Key(key) => push(&mut pointer, &key.node().to_key().unwrap_or_default()),
         }
     }
     pointer

@@ -26,6 +26,7 @@ use crate::yaml::{Kind, Value};
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct Software {
     /// Its name.
     pub name: String,
@@ -39,6 +40,7 @@ pub struct Software {
 
 /// The history of a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct History {
     /// The extensions that wrote the file.
     pub extensions: Vec<ExtensionMetadata>,
@@ -48,6 +50,7 @@ pub struct History {
 
 /// An extension of the software that wrote a file.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct ExtensionMetadata {
     /// The class that implements it.
     pub extension_class: String,
@@ -61,6 +64,7 @@ pub struct ExtensionMetadata {
 
 /// Something that was done.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct HistoryEntry {
     /// In words.
     pub description: String,

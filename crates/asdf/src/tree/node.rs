@@ -258,6 +258,12 @@ impl Asdf {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
+    /// The node of a number that [`Node::id`] returned for this file. For those who cannot hold a
+    /// [`Node`], which borrows the file, such as objects of other languages.
+    pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
+        Ok(Node::new(Files::of(self), self.document()?.node(id)))
+    }
+
     /// All nodes of the tree in the order of the text, keys among them; each once, however often
     /// aliases mention it.
     pub fn nodes(&self) -> Result<impl Iterator<Item = Node<'_>>> {

@@ -12,10 +12,11 @@
 //!
 //! References are followed only where [`Node::resolve`] asks for it.
 
+use binio::pointer::percent_decode_lenient;
+
 use crate::diagnostic::Code;
 use crate::error::{Error, ReferenceError, Result};
 use crate::tree::Node;
-use crate::tree::external::percent_decode;
 use crate::yaml::Kind;
 
 /// How many references may lead one to the next.
@@ -71,7 +72,7 @@ impl<'a> Node<'a> {
             return Ok(node);
         }
         for token in pointer.strip_prefix('/').unwrap_or(pointer).split('/') {
-            let name = percent_decode(token).ok_or_else(|| {
+            let name = percent_decode_lenient(token).ok_or_else(|| {
                 let message = format!("the percent signs in {token:?} spell no UTF-8 text");
                 fail(ReferenceError::Syntax(message))
             })?;

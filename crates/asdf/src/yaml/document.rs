@@ -20,6 +20,7 @@ pub struct NodeId(pub(super) u32);
 
 /// Where the text of a tree comes from and how to read it.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct ParseOptions {
     /// Offset of the text in the file, for positions.
     pub offset: u64,
@@ -29,6 +30,29 @@ pub struct ParseOptions {
     pub limits: Limits,
     /// How untagged plain scalars resolve.
     pub scalars: ScalarRules,
+}
+
+impl ParseOptions {
+    /// Sets where the text is in the file: its offset, and the number of its first line.
+    #[must_use]
+    pub fn with_start(mut self, offset: u64, line: u32) -> Self {
+        (self.offset, self.line) = (offset, line);
+        self
+    }
+
+    /// Sets the limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets how untagged plain scalars resolve.
+    #[must_use]
+    pub fn with_scalars(mut self, rules: ScalarRules) -> Self {
+        self.scalars = rules;
+        self
+    }
 }
 
 impl Default for ParseOptions {

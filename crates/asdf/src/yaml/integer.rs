@@ -1,7 +1,9 @@
 //! Integers of any size.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write};
+use std::fmt;
+
+use num_bigint::BigUint;
 
 /// The most decimal digits that a number in another base may turn into. Converting takes quadratic
 /// time; the reference implementation has this limit for decimal text too.
@@ -105,30 +107,18 @@ pub(super) fn from_steps(
     Some(Integer::Large { negative, digits: to_decimal(steps)?.into() })
 }
 
-/// Schoolbook conversion in limbs of nine decimal digits.
+/// The decimal digits, unless they are too many.
 fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
-    const LIMB: u64 = 1_000_000_000;
-    let mut limbs: Vec<u64> = Vec::new();
+    let mut value = BigUint::ZERO;
     for (multiplier, addend) in steps {
-        let mut carry = u64::from(addend);
-        for limb in &mut limbs {
-            let value = *limb * u64::from(multiplier) + carry;
-            *limb = value % LIMB;
-            carry = value / LIMB;
-        }
-        while carry > 0 {
-            limbs.push(carry % LIMB);
-            carry /= LIMB;
-        }
-        if limbs.len() * 9 > MAX_CONVERTED_DIGITS + 9 {
+        value *= multiplier;
+        value += addend;
+        // Three bits and a bit make a digit.
+        if value.bits() / 4 > MAX_CONVERTED_DIGITS as u64 {
             return None;
         }
     }
-    let mut text = limbs.last().map_or_else(|| "0".to_owned(), u64::to_string);
-    for limb in limbs.iter().rev().skip(1) {
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{limb:09}");
-    }
+    let text = value.to_string();
     (text.len() <= MAX_CONVERTED_DIGITS).then_some(text)
 }
 

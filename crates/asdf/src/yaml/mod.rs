@@ -44,7 +44,6 @@ pub use mapping::Entries;
 pub(crate) use mapping::EntryMentions;
 pub use node::{Items, Node, Value};
 pub(crate) use node::{Mention, Mentions};
-pub(crate) use pointer::push_token;
 pub use position::Position;
 pub use scalar::{Kind, ScalarRules, Style};
 pub use timestamp::{Date, DateTime};

@@ -11,24 +11,15 @@ impl<'a> Node<'a> {
     /// The node that a JSON Pointer from this one leads to; aliases and merge keys are followed.
     pub fn pointer(self, pointer: &str) -> Result<Node<'a>> {
         let fail = |kind| Error::reference(pointer, kind);
-        if pointer.is_empty() {
-            return Ok(self);
-        }
-        let Some(path) = pointer.strip_prefix('/') else {
-            return Err(fail(ReferenceError::Syntax("expected `/` at the start".into())));
-        };
+        let tokens = binio::pointer::tokens(pointer)
+            .map_err(|error| fail(ReferenceError::Syntax(error.to_string())))?;
         let mut node = self;
-        let mut walked = 0;
-        for token in path.split('/') {
-            let Some(name) = unescape(token) else {
-                let message = format!("`~` in `{token}` is neither `~0` nor `~1`");
-                return Err(fail(ReferenceError::Syntax(message)));
-            };
-            node = node.step(&name).map_err(|why| {
-                let at = pointer.get(..walked).unwrap_or_default();
-                fail(ReferenceError::NotFound(format!("{why} at `{at}`")))
-            })?;
-            walked += token.len() + 1;
+        let mut walked = String::new();
+        for name in tokens {
+            node = node
+                .step(&name)
+                .map_err(|why| fail(ReferenceError::NotFound(format!("{why} at `{walked}`"))))?;
+            binio::pointer::push(&mut walked, &name);
         }
         Ok(node)
     }
@@ -37,41 +28,10 @@ impl<'a> Node<'a> {
         match self.kind() {
             Kind::Mapping => self.get(name).ok_or_else(|| format!("no key `{name}`")),
             Kind::Sequence => {
-                let plain = !name.starts_with('+') && (name == "0" || !name.starts_with('0'));
-                let index = name.parse().ok().filter(|_| plain);
-                index
-                    .and_then(|index| self.at(index))
-                    .ok_or_else(|| format!("no item `{name}` of {}", self.len()))
+                let item = binio::pointer::index(name).and_then(|index| self.at(index));
+                item.ok_or_else(|| format!("no item `{name}` of {}", self.len()))
             }
             _ => Err(format!("no `{name}` in a scalar")),
-        }
-    }
-}
-
-/// Resolves `~0` and `~1`.
-fn unescape(token: &str) -> Option<String> {
-    let mut parts = token.split('~');
-    let mut name = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let (character, rest) = match part.as_bytes().first() {
-            Some(b'0') => ('~', &part[1..]),
-            Some(b'1') => ('/', &part[1..]),
-            _ => return None,
-        };
-        name.push(character);
-        name.push_str(rest);
-    }
-    Some(name)
-}
-
-/// Adds a token to a pointer.
-pub(crate) fn push_token(pointer: &mut String, token: &str) {
-    pointer.push('/');
-    for c in token.chars() {
-        match c {
-            '~' => pointer.push_str("~0"),
-            '/' => pointer.push_str("~1"),
-            _ => pointer.push(c),
         }
     }
 }
@@ -118,7 +78,7 @@ mod tests {
     #[test]
     fn a_pushed_token_is_found_again() {
         let mut pointer = String::new();
-        push_token(&mut pointer, "c/d~e");
+        binio::pointer::push(&mut pointer, "c/d~e");
         assert_eq!(find("'c/d~e': z", &pointer).as_deref(), Ok("z"));
     }
 }

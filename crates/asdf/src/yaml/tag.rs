@@ -66,6 +66,7 @@ const CORE: [(&str, Version, u32); 18] = [
 /// assert_eq!(TagUri::new("!local").version, None);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct TagUri<'a> {
     /// Up to the last `/`, or to the last `:` or `!` if there is none.
     pub prefix: &'a str,

@@ -18,7 +18,7 @@ fn library_and_history_are_read() {
     let library = file.library().unwrap().unwrap();
     assert_eq!((library.name.as_str(), library.version.as_str()), ("asdf", "4.1.0"));
     assert_eq!((library.author.as_deref(), library.homepage.as_deref()), (Some("A"), Some("h")));
-    let History { extensions, entries } = file.history().unwrap();
+    let History { extensions, entries, .. } = file.history().unwrap();
     assert_eq!(extensions[0].extension_class, "c.C");
     assert_eq!(extensions[0].extension_uri.as_deref(), Some("asdf://x"));
     assert_eq!(extensions[0].manifest_software.as_ref().unwrap().version, "1.0");

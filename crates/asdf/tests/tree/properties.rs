@@ -35,7 +35,7 @@ fn ask(text: &[u8], document: &Document) {
         stack.extend(node.raw_entries().flat_map(|(key, value)| [key, value]));
         stack.extend(node.items());
     }
-    let _ = try_json(document, Options { tags: true, ..Options::default() });
+    let _ = try_json(document, Options::new().with_tags(true));
 }
 
 fn check_position(text: &[u8], node: Node<'_>) {
@@ -60,7 +60,7 @@ fn check_position(text: &[u8], node: Node<'_>) {
 
 fn try_all(text: &[u8]) {
     for scalars in [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12] {
-        let options = ParseOptions { scalars, ..ParseOptions::default() };
+        let options = ParseOptions::default().with_scalars(scalars);
         if let Ok(document) = Document::parse(text, &options, &mut Vec::new()) {
             ask(text, &document);
         }

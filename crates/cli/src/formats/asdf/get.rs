@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use asdf::json::Options;
-use asdf::ndarray::{Slice, Style};
+use asdf::ndarray::Slice;
 use asdf::{NdArray, Node, Verify};
 
 use crate::Verdict;
@@ -13,6 +13,7 @@ use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::goal;
 use crate::output::{Output, Sink};
+use crate::print;
 use crate::progress::Progress;
 
 pub(crate) fn get(
@@ -38,17 +39,17 @@ pub(crate) fn get(
                 Slice::parse(text).map_err(|error| Failure::other("--slice", error.to_string()))?;
             array = array.slice(&slices).map_err(fail)?;
         }
-        match &request.output {
-            Some(goal) => {
-                write_npy(&array, goal, request, output)?;
-                if array.is_masked() {
-                    let file = request.file.display();
-                    output.remark(&format_args!(
-                        "{file}: .npy has no masks: all elements were written"
-                    ));
-                }
+        if let Some(goal) = &request.output {
+            write_npy(&array, goal, request, output)?;
+            if array.is_masked() {
+                let file = request.file.display();
+                output
+                    .remark(&format_args!("{file}: .npy has no masks: all elements were written"));
             }
-            None => print_array(&array, &request.file, output)?,
+        } else {
+            let dtype = array.datatype().descr_json().to_string();
+            let write = |out: &mut dyn Write, style| array.write_elements(out, style);
+            print::array(&dtype, array.shape(), output.json, write, fail)?;
         }
     } else {
         if request.slice.is_some() || request.output.is_some() {
@@ -93,19 +94,4 @@ fn print_node(node: Node<'_>, request: &GetRequest, output: Output) -> Result<()
         out.write_all(b"\n")?;
     }
     out.finish(written, |error| Failure::asdf(&request.file, error), Failure::from)
-}
-
-/// Prints an array to standard output; masked elements are missing.
-fn print_array(array: &NdArray<'_>, path: &Path, output: Output) -> Result<(), Failure> {
-    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
-    if output.json {
-        let (dtype, shape) = (array.datatype().descr_json(), array.shape());
-        write!(out, "{{\"dtype\": {dtype}, \"shape\": {shape:?}, \"values\": ")?;
-    }
-    let style = if output.json { Style::Json } else { Style::Text };
-    let written = array.write_elements(&mut out, style);
-    if written.is_ok() && output.json {
-        out.write_all(b"}\n")?;
-    }
-    out.finish(written, |error| Failure::asdf(path, error), Failure::from)
 }

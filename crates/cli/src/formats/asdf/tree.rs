@@ -25,7 +25,7 @@ pub(crate) fn tree(
             Aliases::Expand => json::Aliases::Expand,
             Aliases::Ref => json::Aliases::Reference,
         };
-        let options = Options { tags, aliases };
+        let options = Options::new().with_tags(tags).with_aliases(aliases);
         let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
         let written = root.write_json(&mut out, &options);
         if written.is_ok() {
