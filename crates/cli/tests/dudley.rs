@@ -26,7 +26,7 @@ fn folder() -> Folder {
 }
 
 #[test]
-fn check_says_that_all_is_well_and_shows_what_is_not() {
+fn check_reports_success_and_shows_errors() {
     let folder = folder();
     let output = folder.run(&["dudley", "check", "run.dud"]);
     assert_eq!(
@@ -86,7 +86,7 @@ fn check_looks_at_addresses_that_depend_on_nothing() {
 }
 
 #[test]
-fn a_binary_file_and_a_missing_one_are_told_apart() {
+fn binary_file_and_missing_file_are_distinguished() {
     let folder = Folder::new();
     folder.write("a.bd", b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0");
     let output = folder.run(&["dudley", "check", "a.bd"]);
@@ -101,7 +101,7 @@ fn a_binary_file_and_a_missing_one_are_told_apart() {
 }
 
 #[test]
-fn fmt_rewrites_what_is_not_formatted_and_keeps_comments() {
+fn fmt_rewrites_unformatted_layouts_and_keeps_comments() {
     let folder = Folder::new();
     folder.write("a.dud", "N:=i8 # one\nx=f8[ N - ]##(cm)\n");
     let output = folder.run(&["dudley", "fmt", "--check", "a.dud"]);
@@ -145,7 +145,7 @@ fn tree_shows_declarations_with_their_documentation() {
 }
 
 #[test]
-fn tree_shows_what_is_said_of_the_summary_and_what_is_repeated() {
+fn tree_shows_comments_of_the_summary_and_repeated_elements() {
     let folder = Folder::new();
     folder.write("a.dud", "{ ## of each file\n N : i8 } l [f8[N]] l %0 @64  'a\"b\\x01' = i1");
     let output = folder.run(&["dudley", "tree", "a.dud"]);
@@ -157,7 +157,7 @@ fn tree_shows_what_is_said_of_the_summary_and_what_is_repeated() {
 }
 
 #[test]
-fn resolve_gives_addresses_for_values() {
+fn resolve_prints_addresses_for_values() {
     let folder = folder();
     let arguments = ["dudley", "resolve", "run.dud", "--param", "IMAX=2", "--order", ">"];
     let output = folder.run(&arguments);
@@ -209,7 +209,7 @@ fn resolve_reads_values_from_a_stream() {
 }
 
 #[test]
-fn resolve_says_which_value_is_missing() {
+fn resolve_names_the_missing_value() {
     let folder = folder();
     let output = folder.run(&["dudley", "resolve", "run.dud"]);
     assert_eq!(status(&output), 1);
@@ -256,7 +256,7 @@ fn a_value_of_a_parameter_that_is_not_stored_is_refused() {
 }
 
 #[test]
-fn a_reader_that_leaves_early_is_no_failure() {
+fn closed_pipe_is_not_a_failure() {
     let folder = Folder::new();
     folder.write("many.dud", format!("l [f8[3]] l{}\n", " %0".repeat(100_000)));
     for arguments in [
@@ -281,7 +281,7 @@ fn a_reader_that_leaves_early_is_no_failure() {
 }
 
 #[test]
-fn what_cannot_be_done_is_status_2() {
+fn failures_exit_with_status_2() {
     let folder = folder();
     folder.write("run.bd", 3_i64.to_le_bytes());
     for arguments in [
@@ -332,7 +332,7 @@ fn errors_name_the_file_in_every_command() {
 }
 
 #[test]
-fn diff_says_what_moved_and_whether_old_files_stay_readable() {
+fn diff_reports_changes_and_whether_old_files_stay_readable() {
     let folder = folder();
     folder.write("more.dud", LAYOUT.to_owned() + "new = i8\n");
     let output = folder.run(&["dudley", "diff", "run.dud", "more.dud"]);

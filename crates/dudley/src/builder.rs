@@ -1,6 +1,6 @@
-//! Layouts made by programs.
+//! Layouts built by programs.
 //!
-//! A builder writes text and has it parsed: there is one set of rules, and errors show what was built.
+//! A builder writes text and parses it. So there is one set of rules, and errors show what was built.
 
 use std::fmt::Write as _;
 
@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
 use crate::syntax::quote;
 
-/// Declares items one after the other, in the dict that is open.
+/// Declares items one after the other, in the current dict.
 ///
 /// ```
 /// use dudley::{ArrayBuilder, Builder, Layout};
@@ -60,7 +60,7 @@ fn name_and(name: &str, rest: &str) -> String {
     text + rest
 }
 
-/// No type has a name that begins with a byte order.
+/// The text of a type. No type name begins with a byte order.
 fn type_text(datatype: &str) -> String {
     let name = datatype.trim_start_matches(['<', '>', '|']);
     let (mark, name) = datatype.split_at(datatype.len() - name.len());
@@ -109,25 +109,25 @@ impl ArrayBuilder {
         Self { datatype, dims: Vec::new(), rest: String::new() }
     }
 
-    /// One more dimension, faster varying than those before.
+    /// Adds a dimension, which varies faster than those before it.
     pub fn dim(mut self, length: i64) -> Self {
         self.dims.push(length.to_string());
         self
     }
 
-    /// The same of a parameter, with so many `+` or, below zero, `-` behind it.
+    /// Adds a dimension given by a parameter, with a number of `+`, or of `-` below zero, after it.
     pub fn named_dim(mut self, param: &str, suffix: i32) -> Self {
         let sign = if suffix < 0 { "-" } else { "+" };
         self.dims.push(name_and(param, &sign.repeat(suffix.unsigned_abs() as usize)));
         self
     }
 
-    /// Stored compressed: `-> filter(arguments)`.
+    /// Stores the array compressed: `-> filter(arguments)`.
     pub fn compress(self, filter: &str, arguments: &[Argument]) -> Self {
         self.filter(" -> ", filter, arguments)
     }
 
-    /// The values refer to items: `<- filter(arguments)`.
+    /// Makes the values references to items: `<- filter(arguments)`.
     pub fn reference(self, filter: &str, arguments: &[Argument]) -> Self {
         self.filter(" <- ", filter, arguments)
     }
@@ -142,7 +142,7 @@ impl ArrayBuilder {
         self
     }
 
-    /// Placed; comes last.
+    /// Sets the placement; comes last.
     pub fn placed(mut self, placement: Placement) -> Self {
         self.rest.push_str(&place(placement));
         self
@@ -164,18 +164,18 @@ impl Builder {
         Self::default()
     }
 
-    /// Goes on with a layout, in its root.
+    /// Continues a layout, in its root.
     pub fn from_layout(layout: &Layout) -> Self {
         Self { text: format!("{layout}/\n") }
     }
 
-    /// The byte order of the layout; comes before everything else.
+    /// States the byte order of the layout; comes before everything else.
     pub fn order(mut self, order: Order) -> Self {
         let _ = writeln!(self.text, "{order}");
         self
     }
 
-    /// The summary block; comes before any item.
+    /// Adds the summary block; comes before any item.
     pub fn summary(mut self, fields: impl FnOnce(StructBuilder) -> StructBuilder) -> Self {
         let _ = writeln!(self.text, "{{{}}}", fields(StructBuilder::default()).text);
         self
@@ -187,27 +187,27 @@ impl Builder {
         self
     }
 
-    /// Data.
+    /// Adds data.
     pub fn data(self, name: &str, array: ArrayBuilder) -> Self {
         self.line(name, &format!(" = {}", array.into_text()))
     }
 
-    /// A fixed parameter.
+    /// Adds a fixed parameter.
     pub fn fixed(self, name: &str, value: i64) -> Self {
         self.line(name, &format!(" : {value}"))
     }
 
-    /// A parameter stored in the stream, of a type as in [`ArrayBuilder::of`].
+    /// Adds a parameter stored in the stream, with a type as in [`ArrayBuilder::of`].
     pub fn stored(self, name: &str, integer: &str) -> Self {
         self.line(name, &format!(" : {}", type_text(integer)))
     }
 
-    /// The same, placed.
+    /// Adds a stored parameter with a placement.
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
         self.line(name, &format!(" : {}{}", type_text(integer), place(placement)))
     }
 
-    /// A named type.
+    /// Adds a named type.
     pub fn named_type(
         self,
         name: &str,
@@ -216,40 +216,40 @@ impl Builder {
         self.line(name, &format!(" {{{}}}", fields(StructBuilder::default()).text))
     }
 
-    /// Opens a dict, which is made if it is not there.
+    /// Enters a dict, and creates it if it does not exist.
     pub fn dict(self, name: &str) -> Self {
         self.line(name, "/")
     }
 
-    /// Back to the dict around.
+    /// Returns to the enclosing dict.
     pub fn up(mut self) -> Self {
         self.text.push_str("..\n");
         self
     }
 
-    /// Back to the root; in the dict of an element, to that.
+    /// Returns to the root, or to the dict of the list element.
     pub fn top(mut self) -> Self {
         self.text.push_str("/\n");
         self
     }
 
-    /// A list, or more elements for it.
+    /// Adds a list, or more elements to it.
     pub fn list(self, name: &str, elements: impl FnOnce(ListBuilder) -> ListBuilder) -> Self {
         self.line(name, &format!(" [{}]", elements(ListBuilder::default()).text))
     }
 
-    /// One more element like the last of a list.
+    /// Adds an element like the last of a list.
     pub fn extend(self, list: &str, placement: Placement) -> Self {
         self.line(list, &place(placement))
     }
 
-    /// Documentation of what was declared last.
+    /// Documents what was declared last.
     pub fn docs(mut self, docs: &str) -> Self {
         push_docs(&mut self.text, docs);
         self
     }
 
-    /// An attribute of what was declared last. Floats must be finite.
+    /// Adds an attribute to what was declared last. Floats must be finite.
     pub fn attribute(mut self, name: &str, value: Value) -> Self {
         push_attribute(&mut self.text, name, value);
         self
@@ -260,7 +260,7 @@ impl Builder {
         &self.text
     }
 
-    /// Checks what was built.
+    /// Parses and checks what was built.
     ///
     /// # Errors
     /// As [`Layout::parse`].
@@ -275,28 +275,28 @@ impl ListBuilder {
         self
     }
 
-    /// An array.
+    /// Adds an array.
     pub fn data(self, array: ArrayBuilder) -> Self {
         self.element(&array.into_text())
     }
 
-    /// A list.
+    /// Adds a list.
     pub fn list(self, elements: impl FnOnce(Self) -> Self) -> Self {
         self.element(&format!("[{}]", elements(Self::default()).text))
     }
 
-    /// A dict.
+    /// Adds a dict.
     pub fn dict(self, items: impl FnOnce(Builder) -> Builder) -> Self {
         self.element(&format!("/ {}", items(Builder::default()).text))
     }
 
-    /// Documentation of the last element; before any, of the list.
+    /// Documents the last element, or the list if it has none yet.
     pub fn docs(mut self, docs: &str) -> Self {
         push_docs(&mut self.text, docs);
         self
     }
 
-    /// An attribute of the last element; before any, of the list. Floats must be finite.
+    /// Adds an attribute to the last element, or to the list if it has none yet. Floats must be finite.
     pub fn attribute(mut self, name: &str, value: Value) -> Self {
         push_attribute(&mut self.text, name, value);
         self
@@ -309,39 +309,39 @@ impl StructBuilder {
         self
     }
 
-    /// The alignment of the whole; comes first.
+    /// Sets the alignment of the struct; comes first.
     pub fn align(mut self, align: u64) -> Self {
         let _ = write!(self.text, "%{align}");
         self
     }
 
-    /// A member.
+    /// Adds a member.
     pub fn member(self, name: &str, array: ArrayBuilder) -> Self {
         self.line(name, &format!(" = {}", array.into_text()))
     }
 
-    /// A fixed parameter.
+    /// Adds a fixed parameter.
     pub fn fixed(self, name: &str, value: i64) -> Self {
         self.line(name, &format!(" : {value}"))
     }
 
-    /// A parameter stored in each instance.
+    /// Adds a parameter stored in each instance.
     pub fn stored(self, name: &str, integer: &str) -> Self {
         self.line(name, &format!(" : {}", type_text(integer)))
     }
 
-    /// The same, placed.
+    /// Adds a stored parameter with a placement.
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
         self.line(name, &format!(" : {}{}", type_text(integer), place(placement)))
     }
 
-    /// Documentation of the last field; before any, of the type.
+    /// Documents the last field, or the type if it has none yet.
     pub fn docs(mut self, docs: &str) -> Self {
         push_docs(&mut self.text, docs);
         self
     }
 
-    /// An attribute of the last field; before any, of the type. Floats must be finite.
+    /// Adds an attribute to the last field, or to the type if it has none yet. Floats must be finite.
     pub fn attribute(mut self, name: &str, value: Value) -> Self {
         push_attribute(&mut self.text, name, value);
         self
@@ -353,7 +353,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_built_is_what_the_text_says() {
+    fn built_layout_equals_the_parsed_text() {
         let layout = Builder::new()
             .order(Order::Big)
             .summary(|fields| {

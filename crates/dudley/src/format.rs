@@ -1,15 +1,15 @@
-//! The formatter: the author's lines, with our blanks, indents and spellings.
+//! The formatter: it keeps the author's lines, and sets blanks, indentation and spelling.
 //!
-//! - Lines break where they did; of several empty lines one stays.
+//! - Lines break where they did; of several empty lines one is kept.
 //! - An item is `name = type[dims] -> filter @address`, a parameter `name : value`; items on one line
 //!   have two blanks between them. `:=` becomes `:`, `name = [` becomes `name [`.
-//! - Names are without quotes where they can be, else in double quotes; numbers have no leading zeros.
-//! - Two blanks of indent for each bracket and each dict; `..` stands with what it ends. What goes on
-//!   with an item has four.
-//! - Comments stay where they are, so they stay about what they are about. Behind an item they have
-//!   two blanks before them; documentation on lines of its own is one level further in.
+//! - Names are unquoted where possible, otherwise in double quotes; numbers have no leading zeros.
+//! - Each bracket and each dict indents by two blanks; `..` is indented like the dict that it ends. The
+//!   continuation of an item is indented by four.
+//! - Comments stay where they are, so they keep their subjects. Two blanks precede a comment after an item;
+//!   documentation on lines of its own is indented by one more level.
 //!
-//! Formatting what is formatted changes nothing, and the layout stays equal.
+//! Formatting twice changes nothing more, and the layout stays equal.
 
 use crate::diagnostic::Diagnostics;
 use crate::error::Error;
@@ -19,11 +19,11 @@ use crate::syntax::quote;
 use crate::syntax::{Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use std::sync::Arc;
 
-/// Formats a layout. What it means is not looked at: names may be undefined. In whatever encoding it is,
-/// the result is UTF-8.
+/// Formats a layout. Only its syntax must be correct: names may be undefined. The result is UTF-8, whatever
+/// the encoding of the text.
 ///
 /// # Errors
-/// When it cannot be parsed.
+/// If it cannot be parsed.
 ///
 /// ```
 /// let text = "N:=i8\nl=[f8[N -]]##(cm)\n";
@@ -35,18 +35,18 @@ pub fn format(text: impl AsRef<[u8]>) -> Result<String, Error> {
 }
 
 impl ParseOptions {
-    /// [`format`](crate::format()) under other limits.
+    /// [`format`](crate::format()) with these limits.
     ///
     /// # Errors
-    /// When it cannot be parsed.
+    /// If it cannot be parsed.
     pub fn format(&self, text: impl AsRef<[u8]>) -> Result<String, Error> {
         self.format_source(Source::decode(text.as_ref())?)
     }
 
-    /// The same of a text that is decoded; its name is in the messages.
+    /// Formats a decoded text, whose name is in the messages.
     ///
     /// # Errors
-    /// When it cannot be parsed.
+    /// If it cannot be parsed.
     pub fn format_source(&self, source: impl Into<Arc<Source>>) -> Result<String, Error> {
         let source = source.into();
         let tree = Tree::parse(source.text(), &self.limits);
@@ -67,13 +67,13 @@ impl ParseOptions {
     }
 }
 
-/// A bracket that is open, and how many dicts were around it in its own.
+/// An open bracket, and the number of open dicts inside the bracket around it.
 struct Frame {
     dicts: usize,
 }
 
-/// What a token is in its place.
-#[allow(clippy::struct_excessive_bools, reason = "a token may be several of them")]
+/// The role of a token in its place.
+#[allow(clippy::struct_excessive_bools, reason = "a token may have several roles")]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Role {
     /// It begins an item, a member or an element.
@@ -91,7 +91,7 @@ struct Role {
     is_shape: bool,
 }
 
-/// What stands before the next token.
+/// What precedes the next token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Before {
     Nothing,
@@ -104,9 +104,9 @@ struct Formatter<'a> {
     nodes: &'a [Node],
     out: String,
     frames: Vec<Frame>,
-    /// How many dicts are around, in the innermost bracket.
+    /// The number of open dicts in the innermost bracket.
     dicts: usize,
-    /// Line ends since the last token that was written.
+    /// Line ends since the last written token.
     newlines: usize,
     before: Before,
 }
@@ -135,7 +135,7 @@ impl Formatter<'_> {
         }
     }
 
-    /// What the nodes say that begin with a token.
+    /// The role of a token, from the nodes that begin with it.
     fn role(&mut self, token: Token) -> Role {
         let mut role = Role {
             is_sign: matches!(token.kind, TokenKind::Plus | TokenKind::Minus),
@@ -198,13 +198,13 @@ impl Formatter<'_> {
         }
     }
 
-    /// How far in a line begins.
+    /// The indentation of a line.
     fn level(&self) -> usize {
         let around: usize = self.frames.iter().map(|frame| 1 + frame.dicts).sum();
         around + self.dicts
     }
 
-    /// What stands between a token and the one before: line ends, or blanks.
+    /// Writes what separates a token from the one before it: line ends or blanks.
     fn space(&mut self, token: Token, role: Role, further: usize) {
         if self.newlines > 0 && self.before != Before::Nothing {
             self.break_line(self.level() + further);
@@ -261,7 +261,7 @@ impl Formatter<'_> {
 
     fn comment(&mut self, token: Token) {
         if self.newlines > 0 && self.before != Before::Nothing {
-            // Documentation is about what is before it, unless that has just begun.
+            // Documentation is about what precedes it, unless that has just begun.
             let further = match self.before {
                 Before::Token { kind, role, .. } => {
                     let begun = role.opens || role.is_dict || role.is_top || kind == TokenKind::Up;
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_has_no_equals_sign_and_numbers_no_leading_zeros() {
+    fn equals_sign_before_list_and_leading_zeros_are_removed() {
         check("l = # why\n[f8[010], i1[00]]", "l  # why\n    [f8[10], i1[0]]\n");
     }
 }

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_and_short_files_are_told_apart() {
+    fn other_bytes_and_short_files_are_distinguished() {
         let kind = |bytes| Signature::parse(bytes).unwrap_err().kind().clone();
         assert!(matches!(kind(b"\x8dPNG\r\n\x1a\n"), ErrorKind::NotNative));
         assert!(matches!(kind(b"\x8d<B"), ErrorKind::TruncatedSignature { len: 3 }));

@@ -12,22 +12,22 @@ pub(crate) struct Dudley {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum DudleyCommand {
-    /// Say what is wrong with layouts
+    /// Report what is wrong with layouts
     Check(Check),
     /// Format layouts, in place
     Fmt(Fmt),
-    /// Dicts, lists, data, parameters and types, with their documentation
+    /// Show dicts, lists, data, parameters and types, with their documentation
     Tree {
         /// The layout, or "-" for standard input
         layout: PathBuf,
     },
-    /// The addresses of everything that a layout stores
+    /// Print the address of everything that a layout stores
     Resolve(Resolve),
-    /// What moved, grew, was added, and whether old files stay readable
+    /// Compare two layouts, and whether files of the first can be read by the second
     Diff {
-        /// The layout before
+        /// The first layout
         before: PathBuf,
-        /// The layout after
+        /// The second layout
         after: PathBuf,
         #[command(flatten)]
         params: Params,
@@ -52,14 +52,14 @@ pub(crate) struct Fmt {
     /// The layouts; "-" formats standard input to standard output
     #[arg(required = true, value_name = "LAYOUT")]
     pub(crate) layouts: Vec<PathBuf>,
-    /// Change nothing, but name the layouts that are not formatted: status 1 if there are any
+    /// Change nothing; list the layouts that are not formatted, and exit with status 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Params {
-    /// The value of stored parameters of a name, or of the one of a path such as /grid/N
+    /// The value of all stored parameters with a name, or of one by a path such as /grid/N
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, allow_hyphen_values = true)]
     pub(crate) params: Vec<(String, i64)>,
 }
@@ -68,15 +68,15 @@ pub(crate) struct Params {
 pub(crate) struct Resolve {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// Take the values of parameters, and what else only a stream tells, from this file
+    /// Read the values of parameters and other sizes from this file
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) params: Params,
-    /// The order of bytes where neither the layout nor the stream says it [default: this machine's]
+    /// The byte order if neither the layout nor the stream states one [default: that of this machine]
     #[arg(long, value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
-    /// Data begin behind the signature of a native file; a stream tells it itself
+    /// Data begin after the signature of a native file; for a stream this is detected
     #[arg(long, conflicts_with = "stream")]
     pub(crate) native: bool,
     /// The alignment of c8 and c4
@@ -87,7 +87,7 @@ pub(crate) struct Resolve {
     pub(crate) members: bool,
 }
 
-/// The order of the bytes of a number.
+/// The byte order of a number.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub(crate) enum Order {
     /// Little-endian
@@ -103,7 +103,7 @@ pub(crate) enum Order {
 pub(crate) enum ComplexAlign {
     /// Their size
     Size,
-    /// That of a part, as C and numpy have it
+    /// The size of a part, as in C and numpy
     Part,
 }
 

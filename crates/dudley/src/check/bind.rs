@@ -24,7 +24,7 @@ pub(super) struct Bound {
 }
 
 impl Checker<'_> {
-    /// Where a name in a shape gets its value here.
+    /// Where a name in a shape gets its value.
     pub(super) fn look_up(&mut self, name: NameId, span: Span) -> Option<Binding> {
         let Some(open) = self.structs.open.last_mut() else {
             return self.look_up_in_dicts(name, span).map(Binding::Param);
@@ -64,7 +64,7 @@ impl Checker<'_> {
             if open.depth > self.report.options.limits.depth() {
                 let limit = self.report.options.limits.depth();
                 self.report.error(|| {
-                    let message = format!("types nested too deep: more than {limit} levels");
+                    let message = format!("types are nested too deeply: more than {limit} levels");
                     Diagnostic::new(Code::TooDeep, span, message)
                 });
                 self.cursor.stop();
@@ -74,7 +74,7 @@ impl Checker<'_> {
         if used.free.len == 0 {
             return Run::default();
         }
-        // Where no parameter was declared since the last use in this dict, all is bound as it was.
+        // If no parameter was declared since the last use in this dict, the bindings are the same.
         let scope =
             (self.structs.open.is_empty()).then_some((self.dict.id, self.layout.params.len()));
         if let Some(&(run, bound_in)) = self.bound.last_bindings.get(&id) {
@@ -95,19 +95,19 @@ impl Checker<'_> {
         }
         if self.layout.bindings.len() > self.report.options.limits.max_bindings as usize {
             self.report.error(|| {
-                let message = "too many names of types are bound by their uses";
+                let message = "too many names in types are bound by their uses";
                 Diagnostic::new(Code::BeyondLimit, span, message)
             });
             self.cursor.stop();
         }
         let run = self.share_bindings(id, start);
-        // What is missing is missed at each use.
+        // What is missing is reported at each use.
         let scope = scope.filter(|_| run.len == used.free.len);
         self.bound.last_bindings.insert(id, (run, scope));
         run
     }
 
-    /// Uses in one scope bind alike: the last run is taken again where it is the same.
+    /// Uses in one scope have the same bindings: shares the last run if it is the same.
     fn share_bindings(&mut self, id: TypeId, start: usize) -> Run {
         let bindings = &mut self.layout.bindings;
         if let Some(&(last, _)) = self.bound.last_bindings.get(&id) {
@@ -119,14 +119,14 @@ impl Checker<'_> {
         Run { start: index(start), len: index(bindings.len() - start) }
     }
 
-    /// The same in a dict. Every dict around may have to be looked at, for every name of a type: the
-    /// text pays for that.
+    /// Looks up a name in the enclosing dicts. There may be many of them, and many names: the number of
+    /// lookups is limited by the length of the text.
     fn look_up_in_dicts(&mut self, name: NameId, span: Span) -> Option<ParamId> {
         let (found, looked_at) = self.find_param(self.dict.id, name);
         self.bound.looked_at += looked_at;
         if self.bound.looked_at > LOOK_UPS + LOOK_UPS_PER_BYTE * self.cursor.text.len() {
             self.report.error(|| {
-                let message = "too many names are looked up in too many dicts";
+                let message = "too many lookups of names through the enclosing dicts";
                 Diagnostic::new(Code::BeyondLimit, span, message)
             });
             self.cursor.stop();
@@ -138,7 +138,7 @@ impl Checker<'_> {
     fn too_many_free_names(&mut self, span: Span) {
         let limit = self.report.options.limits.max_free_names;
         self.report.error(|| {
-            let message = format!("a type with more than {limit} names from outside");
+            let message = format!("the type uses more than {limit} names from outside");
             Diagnostic::new(Code::BeyondLimit, span, message)
         });
         self.cursor.stop();

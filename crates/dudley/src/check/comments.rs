@@ -1,4 +1,4 @@
-//! Comments: the subject of each, from nodes to things, and what they say.
+//! Comments: the subject of each, and what they hold.
 
 use std::collections::HashSet;
 
@@ -9,9 +9,9 @@ use crate::layout::{Attribute, ItemId, Subject, attributes};
 use crate::source::Span;
 use crate::syntax::{Comment, Tree, short};
 
-/// What the nodes are that comments are about. The walk meets these nodes in order.
+/// The subjects of comments. The walk reaches their nodes in order.
 pub(super) struct Subjects {
-    /// Node and subject; none where an error keeps it from being anything.
+    /// Nodes and their subjects; none if the subject was lost in an error.
     nodes: Vec<(u32, Option<Subject>)>,
     at: usize,
 }
@@ -25,7 +25,7 @@ impl Subjects {
         Self { nodes: nodes.into_iter().map(|node| (node, None)).collect(), at: 0 }
     }
 
-    /// The node became this.
+    /// Sets what a node declares.
     #[inline]
     pub(super) fn declare(&mut self, node: usize, subject: Subject) {
         while let Some(next) = self.nodes.get_mut(self.at) {
@@ -68,9 +68,9 @@ impl Checker<'_> {
             let line = &text[2..];
             if line.starts_with('#') {
                 self.report.warn(Code::HashRun, || {
-                    let message = "this is documentation, which begins with its third `#`";
+                    let message = "this is a documentation comment whose text begins with `#`";
                     Diagnostic::new(Code::HashRun, comment.span(), message)
-                        .with_help("write `# ###` for a rule")
+                        .with_help("write `# ###` for a ruler")
                 });
             }
             let Some(subject) = subject else { continue };
@@ -84,25 +84,25 @@ impl Checker<'_> {
         self.drop_repeated_attributes(attributes);
     }
 
-    /// The attributes of a line; what is none is told.
+    /// The attributes of a line; reports what cannot be parsed.
     fn attributes(&mut self, comment: &Comment, text: &str) -> Vec<Attribute> {
         let (attributes, error) = attributes::parse(&text[2..]);
         if let Some(offset) = error {
             let start = comment.start + 2 + index(offset);
             let span = Span::new(start.min(comment.end), comment.end);
             self.report.warn(Code::AttributeComment, || {
-                let message = format!("`{}` is no attribute", short(self.cursor.text_at(span)));
+                let message = format!("`{}` is not a valid attribute", short(self.cursor.text_at(span)));
                 Diagnostic::new(Code::AttributeComment, span, message)
-                    .with_text("from here on nothing is read")
+                    .with_text("ignored from here to the end of the line")
                     .with_help(
-                        "attributes are `name=value`: numbers, quoted texts, or `[..]` of either",
+                        "an attribute is `name=value`; the value is a number, a quoted text, or a list `[..]` of either",
                     )
             });
         }
         attributes
     }
 
-    /// Of attributes of one name the last counts, where it stands.
+    /// Keeps the last of several attributes with one name, where it stands.
     fn drop_repeated_attributes(&mut self, mut attributes: Vec<(Subject, Attribute, Span)>) {
         attributes.sort_by_key(|attribute| attribute.0);
         let repeated = repeated(&attributes);
@@ -111,22 +111,22 @@ impl Checker<'_> {
             let before = attributes[before].2;
             self.report.warn(Code::AttributeComment, || {
                 let name = short(&attribute.name);
-                let message = format!("attribute `{name}` is stated twice of one thing");
+                let message = format!("attribute `{name}` is given twice for the same thing");
                 Diagnostic::new(Code::AttributeComment, *span, message)
-                    .with_text("this counts")
-                    .with_label(before, "this does not")
+                    .with_text("this one is used")
+                    .with_label(before, "this one is ignored")
             });
         }
         let dropped: HashSet<usize> = repeated.into_iter().map(|(_, before)| before).collect();
-        let counts = |(at, _): &(usize, _)| !dropped.contains(at);
-        let attributes = attributes.into_iter().enumerate().filter(counts);
+        let is_kept = |(at, _): &(usize, _)| !dropped.contains(at);
+        let attributes = attributes.into_iter().enumerate().filter(is_kept);
         let attributes = attributes.map(|(_, (subject, attribute, _))| (subject, attribute));
         self.layout.comments.attributes = attributes.collect();
     }
 }
 
-/// The places of attributes, and of the one of the same name and thing before each. What is said of
-/// one thing is side by side.
+/// The positions of repeated attributes, each with the one before it that has the same name and subject.
+/// The list is sorted by subject.
 fn repeated(attributes: &[(Subject, Attribute, Span)]) -> Vec<(usize, usize)> {
     let mut repeated = Vec::new();
     let mut names: Vec<(&str, usize)> = Vec::new();

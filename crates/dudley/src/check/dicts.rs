@@ -30,7 +30,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Twice: as a struct, then as items of the root.
+    /// Walks the summary twice: as a struct, then as items of the root.
     fn check_summary(&mut self, open: Node) {
         let start = self.cursor.last() + 1;
         self.report.is_muted = true;
@@ -60,7 +60,7 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// The items of a dict and of what it leads to, up to its end.
+    /// The items of a dict and of the dicts that it enters, up to its end.
     fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
             match node.kind {
@@ -73,7 +73,7 @@ impl Checker<'_> {
                 NodeKind::Up => {
                     if self.dict.id == self.dict.top {
                         self.report.warn(Code::UpAtTop, || {
-                            let message = "`..` at the top, where nothing is above";
+                            let message = "`..` at the top level, which has no enclosing dict";
                             Diagnostic::new(Code::UpAtTop, node.span(), message)
                         });
                     } else {
@@ -91,13 +91,13 @@ impl Checker<'_> {
         }
     }
 
-    /// From a dict to the one that has it.
+    /// Goes to the enclosing dict.
     fn leave(&mut self) {
         self.dict.id = self.layout.items[self.dict.id.index()].parent;
         self.dict.depth -= 1;
     }
 
-    /// One level deeper, unless that is too deep.
+    /// Goes one level deeper, unless that is too deep.
     fn enter(&mut self, span: Span) -> bool {
         self.dict.depth += 1;
         let limit = self.report.options.limits.depth();
@@ -105,14 +105,14 @@ impl Checker<'_> {
             return true;
         }
         self.report.error(|| {
-            let message = format!("nested too deep: more than {limit} levels");
+            let message = format!("nested too deeply: more than {limit} levels");
             Diagnostic::new(Code::TooDeep, span, message)
         });
         self.cursor.stop();
         false
     }
 
-    /// What stands behind a name.
+    /// What stands after a name.
     fn check_item(&mut self, name: NameId, span: Span) {
         let node = self.cursor.last();
         let Some(next) = self.cursor.next() else { return };
@@ -139,7 +139,7 @@ impl Checker<'_> {
         id
     }
 
-    /// A new item of the dict. Where the name is taken, it stays the other's.
+    /// Adds an item to the dict. If the name is taken, it keeps its first item.
     fn declare(&mut self, name: NameId, body: Body, span: Span, is_taken: bool) -> ItemId {
         let id = self.push_item(name, self.dict.id, body, span);
         if !is_taken {
@@ -210,7 +210,7 @@ impl Checker<'_> {
         self.check_list(id, span);
     }
 
-    /// The dict or list of that name, which is made if it is not there.
+    /// The dict or list with a name, created if it does not exist.
     fn reopen(&mut self, name: NameId, body: Body, span: Span) -> ItemId {
         let before = self.existing(name);
         if let Some(before) = before {
@@ -223,7 +223,7 @@ impl Checker<'_> {
                 let what = self.layout.what(before);
                 let wanted = if matches!(body, Body::Dict(_)) { "dict" } else { "list" };
                 let first = self.layout.spans.items[before.index()];
-                let message = format!("`{text}` is {what}, no {wanted}");
+                let message = format!("`{text}` is {what}, not a {wanted}");
                 Diagnostic::new(Code::OtherKind, span, message).with_label(first, "declared here")
             });
         }
@@ -280,7 +280,7 @@ impl Checker<'_> {
 
     fn push_element(&mut self, list: ItemId, body: Body, span: Span) -> ItemId {
         let id = self.push_item(NameId::NONE, list, body, span);
-        // Until children are numbered, a list's run is its last element and their count.
+        // Until children are numbered, the run of a list is its last element and their number.
         if let Body::List(run) = &mut self.layout.items[list.index()].body {
             *run = Run { start: id.0, len: run.len + 1 };
         }
@@ -299,21 +299,21 @@ impl Checker<'_> {
         }
     }
 
-    /// The last element of a list, which is to be repeated.
+    /// The last element of a list, which is repeated.
     fn last_data(&mut self, list: Option<ItemId>, name: NameId, span: Span) -> Option<Data> {
         let body = list.map(|list| self.layout.items[list.index()].body);
         let problem = match body {
-            None => "nothing has this name here",
-            Some(Body::Dict(_)) => "this is a dict, no list",
-            Some(Body::Data(_)) => "this is data, no list",
-            Some(Body::List(Run { len: 0, .. })) => "the list is empty: there is nothing to repeat",
+            None => "nothing has this name in the dict",
+            Some(Body::Dict(_)) => "this is a dict, not a list",
+            Some(Body::Data(_)) => "this is data, not a list",
+            Some(Body::List(Run { len: 0, .. })) => "the list is empty",
             Some(Body::List(run)) => match self.layout.items[run.start as usize].body {
                 Body::Data(data) => match self.layout.data.get(data.index()) {
                     Some(data) => return Some(*data),
                     None => return None,
                 },
-                Body::Dict(_) => "the list's last element is a dict, which cannot be repeated",
-                Body::List(_) => "the list's last element is a list, which cannot be repeated",
+                Body::Dict(_) => "the last element of the list is a dict, which cannot be repeated",
+                Body::List(_) => "the last element of the list is a list, which cannot be repeated",
             },
         };
         if self.broken.contains(&name) {
@@ -328,7 +328,7 @@ impl Checker<'_> {
                     diagnostic.with_label(self.layout.spans.items[list.index()], "declared here")
                 }
                 None => diagnostic.with_help(format!(
-                    "`{text} [datatype]` declares a list; only then `{text} %0` adds to it"
+                    "`{text} [datatype]` declares a list; after that, `{text} %0` adds to it"
                 )),
             }
         });
@@ -348,7 +348,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Where names in shapes are looked up: the struct that is open, or the dict.
+    /// Where names in shapes are looked up first: the open struct, or the dict.
     pub(super) fn scope(&self) -> Scope {
         self.structs.open.last().map_or(Scope::Dict(self.dict.id), |open| Scope::Struct(open.id))
     }
@@ -392,7 +392,7 @@ impl Layout {
         }
     }
 
-    /// Gives each dict and list the run of its children. Their numbers ascend, so this is a sort by
+    /// Sets the run of children of each dict and list. Their numbers ascend, so this is a counting sort by
     /// parent.
     pub(super) fn number_children(&mut self) {
         let mut next = Vec::new();

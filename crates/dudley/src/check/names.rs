@@ -27,9 +27,9 @@ impl<'a> Checker<'a> {
         let text = quote::unquote_with(token, |at| unknown.push(at));
         for at in unknown {
             self.report.warn(Code::UnknownEscape, || {
-                let message = "this backslash escapes nothing, and stays";
+                let message = "this backslash does not begin an escape; it is kept";
                 Diagnostic::new(Code::UnknownEscape, part(at, at + 1), message)
-                    .with_help("write two for one")
+                    .with_help("write `\\\\` for a backslash")
                     .with_fix(part(at, at + 1), "\\\\")
             });
         }
@@ -57,21 +57,25 @@ impl<'a> Checker<'a> {
         }
         self.report.warn(Code::NonAsciiName, || {
             let name = self.cursor.text_at(span);
-            Diagnostic::new(Code::NonAsciiName, span, "a name with letters beyond ASCII")
-                .with_help("other readers may want it in quotes")
+            Diagnostic::new(Code::NonAsciiName, span, "an unquoted name with non-ASCII letters")
+                .with_help("other readers may expect it in quotes")
                 .with_fix(span, format!("\"{name}\""))
         });
     }
 
-    /// The value of an integer node with its sign; the parser has seen that it has one.
+    /// The value of an integer node with its sign; the parser has checked that it has one.
     pub(super) fn integer(&mut self, span: Span) -> i64 {
         let digits = self.cursor.digits(span);
         if digits.len() > 1 && digits.starts_with('0') && !digits[1..].starts_with(['x', 'X']) {
             self.report.warn(Code::LeadingZeros, || {
                 let plain = digits[..digits.len() - 1].trim_start_matches('0').len() + 1;
                 let plain = short(&digits[digits.len() - plain..]);
-                Diagnostic::new(Code::LeadingZeros, span, "leading zeros do not make it octal")
-                    .with_help(format!("it is {plain}"))
+                Diagnostic::new(
+                    Code::LeadingZeros,
+                    span,
+                    "a number with leading zeros is decimal, not octal",
+                )
+                .with_help(format!("write {plain}"))
             });
         }
         let value = syntax::integer(digits).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What is legal and still odd.
+//! What is legal but irregular.
 
 use std::collections::{HashMap, HashSet};
 
@@ -16,7 +16,7 @@ impl Checker<'_> {
     pub(super) fn warn_param_named_as_item(&mut self, param: Span, item: Span) {
         self.report.warn(Code::ParamNamedAsItem, || {
             let text = short(self.cursor.text_at(param));
-            let message = format!("`{text}` is a parameter and an item");
+            let message = format!("`{text}` names both a parameter and an item");
             let (later, label, what) = if param.start < item.start {
                 (item, param, "the parameter")
             } else {
@@ -24,7 +24,7 @@ impl Checker<'_> {
             };
             Diagnostic::new(Code::ParamNamedAsItem, later, message)
                 .with_label(label, what)
-                .with_help("shapes mean the parameter, paths the item")
+                .with_help("in shapes the name means the parameter, in paths the item")
         });
     }
 
@@ -37,30 +37,32 @@ impl Checker<'_> {
         debug_assert!(hidden != param);
         self.report.warn(Code::ShadowedParam, || {
             let text = short(self.layout.names.text(name));
-            let message = format!("parameter `{text}` hides one further out");
+            let message = format!("parameter `{text}` hides a parameter of an enclosing dict");
             Diagnostic::new(Code::ShadowedParam, span, message)
-                .with_label(self.layout.spans.params[hidden.index()], "this one")
+                .with_label(self.layout.spans.params[hidden.index()], "the hidden parameter")
         });
     }
 
-    /// What only shows when all is there.
+    /// Reports what only shows in the complete layout.
     pub(super) fn find_irregularities(&mut self, source: &Source) {
         if source.encoding() != Encoding::Utf8 {
-            let odd = self.cursor.text.char_indices().find(|(_, character)| !character.is_ascii());
-            let span = odd.map_or_else(Span::default, |(at, character)| {
+            let found =
+                self.cursor.text.char_indices().find(|(_, character)| !character.is_ascii());
+            let span = found.map_or_else(Span::default, |(at, character)| {
                 Span::new(index(at), index(at + character.len_utf8()))
             });
             self.report.warn(Code::NotUtf8, || {
-                let message = format!("this text is no UTF-8; it is read as {}", source.encoding());
+                let message =
+                    format!("the text is not valid UTF-8; it is read as {}", source.encoding());
                 Diagnostic::new(Code::NotUtf8, span, message)
             });
         }
         self.find_hidden_members();
-        self.find_what_is_no_template();
+        self.check_template();
     }
 
-    /// Items that have the name of a member of the item without a name beside them. Wide types may be
-    /// used often, so the members of each are listed once.
+    /// Reports items that have the name of a member of the unnamed item in the same dict. A type with many
+    /// members may be used often, so the members of each type are listed once.
     fn find_hidden_members(&mut self) {
         let Some(nameless) = self.layout.names.get("") else { return };
         let mut types = HashMap::new();
@@ -87,15 +89,15 @@ impl Checker<'_> {
             let Some(&member) = members.get(&(id, name)) else { continue };
             self.report.warn(Code::HiddenMember, || {
                 let text = short(self.layout.names.text(name));
-                let message = format!("item `{text}` hides a member of the item without a name");
+                let message = format!("item `{text}` hides a member of the unnamed item");
                 Diagnostic::new(Code::HiddenMember, self.layout.spans.items[at], message)
                     .with_label(self.layout.spans.members[member.index()], "the member")
             });
         }
     }
 
-    /// With a summary block, a layout should tell every address from the summary alone.
-    fn find_what_is_no_template(&mut self) {
+    /// With a summary block, the summary alone should determine every address.
+    fn check_template(&mut self) {
         let Some(summary) = self.layout.summary else { return };
         let mut reasons: Vec<(Span, &str)> = Vec::new();
         for (at, &declaration) in self.layout.declarations.iter().enumerate() {
@@ -103,7 +105,7 @@ impl Checker<'_> {
                 Declaration::Item(id) => {
                     let Body::Data(data) = self.layout.items[id.index()].body else { continue };
                     let Some(data) = self.layout.data.get(data.index()) else { continue };
-                    let Some(reason) = self.no_template(data) else { continue };
+                    let Some(reason) = self.template_obstacle(data) else { continue };
                     (self.layout.spans.items[id.index()], reason)
                 }
                 Declaration::Param(id) => {
@@ -114,7 +116,7 @@ impl Checker<'_> {
                     let reason = if matches!(placement, Some(Placement::Address(_))) {
                         "an address is stated"
                     } else if at >= summary.declarations {
-                        "a parameter is stored outside of the summary"
+                        "a parameter outside of the summary is stored"
                     } else {
                         continue;
                     };
@@ -128,14 +130,14 @@ impl Checker<'_> {
         }
         for (span, reason) in reasons {
             self.report.warn(Code::NotTemplate, || {
-                let message = format!("a layout with a summary that is no template: {reason}");
+                let message = format!("the layout has a summary but is not a template: {reason}");
                 Diagnostic::new(Code::NotTemplate, span, message)
-                    .with_help("the summary alone cannot tell where everything is")
+                    .with_help("the summary alone does not determine every address")
             });
         }
     }
 
-    fn no_template(&self, data: &Data) -> Option<&'static str> {
+    fn template_obstacle(&self, data: &Data) -> Option<&'static str> {
         let filter = data.filter.map(|id| self.layout.filters[id.index()].kind);
         let is_indeterminate = match data.datatype {
             Datatype::Struct(id) => self.layout.types[id.index()].is_indeterminate,

@@ -1,4 +1,4 @@
-//! Parameters: what they may be, and where they hold.
+//! Parameters: their types and scopes.
 
 use super::Checker;
 use super::types::nearest;
@@ -20,7 +20,9 @@ impl Checker<'_> {
             }
             self.report.warn(Code::DataAsParam, || {
                 let text = short(self.layout.names.text(name));
-                let message = format!("`{text}` is no parameter: it is read as data");
+                let message = format!(
+                    "`{text}` is not a scalar integer: it is read as data, not as a parameter"
+                );
                 Diagnostic::new(Code::DataAsParam, span, message)
                     .with_text("a parameter is a scalar integer")
                     .with_help(format!("write `{text} = ..`"))
@@ -39,7 +41,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The same in a struct.
+    /// `name :` in a struct.
     pub(super) fn declare_field_param(&mut self, node: usize, name: NameId, span: Span) {
         if self.is_data() {
             if self.report.is_muted && self.structs.open.len() == 1 {
@@ -56,7 +58,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Whether what follows `:` has a shape or a filter, or is of a type that is no scalar integer.
+    /// Whether what follows `:` has a shape or a filter, or a type that is not a scalar integer.
     fn is_data(&self) -> bool {
         let kind = |ahead: usize| self.cursor.ahead(ahead).map(|node| node.kind);
         let marks = usize::from(kind(0) == Some(NodeKind::Mark));
@@ -108,7 +110,7 @@ impl Checker<'_> {
         }
     }
 
-    /// Nothing where there is an error.
+    /// The value of a parameter; none if it has an error.
     fn param_value(&mut self, name: NameId) -> Option<ParamValue> {
         if let Some(integer) = self.cursor.next_if(NodeKind::Integer) {
             return Some(ParamValue::Fixed(self.integer(integer.span())));
@@ -130,7 +132,7 @@ impl Checker<'_> {
         let Some(node) = self.cursor.ahead(0) else { return };
         self.report.error(|| {
             let text = short(self.layout.names.text(name));
-            let message = format!("parameter `{text}` is no scalar integer");
+            let message = format!("parameter `{text}` is not a scalar integer");
             Diagnostic::new(Code::NotInteger, node.span(), message)
                 .with_text("expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8")
                 .with_label(span, "`:` declares a parameter")
@@ -160,8 +162,8 @@ impl Checker<'_> {
         id
     }
 
-    /// The parameter of that name in a dict, or in the nearest around it; and how many dicts and lists
-    /// were looked at.
+    /// The parameter with a name in a dict or in the nearest enclosing one, and how many dicts and lists
+    /// were searched.
     pub(super) fn find_param(&self, dict: ItemId, name: NameId) -> (Option<ParamId>, usize) {
         if !self.layout.param_index.knows(name) {
             return (None, 1);
@@ -188,7 +190,7 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
-                .with_text("not declared before this, in this dict or one around it");
+                .with_text("not declared before its use, in this dict or an enclosing one");
             self.layout.explain_scope(diagnostic, name)
         });
     }
@@ -202,31 +204,31 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("this type needs a parameter `{text}`, which is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
-                .with_text("used here, where it is not declared")
-                .with_label(place, "the type has it from where it is used");
+                .with_text("no such parameter is in scope where the type is used")
+                .with_label(place, "the type takes this from where it is used");
             self.layout.explain_scope(diagnostic, name)
         });
     }
 }
 
 impl Layout {
-    /// Where there is a parameter of the name, or one of nearly the name.
+    /// Adds where a parameter with the name is declared, or help with a similar name.
     fn explain_scope(&self, diagnostic: Diagnostic, name: NameId) -> Diagnostic {
         let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {
             let declared = self.spans.params[at];
-            return diagnostic.with_label(declared, "declared here, where it does not reach");
+            return diagnostic.with_label(declared, "declared here, out of scope");
         }
         let is_dict = |param: &&Param| matches!(param.scope, Scope::Dict(_));
         let names = params.filter(is_dict).map(|param| self.names.text(param.name));
         let text = self.names.text(name);
         let near = if text.len() > 40 { None } else { nearest(text, names) };
         match near {
-            Some(near) => diagnostic.with_help(format!("there is `{near}`")),
+            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
             None if self.item_index.knows(name) => {
-                diagnostic.with_help("data is no parameter: that is declared by `name : type`")
+                diagnostic.with_help("this name is data; a parameter is declared by `name : type`")
             }
-            None => diagnostic.with_help(format!("declare it before, by `{text} : i8`")),
+            None => diagnostic.with_help(format!("declare it before its use: `{text} : i8`")),
         }
     }
 }

@@ -45,7 +45,7 @@ impl Checker<'_> {
                 )
                 .with_text("and here again")
                 .with_label(self.layout.spans.types[before as usize], "first here")
-                .with_help("a type holds everywhere, in whichever dict it is defined")
+                .with_help("a type is global, in whichever dict it is defined")
             });
         }
         if self.layout.names.text(name).starts_with(['<', '>', '|']) {
@@ -65,11 +65,11 @@ impl Checker<'_> {
         if let Some(primitive) = Primitive::from_name(self.layout.names.text(name)) {
             if let Some(used) = self.primitives.used[primitive.index()] {
                 self.report.error(|| {
-                    let message = format!("`{primitive}` is defined anew after its use");
+                    let message = format!("`{primitive}` is redefined after its use");
                     Diagnostic::new(Code::PrimitiveRedefined, span, message)
-                        .with_label(used, "used here as the primitive")
+                        .with_label(used, "used here as the primitive type")
                         .with_help(format!(
-                            "define it before, or mean the primitive by `|{primitive}`"
+                            "define it before its first use, or write `|{primitive}` for the primitive type"
                         ))
                 });
             }
@@ -77,7 +77,7 @@ impl Checker<'_> {
         }
     }
 
-    /// The inside of a struct, up to its `}`.
+    /// The fields of a struct, up to its `}`.
     pub(super) fn check_struct(&mut self, name: NameId, span: Span) -> TypeId {
         let id = TypeId(index(self.layout.types.len()));
         self.layout.types.push(StructType {
@@ -132,7 +132,7 @@ impl Checker<'_> {
         }
     }
 
-    /// A member; its data follow.
+    /// Declares a member; its data follow.
     pub(super) fn declare_member(&mut self, node: usize, name: NameId, span: Span) {
         let member = self.push_member(name, span);
         if !self.report.is_muted {
@@ -153,8 +153,8 @@ impl Checker<'_> {
         id
     }
 
-    /// No member twice, and none with the name of a parameter. All fields of the struct are there, so
-    /// one mark for each name will do.
+    /// Reports members that are declared twice or have the name of a parameter. Since all fields of the
+    /// struct are known, one mark for each name is enough.
     fn check_fields(&mut self, id: TypeId, fields: Run) {
         self.structs.member_of.resize(self.layout.names.len(), TypeId(u32::MAX));
         for at in fields.start as usize..(fields.start + fields.len) as usize {

@@ -10,7 +10,7 @@ use crate::layout::{
 use crate::source::Span;
 use crate::syntax::{NodeKind, short};
 
-/// The primitive types that were used or defined anew.
+/// The primitive types that were used or redefined.
 #[derive(Default)]
 pub(super) struct Primitives {
     pub(super) redefined: [Option<TypeId>; Primitive::COUNT],
@@ -18,7 +18,7 @@ pub(super) struct Primitives {
 }
 
 impl Checker<'_> {
-    /// `datatype shape filter placement`. Nothing where the datatype is an error.
+    /// `datatype shape filter placement`; none if the datatype has an error.
     pub(super) fn check_data(&mut self) -> Option<Data> {
         let (datatype, bindings) = self.check_datatype();
         let shape = self.check_shape();
@@ -49,7 +49,7 @@ impl Checker<'_> {
                 (datatype, bindings)
             }
             _ => {
-                // A list as the value of a parameter, or what was broken.
+                // A list as the value of a parameter, or something with an error.
                 self.cursor.go_to(self.cursor.last());
                 (None, Run::default())
             }
@@ -62,9 +62,10 @@ impl Checker<'_> {
             return Some(Datatype::Primitive(primitive, self.order(mark)));
         }
         self.report.error(|| {
-            let message = format!("`{}` is no primitive: it has no byte order", short(&text));
+            let message =
+                format!("`{}` is not a primitive type: it cannot have a byte order", short(&text));
             Diagnostic::new(Code::MarkedType, mark.to(name), message)
-                .with_help("the members of a struct have their own")
+                .with_help("the members of a struct have their own byte orders")
         });
         None
     }
@@ -97,20 +98,20 @@ impl Checker<'_> {
             is_it.then(|| self.layout.spans.types[open.id.index()])
         });
         self.report.error(|| {
-            let message = format!("there is no type `{}`", short(text));
+            let message = format!("no type named `{}`", short(text));
             let diagnostic = Diagnostic::new(Code::UndefinedType, span, message);
             if let Some(open) = being_defined {
                 return diagnostic
-                    .with_label(open, "not complete before its `}`")
-                    .with_help("a type cannot hold itself; `<- ref` refers to items");
+                    .with_label(open, "this type is complete only after its `}`")
+                    .with_help("a type cannot contain itself; `<- ref` refers to items");
             }
             let diagnostic = match self.layout.nearest_type(text) {
                 Some(near) => {
-                    diagnostic.with_help(format!("there is `{near}`")).with_fix(span, near)
+                    diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near)
                 }
-                None => diagnostic.with_text("not defined before this"),
+                None => diagnostic.with_text("not defined before its use"),
             };
-            // `[ name[shape] ]`, or the dict of a list with what looks like `name[shape]`.
+            // `[ name[shape] ]`, or a dict in a list with what looks like `name[shape]`.
             if is_bare_list {
                 diagnostic.with_help("did you mean `name = datatype[shape]`?")
             } else {
@@ -198,7 +199,7 @@ impl Checker<'_> {
         let value: f64 = digits.parse().unwrap_or_default();
         if !value.is_finite() {
             self.report.error(|| {
-                let message = format!("`{}` is beyond all floats", short(text));
+                let message = format!("`{}` is too large for a float", short(text));
                 Diagnostic::new(Code::BadFilterArgument, span, message)
             });
         }
@@ -219,7 +220,7 @@ impl Layout {
     }
 }
 
-/// The name that is at most two changes away, and less than half of the text.
+/// The name with the fewest changes: at most two, and less than half of the text.
 pub(super) fn nearest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
     let limit = (text.chars().count() / 2).min(2);
     let near = names.filter(|name| name.len() <= text.len() + 2);
@@ -227,7 +228,7 @@ pub(super) fn nearest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> O
     near.min_by_key(|near| near.0).map(|near| near.1.to_owned())
 }
 
-/// How many characters are to be changed, added or taken away.
+/// The number of characters to change, add or remove.
 fn distance(one: &str, other: &str) -> usize {
     let other: Vec<char> = other.chars().collect();
     let mut row: Vec<usize> = (0..=other.len()).collect();

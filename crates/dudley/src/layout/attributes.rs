@@ -18,8 +18,8 @@ use nom::{IResult, Parser};
 use super::{Attribute, Value};
 use crate::syntax::quote;
 
-/// The attributes of a line, without its `#:`. An error is the offset of what could not be read; what
-/// stands before it counts.
+/// The attributes of a line, without its `#:`. An error is the offset of what cannot be parsed; the
+/// attributes before it are returned.
 pub(crate) fn parse(line: &str) -> (Vec<Attribute>, Option<usize>) {
     let mut attributes = Vec::new();
     let mut rest = line.trim_start_matches(is_blank);
@@ -79,7 +79,7 @@ enum Number {
 }
 
 impl Number {
-    #[allow(clippy::cast_precision_loss, reason = "beside floats, integers are floats")]
+    #[allow(clippy::cast_precision_loss, reason = "integers in a list with floats are floats")]
     fn as_float(self) -> f64 {
         match self {
             Self::Integer(value) => value as f64,
@@ -93,7 +93,7 @@ fn number(input: &str) -> IResult<&str, Number> {
         |character: char| character.is_ascii_alphanumeric() || matches!(character, '.' | '_');
     let exponent = (one_of("+-"), take_while1(|digit: char| digit.is_ascii_digit()));
     let digits = recognize((opt(one_of("+-")), take_while1(part)));
-    // A sign within belongs to an exponent.
+    // A sign inside a number belongs to its exponent.
     let signed = recognize((digits, opt(exponent)));
     map_opt(signed, to_number).parse(input)
 }
@@ -142,7 +142,7 @@ fn numeric(numbers: Vec<Number>) -> Value {
     }
 }
 
-/// Appends `name=value` as it is read again.
+/// Appends `name=value`, which parses as the same attribute.
 pub(crate) fn push(out: &mut String, attribute: &Attribute) {
     quote::push_name(out, &attribute.name);
     let list = |out: &mut String, parts: Vec<String>| {
@@ -155,7 +155,7 @@ pub(crate) fn push(out: &mut String, attribute: &Attribute) {
         quote::push_quoted(&mut out, text);
         out
     };
-    // The form of Debug has a point or an exponent, and reads as the same float.
+    // `Debug` writes a point or an exponent, and parses as the same float.
     let float = |value: &f64| format!("{value:?}");
     if attribute.value != Value::Null {
         out.push('=');
@@ -212,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_of_what_is_none_is_told_and_what_is_before_counts() {
+    fn invalid_attribute_has_an_offset_and_those_before_it_are_kept() {
         for (line, offset) in [
             (" a=1 =2", 5),
             ("a=", 2),
@@ -233,7 +233,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_reads_as_what_it_was() {
+    fn written_attributes_round_trip() {
         for line in
             ["a=1", "'b c'=[1.0, 2.5e300]", "d=[\"x\\ny\", \"\"]", "e", "f=-0.0", "g=[1e-300]"]
         {

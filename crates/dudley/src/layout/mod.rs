@@ -2,21 +2,21 @@
 //!
 //! ```text
 //! declarations   what the text declares, in its order: items, parameters, types
-//!   items        dicts, lists, data; 0 is the root, the others count in order of first declaration
+//!   items        dicts, lists, data; 0 is the root, the others are numbered in order of declaration
 //!     data       datatype, shape, bindings, filter, placement; members of structs have the same
 //!       dims     numbers, or names with suffixes
 //!   params       fixed or stored; of a dict or of a struct
 //!   types        structs: fields (parameters and members, in order), free names
 //! ```
 //!
-//! Names are resolved here. A name in the shape of a data item is the [`Binding`] of a parameter. A
-//! struct type is closed: names that it does not declare itself before their use are its *free names*,
-//! numbered, and whoever uses the type has one [`Binding`] for each, in that order
-//! ([`Layout::bindings`]). An anonymous struct is a type like any other, used once. So to resolve an
-//! instance of a type, evaluate the bindings where it is used, and with these values walk its fields.
+//! Names are resolved. A name in the shape of a data item is the [`Binding`] of a parameter. A struct type
+//! is closed: a name that it does not declare before its use is one of its numbered *free names*, and each
+//! use of the type has one [`Binding`] for each of them, in that order ([`Layout::bindings`]). An anonymous
+//! struct is a type that is used once. So to resolve an instance of a type, evaluate the bindings where it
+//! is used, and walk its fields with these values.
 //!
-//! Declarations come in the order that decides about addresses: through all dicts and lists, as the
-//! text has them. What stands in the summary block is declared in the root like anything else.
+//! Declarations are in the order of the text, through all dicts and lists: this order determines the
+//! addresses. What stands in the summary block is declared in the root.
 
 pub(crate) mod attributes;
 mod model;
@@ -61,8 +61,8 @@ use crate::source::{Source, Span};
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
-/// Two layouts are equal when they declare the same in the same order, with the same comments on it;
-/// how it was written does not matter.
+/// Two layouts are equal if they declare the same things in the same order with the same comments. How
+/// they are written does not matter.
 #[derive(Clone, Default)]
 pub struct Layout {
     pub(crate) order: Option<Order>,
@@ -89,11 +89,11 @@ pub struct Layout {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// What is said about what, sorted by subject.
+/// Documentation and attributes, sorted by subject.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Comments {
     pub(crate) text: String,
-    /// Where each line is in `text`.
+    /// The subject of each line, and where the line is in `text`.
     pub(crate) docs: Vec<(Subject, u32, u32)>,
     pub(crate) attributes: Vec<(Subject, Attribute)>,
 }
@@ -113,7 +113,7 @@ impl PartialEq for Comments {
     }
 }
 
-/// Where the names of things were written.
+/// Where the names of things stand in the text.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Spans {
     pub(crate) items: Vec<Span>,
@@ -124,11 +124,11 @@ pub(crate) struct Spans {
     pub(crate) free_names: Vec<Span>,
 }
 
-/// The scope of types, of which there is one.
+/// The only scope of types.
 pub(crate) const GLOBAL: u32 = 0;
 
 impl Scope {
-    /// A number for the index of parameters. There are less than 2^31 of either.
+    /// A number for the index of parameters. Both kinds have fewer than 2^31.
     pub(crate) fn key(self) -> u32 {
         match self {
             Self::Dict(dict) => dict.0,
@@ -167,12 +167,12 @@ impl Layout {
         &self.diagnostics
     }
 
-    /// The text that it was parsed from, for messages about it.
+    /// The text that it was parsed from, to render its diagnostics.
     pub fn source(&self) -> &Arc<Source> {
         &self.source
     }
 
-    /// The byte order that the layout itself states.
+    /// The byte order that the layout states.
     pub fn order(&self) -> Option<Order> {
         self.order
     }
@@ -187,17 +187,17 @@ impl Layout {
         &self.declarations
     }
 
-    /// How many items there are, the root included: ids are below it.
+    /// The number of items, the root included.
     pub fn item_count(&self) -> usize {
         self.items.len()
     }
 
-    /// All items but the root, in order of first declaration.
+    /// All items except the root, in order of first declaration.
     pub fn items(&self) -> impl ExactSizeIterator<Item = ItemId> + use<> {
         (1..names::index(self.items.len())).map(ItemId)
     }
 
-    /// The item of a number: 1 is the first that is declared, 0 the root.
+    /// The item with a number: 0 is the root, 1 the item that is declared first.
     pub fn item_id(&self, number: usize) -> Option<ItemId> {
         (number < self.items.len()).then(|| ItemId(names::index(number)))
     }
@@ -217,13 +217,13 @@ impl Layout {
         }
     }
 
-    /// Its name; of the root and of list elements there is none.
+    /// The name of an item; the root and list elements have none.
     pub fn name(&self, id: ItemId) -> Option<&str> {
         let name = self.item(id).name;
         (name != NameId::NONE).then(|| self.names.text(name))
     }
 
-    /// The items of a dict, the elements of a list; of data there are none.
+    /// The items of a dict or the elements of a list; data has none.
     pub fn children(&self, id: ItemId) -> &[ItemId] {
         match self.kind(id) {
             ItemKind::Dict(children) | ItemKind::List(children) => children,
@@ -231,12 +231,12 @@ impl Layout {
         }
     }
 
-    /// The item of that name in a dict.
+    /// The item with a name in a dict.
     pub fn child(&self, dict: ItemId, name: &str) -> Option<ItemId> {
         self.item_index.get(dict.0, self.names.get(name)?).map(ItemId)
     }
 
-    /// The place of an element in its list; of what is no element, in its dict.
+    /// The position of an element in its list, or of an item in its dict.
     pub fn position(&self, id: ItemId) -> usize {
         self.children(self.item(id).parent).binary_search(&id).unwrap_or_default()
     }
@@ -250,7 +250,7 @@ impl Layout {
         }
     }
 
-    /// What an array is.
+    /// An array.
     pub fn data(&self, id: DataId) -> &Data {
         &self.data[id.index()]
     }
@@ -275,7 +275,7 @@ impl Layout {
         &self.filters[id.index()]
     }
 
-    /// How many parameters there are, those of structs and of the summary as a struct included.
+    /// The number of parameters, with those of structs and of the summary as a struct.
     pub fn param_count(&self) -> usize {
         self.params.len()
     }
@@ -290,18 +290,18 @@ impl Layout {
         self.names.text(self.param(id).name)
     }
 
-    /// The parameter of that name that a dict itself declares; with
-    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare), the last.
+    /// The parameter with a name that a dict itself declares; the last of them with
+    /// [`allow_param_redeclare`](crate::ParseOptions::allow_param_redeclare).
     pub fn param_named(&self, dict: ItemId, name: &str) -> Option<ParamId> {
         self.param_index.get(dict.0, self.names.get(name)?).map(ParamId)
     }
 
-    /// How many struct types there are, anonymous ones included.
+    /// The number of struct types, anonymous ones included.
     pub fn type_count(&self) -> usize {
         self.types.len()
     }
 
-    /// All struct types, a type before the anonymous ones in it.
+    /// All struct types, each before the anonymous ones that it contains.
     pub fn types(&self) -> impl ExactSizeIterator<Item = TypeId> + use<> {
         (0..names::index(self.types.len())).map(TypeId)
     }
@@ -316,7 +316,7 @@ impl Layout {
         &self.types[id.index()]
     }
 
-    /// The type of that name; a primitive has one only when it was defined anew.
+    /// The type with a name; a primitive type has one only if it was redefined.
     pub fn type_named(&self, name: &str) -> Option<TypeId> {
         self.type_index.get(GLOBAL, self.names.get(name)?).map(TypeId)
     }
@@ -332,7 +332,7 @@ impl Layout {
         self.struct_type(id).fields.of(&self.fields)
     }
 
-    /// The names that a struct type leaves to its user, in order of first use.
+    /// The free names of a struct type, in order of first use.
     pub fn free_names(&self, id: TypeId) -> impl ExactSizeIterator<Item = &str> {
         self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
     }
@@ -353,12 +353,12 @@ impl Layout {
         &self.members[id.index()]
     }
 
-    /// The name of a member, which may be empty.
+    /// The name of a member; may be empty.
     pub fn member_name(&self, id: MemberId) -> &str {
         self.names.text(self.member(id).name)
     }
 
-    /// The lines of documentation about something, trimmed.
+    /// The lines of documentation of something, trimmed.
     pub fn docs(&self, subject: Subject) -> impl ExactSizeIterator<Item = &str> {
         let docs = &self.comments.docs;
         let start = docs.partition_point(|line| line.0 < subject);
@@ -385,7 +385,7 @@ impl Layout {
         subjects
     }
 
-    /// Where something was declared: its name, or the first token of a list element.
+    /// Where something is declared: its name, or the first token of a list element.
     pub fn span(&self, subject: Subject) -> Span {
         let found = match subject {
             Subject::Summary => None,
@@ -398,7 +398,7 @@ impl Layout {
     }
 }
 
-/// Its canonical text: the arenas would say less.
+/// The canonical text, which is easier to read than the arenas.
 impl fmt::Debug for Layout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Layout").field(&format_args!("{self}")).finish()

@@ -1,4 +1,4 @@
-//! The plain types of the arena: what a layout consists of.
+//! The plain types that a layout consists of.
 
 use super::{Order, Primitive};
 
@@ -9,7 +9,7 @@ macro_rules! ids {
         pub struct $name(pub(crate) u32);
 
         impl $name {
-            /// Its place in the arena: for tables that run beside it.
+            /// Its position in the arena, as an index of parallel tables.
             pub fn index(self) -> usize {
                 self.0 as usize
             }
@@ -20,35 +20,35 @@ macro_rules! ids {
 ids! {
     /// A distinct name.
     NameId;
-    /// A dict, list or data item. The root is 0; the others count in order of first declaration, so
-    /// this is the number by which the reference filter names an item.
+    /// A dict, list or data item. The root is 0; the others are numbered in order of first declaration, as
+    /// the filter `ref` numbers them.
     ItemId;
-    /// What is declared of an array: shared form of data items and members.
+    /// The declaration of an array: of a data item or of a member.
     DataId;
     /// A parameter of a dict or a struct.
     ParamId;
     /// A struct type, named or not.
     TypeId;
-    /// A member of a struct type that is no parameter.
+    /// A member of a struct type; parameters are separate.
     MemberId;
     /// A filter with its arguments.
     FilterId;
 }
 
 impl NameId {
-    /// Of the root, of list elements, of anonymous structs.
+    /// The name of the root, of list elements and of anonymous structs.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 impl DataId {
-    /// Of what had an error, while a layout is checked: there is no such data.
+    /// Stands for data with an error while a layout is checked.
     pub(crate) const NONE: Self = Self(u32::MAX);
 }
 
 impl ItemId {
     /// The root dict.
     pub const ROOT: Self = Self(0);
-    /// Behind all others.
+    /// After all others.
     pub(crate) const LAST: Self = Self(u32::MAX);
 }
 
@@ -99,32 +99,32 @@ pub enum ItemKind<'a> {
 pub struct Data {
     /// The type of an element.
     pub datatype: Datatype,
-    /// Where it was said to be, if it was.
+    /// The stated placement.
     pub placement: Option<Placement>,
     pub(crate) shape: Run,
     /// One for each free name of the struct type.
     pub(crate) bindings: Run,
     pub(crate) filter: Option<FilterId>,
-    /// Declared by an extension (`list %0`): type, shape, bindings and filter are those of the
-    /// element before, as it bound them.
+    /// Declared by an extension (`list %0`): type, shape, bindings and filter are those of the element
+    /// before it.
     pub repeats: bool,
 }
 
 /// The type of an array's elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Datatype {
-    /// A primitive type with the order of its prefix; without one, of the layout.
+    /// A primitive type with the byte order of its prefix; none means that of the layout.
     Primitive(Primitive, Option<Order>),
-    /// A struct type: a named type (primitives defined anew included) or an anonymous struct.
+    /// A struct type: a named type, a redefined primitive type, or an anonymous struct.
     Struct(TypeId),
 }
 
 /// Where data or a parameter is: `@address` or `%align`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
-    /// Bytes from the beginning of the stream, or of the instance in a struct.
+    /// Bytes from the start of the stream, or of the instance for a member of a struct.
     Address(u64),
-    /// A multiple of this, a power of two; 0 is as if nothing were said.
+    /// A multiple of this power of two; 0 means no placement.
     Align(u64),
 }
 
@@ -133,18 +133,18 @@ pub enum Placement {
 pub enum Dim {
     /// A number, at least -1, which removes the dimension.
     Fixed(i64),
-    /// A parameter, with how many `+` (or, below zero, `-`) follow it. The suffix does not apply
-    /// to the values 0 and -1, and leads no lower than 0.
+    /// A parameter and its suffix: the number of `+`, or of `-` below zero. The suffix does not apply to
+    /// the values 0 and -1, and the result is at least 0.
     Named(Binding, i32),
 }
 
 /// Where a name in a shape gets its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Binding {
-    /// A parameter: in a data item of a dict, one of a dict; in a struct, one of that very struct.
+    /// A parameter: of a dict for a data item, of the same struct for a member.
     Param(ParamId),
-    /// In a struct type only: the free name of this index of the struct that holds it. Whoever uses
-    /// the type binds it.
+    /// In a struct type only: the free name with this index of the enclosing struct. Each use of the type
+    /// binds it.
     Free(u32),
 }
 
@@ -152,7 +152,7 @@ pub enum Binding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Param {
     pub(crate) name: NameId,
-    /// Where it was declared.
+    /// The dict or struct that declares it.
     pub scope: Scope,
     /// Its value, or how it is stored.
     pub value: ParamValue,
@@ -161,9 +161,9 @@ pub struct Param {
 /// What a parameter belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Scope {
-    /// All below the dict may use it.
+    /// A dict: it and everything below it may use the parameter.
     Dict(ItemId),
-    /// Each instance of the struct has its own.
+    /// A struct: each instance has its own value.
     Struct(TypeId),
 }
 
@@ -174,13 +174,13 @@ pub enum ParamValue {
     Fixed(i64),
     /// A scalar in the stream, placed like data.
     Stored {
-        /// As declared: a primitive, or a type that reduces to one.
+        /// The declared type: a primitive type, or a typedef of one.
         datatype: Datatype,
-        /// What it reduces to, an integer.
+        /// The primitive type that this is.
         integer: Primitive,
-        /// The prefix of that integer.
+        /// The byte order of its prefix.
         order: Option<Order>,
-        /// Where it was said to be, if it was.
+        /// The stated placement.
         placement: Option<Placement>,
     },
 }
@@ -194,53 +194,53 @@ impl ParamValue {
 
 /// A struct type.
 ///
-/// It is closed: its members' shapes name its own parameters and its free names, nothing else. So the
-/// size of an instance depends on the values of the free names, of the parameters stored in the
-/// instance, and on nothing more. Types that it uses were complete before it: following them ends, and
-/// is no deeper than [`Limits::max_depth`](crate::Limits::max_depth).
+/// It is closed: the shapes of its members use its own parameters and its free names only. So the size of
+/// an instance depends only on the values of the free names and of the parameters stored in the instance.
+/// The types that it uses were complete before it, so following them ends, at most
+/// [`Limits::max_depth`](crate::Limits::max_depth) levels down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StructType {
     pub(crate) name: NameId,
-    /// `{%align`: in place of the greatest alignment of the members.
+    /// `{%align`: replaces the greatest alignment of the members.
     pub align: Option<u64>,
     pub(crate) fields: Run,
     pub(crate) free: Run,
-    /// Of an anonymous struct, what is declared to be of it: an item, or a member of another.
+    /// For an anonymous struct, the item or member that is declared with it.
     pub user: Option<Subject>,
-    /// How deep structs nest in it; 1 without any.
+    /// Levels of structs, itself included.
     pub depth: u32,
-    /// Its only member that is no parameter is called `""` and has no `@` address, and no parameter is
-    /// stored: it stands for that member.
+    /// Whether it stands for its only member: that member is called `""` and has no `@` address, and no
+    /// parameter is stored.
     pub is_typedef: bool,
-    /// An instance's size depends on what is stored in it, or in an instance that it holds.
+    /// Whether the size of an instance depends on what is stored in it, or in an instance inside it.
     pub is_indeterminate: bool,
 }
 
 /// A parameter or member of a struct, in order of declaration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Field {
-    /// Takes space when it is stored.
+    /// A parameter; takes space if it is stored.
     Param(ParamId),
-    /// Takes space.
+    /// A member; takes space.
     Member(MemberId),
 }
 
-/// A member of a struct type that is no parameter.
+/// A member of a struct type; parameters are separate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Member {
     pub(crate) name: NameId,
-    /// The struct type that it is of.
+    /// The struct type that it belongs to.
     pub owner: TypeId,
-    /// What it is an array of.
+    /// Its type, shape, filter and placement.
     pub data: DataId,
 }
 
 /// `-> name(arguments)` or `<- name(arguments)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Filter {
-    /// Whether the stream has compressed bytes, or references.
+    /// Whether the stream holds compressed bytes or references.
     pub kind: FilterKind,
-    /// `gzip`, `ref`, or one that somebody registers.
+    /// `gzip`, `ref`, or any other registered name.
     pub name: String,
     /// The arguments.
     pub arguments: Vec<Argument>,
@@ -258,32 +258,32 @@ pub enum FilterKind {
 /// An argument of a filter.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Argument {
-    /// Without point and exponent.
+    /// A number without point and exponent.
     Integer(i64),
-    /// With either.
+    /// A number with a point or an exponent.
     Float(f64),
-    /// In quotes.
+    /// A quoted text.
     Text(String),
 }
 
 /// A declaration, in order of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Declaration {
-    /// A dict, a list, data: where it was declared first.
+    /// A dict, a list or data, at its first declaration.
     Item(ItemId),
-    /// A parameter of a dict. Those of structs are with the types.
+    /// A parameter of a dict. Parameters of structs belong to the types.
     Param(ParamId),
-    /// A named type, declared in this dict; its name holds everywhere.
+    /// A named type and the dict that declares it; its name is global.
     Type(TypeId, ItemId),
 }
 
-/// The summary block: its declarations belong to the root, and it is a struct type for streams of
-/// summaries too.
+/// The summary block: its declarations belong to the root. It is also a struct type, for streams of
+/// summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Summary {
-    /// The block as a struct. Its parameters are its own, beside those of the root.
+    /// The block as a struct, with its own copies of the parameters.
     pub struct_type: TypeId,
-    /// So many of the declarations are the block's.
+    /// The number of declarations in the block; they are the first of the layout.
     pub declarations: usize,
 }
 
@@ -292,7 +292,7 @@ pub struct Summary {
 pub enum Subject {
     /// The summary block.
     Summary,
-    /// An item; the root stands for the whole layout.
+    /// An item; the root means the whole layout.
     Item(ItemId),
     /// A parameter.
     Param(ParamId),
@@ -315,18 +315,18 @@ pub struct Attribute {
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(untagged))]
 pub enum Value {
-    /// Only the name is there.
+    /// No value, only a name.
     Null,
-    /// Without point and exponent.
+    /// A number without point and exponent.
     Integer(i64),
-    /// With either; finite.
+    /// A number with a point or an exponent; finite.
     Float(f64),
-    /// In quotes.
+    /// A quoted text.
     Text(String),
-    /// All integers; the empty array too.
+    /// A list of integers, or an empty list.
     Integers(Vec<i64>),
-    /// Numbers of which one at least is a float.
+    /// A list of numbers with at least one float.
     Floats(Vec<f64>),
-    /// All in quotes.
+    /// A list of quoted texts.
     Texts(Vec<String>),
 }

@@ -1,7 +1,7 @@
 //! Paths of items: `/dict/name`, `/list[2]/name`, `/item.member`.
 //!
 //! A name is quoted in a path when it is empty or holds one of `/ [ ] . "` or a control character:
-//! `/""`, `/"c\"d"`. JSON Pointers lead to the same: `/list/2/name`, `/item/member`, `/c"d`.
+//! `/""`, `/"c\"d"`. JSON Pointers work too: `/list/2/name`, `/item/member`, `/c"d`.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,9 +13,9 @@ use crate::syntax::quote;
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Found {
-    /// An item; when members follow, the member of the struct that is the item's type, and so on.
+    /// An item, or a member of its struct type, a member of that, and so on.
     Item(ItemId, Vec<MemberId>),
-    /// A parameter of a dict. An item of the same name comes first.
+    /// A parameter of a dict. An item with the same name takes precedence.
     Param(ParamId),
 }
 
@@ -35,7 +35,7 @@ enum Step<'a> {
     Name(Cow<'a, str>),
     Element(usize),
     Member(Cow<'a, str>),
-    /// Of a JSON Pointer: any of the others, as what is there has it.
+    /// A part of a JSON Pointer: one of the others, depending on what it is applied to.
     Key(Cow<'a, str>),
 }
 
@@ -60,9 +60,9 @@ impl Layout {
         if path.is_empty() { "/".to_owned() } else { path }
     }
 
-    /// The path of what a comment may be about: the summary is `{}`, a type `name{}`, its member
-    /// `name{}.member`, a member of an anonymous struct `.member` of what it belongs to, where that
-    /// is one thing: `item` names it.
+    /// The path of the subject of a comment. The summary is `{}`, a type `name{}`, its member
+    /// `name{}.member`; a member of an anonymous struct is `.member` of the item or member that is declared
+    /// with the struct.
     pub fn subject_path(&self, subject: Subject) -> String {
         match subject {
             Subject::Summary => "{}".to_owned(),
@@ -100,14 +100,14 @@ impl Layout {
         path
     }
 
-    /// Looks up a path. A leading `/` may be left out. What is no path, or leads to nothing, is taken as
-    /// a JSON Pointer.
+    /// Looks up a path. The leading `/` is optional. A text that is not a valid path, or leads to nothing,
+    /// is tried as a JSON Pointer.
     ///
-    /// Members of the item called `""` are found at its dict as well, behind items and parameters of
-    /// the same name: such an item "puts them at root level".
+    /// Members of the item called `""` are found in its dict as well, after items and parameters of the
+    /// same name: such an item "puts them at root level".
     ///
     /// # Errors
-    /// When it is no path, or leads to nothing.
+    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound).
     ///
     /// ```
     /// use dudley::{Found, Layout};
@@ -127,8 +127,8 @@ impl Layout {
         })
     }
 
-    /// Whether a stored parameter has that path: `/dict/N`, or, of a struct, `/item.member.N`, where
-    /// places in arrays may stand, `/item[2].N`.
+    /// Whether a stored parameter has this path: `/dict/N`, or `/item.member.N` in a struct, where an
+    /// index of an instance may stand: `/item[2].N`.
     pub(crate) fn stores_param_at(&self, path: &str) -> bool {
         let Ok(mut steps) = steps(path) else { return false };
         let is_stored = |id: ParamId| self.param(id).value.is_stored();
@@ -149,7 +149,7 @@ impl Layout {
         })
     }
 
-    /// The parameter of a dict that has that path, whether an item has it too or not.
+    /// The parameter of a dict with this path, even if an item has the same path.
     pub(crate) fn param_at(&self, path: &str) -> Option<ParamId> {
         let mut steps = steps(path).ok()?;
         let Some(Step::Name(name)) = steps.pop() else { return None };
@@ -168,7 +168,7 @@ impl Layout {
         data
     }
 
-    /// With `over_instances`, the place of an instance in an array leads to the array.
+    /// With `over_instances`, the index of an instance in an array leads to the array.
     fn follow(
         &self,
         path: &str,
@@ -231,7 +231,7 @@ impl Layout {
         Ok(param.map_or(Found::Item(at, members), Found::Param))
     }
 
-    /// The member of that name in the struct that an item, or the last of its members, is of.
+    /// The member with a name in the struct type of an item, or of the last of `members`.
     fn member_of(&self, item: ItemId, members: &[MemberId], name: &str) -> Option<MemberId> {
         let mut data = match members.last() {
             Some(&member) => self.data(self.member(member).data),

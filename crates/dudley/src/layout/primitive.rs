@@ -4,7 +4,7 @@
 //! i1 i2 i4 i8   u1 u2 u4 u8   f2 f4 f8   c4 c8 c16   b1   S1   U1 U2 U4
 //! ```
 //!
-//! The letter is the kind, the number the size in bytes; of a complex number, that of both parts.
+//! The letter is the kind, the number the size in bytes (of both parts for a complex number).
 
 use std::fmt;
 
@@ -38,18 +38,18 @@ impl fmt::Display for Order {
     }
 }
 
-/// What the letter of a primitive type says.
+/// The kind of a primitive type: the letter of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `i`: an integer in two's complement.
     Signed,
-    /// `u`: an integer from 0.
+    /// `u`: an unsigned integer.
     Unsigned,
-    /// `f`: IEEE 754.
+    /// `f`: a float of IEEE 754.
     Float,
     /// `c`: two floats.
     Complex,
-    /// `b`: false where zero.
+    /// `b`: a boolean; zero is false.
     Boolean,
     /// `S`: a byte of text.
     Byte,
@@ -93,10 +93,10 @@ pub struct Primitive(u8);
 
 impl Primitive {
     pub(crate) const BYTE: Self = Self(0);
-    /// How many there are.
+    /// The number of primitive types.
     pub(crate) const COUNT: usize = TABLE.len();
 
-    /// The type of that name. Every datatype of a layout is looked up here, so it is no search.
+    /// The type with a name. Every datatype of a layout is looked up here, so this does not search.
     pub fn from_name(name: &str) -> Option<Self> {
         let index = match name.as_bytes() {
             b"i1" => 0,
@@ -133,7 +133,7 @@ impl Primitive {
         TABLE[self.index()].0
     }
 
-    /// What its letter says.
+    /// Its kind.
     pub fn kind(self) -> Kind {
         TABLE[self.index()].1
     }
@@ -143,7 +143,7 @@ impl Primitive {
         u64::from(TABLE[self.index()].2)
     }
 
-    /// Bytes that have an order: those of a value, of a complex number those of a part.
+    /// Bytes that are swapped together: of a value, or of a part of a complex number.
     pub(crate) fn unit(self) -> u64 {
         if self.kind() == Kind::Complex { self.size() / 2 } else { self.size() }
     }

@@ -1,4 +1,4 @@
-//! A layout as text in its canonical spelling: one thing a line, and what it reads as is equal to it.
+//! A layout as text in its canonical form: one declaration a line. Parsing it returns an equal layout.
 
 use std::fmt;
 use std::fmt::Write as _;
@@ -42,7 +42,7 @@ struct Printer<'a> {
     /// The declaration that comes next.
     at: usize,
     dict: ItemId,
-    /// What `/` leads to, and how far in that is.
+    /// What `/` leads to, and its indentation.
     top: ItemId,
     base: usize,
     depth: usize,
@@ -73,7 +73,7 @@ impl Printer<'_> {
         self.declarations();
     }
 
-    /// All that is declared below `top`.
+    /// Everything declared below `top`.
     fn declarations(&mut self) {
         while let Some(dict) = self.next_dict() {
             if !self.is_below_top(dict) {
@@ -84,7 +84,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The dict that the next declaration is in. An element of a list is in the list's.
+    /// The dict of the next declaration; for a list element the dict of the list.
     fn next_dict(&self) -> Option<ItemId> {
         let dict = match *self.layout.declarations().get(self.at)? {
             Declaration::Item(id) => self.layout.item(id).parent,
@@ -108,8 +108,8 @@ impl Printer<'_> {
         dict == self.top
     }
 
-    /// By `..` to the dict that is around both, or by `/`, and on from there: no longer than how it was
-    /// written, where names may be long.
+    /// Goes to a dict by `..` from the common dict, or by `/`. Since names may be long, this must not be
+    /// longer than what the author wrote.
     fn go_to(&mut self, dict: ItemId) {
         if dict == self.dict {
             return;
@@ -134,7 +134,7 @@ impl Printer<'_> {
         self.depth = self.base + to.len();
     }
 
-    /// The dicts from below the top to one.
+    /// The dicts on the way from the top to a dict.
     fn chain(&self, dict: ItemId) -> Vec<ItemId> {
         let mut chain = Vec::new();
         let mut at = dict;
@@ -193,7 +193,7 @@ impl Printer<'_> {
         }
     }
 
-    /// An element that is not declared with its list.
+    /// An element that extends its list.
     fn extension(&mut self, id: ItemId, list: ItemId) {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);
@@ -208,7 +208,7 @@ impl Printer<'_> {
         self.out.push('\n');
     }
 
-    /// The placements of further elements of the list, as far as they come next.
+    /// The placements of the extensions of the list that follow directly.
     fn more_placements(&mut self, list: ItemId) {
         while let Some(&Declaration::Item(id)) = self.layout.declarations().get(self.at) {
             let data = self.layout.data_of(id).filter(|data| data.repeats);
@@ -221,7 +221,7 @@ impl Printer<'_> {
         }
     }
 
-    /// The elements that are declared next, from behind `[`, and the `]`.
+    /// The elements that are declared next, after `[`, and the `]`.
     fn elements(&mut self, list: ItemId) {
         self.depth += 1;
         while self.next_is_element_of(list) {
@@ -414,7 +414,7 @@ impl Printer<'_> {
         let _ = write!(self.out, "{:width$}", "");
     }
 
-    /// What is said about it, behind it, and the end of the line.
+    /// The comments after a declaration, and the end of the line.
     fn comments(&mut self, subject: Subject) {
         for (nth, line) in self.comment_lines(subject).into_iter().enumerate() {
             if nth > 0 {
@@ -443,11 +443,11 @@ impl Printer<'_> {
 }
 
 impl Argument {
-    /// As layouts have it.
+    /// The argument as layouts write it.
     pub(crate) fn to_text(&self) -> String {
         match self {
             Self::Integer(value) => value.to_string(),
-            // The form of Debug has a point or an exponent, and reads as the same float.
+            // `Debug` writes a point or an exponent, and parses as the same float.
             Self::Float(value) => format!("{value:?}"),
             Self::Text(text) => {
                 let mut out = String::new();

@@ -158,10 +158,10 @@ impl Layout {
         Node { name, kind: "type", align, members, comments, ..Node::default() }
     }
 
-    /// `inside` is the struct that the data are a member of.
+    /// `inside` is the struct of which the data are a member.
     fn data_node(&self, data: &Data, inside: Option<TypeId>) -> Node<'_> {
         let node = Node { kind: "data", place: place(data.placement), ..Node::default() };
-        // What it is may be long, and repeated often.
+        // The type may be long, and repeated often.
         if data.repeats {
             return Node { repeats: true, ..node };
         }

@@ -1,18 +1,18 @@
-//! Alignments. They depend on types alone: a member that happens to be empty counts too.
+//! Alignments. They depend on types only: members that happen to be empty are included.
 
 use super::ComplexAlign;
 use crate::layout::{
     Data, Datatype, Field, FilterKind, Kind, Layout, ParamValue, Placement, Primitive, TypeId,
 };
 
-/// Bytes of the count before compressed bytes, and its alignment.
+/// The size of the count before compressed bytes, and its alignment.
 pub(super) const COUNT_LEN: u64 = 8;
 
-/// The alignments of the types of a layout, each found when it is asked for.
+/// The alignments of the types of a layout, each computed on first use.
 pub(super) struct Alignments<'a> {
     layout: &'a Layout,
     primitives: [u8; Primitive::COUNT],
-    /// Of structs: 0 before it is found.
+    /// Of structs; 0 is not computed yet.
     types: Vec<u64>,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Alignments<'a> {
         Self { layout, primitives, types: vec![0; layout.type_count()] }
     }
 
-    /// Of an array that says nothing of it.
+    /// The alignment of an array without placement.
     pub(super) fn of_data(&mut self, data: &Data) -> u64 {
         if is_compressed(self.layout, data) { COUNT_LEN } else { self.of_datatype(data.datatype) }
     }
@@ -47,7 +47,7 @@ impl<'a> Alignments<'a> {
         }
     }
 
-    /// The alignment of a type, after those that it uses: their nesting is bounded.
+    /// Computes the alignment of a struct. The nesting of types is limited, so the recursion is too.
     fn find(&mut self, id: TypeId) -> u64 {
         let align = match self.layout.struct_type(id).align {
             Some(align) if align > 0 => align,

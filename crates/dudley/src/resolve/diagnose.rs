@@ -1,4 +1,4 @@
-//! What is odd about addresses.
+//! Irregular addresses.
 
 use super::align::Alignments;
 use super::table::{AddressTable, Row};
@@ -7,11 +7,10 @@ use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 
 impl<'a> Resolver<'a> {
-    /// What is odd about the addresses of a table, in order of the text: stated addresses that their
-    /// type is not aligned to, data that lie over others, bytes before a stated address that belong to
-    /// nothing, the first of those whose address only the stream tells, and the first that ends behind
-    /// the end of the stream. No more than
-    /// [`Limits::max_diagnostics`](crate::Limits::max_diagnostics).
+    /// Reports what is irregular in the addresses of a table, in order of the text: stated addresses that
+    /// are not aligned for their type, overlapping data, bytes before a stated address that belong to no
+    /// item, the first address that depends on the stream, and the first data beyond the end of the stream.
+    /// At most [`Limits::max_diagnostics`](crate::Limits::max_diagnostics).
     ///
     /// ```
     /// use dudley::{Code, Layout, Resolver};
@@ -26,14 +25,14 @@ impl<'a> Resolver<'a> {
     pub fn diagnose(&self, table: &AddressTable<'a>) -> Vec<Diagnostic> {
         let mut alignments = Alignments::of(self.layout(), self.complex_align);
         let mut found = Vec::new();
-        let mut is_behind_unknown = false;
+        let mut is_after_unknown = false;
         let enough = self.limits.max_diagnostics as usize;
         for row in table.rows() {
             if found.len() >= enough {
                 break;
             }
             match row.address() {
-                None if !is_behind_unknown && matches!(self.input, Input::Values(_)) => {
+                None if !is_after_unknown && matches!(self.input, Input::Values(_)) => {
                     found.push(unknown(self.layout(), *row));
                 }
                 Some(address) => {
@@ -41,7 +40,7 @@ impl<'a> Resolver<'a> {
                 }
                 None => {}
             }
-            is_behind_unknown = row.address().is_none();
+            is_after_unknown = row.address().is_none();
         }
         found.extend(self.neighbours(table, &mut alignments));
         found.extend(self.past_end(table));
@@ -62,12 +61,14 @@ impl<'a> Resolver<'a> {
         let align = align(layout, subject, alignments);
         (stated % align != 0).then(|| {
             let path = short_path(layout, subject);
-            let message = format!("`{path}` is at {address}, its type is aligned to {align}");
+            let message = format!(
+                "`{path}` is at {address}, which is not a multiple of its alignment {align}"
+            );
             Diagnostic::new(Code::MisalignedAddress, layout.span(subject), message)
         })
     }
 
-    /// The first thing that ends behind the end of the stream.
+    /// The first data that end after the end of the stream.
     fn past_end(&self, table: &AddressTable<'a>) -> Option<Diagnostic> {
         let Input::Stream(stream) = self.input else { return None };
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
@@ -75,7 +76,8 @@ impl<'a> Resolver<'a> {
         let row = table.rows().iter().find(is_past)?;
         let path = short_path(self.layout(), row.subject());
         let end = end(row)?;
-        let message = format!("the stream ends at {}, `{path}` at {end}", stream.len());
+        let message =
+            format!("`{path}` ends at {end}, after the end of the stream at {}", stream.len());
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 
@@ -89,7 +91,7 @@ impl<'a> Resolver<'a> {
         let stored = |row: &Row| Some((row.address()?, row.nbytes().filter(|&n| n > 0)?, *row));
         let mut rows: Vec<_> = table.rows().iter().filter_map(stored).collect();
         rows.sort_by_key(|&(address, nbytes, _)| (address, nbytes));
-        // What has no address or size may be in any hole.
+        // Data without address or size may be in any hole.
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();
@@ -116,7 +118,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// A path for a message: of a long one, which names may make it, the end.
+/// A path for a message; only the end of a long one.
 pub(super) fn short_path(layout: &Layout, subject: Subject) -> String {
     let path = layout.subject_path(subject);
     match path.char_indices().rev().nth(199) {
@@ -152,21 +154,21 @@ fn align(layout: &Layout, subject: Subject, alignments: &mut Alignments<'_>) -> 
 
 fn unknown(layout: &Layout, row: Row) -> Diagnostic {
     let path = short_path(layout, row.subject());
-    let message = format!("only the stream tells the address of `{path}`");
+    let message = format!("the address of `{path}` depends on the stream");
     Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
-        .with_help("an `@` address makes it and what follows known")
+        .with_help("state an `@` address to fix it and those that follow")
 }
 
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
     let [first, second] = [one, other].map(|row| layout.span(row.subject()));
     let (span, label) = if first.start < second.start { (second, first) } else { (first, second) };
     let [one, other] = [one, other].map(|row| short_path(layout, row.subject()));
-    let message = format!("`{one}` and `{other}` lie over each other");
+    let message = format!("`{one}` and `{other}` overlap");
     Diagnostic::new(Code::Overlap, span, message).with_label(label, "the other")
 }
 
 fn hole(layout: &Layout, row: Row, from: u64, to: u64) -> Diagnostic {
     let path = short_path(layout, row.subject());
-    let message = format!("bytes {from} to {to}, before `{path}`, belong to nothing");
+    let message = format!("bytes {from} to {to}, before `{path}`, belong to no item");
     Diagnostic::new(Code::Hole, layout.span(row.subject()), message)
 }

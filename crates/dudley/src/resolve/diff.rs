@@ -1,8 +1,8 @@
-//! What differs between two layouts, and whether files of the first can be read by the second.
+//! The differences of two layouts, and whether the second can read files of the first.
 //!
-//! Addresses depend on the values of stored parameters. Without values given, both layouts are
-//! resolved for several sets of values, the same in both for parameters of the same path: addresses
-//! that agree for all of them agree but for contrived layouts.
+//! Addresses depend on the values of stored parameters. If none are given, both layouts are resolved for
+//! several sets of values, with the same value for parameters of the same path. Addresses that agree for
+//! all of them differ in contrived layouts only.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -14,13 +14,13 @@ use super::{AddressTable, MemberRow, Resolver, Row, Values};
 use crate::error::Error;
 use crate::layout::{Layout, ParamValue, Scope, Subject};
 
-/// Members of structs that are compared: types in types may have more than anybody can look at.
+/// Members of structs that are compared: nested types may have far too many.
 const MAX_MEMBERS: usize = 1 << 18;
 
-/// Bytes of the paths and types that are compared, each of which may be as long as the layout.
+/// Bytes of paths and types that are compared: each may be as long as the layout.
 const MAX_BYTES: usize = 1 << 27;
 
-/// What became of an array or stored parameter.
+/// How an array or stored parameter changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChangeKind {
@@ -28,11 +28,11 @@ pub enum ChangeKind {
     Added,
     /// Only the first layout has it.
     Removed,
-    /// Its type or filter is another; texts as in an address table.
+    /// The type or filter differs; the texts are those of an address table.
     Retyped(String, String),
-    /// Its shape is another.
+    /// The shape differs.
     Reshaped(Vec<u64>, Vec<u64>),
-    /// It lies elsewhere. Nothing is an address that only a stream tells.
+    /// The address differs. None is an address that depends on the stream.
     Moved(Option<u64>, Option<u64>),
 }
 
@@ -42,13 +42,13 @@ pub enum ChangeKind {
 pub struct Change {
     /// The array, stored parameter or member.
     pub path: String,
-    /// What became of it.
+    /// How it changed.
     pub kind: ChangeKind,
-    /// Values of parameters for which this is so, sorted; empty where none matter.
+    /// The values of parameters for which this holds, sorted; empty if they do not matter.
     pub values: Vec<(String, i64)>,
 }
 
-/// What differs between two layouts.
+/// The differences of two layouts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Comparison {
     changes: Vec<Change>,
@@ -56,27 +56,26 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The differences, in the order of the first layout, what was added last.
+    /// The differences, in the order of the first layout; additions are last.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
 
-    /// Whether files that were written by the first layout can be read by the second: all that both
-    /// have lies where it did and is what it was. What was added is not in such files. Not when that
-    /// [is not known](Self::is_partial).
+    /// Whether the second layout can read files of the first: everything that both have is unchanged.
+    /// Additions are not in such files. False if this [is not known](Self::is_partial).
     pub fn keeps_files_readable(&self) -> bool {
         !self.is_partial && !self.breaks_files()
     }
 
-    /// Whether something that both layouts have lies elsewhere, or is something else.
+    /// Whether something that both layouts have is changed.
     pub fn breaks_files(&self) -> bool {
         let harmless =
             |change: &Change| matches!(change.kind, ChangeKind::Added | ChangeKind::Removed);
         !self.changes.iter().all(harmless)
     }
 
-    /// Whether one of the layouts has more members of structs, 262144, than were compared, or longer
-    /// paths, 128 MiB of them. What was added and removed is not told then.
+    /// Whether the comparison is incomplete: only the first 262,144 members of structs, and 128 MiB of
+    /// paths, are compared. Additions and removals are not reported then.
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
@@ -92,7 +91,7 @@ impl fmt::Display for Change {
             ChangeKind::Reshaped(from, to) => write!(f, "~ {path}: shape {from:?} -> {to:?}")?,
             ChangeKind::Moved(from, to) => {
                 let place = |address: Option<u64>| {
-                    address.map_or_else(|| "what the stream tells".to_owned(), |at| at.to_string())
+                    address.map_or_else(|| "depends on the stream".to_owned(), |at| at.to_string())
                 };
                 write!(f, "~ {path}: address {} -> {}", place(*from), place(*to))?;
             }
@@ -106,10 +105,10 @@ impl fmt::Display for Change {
     }
 }
 
-/// Compares two layouts: for the given values of stored parameters, or for several sets of values.
+/// Compares two layouts, for the given values of stored parameters or for several sets of values.
 ///
 /// # Errors
-/// When one of them has no addresses for any of the values.
+/// If one of the layouts has no addresses for any of the values.
 ///
 /// ```
 /// use dudley::{Layout, diff};
@@ -150,7 +149,7 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
         for (path, kind) in compare(&old, &new) {
-            // What is missing may only be beyond what was looked at.
+            // What is missing may be beyond what was compared.
             if !is_whole && matches!(kind, ChangeKind::Added | ChangeKind::Removed) {
                 continue;
             }
@@ -168,7 +167,7 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
     Ok(Comparison { changes, is_partial })
 }
 
-/// Sets of values; one where there is nothing to have a value.
+/// Sets of values; one if no parameter is stored.
 fn samples(layouts: [&Layout; 2]) -> Vec<Values> {
     let is_stored = |layout: &Layout| layout.params().any(|id| layout.param(id).value.is_stored());
     let count = if layouts.into_iter().any(is_stored) { 8 } else { 1 };
@@ -203,31 +202,31 @@ fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     values
 }
 
-/// A row of an address table, in the terms of a comparison.
+/// A row of an address table, as it is compared.
 struct Seen {
     path: String,
     address: Option<u64>,
     shape: Vec<u64>,
     dtype: String,
     filter: Option<String>,
-    /// Of an address that only the stream tells: of all since the last that is known.
+    /// For an address that depends on the stream: a hash of everything since the last known address.
     since: u64,
 }
 
 impl Seen {
-    /// Bytes of its texts and shape.
+    /// The bytes of its texts and shape.
     fn len(&self) -> usize {
         self.path.len() + self.dtype.len() + 8 * self.shape.len()
     }
 }
 
-/// The rows of an address table in the terms of a comparison, in the making.
+/// Collects the rows of an address table.
 struct Seeing<'t, 'a> {
     table: &'t AddressTable<'a>,
     rows: Vec<Seen>,
-    /// What was seen since the last known address.
+    /// Hashes everything since the last known address.
     since: DefaultHasher,
-    /// Where the last row begins, which its members follow.
+    /// Where the last row begins; its members follow.
     last: usize,
 }
 
@@ -252,7 +251,7 @@ impl Seeing<'_, '_> {
         self.rows.push(Seen { path, address, shape, dtype, filter, since: 0 });
     }
 
-    /// What lies in a row counts with it.
+    /// A row and its members get the same hash.
     fn end_row(&mut self) {
         let since = self.since.finish();
         self.rows[self.last..].iter_mut().for_each(|row| row.since = since);
@@ -260,7 +259,7 @@ impl Seeing<'_, '_> {
     }
 }
 
-/// The rows of a layout, and whether all of its members are among them.
+/// The rows of a layout, and whether they include all members.
 fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
     let resolver = Resolver::new(layout).order(crate::Order::Little).values(values.clone());
     let table = resolver.table()?;

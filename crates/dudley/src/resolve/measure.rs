@@ -1,4 +1,4 @@
-//! Sizes: of arrays and of struct instances, with the values of their parameters as they are met.
+//! Sizes of arrays and of struct instances, with the values of their parameters.
 
 use std::collections::HashMap;
 
@@ -13,14 +13,14 @@ use crate::layout::{
     Scope as Owner, Subject, TypeId,
 };
 
-/// Fields of structs that resolving may look at, and more for each byte of a stream.
+/// Fields of structs that resolving may visit, and how many more for each byte of a stream.
 const STEPS: u64 = 1 << 22;
 const STEPS_PER_BYTE: u64 = 16;
 
-/// Values of free names, and sizes for them, that are remembered.
+/// Remembered values of free names, and sizes for them.
 const MAX_REMEMBERED: usize = 1 << 20;
 
-/// The size of a type that was not asked for yet.
+/// The size of a type that is not computed yet.
 const UNMEASURED: u64 = u64::MAX;
 
 /// Measures arrays and instances.
@@ -31,13 +31,13 @@ pub(super) struct Measure<'r, 'a> {
     input: &'r Input<'a>,
     order: Order,
     tail_padding: bool,
-    /// Of types without free names.
+    /// Sizes of types without free names.
     sizes: Vec<u64>,
-    /// Of types with the values of their free names.
+    /// Sizes of types for values of their free names.
     sizes_by_values: HashMap<(TypeId, Box<[i64]>), Option<u64>>,
-    /// Values that these hold, about.
+    /// The number of remembered values.
     remembered: usize,
-    /// How often the place of something decided about a value.
+    /// How often a value depended on the place of something.
     asked: u64,
     steps: u64,
     max_steps: u64,
@@ -54,7 +54,7 @@ pub(super) enum Step {
     Instance(u64),
 }
 
-/// Where something lies; not known where only the stream determines it.
+/// Where something lies; none where it depends on the stream.
 #[derive(Clone, Copy)]
 pub(super) struct Placed {
     pub(super) offset: Option<u64>,
@@ -80,11 +80,11 @@ pub(super) struct Visited {
     pub(super) element: Option<Element>,
 }
 
-/// Is told of the fields of an instance.
+/// Called with the fields of an instance.
 pub(super) type Visit<'v, 'r, 'a> = dyn FnMut(&mut Measure<'r, 'a>, Visited) -> Result<()> + 'v;
 
 impl<'r, 'a> Measure<'r, 'a> {
-    /// Measures to resolve: a hostile layout is told soon.
+    /// For resolving: few steps, so that a hostile layout is rejected soon.
     pub(super) fn new(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
         let read = match resolver.input {
             Input::Values(_) => 0,
@@ -94,7 +94,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         Self::with_steps(resolver, scope, steps.min(resolver.limits.max_steps.into()))
     }
 
-    /// Measures to list members, each of which is a step.
+    /// For listing members, each of which is a step.
     pub(super) fn to_list(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
         Self::with_steps(resolver, scope, resolver.limits.max_steps.into())
     }
@@ -129,7 +129,7 @@ impl<'r, 'a> Measure<'r, 'a> {
     fn step(&mut self) -> Result<()> {
         self.steps += 1;
         if self.steps > self.max_steps {
-            let message = format!("more than {} fields of structs are looked at", self.max_steps);
+            let message = format!("more than {} fields of structs are visited", self.max_steps);
             return Err(Trouble::Is(Code::BeyondLimit, message).into());
         }
         Ok(())
@@ -177,12 +177,12 @@ impl<'r, 'a> Measure<'r, 'a> {
             (Some(base), Some(offset)) => Some(add(base, offset)?),
             _ => None,
         };
-        let nbytes = self.told(element, address)?;
+        let nbytes = self.stored_size(element, address)?;
         let is_placed = matches!(data.placement, Some(Placement::Address(_)));
         Ok(Placed { offset: if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes })
     }
 
-    /// The size of an array, if neither an address nor the stream is needed for it.
+    /// The size of an array, if it depends neither on an address nor on the stream.
     #[inline]
     fn size(&mut self, element: Element) -> Result<Option<u64>> {
         let Some(count) = element.count else { return Ok(None) };
@@ -200,7 +200,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         multiply(count, size).map(Some)
     }
 
-    /// The size of an instance of a type that depends on nothing stored in it.
+    /// The size of an instance of a type that does not depend on what is stored in it.
     pub(super) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<u64> {
         let known = self.sizes[id.index()];
         if known != UNMEASURED {
@@ -215,8 +215,8 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(self.size_by_values(id, frame, None)?.unwrap_or_default())
     }
 
-    /// The size of an instance of a type that may depend on what is stored in it. Only where structs
-    /// are in structs may remembering spare something.
+    /// The size of an instance of a type that may depend on what is stored in it. Remembering it helps only
+    /// for nested structs.
     fn instance_size(
         &mut self,
         id: TypeId,
@@ -229,7 +229,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         self.fields(id, frame, address, None)
     }
 
-    /// The size of an instance, which is remembered where its place has no part in it.
+    /// The size of an instance, which is remembered unless it depends on the place of the instance.
     fn size_by_values(
         &mut self,
         id: TypeId,
@@ -254,9 +254,9 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(size)
     }
 
-    /// The size of an array that begins at an address, as the stream or the values tell it; nothing
-    /// if they do not. It has elements.
-    fn told(&mut self, element: Element, address: Option<u64>) -> Result<Option<u64>> {
+    /// The size of a non-empty array at an address, from the stream or the given values; none if it is
+    /// not known.
+    fn stored_size(&mut self, element: Element, address: Option<u64>) -> Result<Option<u64>> {
         if element.compress.is_some() {
             let Input::Stream(stream) = self.input else { return Ok(None) };
             self.asked += 1;
@@ -282,7 +282,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             let size = self.instance_size(id, frame, address)?;
             self.leave();
             let Some(size) = size else { return Ok(None) };
-            // One that takes nothing from the stream is followed by others like it.
+            // An instance without bytes is followed by others like it.
             if size == 0 && matches!(self.input, Input::Stream(_)) {
                 break;
             }
@@ -291,9 +291,9 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(Some(total))
     }
 
-    /// Goes through an instance of a type whose free names have their values at `frame`, and gives its
-    /// size, tail padding included. `base` is its address; only what the stream tells needs it.
-    /// `visit` is told of each.
+    /// Walks the fields of an instance whose free names have their values at `frame`, and returns its
+    /// size with tail padding. `base` is its address, which is needed only to read the stream.
+    /// `visit` is called with each field.
     pub(super) fn fields(
         &mut self,
         id: TypeId,
@@ -327,8 +327,8 @@ impl<'r, 'a> Measure<'r, 'a> {
         end.map(|end| round_up(end, align)).transpose()
     }
 
-    /// A parameter that follows `cursor`: where it lies and its size, nothing for a fixed one. Its
-    /// value holds from there on.
+    /// The offset and size of a parameter that follows `cursor`; none if it is fixed. Its value is used
+    /// from there on.
     pub(super) fn param(
         &mut self,
         id: ParamId,
@@ -345,7 +345,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         let offset = place(placement, cursor, nbytes, align)?;
         let placed = Placed { offset, nbytes: Some(nbytes) };
         let value = match self.input {
-            // Those of dicts have theirs from the beginning.
+            // Parameters of dicts have their values from the beginning.
             Input::Values(_) if matches!(self.layout.param(id).scope, Owner::Dict(_)) => {
                 return Ok(Some(placed));
             }
@@ -362,7 +362,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(Some(placed))
     }
 
-    /// The value that the caller gave for a parameter of the struct that is being looked at.
+    /// The value that the caller gave for a parameter of the current struct.
     fn given(&mut self, id: ParamId) -> Option<i64> {
         let Input::Values(values) = self.input else { return None };
         let by_name = values.get(self.layout.param_name(id));
@@ -378,7 +378,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)
     }
 
-    /// The path of what is being looked at.
+    /// The path of what is measured.
     pub(super) fn trail_path(&self) -> String {
         use std::fmt::Write as _;
 
@@ -398,7 +398,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         path
     }
 
-    /// Bytes of a compressed array with the count before them.
+    /// The size of a compressed array, with the count before its bytes.
     fn compressed_len(&self, stream: &dyn ReadAt, address: u64) -> Result<u64> {
         let signed = Primitive::from_name("i8");
         let Some(integer) = signed else { return Ok(0) };
@@ -408,7 +408,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             Ok(len) if len <= left => add(COUNT_LEN, len),
             _ => {
                 let message = format!(
-                    "at address {address}: {len} compressed bytes, expected 0 to {left}, which are left"
+                    "at address {address}: expected 0 to {left} compressed bytes, found {len}"
                 );
                 Err(Trouble::Is(Code::CompressedLength, message).into())
             }
@@ -416,7 +416,7 @@ impl<'r, 'a> Measure<'r, 'a> {
     }
 }
 
-/// Where something lies that follows `cursor`.
+/// The offset of something that follows `cursor`.
 #[inline]
 fn place(
     placement: Option<Placement>,
@@ -435,7 +435,7 @@ fn place(
     }
 }
 
-/// A path without the places in arrays: what holds for all instances.
+/// A path without indices of instances, which means all instances.
 fn without_elements(path: &str) -> String {
     let mut parts = path.split('[');
     let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -445,7 +445,7 @@ fn without_elements(path: &str) -> String {
     plain
 }
 
-/// An integer of the stream.
+/// Reads an integer from the stream.
 fn read(stream: &dyn ReadAt, address: u64, integer: Primitive, order: Order) -> Result<i64> {
     let size = integer.size();
     let left = stream.len().saturating_sub(address);

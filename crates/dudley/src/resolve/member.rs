@@ -1,4 +1,4 @@
-//! Members of structs, one by one.
+//! The members of structs, one by one.
 
 use std::ops::ControlFlow;
 
@@ -10,13 +10,13 @@ use super::table::{AddressTable, Row, dtype};
 use crate::error::Error;
 use crate::layout::{Datatype, Field, Filter, Layout, Order, ParamValue, Subject};
 
-/// A member of a struct that is stored, or a parameter of one, in all instances or in one.
+/// A member or stored parameter of a struct, in all instances or in one.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct MemberRow<'a> {
-    /// `/item.member`; in an array of instances that differ in size `/item[2].member`.
+    /// `/item.member`, or `/item[2].member` in an array of instances that differ in size.
     pub path: String,
-    /// In the first of the instances, from the beginning of the stream.
+    /// The address in the first of the instances, from the start of the stream.
     pub address: Option<u64>,
     /// The dimensions of the instances, then those of the member.
     pub shape: Vec<u64>,
@@ -24,11 +24,11 @@ pub struct MemberRow<'a> {
     pub strides: Vec<u64>,
     /// The type of the elements, with the order of bytes.
     pub datatype: Datatype,
-    /// Its size in one instance. Not known for what only the stream tells.
+    /// Its size in one instance; none if it depends on the stream.
     pub nbytes: Option<u64>,
     pub(super) layout: &'a Layout,
     pub(super) element: Option<Element>,
-    /// Of the dimensions, how many are the item's own, not those of a struct in it.
+    /// The number of dimensions that are those of the item, not of a struct inside it.
     pub(super) outer: usize,
 }
 
@@ -38,13 +38,13 @@ impl<'a> MemberRow<'a> {
         dtype(self.layout, self.datatype)
     }
 
-    /// Its filter; of two, the one that says how it is stored.
+    /// Its filter; of two, the one that is stored.
     pub fn filter(&self) -> Option<&'a Filter> {
         self.element.and_then(|element| element.filter(self.layout))
     }
 }
 
-/// Arrays of instances around a member.
+/// The arrays of instances that enclose a member.
 #[derive(Clone, Default)]
 struct Around {
     address: Option<u64>,
@@ -54,9 +54,9 @@ struct Around {
 }
 
 impl<'a> Resolver<'a> {
-    /// Tells `visit` of rows of a table, and after each of all members of what are structs, members of
-    /// members included, with the row that they are in; until it breaks. There may be more than anybody
-    /// can hold: each type that has two of the one before doubles them.
+    /// Calls `visit` with rows of a table, and after each row with the members of its struct and their
+    /// members, until it breaks. Members are not collected, since there may be too many: each type that
+    /// holds two of another doubles them.
     ///
     /// # Errors
     /// As [`table`](Self::table).
@@ -193,15 +193,15 @@ fn of_field<'a>(
     order: Order,
     sink: &mut Sink<'_, 'a>,
 ) -> Result<()> {
-    match tell(measure, visited, frame, around, order, sink)? {
+    match visit_field(measure, visited, frame, around, order, sink)? {
         Some((element, own)) => of_array(measure, &element, own, around, order, sink),
         None => Ok(()),
     }
 }
 
-/// Tells of the field alone, and gives what a member consists of. Apart from what goes deeper, to keep
-/// that small on the stack.
-fn tell<'a>(
+/// Calls `sink` with a field, and returns the element of a member. Separate from what recurses, to keep that
+/// small on the stack.
+fn visit_field<'a>(
     measure: &mut Measure<'_, 'a>,
     visited: &Visited,
     frame: Frame,

@@ -1,21 +1,22 @@
-//! Where everything lies.
+//! The addresses of everything.
 //!
 //! A *cursor* runs over the declarations in order of the text, through all dicts and lists. It starts
-//! at 0, behind the signature of a native file at 16, and each array and stored parameter is placed:
+//! at 0, or at 16 after the signature of a native file. Each array and stored parameter is placed:
 //!
 //! | placement | address |
 //! |---|---|
-//! | `@A` | A, from the beginning of the stream; in a struct, of the instance |
-//! | none of the others, but nothing to store | the cursor |
+//! | `@A` | A, from the start of the stream, or of the instance in a struct |
+//! | other, and it has no bytes | the cursor |
 //! | `%a`, a above 0 | the next multiple of a |
 //! | none, or `%0` | the next multiple of the alignment of the type |
 //!
-//! The cursor is then behind it. Behind what only the stream tells (a compressed array, a struct that
-//! holds parameters of its own shapes) it is unknown until the next `@A`, unless the stream is there.
+//! The cursor then moves to the end of it. After something whose size depends on the stream (a compressed
+//! array, a struct with parameters that its own shapes use) the cursor is unknown until the next `@A`,
+//! unless a stream is given.
 //!
-//! The size of a struct depends on the values of its free names, which are the same for many uses: it
-//! is computed once for each type and values, and members are never listed to learn it. What is left
-//! to hostile layouts is bounded by [`Limits::max_steps`].
+//! The size of a struct depends on the values of its free names, which are the same for many uses. So it is
+//! computed once for each type and set of values, without listing members. [`Limits::max_steps`] bounds the
+//! work for hostile layouts.
 
 mod align;
 mod diagnose;
@@ -42,25 +43,24 @@ use crate::options::Limits;
 use crate::signature::{SIGNATURE_LEN, Signature};
 use pass::Pass;
 
-/// The alignment of the complex types but `c16`, for which it is 8 in either case.
+/// The alignment of the complex types except `c16`, whose alignment is always 8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ComplexAlign {
     /// Their size, as for every other primitive: `c8` 8, `c4` 4.
     #[default]
     Size,
-    /// That of a part, as C and numpy have it: `c8` 4, `c4` 2.
+    /// That of a part, as in C and numpy: `c8` 4, `c4` 2.
     Part,
 }
 
-/// What the addresses of a layout count from, behind the signature of a native file. Where there is
-/// none, they count from the beginning of the stream.
+/// The origin of the addresses in a native file. In a file without signature they count from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Origin {
     /// From the first byte of the signature: data begin at 16.
     #[default]
     Signature,
-    /// From the first byte behind it, as in later versions of the language: data begin at 0. Tables
-    /// still tell where in the file everything is.
+    /// From the first byte after it, as in later versions of the language: data begin at 0. Tables still
+    /// hold addresses in the file.
     Data,
 }
 
@@ -70,7 +70,7 @@ enum Input<'a> {
     Stream(&'a dyn ReadAt),
 }
 
-/// Finds the addresses of a layout: for given values of its parameters, or for a stream.
+/// Finds the addresses of a layout, for given values of its parameters or for a stream.
 ///
 /// ```
 /// use dudley::{Layout, Resolver, Values};
@@ -98,7 +98,7 @@ pub struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    /// Without any values.
+    /// A resolver without values.
     pub fn new(layout: &'a Layout) -> Self {
         Self {
             layout,
@@ -113,18 +113,18 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Takes the values of stored parameters as given.
+    /// Sets the values of stored parameters.
     #[must_use]
     pub fn values(mut self, values: Values) -> Self {
         self.input = Input::Values(values);
         self
     }
 
-    /// Takes the values of stored parameters, and what else only a stream tells, from a stream. When
-    /// it begins with the signature of a native file, data begins behind that.
+    /// Reads the values of stored parameters, and whatever else is needed, from a stream. If the stream
+    /// begins with the signature of a native file, data begin after it.
     ///
     /// # Errors
-    /// When the stream cannot be read, and when its signature is damaged or leads beyond its end.
+    /// If the stream cannot be read, or if its signature is damaged or points beyond the end.
     pub fn stream(mut self, stream: &'a dyn ReadAt) -> Result<Self, Error> {
         let len = usize::try_from(stream.len().min(SIGNATURE_LEN)).unwrap_or_default();
         match Signature::parse(&stream.bytes_at(0, len)?) {
@@ -148,7 +148,7 @@ impl<'a> Resolver<'a> {
         Ok(self)
     }
 
-    /// Whether data begins behind the signature of a native file. A stream tells it itself.
+    /// Sets whether data begin after the signature of a native file. Ignored for a stream, which shows it.
     #[must_use]
     pub fn native(mut self, native: bool) -> Self {
         if matches!(self.input, Input::Values(_)) {
@@ -157,21 +157,21 @@ impl<'a> Resolver<'a> {
         self
     }
 
-    /// The order of bytes where neither the layout nor a signature says it; otherwise this machine's.
+    /// Sets the byte order for a layout and a signature that state none. Default: that of this machine.
     #[must_use]
     pub fn order(mut self, order: Order) -> Self {
         self.order = Some(order);
         self
     }
 
-    /// The alignment of complex types.
+    /// Sets the alignment of complex types.
     #[must_use]
     pub fn complex_align(mut self, align: ComplexAlign) -> Self {
         self.complex_align = align;
         self
     }
 
-    /// What addresses count from in a native file.
+    /// Sets the origin of addresses in a native file.
     ///
     /// ```
     /// use dudley::{Layout, Origin, Resolver};
@@ -191,8 +191,8 @@ impl<'a> Resolver<'a> {
         self
     }
 
-    /// Whether the size of a struct is rounded up to its alignment, as in C and numpy. Without, it ends
-    /// with its last member, and the next instance of an array follows there, be it aligned or not.
+    /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise it ends
+    /// with its last member, and the next instance of an array follows directly, aligned or not.
     ///
     /// ```
     /// use dudley::{Layout, Resolver};
@@ -208,14 +208,14 @@ impl<'a> Resolver<'a> {
         self
     }
 
-    /// How much work a layout may be.
+    /// Sets the limits, of which [`max_steps`](Limits::max_steps) bounds the work.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// The order of bytes of what has no mark of its own.
+    /// The byte order of types without a prefix.
     pub fn default_order(&self) -> Order {
         let stated = self.layout.order().or(self.signed_order).or(self.order);
         stated.unwrap_or_else(Order::native)
@@ -226,7 +226,7 @@ impl<'a> Resolver<'a> {
         self.layout
     }
 
-    /// Where the addresses of the layout begin, and where the cursor does, counted from there.
+    /// The origin of addresses, and where the cursor begins, counted from there.
     fn begin(&self) -> (u64, u64) {
         match self.origin {
             Origin::Signature => (0, self.start),
@@ -247,11 +247,11 @@ impl<'a> Resolver<'a> {
         Ok(pass.into_table())
     }
 
-    /// The address of one item, without that of others where that is possible: with given values, of
-    /// those alone that follow the last stated address before it; in a stream, of those before it.
+    /// The address of one item. With given values, this places only the items after the last stated address
+    /// before it; in a stream, all items before it.
     ///
     /// # Errors
-    /// As [`table`](Self::table). `None` when the item is no data.
+    /// As [`table`](Self::table). Returns `None` if the item is not data.
     ///
     /// ```
     /// use dudley::{ItemId, Layout, Resolver};
@@ -266,11 +266,11 @@ impl<'a> Resolver<'a> {
         Ok(self.table_to(item)?.and_then(|table| table.row_of(item)))
     }
 
-    /// The addresses that [`locate`](Self::locate) goes through, the item's the last. Such a table tells
-    /// the shape and type of the item as well.
+    /// The addresses that [`locate`](Self::locate) finds on its way; that of the item is the last. The table
+    /// also has the shape and type of the item.
     ///
     /// # Errors
-    /// As [`table`](Self::table). `None` when the item is no data.
+    /// As [`table`](Self::table). Returns `None` if the item is not data.
     ///
     /// ```
     /// use dudley::{Found, Layout, Resolver, Values};

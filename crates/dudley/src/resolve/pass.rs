@@ -12,12 +12,12 @@ use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, Subject};
 
-/// Walks over declarations with the cursor, and notes where things lie.
+/// Walks the declarations with the cursor and collects the rows.
 pub(super) struct Pass<'r, 'a> {
     measure: Measure<'r, 'a>,
     layout: &'a Layout,
     resolver: &'r Resolver<'a>,
-    /// Where addresses count from, and where the last item ends, counted from there.
+    /// The origin of addresses, and the end of the last item from there.
     base: u64,
     cursor: Option<u64>,
     rows: Vec<Row>,
@@ -39,7 +39,7 @@ impl<'r, 'a> Pass<'r, 'a> {
                 let Some(named) = layout.param_at(path).map(|id| layout.param(id)) else {
                     continue;
                 };
-                // There may be several, if that is allowed.
+                // There may be several if redeclaring is allowed.
                 for id in layout.params() {
                     let Param { name, scope: owner, value } = *layout.param(id);
                     if (name, owner) == (named.name, named.scope) && value.is_stored() {
@@ -53,7 +53,7 @@ impl<'r, 'a> Pass<'r, 'a> {
         Self { measure, layout, resolver, base, cursor: Some(start), rows: Vec::new() }
     }
 
-    /// The declarations that the address of an item depends on, the item's the last.
+    /// The declarations on which the address of an item depends; the last is that of the item.
     pub(super) fn needed_for(&self, item: ItemId) -> Option<Range<usize>> {
         self.layout.data_of(item)?;
         let declarations = self.layout.declarations();
@@ -120,7 +120,7 @@ impl<'r, 'a> Pass<'r, 'a> {
     }
 }
 
-/// What is wrong with the address of something.
+/// The error for the address of something.
 pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
     let path = short_path(layout, subject);
     let (code, message, param) = match trouble {
@@ -131,7 +131,7 @@ pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> E
     };
     let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
     let diagnostic = match code {
-        Code::ValueUnknown => diagnostic.with_help("give it a value, or a stream that has it"),
+        Code::ValueUnknown => diagnostic.with_help("give it a value, or a stream that holds it"),
         _ => diagnostic,
     };
     let diagnostic = match param {

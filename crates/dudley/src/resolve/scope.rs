@@ -1,4 +1,4 @@
-//! The values of names, and what an array is with these values.
+//! The values of names, and the element and count of an array for these values.
 
 use std::ops::Deref;
 
@@ -8,21 +8,21 @@ use crate::layout::{
     Primitive, TypeId,
 };
 
-/// Above all sizes and addresses.
+/// The largest size or address.
 pub(super) const MAX: u64 = i64::MAX.unsigned_abs();
 
-/// Values below this are no values: the parameter that has none is the rest.
+/// Numbers below this are not values: the rest is the number of a parameter without value.
 const UNKNOWN: i64 = i64::MIN >> 1;
 
 /// Why an array has no size, or no address.
 #[derive(Debug)]
 pub(super) enum Trouble {
-    /// What, and more about it.
+    /// A code and a message.
     Is(Code, String),
     /// A parameter has no value, or one below -1.
     Param(Code, ParamId, String),
     Read(binio::Error),
-    /// Who is told of members has heard enough.
+    /// The visitor of members has stopped.
     Stopped,
 }
 
@@ -32,7 +32,7 @@ impl From<binio::Error> for Box<Trouble> {
     }
 }
 
-/// Boxed: most arrays have a size and an address, which are returned in registers then.
+/// The error is boxed, so that results are small.
 pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[cold]
@@ -62,7 +62,7 @@ pub(super) fn round_up(address: u64, align: u64) -> Result<u64> {
     Ok(add(address, align - 1)? & !(align - 1))
 }
 
-/// The values of parameters, and of the free names of structs that are being looked at.
+/// The values of parameters, and of the free names of the current structs.
 #[derive(Clone)]
 pub(super) struct Scope<P = Vec<i64>> {
     /// By number of the parameter.
@@ -73,12 +73,12 @@ pub(super) struct Scope<P = Vec<i64>> {
 /// Where the values of a struct's free names begin.
 pub(super) type Frame = usize;
 
-/// What an array consists of, typedefs replaced by what they stand for.
+/// The element of an array, typedefs resolved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Element {
     pub(super) base: Base,
-    /// The product of all dimensions; nothing if the value of a parameter stored in a struct is not
-    /// known.
+    /// The product of all dimensions; none if it depends on the unknown value of a parameter stored in a
+    /// struct.
     pub(super) count: Option<u64>,
     /// The outermost `->`.
     pub(super) compress: Option<FilterId>,
@@ -86,16 +86,16 @@ pub(super) struct Element {
     pub(super) reference: Option<FilterId>,
 }
 
-/// What an array is an array of.
+/// The type of an element.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Base {
     Primitive(Primitive, Option<Order>),
-    /// No typedef. The values of its free names begin at the frame.
+    /// Not a typedef. The values of its free names begin at the frame.
     Struct(TypeId, Frame),
 }
 
 impl Scope {
-    /// With the values of fixed parameters.
+    /// A scope with the values of fixed parameters.
     pub(super) fn of(layout: &Layout) -> Self {
         let value = |(index, id): (usize, ParamId)| match layout.param(id).value {
             ParamValue::Fixed(value) => value,
@@ -106,7 +106,7 @@ impl Scope {
     }
 
     pub(super) fn set(&mut self, id: ParamId, value: Option<i64>) {
-        // Whether a value is a little or much too small makes no difference.
+        // All values that are far too small are treated alike.
         self.params[id.index()] = value.map_or(unknown(id.index()), |value| value.max(UNKNOWN));
     }
 }
@@ -120,12 +120,12 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
         self.free.len()
     }
 
-    /// Forgets the values of free names from there on.
+    /// Removes the values of free names from `frame` on.
     pub(super) fn leave(&mut self, frame: Frame) {
         self.free.truncate(frame);
     }
 
-    /// The values of free names from there on.
+    /// The values of free names from `frame` on.
     pub(super) fn free(&self, frame: Frame, len: usize) -> &[i64] {
         &self.free[frame..frame + len]
     }
@@ -137,8 +137,8 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
         }
     }
 
-    /// What an array consists of; `frame` has the values of the struct that it is in. `dim` is told
-    /// its dimensions, outer first. Inlined, for copying the result would take longer than making it.
+    /// The element of an array; `frame` has the values of the enclosing struct. `dim` is called with the
+    /// dimensions, outermost first. Inlined, since copying the result takes longer than computing it.
     #[inline]
     pub(super) fn element(
         &mut self,
@@ -198,7 +198,7 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
         Ok(Element { base, count, compress, reference })
     }
 
-    /// A dimension that has a name.
+    /// A named dimension.
     #[inline]
     fn named(
         &self,
@@ -241,22 +241,22 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
 }
 
 enum Extent {
-    /// -1: there is no such dimension.
+    /// -1: the dimension does not exist.
     Removed,
     Unknown,
     Known(u64),
 }
 
-/// In place of the value of a parameter.
+/// Stands for the value of a parameter that has none.
 fn unknown(index: usize) -> i64 {
-    // There are less than 2^32.
+    // There are fewer than 2^32.
     i64::MIN + i64::try_from(index).unwrap_or_default()
 }
 
-/// The parameter that has no value, if it is one of a dict: those of structs may be in a stream that
-/// is not there.
+/// The parameter without value, if it belongs to a dict. Those of structs may be in a stream that is not
+/// given.
 fn known_as(layout: &Layout, value: i64) -> Option<ParamId> {
     let id = ParamId(u32::try_from(value.wrapping_sub(i64::MIN)).ok()?);
-    let is_dicts = || matches!(layout.param(id).scope, crate::layout::Scope::Dict(_));
-    (id.index() < layout.param_count() && is_dicts()).then_some(id)
+    let is_of_dict = || matches!(layout.param(id).scope, crate::layout::Scope::Dict(_));
+    (id.index() < layout.param_count() && is_of_dict()).then_some(id)
 }

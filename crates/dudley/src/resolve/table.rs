@@ -1,4 +1,4 @@
-//! The result: addresses, and what lies there.
+//! The result: addresses, and what is stored there.
 
 use super::scope::{Base, Element, Scope};
 use crate::error::{Error, ErrorKind};
@@ -6,7 +6,7 @@ use crate::layout::{
     Datatype, Filter, FilterKind, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
 };
 
-/// In place of an address or size that is not known.
+/// Stands for an address or size that is not known.
 const UNKNOWN: u64 = u64::MAX;
 
 /// Something that is stored: data or a parameter.
@@ -28,13 +28,13 @@ impl Row {
         self.subject
     }
 
-    /// Bytes from the beginning of the stream. Not known behind what only the stream tells.
+    /// Bytes from the start of the stream; none after something whose size depends on the stream.
     pub fn address(&self) -> Option<u64> {
         (self.address != UNKNOWN).then_some(self.address)
     }
 
-    /// The bytes that it takes there, padding inside included; of a compressed array, with the count
-    /// before them. Not known for what only the stream tells.
+    /// The number of bytes, inner padding included, and for a compressed array the count before its bytes;
+    /// none if it depends on the stream.
     pub fn nbytes(&self) -> Option<u64> {
         (self.nbytes != UNKNOWN).then_some(self.nbytes)
     }
@@ -61,34 +61,34 @@ impl<'a> AddressTable<'a> {
         Self { layout, order, rows, end, values }
     }
 
-    /// The order of bytes of what has no mark of its own.
+    /// The byte order of types without a prefix.
     pub fn order(&self) -> Order {
         self.order
     }
 
-    /// The address behind the last item.
+    /// The address after the last item.
     pub fn end(&self) -> Option<u64> {
         self.end
     }
 
-    /// Everything that is stored.
+    /// The rows, in order of declaration.
     pub fn rows(&self) -> &[Row] {
         &self.rows
     }
 
-    /// The same with what it is.
+    /// The rows with what is stored there.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Array<'_, 'a>> {
         self.rows.iter().map(|&row| self.array(row))
     }
 
-    /// What a row is.
+    /// A row with what is stored there.
     pub fn array(&self, row: Row) -> Array<'_, 'a> {
         Array { table: self, row }
     }
 
     /// The row of an item.
     pub fn row_of(&self, item: ItemId) -> Option<Row> {
-        // Items are in order, parameters between them.
+        // Items are in order, with parameters between them.
         let (mut low, mut high) = (0, self.rows.len());
         while low < high {
             let middle = low.midpoint(high);
@@ -109,11 +109,11 @@ impl<'a> AddressTable<'a> {
         None
     }
 
-    /// The array or parameter of a path. Of members of structs there is
+    /// The array or parameter of a path. For members of structs see
     /// [`Resolver::walk`](super::Resolver::walk).
     ///
     /// # Errors
-    /// When the path leads to nothing, or to what is not stored itself.
+    /// If the path leads to nothing, or to something that is not stored.
     pub fn find(&self, path: &str) -> Result<Array<'_, 'a>, Error> {
         let row = match self.layout.find(path)? {
             Found::Item(id, members) if members.is_empty() => self.row_of(id),
@@ -133,7 +133,7 @@ impl<'a> AddressTable<'a> {
     }
 }
 
-/// A row with what it is.
+/// A row with what is stored there.
 #[derive(Clone, Copy)]
 pub struct Array<'t, 'a> {
     table: &'t AddressTable<'a>,
@@ -161,12 +161,12 @@ impl<'a> Array<'_, 'a> {
         self.row
     }
 
-    /// Its dimensions, slowest varying first, those of typedefs appended.
+    /// Its dimensions, slowest varying first; those of typedefs follow.
     pub fn shape(&self) -> Vec<u64> {
         self.element().1
     }
 
-    /// The type of its elements, typedefs replaced by what they stand for, with the order of bytes.
+    /// The type of its elements, typedefs resolved, with the byte order.
     pub fn datatype(&self) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
             if let ParamValue::Stored { integer, order, .. } = self.table.layout.param(id).value {
@@ -178,12 +178,12 @@ impl<'a> Array<'_, 'a> {
         })
     }
 
-    /// The name of that type: `<f8`, `i1`, the name of a struct, `{}` for one without.
+    /// The name of that type: `<f8`, `i1`, the name of a struct, or `{}` for an anonymous one.
     pub fn dtype(&self) -> String {
         dtype(self.table.layout, self.datatype())
     }
 
-    /// Its filter; of two, the one that says how it is stored.
+    /// Its filter; of two, the one that is stored.
     pub fn filter(&self) -> Option<&'a Filter> {
         self.element().0.and_then(|element| element.filter(self.table.layout))
     }
@@ -208,7 +208,7 @@ impl<'a> Array<'_, 'a> {
 }
 
 impl Element {
-    /// The type of the elements, with the order of bytes.
+    /// The type of the elements, with the byte order.
     pub(super) fn datatype(&self, default: Order) -> Datatype {
         match self.base {
             Base::Primitive(primitive, order) => {

@@ -1,10 +1,10 @@
-//! Values of stored parameters that the caller gives.
+//! Values of stored parameters, given by the caller.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::layout::Layout;
 
-/// Values by name and by path. A path wins.
+/// Values by name and by path. A path takes precedence.
 ///
 /// ```
 /// use dudley::Values;
@@ -21,13 +21,13 @@ pub struct Values {
 }
 
 impl Values {
-    /// None.
+    /// No values.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// With a value: for every stored parameter of a name, or, by a path (`/dict/N`,
-    /// `/item.member.N`, `/item[2].N`), for one.
+    /// Adds a value, for all stored parameters with a name, or for one by its path (`/dict/N`,
+    /// `/item.member.N`, `/item[2].N`).
     #[must_use]
     pub fn with(mut self, name_or_path: impl Into<String>, value: i64) -> Self {
         let key = name_or_path.into();
@@ -37,17 +37,17 @@ impl Values {
         self
     }
 
-    /// What was given for a name or path.
+    /// The value for a name or path.
     pub fn get(&self, name_or_path: &str) -> Option<i64> {
         self.given.get(name_or_path).copied()
     }
 
-    /// The names and paths that were given.
+    /// The names and paths that have a value.
     pub fn keys(&self) -> impl Iterator<Item = &str> {
         self.given.keys().map(String::as_str)
     }
 
-    /// The names and paths, sorted, of which a layout stores no parameter.
+    /// The names and paths, sorted, that are not a stored parameter of a layout.
     ///
     /// ```
     /// use dudley::{Layout, Values};
@@ -66,7 +66,7 @@ impl Values {
         rest
     }
 
-    /// Whether paths are to be made at all.
+    /// Whether values are given by path.
     pub(super) fn has_paths(&self) -> bool {
         self.has_paths
     }

@@ -1,32 +1,32 @@
-//! The words for what is wrong, and for what was probably meant.
+//! Messages for what is wrong, and help on what was probably meant.
 
 use super::TokenKind;
 use super::parse::{Parsed, Parser, Stop};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
-const LATER: &str = "the author's later versions of the language write this";
+const LATER: &str = "this is the syntax of later versions of the language";
 
-const NO_DICTS: &str = "structs have no dicts in them, but a member may be a struct";
+const NO_DICTS: &str = "a struct cannot contain dicts, but a member may be a struct";
 
 impl Parser<'_> {
     fn text_at(&self, span: Span) -> &str {
         &self.text[span.start as usize..span.end as usize]
     }
 
-    /// `expected`, but another token is next.
+    /// Reports that `expected` was expected, but another token is next.
     pub(super) fn expected(&mut self, code: Code, expected: &str) -> Stop {
         let diagnostic = self.unexpected(code, expected);
         self.report(diagnostic)
     }
 
-    /// The same within a bracket, which is shown when it is not on the line.
+    /// As [`expected`](Self::expected), inside a bracket; shows the bracket if it is on another line.
     pub(super) fn expected_in(&mut self, open: super::Token, expected: &str) -> Stop {
         let diagnostic = self.unexpected(Code::Unexpected, expected);
         let found = self.peek().start.max(open.start);
         let between = self.text_at(Span::new(open.start, found));
         if between.contains(['\n', '\r']) {
-            let label = format!("within this `{}`", self.text_at(open.span()));
+            let label = format!("inside this `{}`", self.text_at(open.span()));
             return self.report(diagnostic.with_label(open.span(), label));
         }
         self.report(diagnostic)
@@ -46,18 +46,18 @@ impl Parser<'_> {
             TokenKind::Unterminated => {
                 let line = text.lines().next().unwrap_or_default();
                 let end = span.start + u32::try_from(line.len()).unwrap_or_default();
-                let message = "a quote without its second one";
+                let message = "this quote is not closed";
                 return Diagnostic::new(
                     Code::UnterminatedQuote,
                     Span::new(span.start, end),
                     message,
                 )
-                .with_help(format!("end the name with {}", &text[..1]));
+                .with_help(format!("close the name with {}", &text[..1]));
             }
             TokenKind::BadNumber => {
-                let message = format!("`{}` is no number", short(text));
+                let message = format!("`{}` is not a number", short(text));
                 return Diagnostic::new(Code::MalformedNumber, span, message).with_help(
-                    "a number ends before letters and `_`; a name that begins with a digit is \
+                    "a number contains no letters or `_`; a name that begins with a digit is \
                      written in quotes",
                 );
             }
@@ -68,7 +68,7 @@ impl Parser<'_> {
             _ => format!("`{}`", short(text)),
         };
         let message = format!("expected {expected}, found {found}");
-        let diagnostic = Diagnostic::new(code, span, message).with_text("not this");
+        let diagnostic = Diagnostic::new(code, span, message).with_text("unexpected");
         match token.kind {
             TokenKind::Float => diagnostic.with_help("only arguments and attributes may be floats"),
             TokenKind::OpenParen => {
@@ -88,7 +88,7 @@ impl Parser<'_> {
                 if kinds == [TokenKind::Name, TokenKind::OpenBrace] {
                     let message = "the name of a type cannot begin with `<`, `>` or `|`";
                     Diagnostic::new(Code::PrefixedTypeName, token.span(), message)
-                        .with_help("leave the byte order to where the type's members are declared")
+                        .with_help("state the byte order at the members of the type")
                 } else {
                     diagnostic.with_help("the byte order of a layout comes before everything else")
                 }
@@ -96,11 +96,9 @@ impl Parser<'_> {
             TokenKind::OpenBrace => {
                 diagnostic.with_help("a summary block comes before any item; a type has a name")
             }
-            TokenKind::Equals => {
-                diagnostic.with_help("data without a name is written `\"\" = datatype`")
-            }
+            TokenKind::Equals => diagnostic.with_help("unnamed data is written `\"\" = datatype`"),
             TokenKind::Comma => diagnostic
-                .with_help("only dimensions and the elements of lists have commas between"),
+                .with_help("commas stand only between dimensions and between list elements"),
             _ => diagnostic,
         };
         self.report(diagnostic)
@@ -114,16 +112,16 @@ impl Parser<'_> {
                 diagnostic.with_help(help)
             }
             TokenKind::Slash | TokenKind::Up => diagnostic.with_help(NO_DICTS),
-            TokenKind::Comma => diagnostic.with_help("members have no commas between them"),
+            TokenKind::Comma => diagnostic.with_help("members are not separated by commas"),
             _ => diagnostic,
         };
         self.report(diagnostic)
     }
 
-    /// Behind the name of an item, or of a member.
+    /// Reports what is missing after the name of an item or member.
     pub(super) fn expected_declaration(&mut self, name: Span, is_member: bool) -> Stop {
         let expected = if is_member { "`=` or `:`" } else { "`=`, `:`, `/`, `[`, `{`, `@` or `%`" };
-        let expected = format!("{expected} behind the name `{}`", short(self.text_at(name)));
+        let expected = format!("{expected} after the name `{}`", short(self.text_at(name)));
         let diagnostic = self.unexpected(Code::ExpectedDeclaration, &expected);
         let token = self.peek();
         let next = self.ahead().next().map(|token| token.kind);
@@ -145,10 +143,10 @@ impl Parser<'_> {
         let diagnostic = self.unexpected(Code::ExpectedDatatype, expected);
         let diagnostic = match self.peek().kind {
             TokenKind::Equals => {
-                let help = format!("{LATER} for typedefs; here that is `name {{\"\" = type}}`");
+                let help = format!("{LATER}; here a typedef is `name {{\"\" = type}}`");
                 diagnostic.with_help(help)
             }
-            TokenKind::Comma => diagnostic.with_help("an element of a list is missing before it"),
+            TokenKind::Comma => diagnostic.with_help("a list element is missing before the comma"),
             TokenKind::OpenBracket => diagnostic.with_help("the datatype comes before the shape"),
             _ => diagnostic,
         };
@@ -178,7 +176,7 @@ impl Parser<'_> {
     pub(super) fn too_deep(&mut self) -> Stop {
         let span = self.peek().span();
         let limit = self.limits.depth();
-        let message = format!("nested too deep: more than {limit} levels");
+        let message = format!("nested too deeply: more than {limit} levels");
         self.report(Diagnostic::new(Code::TooDeep, span, message));
         Stop::Fatal
     }
@@ -190,11 +188,11 @@ impl Parser<'_> {
         self.report(diagnostic.with_label(shape, "in this shape"))
     }
 
-    /// The number is an error; the text around it is none.
+    /// Reports a number; the text around it is correct.
     pub(super) fn too_small(&mut self, span: Span) -> Parsed {
         let message = format!("`{}` is below -1", short(self.text_at(span)));
         let diagnostic = Diagnostic::new(Code::LiteralTooSmall, span, message)
-            .with_help("0 is a dimension without data, -1 removes the dimension");
+            .with_help("0 means that there is no data, -1 removes the dimension");
         go_on(self.report(diagnostic))
     }
 
@@ -203,12 +201,13 @@ impl Parser<'_> {
         self.report(Diagnostic::new(Code::IntegerOverflow, span, message))
     }
 
-    /// The number is an error; the text around it is none.
+    /// Reports a number; the text around it is correct.
     pub(super) fn no_power(&mut self, span: Span, value: i64) -> Parsed {
-        let message = format!("{value} is no power of two");
+        let message = format!("{value} is not a power of two");
         let mut diagnostic = Diagnostic::new(Code::NotPowerOfTwo, span, message);
         if let Some(next) = value.unsigned_abs().checked_next_power_of_two() {
-            diagnostic = diagnostic.with_help(format!("{} and {next} are", next / 2));
+            diagnostic = diagnostic
+                .with_help(format!("the nearest powers of two are {} and {next}", next / 2));
         }
         go_on(self.report(diagnostic))
     }
@@ -221,12 +220,12 @@ fn go_on(stop: Stop) -> Parsed {
     }
 }
 
-/// What only other versions of the language have.
+/// Adds help to the syntax of other versions of the language.
 fn later(diagnostic: Diagnostic, text: &str) -> Diagnostic {
     match text {
         "." => diagnostic.with_help(format!("{LATER}; here an address is a number")),
-        "!" => diagnostic.with_help(format!("{LATER} for structs; here they begin with `{{`")),
-        "?" => diagnostic.with_help(format!("{LATER}; here a dimension of 0 leaves an array out")),
+        "!" => diagnostic.with_help(format!("{LATER}; here a struct begins with `{{`")),
+        "?" => diagnostic.with_help(format!("{LATER}; here a dimension of 0 leaves out an array")),
         "&" => diagnostic.with_help(format!("{LATER}; here references are `type[shape] <- ref`")),
         _ => diagnostic,
     }
@@ -239,7 +238,7 @@ fn named(character: char) -> String {
     format!("`{character}`")
 }
 
-/// A text for a message, which may be as long as the file.
+/// Shortens a text for a message: it may be as long as the file.
 pub(crate) fn short(text: &str) -> String {
     let mut out: String = text.chars().take(40).map(visible).collect();
     if text.chars().nth(40).is_some() {

@@ -4,19 +4,19 @@
 //! blank    space, tab, VT, FF, CR, LF: between tokens, never a token
 //! comment  # up to the line's end; ## documentation, #: attributes
 //! name     letter or _, then letters, digits, _
-//! quoted   "..." or '...', over lines too, with escapes
+//! quoted   "..." or '...', may span lines, with escapes
 //! integer  digits, or 0x and hexadecimal digits
 //! float    digits with a point or an exponent
-//! signs    a run of + or of -; -> and <- come before
+//! signs    a run of + or of -; -> and <- take precedence
 //! others   = : := / .. [ ] { } , @ % -> <- ( ) < > |
 //! ```
 //!
-//! Nothing is lost: what lies between two tokens is blank. Every text has tokens; what is none is a
-//! token of the kinds that say so.
+//! Nothing is lost: between two tokens are only blanks. Every text has tokens; illegal text becomes a token
+//! of kind `Illegal`, `Unterminated` or `BadNumber`.
 
 use super::{Token, quote};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TokenKind {
@@ -78,22 +78,22 @@ pub enum TokenKind {
     Attributes,
     /// A character that begins no token.
     Illegal,
-    /// A quote without its second one: the rest of the text.
+    /// An unclosed quote: the rest of the text.
     Unterminated,
-    /// Digits that run into letters.
+    /// Digits followed by letters.
     BadNumber,
-    /// The end of the text; of no length.
+    /// The end of the text; has no length.
     End,
 }
 
 impl TokenKind {
-    /// Whether it is one of the three comments.
+    /// Whether it is one of the three kinds of comments.
     pub fn is_comment(self) -> bool {
         matches!(self, Self::Comment | Self::Doc | Self::Attributes)
     }
 }
 
-/// The tokens of a text, comments among them.
+/// The tokens of a text, comments included.
 ///
 /// ```
 /// use dudley::syntax::{Lexer, TokenKind};
@@ -120,11 +120,11 @@ const fn word_bytes() -> [bool; 256] {
     }
 }
 
-/// Bytes that go on with a name.
+/// Bytes that continue a name.
 static WORD: [bool; 256] = word_bytes();
 
 impl<'a> Lexer<'a> {
-    /// Of a text below 4 GiB; what is longer ends there.
+    /// Begins a text; what is beyond 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
         let mut end = text.len().min(u32::MAX as usize);
         while !text.is_char_boundary(end) {
@@ -133,7 +133,7 @@ impl<'a> Lexer<'a> {
         Self { text: &text[..end], at: 0 }
     }
 
-    /// The next token; at the end of the text [`TokenKind::End`], again and again.
+    /// The next token; at the end of the text always [`TokenKind::End`].
     #[inline]
     pub fn token(&mut self) -> Token {
         let bytes = self.text.as_bytes();
@@ -152,7 +152,7 @@ impl<'a> Lexer<'a> {
         Token { kind, start: start as u32, end: self.at as u32 }
     }
 
-    /// The rest of a token whose first byte is taken.
+    /// Scans the rest of a token after its first byte.
     #[inline]
     fn scan(&mut self, byte: u8, start: usize) -> TokenKind {
         match byte {
@@ -222,7 +222,7 @@ impl<'a> Lexer<'a> {
         one
     }
 
-    /// To the end of the word; whether it had characters.
+    /// Scans to the end of the word, and returns whether it has characters.
     #[inline]
     fn word(&mut self) -> bool {
         let from = self.at;
@@ -237,7 +237,7 @@ impl<'a> Lexer<'a> {
         self.at > from
     }
 
-    /// Over a letter or digit beyond ASCII.
+    /// Scans a non-ASCII letter or digit.
     #[cold]
     fn letter(&mut self) -> bool {
         let next = self.text[self.at..].chars().next();
@@ -271,7 +271,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// From the point or the exponent on.
+    /// Scans a number from its point or exponent on.
     fn fraction(&mut self, start: usize) -> TokenKind {
         if self.text.as_bytes()[start] != b'.' && self.peek() == Some(b'.') {
             self.at += 1;
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_that_runs_into_a_word_is_none() {
+    fn number_followed_by_letters_is_malformed() {
         for text in ["12abc", "1_0", "0x", "0xg", "0x1g", "1e", "1.5x", "1µ"] {
             assert_eq!(lex(text), [(BadNumber, text)]);
         }
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn comments_end_with_their_line_and_are_none_in_quotes() {
+    fn comments_end_with_their_line_and_do_not_begin_in_quotes() {
         assert_eq!(
             lex("# a\r## b\r\n#: c\n\"# d\" ###"),
             [

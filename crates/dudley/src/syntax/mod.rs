@@ -1,7 +1,7 @@
-//! The raw layer: text to tokens to a syntax tree. Names mean nothing here yet.
+//! The low level: text to tokens to a syntax tree. Names are not resolved here.
 //!
-//! The tree is a list of nodes in order of the text, 12 bytes each: what encloses others has a node
-//! where it opens and one where it closes. A reader walks the list and never looks back.
+//! The tree is a list of nodes in order of the text, 12 bytes each. What encloses others has one node where
+//! it opens and one where it closes. A reader walks the list once.
 //!
 //! ```text
 //! layout   [Order] [SummaryOpen [Align] member* SummaryClose] item*
@@ -14,7 +14,7 @@
 //! place    At | Align
 //! ```
 //!
-//! `Broken` stands for what had an error; the tree is whole around it.
+//! `Broken` stands for what had an error; the rest of the tree is complete.
 
 mod expect;
 mod lex;
@@ -27,7 +27,7 @@ pub(crate) use expect::short;
 pub use lex::{Lexer, TokenKind};
 pub use tree::{Comment, Node, NodeKind, Token, Tree};
 
-/// The value of an integer token, or nothing above 2^63-1.
+/// The value of an integer token; none above 2^63-1.
 pub(crate) fn integer(text: &str) -> Option<i64> {
     if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         return i64::from_str_radix(digits, 16).ok();

@@ -1,8 +1,7 @@
 //! Tokens to a tree, by recursive descent.
 //!
-//! The grammar is LL(1). Depth is counted and limited, so the recursion is too. After an error the
-//! innermost list of things (items, members, elements) drops what it was at, looks for the next, and
-//! goes on.
+//! The grammar is LL(1). Nesting is counted and limited, so the recursion is limited too. After an error
+//! in an item, member or element, parsing continues with the next one.
 
 use super::{Comment, Lexer, Node, NodeKind, Token, TokenKind, Tree};
 use crate::diagnostic::{Code, Diagnostic, start};
@@ -20,14 +19,14 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
         limits,
         tree: Tree::default(),
     };
-    // As many as lines of one short item each have; page faults would cost more than parsing.
+    // Enough for lines with one short item each; page faults would cost more than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
     binio::prefer_huge_pages(&mut parser.tree.nodes);
     parser.layout();
     parser.tree
 }
 
-/// An error was reported: how to go on.
+/// How to continue after an error was reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
     /// With the next item.
@@ -38,7 +37,7 @@ pub(super) enum Stop {
 
 pub(super) type Parsed = Result<(), Stop>;
 
-/// What a list of things ends with, and begins anew with.
+/// What encloses the things that are parsed: how their list ends, and where the next may begin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Within {
     Root,
@@ -57,8 +56,8 @@ pub(super) struct Parser<'a> {
     pub(super) text: &'a str,
     lexer: Lexer<'a>,
     token: Token,
-    /// Comments are met when the token behind them is looked at: until then it may still be decided
-    /// what they are about.
+    /// Whether `token` was looked at. The comments before it are attached at that moment: not earlier,
+    /// since their subject may change until then.
     peeked: bool,
     subject: u32,
     depth: u32,
@@ -112,7 +111,7 @@ impl Parser<'_> {
         token
     }
 
-    /// Begins a node that comments may be about, with the token that comes next.
+    /// Begins a node that may have comments, at the next token.
     #[inline]
     fn begin(&mut self, kind: NodeKind) -> u32 {
         let token = self.peek();
@@ -141,11 +140,11 @@ impl Parser<'_> {
                 self.skip(Within::Root);
             }
         }
-        // Nothing encloses the root that could take an error on.
+        // Nothing encloses the root that could handle an error.
         let _ = self.items(Within::Root);
     }
 
-    /// Items of a dict, up to what ends it.
+    /// The items of a dict, up to its end.
     fn items(&mut self, within: Within) -> Parsed {
         let depth = self.depth;
         loop {
@@ -173,7 +172,7 @@ impl Parser<'_> {
         }
     }
 
-    /// After an error: leaves `Broken` in place of what was begun, and goes to the next beginning.
+    /// After an error: replaces what was begun by `Broken`, and skips to the next thing.
     #[inline]
     fn recover(&mut self, parsed: Parsed, start: usize, within: Within) -> Parsed {
         match parsed {
@@ -201,7 +200,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Skips to where the next thing may begin, over what is in brackets.
+    /// Skips to where the next thing may begin, and over brackets.
     fn skip(&mut self, within: Within) {
         let mut open = 0_u32;
         loop {
@@ -232,7 +231,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Whether what stands behind the token that is looked at makes it the beginning of an item.
+    /// Whether the tokens after the current one make it the beginning of an item.
     fn begins_item(&mut self, brackets_too: bool) -> bool {
         match self.ahead().next().map(|token| token.kind) {
             Some(
@@ -243,7 +242,7 @@ impl Parser<'_> {
         }
     }
 
-    /// The tokens behind the one that is looked at.
+    /// The tokens after the current one.
     pub(super) fn ahead(&mut self) -> impl Iterator<Item = Token> + use<'_> {
         self.peek();
         self.lexer.clone().filter(|token| !token.kind.is_comment())
@@ -340,7 +339,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Ends a list without its `]`: what comes looks like the next item.
+    /// Ends a list without its `]`, since the next token looks like an item.
     fn abandon(&mut self, owner: u32) {
         let at = self.peek().start;
         self.push(NodeKind::ListClose, Span::new(at, at));
@@ -369,7 +368,7 @@ impl Parser<'_> {
         self.members(owner, open, NodeKind::StructClose)
     }
 
-    /// The inside of a struct, and its `}`.
+    /// The members of a struct, and its `}`.
     fn members(&mut self, owner: u32, open: Token, close: NodeKind) -> Parsed {
         self.enter()?;
         if self.kind() == TokenKind::Percent {
@@ -422,7 +421,7 @@ impl Parser<'_> {
                 self.push(NodeKind::Integer, span);
                 Ok(())
             }
-            // The checker has better words for what is no scalar integer.
+            // The checker has a better message for what is not a scalar integer.
             _ => self.data(owner),
         }
     }
@@ -467,7 +466,7 @@ impl Parser<'_> {
             TokenKind::Less | TokenKind::Greater | TokenKind::Bar => {
                 self.take(NodeKind::Mark);
                 if !matches!(self.kind(), TokenKind::Name | TokenKind::Quoted) {
-                    let expected = "a primitive type behind the byte order";
+                    let expected = "a primitive type after the byte order";
                     return Err(self.expected(Code::ExpectedDatatype, expected));
                 }
                 self.take(NodeKind::Type);
@@ -581,7 +580,7 @@ impl Parser<'_> {
         let is_address = mark.kind == TokenKind::At;
         if self.kind() != TokenKind::Integer {
             let expected =
-                if is_address { "an address behind `@`" } else { "an alignment behind `%`" };
+                if is_address { "an address after `@`" } else { "an alignment after `%`" };
             return Err(self.expected(Code::Unexpected, expected));
         }
         let number = self.bump();
@@ -597,7 +596,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// Reports an error, but one of each place. Too many end it all.
+    /// Reports an error, at most one for each place. Too many errors stop the parser.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Stop {
         let last = self.tree.diagnostics.last();
         if last.is_none_or(|last| start(last) != start(&diagnostic)) {

@@ -4,14 +4,14 @@
 //! |---|---|
 //! | `\\ \" \' \/` | itself |
 //! | `\a \b \f \n \r \t \v \0` | the control character of C |
-//! | `\xHH \uXXXX \UXXXXXXXX` | of that number; two surrogates join |
+//! | `\xHH \uXXXX \UXXXXXXXX` | the one with this number; two surrogates join |
 //!
-//! A backslash before anything else stays, with what follows.
+//! A backslash before anything else is kept, with what follows.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Why a name in quotes is none.
+/// Why a quoted name is not valid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EscapeError {
     /// In the token.
@@ -20,7 +20,7 @@ pub(crate) struct EscapeError {
     pub(crate) reason: &'static str,
 }
 
-/// The length of a quoted name with both quotes, or nothing when the second is missing.
+/// The length of a quoted name with both quotes; none if the closing quote is missing.
 pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     let quote = *bytes.first()?;
     let mut at = 1;
@@ -33,12 +33,12 @@ pub(crate) fn quoted_len(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// The text of a token with its quotes.
+/// The text of a quoted token.
 pub(crate) fn unquote(token: &str) -> Result<Cow<'_, str>, EscapeError> {
     unquote_with(token, |_| {})
 }
 
-/// The same, telling the offset of each backslash that escapes nothing.
+/// As [`unquote`]; calls `unknown` with the offset of each backslash that does not begin an escape.
 pub(crate) fn unquote_with(
     token: &str,
     mut unknown: impl FnMut(usize),
@@ -70,7 +70,7 @@ pub(crate) fn unquote_with(
     Ok(Cow::Owned(text))
 }
 
-/// The character of an escape and the length of the escape; no character when it is none.
+/// The character and the length of an escape; no character if it is not an escape.
 fn escape(text: &str) -> Result<(Option<char>, usize), (usize, &'static str)> {
     let plain = |character| Ok((Some(character), 2));
     match text.as_bytes().get(1) {
@@ -104,7 +104,7 @@ fn escape(text: &str) -> Result<(Option<char>, usize), (usize, &'static str)> {
         Some(b'U') => match hex(text, 8).map(char::from_u32) {
             None => Ok((None, 2)),
             Some(Some(character)) => Ok((Some(character), 10)),
-            Some(None) => Err((10, "there is no such character")),
+            Some(None) => Err((10, "no character has this number")),
         },
         _ => Ok((None, 2)),
     }
@@ -116,13 +116,13 @@ fn hex(escape: &str, digits: usize) -> Option<u32> {
     is_hex.then(|| u32::from_str_radix(digits, 16).ok()).flatten()
 }
 
-/// Whether a name needs no quotes: ASCII letters, digits and `_`, no digit in front.
+/// Whether a name needs no quotes: ASCII letters, digits and `_`, not beginning with a digit.
 pub(crate) fn is_plain(name: &str) -> bool {
     let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     word && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 
-/// Appends a name as layouts have it.
+/// Appends a name, quoted if it must be.
 pub(crate) fn push_name(out: &mut String, name: &str) {
     if is_plain(name) {
         out.push_str(name);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_quoted_reads_as_what_it_was() {
+    fn quoted_names_round_trip() {
         for name in ["", "a b", "c\"d\\", "\0\u{1b}\u{85}\n\r\t", "µ", "\\x41", "'"] {
             let mut out = String::new();
             push_quoted(&mut out, name);

@@ -5,25 +5,25 @@ use crate::diagnostic::Diagnostic;
 use crate::options::Limits;
 use crate::source::Span;
 
-/// A token and where it stands.
+/// A token and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind,
     /// Its first byte.
     pub start: u32,
-    /// Behind its last byte.
+    /// After its last byte.
     pub end: u32,
 }
 
 impl Token {
-    /// Where it stands.
+    /// Its place.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {
@@ -41,7 +41,7 @@ pub enum NodeKind {
     Name,
     /// A member without a name.
     Unnamed,
-    /// `/` behind a name.
+    /// `/` after a name.
     Dict,
     /// `=`: data follow.
     Data,
@@ -71,61 +71,61 @@ pub enum NodeKind {
     Dim,
     /// A dimension that is a parameter.
     DimName,
-    /// The signs behind it.
+    /// The signs after it.
     Suffix,
-    /// The name of a filter behind `->`.
+    /// The name of a filter after `->`.
     Compress,
-    /// The name of a filter behind `<-`.
+    /// The name of a filter after `<-`.
     Reference,
-    /// An argument of it, with its sign.
+    /// An argument of a filter, with its sign.
     Argument,
-    /// The number behind `@`.
+    /// The number after `@`.
     At,
-    /// The number behind `%`.
+    /// The number after `%`.
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,
-    /// What had an error. The last of all kinds.
+    /// Stands for what had an error. The last of all kinds.
     Broken,
 }
 
-/// A node and where it stands.
+/// A node and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// What it is.
+    /// Its kind.
     pub kind: NodeKind,
     /// Its first byte.
     pub start: u32,
-    /// Behind its last byte.
+    /// After its last byte.
     pub end: u32,
 }
 
 impl Node {
-    /// Where it stands.
+    /// Its place.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
 }
 
-/// A documentation or attribute comment and what it is about.
+/// A documentation or attribute comment and its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Comment {
     /// The number of the node that it is about: `Name`, `Unnamed`, `Element`, `Top`, `Up` or
-    /// `SummaryOpen`. [`Comment::LAYOUT`] before all of them.
+    /// `SummaryOpen`; [`Comment::LAYOUT`] before all of them.
     pub subject: u32,
     /// From the first `#` to the end of the line.
     pub start: u32,
-    /// Behind the last byte.
+    /// After its last byte.
     pub end: u32,
     /// Whether it has attributes.
     pub is_attributes: bool,
 }
 
 impl Comment {
-    /// The subject of what stands before any item.
+    /// The subject of comments before all items: the whole layout.
     pub const LAYOUT: u32 = u32::MAX;
 
-    /// Where it stands.
+    /// Its place.
     pub fn span(self) -> Span {
         Span::new(self.start, self.end)
     }
@@ -144,17 +144,16 @@ impl Comment {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
-    /// In order of the text.
+    /// The nodes, in order of the text.
     pub nodes: Vec<Node>,
-    /// In order of the text; plain comments are not there.
+    /// Documentation and attribute comments, in order of the text.
     pub comments: Vec<Comment>,
-    /// What is wrong, in order of the text; all errors.
+    /// Errors, in order of the text.
     pub diagnostics: Vec<Diagnostic>,
 }
 
 impl Tree {
-    /// Parses a text. There is always a tree; where there are errors, see
-    /// [`diagnostics`](Self::diagnostics).
+    /// Parses a text. Returns a tree even if there are errors in [`diagnostics`](Self::diagnostics).
     pub fn parse(text: &str, limits: &Limits) -> Self {
         super::parse::parse(text, limits)
     }

@@ -84,7 +84,7 @@ fn bytes(hex: &str) -> Vec<u8> {
 }
 
 #[test]
-fn everything_is_where_numpy_has_it_in_aligned_records() {
+fn addresses_are_those_of_aligned_numpy_records() {
     let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
         eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
         return;

@@ -54,7 +54,7 @@ fn value(attribute: &Attribute) -> Value {
 }
 
 #[test]
-fn every_case_parses_or_fails_as_it_says() {
+fn every_case_parses_or_fails_as_stated() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();
@@ -95,7 +95,7 @@ fn every_case_parses_or_fails_as_it_says() {
 }
 
 #[test]
-fn every_comment_is_about_what_the_case_says() {
+fn every_comment_has_the_subject_that_the_case_states() {
     for case in cases() {
         let Some(expected) = case["expect_comments"].as_array() else { continue };
         let layout = Layout::parse(text(&case)).unwrap();
@@ -118,7 +118,7 @@ fn every_comment_is_about_what_the_case_says() {
 }
 
 #[test]
-fn what_is_printed_reads_as_what_it_was() {
+fn printed_layout_parses_as_an_equal_layout() {
     for case in cases() {
         let Ok(layout) = Layout::parse(text(&case)) else { continue };
         let printed = layout.to_string();

@@ -15,7 +15,7 @@ fn a_second_declaration_shows_the_first() {
     assert_eq!(
         shown("x = f8\ny = f8\nx/\n"),
         "\
-error[E022]: `x` is data, no dict
+error[E022]: `x` is data, not a dict
  --> run.dud:3:1
   |
 1 | x = f8
@@ -36,12 +36,12 @@ error[E032]: this type needs a parameter `JMAX`, which is not in scope
  --> run.dud:5:5
   |
 2 |   \"\" = f8[IMAX, JMAX]
-  |                 ---- the type has it from where it is used
+  |                 ---- the type takes this from where it is used
 ...
 5 | x = mesh
-  |     ^^^^ used here, where it is not declared
+  |     ^^^^ no such parameter is in scope where the type is used
   |
-  = help: there is `IMAX`
+  = help: did you mean `IMAX`?
 "
     );
 }
@@ -75,16 +75,16 @@ fn a_misspelt_type_has_a_fix() {
     let error = errors(text);
     let fix = error.first().fix.clone().unwrap();
     assert_eq!(fix.replacement, "mesh_data");
-    assert_eq!(error.first().help, ["there is `mesh_data`"]);
+    assert_eq!(error.first().help, ["did you mean `mesh_data`?"]);
 }
 
 #[test]
 fn later_versions_of_the_language_are_recognised() {
     for (text, help) in [
-        ("t == f8[3]", "here that is `name {\"\" = type}`"),
+        ("t == f8[3]", "here a typedef is `name {\"\" = type}`"),
         ("l += f8", "extended by `name [..]`"),
         ("x = f8 @.", "an address is a number"),
-        ("x = !{a=i1}", "begin with `{`"),
+        ("x = !{a=i1}", "a struct begins with `{`"),
         ("N : 1 x = f8[N?]", "a dimension of 0"),
         ("x & f8", "`type[shape] <- ref`"),
         ("x = f8(3, 4)", "written in `[` and `]`"),
@@ -98,11 +98,11 @@ fn later_versions_of_the_language_are_recognised() {
 }
 
 #[test]
-fn a_parameter_that_is_no_integer_is_told_how_data_is_declared() {
+fn parameter_that_is_not_an_integer_gets_help_on_data() {
     assert_eq!(
         shown("time : f8"),
         "\
-error[E027]: parameter `time` is no scalar integer
+error[E027]: parameter `time` is not a scalar integer
  --> run.dud:1:8
   |
 1 | time : f8

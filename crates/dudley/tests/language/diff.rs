@@ -13,7 +13,7 @@ fn lines(before: &str, after: &str) -> (Vec<String>, bool) {
 }
 
 #[test]
-fn what_only_reads_differently_is_no_difference() {
+fn different_spelling_is_not_a_difference() {
     let before = "N := i8\n r = f8[N+]  l = [i4]";
     assert_eq!(lines(before, "N : i8  r = f8[N+]  ## (cm)\n l [ i4 ]"), (vec![], true));
     assert_eq!(lines("x = f8[4]", "t { \"\" = f8[4] } x = t"), (vec![], true));
@@ -21,14 +21,14 @@ fn what_only_reads_differently_is_no_difference() {
 }
 
 #[test]
-fn what_is_added_behind_the_end_leaves_old_files_readable() {
+fn additions_at_the_end_leave_old_files_readable() {
     let (found, readable) = lines("N : i2  x = f8[N]", "N : i2  x = f8[N]  y = i4  z/ a = i1");
     assert_eq!((found.as_slice(), readable), (&["+ /y".to_owned(), "+ /z/a".to_owned()][..], true));
     assert_eq!(lines("x = f8  y = i4", "x = f8"), (vec!["- /y".to_owned()], true));
 }
 
 #[test]
-fn what_is_added_before_others_moves_them() {
+fn additions_before_others_move_them() {
     let (found, readable) = lines("x = f8  y = f8", "x = f8  n = i4  y = f8");
     assert_eq!(found, ["~ /y: address 8 -> 16", "+ /n"]);
     assert!(!readable);
@@ -51,7 +51,7 @@ fn members_are_compared_too() {
 }
 
 #[test]
-fn behind_what_only_the_stream_tells_the_order_of_things_counts() {
+fn order_matters_after_data_whose_size_depends_on_the_stream() {
     let before = "x = f8[3] -> gzip  a = i1  b = i4";
     assert_eq!(lines(before, before), (vec![], true));
     let (found, readable) = lines(before, "x = f8[3] -> gzip  c = i1  a = i1  b = i4");

@@ -167,7 +167,7 @@ fn full_paths() {
 }
 
 #[test]
-fn comments_are_about_what_they_follow() {
+fn comments_belong_to_what_precedes_them() {
     let text = "\
     # This is a layout comment, completely ignored, ...
     IMAX: i8  JMAX: i8  # ...as is this.

@@ -122,7 +122,7 @@ fn limits_are_the_callers() {
 }
 
 #[test]
-fn all_errors_of_a_text_are_told_up_to_a_hundred() {
+fn all_errors_are_reported_up_to_a_hundred() {
     let text = "a = foo\nb = f8[3\nc = i1 %3\nt { x = i1 y = }\nl [i1,, i2]\nd = bar\n";
     assert_eq!(codes(text), ["E031", "E010", "E019", "E014", "E014", "E031"]);
     let lines: Vec<u32> = errors(text).iter().filter_map(|error| error.place.line).collect();
@@ -131,7 +131,7 @@ fn all_errors_of_a_text_are_told_up_to_a_hundred() {
 }
 
 #[test]
-fn a_name_that_could_not_be_declared_is_no_second_error() {
+fn use_of_a_name_lost_in_an_error_is_not_a_second_error() {
     assert_eq!(codes("N : ] x = i1[N]"), ["E014"]);
     assert_eq!(codes("t { a = ] } x = t"), ["E014"]);
     assert_eq!(codes("t ] x = t"), ["E013"]);
@@ -154,7 +154,7 @@ fn errors_cannot_be_silenced() {
 }
 
 #[test]
-fn what_looks_wrong_and_is_right() {
+fn unusual_but_correct_layouts_have_no_errors() {
     for text in [
         "i8 = f4 f4/ x = i1",
         "a = i1[-1, +3, 0]",

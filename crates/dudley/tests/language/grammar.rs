@@ -122,7 +122,7 @@ fn every_token_has_a_scope_of_its_kind() {
 /// Unquoted names of layouts without errors; a line break between a name and the sign that tells what
 /// it is cannot be looked beyond.
 #[test]
-fn every_name_has_the_scope_of_what_it_names() {
+fn every_name_is_highlighted_by_its_meaning() {
     let grammar = grammar();
     let mut seen = std::collections::BTreeSet::new();
     for text in texts() {
@@ -186,7 +186,7 @@ fn attributes_have_names_and_values() {
 }
 
 #[test]
-fn escapes_and_what_is_none_are_told_apart() {
+fn escapes_and_other_backslashes_are_distinguished() {
     let grammar = grammar();
     let text = r#""\n\x41\u00e9\q" = f8"#;
     let scopes = grammar.scopes(text);

@@ -109,7 +109,7 @@ fn long_names_are_not_repeated_for_everything_below_them() {
 }
 
 #[test]
-fn limits_of_nothing_do_no_harm() {
+fn limits_of_zero_are_harmless() {
     let none = dudley::Limits::default()
         .with_max_depth(0)
         .with_max_dims(0)
@@ -235,7 +235,7 @@ fn numbers_at_the_edge_are_held() {
 }
 
 #[test]
-fn bytes_that_are_no_text_are_read_as_some() {
+fn bytes_in_any_encoding_are_read_or_rejected() {
     for bytes in [
         &b"\xff\xfe"[..],
         b"\x81",

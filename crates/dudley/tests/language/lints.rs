@@ -41,7 +41,7 @@ fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
 }
 
 #[test]
-fn a_plain_text_has_nothing_odd() {
+fn plain_text_has_no_diagnostics() {
     for text in [
         "N : 1 x = f8[N, 0, 10, 0x0a]",
         "{N : i8 time = f8} x = f8[N] t {M : 3 a = f8[M] @8} y = t d/ M : 4",
@@ -65,7 +65,7 @@ fn lints_can_be_switched_off() {
 }
 
 #[test]
-fn of_attributes_of_one_name_each_repetition_is_told_at_its_place() {
+fn each_repeated_attribute_is_reported_at_its_place() {
     let text = "x = f8 #: a=1 b=2\n #: a=3\ny = f8 #: a=4 a=5";
     let layout = Layout::parse(text).unwrap();
     let lines: Vec<u32> =
@@ -87,7 +87,10 @@ fn bytes_of_latin_1_byte_order_marks_and_line_ends_of_all_kinds_are_read() {
     assert_eq!(layout.source().encoding(), Encoding::Latin1);
     let x = layout.items().next().unwrap();
     assert_eq!(layout.docs(x.into()).collect::<Vec<_>>(), ["\u{81} é", "more", "last"]);
-    assert_eq!(layout.diagnostics()[0].message, "this text is no UTF-8; it is read as Latin-1");
+    assert_eq!(
+        layout.diagnostics()[0].message,
+        "the text is not valid UTF-8; it is read as Latin-1"
+    );
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
     assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));

@@ -57,7 +57,7 @@ pub(crate) fn examples() -> Vec<Example> {
 }
 
 #[test]
-fn every_layout_has_the_errors_and_warnings_that_it_is_said_to_have() {
+fn every_example_has_the_stated_errors_and_warnings() {
     assert!(examples().len() > 30);
     for example in examples() {
         let line = example.line;

@@ -56,7 +56,7 @@ fn resolver<'a>(
 }
 
 #[test]
-fn every_address_is_what_the_case_says() {
+fn every_address_is_as_the_case_states() {
     let mut wrong = Vec::new();
     for case in cases() {
         let name = case["name"].as_str().unwrap();
@@ -159,7 +159,7 @@ fn a_value_by_path_wins_over_one_by_name_and_one_of_an_instance_over_that() {
 }
 
 #[test]
-fn what_no_value_tells_leaves_the_rest_unknown_and_is_no_error_in_a_struct() {
+fn unknown_value_in_a_struct_leaves_the_rest_unknown() {
     let layout = "t { N : i1  a = u1[N] }  x = t  y = i4  z = i1 @64  w = i2";
     assert_eq!(addresses(layout, &[]), [Some(0), None, Some(64), Some(66)]);
     assert_eq!(code("N : i1  a = u1[N]", &[]), "E042");
@@ -214,7 +214,7 @@ fn doubled(first: &str) -> Layout {
 }
 
 #[test]
-fn types_that_double_cost_nothing_where_only_the_stream_tells_sizes_either() {
+fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
     let limits = dudley::Limits::default().with_max_steps(100_000);
     let code = |resolver: Resolver<'_>| {
         resolver.limits(limits).table().err().and_then(|error| error.code())
@@ -297,7 +297,7 @@ fn dump(text: &str) -> Vec<u8> {
 /// The files of the specification: little endian with its layout, big endian without, extended, and
 /// compressed.
 #[test]
-fn native_files_have_their_data_where_their_layout_says() {
+fn native_files_have_data_where_the_layout_states() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
@@ -338,7 +338,7 @@ fn native_files_have_their_data_where_their_layout_says() {
 }
 
 #[test]
-fn counts_and_lengths_of_a_stream_are_held_against_it() {
+fn counts_and_lengths_beyond_the_stream_are_errors() {
     let of = |layout: &str, stream: &[u8]| {
         let layout = Layout::parse(layout).unwrap();
         let stream = stream.to_vec();
@@ -362,8 +362,16 @@ fn counts_and_lengths_of_a_stream_are_held_against_it() {
             vec![0; 7],
             "error[E043]: `/N`: the stream ends at 7: expected an i8",
         ),
-        ("a = f8 -> gzip", count(-1, 9), "error[E044]: `/a`: at address 0: -1 compressed bytes"),
-        ("a = f8 -> gzip", count(10, 9), "error[E044]: `/a`: at address 0: 10 compressed bytes"),
+        (
+            "a = f8 -> gzip",
+            count(-1, 9),
+            "error[E044]: `/a`: at address 0: expected 0 to 9 compressed bytes, found -1",
+        ),
+        (
+            "a = f8 -> gzip",
+            count(10, 9),
+            "error[E044]: `/a`: at address 0: expected 0 to 9 compressed bytes, found 10",
+        ),
         ("a = f8 -> gzip", count(i64::MAX, 9), "error[E044]"),
         ("a = f8 -> gzip @0x7fffffffffffffff", vec![], "error[E043]"),
         ("N : i1 @0x7fffffffffffffff", vec![], "error[E043]"),
@@ -377,13 +385,13 @@ fn counts_and_lengths_of_a_stream_are_held_against_it() {
 }
 
 #[test]
-fn what_lies_behind_the_end_of_a_stream_is_told_once() {
+fn data_beyond_the_end_of_a_stream_is_reported_once() {
     let layout = Layout::parse("N : i1  a = u1[N]  b = f8[100]  c = i1").unwrap();
     let stream = vec![3_u8, 0, 0, 0];
     let resolver = Resolver::new(&layout).stream(&stream).unwrap();
     let lints = resolver.diagnose(&resolver.table().unwrap());
     let told: Vec<String> = lints.iter().map(|found| format!("{found:#}")).collect();
-    assert_eq!(told, ["note[L-past-end]: the stream ends at 4, `/b` at 808"]);
+    assert_eq!(told, ["note[L-past-end]: `/b` ends at 808, after the end of the stream at 4"]);
 }
 
 #[test]
@@ -405,7 +413,7 @@ fn the_layout_of_a_native_file_is_in_it() {
 }
 
 #[test]
-fn a_damaged_signature_is_named_and_short_streams_have_none() {
+fn damaged_signature_is_reported_and_short_streams_have_none() {
     let layout = Layout::parse("a = i1").unwrap();
     let open = |stream: &'static [u8]| {
         let stream: &'static _ = Box::leak(Box::new(stream.to_vec()));
@@ -421,7 +429,7 @@ fn a_damaged_signature_is_named_and_short_streams_have_none() {
 }
 
 #[test]
-fn a_typedef_filters_what_it_stands_for_and_the_use_wins() {
+fn filter_of_a_use_replaces_that_of_a_typedef() {
     let rows = table_of("t { \"\" = i8[2] -> gzip }  x = t[3]", &[]).unwrap();
     assert_eq!(rows[0]["shape"], json!([3, 2]));
     assert_eq!(rows[0]["filter"], "-> gzip");
@@ -441,7 +449,7 @@ fn an_extension_repeats_all_but_the_placement() {
 }
 
 #[test]
-fn the_alignment_of_a_summary_counts_for_its_struct_alone() {
+fn alignment_of_a_summary_applies_to_its_struct_only() {
     let layout = Layout::parse("{ %32 N : i1  t = f4 }  x = u1[N]").unwrap();
     let summary = layout.struct_type(layout.summary().unwrap().struct_type);
     assert_eq!(summary.align, Some(32));
@@ -482,7 +490,7 @@ fn lints(layout: &str) -> Vec<String> {
 }
 
 #[test]
-fn what_lies_as_it_comes_is_not_odd() {
+fn data_in_order_of_declaration_is_regular() {
     for layout in [
         "a = i1  b = f8  c = i1 %64",
         "a = i4[2]  b = i4 @8  c = i1 @12  d = f8 @16",
@@ -494,17 +502,17 @@ fn what_lies_as_it_comes_is_not_odd() {
 }
 
 #[test]
-fn overlaps_holes_and_misalignment_are_told() {
+fn overlaps_holes_and_misalignment_are_reported() {
     assert_eq!(
         lints("a = i4[4]  b = i1 @3  c = i1 @20"),
         [
-            "L-overlap: `/a` and `/b` lie over each other",
-            "L-hole: bytes 16 to 20, before `/c`, belong to nothing",
+            "L-overlap: `/a` and `/b` overlap",
+            "L-hole: bytes 16 to 20, before `/c`, belong to no item",
         ]
     );
     assert_eq!(
         lints("a = i4 @0  b = i4 @6"),
-        ["L-misaligned-address: `/b` is at 6, its type is aligned to 4",]
+        ["L-misaligned-address: `/b` is at 6, which is not a multiple of its alignment 4",]
     );
     let unknown =
         |name| format!("L-unknown-address: only the stream tells the address of `/{name}`");

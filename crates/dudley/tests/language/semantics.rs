@@ -72,7 +72,7 @@ fn a_struct_is_closed_over_its_own_parameters_and_free_names() {
 }
 
 #[test]
-fn only_what_sizes_something_makes_a_struct_indeterminate() {
+fn only_parameters_used_in_shapes_make_a_struct_indeterminate() {
     let is_indeterminate = |text: &str| {
         let layout = parse(text);
         let id = layout.type_named("t").unwrap();
@@ -89,7 +89,7 @@ fn only_what_sizes_something_makes_a_struct_indeterminate() {
 }
 
 #[test]
-fn a_typedef_has_one_member_without_a_name_and_stores_no_parameter() {
+fn typedef_has_one_unnamed_member_and_stores_no_parameter() {
     let is_typedef = |text: &str| {
         let layout = parse(text);
         layout.struct_type(layout.type_named("t").unwrap()).is_typedef
@@ -104,7 +104,7 @@ fn a_typedef_has_one_member_without_a_name_and_stores_no_parameter() {
 }
 
 #[test]
-fn a_parameter_may_be_of_what_reduces_to_an_integer() {
+fn parameter_may_have_a_typedef_of_an_integer() {
     let layout = parse("i4 {%2 \"\" = >i4} word {= i4} N : word @8");
     let id = layout.param_named(ItemId::ROOT, "N").unwrap();
     let ParamValue::Stored { integer, order, .. } = layout.param(id).value else { panic!() };
@@ -179,7 +179,7 @@ fn names_that_need_it_are_quoted_in_paths() {
 }
 
 #[test]
-fn json_pointers_lead_to_what_paths_lead_to() {
+fn json_pointers_and_paths_find_the_same_items() {
     let layout = parse(
         "N : 1 g/ l [f8, [i1, i2], / x = {a = {b = i1}[2]}] 'a/b' = i1 'c~d' = i2 '' = {m = f4} \
          / 'p.q' = f8 \"0\" = i1",
@@ -206,7 +206,7 @@ fn json_pointers_lead_to_what_paths_lead_to() {
 }
 
 #[test]
-fn comments_are_about_what_was_declared_before_them() {
+fn comments_belong_to_the_last_declaration() {
     let layout = parse(
         "## layout\n { ## summary\n N : i8 ## N\n t = f8 ## t\n} ## summary again\n\
          s ## s\n { a = i1 ## a\n b = {c = i1 ## c\n} ## b\n } ## s again\n\

@@ -1,4 +1,4 @@
-//! `scibin dudley diff`: what differs between two layouts.
+//! `scibin dudley diff`: compares two layouts.
 
 use std::path::Path;
 
@@ -19,7 +19,10 @@ pub(super) fn diff(
     output: Output,
 ) -> Result<Verdict, Failure> {
     if is_standard(before) && is_standard(after) {
-        return Err(Failure::other("standard input", "it is one layout, not both"));
+        return Err(Failure::other(
+            "standard input",
+            "only one of the two layouts can be standard input",
+        ));
     }
     let options = ParseOptions::new();
     let (Some(before), Some(after)) = (parse(before, &options)?, parse(after, &options)?) else {
@@ -42,7 +45,7 @@ pub(super) fn diff(
         }
         if comparison.is_partial() {
             output.result(
-                &"there is more than can be compared; nothing is said of what was added or removed",
+                &"the layouts are too large to compare completely; additions and removals are not shown",
             )?;
         }
         let verdict = if comparison.keeps_files_readable() {

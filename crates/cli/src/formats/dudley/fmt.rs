@@ -1,4 +1,4 @@
-//! `scibin dudley fmt`: layouts as everybody writes them.
+//! `scibin dudley fmt`: formats layouts.
 
 use std::io::{self, Write};
 use std::path::Path;

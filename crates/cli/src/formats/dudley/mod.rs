@@ -81,7 +81,7 @@ fn print(text: &str) {
     }
 }
 
-/// The values that are given: each of a parameter of one of the layouts.
+/// The given values, each for a stored parameter of one of the layouts.
 fn values(params: &Params, layouts: &[&Layout]) -> Result<Values, Failure> {
     let values: Values = params.params.iter().cloned().collect();
     let is_missing = |key: &&str| layouts.iter().all(|layout| values.not_in(layout).contains(key));

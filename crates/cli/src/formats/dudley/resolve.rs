@@ -1,4 +1,4 @@
-//! `scibin dudley resolve`: where everything lies.
+//! `scibin dudley resolve`: prints addresses.
 
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;

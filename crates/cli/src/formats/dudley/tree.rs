@@ -1,4 +1,4 @@
-//! `scibin dudley tree`: what a layout declares.
+//! `scibin dudley tree`: shows what a layout declares.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -58,7 +58,7 @@ fn inside(text: &mut String, depth: usize, json: &Value) {
     }
 }
 
-/// What stands behind the name.
+/// What stands after the name.
 fn declared(json: &Value) -> String {
     let part = |name: &str| json[name].as_str().map(|text| format!(" {text}")).unwrap_or_default();
     match json["kind"].as_str() {
@@ -87,7 +87,7 @@ fn array(json: &Value) -> &[Value] {
     json.as_array().map(Vec::as_slice).unwrap_or_default()
 }
 
-/// A name, quoted if it would not be one without.
+/// A name, quoted if it must be.
 fn quoted(name: &str) -> String {
     let is_plain = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
     if is_plain { name.to_owned() } else { Value::from(name).to_string() }
