@@ -3,6 +3,7 @@
 
 #![no_main]
 
+use binio::array::ArrayError;
 use bloscpack::{ArrayInfo, Datatype, Reader};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -49,7 +50,7 @@ fn check_text(text: String) {
     }
 }
 
-fn check(dtype: bloscpack::Result<Datatype>) {
+fn check(dtype: Result<Datatype, ArrayError>) {
     match dtype {
         Ok(dtype) => {
             assert!(i32::try_from(dtype.itemsize()).is_ok());

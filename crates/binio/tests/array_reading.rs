@@ -443,6 +443,15 @@ fn elements_that_share_bytes_are_not_written() {
 }
 
 #[test]
+fn no_elements_are_written_to_nowhere() {
+    let none = Strided::new(vec![5, 0], vec![i64::MAX, i64::MIN], u64::MAX, 2, 8).unwrap();
+    let datatype = Datatype::parse(">u2").unwrap();
+    let never = |_: u64, _: &[u8]| -> Result<(), ArrayError> { panic!("nothing to write") };
+    write_ranges(&none, &datatype, &[], Order::F, ByteOrder::Little, never).unwrap();
+    write_bytes(&none, &datatype, &[], Order::F, ByteOrder::Little, &mut []).unwrap();
+}
+
+#[test]
 fn booleans_are_read_in_every_way() {
     let layout = Strided::packed(vec![3], Order::C, 0, 1, 3).unwrap();
     let made = array(Bytes::from_static(&[0, 1, 7]), &Datatype::parse("|b1").unwrap(), &layout);

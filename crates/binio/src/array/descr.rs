@@ -550,7 +550,26 @@ mod tests {
         })
     }
 
+    /// Records of fields anywhere.
+    fn any_record() -> impl Strategy<Value = Datatype> {
+        let field = (any_scalar(), 0..40_u64, any::<bool>());
+        prop::collection::vec(field, 1..5).prop_map(|fields| {
+            let field = |(i, (text, offset, titled)): (usize, (String, u64, bool))| {
+                let field = Field::new(format!("f{i}"), datatype(&text)).at(offset);
+                if titled { field.with_title(format!("t{i}")) } else { field }
+            };
+            let fields = fields.into_iter().enumerate().map(field).collect();
+            Record::new(fields, 50_000).unwrap().into()
+        })
+    }
+
     proptest! {
+        #[test]
+        fn fields_anywhere_are_read_back(record in any_record()) {
+            prop_assert_eq!(Datatype::parse(&record.descr()).unwrap(), record.clone());
+            prop_assert_eq!(Datatype::from_json(&record.descr_json()).unwrap(), record);
+        }
+
         #[test]
         fn what_is_written_is_read_back(descr in any_descr()) {
             let dtype = Datatype::parse(&descr).unwrap();
@@ -607,6 +626,48 @@ mod tests {
         let counts = |n| format!("[('a', '<i4', ({}))]", "1, ".repeat(n));
         assert_eq!(datatype(&counts(64)).itemsize(), 4);
         assert!(fails(&counts(65)).contains("at most 64"));
+    }
+
+    #[test]
+    fn fields_that_overlap_are_described_by_their_offsets() {
+        // numpy 2: `repr` of the dictionary that numpy.dtype takes.
+        let text = "{'names': ['all', 'low'], 'formats': ['<u4', ('<u1', (2,))], \
+                    'offsets': [0, 0], 'titles': [None, 't'], 'itemsize': 8}";
+        let overlap = datatype(text);
+        assert_eq!(overlap.itemsize(), 8);
+        assert_eq!(overlap.descr(), text.replace("<u1", "|u1"));
+        assert_eq!(datatype(&overlap.descr()), overlap);
+        assert_eq!(Datatype::from_json(&overlap.descr_json()).unwrap(), overlap);
+        let aligned = "{'names': ['a', 'b'], 'formats': ['|i1', '<f8'], 'aligned': True}";
+        assert_eq!(datatype(aligned).descr(), "[('a', '|i1'), ('', '|V7'), ('b', '<f8')]");
+        let packed = datatype("{'names': ['a', 'b'], 'formats': ['|i1', '<f8']}");
+        assert_eq!(packed, datatype("[('a', '|i1'), ('b', '<f8')]"));
+    }
+
+    #[test]
+    fn dictionaries_that_describe_no_type_are_errors() {
+        for text in [
+            "{}",
+            "{'names': ['a']}",
+            "{'names': ['a'], 'formats': []}",
+            "{'names': ['a'], 'formats': ['<i4'], 'offsets': [-1]}",
+            "{'names': ['a'], 'formats': ['<i4'], 'offsets': [0, 4]}",
+            "{'names': ['a'], 'formats': ['<i4'], 'offsets': [9223372036854775807]}",
+            "{'names': ['a'], 'formats': ['<i4'], 'itemsize': 3}",
+            "{'names': ['a'], 'formats': ['<i4'], 'itemsize': 2147483648}",
+            "{'names': ['a'], 'formats': ['<i4'], 'names': ['a']}",
+            "{'names': ['a'], 'formats': ['<i4'], 'more': 1}",
+            "{'names': [1], 'formats': ['<i4']}",
+            "{'names': ['a'], 'formats': ['<i4'], 'titles': [1]}",
+            "{'names': ['a', 'a'], 'formats': ['<i4', '<i4']}",
+            "{'a': ('<i4', 0)}",
+        ] {
+            assert!(matches!(Datatype::parse(text), Err(ArrayError::Datatype(_))), "{text}");
+        }
+        assert!(matches!(
+            Datatype::parse("{'names': ['a'], 'formats': ['|O']}"),
+            Err(ArrayError::Object)
+        ));
     }
 
     #[test]

@@ -91,7 +91,7 @@ impl<'p> Plan<'p> {
         gap: usize,
         piece: usize,
     ) -> Result<Self, ArrayError> {
-        let mut axes = copy.axes().to_vec();
+        let mut axes = if copy.is_empty() { Vec::new() } else { copy.axes().to_vec() };
         axes.sort_by_key(|axis| Reverse(axis.from.unsigned_abs()));
         let levels = levels(&axes, copy.run(), gap).ok_or_else(|| too_large(array))?;
         Ok(Self { copy, axes, levels, piece })

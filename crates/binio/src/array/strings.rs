@@ -10,12 +10,18 @@ impl<D: Data> Array<D> {
     /// is not UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. [`view`](Self::view) as
     /// `u8`, `u16` or `u32` returns them as they are. Fails with [`ArrayError::Type`] for what is not
     /// text, and with [`ArrayError::Limit`] for more than
-    /// [`max_items`](crate::Limits::max_items) texts.
+    /// [`max_items`](crate::Limits::max_items) texts, or a list of them above
+    /// [`max_alloc`](crate::Limits::max_alloc).
     pub fn strings(&self) -> Result<Vec<String>, D::Error> {
         let scalar = self.datatype().as_scalar().filter(|scalar| scalar.is_text());
-        let (requested, limit) = (self.len(), self.limits().max_items);
-        if requested > limit {
-            return Err(ArrayError::Limit { what: "texts of an array", limit, requested }.into());
+        let list = self.len().saturating_mul(size_of::<String>() as u64);
+        for (what, requested, limit) in [
+            ("texts of an array", self.len(), self.limits().max_items),
+            ("bytes of a list of texts", list, self.limits().max_alloc),
+        ] {
+            if requested > limit {
+                return Err(ArrayError::Limit { what, limit, requested }.into());
+            }
         }
         match scalar.map(crate::array::ScalarType::kind) {
             Some(Kind::Bytes) => self.texts::<u8>(ascii),
