@@ -17,11 +17,9 @@ pub mod diagnostic;
 pub mod error;
 mod limits;
 pub mod memory;
-pub mod npy;
 mod number;
 pub mod pointer;
 mod scan;
-pub mod slice;
 pub mod source;
 #[cfg(feature = "write")]
 pub mod write;

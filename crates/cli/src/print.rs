@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use binio::array::Style;
+use serde_json::Value;
 
 use crate::failure::Failure;
 use crate::output::Sink;
@@ -11,15 +12,13 @@ use crate::output::Sink;
 /// a line, planes are set apart by an empty line, missing elements are `--`. JSON: `{"dtype", "shape",
 /// "values"}`, missing elements are `null`.
 pub(crate) fn array<E>(
-    dtype: &str,
+    dtype: &Value,
     shape: &[u64],
     json: bool,
     write: impl FnOnce(&mut dyn Write, Style) -> Result<(), E>,
     fail: impl FnOnce(E) -> Failure,
 ) -> Result<(), Failure> {
-    let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
-    let shape = shape.join(", ");
-    let prefix = json.then(|| format!("{{\"dtype\": {dtype}, \"shape\": [{shape}], \"values\": "));
+    let prefix = json.then(|| format!("{{\"dtype\": {dtype}, \"shape\": {shape:?}, \"values\": "));
     let out = BufWriter::new(io::stdout().lock());
     let mut out = Sink::new(Prefixed { prefix, out });
     let written = write(&mut out, if json { Style::Json } else { Style::Text });

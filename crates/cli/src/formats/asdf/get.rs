@@ -47,7 +47,7 @@ pub(crate) fn get(
                     .remark(&format_args!("{file}: .npy has no masks: all elements were written"));
             }
         } else {
-            let dtype = array.datatype().descr_json().to_string();
+            let dtype = array.datatype().descr_json();
             let write = |out: &mut dyn Write, style| array.write_elements(out, style);
             print::array(&dtype, array.shape(), output.json, write, fail)?;
         }
