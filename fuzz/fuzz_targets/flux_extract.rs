@@ -1,6 +1,6 @@
-//! Any document extracted with any policy into a target that holds links to the outside: nothing
-//! outside of the target is touched, nothing temporary is left, and what was extracted without a
-//! failure is what the archive says.
+//! Any document, extracted with any policy into a target with links to the outside: nothing outside of the
+//! target is touched, no temporary file is left, and files that are extracted without a failure have the
+//! content of the archive.
 
 #![no_main]
 
@@ -16,7 +16,7 @@ use flux_archive::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// The sandbox of this process: `out` is the target, `esc` what nobody may touch.
+/// The sandbox of this process: `out` is the target; `esc` must not be touched.
 static SANDBOX: LazyLock<PathBuf> = LazyLock::new(|| {
     let root = std::env::temp_dir().join(format!("flux-extract-{}", std::process::id()));
     fs::create_dir_all(root.join("esc")).expect("a temporary directory");
@@ -39,7 +39,7 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
 });
 
 fuzz_target!(|document: &[u8]| {
-    // So that recorded archives are seeds as they are; a blank more is another choice.
+    // Recorded archives are seeds as they are; a space more is another choice.
     let options = document.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
     let limits = Limits::default()
         .with_max_file_size(1 << 30)
@@ -81,8 +81,8 @@ fuzz_target!(|document: &[u8]| {
     }
 });
 
-/// Is the outside as it was, and nothing temporary left inside? An archive may itself have an entry
-/// that is `named` like one of our temporary files.
+/// Whether the outside is unchanged, and no temporary file is left. An archive may have an entry that is
+/// `named` like a temporary file.
 fn assert_untouched(out: &Path, named: &HashSet<&str>) {
     let names = |path: &Path| -> Vec<String> {
         let entries = fs::read_dir(path).expect("a directory");

@@ -1,5 +1,5 @@
-//! Any document parses or fails with an error. What parses agrees with itself: sizes with data,
-//! profiles with each other, the written with the read, and what is mended stays mended.
+//! Any document parses or fails with an error. What parses is consistent: sizes with data, profiles with each
+//! other, written with read archives; and fixing twice changes nothing.
 
 #![no_main]
 
@@ -35,7 +35,7 @@ fuzz_target!(|data: &[u8]| {
             }
             (Ok(_), Err(error)) => panic!("{error}"),
         }
-        // Objects without a container around are no archive for all, and none at all if there are none.
+        // Objects without a container are not an archive for every profile; without objects there is none.
         for form in [Form::Array, Form::Dict] {
             let mut writer = Writer::new(Vec::new(), form);
             match (convert(data, &options(profile), &mut writer), &parsed) {
@@ -75,7 +75,7 @@ fn check(archive: &Archive<'_>, profile: Profile) {
     }
     let written = writer.finish().expect("a vector takes all");
     let strict = OpenOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
-    // A path twice is no fault of an entry; a blob may be as large as it is.
+    // Not the fault of one entry: a path that occurs twice, or a large blob.
     assert!(strict.iter().all(|diagnostic| matches!(diagnostic.code.as_str(), "R107" | "R154")), "{strict:?}");
     if all {
         let again = Archive::parse(&written, profile).expect("what is strict is fine for all");

@@ -1,5 +1,4 @@
-//! What a person at a terminal sees, and nobody else: lines that are cut, names without what moves the
-//! cursor, and how long work goes on.
+//! Output on a terminal: lines that are cut, names without control characters, and progress.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -20,7 +19,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use program::{Folder, status, stderr, stdout};
 
-/// A terminal of 200 columns: the end that a person looks at, and the one of the program.
+/// A terminal of 200 columns: the end of the user, and that of the program.
 fn terminal() -> (File, File) {
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).unwrap();
@@ -32,13 +31,13 @@ fn terminal() -> (File, File) {
     (master.into(), program)
 }
 
-/// Runs a program with its output and messages on a terminal; gives what is seen there.
+/// Runs a program on a terminal. Returns what is shown there.
 fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
     let (mut person, program) = terminal();
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
     let mut child = command.spawn().unwrap();
-    // Its end is open in the command too: the terminal ends when nobody has it.
+    // The command has its end open too: the terminal ends when both are closed.
     drop(command);
     let reader = thread::spawn(move || {
         let (mut seen, mut buffer) = (Vec::new(), [0; 4096]);
@@ -75,9 +74,9 @@ fn long_lines_are_cut_on_a_terminal_only() {
 }
 
 #[test]
-fn names_move_no_cursor() {
+fn names_cannot_move_the_cursor() {
     let folder = Folder::new();
-    // Escaped in JSON, and as JSON lets it stand.
+    // Escaped in JSON, and unescaped where JSON allows it.
     let evil = &(r"\u001b]0;title\u0007\u001b[2J\u009b31m\rf\ng".to_owned() + "\u{9b}2J\u{7f}");
     folder.write("a.json", format!(r#"[{{"path":"{evil}","mode":33188,"size":0}}]"#));
     folder.write(
@@ -113,7 +112,7 @@ fn names_move_no_cursor() {
     }
 }
 
-/// An archive of blobs, and a store; enough to be at work for a while.
+/// An archive of blobs and its store, large enough to take some time.
 fn much_work() -> Folder {
     let folder = Folder::new();
     let store = DirStore::create(folder.path("blobs")).unwrap();
@@ -134,7 +133,7 @@ fn much_work() -> Folder {
     folder
 }
 
-/// Stops a program for more than a second while it extracts; tells whether it was in time.
+/// Stops a program for more than a second while it extracts. Returns whether it was still at work.
 fn interrupt(folder: &Folder, child: &mut Child) -> bool {
     let pid = Pid::from_child(child);
     let begun = || std::fs::read_dir(folder.path("out")).unwrap().next().is_some();
@@ -152,7 +151,7 @@ fn interrupt(folder: &Folder, child: &mut Child) -> bool {
 }
 
 #[test]
-fn progress_of_long_work_is_seen_on_a_terminal_only() {
+fn progress_is_shown_on_a_terminal_only() {
     let folder = much_work();
     let arguments = ["flux", "extract", "--store", "blobs", "-C", "out", "a.json"];
     let fresh = || {
@@ -175,9 +174,12 @@ fn progress_of_long_work_is_seen_on_a_terminal_only() {
             assert_eq!(seen.contains(result), !quiet, "{seen:?}");
             true
         });
-        assert!(in_time_at_last, "the work was done before it could be stopped, twenty times");
+        assert!(
+            in_time_at_last,
+            "the work was done before it could be stopped, in all twenty attempts"
+        );
     }
-    // Short work shows none, and where nobody looks none is shown either.
+    // No progress is shown for short work, and without a terminal.
     fresh();
     let mut command = folder.command(&arguments);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

@@ -1,11 +1,10 @@
-//! Does one task of the side-by-side benchmark and prints its seconds and the most anonymous memory as
-//! JSON, which is memory but for maps of files. `cargo
-//! xtask bench flux-archive` calls it:
+//! Does one task of the side-by-side benchmark. Prints as JSON its seconds and the peak of anonymous memory,
+//! which is memory without maps of files. `cargo xtask bench flux-archive` calls it:
 //!
 //! ```text
 //! flux_tasks create DIRECTORY ARCHIVE STORE     STORE: a directory, "-" for none
 //! flux_tasks extract ARCHIVE DIRECTORY STORE
-//! flux_tasks hash DIRECTORY - -                 what create does with blobs, but for storing them
+//! flux_tasks hash DIRECTORY - -                 create with blobs, without storing them
 //! flux_tasks sha1 DIRECTORY - -                 the hash alone, over the same bytes in memory
 //! flux_tasks read_sha1 DIRECTORY - -            the same over the files, read into one buffer
 //! ```
@@ -26,7 +25,7 @@ type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 /// Bytes of a blob.
 const CHUNK: usize = 1 << 20;
 
-/// Names blobs and forgets them.
+/// A store that computes names and stores nothing.
 struct Forget;
 
 impl BlobStore for Forget {
@@ -63,7 +62,7 @@ fn main() -> Outcome {
         let sampler = scope.spawn(|| {
             while !done.load(Ordering::Relaxed) {
                 anonymous.fetch_max(status("RssAnon:").unwrap_or(0), Ordering::Relaxed);
-                // Not a sleep: the clock of the process runs until this thread ends.
+                // Not a sleep: the process is timed until this thread ends.
                 std::thread::park_timeout(Duration::from_millis(20));
             }
         });
@@ -77,7 +76,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// Does a task and gives its seconds.
+/// Does a task. Returns its seconds.
 fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
     match task {
         "create" if store == "-" => timed(|| create(source, target, None)),
@@ -108,7 +107,7 @@ fn run(task: &str, source: &str, target: &str, store: &str) -> Outcome<f64> {
             for entry in fs::read_dir(source)? {
                 let (file, mut offset) = (File::open(entry?.path())?, 0);
                 loop {
-                    // Of a file that nobody changes this gives all but at the end.
+                    // If nobody changes the file, this reads all bytes except at the end.
                     let read = file.read_at(&mut chunk, offset)?;
                     if read == 0 {
                         break;
@@ -148,7 +147,7 @@ fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
     if report.failures.is_empty() { Ok(()) } else { Err("not all was extracted".into()) }
 }
 
-/// Bytes in a line of what the system tells about this process.
+/// The bytes of a line of `/proc/self/status`.
 fn status(line: &str) -> Option<u64> {
     let text = fs::read_to_string("/proc/self/status").ok()?;
     let rest = text.lines().find_map(|found| found.strip_prefix(line))?;

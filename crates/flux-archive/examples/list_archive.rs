@@ -1,4 +1,4 @@
-//! Lists an archive as Flux does, with what is wrong with it: `list_archive FILE [PATTERN]`.
+//! Lists an archive as Flux does, with its diagnostics: `list_archive FILE [PATTERN]`.
 
 use flux_archive::{INVALID_ENTRY, LongLine, OpenOptions, Profile, fnmatch};
 

@@ -183,17 +183,17 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Bytes of the largest blob that a store takes or gives, 1 GiB as in Flux.
+/// Bytes of the largest blob that a store accepts or returns: 1 GiB, as in Flux.
 pub const MAX_BLOB_SIZE: u64 = 1 << 30;
 
-/// Why a store has no answer.
+/// Why a store failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreError {
     /// No such blob.
     #[error("the blob is not in the store")]
     NotFound,
-    /// What lies under the name cannot be the blob.
+    /// What is stored under the name cannot be the blob.
     #[error("the blob is damaged: {0}")]
     Corrupt(String),
     /// The blob is larger than [`MAX_BLOB_SIZE`].
@@ -202,7 +202,7 @@ pub enum StoreError {
         /// Its size in bytes.
         size: u64,
     },
-    /// The blob is not as long as was said.
+    /// The blob does not have the expected length.
     #[error("the blob has {found} bytes")]
     Length {
         /// Its size in bytes.
@@ -220,12 +220,12 @@ impl From<io::Error> for StoreError {
 }
 
 impl StoreError {
-    /// Refuses a blob that is not as long as was said.
+    /// Fails for a blob that does not have the expected length.
     pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {
         if found == expected { Ok(()) } else { Err(Self::Length { found }) }
     }
 
-    /// Refuses what no store of Flux takes.
+    /// Fails for a blob that no store of Flux accepts.
     pub(crate) fn check_size(size: u64) -> Result<(), Self> {
         if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
     }

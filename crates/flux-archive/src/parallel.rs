@@ -1,16 +1,16 @@
 //! Work for several threads: those of the caller's `rayon` pool, or one without the feature `rayon`.
 
-/// Called with the number of bytes that were done since the last call, from any thread.
+/// Called from any thread with the number of bytes that were processed since the last call.
 pub type Progress<'p> = &'p (dyn Fn(u64) + Sync);
 
-/// Reports bytes, if anybody wants to know.
+/// Reports bytes, if the caller asks for progress.
 pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
     if let Some(progress) = progress {
         progress(bytes);
     }
 }
 
-/// How many threads there are.
+/// The number of threads.
 pub(crate) fn threads() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();
@@ -18,7 +18,7 @@ pub(crate) fn threads() -> usize {
     1
 }
 
-/// Calls both, side by side.
+/// Calls both functions, in parallel if there is a free thread.
 #[cfg(unix)]
 pub(crate) fn join<A: Send, B: Send>(
     first: impl FnOnce() -> A + Send,
@@ -30,8 +30,8 @@ pub(crate) fn join<A: Send, B: Send>(
     (first(), second())
 }
 
-/// Calls `each` with every item and a state that a thread keeps between items. Returns the results in
-/// the order of the items, or an error, after which no further items are begun.
+/// Calls `each` with every item, and with a state that a thread keeps between items. Returns the
+/// results in the order of the items, or an error; after an error no further items are started.
 pub(crate) fn try_map<T: Sync, S, R: Send, E: Send>(
     items: &[T],
     state: impl Fn() -> S + Sync + Send,

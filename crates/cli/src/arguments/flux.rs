@@ -18,7 +18,7 @@ pub(crate) struct Flux {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum FluxCommand {
-    /// Make an archive of files and directories
+    /// Create an archive of files and directories
     #[cfg(unix)]
     Create(Create),
     /// List the entries
@@ -28,28 +28,28 @@ pub(crate) enum FluxCommand {
     Extract(Extract),
     /// Write the content of files to standard output
     Cat(Cat),
-    /// Check the archive, its blobs, and with -C the files on the disk
+    /// Verify the archive and its blobs, and with -C compare it with files
     Verify(Verify),
-    /// Compare two archives, or with -C an archive and the files on the disk
+    /// Compare two archives, or with -C an archive and files
     Diff(Diff),
-    /// Tell where an archive differs from RFC 37, and mend it
+    /// List where an archive differs from RFC 37, and fix it
     Lint(Lint),
-    /// Rewrite an archive as an array, an object of paths, or objects one after the other
+    /// Rewrite an archive as an array, an object of paths, or one object after the other
     Convert(Convert),
     /// Add files and directories to an archive
     #[cfg(unix)]
     Append(Append),
     /// Remove entries from an archive
     Delete(Delete),
-    /// Take the blobs into the archive, so that it needs no store
+    /// Write an archive with the content of its blobs, so that it needs no store
     Pack(Pack),
-    /// Put content out of the archive into a store
+    /// Move content of an archive to a store
     Externalize(Externalize),
-    /// Entries, sizes, encodings, blobs
+    /// Show entries, sizes, encodings and blobs
     Info(Info),
     /// Remove the blobs of a store that no archive names
     Gc(Gc),
-    /// Find and extract the archives and the files of jobs in a broker's state directory
+    /// Find and extract archives and files of jobs in the state directory of a broker
     #[cfg(unix)]
     Rescue(Rescue),
 }
@@ -57,19 +57,20 @@ pub(crate) enum FluxCommand {
 /// An archive: a file, standard input, or what a broker has stored.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct State {
-    /// State directory of a broker that does not run, or a file of `flux dump`: the archive is in it
+    /// Read the archive from the state directory of a broker that is not running, or from a file of
+    /// `flux dump`
     #[arg(long, value_name = "DIR")]
     pub(crate) statedir: Option<PathBuf>,
     /// Name of the archive in the state directory
     #[arg(long, short, value_name = "NAME", default_value = "main", requires = "statedir")]
     pub(crate) name: String,
-    /// The files of this job, in place of an archive
+    /// Read the files of this job instead of an archive
     #[arg(long, value_name = "ID", value_parser = job, conflicts_with = "name", requires = "statedir")]
     pub(crate) job: Option<JobId>,
 }
 
 fn job(text: &str) -> Result<JobId, String> {
-    JobId::parse(text).ok_or_else(|| format!("{text:?} is no number of a job"))
+    JobId::parse(text).ok_or_else(|| format!("{text:?} is not a job id"))
 }
 
 /// How an archive is read.
@@ -81,26 +82,26 @@ pub(crate) struct Reading {
     /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the document]
     #[arg(long, value_name = "POINTER")]
     pub(crate) pointer: Option<String>,
-    /// Take no offence at commas behind the last item
+    /// Accept a comma after the last item of an array or object
     #[arg(long)]
     pub(crate) lenient_json: bool,
 }
 
 fn profiles() -> impl TypedValueParser<Value = Profile> {
     PossibleValuesParser::new(Profile::ALL.map(Profile::name))
-        .try_map(|name| Profile::from_name(&name).ok_or("no profile"))
+        .try_map(|name| Profile::from_name(&name).ok_or("not a profile"))
 }
 
 fn hashes() -> impl TypedValueParser<Value = HashType> {
     PossibleValuesParser::new(HashType::ALL.map(HashType::name))
-        .try_map(|name| HashType::from_name(&name).ok_or("no hash"))
+        .try_map(|name| HashType::from_name(&name).ok_or("not a hash"))
 }
 
-/// Where blobs are looked for.
+/// Where blobs come from.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Stores {
-    /// Where the blobs are: a directory, a content.sqlite, or a file of `flux dump`; more than once
-    /// to look in several
+    /// Store of the blobs: a directory, a content.sqlite, or a file of `flux dump`; several are searched
+    /// in turn
     #[arg(long = "store", value_name = "STORE")]
     pub(crate) stores: Vec<PathBuf>,
 }
@@ -108,10 +109,10 @@ pub(crate) struct Stores {
 /// How content becomes blobs.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Chunking {
-    /// Bytes of a blob at most: a number with k, K, M, G, T, P or E, 0 for no limit [default: 1M]
+    /// Largest size of a blob: bytes, or a number with k, K, M, G, T, P or E; 0 for no limit [default: 1M]
     #[arg(long, value_name = "SIZE")]
     pub(crate) chunksize: Option<Size>,
-    /// Bytes up to which a file stays in the archive [default: 1K]
+    /// Size up to which a file stays in the archive [default: 1K]
     #[arg(long, value_name = "SIZE")]
     pub(crate) small_file_threshold: Option<Size>,
     /// Hash that names the blobs [default: sha1]
@@ -125,11 +126,11 @@ pub(crate) struct Collecting {
     /// Files and directories
     #[arg(required = true, value_name = "PATH")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Directory that the paths are in
+    /// Directory of the paths
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Put content above the threshold into this store: a directory of blobs, made if it is not
-    /// there, or a content.sqlite that no broker uses
+    /// Store content above the threshold as blobs: in a directory, created if it does not exist, or in a
+    /// content.sqlite that no broker uses
     #[arg(long, value_name = "STORE")]
     pub(crate) store: Option<PathBuf>,
     #[command(flatten)]
@@ -137,19 +138,19 @@ pub(crate) struct Collecting {
     /// Which zeros of a file are holes [default: fs]
     #[arg(long, value_enum)]
     pub(crate) holes: Option<HolesArgument>,
-    /// Leave out paths that match, and what is below them
+    /// Leave out paths that match, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,
     /// Take only paths that match
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
-    /// Modification time for all, in seconds since 1970
+    /// Modification time for all files, in seconds since 1970
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) mtime: Option<i64>,
     /// Leave times out
     #[arg(long, conflicts_with = "mtime")]
     pub(crate) no_times: bool,
-    /// Name each file on standard error
+    /// Print each path on standard error
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
@@ -166,7 +167,7 @@ pub(crate) enum HolesArgument {
 
 #[derive(Debug, Args)]
 pub(crate) struct Create {
-    /// The archive, or "-" for standard output
+    /// Output file, or "-" for standard output
     #[arg(long, short, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
     /// Add to the archive if it exists
@@ -175,7 +176,7 @@ pub(crate) struct Create {
     /// Replace the archive if it exists
     #[arg(long)]
     pub(crate) overwrite: bool,
-    /// Write an object with paths as keys, not an array
+    /// Write an object with paths as keys instead of an array
     #[arg(long)]
     pub(crate) dict: bool,
     #[command(flatten)]
@@ -192,10 +193,13 @@ pub(crate) struct Append {
     pub(crate) reading: Reading,
 }
 
-/// An archive, and which of its entries are meant.
+/// An archive, and a selection of its entries.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Selection {
     /// The archive, or "-" for standard input; not with --statedir
+    ///
+    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it
+    /// meanwhile, the system kills this command (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
     /// Only paths that match: *, ? and [..] also match "/"
     pub(crate) pattern: Option<String>,
@@ -209,6 +213,9 @@ pub(crate) struct Selection {
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct One {
     /// The archive, or "-" for standard input; not with --statedir
+    ///
+    /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it
+    /// meanwhile, the system kills this command (SIGBUS).
     #[arg(required_unless_present = "statedir", conflicts_with = "statedir")]
     pub(crate) archive: Option<PathBuf>,
     #[command(flatten)]
@@ -228,10 +235,10 @@ impl One {
 pub(crate) struct List {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// Type, permissions, size and path
+    /// Print type, permissions, size and path
     #[arg(long, short)]
     pub(crate) long: bool,
-    /// The entries as they are in the archive, one a line
+    /// Print the JSON of each entry as it is in the archive
     #[arg(long, conflicts_with = "long")]
     pub(crate) raw: bool,
 }
@@ -241,69 +248,69 @@ pub(crate) struct List {
 pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) selection: Selection,
-    /// List what would be extracted, and do nothing
+    /// Only list the entries
     #[arg(long, short = 't')]
     pub(crate) list_only: bool,
-    /// Directory to extract into, which exists
+    /// Existing directory to extract into
     #[arg(long, short = 'C', value_name = "DIR", default_value = ".")]
     pub(crate) directory: PathBuf,
     #[command(flatten)]
     pub(crate) stores: Stores,
-    /// Replace what exists
+    /// Replace existing files
     #[arg(long, group = "existing")]
     pub(crate) overwrite: bool,
-    /// Leave what exists
+    /// Keep existing files
     #[arg(long, group = "existing")]
     pub(crate) skip_existing: bool,
-    /// Replace what exists and is older
+    /// Replace existing files that are older
     #[arg(long, group = "existing")]
     pub(crate) keep_newer: bool,
     /// Do not restore modification times
     #[arg(long)]
     pub(crate) no_mtime: bool,
-    /// Restore permissions exactly: no umask, and set-user-id, set-group-id and sticky too
+    /// Restore permissions exactly: ignore the umask, and restore set-user-id, set-group-id and sticky
     #[arg(long)]
     pub(crate) preserve_permissions: bool,
-    /// Which symbolic links are made
+    /// Which symbolic links to create
     #[arg(long, value_enum, default_value_t = Links::Keep)]
     pub(crate) links: Links,
     /// Refuse files whose blobs are named by another hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
-    /// Bytes that may be written in all, and that files may have together: with k, K, M, G, T, P or E
+    /// Largest size of all files together: bytes, or a number with k, K, M, G, T, P or E
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
     /// Stop at the first failure
     #[arg(long)]
     pub(crate) fail_fast: bool,
-    /// Write nothing, and tell what would be in the way
+    /// Write nothing, and report conflicts
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Wait for each file to reach the disk
     #[arg(long)]
     pub(crate) sync: bool,
-    /// Name each entry on standard error
+    /// Print each path on standard error
     #[arg(long, short)]
     pub(crate) verbose: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Links {
-    /// All, as they are
+    /// All links
     #[default]
     Keep,
-    /// Those that are relative
+    /// Links with a relative target
     RefuseAbsolute,
-    /// Those that cannot lead out of the directory
+    /// Links that cannot lead out of the directory
     RefuseEscaping,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input (not with --statedir); then the paths of the files
+    /// The archive, or "-" for standard input (not with --statedir), and the paths of files
     #[arg(required = true, value_name = "ARCHIVE PATH")]
     pub(crate) operands: Vec<String>,
-    /// Only these bytes of each file: START..END, either may be left out
+    /// Only these bytes of each file: START..END; both are optional
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
     #[command(flatten)]
@@ -314,7 +321,7 @@ pub(crate) struct Cat {
     pub(crate) reading: Reading,
 }
 
-/// What is compared with files on the disk.
+/// What is compared with files.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Disk {
     /// Compare with the files in this directory
@@ -323,7 +330,7 @@ pub(crate) struct Disk {
     /// Do not compare modification times
     #[arg(long)]
     pub(crate) no_mtime: bool,
-    /// Do not compare permissions, from which extraction takes the umask
+    /// Do not compare permissions, which the umask changes on extraction
     #[arg(long)]
     pub(crate) no_permissions: bool,
 }
@@ -336,14 +343,14 @@ pub(crate) struct Verify {
     pub(crate) verifying: Verifying,
 }
 
-/// What an archive is held against.
+/// What an archive is verified against.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Verifying {
     #[command(flatten)]
     pub(crate) stores: Stores,
     #[command(flatten)]
     pub(crate) disk: Disk,
-    /// A blob that is named by another hash is a finding
+    /// Report blobs that are named by another hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
     pub(crate) require_hash: Option<HashType>,
 }
@@ -352,7 +359,7 @@ pub(crate) struct Verifying {
 pub(crate) struct Diff {
     /// The archive, or "-" for standard input
     pub(crate) archive: PathBuf,
-    /// The archive that it is compared with
+    /// The archive to compare with
     #[arg(required_unless_present = "directory", conflicts_with = "directory")]
     pub(crate) other: Option<PathBuf>,
     #[command(flatten)]
@@ -367,20 +374,20 @@ pub(crate) struct Diff {
 pub(crate) struct Lint {
     #[command(flatten)]
     pub(crate) one: One,
-    /// Mend what has one right answer, in the archive or in the output file
+    /// Fix everything that has one right answer, in the archive or in the output file
     #[arg(long)]
     pub(crate) fix: bool,
-    /// Write the mended archive to this file, or to standard output for "-"
+    /// Write the fixed archive to this file, or to standard output for "-"
     #[arg(long, short, value_name = "OUT", requires = "fix")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
 }
 
-/// Where a new archive goes.
+/// The output of a command that writes an archive.
 #[derive(Debug, Args)]
 pub(crate) struct Target {
-    /// The new archive, or "-" for standard output
+    /// Output file, or "-" for standard output
     #[arg(long, short, value_name = "OUT", default_value = "-")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -393,10 +400,10 @@ pub(crate) struct Convert {
     pub(crate) one: One,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The form [default: an array of what is none, a dict of an array]
+    /// The container [default: array; dict if the input is an array]
     #[arg(long, value_enum)]
     pub(crate) to: Option<Form>,
-    /// A line for each member
+    /// Write each member on its own line
     #[arg(long)]
     pub(crate) pretty: bool,
 }
@@ -407,7 +414,7 @@ pub(crate) enum Form {
     Array,
     /// An object with paths as keys
     Dict,
-    /// Entries one after the other
+    /// One entry after the other
     Objects,
 }
 
@@ -415,13 +422,13 @@ pub(crate) enum Form {
 pub(crate) struct Delete {
     /// The archive, or "-" to read it from standard input and write it to standard output
     pub(crate) archive: PathBuf,
-    /// Entries whose paths match: *, ? and [..] also match "/"
+    /// Remove entries whose paths match: *, ? and [..] also match "/"
     #[arg(required = true, value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
-    /// Write nothing, and tell what would be removed
+    /// Write nothing, and report what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Name each entry on standard error
+    /// Print each path on standard error
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]
@@ -436,7 +443,8 @@ pub(crate) struct Pack {
     pub(crate) target: Target,
     #[command(flatten)]
     pub(crate) stores: Stores,
-    /// Bytes that files may have together, with their holes: with k, K, M, G, T, P or E [default: 1T]
+    /// Largest size of all files together, with their holes: bytes, or a number with k, K, M, G, T, P or E
+    /// [default: 1T]
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_size: Option<Size>,
 }
@@ -447,8 +455,7 @@ pub(crate) struct Externalize {
     pub(crate) one: One,
     #[command(flatten)]
     pub(crate) target: Target,
-    /// The store: a directory of blobs, made if it is not there, or a content.sqlite that no broker
-    /// uses
+    /// The store: a directory of blobs, created if it does not exist, or a content.sqlite that no broker uses
     #[arg(long, value_name = "STORE")]
     pub(crate) store: PathBuf,
     #[command(flatten)]
@@ -469,10 +476,10 @@ pub(crate) struct Gc {
     /// The store: a directory of blobs
     #[arg(long, value_name = "DIR")]
     pub(crate) store: PathBuf,
-    /// Remove nothing, and tell what would be removed
+    /// Remove nothing, and report what would be removed
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Name each blob on standard error
+    /// Print each blob on standard error
     #[arg(long, short)]
     pub(crate) verbose: bool,
     #[command(flatten)]
@@ -481,10 +488,10 @@ pub(crate) struct Gc {
 
 #[derive(Debug, Args)]
 pub(crate) struct Rescue {
-    /// State directory of a broker that does not run, or a file of `flux dump`
+    /// State directory of a broker that is not running, or a file of `flux dump`
     pub(crate) statedir: PathBuf,
-    /// Extract into this directory, each archive to one of its name, each job's files to one of its
-    /// number; without it they are listed
+    /// Extract into this directory: each archive into a directory of its name, the files of each job into
+    /// one of its id. Without it archives and jobs are listed
     #[arg(long, short = 'C', value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Only this archive
@@ -500,12 +507,12 @@ pub(crate) struct Rescue {
     pub(crate) profile: Option<Profile>,
 }
 
-/// A number of bytes as Flux writes it: decimal, octal behind 0, hexadecimal behind 0x, with k, K, M,
-/// G, T, P or E behind it; decimal ones may have a fraction.
+/// A number of bytes as Flux reads it: decimal, octal after 0, hexadecimal after 0x, followed by k, K, M, G,
+/// T, P or E. Decimal numbers may have a fraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) bytes: u64,
-    /// A zero before the digits made it octal, which not everybody means.
+    /// Whether a leading zero made it octal, which may be a mistake.
     pub(crate) octal: bool,
 }
 
@@ -513,7 +520,8 @@ impl FromStr for Size {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let expected = || format!("{text:?}, expected bytes such as 4096, 0x1000, 1M or 1.5G");
+        let expected =
+            || format!("expected bytes such as 4096, 0x1000, 1M or 1.5G, found {text:?}");
         let unit = |letter| match letter {
             'k' | 'K' => Some(10),
             'M' => Some(20),
@@ -523,7 +531,7 @@ impl FromStr for Size {
             'E' => Some(60),
             _ => None,
         };
-        // An E among hexadecimal digits is one of them.
+        // In a hexadecimal number, E is a digit.
         let hexadecimal = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X"));
         let shift = text.chars().last().and_then(unit);
         let shift = shift.filter(|_| hexadecimal.is_none() || !text.ends_with('E'));

@@ -1,4 +1,4 @@
-//! From the disk to an archive.
+//! From files to an archive.
 
 use std::fs;
 use std::os::unix::fs::FileExt;
@@ -29,7 +29,7 @@ fn created_archive_is_listed_as_flux_does() {
     let none = folder.done(&["flux", "list", "a.json", "x*"]);
     assert_eq!(stdout(&none), "");
     assert_eq!(stderr(&none), "scibin: No files matched pattern 'x*'\n");
-    // What cannot be extracted can be listed.
+    // An archive that cannot be extracted can be listed.
     folder.write(
         "odd.json",
         r#"[{"path":"../x","mode":33188},{"path":"fifo","mode":4516},{"mode":1},5]"#,
@@ -51,7 +51,7 @@ fn archive_goes_through_pipes() {
     assert_eq!(folder.read("out/d/b.bin"), folder.read("src/d/b.bin"));
     let output = folder.feed(&["flux", "cat", "-", "a.txt"], &made.stdout);
     assert_eq!(stdout(&output), "two\nlines\n");
-    // In place is then from input to output.
+    // With "-", standard input is changed into standard output.
     let output = folder.feed(&["flux", "delete", "-", "d*"], &made.stdout);
     let left = folder.feed(&["flux", "list", "-"], &output.stdout);
     assert_eq!(lines(&left), ["a.txt"]);
@@ -65,7 +65,7 @@ fn create_leaves_what_exists_unless_told() {
     assert_eq!(status(&output), 2);
     assert_eq!(
         stderr(&output),
-        "scibin: a.json: exists already; --overwrite replaces it, --append adds to it\n"
+        "scibin: a.json: the file exists; --overwrite replaces it, --append adds to it\n"
     );
     assert_eq!(folder.read("a.json"), before);
     folder.done(&["flux", "create", "-o", "a.json", "--overwrite", "-C", "src", "a.txt"]);
@@ -117,10 +117,12 @@ fn every_option_of_create_is_in_the_archive() {
     assert_eq!(paths(&folder, "o.json"), ["d/b.bin", "link"]);
     let named = folder.done(&["flux", "create", "-v", "-C", "src", "d"]);
     assert_eq!(stderr(&named), "scibin: d/b.bin\nscibin: d/empty\nscibin: d/nothing\nscibin: d\n");
-    // Octal as in C, and not everybody knows.
+    // Octal as in C, with a warning.
     let octal =
         folder.done(&["flux", "create", "--store", "b6", "--chunksize", "010", "src/a.txt"]);
-    assert!(stderr(&octal).contains("--chunksize: the leading 0 makes it octal: 8 bytes"));
+    assert!(
+        stderr(&octal).contains("--chunksize: 8 bytes, since a leading 0 makes the number octal")
+    );
     for wrong in [
         &["--chunksize", "1m"][..],
         &["--chunksize=-1"],
@@ -136,7 +138,7 @@ fn every_option_of_create_is_in_the_archive() {
 }
 
 #[test]
-fn holes_are_where_they_are_wanted() {
+fn holes_follow_the_option() {
     let folder = Folder::new();
     let file = fs::File::create(folder.path("sparse")).unwrap();
     file.write_all_at(&[1; 4096], 8192).unwrap();
@@ -157,7 +159,7 @@ fn archive_and_store_do_not_contain_themselves() {
     folder.write("old", "[]");
     let arguments = ["flux", "create", "-o", "x.json", "--store", "blobs", "."];
     let first = folder.done(&arguments);
-    assert!(stderr(&first).contains("blobs: is the archive or its store, and was left out"));
+    assert!(stderr(&first).contains("blobs: left out, since it is the archive or its store"));
     let listed = paths(&folder, "x.json");
     assert!(listed.contains(&"old".to_owned()), "{listed:?}");
     let own = |path: &String| {
@@ -167,11 +169,11 @@ fn archive_and_store_do_not_contain_themselves() {
     folder.done(&[&arguments[..], &["--overwrite"]].concat());
     assert_eq!(paths(&folder, "x.json"), listed);
     let appended = folder.done(&["flux", "append", "x.json", "."]);
-    assert!(stderr(&appended).contains("x.json: is the archive"), "{}", stderr(&appended));
+    assert!(stderr(&appended).contains("x.json: left out"), "{}", stderr(&appended));
 }
 
 #[test]
-fn what_cannot_be_archived_is_named_and_the_rest_is_written() {
+fn files_that_cannot_be_archived_are_reported_and_the_rest_is_written() {
     let folder = source();
     let made = std::process::Command::new("mkfifo").arg(folder.path("src/fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
@@ -189,7 +191,7 @@ fn what_cannot_be_archived_is_named_and_the_rest_is_written() {
 }
 
 #[test]
-fn file_that_changes_while_it_is_archived_is_told_by_status_1() {
+fn file_that_changes_while_it_is_archived_exits_with_status_1() {
     let folder = Folder::new();
     folder.write("f", bytes(24 << 20));
     let file = fs::File::options().write(true).open(folder.path("f")).unwrap();
@@ -204,6 +206,6 @@ fn file_that_changes_while_it_is_archived_is_told_by_status_1() {
     }
     let output = child.wait_with_output().unwrap();
     assert_eq!(status(&output), 1, "{}", stderr(&output));
-    assert_eq!(stderr(&output), "scibin: f: changed while it was read\n");
+    assert_eq!(stderr(&output), "scibin: f: the file changed while it was read\n");
     folder.done(&["flux", "verify", "--store", "blobs", "a.json"]);
 }

@@ -1,4 +1,4 @@
-//! Archives that change, and blobs that move.
+//! Commands that change archives and move blobs.
 
 use flux_archive::HashType;
 use flux_archive::store::{BlobStoreMut, DirStore};
@@ -43,7 +43,7 @@ fn append_keeps_the_order_and_replaces_in_a_dict() {
     assert_eq!(document(&folder, "d.json")["a.txt"]["data"], "newer");
     folder.done(&["flux", "verify", "d.json", "--store", "blobs"]);
 
-    // An archive that cannot be read is not taken for one that is not there.
+    // An archive that cannot be read is not replaced.
     for bad in ["", "[{\"path\":\"..\",\"mode\":33188}]", "[{"] {
         folder.write("bad.json", bad);
         let output = folder.run(&["flux", "append", "bad.json", "src"]);
@@ -77,7 +77,7 @@ fn delete_removes_by_pattern() {
 fn pack_and_externalize_are_inverse() {
     let folder = stored();
     let packed = folder.done(&["flux", "pack", "b.json", "--store", "blobs", "-o", "p.json"]);
-    assert_eq!(stdout(&packed), "p.json: 1 file taken in, 4.9 KiB\n");
+    assert_eq!(stdout(&packed), "p.json: 1 file packed, 4.9 KiB\n");
     assert_eq!(folder.read("p.json"), folder.read("a.json"));
     let value = json_of(&folder.done(&[
         "flux",
@@ -92,7 +92,7 @@ fn pack_and_externalize_are_inverse() {
     assert_eq!((&value["files"], &value["bytes"]), (&json!(1), &json!(5000)));
     assert_eq!(folder.read("e.json"), folder.read("b.json"));
     folder.done(&["flux", "verify", "e.json", "--store", "other"]);
-    // A store in a database, as Flux has it.
+    // A store in a database, as in Flux.
     let e = folder.done(&[
         "flux",
         "externalize",
@@ -111,7 +111,7 @@ fn pack_and_externalize_are_inverse() {
         folder.read("a.json")
     );
     assert!(folder.read("content.sqlite").starts_with(b"SQLite format 3\0"));
-    // Two stores, asked in turn.
+    // Two stores, searched in turn.
     folder.done(&[
         "flux",
         "pack",
@@ -149,7 +149,7 @@ fn gc_removes_what_no_archive_names() {
         json_of(&folder.done(&["flux", "gc", "--json", "--store", "blobs", "a.json", "b.json"]));
     assert_eq!(value["removed"].as_array().unwrap().len(), 1);
     folder.done(&["flux", "verify", "b.json", "--store", "blobs"]);
-    // With only an archive that names none, all goes; then one is missing.
+    // With an archive that names none, all blobs are removed; then one is missing.
     folder.done(&["flux", "gc", "-q", "--store", "blobs", "a.json"]);
     let output = folder.run(&["flux", "gc", "--store", "blobs", "b.json"]);
     assert_eq!(status(&output), 1);

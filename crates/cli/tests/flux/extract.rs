@@ -28,7 +28,7 @@ fn extract_makes_the_same_tree_again() {
 }
 
 #[test]
-fn options_of_extract_are_held() {
+fn options_of_extract_are_obeyed() {
     let folder = stored();
     mkdir(&folder, "out");
     let extract = |options: &[&str]| {
@@ -121,7 +121,7 @@ fn several_processes_extract_into_one_tree() {
 }
 
 #[test]
-fn store_that_is_tampered_with_gives_no_other_bytes() {
+fn manipulated_blobs_are_never_extracted() {
     let folder = stored();
     folder.write("other", bytes(6000));
     folder.done(&["flux", "create", "-q", "-o", "c.json", "--store", "blobs", "other"]);
@@ -131,7 +131,7 @@ fn store_that_is_tampered_with_gives_no_other_bytes() {
     let extract = |why: &str| {
         mkdir(&folder, "out");
         let output = folder.run(&["flux", "extract", "b.json", "-C", "out", "--store", "blobs"]);
-        // A blob that is missing is no fault of the data.
+        // A missing blob is not bad data.
         let expected = if why == "R155" { 2 } else { 1 };
         assert_eq!(status(&output), expected, "{why}");
         assert!(stderr(&output).contains(why), "{why}: {}", stderr(&output));
@@ -141,7 +141,7 @@ fn store_that_is_tampered_with_gives_no_other_bytes() {
         let output = folder.run(&["flux", "verify", "b.json", "--store", "blobs"]);
         assert_eq!(status(&output), 1, "{why}");
     };
-    // Two that took each other's name.
+    // Another blob under the name.
     fs::rename(&first, folder.path("aside")).unwrap();
     fs::rename(&second, &first).unwrap();
     extract("R156");
@@ -197,7 +197,7 @@ fn permissions_are_restored_exactly_only_when_asked() {
 }
 
 #[test]
-fn hostile_archives_leave_nothing_and_say_why() {
+fn hostile_archives_leave_no_files_and_report_why() {
     let folder = Folder::new();
     mkdir(&folder, "out");
     mkdir(&folder, "away");
@@ -222,7 +222,7 @@ fn hostile_archives_leave_nothing_and_say_why() {
     }
     folder.write("h.json", "");
     assert_eq!(status(&folder.run(&["flux", "extract", "h.json", "-C", "out"])), 1);
-    // A link on the disk leads nowhere either.
+    // A link on disk is not followed either.
     symlink(away, folder.path("out/l")).unwrap();
     folder.write(
         "h.json",
@@ -235,7 +235,7 @@ fn hostile_archives_leave_nothing_and_say_why() {
     folder.run(&["flux", "extract", "h.json", "-C", "out", "--fail-fast"]);
     assert!(!folder.path("out/ok").exists(), "nothing is, if it is to stop");
     assert_eq!(fs::read_dir(away).unwrap().count(), 0);
-    // Targets of links are kept unless told otherwise.
+    // All links are created by default.
     folder.write("h.json", r#"[{"path":"up","mode":41471,"data":"../away"},{"path":"abs","mode":41471,"data":"/etc"}]"#);
     for (policy, made) in [("refuse-escaping", 0), ("refuse-absolute", 1), ("keep", 2)] {
         let output = folder.run(&[
@@ -255,7 +255,7 @@ fn hostile_archives_leave_nothing_and_say_why() {
 }
 
 #[test]
-fn many_warnings_are_told_in_part_and_the_archive_is_extracted() {
+fn many_warnings_are_reported_in_part_and_the_archive_is_extracted() {
     let folder = Folder::new();
     mkdir(&folder, "out");
     let entries: Vec<String> =

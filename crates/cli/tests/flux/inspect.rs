@@ -1,4 +1,4 @@
-//! What an archive is, holds and lacks.
+//! Commands that show and verify archives.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ fn messages_are_not_cut() {
 }
 
 #[test]
-fn profiles_pointers_and_lenient_json_say_what_is_an_archive() {
+fn profile_pointer_and_lenient_json_define_what_is_an_archive() {
     let folder = Folder::new();
     folder.write("commas.json", r#"[{"path":"d","mode":16877,},]"#);
     assert_eq!(status(&folder.run(&["flux", "list", "commas.json"])), 1);
@@ -91,7 +91,7 @@ fn cat_gives_files_and_ranges_of_them() {
 }
 
 #[test]
-fn verify_finds_what_is_wrong_with_archive_blobs_and_disk() {
+fn verify_finds_errors_of_archive_blobs_and_files() {
     let folder = stored();
     for fine in [
         &["verify", "a.json"][..],
@@ -132,7 +132,7 @@ fn verify_finds_what_is_wrong_with_archive_blobs_and_disk() {
 }
 
 #[test]
-fn diff_tells_what_differs_by_status_1() {
+fn differences_exit_with_status_1() {
     let folder = stored();
     let same = folder.done(&["flux", "diff", "a.json", "b.json"]);
     assert_eq!(stdout(&same), "");
@@ -152,7 +152,7 @@ fn diff_tells_what_differs_by_status_1() {
     ]);
     let unknown = folder.run(&["flux", "diff", "b.json", "c.json"]);
     assert_eq!(status(&unknown), 1);
-    assert_eq!(stdout(&unknown), "d/b.bin: content: told by the blobs only\n");
+    assert_eq!(stdout(&unknown), "d/b.bin: content: unknown without the blobs\n");
     folder.done(&["flux", "diff", "b.json", "c.json", "--store", "blobs"]);
 
     folder.done(&["flux", "diff", "a.json", "-C", "src"]);
@@ -210,7 +210,7 @@ fn lint_names_codes_and_fixes_what_it_can() {
     folder.done(&["flux", "delete", "-q", "u.json", "../c"]);
     folder.done(&["flux", "lint", "--fix", "u.json"]);
     folder.done(&["flux", "lint", "u.json"]);
-    // Objects become an array, and commas go.
+    // Objects become an array, and surplus commas are removed.
     let output = folder.feed(
         &["flux", "lint", "--fix", "--lenient-json", "-", "-o", "-"],
         br#"{"path":"d","mode":16877,}"#,
@@ -219,7 +219,7 @@ fn lint_names_codes_and_fixes_what_it_can() {
 }
 
 #[test]
-fn info_knows_archives_by_their_content() {
+fn info_recognises_archives_by_their_content() {
     let folder = stored();
     let output = folder.done(&["info", "b.json"]);
     let text = stdout(&output);

@@ -1,4 +1,4 @@
-//! `scibin flux` as a user runs it: output, status, messages, what is left behind.
+//! `scibin flux` as a user runs it: output, status, messages and files.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use program::{Folder, stdout};
 
-/// Bytes that are no text.
+/// Bytes that are not text.
 fn bytes(len: u32) -> Vec<u8> {
     (0..len).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0] | 0x80).collect()
 }
@@ -47,7 +47,7 @@ fn source() -> Folder {
     folder
 }
 
-/// The same with `a.json`, an archive of it with everything inside.
+/// The same with `a.json`, an archive of it without a store.
 fn archived() -> Folder {
     let folder = source();
     folder.done(&["flux", "create", "-q", "-o", "a.json", "-C", "src", "."]);

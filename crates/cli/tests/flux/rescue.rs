@@ -1,4 +1,4 @@
-//! What a broker left.
+//! The state of a broker.
 
 use std::fs;
 
@@ -58,7 +58,7 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
     let output = folder.run(&["flux", "rescue", "state", "-C", "out"]);
     assert_eq!(status(&output), 2, "one has a name that is a path");
     assert!(
-        stderr(&output).contains("sub/away: the name is none for a directory"),
+        stderr(&output).contains("sub/away: the name cannot be that of a directory"),
         "{}",
         stderr(&output)
     );
@@ -80,8 +80,8 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
     assert_eq!(folder.read("x/d/big"), bytes(3000));
     for (arguments, why) in [
         (&["flux", "list", "--statedir", "state", "-n", "none"][..], "no such key"),
-        (&["flux", "rescue", "out"], "no content.sqlite and no content.files"),
-        (&["flux", "rescue", "state", "--job", "x y"], "no number of a job"),
+        (&["flux", "rescue", "out"], "expected content.sqlite or content.files"),
+        (&["flux", "rescue", "state", "--job", "x y"], "not a job id"),
         (&["flux", "list", "-n", "main", "own.json"], "--statedir"),
     ] {
         let output = folder.run(arguments);
@@ -99,7 +99,7 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
 }
 
 #[test]
-fn what_is_lost_of_a_state_costs_only_itself() {
+fn lost_parts_of_a_state_do_not_affect_the_rest() {
     let folder = Folder::new();
     mkdir(&folder, "state");
     let store = DirStore::create(folder.path("state/content.files")).unwrap();

@@ -1,7 +1,7 @@
-//! Directories by descriptor: every step names one component and follows no link.
+//! Directories by descriptor: every call names one component and follows no link.
 //!
-//! A path is walked component by component from a directory that is open. What somebody puts in the
-//! way meanwhile, such as a symbolic link in place of a directory, is an error and leads nowhere.
+//! A path is opened component by component, from an open directory. If somebody replaces a directory
+//! meanwhile, for example by a symbolic link, the call fails.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -16,7 +16,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 
 use crate::model::FileType;
 
-/// Enough to look names up in a directory, without the right to read it.
+/// Opens a directory for looking up names, without the permission to list it.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 const LOOK_UP: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
@@ -26,22 +26,22 @@ const LOOK_UP: OFlags = OFlags::RDONLY;
 #[derive(Clone, Debug)]
 pub(crate) struct Dir(Arc<OwnedFd>);
 
-/// What a name stands for.
+/// The status of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Found(pub(crate) Stat);
 
-/// A file or directory, whatever its names are.
+/// The identity of a file or directory, independent of its names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileId(rustix::fs::Dev, u64);
 
 impl Found {
-    /// Which file it is.
+    /// The identity of the file.
     pub(crate) fn id(&self) -> FileId {
-        #[allow(clippy::useless_conversion, reason = "another number on some systems")]
+        #[allow(clippy::useless_conversion, reason = "another type on some systems")]
         FileId(self.0.st_dev.try_into().unwrap_or_default(), self.0.st_ino.into())
     }
 
-    /// The type, if an archive has such a type.
+    /// The type, if an archive can contain it.
     pub(crate) fn file_type(&self) -> Option<FileType> {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => Some(FileType::Regular),
@@ -51,7 +51,7 @@ impl Found {
         }
     }
 
-    /// The type for people.
+    /// The type, for messages.
     pub(crate) fn type_name(&self) -> &'static str {
         match rustix::fs::FileType::from_raw_mode(self.0.st_mode) {
             rustix::fs::FileType::RegularFile => "a file",
@@ -60,7 +60,7 @@ impl Found {
             rustix::fs::FileType::Fifo => "a FIFO",
             rustix::fs::FileType::Socket => "a socket",
             rustix::fs::FileType::CharacterDevice | rustix::fs::FileType::BlockDevice => "a device",
-            rustix::fs::FileType::Unknown => "something unknown",
+            rustix::fs::FileType::Unknown => "a file of unknown type",
         }
     }
 
@@ -87,7 +87,7 @@ impl Found {
         seconds
     }
 
-    /// What changes when the content does.
+    /// Values that change when the content does.
     pub(crate) fn version(&self) -> impl PartialEq + use<> {
         let stat = &self.0;
         let times = (stat.st_mtime, stat.st_mtime_nsec, stat.st_ctime, stat.st_ctime_nsec);
@@ -96,13 +96,13 @@ impl Found {
 }
 
 impl Dir {
-    /// Opens a directory of the caller's: links on the way to it are followed.
+    /// Opens a directory that the caller names. Follows links.
     pub(crate) fn open(path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(Self(Arc::new(rustix::fs::open(path, flags, Mode::empty())?)))
     }
 
-    /// A directory on the caller's way from here, links followed.
+    /// Opens a directory that the caller names, relative to this one. Follows links.
     pub(crate) fn follow(&self, path: &Path) -> io::Result<Self> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let fd = rustix::fs::openat(&self.0, path, flags, Mode::empty())?;
@@ -114,27 +114,27 @@ impl Dir {
         Ok(rustix::fs::openat(&self.0, name.as_ref(), flags, Mode::empty())?)
     }
 
-    /// A subdirectory to look names up in.
+    /// Opens a subdirectory for looking up names.
     pub(crate) fn enter(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         Ok(Self(Arc::new(self.open_at(name, LOOK_UP | OFlags::DIRECTORY)?)))
     }
 
-    /// A subdirectory to list or to change.
+    /// Opens a subdirectory for listing or changing it.
     pub(crate) fn open_dir(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
         Ok(Self(Arc::new(self.open_at(name, OFlags::RDONLY | OFlags::DIRECTORY)?)))
     }
 
-    /// A file to read. Does not wait for the writer of a FIFO.
+    /// Opens a file for reading. Does not wait for the writer of a FIFO.
     pub(crate) fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         Ok(self.open_at(name, OFlags::RDONLY | OFlags::NONBLOCK)?.into())
     }
 
-    /// What a name stands for: a link itself, not what it points at.
+    /// The status of a name. Does not follow a link.
     pub(crate) fn stat(&self, name: impl AsRef<OsStr>) -> io::Result<Found> {
         Ok(Found(rustix::fs::statat(&self.0, name.as_ref(), AtFlags::SYMLINK_NOFOLLOW)?))
     }
 
-    /// The names in the directory but `.` and `..`, in no order.
+    /// The names in the directory without `.` and `..`, in no order.
     pub(crate) fn names(&self) -> io::Result<Vec<Vec<u8>>> {
         let mut names = Vec::new();
         for entry in rustix::fs::Dir::read_from(&self.0)? {
@@ -147,7 +147,7 @@ impl Dir {
         Ok(names)
     }
 
-    /// The names in a directory that was only entered.
+    /// The names in a directory that was opened by [`enter`](Self::enter).
     pub(crate) fn list(&self) -> io::Result<Vec<Vec<u8>>> {
         self.follow(Path::new("."))?.names()
     }
@@ -165,7 +165,7 @@ impl Dir {
         Ok(target.into_bytes())
     }
 
-    /// Makes a file under a name that nobody has, with `mode` less the umask.
+    /// Creates a file with an unused name, and `mode` without the bits of the umask.
     pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<(String, File)> {
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -175,17 +175,17 @@ impl Dir {
         })
     }
 
-    /// Makes a link under a name that nobody has.
+    /// Creates a link with an unused name.
     pub(crate) fn make_temporary_link(&self, target: &str) -> io::Result<String> {
         Ok(with_temporary_name(|name| self.make_link(name, target))?.0)
     }
 
-    /// Renames, in place of what is there.
+    /// Renames a file, and replaces an existing one.
     pub(crate) fn replace(&self, from: &str, to: &str) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
     }
 
-    /// Renames, unless something is there.
+    /// Renames a file. Fails if the new name exists.
     pub(crate) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
@@ -193,7 +193,7 @@ impl Dir {
             use rustix::io::Errno;
 
             match renameat_with(&self.0, from, &self.0, to, RenameFlags::NOREPLACE) {
-                // A file system or system that has no such operation.
+                // The system or file system does not support the operation.
                 Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {}
                 renamed => return Ok(renamed?),
             }
@@ -226,24 +226,24 @@ fn with_temporary_name<T>(make: impl Fn(&str) -> io::Result<T>) -> io::Result<(S
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!(".flux-{}-{count}.tmp", process::id());
         match make(&name) {
-            // Left behind by a process that had our number and crashed.
+            // Left by a process that had our process id and crashed.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             made => return Ok((name, made?)),
         }
     }
 }
 
-/// Sets the permissions of what is open.
+/// Sets the permissions of an open file.
 pub(crate) fn set_permissions(file: impl AsFd, permissions: u32) -> io::Result<()> {
     Ok(rustix::fs::fchmod(file, Mode::from_raw_mode(raw(permissions & 0o7777)))?)
 }
 
-/// Sets the time of the last modification of what is open; that of the last access stays.
+/// Sets the modification time of an open file, and keeps its access time.
 pub(crate) fn set_mtime(file: impl AsFd, seconds: i64) -> io::Result<()> {
     Ok(rustix::fs::futimens(file, &only_mtime(seconds))?)
 }
 
-/// What is open.
+/// The status of an open file.
 pub(crate) fn stat(file: impl AsFd) -> io::Result<Found> {
     Ok(Found(rustix::fs::fstat(file)?))
 }
@@ -260,8 +260,8 @@ fn raw(mode: u32) -> rustix::fs::RawMode {
     (mode & 0o7777).try_into().unwrap_or_default()
 }
 
-/// The data of a file from a position on, as the file system knows it: start and end of the next
-/// stretch, or nothing. A file system that cannot tell has no holes.
+/// Start and end of the next extent of data from a position on, as the file system reports it; `None` after
+/// the last one. Without support by the file system, a file has no holes.
 pub(crate) fn next_data(file: &File, position: u64, len: u64) -> io::Result<Option<(u64, u64)>> {
     #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
     {
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn holes_are_seen_where_the_file_system_has_them() {
+    fn holes_of_the_file_system_are_found() {
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, &[1; 100]).unwrap();
         assert_eq!(next_data(&file, 0, 100).unwrap(), Some((0, 100)));

@@ -1,4 +1,4 @@
-//! Files: archives made of them, extracted to them, and compared with them. On Unix.
+//! Files on disk: archives are created of them, extracted to them, and compared with them. On Unix.
 
 mod create;
 mod dir;

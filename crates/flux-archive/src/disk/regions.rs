@@ -1,8 +1,7 @@
 //! Blobs that are parts of ordinary files.
 //!
-//! Whoever made an archive of blobs still has the files: where each blob lies in them is in the
-//! archive. Nothing is stored twice, and nothing holds the files still: who asks for a blob must
-//! check it, as ever.
+//! The files that an archive of blobs was created of contain its blobs, and the archive has their offsets.
+//! Nothing is stored twice. The files may change: as for every store, the caller must verify a blob.
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
@@ -15,7 +14,7 @@ use crate::error::StoreError;
 use crate::model::{Archive, ArchivePath, BlobRef, Content};
 use crate::store::BlobStore;
 
-/// The files that an archive was made from, as a store of its blobs.
+/// The files that an archive was created of, as a store of its blobs.
 ///
 /// ```no_run
 /// use flux_archive::RegionStore;
@@ -44,7 +43,7 @@ struct Place {
 }
 
 impl RegionStore {
-    /// The blobs of an archive in the files below a directory.
+    /// Finds the blobs of an archive in the files below a directory.
     pub fn open(root: impl AsRef<Path>, archive: &Archive<'_>) -> io::Result<Self> {
         let root = Dir::open(root.as_ref())?;
         let (mut files, mut blobs) = (Vec::new(), HashMap::new());
@@ -64,12 +63,12 @@ impl RegionStore {
         let path = self.files.get(place.file).ok_or(StoreError::NotFound)?;
         let parent = Walk::new(self.root.clone()).parent(path)?;
         let file = parent.open_file(name_of(path))?;
-        // The size is a claim of the archive until the file backs it.
+        // Check the size of the archive against the file before memory is allocated.
         let end = place.offset.saturating_add(place.size);
         let len = usize::try_from(place.size).ok().filter(|_| {
             file.metadata().is_ok_and(|metadata| metadata.is_file() && end <= metadata.len())
         });
-        let cut = || StoreError::Corrupt(format!("{path} does not reach to offset {end}"));
+        let cut = || StoreError::Corrupt(format!("{path} ends before offset {end}"));
         out.clear();
         out.resize(len.ok_or_else(cut)?, 0);
         file.read_exact_at(out, place.offset).map_err(|error| match error.kind() {

@@ -1,4 +1,4 @@
-//! An archive held against a tree on the disk.
+//! Comparison of an archive with files on disk.
 
 use std::fmt;
 use std::fs::File;
@@ -14,9 +14,9 @@ use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::{Progress, report};
 use crate::store::BlobStore;
 
-/// Holds archives against what lies below a directory.
+/// Compares archives with the files below a directory.
 ///
-/// Links are not followed, neither on the way nor at its end.
+/// Links are never followed.
 ///
 /// ```
 /// use flux_archive::store::MemoryStore;
@@ -47,36 +47,36 @@ impl fmt::Debug for DiskVerifier<'_> {
 }
 
 impl<'p> DiskVerifier<'p> {
-    /// Compares with what lies below a directory.
+    /// Compares with the files below a directory.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         let root = Dir::open(root.as_ref())?;
         Ok(Self { root, permissions: true, times: true, progress: None })
     }
 
-    /// Whether permissions are compared, but for those of links. Default: yes.
+    /// Sets whether permissions are compared, except those of links. Default: yes.
     #[must_use]
     pub fn permissions(mut self, permissions: bool) -> Self {
         self.permissions = permissions;
         self
     }
 
-    /// Whether times of modification are compared, where the archive has them. Default: yes.
+    /// Sets whether modification times are compared, if the archive has them. Default: yes.
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.times = times;
         self
     }
 
-    /// Tells how it goes, in bytes of files that are compared.
+    /// Reports progress in bytes of compared files.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'p>) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// The paths at which the disk differs, in the order of the archive, and those that could not be
-    /// compared. Of a path that occurs twice each entry is compared. Files that the archive does not
-    /// have are no difference.
+    /// Returns the paths at which the files differ, in the order of the archive, and those that could not be
+    /// compared. Of a path that occurs twice each entry is compared. Files that are not in the archive are
+    /// ignored.
     pub fn run(
         &self,
         archive: &Archive<'_>,
@@ -156,7 +156,7 @@ impl<'p> DiskVerifier<'p> {
     }
 }
 
-/// Nothing is there, or what should be a directory on the way is something else.
+/// Whether the file does not exist, or a directory above it is something else.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }

@@ -1,4 +1,4 @@
-//! Paths of an archive, walked by descriptor from one directory to the next.
+//! Paths of an archive, followed by descriptor from one directory to the next.
 
 use std::io;
 
@@ -8,29 +8,29 @@ use crate::model::ArchivePath;
 /// Levels whose descriptors a [`Walk`] keeps; deeper ones are opened again.
 const KEPT_LEVELS: usize = 32;
 
-/// Goes from one directory below a root to the next, and keeps those on the way open.
+/// Opens one directory below a root after the other, and keeps the directories above it open.
 #[derive(Debug)]
 pub(crate) struct Walk {
     root: Dir,
-    /// The directories on the way, at most [`KEPT_LEVELS`].
+    /// The directories above the last one, at most [`KEPT_LEVELS`].
     kept: Vec<(Box<str>, Dir)>,
-    /// The last one that was asked for, where it lies deeper.
+    /// The last directory, if it is deeper.
     deep: Option<(Box<str>, Dir)>,
 }
 
 impl Walk {
-    /// A walk that begins at a root.
+    /// Creates a walk from a root.
     pub(crate) fn new(root: Dir) -> Self {
         Self { root, kept: Vec::new(), deep: None }
     }
 
-    /// The directory that holds a path.
+    /// Opens the directory that contains a path.
     pub(crate) fn parent(&mut self, path: &ArchivePath) -> io::Result<Dir> {
         self.directory(path.ancestors().next(), &mut |_, _, _| Ok(()))
     }
 
-    /// A directory below the root, or the root. `before` is called before each directory that is not
-    /// open is entered, with its parent, its name and its path; it may make it.
+    /// Opens a directory below the root, or the root. Calls `before` with the parent, name and path of each
+    /// directory before it is opened; `before` may create it.
     pub(crate) fn directory(
         &mut self,
         path: Option<&str>,
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn walk_goes_through_no_link() {
+    fn walk_follows_no_link() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir_all(folder.path().join("real/sub")).unwrap();
         symlink("real", folder.path().join("link")).unwrap();
@@ -123,7 +123,7 @@ mod tests {
         let held = walk.parent(&path("a/b/f")).unwrap();
         fs::rename(folder.path().join("a/b"), folder.path().join("moved")).unwrap();
         symlink("../elsewhere", folder.path().join("a/b")).unwrap();
-        // What is held stays the same directory; what is opened anew is refused.
+        // The open directory stays the same; opening the path again is refused.
         held.make_dir("made", 0o700).unwrap();
         assert!(folder.path().join("moved/made").is_dir());
         assert!(Walk::new(Dir::open(folder.path()).unwrap()).parent(&path("a/b/f")).is_err());

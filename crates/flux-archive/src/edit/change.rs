@@ -1,4 +1,4 @@
-//! Archives with entries added and removed. What stays is copied as it was written.
+//! Archives with entries added or removed. Other entries are copied as they are written.
 
 use std::collections::HashSet;
 use std::io::Write;
@@ -10,10 +10,10 @@ use crate::model::{ArchivePath, Entry, Form};
 use crate::parse::{OpenOptions, Tree};
 use crate::write::Writer;
 
-/// Writes an archive without some of its entries, and gives their number.
+/// Writes an archive without some of its entries. Returns their number.
 ///
-/// Paths are asked for as they are written, so that entries can be removed that no profile takes; an
-/// entry without a path stays an error.
+/// `unwanted` gets paths as they are written, so that entries can be removed that no profile accepts. An entry
+/// without a path is an error.
 ///
 /// ```
 /// use flux_archive::{Form, OpenOptions, Writer, delete, fnmatch};
@@ -43,12 +43,11 @@ pub fn delete<W: Write>(
     Ok(deleted)
 }
 
-/// Writes the entries of an archive and then those of another, and gives the number of entries that
-/// were replaced.
+/// Writes the entries of an archive and then those of another. Returns the number of replaced entries.
 ///
-/// In an array nothing is replaced: of a path that occurs twice the later entry counts. In a dict the
-/// entry of the addition takes the place of the other. Fails, before anything is written, at what the
-/// profile refuses in one of them, and where an entry would come to lie below a file or link.
+/// In an array nothing is replaced: of a path that occurs twice the later entry is used. In a dict the entry
+/// of the addition replaces the other. Fails before anything is written if the profile refuses one of the
+/// archives, or if an entry would be below a file or link.
 ///
 /// ```
 /// use flux_archive::{Form, OpenOptions, Writer, append};
@@ -95,7 +94,7 @@ pub fn append<W: Write>(
     Ok(count)
 }
 
-/// Fails where an entry lies below what is no directory.
+/// Fails if an entry is below something that is not a directory.
 fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Result<()> {
     let mut tree = Tree::new();
     for entry in entries.clone() {
@@ -159,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_no_profile_takes_can_be_deleted() {
+    fn entries_that_no_profile_accepts_can_be_deleted() {
         let document = br#"[{"path":"../a","mode":5},{"path":"b","mode":16877}]"#;
         let mut writer = Writer::new(Vec::new(), Form::Array);
         let deleted = delete(document, &OpenOptions::new(), &|path| path == "../a", &mut writer);

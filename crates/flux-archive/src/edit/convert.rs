@@ -1,4 +1,4 @@
-//! Archives in another form, and mended ones. What needs no change is copied as it was written.
+//! Archives in another form. Entries are copied as they are written.
 
 use std::io::Write;
 
@@ -10,8 +10,8 @@ use crate::write::Writer;
 
 /// Writes an archive in the form of the writer: array to dict, dict to array, or the same form.
 ///
-/// Fails, before anything is written, at what the profile refuses. In a dict the last entry of a
-/// path stays. Gives the diagnostics that the profile reports.
+/// Fails before anything is written if the profile refuses the archive. In a dict the last entry of a path is
+/// kept. Returns the diagnostics that the profile reports.
 ///
 /// ```
 /// use flux_archive::{Form, OpenOptions, Writer, convert};
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn last_entry_of_a_path_stays_in_a_dict() {
+    fn last_entry_of_a_path_is_kept_in_a_dict() {
         let array = r#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
         assert_eq!(converted(array, Form::Dict), r#"{"a":{"mode":16832}}"#);
         assert_eq!(converted(array, Form::Array), array);

@@ -11,7 +11,7 @@ use crate::parse::OpenOptions;
 use crate::store::{BlobStoreMut, MAX_BLOB_SIZE};
 use crate::write::Writer;
 
-/// Moves content of archives to a store. JSON content and what is small stays.
+/// Moves content of archives to a store. JSON content and small files stay.
 ///
 /// ```
 /// use flux_archive::store::MemoryStore;
@@ -40,41 +40,41 @@ impl fmt::Debug for Externalizer<'_> {
 }
 
 impl<'s> Externalizer<'s> {
-    /// Puts blobs into a store.
+    /// Moves content to a store.
     pub fn new(store: &'s dyn BlobStoreMut) -> Self {
         let (chunk_size, threshold) = (1 << 20, 1 << 10);
         Self { store, hash: HashType::default(), chunk_size, threshold, progress: None }
     }
 
-    /// The hash that names blobs. Default: SHA-1, as in Flux.
+    /// Sets the hash that names blobs. Default: SHA-1, as in Flux.
     #[must_use]
     pub fn hash(mut self, hash: HashType) -> Self {
         self.hash = hash;
         self
     }
 
-    /// Bytes of a blob at most; 0 is no limit. Default: 1 MiB.
+    /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
     #[must_use]
     pub fn chunk_size(mut self, bytes: u64) -> Self {
         self.chunk_size = bytes;
         self
     }
 
-    /// Bytes up to which a file stays in the archive. Default: 1 KiB.
+    /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
     #[must_use]
     pub fn threshold(mut self, bytes: u64) -> Self {
         self.threshold = bytes;
         self
     }
 
-    /// Tells how it goes, in bytes of files.
+    /// Reports progress in bytes of files.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'s>) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// Writes an archive with blobs in place of content.
+    /// Writes an archive with blobs instead of content.
     pub fn run<W: Write>(
         &self,
         document: &[u8],
@@ -103,7 +103,7 @@ impl<'s> Externalizer<'s> {
     }
 }
 
-/// Cuts content into blobs and stores them, some at a time side by side.
+/// Cuts content into blobs and stores them, some at a time in parallel.
 struct Chunker<'c> {
     options: &'c Externalizer<'c>,
     chunk_size: usize,

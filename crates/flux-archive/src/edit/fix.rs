@@ -1,4 +1,4 @@
-//! Archives with everything repaired that has one right answer.
+//! Archives with repaired entries.
 
 use std::io::Write;
 
@@ -8,13 +8,13 @@ use crate::model::{Form, Profile};
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
-/// Writes an archive with all diagnostics mended that have one right answer, and gives the number of
-/// entries that it changed.
+/// Writes an archive, with everything repaired that has one right answer. Returns the number of entries that
+/// changed.
 ///
-/// Mended are paths that are absolute, untidy or override a key, keys that occur twice, sizes that
-/// are missing or needless, text with a NUL, untidy base64, blobrefs in upper case, regions out of
-/// order that do not overlap, and, with [`Profile::Legacy`], the old dialect. The rest stays as it
-/// is. Fails where an entry has no path that a writer could use.
+/// Repaired are paths that are absolute, untidy or override a key, keys that occur twice, sizes that are
+/// missing or needless, text with a NUL, untidy base64, blobrefs in upper case, regions out of order that do
+/// not overlap, and, with [`Profile::Legacy`], the old dialect. The rest is copied. Fails if an entry has no
+/// path.
 pub fn fix<W: Write>(
     document: &[u8],
     options: &OpenOptions,
@@ -61,8 +61,8 @@ mod tests {
     }
 
     #[test]
-    fn what_has_one_right_answer_is_mended() {
-        for (document, form, mended) in [
+    fn entries_with_one_right_answer_are_fixed() {
+        for (document, form, expected) in [
             (
                 r#"[{"path":"/a//b/","size":1,"x":5,"mode":33188}]"#,
                 Form::Array,
@@ -110,15 +110,15 @@ mod tests {
                 r#"{"f":{"mode":33188,"size":5}}"#,
             ),
         ] {
-            assert_eq!(fixed(document, form), (1, mended.to_owned()));
-            assert_eq!(fixed(mended, form), (0, mended.to_owned()));
+            assert_eq!(fixed(document, form), (1, expected.to_owned()));
+            assert_eq!(fixed(expected, form), (0, expected.to_owned()));
             let strict = OpenOptions::new().profile(Profile::Strict);
-            assert_eq!(strict.lint(mended.as_bytes()).unwrap(), []);
+            assert_eq!(strict.lint(expected.as_bytes()).unwrap(), []);
         }
     }
 
     #[test]
-    fn what_has_no_right_answer_stays() {
+    fn entries_without_one_right_answer_are_kept() {
         let sha1 = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
         for document in [
             r#"[{"path":"f","mode":33188,"size":9,"encoding":"utf-8","data":"ab"}]"#.to_owned(),

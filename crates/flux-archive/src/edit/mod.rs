@@ -1,4 +1,4 @@
-//! Archives made of archives. What needs no change is copied as it is written.
+//! Archives made of archives. Entries that need no change are copied as they are written.
 
 mod change;
 mod convert;

@@ -11,8 +11,8 @@ use crate::store::BlobStore;
 use crate::write::{Detector, Encoding, Writer};
 use binio::check_limit;
 
-/// Writes an archive with all its blobs in it, so that it needs no store. Holes become zeros: no
-/// encoding but that of blobs has holes. Every blob is verified.
+/// Writes an archive with the content of its blobs, so that it needs no store. Holes become zeros, since only
+/// blobs can have holes between them. Every blob is verified.
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};
@@ -50,7 +50,7 @@ pub fn pack<W: Write>(
             writer.entry(&with_content(entry, Content::Empty))?;
             return Ok(Outcome::Moved);
         }
-        // All is read before any of it is written, so that what cannot be had shows in time.
+        // All blobs are read before anything is written, to find missing ones in time.
         let encoding = match encoding_of(entry, store, progress) {
             Ok(encoding) => encoding,
             Err(error) => return Ok(Outcome::Failed(error)),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_had_is_copied_and_told() {
+    fn files_with_missing_blobs_are_copied_and_reported() {
         let store = MemoryStore::new();
         let [missing, fake] = [b"missing", b"falsely"].map(|b| BlobRef::of(HashType::Sha1, b));
         store.insert_as(fake, b"genuine".as_slice());

@@ -1,4 +1,4 @@
-//! Entries written anew where their content moves, and copied where it stays.
+//! Entries that are rewritten if their content moves, and copied otherwise.
 
 use std::io::Write;
 
@@ -18,21 +18,21 @@ pub struct MoveReport {
     pub files: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Files whose content could not be had or stored. They are copied as they were written.
+    /// Files whose content could not be read or stored. They are copied as they are written.
     pub failures: Vec<Failure>,
 }
 
-/// What became of an entry.
+/// What happened to an entry.
 pub(super) enum Outcome {
-    /// Nothing: it is to be copied.
+    /// Nothing: copy it.
     Stays,
     /// It was written.
     Moved,
-    /// It could not be moved, and nothing of it was written.
+    /// It could not be moved; nothing of it was written.
     Failed(Error),
 }
 
-/// Writes each entry anew, or copies it.
+/// Rewrites or copies each entry.
 pub(super) fn rewrite<W: Write>(
     document: &[u8],
     options: &OpenOptions,

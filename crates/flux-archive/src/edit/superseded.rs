@@ -7,11 +7,11 @@ use crate::json::Text;
 use crate::model::Form;
 use crate::parse::{OpenOptions, RawEntry};
 
-/// The numbers of entries that a later one replaces: by its key, and in a dict by its path.
+/// The indices of entries that a later one replaces: by its key, and in a dict by its path.
 pub(super) fn superseded(
     document: &[u8],
     options: &OpenOptions,
-    goal: Form,
+    form: Form,
 ) -> Result<HashSet<u64>> {
     let mut replaced = HashSet::new();
     let mut by = |name: fn(&RawEntry<'_>) -> Option<String>| -> Result<()> {
@@ -30,7 +30,7 @@ pub(super) fn superseded(
     if options.entries(document)?.form() == Some(Form::Dict) {
         by(|raw| Text::from_json(raw.key()?).map(|key| key.to_string()).ok())?;
     }
-    if goal == Form::Dict {
+    if form == Form::Dict {
         by(|raw| raw.path().map(|path| path.to_string()))?;
     }
     Ok(replaced)

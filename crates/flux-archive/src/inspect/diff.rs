@@ -1,4 +1,4 @@
-//! What differs between two archives, as far as they tell without a store.
+//! The differences between two archives, as far as they are known without a store.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,15 +8,15 @@ use crate::error::Result;
 use crate::model::{Archive, Content, Entry, FileType, Region};
 use crate::store::BlobStore;
 
-/// Above this many zeros behind the data of a file its blobs are not compared with them.
+/// With more zeros than this after the data of a file, its blobs are not compared.
 const MAX_ZEROS: u64 = 1 << 20;
 
-/// A path at which two archives differ, and in what.
+/// A path at which two archives differ, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference<'a> {
     /// The path.
     pub path: &'a str,
-    /// In what they differ; at least one thing.
+    /// The differences; at least one.
     pub changes: Vec<Change>,
 }
 
@@ -30,7 +30,7 @@ pub enum Change {
     Removed,
     /// Another type.
     Type(FileType, FileType),
-    /// A type that no archive has, found on the disk.
+    /// A type that no archive can contain, found on disk.
     OtherType,
     /// Other permissions.
     Permissions(u32, u32),
@@ -42,8 +42,7 @@ pub enum Change {
     Target(String, String),
     /// The same size and other content.
     Content,
-    /// The same size, and content that only a store can tell: blobs that are cut or hashed in
-    /// another way.
+    /// The same size, and content that only a store can compare: blobs with other boundaries or another hash.
     ContentUnknown,
 }
 
@@ -53,20 +52,20 @@ impl fmt::Display for Change {
         match self {
             Self::Added => f.write_str("added"),
             Self::Removed => f.write_str("removed"),
-            Self::OtherType => f.write_str("type: none that an archive has"),
+            Self::OtherType => f.write_str("type: not one of an archive"),
             Self::Type(from, to) => write!(f, "type: {from}, {to}"),
             Self::Permissions(from, to) => write!(f, "permissions: 0{from:o}, 0{to:o}"),
             Self::Mtime(from, to) => write!(f, "mtime: {}, {}", time(from), time(to)),
             Self::Size(from, to) => write!(f, "size: {from}, {to}"),
             Self::Target(from, to) => write!(f, "target: {from:?}, {to:?}"),
             Self::Content => f.write_str("content"),
-            Self::ContentUnknown => f.write_str("content: told by the blobs only"),
+            Self::ContentUnknown => f.write_str("content: unknown without the blobs"),
         }
     }
 }
 
-/// The paths at which two archives differ, sorted. Of a path that occurs twice the last entry counts;
-/// how content is encoded makes no difference, nor does `ctime`.
+/// Returns the paths at which two archives differ, sorted. Of a path that occurs twice the last entry is
+/// used. The encoding of content and `ctime` are ignored.
 ///
 /// ```
 /// use flux_archive::{Archive, Change, Profile, diff};
@@ -102,7 +101,7 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     if a.file_type() != b.file_type() {
         return vec![Change::Type(a.file_type(), b.file_type())];
     }
-    // The permissions of a link have no meaning; some write 0120000.
+    // The permissions of a link have no meaning; some programs write 0120000.
     let (from, to) = (a.mode().permissions(), b.mode().permissions());
     if from != to && a.file_type() != FileType::Symlink {
         changes.push(Change::Permissions(from, to));
@@ -127,8 +126,8 @@ fn changes(a: &Entry<'_>, b: &Entry<'_>) -> Vec<Change> {
     changes
 }
 
-/// Whether two regular files have the same content, byte by byte: what a store tells where
-/// [`diff`] has [`Change::ContentUnknown`].
+/// Returns whether two regular files have the same content, with blobs from a store: for
+/// [`Change::ContentUnknown`] of [`diff`].
 pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore) -> Result<bool> {
     let (first, second) = (first.reader(store)?, second.reader(store)?);
     let mut same = first.len() == second.len();
@@ -142,10 +141,10 @@ pub fn same_content(first: &Entry<'_>, second: &Entry<'_>, store: &dyn BlobStore
     Ok(same)
 }
 
-/// Whether two files of the same size have the same content, if that can be told.
+/// Whether two files of the same size have the same content, if that is known without a store.
 fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
     match (a.content(), b.content()) {
-        // Overlapping ones too, whichever of them counts.
+        // Also if regions overlap.
         (Content::Blobvec(a), Content::Blobvec(b)) if a == b => Some(true),
         (Content::Blobvec(a), Content::Blobvec(b)) => same_blobs(&sorted(a)?, &sorted(b)?),
         (Content::Blobvec(regions), inline) | (inline, Content::Blobvec(regions)) => {
@@ -171,7 +170,7 @@ fn data<'c>(content: &'c Content<'_>) -> Cow<'c, [u8]> {
     }
 }
 
-/// The regions in order, without empty ones; nothing if they overlap.
+/// The regions in order, without empty ones; `None` if they overlap.
 fn sorted(regions: &[Region]) -> Option<Vec<Region>> {
     let mut regions: Vec<_> = regions.iter().copied().filter(|region| region.size > 0).collect();
     regions.sort_by_key(|region| region.offset);
@@ -185,7 +184,7 @@ fn same_blobs(a: &[Region], b: &[Region]) -> Option<bool> {
     (a.len() == b.len() && a.iter().zip(b).all(comparable)).then(|| a == b)
 }
 
-/// Are these the blobs of the data, and is there nothing but zeros between them?
+/// Whether these are the blobs of the data, with zeros between them.
 fn blobs_of_data(regions: &[Region], data: &[u8]) -> Option<bool> {
     let len = data.len() as u64;
     let part = |start: u64, end: u64| {
@@ -246,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_change_is_told() {
+    fn every_kind_of_change_is_reported() {
         let file = r#""mode":33188,"mtime":5,"encoding":"utf-8","data":"ab""#;
         assert_eq!(of(file, file), "");
         assert_eq!(of(file, r#""mode":16877"#), "type: regular file, directory");
@@ -261,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_sorted_and_the_last_entry_counts() {
+    fn paths_are_sorted_and_the_last_entry_is_used() {
         let first =
             r#"[{"path":"b","mode":16877},{"path":"x","mode":16832},{"path":"x","mode":16877}]"#;
         let second = r#"{"x":{"mode":16877},"a":{"mode":16877}}"#;
@@ -287,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn zeros_behind_the_data_are_data() {
+    fn zeros_after_the_data_are_data() {
         let padded = r#""mode":33188,"size":4,"encoding":"utf-8","data":"ab""#;
         let blob = BlobRef::of(HashType::Sha1, b"ab\0\0");
         let blobvec =
@@ -304,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn blobs_cut_in_another_way_are_told_by_the_store_only() {
+    fn blobs_with_other_boundaries_are_compared_by_a_store_only() {
         let blobvec = |regions: &str| {
             format!(r#""mode":33188,"size":4,"encoding":"blobvec","data":[{regions}]"#)
         };
@@ -313,9 +312,9 @@ mod tests {
             (BlobRef::of(HashType::Sha1, b"abab"), BlobRef::of(HashType::Sha256, b"abab"));
         let one = blobvec(&format!(r#"[0,4,"{whole}"]"#));
         let two = blobvec(&format!(r#"[0,2,"{blob}"],[2,2,"{blob}"]"#));
-        assert_eq!(of(&one, &two), "content: told by the blobs only");
+        assert_eq!(of(&one, &two), "content: unknown without the blobs");
         let other = blobvec(&format!(r#"[0,4,"{sha256}"]"#));
-        assert_eq!(of(&one, &other), "content: told by the blobs only");
+        assert_eq!(of(&one, &other), "content: unknown without the blobs");
         let other = blobvec(&format!(r#"[0,4,"{}"]"#, BlobRef::of(HashType::Sha1, b"abac")));
         assert_eq!(of(&one, &other), "content");
         let overlapping = blobvec(&format!(r#"[0,4,"{whole}"],[1,2,"{blob}"]"#));

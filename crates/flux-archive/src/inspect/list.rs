@@ -1,4 +1,4 @@
-//! Listings as `flux archive list` prints them.
+//! Lists as `flux archive list` prints them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -10,10 +10,10 @@ use crate::parse::RawEntry;
 /// What Flux prints for an entry without a path or a mode.
 pub const INVALID_ENTRY: &str = "invalid fileref";
 
-/// A line of the long listing: type, permissions, size and path.
+/// A line of the long list: type, permissions, size and path.
 ///
-/// It is made from what was written, so that also an archive can be listed that cannot be extracted.
-/// The path is printed as it is: whoever prints to a terminal should escape it.
+/// It is made of the members as written, so that an archive can be listed that cannot be extracted. The
+/// path is printed as it is: escape it before you print to a terminal.
 ///
 /// ```
 /// use flux_archive::{LongLine, OpenOptions};
@@ -35,7 +35,7 @@ pub struct LongLine<'a> {
 }
 
 impl<'a> LongLine<'a> {
-    /// The line of an entry that is not interpreted; nothing if it lacks a path or a mode.
+    /// Creates the line of an entry that is not interpreted. Returns `None` without a path or a mode.
     pub fn of(raw: &RawEntry<'a>) -> Option<Self> {
         let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
         let size = raw.get("size").map_or(Some(0), integer)?;
@@ -51,7 +51,7 @@ impl<'a> LongLine<'a> {
 }
 
 impl<'a> From<&'a Entry<'_>> for LongLine<'a> {
-    /// The line of an entry. Its size is that of the archive: 0 for JSON content.
+    /// Creates the line of an entry. Its size is the member `size`: 0 for JSON content.
     fn from(entry: &'a Entry<'_>) -> Self {
         Self {
             letter: entry.file_type().letter(),
@@ -69,8 +69,8 @@ impl fmt::Display for LongLine<'_> {
     }
 }
 
-/// A line cut to fit in `columns` characters, with a `+` where something is missing: Flux has 119
-/// for `list` and 79 for `extract`.
+/// Cuts a line to `columns` characters, with a `+` at the end of a cut line: Flux has 119 for `list` and 79
+/// for `extract`.
 ///
 /// ```
 /// assert_eq!(flux_archive::cut_line("abcdef", 6), "abcdef");

@@ -1,4 +1,4 @@
-//! What is in an archive: files read at any place, lists, comparison, and whether its blobs are sound.
+//! What is in an archive: files read at any position, lists, comparison and verification.
 
 mod diff;
 mod list;

@@ -1,4 +1,4 @@
-//! Patterns as POSIX has them in `fnmatch` without flags: what `flux archive list PATTERN` takes.
+//! Patterns of POSIX `fnmatch` without flags, as in `flux archive list PATTERN`.
 //!
 //! | pattern | matches |
 //! |---|---|
@@ -7,12 +7,12 @@
 //! | `[abc]` `[a-z]` `[!a]` `[^a]` `[[:alpha:]]` `[[.-.]]` `[[=a=]]` | one character of, or not of, a set |
 //! | `\x` | the character `x` |
 //!
-//! A `[` that no set follows is an ordinary character. Characters are those of Unicode, classes
+//! A `[` that does not start a set is an ordinary character. Characters are those of Unicode, classes
 //! those of ASCII.
 
-/// Does a path match a pattern?
+/// Returns whether a path matches a pattern.
 ///
-/// Takes time in proportion to both lengths at worst, whatever the pattern.
+/// The time is proportional to the product of both lengths at worst, whatever the pattern.
 ///
 /// ```
 /// use flux_archive::fnmatch;
@@ -23,7 +23,7 @@
 /// ```
 pub fn fnmatch(pattern: &str, path: &str) -> bool {
     let (mut pattern, mut path) = (pattern, path);
-    // Where to go on when the rest does not match: behind the last star, one character later.
+    // Where to go on when the rest does not match: after the last star, one character later.
     let mut retry: Option<(&str, &str)> = None;
     loop {
         if let Some(rest) = pattern.strip_prefix('*') {
@@ -52,7 +52,7 @@ pub fn fnmatch(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// The pattern behind its first element, if that matches the character.
+/// The pattern after its first element, if that matches the character.
 fn one(pattern: &str, character: char) -> Option<&str> {
     let mut rest = pattern.chars();
     let matches = match rest.next()? {
@@ -67,8 +67,8 @@ fn one(pattern: &str, character: char) -> Option<&str> {
     matches.then_some(rest.as_str())
 }
 
-/// Whether a character is in the set behind a `[`, and the pattern behind its `]`; nothing if there
-/// is no such.
+/// Whether a character is in the set after a `[`, and the pattern after its `]`; `None` if the set does not
+/// end.
 fn set(text: &str, character: char) -> Option<(bool, &str)> {
     let negated = text.strip_prefix(['!', '^']);
     let mut rest = negated.unwrap_or(text);
@@ -106,18 +106,18 @@ fn set(text: &str, character: char) -> Option<(bool, &str)> {
     }
 }
 
-/// A set that matches nothing, whatever follows it: it names what there is not.
+/// A set that matches nothing, whatever follows it: it names a class or symbol that does not exist.
 const NO_MATCH: Option<(bool, &str)> = Some((false, ""));
 
-/// A collating symbol that is none.
+/// An unknown collating symbol.
 struct NoSymbol;
 
-/// What stands between `[:` and `:]` or the like, and what is behind it.
+/// The text between `[:` and `:]` or the like, and the text after it.
 fn bracketed<'t>(text: &'t str, mark: &str) -> Option<(&'t str, &'t str)> {
     text.strip_prefix('[')?.strip_prefix(mark)?.split_once(&format!("{mark}]"))
 }
 
-/// A character of a set, and what is behind it.
+/// A character of a set, and the text after it.
 fn member(text: &str) -> Option<Result<(char, &str), NoSymbol>> {
     if text.starts_with("[.") {
         let symbol = bracketed(text, ".").and_then(|(name, behind)| {
@@ -214,12 +214,12 @@ mod tests {
     }
 
     #[test]
-    fn a_character_is_one_of_unicode() {
+    fn characters_are_those_of_unicode() {
         assert!(fnmatch("h?/[à-ÿ]", "hé/é"));
     }
 
     #[test]
-    fn many_stars_take_no_exponential_time() {
+    fn many_stars_do_not_take_exponential_time() {
         let pattern = "*a".repeat(100) + "b";
         assert!(!fnmatch(&pattern, &"a".repeat(5000)));
     }

@@ -1,8 +1,7 @@
-//! A file of an archive, read at any place without extracting it.
+//! A file of an archive, read at any position without extracting it.
 //!
-//! Of a file of blobs only those blobs are fetched that are asked for, and each is verified. Where
-//! regions lie over each other the last one counts, as if they were written in their order; what
-//! lies in no region is zero.
+//! Only the blobs that are needed are fetched, and each is verified. Where regions overlap the last one is
+//! used, as if they were written in order; bytes outside of all regions are zero.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ use crate::store::{BlobStore, fetch};
 /// Bytes that are read at a time: a multiple of 3, for base64.
 const PIECE: usize = 48 << 10;
 
-/// The content of a regular file: `Read` and `Seek`, and reading by position from many threads.
+/// The content of a regular file: `Read` and `Seek`, and reading at a position from many threads.
 ///
 /// ```
 /// use std::io::{Read, Seek, SeekFrom};
@@ -52,11 +51,11 @@ enum Source<'r> {
     Blobs(Blobs<'r>),
 }
 
-/// Regions, cut so that none lies over another.
+/// Regions, cut so that none overlaps another.
 struct Blobs<'r> {
     store: &'r dyn BlobStore,
     regions: &'r [Region],
-    /// By start: end, and the number of the region.
+    /// By start: end, and the index of the region.
     parts: BTreeMap<u64, (u64, usize)>,
     /// The blob that was read last.
     last: Mutex<Option<(BlobRef, Arc<Vec<u8>>)>>,
@@ -72,7 +71,7 @@ impl std::fmt::Debug for ContentReader<'_> {
 }
 
 impl Entry<'_> {
-    /// Reads a regular file; `store` is where its blobs are, if it has blobs.
+    /// Opens a regular file for reading, with its blobs from `store`.
     pub fn reader<'r>(&'r self, store: &'r dyn BlobStore) -> Result<ContentReader<'r>> {
         if self.file_type() != FileType::Regular {
             let error = binio::Error::unsupported(format!("to read a {}", self.file_type()));
@@ -100,7 +99,7 @@ impl Entry<'_> {
 }
 
 impl Entry<'_> {
-    /// Writes the content of a regular file, as much of it at a time as a blob is large.
+    /// Writes the content of a regular file. At most one blob is in memory.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;
@@ -131,7 +130,7 @@ impl Entry<'_> {
     }
 }
 
-/// Cuts regions: where they lie over each other the later one stays.
+/// Cuts regions: where they overlap the later one is kept.
 fn parts(regions: &[Region]) -> BTreeMap<u64, (u64, usize)> {
     let mut parts: BTreeMap<u64, (u64, usize)> = BTreeMap::new();
     for (number, region) in regions.iter().enumerate().filter(|(_, region)| region.size > 0) {
@@ -153,12 +152,12 @@ fn parts(regions: &[Region]) -> BTreeMap<u64, (u64, usize)> {
 }
 
 impl ContentReader<'_> {
-    /// Bytes of the file.
+    /// Size of the file in bytes.
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Is the file empty?
+    /// Whether the file is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -240,7 +239,7 @@ impl Blobs<'_> {
         Ok(())
     }
 
-    /// The blob of a region, as long as the region.
+    /// The verified blob of a region.
     fn blob(&self, region: &Region) -> Result<Arc<Vec<u8>>> {
         let lock = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((blobref, blob)) = &*lock() {
@@ -271,7 +270,8 @@ impl Seek for ContentReader<'_> {
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
             SeekFrom::End(by) => self.len.checked_add_signed(by),
         };
-        let before = || io::Error::new(io::ErrorKind::InvalidInput, "a position before the start");
+        let before =
+            || io::Error::new(io::ErrorKind::InvalidInput, "the position is before the start");
         self.position = position.ok_or_else(before)?;
         Ok(self.position)
     }
@@ -292,7 +292,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_part_is_that_of_the_written_file(
+        fn any_part_equals_that_of_the_written_file(
             regions in proptest::collection::vec((0_u64..60, 1_usize..20, any::<u8>()), 0..8),
             position in 0_u64..100,
             len in 0_usize..100,
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn false_blob_is_an_error_and_what_lies_beside_it_is_read() {
+    fn false_blob_is_an_error_and_the_bytes_next_to_it_are_read() {
         let store = MemoryStore::new();
         let good = store.put(HashType::Sha1, b"good").unwrap();
         let bad = BlobRef::of(HashType::Sha1, b"bad!");

@@ -1,4 +1,4 @@
-//! Whether an archive is sound: as RFC 37 has it, and every blob in its store.
+//! Verification of an archive: the document against RFC 37, and its blobs against their digests.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -13,7 +13,7 @@ use crate::parallel::{Progress, report, try_map};
 use crate::parse::OpenOptions;
 use crate::store::{BlobStore, fetch};
 
-/// What is verified beside the document.
+/// What is verified in addition to the document.
 #[derive(Clone, Copy, Default)]
 pub struct VerifyOptions<'o> {
     store: Option<&'o dyn BlobStore>,
@@ -67,7 +67,7 @@ pub struct VerifyReport {
     pub blobs: u64,
     /// Bytes of sound blobs.
     pub bytes: u64,
-    /// Blobs that are named by SHA-1, for which two contents with one digest can be made.
+    /// Blobs that are named by SHA-1, for which two contents with the same digest can be constructed.
     pub sha1: u64,
     /// What is wrong: why the archive cannot be read, or blobs that are missing, of another length,
     /// of another digest, or named by a hash that is not allowed.

@@ -1,8 +1,8 @@
-//! Base64 (RFC 4648, section 4), as strict and as lenient as Flux is.
+//! Base64 (RFC 4648, section 4), as strict and as lenient as Flux.
 //!
-//! Flux writes padding and takes text without it, with too little or too much of it in the last
-//! group, and with bits left over; it refuses blanks, the alphabet for URLs and anything after the
-//! padding. [`Base64::is_tidy`] tells what RFC 4648 would have written.
+//! Flux writes padding. It reads text without padding, with too little or too much of it in the last
+//! group, and with unused bits that are not zero; it rejects whitespace, the URL alphabet and anything
+//! after the padding. [`Base64::is_tidy`] reports whether the text is what RFC 4648 writes.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use crate::parallel::try_map;
 use base64_simd::{Out, STANDARD, STANDARD_NO_PAD};
 
-/// Characters that are decoded at a time: 48 KiB of data, which stay in the cache.
+/// Characters that are decoded at a time: 48 KiB of data, which fit in the cache.
 const STEP: usize = 64 << 10;
 
 /// Characters that a thread decodes at a time.
@@ -50,7 +50,7 @@ impl<'a> Base64<'a> {
         Base64 { text, body: split / 3 * 4, tail: padded, tail_len, tidy: true }
     }
 
-    /// Takes text that Flux can decode; nothing otherwise.
+    /// Checks text. Returns `None` if Flux cannot decode it.
     pub fn parse(text: impl Into<Cow<'a, str>>) -> Option<Self> {
         let text = text.into();
         let body = text.len().saturating_sub(1) / 4 * 4;
@@ -65,17 +65,17 @@ impl<'a> Base64<'a> {
         &self.text
     }
 
-    /// Bytes of the decoded data.
+    /// Length of the decoded data in bytes.
     pub fn len(&self) -> u64 {
         (self.body / 4 * 3 + self.tail_len) as u64
     }
 
-    /// Is there no data?
+    /// Whether there is no data.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Is this what RFC 4648 makes of the data: padded, and no bits left over?
+    /// Whether the text is what RFC 4648 writes: padded, with unused bits of zero.
     pub fn is_tidy(&self) -> bool {
         self.tidy
     }
@@ -83,7 +83,7 @@ impl<'a> Base64<'a> {
     /// The decoded data.
     pub fn decode(&self) -> Vec<u8> {
         let mut data = Vec::new();
-        // A vector takes all that is written.
+        // Writing to a vector cannot fail.
         let _ = self.write_to(&mut data);
         data
     }
@@ -100,7 +100,7 @@ impl<'a> Base64<'a> {
         while let Some(groups) = pieces.next() {
             let mut len = decode_groups(groups, &mut buffer)?.len();
             if pieces.peek().is_none() {
-                // With the last piece, so that a small file is written at once.
+                // With the last piece, so that a small file is written in one call.
                 buffer[len..len + tail.len()].copy_from_slice(tail);
                 len += tail.len();
             }
@@ -109,7 +109,7 @@ impl<'a> Base64<'a> {
         Ok(())
     }
 
-    /// Decodes over threads; `take` gets pieces and their positions in no order.
+    /// Decodes in parallel; `take` gets pieces and their offsets in no order.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
@@ -161,7 +161,7 @@ impl Eq for Base64<'_> {}
 
 fn decode_groups<'b>(groups: &[u8], buffer: &'b mut [u8]) -> io::Result<&'b [u8]> {
     let decoded = STANDARD_NO_PAD.decode(groups, Out::from_slice(buffer));
-    let decoded = decoded.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "no base64"))?;
+    let decoded = decoded.map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "not base64"))?;
     Ok(decoded)
 }
 
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn padding_and_stray_bits_are_free_as_in_flux() {
+    fn padding_and_unused_bits_are_optional_as_in_flux() {
         for (text, plain) in
             [("Zg", "f"), ("Zg=", "f"), ("YWJ=", "ab"), ("Zm8", "fo"), ("Zm9v=", "foo"), ("=", "")]
         {
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn other_text_is_rejected() {
         for text in [
             "A",
             "AAAAA",

@@ -1,5 +1,5 @@
-//! A walk over JSON text that borrows, knows its offset, and does not recurse: punctuation and strings here,
-//! other values by `serde_json`, which skips them without a stack of calls.
+//! A cursor over JSON text that borrows, knows its offset, and does not recurse: it reads punctuation and
+//! strings itself, and skips other values by `serde_json`, which does not recurse either.
 
 use serde_json::Deserializer;
 use serde_json::value::RawValue;
@@ -18,12 +18,12 @@ use super::escape::{self, Measure};
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'a> {
     text: &'a str,
-    /// What was found out of a string on the way to its end.
+    /// The length of a string and more, found with its end.
     string: Option<Measure>,
 }
 
 impl<'a> Json<'a> {
-    /// The value that a text is, without the blanks around it.
+    /// Parses text as one value, without the whitespace around it.
     pub fn parse(text: &'a str) -> Result<Self> {
         let mut cursor = Cursor::new(text);
         let value = cursor.value()?;
@@ -36,7 +36,7 @@ impl<'a> Json<'a> {
         self.text
     }
 
-    /// What is between the quotes of a string; nothing of other values.
+    /// The text between the quotes of a string; `None` for other values.
     pub(crate) fn string(self) -> Option<(&'a str, Measure)> {
         let measure = self.string?;
         Some((&self.text[1..self.text.len() - 1], measure))
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
         rest.get(blanks).copied()
     }
 
-    /// Takes a byte of punctuation if it is next.
+    /// Consumes a byte of punctuation if it is next.
     pub(crate) fn take(&mut self, byte: u8) -> bool {
         let found = self.peek() == Some(byte);
         self.position += usize::from(found);
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Nothing but blanks may follow.
+    /// Fails if anything but whitespace follows.
     pub(crate) fn finish(&mut self) -> Result<()> {
         match self.peek() {
             None => Ok(()),
@@ -108,8 +108,8 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// What begins an item of an array or object that is open: false at its end. `first` tells
-    /// whether any item came before.
+    /// Moves to the next item of an array or object; returns false at its end. `first` is whether this is
+    /// the first item.
     pub(crate) fn item(&mut self, first: bool, end: u8) -> Result<bool> {
         if first {
             return Ok(!self.take(end));
@@ -136,14 +136,14 @@ impl<'a> Cursor<'a> {
         let first = self.peek();
         let rest = self.rest();
         if first == Some(b'"') {
-            // One that is no string is left to `serde_json`, which tells what is wrong with it.
+            // A malformed string is left to `serde_json`, which reports what is wrong with it.
             if let Some((end, measure)) = escape::scan(&rest.as_bytes()[1..]) {
                 self.position += end + 2;
                 return Ok(Json { text: &rest[..end + 2], string: Some(measure) });
             }
         }
         let delimited = matches!(first, Some(b'"' | b'[' | b'{'));
-        // A stream wants blanks after a number, which an array need not have.
+        // A stream needs whitespace after a number; in an array there may be none.
         let end = |byte: u8| b" \t\n\r,:[]{}\"".contains(&byte);
         let len = if delimited { None } else { rest.bytes().position(end) };
         let text = &rest[..len.unwrap_or(rest.len())];
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
         JsonError { message, offset: self.position as u64 }
     }
 
-    /// The error of a value in `text`, which begins here, with its offset in the document.
+    /// The error of a value in `text`, which starts here, with its offset in the document.
     fn failed(&self, text: &str, error: &serde_json::Error) -> JsonError {
         let message = error.to_string();
         let message = message.split(" at line ").next().unwrap_or_default();
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The integer of a JSON number that is written as one and fits.
+/// The integer of a JSON number without fraction or exponent, if it fits in 64 bits.
 pub(crate) fn integer(value: Json<'_>) -> Option<i64> {
     value.get().parse().ok()
 }
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_every_kind_are_borrowed_as_they_lie() {
+    fn values_of_every_kind_are_borrowed() {
         let text = " [1 , 2.50] ";
         assert_eq!(Cursor::new(text).value().unwrap().get(), "[1 , 2.50]");
         let mut cursor = Cursor::new("1e400,-0,true,\"a\\ud800\",{\"a\":1,\"a\":2}");
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_tell_the_byte() {
+    fn errors_have_an_offset() {
         assert_eq!(error("").1, 0);
         assert_eq!(error("  tru").1, 4);
         assert_eq!(error("[1,\n 2,\n x]").1, 9);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_are_what_is_written_as_such() {
+    fn numbers_with_fraction_or_exponent_are_not_integers() {
         let integer = |text: &str| integer(Cursor::new(text).value().unwrap());
         assert_eq!(integer("-0"), Some(0));
         assert_eq!(integer("9223372036854775807"), Some(i64::MAX));

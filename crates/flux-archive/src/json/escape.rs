@@ -5,23 +5,22 @@
 //! | `\"` `\\` `\/` | itself |
 //! | `\b` `\f` `\n` `\r` `\t` | U+0008, U+000C, U+000A, U+000D, U+0009 |
 //! | `\uXXXX` | a character of the basic plane |
-//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | together one of the other planes; alone nothing |
+//! | `\uD800` to `\uDBFF`, `\uDC00` to `\uDFFF` | as a pair a character of another plane; alone not a character |
 //!
-//! A string may be a file of hundreds of megabytes with an escape in every line. So whole blocks are
-//! measured and decoded at once where they hold nothing but short escapes, beside the simple loops that
-//! take the rest byte by byte. Without the blocks, text takes four times as long to extract
-//! (`cargo xtask bench flux-archive`).
+//! A string may be a file of hundreds of megabytes with an escape in every line. Blocks with short
+//! escapes only are therefore measured and decoded as a whole; simple loops process the rest byte by
+//! byte. Without the blocks, text takes four times as long to extract (`cargo xtask bench flux-archive`).
 
 use wide::u8x16;
 
 /// Bytes that [`decode`] needs room for: those of the longest character.
 pub(crate) const ROOM: usize = 4;
 
-/// Bytes that are looked at together when text is measured.
+/// Bytes of a block.
 const BLOCK: usize = 64;
 
-/// Escapes as the C writer does: nothing but `"`, `\` and what is below U+0020, with digits in upper
-/// case.
+/// Escapes text as the C writer of Flux does: only `"`, `\` and characters below U+0020, with digits in
+/// upper case.
 pub(crate) fn encode(plain: &str, out: &mut String) {
     out.reserve(plain.len());
     let mut rest = plain;
@@ -48,33 +47,33 @@ pub(crate) fn encode(plain: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Does nothing have to be escaped?
+/// Whether nothing has to be escaped.
 pub(crate) fn is_plain(text: &str) -> bool {
     position_special(text.as_bytes()).is_none()
 }
 
-/// Where the first byte is that must be escaped.
+/// The position of the first byte that must be escaped.
 fn position_special(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|&byte| byte < 0x20 || byte == b'"' || byte == b'\\')
 }
 
-/// What a string is, found on the way to its end.
+/// The length of a string and more, found with its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Measure {
     /// Bytes of the decoded text, if it has no lone surrogate.
     pub(crate) len: u64,
-    /// Has it a NUL?
+    /// Whether it contains a NUL.
     pub(crate) nul: bool,
-    /// Has it half a surrogate pair, and so is no text?
+    /// Whether it contains half a surrogate pair, so that it is not text.
     pub(crate) lone_surrogate: bool,
 }
 
-/// Looks for the end of a string of JSON, which begins behind its first quote: where its last quote is,
-/// and its measure. Nothing if it has no end before that of `bytes`, or something in it that JSON has not.
+/// Finds the end of a JSON string whose first quote is just before `bytes`. Returns the position of the
+/// last quote, and the measure of the string. Returns `None` if the string does not end or is malformed.
 pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
     let (mut at, mut saved) = (0, 0);
     let (mut nul, mut lone_surrogate) = (false, false);
-    // Where the next attempt at a block is worth it.
+    // Where a block is tried next.
     let mut next_block = 0;
     loop {
         if at >= next_block {
@@ -109,9 +108,9 @@ pub(crate) fn scan(bytes: &[u8]) -> Option<(usize, Measure)> {
     }
 }
 
-/// The bytes of a block that has no end of the string and is valid, and the escapes in it; all of them are
-/// of two characters, and none is of a backslash, so that every backslash begins one. The compiler makes
-/// vector instructions of the loops.
+/// Checks a block in which the string is valid and does not end, and all escapes have two characters, but
+/// none is `\\`: then every backslash starts an escape. Returns the length of the block and the number of
+/// its escapes. The compiler vectorises the loops.
 fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     let block: &[u8; BLOCK + 1] = bytes.first_chunk()?;
     let is = |byte: u8, other: u8| u8::from(byte == other);
@@ -136,8 +135,8 @@ fn simple_block(bytes: &[u8]) -> Option<(usize, usize)> {
     (others == 0).then_some((BLOCK + spans_end, count.into()))
 }
 
-/// Decodes as much as `out` has room for, which is [`ROOM`] at least; gives the bytes that were taken and
-/// written. What is taken may end inside of a character. The text was scanned.
+/// Decodes as much as `out` has room for, which must be [`ROOM`] at least. Returns the number of bytes that
+/// were read and written. The part that was read may end within a character. The text must be valid.
 pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = decode_blocks(bytes, out);
     while let (Some(&byte), Some(room)) = (bytes.get(at), out.get_mut(to..)) {
@@ -159,8 +158,8 @@ pub(crate) fn decode(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     (at, to)
 }
 
-/// Decodes while there is text and room for whole blocks, the backslashes of a block at once. What was
-/// copied too much is written over by what follows.
+/// Decodes while there is text and room for whole blocks: finds the backslashes of a block at once, and
+/// copies up to whole blocks between them. What is copied beyond an escape is overwritten by what follows.
 fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
     let (mut at, mut to) = (0, 0);
     while let (Some(block), Some(room)) = (
@@ -184,7 +183,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             room[len] = byte;
             len += 1;
             from = escape + 2;
-            // An escaped backslash begins nothing.
+            // An escaped backslash does not start an escape.
             escapes &= !(3 << escape);
         }
         if escapes == 0 {
@@ -195,7 +194,7 @@ fn decode_blocks(bytes: &[u8], out: &mut [u8]) -> (usize, usize) {
             len += character.encode_utf8(&mut room[len..]).len();
             from += used;
         } else {
-            // No such text was scanned.
+            // Not valid text.
             return (at + from, to + len);
         }
         (at, to) = (at + from, to + len);
@@ -214,8 +213,7 @@ fn backslashes(block: &[u8; 2 * BLOCK + 2]) -> u64 {
     bits
 }
 
-/// The byte that an escape stands for, by what follows the backslash; 0 for `\u`. JSON that was parsed has
-/// no others.
+/// The byte that an escape stands for, by the character after the backslash; 0 for `\u` and others.
 static SHORT: [u8; 256] = {
     let mut bytes = [0; 256];
     let mut at = 0;
@@ -226,7 +224,7 @@ static SHORT: [u8; 256] = {
     bytes
 };
 
-/// The character of `\u` and how many bytes it takes; no character if it is half a surrogate pair.
+/// The character of a `\u` escape and the length of the escape; no character for half a surrogate pair.
 fn unescape_unicode(bytes: &[u8]) -> Option<(Option<char>, usize)> {
     let unit = |at: usize| {
         let digits: &[u8; 4] = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?.first_chunk()?;
@@ -252,7 +250,7 @@ mod tests {
 
     use super::*;
 
-    /// The measure of a string, where its end is where it should be.
+    /// The measure of a string; checks its end.
     fn measured(escaped: &str) -> Option<Measure> {
         let behind = format!("{escaped}\"\\ \" behind");
         let (end, measure) = scan(behind.as_bytes())?;
@@ -290,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_are_found_wherever_they_lie_and_however_little_room_there_is() {
+    fn escapes_are_found_at_every_position_and_decoded_into_any_room() {
         for special in ["\n", "\"", "\\", "\u{1}", "\0", "\u{7f}", "\u{80}é", "😀", " !#[]"] {
             for before in 0..20 {
                 for after in 0..20 {
@@ -317,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_json_has_not_is_no_string_wherever_it_lies() {
+    fn malformed_strings_are_rejected_at_every_position() {
         for wrong in ["\n", "\0", "\u{1f}", r"\x", r"\ ", r"\u12g4", r"\u+123", r"\u12", r"\U0041"]
         {
             for before in 0..140 {
@@ -329,7 +327,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strings_end_where_serde_json_ends_them(
+        fn strings_end_as_in_serde_json(
             text in r#"([a-z\\"u0-9dDfF/\x00-\x1f é😀]|\\[bfnrt/"\\u]|\\u[dD][89a-f]..|[a-z]{30,90}){0,30}"#,
         ) {
             let text = format!("\"{text}");

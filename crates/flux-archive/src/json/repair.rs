@@ -1,9 +1,8 @@
-//! Repair of the one fault that people make when they write JSON: a comma behind the last item.
+//! Repair of a common error in JSON that is written by hand: a comma after the last item.
 
 use std::borrow::Cow;
 
-/// The document with a blank in place of each comma between a value and the end of what it is in.
-/// Offsets stay as they are.
+/// Replaces each comma after the last item of an array or object by a space. Offsets do not change.
 ///
 /// ```
 /// let document = br#"[{"path":"src","mode":41471,"data":"a,]",},]"#;
@@ -12,7 +11,7 @@ use std::borrow::Cow;
 /// ```
 pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     let mut repaired = Cow::Borrowed(document);
-    // The last token: where it is if it is a comma behind a value, and what byte it ends with.
+    // The position of the last token if it is a comma after a value, and the last byte of the token.
     let (mut comma, mut last) = (None, b'[');
     let mut position = 0;
     while let Some(&byte) = document.get(position) {
@@ -36,7 +35,7 @@ pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {
     repaired
 }
 
-/// Bytes of the string at the beginning, its quotes included; all if it has no end.
+/// Length of the string at the start, with its quotes; all of the text if the string does not end.
 fn string_len(text: &[u8]) -> usize {
     let mut position = 1;
     while let Some(at) = text.get(position..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
@@ -57,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn only_commas_that_nothing_follows_go() {
+    fn only_commas_after_the_last_item_are_removed() {
         assert_eq!(repaired("[1,2,\n ]"), "[1,2 \n ]");
         assert_eq!(repaired("{\"a\":[1,],}"), "{\"a\":[1 ] }");
         assert_eq!(repaired("[[],]"), "[[] ]");
@@ -67,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn strings_are_left_alone() {
+    fn strings_are_not_changed() {
         for text in [r#"["a,]","\",]"]"#, r#"["\\",1]"#, r#"["a,]"#, r#"["a\"#, "", "\""] {
             assert_eq!(repaired(text), text);
         }
@@ -75,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn sound_text_is_borrowed() {
+    fn valid_text_is_borrowed() {
         assert!(matches!(repair_commas(b"[1,2]"), Cow::Borrowed(_)));
     }
 }

@@ -1,7 +1,7 @@
-//! JSON strings as they lie in an archive: escaped, decoded piece by piece.
+//! JSON strings as an archive has them: escaped, and decoded piece by piece.
 //!
-//! Most text has an escape in every line. An archive of gigabytes is read without a decoded copy of
-//! it: only length and validity are found when parsing.
+//! Most text has an escape in every line. Parsing finds only the length and whether the text is valid, so
+//! that an archive of gigabytes needs no decoded copy.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,10 +12,10 @@ use super::escape;
 #[cfg(unix)]
 use crate::parallel::join;
 
-/// Decoded bytes that are gathered before they are written.
+/// Decoded bytes that are written at a time.
 const STEP: usize = 64 << 10;
 
-/// Decoded bytes that one thread takes over from another.
+/// Decoded bytes that one thread passes to another.
 #[cfg(unix)]
 const PIECE: usize = 1 << 20;
 
@@ -36,20 +36,20 @@ pub struct Text<'a> {
     nul: bool,
 }
 
-/// Why a JSON value is no text.
+/// Why a JSON value is not text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TextError {
-    /// It is no string.
-    #[error("no string")]
+    /// It is not a string.
+    #[error("not a string")]
     NoString,
-    /// It has half a surrogate pair, which is no character.
+    /// It contains half a surrogate pair, which is not a character.
     #[error("a lone surrogate in the string")]
     LoneSurrogate,
 }
 
 impl<'a> Text<'a> {
-    /// Text of plain characters.
+    /// Creates text from decoded characters.
     pub fn new(plain: &'a str) -> Self {
         let mut escaped = String::new();
         let borrowed = escape::is_plain(plain);
@@ -60,7 +60,7 @@ impl<'a> Text<'a> {
         Self { escaped, len: plain.len() as u64, nul: plain.contains('\0') }
     }
 
-    /// The text of a JSON string.
+    /// Takes the text of a JSON string.
     pub fn from_json(value: Json<'a>) -> Result<Self, TextError> {
         let (escaped, measure) = value.string().ok_or(TextError::NoString)?;
         if measure.lone_surrogate {
@@ -69,39 +69,39 @@ impl<'a> Text<'a> {
         Ok(Self { escaped: Cow::Borrowed(escaped), len: measure.len, nul: measure.nul })
     }
 
-    /// The characters between the quotes of the JSON string.
+    /// The escaped text, which is between the quotes of the JSON string.
     pub fn escaped(&self) -> &str {
         &self.escaped
     }
 
-    /// Bytes of the decoded text.
+    /// Length of the decoded text in bytes.
     #[allow(clippy::len_without_is_empty, reason = "is_empty is below")]
     pub fn len(&self) -> u64 {
         self.len
     }
 
-    /// Has it no characters?
+    /// Whether the text is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Has it a NUL? No reader of Flux takes such text.
+    /// Whether the text contains a NUL. No reader of Flux accepts such text.
     pub fn has_nul(&self) -> bool {
         self.nul
     }
 
-    /// The decoded text; borrowed where nothing was escaped.
+    /// The decoded text; borrowed if nothing is escaped.
     pub fn decode(&self) -> Cow<'_, str> {
         if self.escaped.len() as u64 == self.len {
             return Cow::Borrowed(&self.escaped);
         }
         let mut plain = Vec::new();
-        // A vector takes all that is written, and escapes stand for characters.
+        // Writing to a vector cannot fail, and valid text decodes to characters.
         let _ = self.write_to(&mut plain);
         Cow::Owned(String::from_utf8(plain).unwrap_or_default())
     }
 
-    /// The decoded text; borrowed for as long as the archive where nothing was escaped.
+    /// The decoded text; if nothing is escaped, borrowed for as long as the archive.
     pub fn into_decoded(self) -> Cow<'a, str> {
         if self.escaped.len() as u64 == self.len {
             return self.escaped;
@@ -120,7 +120,7 @@ impl<'a> Text<'a> {
         Ok(())
     }
 
-    /// Decodes each piece while `take` has the piece before.
+    /// Decodes each piece in parallel with `take`, which gets the piece before it.
     #[cfg(unix)]
     pub(crate) fn for_each_piece(
         &self,
@@ -140,7 +140,7 @@ impl<'a> Text<'a> {
     }
 }
 
-/// Fills the buffer with decoded text, returns how much there is, and goes on; 0 at the end.
+/// Fills a buffer with decoded text and advances `rest`. Returns the number of bytes; 0 at the end.
 fn decode_some(rest: &mut &[u8], buffer: &mut [u8]) -> io::Result<usize> {
     let (used, len) = escape::decode(rest, buffer);
     if used == 0 && !rest.is_empty() {
@@ -185,21 +185,21 @@ mod tests {
     }
 
     #[test]
-    fn lone_surrogate_is_no_text() {
+    fn lone_surrogate_is_not_text() {
         for json in [r#""\ud800""#, r#""\ud800x""#, r#""\ude00""#, r#""\ud800\ud800""#] {
             assert_eq!(Text::from_json(raw(json)), Err(TextError::LoneSurrogate), "{json}");
         }
     }
 
     #[test]
-    fn other_values_are_no_text() {
+    fn other_values_are_not_text() {
         for json in ["5", "null", "[\"a\"]", "{}"] {
             assert_eq!(Text::from_json(raw(json)), Err(TextError::NoString), "{json}");
         }
     }
 
     #[test]
-    fn nul_is_seen() {
+    fn nul_is_found() {
         assert!(Text::from_json(raw(r#""a\u0000b""#)).unwrap().has_nul());
         assert!(Text::new("a\0b").has_nul());
     }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_one_that_takes_pieces_ends_it() {
+    fn error_of_the_receiver_ends_decoding() {
         let plain = "line\n".repeat(400_000);
         let mut count = 0;
         let refuse = |_: &[u8]| {

@@ -1,23 +1,23 @@
-//! Where the keys begin.
+//! Checkpoints: the root of the keys at some time.
 
 use serde::Deserialize;
 
 use crate::model::BlobRef;
 
-/// The beginning of all keys at some time.
+/// The root of all keys at some time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Checkpoint {
-    /// The blob of the uppermost directory.
+    /// The blob of the root directory.
     pub root: BlobRef,
-    /// How often the root had changed.
+    /// How many times the root had changed.
     pub sequence: Option<u64>,
     /// The text of the checkpoint.
     pub text: String,
 }
 
 impl Checkpoint {
-    /// Takes the text of a checkpoint: an object, or before that existed a blobref.
+    /// Parses the text of a checkpoint: an object, or in old versions of Flux a blobref.
     pub fn parse(text: &str) -> Option<Self> {
         #[derive(Deserialize)]
         struct Value {

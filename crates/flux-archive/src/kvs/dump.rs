@@ -7,7 +7,7 @@
 //! job/0000/...              other keys
 //! ```
 //!
-//! Members have no blobrefs: each is hashed when the file is opened, and found by its digest.
+//! Members have no blobrefs: each is hashed when the file is opened.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -21,7 +21,7 @@ use crate::error::StoreError;
 use crate::model::{BlobRef, HashType};
 use crate::store::BlobStore;
 
-/// Where a member's bytes lie in the file.
+/// The bytes of a member in the file.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     offset: u64,
@@ -91,7 +91,7 @@ impl DumpTar {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// The jobs whose jobspecs are there, sorted.
+    /// The jobs that have a jobspec, sorted.
     pub fn jobs(&self) -> Vec<JobId> {
         let id = |name: &str| {
             let groups = name.strip_prefix("job/")?.strip_suffix("/jobspec")?;
@@ -118,7 +118,7 @@ impl DumpTar {
     }
 }
 
-/// The names that a member has by each hash.
+/// The name of a member by each hash.
 fn name(file: &mut File, place: Place) -> io::Result<[BlobRef; 2]> {
     file.seek(SeekFrom::Start(place.offset))?;
     let mut hashers = HashType::ALL.map(|hash| hash.algorithm().hasher());
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn cut_file_is_an_error() {
+    fn truncated_file_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
         dump(&path, &[("archive/main", &[7; 5000])]);

@@ -1,35 +1,35 @@
-//! Why there is nothing to be had under a key.
+//! Why a key cannot be read.
 
 use std::io;
 
 use crate::error::StoreError;
 use crate::model::BlobRef;
 
-/// Why a key has no value.
+/// Why a key cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KvsError {
-    /// The directory holds no state that is known.
-    #[error("no content.sqlite and no content.files here")]
+    /// The directory is not a state directory.
+    #[error("expected content.sqlite or content.files, found neither")]
     NoState,
-    /// The store is there, but this build does not read it.
-    #[error("to read content.sqlite takes the feature \"sqlite\"")]
+    /// This build does not read the store.
+    #[error("content.sqlite needs the feature \"sqlite\"")]
     NoSqlite,
     /// No checkpoint was ever written.
-    #[error("the store has no checkpoint: where the keys begin is not known")]
+    #[error("the store has no checkpoint, which names the root of the keys")]
     NoCheckpoint,
-    /// The key is not there.
-    #[error("{0}: there is no such key")]
+    /// The key does not exist.
+    #[error("{0}: no such key")]
     NotFound(String),
-    /// The key is there, and is something else.
+    /// The key is of another type.
     #[error("{key}: expected {expected}")]
     Type {
         /// The key.
         key: String,
-        /// What was asked for.
+        /// The expected type.
         expected: &'static str,
     },
-    /// What lies under the key has no meaning.
+    /// The object of the key is malformed.
     #[error("{key}: {message}")]
     Invalid {
         /// The key.
@@ -37,7 +37,7 @@ pub enum KvsError {
         /// What is wrong.
         message: String,
     },
-    /// A blob on the way to the key cannot be had.
+    /// A blob on the path to the key cannot be read.
     #[error("{key}: blob {blobref}: {error}")]
     Blob {
         /// The key.

@@ -1,20 +1,20 @@
-//! What a Flux broker left on the disk, read without a broker: the key-value store in a content store.
+//! The state of a Flux broker on disk, read without a broker: the key-value store in a content store.
 //!
 //! ```text
 //! checkpoint    {"version":1,"rootref":"sha1-..","sequence":N,"timestamp":T}
 //! rootref       names a blob: {"ver":1,"type":"dir","data":{name: object, ..}}
 //! ```
 //!
-//! | type | data | stands for |
+//! | type | data | meaning |
 //! |---|---|---|
 //! | `dir` | objects by name | a directory |
 //! | `dirref` | an array of one blobref | a directory in a blob |
 //! | `val` | base64 | a short value |
 //! | `valref` | an array of blobrefs | a value, in pieces |
-//! | `symlink` | `{"target": key}` | what lies under another key |
+//! | `symlink` | `{"target": key}` | a link to another key |
 //!
-//! `archive.NAME` is an archive; its blobs lie in the same store. `job.<id>.jobspec` is what a job
-//! was submitted with, its files included. Every blob on the way is verified.
+//! `archive.NAME` is an archive; its blobs are in the same store. `job.<id>.jobspec` is the jobspec of a
+//! job, with its files. Every blob on the path to a key is verified.
 
 mod checkpoint;
 #[cfg(feature = "dump-tar")]

@@ -1,11 +1,11 @@
-//! The objects that directories, values and links are.
+//! The objects of the key-value store: directories, values and links.
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::error::{KvsError, invalid};
 
-/// A tree object.
+/// An object of the key-value store.
 #[derive(Deserialize)]
 pub(super) struct Object {
     #[serde(rename = "type")]
@@ -15,7 +15,8 @@ pub(super) struct Object {
 
 impl Object {
     pub(super) fn parse(key: &str, json: &[u8]) -> Result<Self, KvsError> {
-        serde_json::from_slice(json).map_err(|error| invalid(key, &format!("no object: {error}")))
+        serde_json::from_slice(json)
+            .map_err(|error| invalid(key, &format!("not an object: {error}")))
     }
 
     pub(super) fn data_as<'d, T: Deserialize<'d>>(&'d self, key: &str) -> Result<T, KvsError> {
@@ -45,7 +46,7 @@ impl Object {
     }
 }
 
-/// The members of a JSON object in their order; a map would need no memory less.
+/// The members of a JSON object in order; a map would not need less memory.
 struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {

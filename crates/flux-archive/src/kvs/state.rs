@@ -13,14 +13,14 @@ use crate::json::Base64;
 use crate::model::BlobRef;
 use crate::store::{BlobStore, DirStore, MAX_BLOB_SIZE, get_verified};
 
-/// Levels of a key, and links and references on the way. Keys of Flux have six.
+/// Levels of a key, with links and references on its path. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
 
-/// Keys that are looked at to find jobs. A directory can be named by many, so that few blobs stand for
-/// more keys than anybody can count.
+/// Keys that are read to find jobs. A directory can be named by many others, so that a few blobs stand for
+/// any number of keys.
 const MAX_KEYS: usize = 1 << 24;
 
-/// Levels of keys that a job's number takes.
+/// Levels of keys of a job id.
 const JOB_GROUPS: usize = 4;
 
 /// The keys of a Flux instance, as they were at a checkpoint.
@@ -49,7 +49,7 @@ impl std::fmt::Debug for StateDir {
 }
 
 impl StateDir {
-    /// Opens the state directory of a broker that does not run, at the newest checkpoint.
+    /// Opens the state directory of a broker that is not running, at the newest checkpoint.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
         let path = path.as_ref();
         let (database, files) = (path.join("content.sqlite"), path.join("content.files"));
@@ -76,7 +76,7 @@ impl StateDir {
         Err(KvsError::NoSqlite)
     }
 
-    /// Reads keys from any store; of the texts of checkpoints the first that has a meaning counts.
+    /// Reads keys from any store, at the first valid one of the checkpoints.
     pub fn new(
         store: impl BlobStore + 'static,
         checkpoints: impl IntoIterator<Item = String>,
@@ -87,7 +87,7 @@ impl StateDir {
         Ok(Self { store: Box::new(store), checkpoints, root, max_keys: MAX_KEYS })
     }
 
-    /// The checkpoints that are kept, the newest first.
+    /// The checkpoints, the newest first.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
@@ -99,7 +99,7 @@ impl StateDir {
         self
     }
 
-    /// The store, which holds the blobs of archives too.
+    /// The store, which contains the blobs of archives too.
     pub fn store(&self) -> &dyn BlobStore {
         &*self.store
     }
@@ -115,7 +115,7 @@ impl StateDir {
             Err(KvsError::NotFound(_)) => return Ok(Vec::new()),
             entries => entries?,
         };
-        // Beside an archive may lie a directory of the blobs that were to be preserved.
+        // Next to an archive there may be a directory of preserved blobs.
         let is_directory = |object: &RawValue| {
             let object = Object::parse("archive", object.get().as_bytes());
             object.is_ok_and(|object| matches!(object.kind.as_str(), "dir" | "dirref"))
@@ -129,17 +129,16 @@ impl StateDir {
         self.value(&format!("job.{}.jobspec", job.key()))
     }
 
-    /// The jobs whose keys are there, sorted, and what could not be looked into. Every directory on the
-    /// way is read once.
+    /// The jobs, sorted, and what could not be read. Every directory is read once.
     pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
         let (mut jobs, mut failures) = (Vec::new(), Vec::new());
-        // With how many groups of digits are missing below.
+        // With the number of groups of digits below.
         let mut pending = vec![("job".to_owned(), JOB_GROUPS, None)];
         let mut keys = 0;
         while let Some((key, groups, object)) = pending.pop() {
             let entries = match self.entries(&key, object) {
                 Ok(entries) => entries,
-                // No job was ever submitted, or the name stands for something else.
+                // No job was ever submitted, or the key is something else.
                 Err(KvsError::NotFound(_) | KvsError::Type { .. }) => continue,
                 Err(error) => {
                     failures.push(error);
@@ -148,7 +147,7 @@ impl StateDir {
             };
             keys += entries.len();
             if keys > self.max_keys {
-                failures.push(invalid(&key, "too many keys on the way to jobs"));
+                failures.push(invalid(&key, "too many keys to find jobs"));
                 break;
             }
             for (name, object) in entries {
@@ -164,7 +163,7 @@ impl StateDir {
         (jobs, failures)
     }
 
-    /// What a directory of keys holds; `object` is what lies under the key, where that is known.
+    /// The members of a directory of keys; `object` is the object of the key, if it is known.
     fn entries(
         &self,
         key: &str,
@@ -174,7 +173,7 @@ impl StateDir {
             Some(object) => Object::parse(key, object.get().as_bytes())?,
             None => self.look_up(key)?,
         };
-        // Where a link leads is known from the root only.
+        // A link is resolved from the root only.
         let object = if object.kind == "symlink" { self.look_up(key)? } else { object };
         let mut steps = MAX_STEPS;
         self.resolve(key, object, &mut steps)?.entries(key)
@@ -188,7 +187,7 @@ impl StateDir {
         match object.kind.as_str() {
             "val" => {
                 let text: String = object.data_as(key)?;
-                let data = Base64::parse(text).ok_or_else(|| invalid("its value is no base64"))?;
+                let data = Base64::parse(text).ok_or_else(|| invalid("its value is not base64"))?;
                 value = data.decode();
             }
             "valref" => {
@@ -201,7 +200,7 @@ impl StateDir {
                     let error = match blob {
                         _ if failure.is_some() => return,
                         Ok(blob) if !blobref.names(blob) => {
-                            StoreError::Corrupt("its bytes have another digest".to_owned())
+                            StoreError::Corrupt("its digest is another".to_owned())
                         }
                         Ok(blob) if (value.len() + blob.len()) as u64 > MAX_BLOB_SIZE => {
                             StoreError::TooBig { size: (value.len() + blob.len()) as u64 }
@@ -226,11 +225,11 @@ impl StateDir {
         Ok(self.entries(key, None)?.into_iter().map(|(name, _)| name).collect())
     }
 
-    /// The object under a key, links followed but for references.
+    /// The object of a key. Follows links, but not a reference at the end.
     fn look_up(&self, key: &str) -> Result<Object, KvsError> {
         let not_found = || KvsError::NotFound(key.to_owned());
         let mut steps = MAX_STEPS;
-        // What is still to be walked, the next name last.
+        // The rest of the path, the next name last.
         let path = |key: &str| -> Vec<String> {
             key.split('.').filter(|name| !name.is_empty()).rev().map(str::to_owned).collect()
         };
@@ -259,7 +258,7 @@ impl StateDir {
             step(key, steps)?;
             let names: Vec<String> = object.data_as(key)?;
             let [name] = names.as_slice() else {
-                return Err(invalid(key, "a directory is not in exactly one blob"));
+                return Err(invalid(key, "expected one blob for a directory"));
             };
             let blobref = BlobRef::parse(name).map_err(|error| invalid(key, &error.to_string()))?;
             object = self.blob(key, blobref)?;
@@ -278,9 +277,9 @@ impl StateDir {
     }
 }
 
-/// Counts a step on the way to a key; a way that never ends is a circle.
+/// Counts a step on the path to a key; a path without end is a cycle.
 fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
-    *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links lead in a circle"))?;
+    *steps = steps.checked_sub(1).ok_or_else(|| invalid(key, "links form a cycle"))?;
     Ok(())
 }
 
@@ -343,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn archive_is_found_through_references_and_put_together() {
+    fn archive_is_found_through_references_and_joined() {
         let state = state();
         assert_eq!(state.archive("main").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.archive("small").unwrap(), b"[]");
@@ -354,14 +353,14 @@ mod tests {
     }
 
     #[test]
-    fn jobspec_is_found_by_the_number_of_the_job() {
+    fn jobspec_is_found_by_the_id_of_the_job() {
         let id = JobId::parse("0000.0004.b200.0000").unwrap();
         assert_eq!(state().jobspec(id).unwrap(), b"{}");
         assert!(matches!(state().jobspec(JobId(1)), Err(KvsError::NotFound(_))));
     }
 
     #[test]
-    fn keys_of_too_many_names_and_links_without_end_are_refused() {
+    fn keys_with_too_many_names_and_endless_links_are_rejected() {
         let state = state();
         let error = state.value(&"archive.".repeat(300)).unwrap_err();
         assert!(matches!(error, KvsError::NotFound(_) | KvsError::Type { .. }), "{error}");
@@ -372,7 +371,7 @@ mod tests {
         let root = put(&store, &root);
         let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
         assert!(matches!(state.value("a"), Err(KvsError::Invalid { .. })));
-        // Directories as deep as they can be in one blob.
+        // The deepest directories in one blob.
         let store = MemoryStore::new();
         let (open, close) = (r#"{"type":"dir","data":{"a":"#, "}}");
         let deep = open.repeat(5000) + r#"{"type":"val","data":""}"# + &close.repeat(5000);
@@ -383,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn jobs_are_found_beside_what_is_lost_and_each_directory_is_read_once() {
+    fn jobs_are_found_next_to_lost_ones_and_each_directory_is_read_once() {
         let store = MemoryStore::new();
         let dir = |data: Value| json!({"ver": 1, "type": "dir", "data": data});
         let reference = |name: String| json!({"ver": 1, "type": "dirref", "data": [name]});
@@ -405,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn few_blobs_that_stand_for_many_keys_are_not_counted_for_ever() {
+    fn search_for_jobs_ends_after_too_many_keys() {
         let store = MemoryStore::new();
         let mut below = json!({"ver": 1, "type": "val", "data": ""});
         for _ in 0..5 {
@@ -422,7 +421,7 @@ mod tests {
     }
 
     #[test]
-    fn links_are_followed_and_circles_refused() {
+    fn links_are_followed_and_cycles_rejected() {
         let state = state();
         assert_eq!(state.value("alias").unwrap(), b"[{\"path\":\"f\"}]");
         assert_eq!(state.value("up.small").unwrap(), b"[]");
@@ -431,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn directory_is_no_value_and_a_value_no_directory() {
+    fn directory_is_not_a_value_and_a_value_is_not_a_directory() {
         let state = state();
         assert!(matches!(state.value("archive"), Err(KvsError::Type { .. })));
         assert!(matches!(state.value("archive.small.x"), Err(KvsError::Type { .. })));
@@ -439,8 +438,8 @@ mod tests {
     }
 
     #[test]
-    fn directories_in_a_circle_end() {
-        // A digest cannot be foreseen, so that only a store that lies makes circles: it is caught.
+    fn directories_in_a_cycle_are_an_error() {
+        // Digests make a cycle impossible, except in a malicious store, which is detected.
         let store = MemoryStore::new();
         let name = BlobRef::of(HashType::Sha1, b"any");
         let object = json!({"ver": 1, "type": "dirref", "data": [name.to_string()]}).to_string();
@@ -450,7 +449,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_damaged_is_an_error() {
+    fn damaged_objects_are_errors() {
         let store = MemoryStore::new();
         for (root, value) in [
             ("5", None),
@@ -474,7 +473,7 @@ mod tests {
     }
 
     #[test]
-    fn checkpoint_of_either_form_is_read() {
+    fn both_forms_of_a_checkpoint_are_read() {
         let blobref = BlobRef::of(HashType::Sha256, b"");
         for text in [blobref.to_string(), checkpoint(&blobref.to_string())] {
             assert_eq!(Checkpoint::parse(&text).unwrap().root, blobref);

@@ -1,25 +1,25 @@
-//! An archive in memory: entries in their order, each with its content in the archive's form.
+//! An archive in memory: its entries in order, with content as the archive encodes it.
 
 use super::blobref::BlobRef;
 use super::entry::Entry;
 use crate::diagnostic::Diagnostic;
 
-/// How the entries of an archive are held together.
+/// The container of the entries of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
     /// A JSON array, the *list* of RFC 37: what Flux writes. A path may occur twice.
     Array,
     /// A JSON object with paths as keys, the *set* of RFC 37: files of a jobspec.
     Dict,
-    /// Objects one after the other, as `flux archive list --raw` prints them. RFC 37 has no such form.
+    /// One object after the other, as `flux archive list --raw` prints them. RFC 37 does not allow it.
     Objects,
 }
 
-/// An archive, borrowed from its JSON text.
+/// An archive, which borrows from its JSON text.
 #[derive(Clone, Debug)]
 pub struct Archive<'a> {
     pub(crate) form: Form,
-    /// Where in the document it is, as a JSON pointer.
+    /// The place of the archive in the document, as a JSON pointer.
     pub(crate) pointer: String,
     pub(crate) entries: Vec<Entry<'a>>,
     pub(crate) diagnostics: Vec<Diagnostic>,
@@ -27,12 +27,12 @@ pub struct Archive<'a> {
 }
 
 impl<'a> Archive<'a> {
-    /// How the entries are held together.
+    /// The container of the entries.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// The entries in their order.
+    /// The entries in order.
     pub fn entries(&self) -> &[Entry<'a>] {
         &self.entries
     }
@@ -42,23 +42,23 @@ impl<'a> Archive<'a> {
         self.entries
     }
 
-    /// Where the archive differs from RFC 37 in a way that the profile takes and reports.
+    /// Where the archive differs from RFC 37 in a way that the profile accepts and reports.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// How many more there are than [`Limits::max_diagnostics`](crate::Limits::max_diagnostics), which
+    /// How many diagnostics exceed [`Limits::max_diagnostics`](crate::Limits::max_diagnostics) and
     /// are not in [`diagnostics`](Self::diagnostics).
     pub fn more_diagnostics(&self) -> u64 {
         self.more_diagnostics
     }
 
-    /// The last entry of a path. Walks all entries.
+    /// The last entry with a path. Searches all entries.
     pub fn get(&self, path: &str) -> Option<&Entry<'a>> {
         self.entries.iter().rev().find(|entry| entry.path.as_str() == path)
     }
 
-    /// The blobs that its files are of, as often as they occur.
+    /// The blobs of its files; a blob that occurs twice is returned twice.
     pub fn blobrefs(&self) -> impl Iterator<Item = BlobRef> {
         self.entries.iter().flat_map(Entry::regions).map(|region| region.blobref)
     }

@@ -15,7 +15,7 @@ use crate::diagnostic::Code;
 /// A hash that names blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum HashType {
-    /// SHA-1, the default of Flux. Two contents with one digest can be made.
+    /// SHA-1, the default of Flux. Two contents with the same digest can be constructed.
     #[default]
     Sha1,
     /// SHA-256.
@@ -23,7 +23,7 @@ pub enum HashType {
 }
 
 impl HashType {
-    /// Both.
+    /// Both hashes.
     pub const ALL: [Self; 2] = [Self::Sha1, Self::Sha256];
 
     /// The algorithm.
@@ -44,7 +44,7 @@ impl HashType {
         Self::ALL.into_iter().find(|hash| hash.name() == name)
     }
 
-    /// Bytes of a digest: 20 or 32.
+    /// Length of a digest in bytes: 20 or 32.
     pub fn digest_len(self) -> usize {
         self.algorithm().len()
     }
@@ -56,7 +56,7 @@ impl fmt::Display for HashType {
     }
 }
 
-/// The name of a blob: its hash and digest. Formats in lower case, as Flux writes it.
+/// The name of a blob: its hash and digest. Its text is in lower case, as Flux writes it.
 ///
 /// ```
 /// use flux_archive::{BlobRef, HashType};
@@ -72,14 +72,14 @@ pub struct BlobRef {
     digest: [u8; 32],
 }
 
-/// Why a string is no blobref.
+/// Why a string is not a blobref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BlobRefError {
     /// The hash is neither `sha1` nor `sha256`.
     #[error("unknown hash: expected sha1 or sha256")]
     UnknownHash,
-    /// Not a name, a hyphen, and as many hexadecimal digits as the hash has.
+    /// Not a name, a hyphen, and the number of hexadecimal digits of the hash.
     #[error("malformed blobref: expected a hash, \"-\" and its digest in hexadecimal")]
     Malformed,
 }
@@ -95,12 +95,12 @@ impl BlobRefError {
 }
 
 impl BlobRef {
-    /// The name of a blob.
+    /// Computes the name of a blob.
     pub fn of(hash: HashType, blob: &[u8]) -> Self {
         Self::from_computed(hash, &hash.algorithm().digest(blob))
     }
 
-    /// A name from a digest as bytes, if there are as many as the hash has.
+    /// Creates a name from the bytes of a digest, if their number is that of the hash.
     pub fn from_digest(hash: HashType, digest: &[u8]) -> Option<Self> {
         let mut padded = [0; 32];
         padded.get_mut(..digest.len())?.copy_from_slice(digest);
@@ -133,7 +133,7 @@ impl BlobRef {
         &self.digest[..self.hash.digest_len()]
     }
 
-    /// Is this the name of `blob`?
+    /// Whether this is the name of `blob`.
     pub fn names(&self, blob: &[u8]) -> bool {
         Self::of(self.hash, blob) == *self
     }
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_blobref_says_why() {
+    fn malformed_blobrefs_are_rejected_with_a_reason() {
         for (text, error) in [
             ("", BlobRefError::Malformed),
             ("sha1", BlobRefError::Malformed),

@@ -29,13 +29,13 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// An entry with permissions (the lower 12 bits); its type is that of the content.
+    /// Creates an entry with permissions (the lower 12 bits). Its type is that of the content.
     pub fn new(path: ArchivePath, permissions: u32, content: Content<'a>) -> Self {
         let mode = Mode::new(content.file_type(), permissions);
         Self { path, mode, size: None, mtime: None, ctime: None, content, extra: Vec::new() }
     }
 
-    /// Sets the size of a regular file in bytes; without one it ends where its data end.
+    /// Sets the size of a regular file in bytes; without it, the file ends where its data end.
     #[must_use]
     pub fn with_size(mut self, size: u64) -> Self {
         self.size = Some(size);
@@ -71,12 +71,12 @@ impl<'a> Entry<'a> {
         self.mode.file_type()
     }
 
-    /// `size` as the archive has it.
+    /// The member `size`.
     pub fn size(&self) -> Option<u64> {
         self.size
     }
 
-    /// Bytes of the file when it is extracted; 0 for directories and links.
+    /// Size of the extracted file in bytes; 0 for directories and links.
     pub fn len(&self) -> u64 {
         match self.file_type() {
             FileType::Regular => self.size.unwrap_or_default().max(self.content.data_len()),
@@ -84,7 +84,7 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Is it extracted as something of no bytes?
+    /// Whether the extracted file is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -104,7 +104,7 @@ impl<'a> Entry<'a> {
         &self.content
     }
 
-    /// The blobs that it is of; none where the content is in the archive.
+    /// The regions of a file whose data are in a store; empty for other content.
     pub fn regions(&self) -> &[Region] {
         match &self.content {
             Content::Blobvec(regions) => regions,
@@ -112,13 +112,13 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// Members that RFC 37 does not know, with their values.
+    /// Members that RFC 37 does not define, with their values.
     pub fn extra(&self) -> &[(Text<'a>, Json<'a>)] {
         &self.extra
     }
 }
 
-/// What an entry holds, in the form of the archive.
+/// The content of an entry, as the archive encodes it.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Content<'a> {
@@ -126,7 +126,7 @@ pub enum Content<'a> {
     Directory,
     /// A symbolic link and its target.
     Symlink(Cow<'a, str>),
-    /// A regular file of no data: empty, or one hole.
+    /// A regular file without data: empty, or one hole.
     Empty,
     /// A regular file whose content is this JSON text.
     Json(Json<'a>),
@@ -134,12 +134,12 @@ pub enum Content<'a> {
     Text(Text<'a>),
     /// A regular file of bytes (`base64`).
     Base64(Base64<'a>),
-    /// A regular file whose data lie in a store (`blobvec`); between the regions are holes.
+    /// A regular file whose data are in a store (`blobvec`); between the regions are holes.
     Blobvec(Vec<Region>),
 }
 
 impl Content<'_> {
-    /// The type of a file system object that holds this.
+    /// The type of a file with this content.
     pub fn file_type(&self) -> FileType {
         match self {
             Self::Directory => FileType::Directory,
@@ -150,7 +150,7 @@ impl Content<'_> {
         }
     }
 
-    /// The value of `encoding` that stands for it.
+    /// The value of the member `encoding`.
     pub fn encoding(&self) -> Option<&'static str> {
         match self {
             Self::Text(_) => Some("utf-8"),
@@ -160,7 +160,7 @@ impl Content<'_> {
         }
     }
 
-    /// Bytes up to the end of the data of a regular file; its size may be larger.
+    /// Offset of the end of the data of a regular file; its size may be larger.
     pub fn data_len(&self) -> u64 {
         match self {
             Self::Directory | Self::Symlink(_) | Self::Empty => 0,
@@ -172,19 +172,19 @@ impl Content<'_> {
     }
 }
 
-/// A part of a file that is a blob.
+/// A part of a file whose bytes are a blob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// Where it begins in the file, in bytes.
+    /// Offset in the file, in bytes.
     pub offset: u64,
-    /// How many bytes it has, as many as the blob.
+    /// Size in bytes, which is that of the blob.
     pub size: u64,
     /// The blob.
     pub blobref: BlobRef,
 }
 
 impl Region {
-    /// Where it ends in the file. A region of a parsed archive ends inside of 63 bits.
+    /// Offset of its end in the file. In a parsed archive it fits in 63 bits.
     pub fn end(&self) -> u64 {
         self.offset.saturating_add(self.size)
     }

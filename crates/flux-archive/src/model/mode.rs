@@ -1,4 +1,4 @@
-//! The integer `mode`: `st_mode` as POSIX has it.
+//! The integer `mode`: `st_mode` of POSIX.
 //!
 //! | bits (octal) | what |
 //! |---|---|
@@ -6,13 +6,13 @@
 //! | 0007000 | set-user-id, set-group-id, sticky |
 //! | 0000777 | permissions |
 //!
-//! Flux gives symbolic links 0120777, other writers 0120000; both are links.
+//! Flux writes symbolic links as 0120777, other writers as 0120000; both are links.
 
 use std::fmt;
 
 const TYPE_MASK: u32 = 0o170_000;
 
-/// The three types of file system objects that an archive can hold.
+/// The three types of files that an archive can contain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FileType {
     /// A regular file.
@@ -53,7 +53,7 @@ impl fmt::Display for FileType {
     }
 }
 
-/// Type and permissions of an entry. The type is one of three; bits above it stay as they are.
+/// Type and permissions of an entry. The type is one of three; higher bits are kept.
 ///
 /// ```
 /// use flux_archive::{FileType, Mode};
@@ -67,7 +67,7 @@ impl fmt::Display for FileType {
 pub struct Mode(u32);
 
 impl Mode {
-    /// A mode of a type and the lower 12 bits of `permissions`.
+    /// Creates a mode of a type and the lower 12 bits of `permissions`.
     pub fn new(file_type: FileType, permissions: u32) -> Self {
         Self(file_type.bits() | (permissions & 0o7777))
     }

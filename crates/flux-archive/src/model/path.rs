@@ -1,8 +1,7 @@
-//! Paths of entries, checked once: what is an [`ArchivePath`] stays below the root that it is
-//! joined to.
+//! Paths of entries, checked once: an [`ArchivePath`] cannot leave the directory that it is relative to.
 //!
-//! RFC 37 bans "`.` or `..` characters". Taken as characters that would ban `data.csv`, which is in
-//! its own examples; it means components.
+//! RFC 37 forbids "`.` or `..` characters". As characters they would forbid `data.csv`, which is in its
+//! own examples; components are meant.
 
 use std::fmt;
 
@@ -20,23 +19,23 @@ use crate::diagnostic::Code;
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ArchivePath(Box<str>);
 
-/// Why a string is no [`ArchivePath`].
+/// Why a string is not an [`ArchivePath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PathError {
-    /// Nothing, or nothing but `/` and `.`.
+    /// Empty, or only `/` and `.`.
     #[error("the path is empty")]
     Empty,
     /// A `..` component.
     #[error("the path has a \"..\" component")]
     Parent,
     /// A NUL.
-    #[error("the path has a NUL")]
+    #[error("the path contains a NUL")]
     Nul,
     /// A `.` component, `//`, or a `/` at the end.
     #[error("the path has a \".\" component, \"//\" or a \"/\" at its end")]
     Untidy,
-    /// A `/` at the beginning.
+    /// A `/` at the start.
     #[error("the path is absolute")]
     Absolute,
 }
@@ -53,7 +52,7 @@ impl PathError {
 }
 
 impl ArchivePath {
-    /// Takes a path that is as RFC 37 has it.
+    /// Checks a path against the rules of RFC 37.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let (path, untidy) = Self::normalise(text)?;
         match untidy.first() {
@@ -62,8 +61,8 @@ impl ArchivePath {
         }
     }
 
-    /// Takes a path and drops what has no meaning below a root: `/` at the beginning and end, `.`
-    /// components and `//`. Tells what it dropped.
+    /// Normalises a path: drops `/` at the start and the end, `.` components and `//`. Returns the path
+    /// and what was dropped.
     pub fn normalise(text: &str) -> Result<(Self, Vec<PathError>), PathError> {
         if text.contains('\0') {
             return Err(PathError::Nul);
@@ -100,7 +99,7 @@ impl ArchivePath {
         self.0.split('/')
     }
 
-    /// The paths above it, the nearest first, without the root.
+    /// The paths of the directories above it, the nearest first, without the root.
     pub fn ancestors(&self) -> impl Iterator<Item = &str> {
         let end = |path: &str| path.rfind('/');
         let mut path = &*self.0;
@@ -127,14 +126,14 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_banned_as_components_and_not_as_characters() {
+    fn dots_are_forbidden_as_components_but_not_as_characters() {
         for path in ["data.csv", "...", ".hidden", "a..b", "a/..b/c.", " ", "C:/x", "a\nb", "日"] {
             assert_eq!(normal(path), (path.to_owned(), Vec::new()), "{path}");
         }
     }
 
     #[test]
-    fn parent_nul_and_nothing_are_never_taken() {
+    fn parent_nul_and_empty_paths_are_always_rejected() {
         for (path, error) in [
             ("..", PathError::Parent),
             ("a/../b", PathError::Parent),
@@ -153,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn normalising_drops_what_has_no_meaning_and_tells() {
+    fn normalising_drops_and_reports_what_has_no_meaning() {
         use PathError::{Absolute, Untidy};
         assert_eq!(normal("./a"), ("a".into(), vec![Untidy]));
         assert_eq!(normal("a//b/"), ("a/b".into(), vec![Untidy]));

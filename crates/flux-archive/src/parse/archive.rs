@@ -1,4 +1,4 @@
-//! From entries to an archive: their meaning, and what they are to each other.
+//! From entries to an archive: the meaning of each, and the rules between them.
 
 use std::collections::HashMap;
 
@@ -13,13 +13,14 @@ use crate::model::{Archive, Entry, Form, Profile};
 use binio::check_limit;
 
 impl OpenOptions {
-    /// Parses an archive. Fails with [`ErrorKind::Refused`](crate::ErrorKind::Refused) and all that the profile refuses.
+    /// Parses an archive. Fails with [`ErrorKind::Refused`](crate::ErrorKind::Refused) and all errors if
+    /// the profile does not accept it.
     pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
         judge(examine(document, self)?)
     }
 
-    /// All diagnostics that the profile does not accept silently, in the order of the document.
-    /// Fails only where the document is no JSON, or beyond a limit.
+    /// Returns all diagnostics that the profile does not accept silently, in the order of the document.
+    /// Fails only if the document is not JSON or exceeds a limit.
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Diagnostic>> {
         let Archive { diagnostics, more_diagnostics, .. } = examine(document, self)?;
         let found = (diagnostics.len() as u64).saturating_add(more_diagnostics);
@@ -47,8 +48,8 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Parses all that can be, and collects what the profile does not accept. Entries that mean nothing are
-/// left out; of a dict's keys the last counts.
+/// Parses all entries that have a meaning, and collects diagnostics. Of equal keys of a dict the last one
+/// is used.
 fn examine<'a>(document: &'a [u8], options: &OpenOptions) -> Result<Archive<'a>> {
     let mut raw_entries = options.entries(document)?;
     let mut report = Report::new(options.profile, &options.limits, raw_entries.pointer());
@@ -80,12 +81,12 @@ fn examine<'a>(document: &'a [u8], options: &OpenOptions) -> Result<Archive<'a>>
     Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
 }
 
-/// Where in a document a part of it begins.
+/// The offset of a part of a document.
 fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// The archive, unless it has a diagnostic that the profile refuses.
+/// Fails if the archive has an error.
 fn judge(mut archive: Archive<'_>) -> Result<Archive<'_>> {
     let refused = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
     if archive.diagnostics.iter().any(refused) {
@@ -95,7 +96,7 @@ fn judge(mut archive: Archive<'_>) -> Result<Archive<'_>> {
     Ok(archive)
 }
 
-/// An entry and where it was written.
+/// An entry and its place in the document.
 struct Placed<'a> {
     index: u64,
     key: Option<Json<'a>>,
@@ -117,19 +118,21 @@ fn drop_duplicate_keys<'a>(placed: &mut Vec<Placed<'a>>, report: &mut Report<'a>
         let Some(Ok(key)) = item.key.map(Text::from_json) else { continue };
         if let Some(before) = last.insert(key.decode().into_owned(), at) {
             superseded[before] = true;
-            item.report(report, Code::DuplicateKey, || "the key is there before".to_owned());
+            item.report(report, Code::DuplicateKey, || "the key occurs twice".to_owned());
         }
     }
     let mut superseded = superseded.into_iter();
     placed.retain(|_| !superseded.next().unwrap_or_default());
 }
 
-/// No path twice, and nothing below what is no directory.
+/// Reports paths that occur twice, and entries below something that is not a directory.
 fn check_paths<'a>(placed: &[Placed<'a>], report: &mut Report<'a>) {
     let mut tree = Tree::new();
     for item in placed {
         if let Some(before) = tree.insert(item.entry.path(), item.entry.file_type()) {
-            item.report(report, Code::DuplicatePath, || format!("a {before} has this path before"));
+            item.report(report, Code::DuplicatePath, || {
+                format!("a {before} before has the same path")
+            });
         }
     }
     for item in placed {

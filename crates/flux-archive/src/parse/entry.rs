@@ -10,8 +10,8 @@
 //! | regular | `base64` | string | bytes |
 //! | regular | `blobvec` | array | regions |
 //!
-//! All readers of Flux take what is a warning here in one and the same way; what they differ in, or
-//! what loses content, is an error.
+//! All readers of Flux read what is a warning here in the same way; where they differ or lose content, it
+//! is an error.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry::{Occupied, Vacant};
@@ -26,11 +26,11 @@ use crate::json::{Base64, Json, Text, TextError, integer};
 use crate::model::{ArchivePath, Content, Entry, FileType, Limits, Mode, Profile};
 use binio::{check_limit, pointer};
 
-/// Members of the dialect before RFC 37 that RFC 37 does not have.
+/// Members of the dialect before RFC 37 that RFC 37 does not define.
 const OLD_MEMBERS: [&str; 3] = ["version", "type", "blobvec"];
 
-/// The entry of what was written, unless it has a diagnostic that every profile refuses. The profile
-/// matters for the dialect before RFC 37 only. Fails at a limit.
+/// Interprets an entry. Returns `None` for an entry that every profile refuses. The profile matters for
+/// the dialect before RFC 37 only. Fails if a limit is exceeded.
 pub(crate) fn decode<'a>(
     raw: &RawEntry<'a>,
     profile: Profile,
@@ -72,7 +72,7 @@ pub(crate) fn decode<'a>(
     Ok(Some(entry))
 }
 
-/// The members by name; of a name that occurs twice the last.
+/// The members by name; of equal names the last one.
 #[derive(Default)]
 struct Members<'a> {
     path: Option<Json<'a>>,
@@ -82,7 +82,7 @@ struct Members<'a> {
     ctime: Option<Json<'a>>,
     encoding: Option<Json<'a>>,
     data: Option<Json<'a>>,
-    /// What RFC 37 does not know.
+    /// Members that RFC 37 does not define.
     extra: Vec<(Text<'a>, Json<'a>)>,
 }
 
@@ -106,12 +106,12 @@ impl<'a> Members<'a> {
             if before {
                 let mut place = String::new();
                 pointer::push(&mut place, &name.decode());
-                report.entry(Code::DuplicateKey, &place, || "the key is there before".to_owned());
+                report.entry(Code::DuplicateKey, &place, || "the key occurs twice".to_owned());
             }
         }
         members
     }
-    /// Keeps what RFC 37 does not know; tells whether it was there before.
+    /// Keeps a member that RFC 37 does not define. Returns whether its name occurred before.
     fn add_extra(
         &mut self,
         name: &str,
@@ -136,12 +136,13 @@ impl<'a> Members<'a> {
         self.extra.iter().find(|(key, _)| key.decode() == name).map(|(_, value)| *value)
     }
 
-    /// Is the entry in the dialect before RFC 37? It had no `encoding`, told itself by `type` and
-    /// `version`, and had `blobvec` as a member of its own.
+    /// Whether the entry is in the dialect before RFC 37, and reports it. That dialect had no `encoding`; its
+    /// entries have `type` and `version`, or `blobvec` as a member.
     fn old_dialect(&self, profile: Profile, report: &mut Report<'a>) -> bool {
         let fileref = self.extra("type").is_some_and(|value| value.get() == "\"fileref\"");
-        let tells = fileref && self.extra("version").is_some() || self.extra("blobvec").is_some();
-        let old = self.encoding.is_none() && tells;
+        let is_known =
+            fileref && self.extra("version").is_some() || self.extra("blobvec").is_some();
+        let old = self.encoding.is_none() && is_known;
         if old {
             report.entry(Code::OldDialect, "", || {
                 let remedy = match profile {
@@ -155,7 +156,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// The path, from the member or the key, normalised.
+/// The normalised path, from the member or the key.
 fn path<'a>(
     key: Option<Json<'a>>,
     members: &Members<'a>,
@@ -218,7 +219,7 @@ fn mode<'a>(members: &Members<'a>, report: &mut Report<'a>) -> Option<Mode> {
     known
 }
 
-/// A member of the wrong kind, which was reported.
+/// A member of the wrong type, which was reported.
 #[derive(Clone, Copy)]
 struct Wrong;
 
@@ -248,7 +249,7 @@ fn time<'a>(
     seconds.ok_or(Wrong).map(Some)
 }
 
-/// A value for a message.
+/// The start of a value, for a message.
 fn brief(value: Json<'_>) -> String {
     let text = value.get();
     match text.char_indices().nth(40) {
@@ -257,11 +258,11 @@ fn brief(value: Json<'_>) -> String {
     }
 }
 
-/// What the content of an entry is made from.
+/// Where the content of an entry comes from.
 struct Context<'m, 'a> {
     members: &'m Members<'a>,
     size: Option<u64>,
-    /// In the dialect before RFC 37.
+    /// Whether the entry is in the dialect before RFC 37.
     old: bool,
     limits: &'m Limits,
     report: &'m mut Report<'a>,
@@ -289,7 +290,7 @@ impl<'a> Context<'_, 'a> {
         let problem = match Text::from_json(data) {
             Err(error) => format!("expected a string as target, found {error}"),
             Ok(target) if target.is_empty() => "the target is empty".to_owned(),
-            Ok(target) if target.has_nul() => "the target has a NUL".to_owned(),
+            Ok(target) if target.has_nul() => "the target contains a NUL".to_owned(),
             Ok(target) => {
                 check_limit("bytes of a link", self.limits.max_link_len, target.len())?;
                 return Ok(Some(Content::Symlink(target.into_decoded())));
@@ -330,7 +331,7 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// A file of the dialect before RFC 37: its data in base64 or else in regions.
+    /// A file of the dialect before RFC 37, with data in base64 or in regions.
     fn old_regular(&mut self) -> Result<Option<Content<'a>>> {
         match (self.members.data, self.members.extra("blobvec")) {
             (Some(data), _) => Ok(self.base64(data)),
@@ -357,7 +358,7 @@ impl<'a> Context<'_, 'a> {
         let text = self.string(data)?;
         if text.has_nul() {
             self.report.entry(Code::TextWithNul, "/data", || {
-                "text with a NUL, which no reader of Flux takes".to_owned()
+                "text with a NUL, which no reader of Flux accepts".to_owned()
             });
         }
         self.size_of_data(text.len(), false).then_some(Content::Text(text))
@@ -366,12 +367,12 @@ impl<'a> Context<'_, 'a> {
     fn base64(&mut self, data: Json<'a>) -> Option<Content<'a>> {
         let text = self.string(data)?;
         let Some(data) = Base64::parse(text.into_decoded()) else {
-            self.report.entry(Code::Base64, "/data", || "no base64".to_owned());
+            self.report.entry(Code::Base64, "/data", || "not base64".to_owned());
             return None;
         };
         if !data.is_tidy() {
             self.report.entry(Code::UntidyBase64, "/data", || {
-                "base64 without its padding, or with bits left over".to_owned()
+                "base64 without its padding, or with unused bits that are not zero".to_owned()
             });
         }
         self.size_of_data(data.len(), false).then_some(Content::Base64(data))
@@ -390,7 +391,7 @@ impl<'a> Context<'_, 'a> {
         Ok(regions.map(Content::Blobvec))
     }
 
-    /// The data as a string.
+    /// The data, which must be a string.
     fn string(&mut self, data: Json<'a>) -> Option<Text<'a>> {
         match Text::from_json(data) {
             Ok(text) => Some(text),
@@ -406,8 +407,8 @@ impl<'a> Context<'_, 'a> {
         }
     }
 
-    /// Holds the size against that of the data: do they fit? Behind the data a file of `holes` may
-    /// go on.
+    /// Compares the size with that of the data, and reports a difference. Returns whether they fit: a file
+    /// with `holes` may be longer than its data.
     fn size_of_data(&mut self, len: u64, holes: bool) -> bool {
         match self.size {
             None => self.size_missing(),
@@ -417,7 +418,7 @@ impl<'a> Context<'_, 'a> {
             }
             Some(size) if size > len && !holes => {
                 self.report.entry(Code::SizeAboveData, "/size", || {
-                    format!("{size} is above the {len} bytes of data; zeros follow")
+                    format!("{size} is more than the {len} bytes of data; zeros follow")
                 });
             }
             Some(_) => {}
@@ -434,7 +435,7 @@ impl<'a> Context<'_, 'a> {
     fn size_below_data(&mut self, len: u64) {
         let size = self.size.unwrap_or_default();
         self.report.entry(Code::SizeBelowData, "/size", || {
-            format!("{size} is below the {len} bytes of data")
+            format!("{size} is less than the {len} bytes of data")
         });
     }
 }

@@ -1,33 +1,33 @@
-//! Where in a document the archive is, and in which form.
+//! The place of the archive in its document, and its container.
 //!
 //! | document | archive |
 //! |---|---|
 //! | `[` | the array |
-//! | `{`, members of an entry (`mode` a number, `path` a string) | objects one after the other |
+//! | `{`, members of an entry (`mode` a number, `path` a string) | one object after the other |
 //! | `{`, `attributes` without `mode`, in it `system`, in it `files` | a jobspec: its files |
 //! | `{`, anything else | the dict |
 //!
-//! A value of a dict is an object, so a number or string under one of RFC 37's keys tells that the
-//! document begins with an entry. Of a dict only as much is looked at as that takes.
+//! A value of a dict is an object, so a number or string under one of RFC 37's keys means that the
+//! document starts with an entry. A dict is read only as far as that takes.
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::json::{Cursor, Text, integer};
 use crate::model::Form;
 use crate::parse::Member;
 
-/// Where a jobspec has its files, as a JSON pointer.
+/// The place of the files in a jobspec, as a JSON pointer.
 pub const JOBSPEC_FILES: &str = "/attributes/system/files";
 
 /// The archive in its document.
 pub(super) struct Place<'a> {
-    /// Inside of the array or dict; before the first of the objects.
+    /// Within the array or dict, or before the first object.
     pub(super) cursor: Cursor<'a>,
-    /// Nothing if there is a value of another kind.
+    /// `None` for a value of another kind.
     pub(super) form: Option<Form>,
     pub(super) pointer: String,
 }
 
-/// Finds the archive at a pointer, or where the document tells that it is.
+/// Finds the archive at a pointer, or else by the members of the document.
 pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'a>> {
     let mut cursor = Cursor::new(text);
     let mut pointer = pointer.unwrap_or_default();
@@ -60,7 +60,7 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
     Ok(Place { cursor, form, pointer: pointer.to_owned() })
 }
 
-/// The JSON text at a JSON pointer of a document, as it is written; at "" the whole of it.
+/// Returns the JSON text at a JSON pointer of a document, as it is written; for "" the whole document.
 ///
 /// ```
 /// let document = br#"[{"path":"f","mode":33188,"data":{"k":1.50}}]"#;
@@ -91,7 +91,7 @@ enum Kind {
     Jobspec,
 }
 
-/// What the object at the beginning is.
+/// The kind of the object at the start.
 fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     cursor.expect(b'{')?;
     let mut first = true;
@@ -122,7 +122,7 @@ fn kind(mut cursor: Cursor<'_>) -> Result<Kind> {
     Ok(Kind::Dict)
 }
 
-/// The value at a JSON pointer. The whole document is JSON up to its end.
+/// The value at a JSON pointer. Checks the whole document.
 fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     let fail = |message| Error::new(ErrorKind::Pointer { pointer: pointer.to_owned(), message });
     let tokens = binio::pointer::tokens(pointer).map_err(|error| fail(error.to_string()))?;
@@ -136,7 +136,7 @@ fn follow<'a>(text: &'a str, pointer: &str) -> Result<Cursor<'a>> {
     Ok(cursor)
 }
 
-/// The value of a key (of several the last) or of an index.
+/// The value of a key (the last of equal keys) or of an index.
 fn child<'a>(mut cursor: Cursor<'a>, token: &str) -> Result<Option<Cursor<'a>>> {
     let array = cursor.take(b'[');
     if !array && !cursor.take(b'{') {
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn form_is_told_by_the_first_members() {
+    fn first_members_define_the_form() {
         for (text, form) in [
             ("[]", Some(Form::Array)),
             ("{}", Some(Form::Dict)),

@@ -12,7 +12,7 @@ pub struct Member<'a> {
 }
 
 impl Member<'_> {
-    /// Is this its key?
+    /// Whether this is its key.
     pub fn is(&self, name: &str) -> bool {
         let key = self.key.get();
         key.len() == name.len() + 2 && &key[1..=name.len()] == name

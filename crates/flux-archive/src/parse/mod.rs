@@ -1,5 +1,5 @@
-//! From JSON text to an archive: where it is, its entries as written, their meaning, and what they
-//! are to each other.
+//! From JSON text to an archive: its place, its entries as they are written, the meaning of each, and the
+//! rules between them.
 
 mod archive;
 mod entry;

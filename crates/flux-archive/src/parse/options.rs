@@ -5,7 +5,7 @@ use binio::{Bytes, ReadAt, check_limit};
 use crate::error::Result;
 use crate::model::{Limits, Profile};
 
-/// How to read an archive: profile, limits, and where in the document it is.
+/// How to read an archive: profile, limits, and its place in the document.
 ///
 /// ```
 /// use flux_archive::{OpenOptions, Profile};
@@ -26,7 +26,7 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
-    /// The profile of Flux, default limits, and the archive where the document tells that it is.
+    /// The profile of Flux, default limits, and the archive found by the members of the document.
     pub fn new() -> Self {
         Self::default()
     }
@@ -45,8 +45,8 @@ impl OpenOptions {
         self
     }
 
-    /// Says where in the document the archive is, as a JSON pointer (RFC 6901). Without one it is
-    /// the document, or the files of a jobspec.
+    /// Sets the place of the archive in the document, as a JSON pointer (RFC 6901). Default: the whole
+    /// document, or the files of a jobspec.
     #[must_use]
     pub fn pointer(mut self, pointer: impl Into<String>) -> Self {
         self.pointer = Some(pointer.into());
@@ -64,7 +64,7 @@ impl OpenOptions {
         self
     }
 
-    /// Reads the document of a file, or maps it if [`mmap`](Self::mmap) says so.
+    /// Reads the document of a file, or maps it if [`mmap`](Self::mmap) is set.
     ///
     /// ```
     /// use flux_archive::OpenOptions;

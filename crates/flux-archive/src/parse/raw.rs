@@ -1,5 +1,5 @@
-//! The document as entries that are not interpreted yet: where they lie, how they are held
-//! together, and their members with keys and values as they are written.
+//! The document as entries that are not interpreted: their members, with keys and values as they are
+//! written.
 
 use super::locate::{locate, text_of};
 use super::member::Member;
@@ -9,7 +9,7 @@ use crate::json::{Cursor, Json, Text};
 use crate::model::Form;
 use binio::check_limit;
 
-/// One item of an archive that is not interpreted yet; it need not be an object.
+/// One item of an archive, not interpreted; it need not be an object.
 #[derive(Clone, Debug)]
 pub struct RawEntry<'a> {
     pub(crate) index: u64,
@@ -19,7 +19,7 @@ pub struct RawEntry<'a> {
 }
 
 impl<'a> RawEntry<'a> {
-    /// Its number in the archive, from 0.
+    /// Its index in the archive, from 0.
     pub fn index(&self) -> u64 {
         self.index
     }
@@ -29,7 +29,7 @@ impl<'a> RawEntry<'a> {
         self.key
     }
 
-    /// Its members in their order; nothing if it is no object.
+    /// Its members in order; `None` if it is not an object.
     pub fn members(&self) -> Option<&[Member<'a>]> {
         self.members.as_deref()
     }
@@ -39,13 +39,13 @@ impl<'a> RawEntry<'a> {
         self.json
     }
 
-    /// The value of a key; of several the last.
+    /// The value of a key; of equal keys the last one.
     pub fn get(&self, name: &str) -> Option<Json<'a>> {
         let members = self.members.as_deref().unwrap_or_default();
         members.iter().rev().find(|member| member.is(name)).map(|member| member.value)
     }
 
-    /// Its path as written: that of the member, or else the key. Not fit for a file system.
+    /// Its path as written: that of the member, or else the key. It is not checked: do not open it.
     pub fn path(&self) -> Option<Text<'a>> {
         Text::from_json(self.get("path").or(self.key)?).ok()
     }
@@ -53,7 +53,7 @@ impl<'a> RawEntry<'a> {
 
 /// The entries of a document, one at a time, in bounded memory; made by [`OpenOptions::entries`].
 ///
-/// After an error there is nothing more.
+/// After an error the iterator ends.
 #[derive(Clone, Debug)]
 pub struct RawEntries<'a> {
     cursor: Cursor<'a>,
@@ -67,7 +67,7 @@ pub struct RawEntries<'a> {
 }
 
 impl OpenOptions {
-    /// The entries as they are written, one at a time.
+    /// Reads the entries as they are written, one at a time.
     pub fn entries<'a>(&self, document: &'a [u8]) -> Result<RawEntries<'a>> {
         check_limit("bytes of JSON", self.limits.max_json_bytes, document.len() as u64)?;
         RawEntries::new(text_of(document)?, self)
@@ -83,19 +83,19 @@ impl<'a> RawEntries<'a> {
             pointer: place.pointer,
             max_entries: options.limits.max_entries,
             max_members: options.limits.max_members,
-            // An escape takes up to six bytes for one.
+            // An escape of one byte has up to six.
             max_key_len: options.limits.max_path_len.saturating_mul(6).saturating_add(2),
             index: 0,
             done: place.form.is_none(),
         })
     }
 
-    /// How the entries are held together; nothing where the document is of no such kind.
+    /// The container of the entries; `None` if the document is not an archive.
     pub fn form(&self) -> Option<Form> {
         self.form
     }
 
-    /// Where the archive is in the document, as a JSON pointer.
+    /// The place of the archive in the document, as a JSON pointer.
     pub fn pointer(&self) -> &str {
         &self.pointer
     }

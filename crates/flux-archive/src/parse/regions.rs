@@ -1,4 +1,4 @@
-//! The regions of a file whose data lie in a store: an array of `[offset, size, blobref]`.
+//! The regions of a file whose data are in a store: an array of `[offset, size, blobref]`.
 
 use super::report::Report;
 use crate::diagnostic::Code;
@@ -7,10 +7,11 @@ use crate::json::{Cursor, Json, Text, integer};
 use crate::model::{BlobRef, Limits, Region};
 use binio::check_limit;
 
-/// Above this many bytes a blob is more than RFC 10 has in mind, and some store may not take it.
+/// Size of the largest blob that RFC 10 recommends; a store may refuse larger ones.
 const USUAL_BLOB_SIZE: u64 = 1 << 20;
 
-/// All regions, unless one of them has no meaning. `place` is the JSON pointer from the entry.
+/// Parses all regions. Returns `None` if one of them has no meaning. `place` is the JSON pointer from the
+/// entry.
 pub(super) fn regions<'a>(
     data: Json<'a>,
     place: &str,
@@ -30,13 +31,16 @@ pub(super) fn regions<'a>(
             Some(region) if size.is_some_and(|size| region.end() > size) => {
                 valid = false;
                 at.add(Code::Region, "", || {
-                    format!("it ends at {}, beyond the file", region.end())
+                    format!("it ends at {}, after the end of the file", region.end())
                 });
             }
             Some(region) => {
                 if region.offset < end {
                     at.add(Code::UntidyRegions, "", || {
-                        format!("it begins at {}, before the end of others at {end}", region.offset)
+                        format!(
+                            "it starts at {}, before the end of another at {end}",
+                            region.offset
+                        )
                     });
                 }
                 end = end.max(region.end());
@@ -49,7 +53,7 @@ pub(super) fn regions<'a>(
     Ok(valid.then_some(regions))
 }
 
-/// A region that is being looked at.
+/// The place of a region, for diagnostics.
 struct Place<'r, 'a> {
     report: &'r mut Report<'a>,
     pointer: &'r str,
@@ -81,12 +85,12 @@ fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
         return Ok(None);
     };
     if count > 3 {
-        at.add(Code::UntidyRegions, "", || format!("{count} members, where 3 have a meaning"));
+        at.add(Code::UntidyRegions, "", || format!("expected 3 members, found {count}"));
     }
     let mut number = |value, place, what| {
         let number = integer(value).and_then(|number| u64::try_from(number).ok());
         if number.is_none() {
-            at.add(Code::Region, place, || format!("expected the {what} as an integer from 0 on"));
+            at.add(Code::Region, place, || format!("expected a non-negative integer as {what}"));
         }
         number
     };
@@ -96,7 +100,7 @@ fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
         return Ok(None);
     };
     if offset.checked_add(size).is_none_or(|end| i64::try_from(end).is_err()) {
-        at.add(Code::Region, "", || "it ends beyond 63 bits".to_owned());
+        at.add(Code::Region, "", || "its end does not fit in 63 bits".to_owned());
         return Ok(None);
     }
     if size == 0 {
@@ -110,7 +114,7 @@ fn region(tuple: Json<'_>, at: &mut Place<'_, '_>) -> Result<Option<Region>> {
 
 fn blobref_of(value: Json<'_>, at: &mut Place<'_, '_>) -> Option<BlobRef> {
     let Ok(text) = Text::from_json(value) else {
-        at.add(Code::Region, "/2", || "expected the blobref as a string".to_owned());
+        at.add(Code::Region, "/2", || "expected a string as blobref".to_owned());
         return None;
     };
     let text = text.decode();

@@ -1,4 +1,4 @@
-//! Diagnostics while they are collected: those that matter, up to the limit, each with its place.
+//! The collector of diagnostics, with the place of each, up to a limit.
 
 use super::raw::RawEntry;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
@@ -7,7 +7,7 @@ use crate::json::{Json, Text};
 use crate::model::{Limits, Profile};
 use binio::{check_limit, pointer};
 
-/// Collects diagnostics of the entry that is being looked at.
+/// Collects diagnostics of the archive and its entries.
 pub(crate) struct Report<'a> {
     profile: Profile,
     max_diagnostics: u64,
@@ -17,14 +17,14 @@ pub(crate) struct Report<'a> {
     index: u64,
     key: Option<Json<'a>>,
     path: Option<Text<'a>>,
-    /// With the number of their entry.
+    /// With the index of their entry.
     diagnostics: Vec<(u64, Diagnostic)>,
     warnings: u64,
     errors: u64,
 }
 
 impl<'a> Report<'a> {
-    /// For what a profile does not accept, in the archive at a pointer.
+    /// Collects what a profile does not accept, in the archive at a pointer.
     pub(crate) fn new(profile: Profile, limits: &Limits, archive: &str) -> Self {
         Self {
             profile,
@@ -40,14 +40,14 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What is reported from now on is about this entry.
+    /// Sets the entry that the next diagnostics are about.
     pub(crate) fn enter(&mut self, raw: &RawEntry<'a>) {
         self.enter_at(raw.index, raw.key, raw.path());
     }
 
-    /// The same by number, key and path.
+    /// Sets the entry by index, key and path.
     pub(crate) fn enter_at(&mut self, index: u64, key: Option<Json<'a>>, path: Option<Text<'a>>) {
-        // Each diagnostic has a copy of the path.
+        // Each diagnostic copies the path.
         let path = path.filter(|path| path.len() <= self.max_path_len);
         (self.index, self.key, self.path) = (index, key, path);
     }
@@ -87,13 +87,13 @@ impl<'a> Report<'a> {
         (*found <= self.max_diagnostics).then_some(severity)
     }
 
-    /// Was anything found?
+    /// Whether anything was reported.
     pub(crate) fn found(&self) -> bool {
         self.warnings + self.errors > 0
     }
 
-    /// What was found, in the order of the entries, and the number of warnings for which there was no
-    /// room. Errors are all there, or this is one.
+    /// Returns the diagnostics in the order of the entries, and the number of warnings beyond the limit.
+    /// Fails if there are more errors than the limit.
     pub(crate) fn finish(mut self) -> Result<(Vec<Diagnostic>, u64)> {
         check_limit("diagnostics", self.max_diagnostics, self.errors)?;
         self.diagnostics.sort_by_key(|(index, _)| *index);
@@ -102,7 +102,7 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Appends a key to a JSON pointer; one that is no Unicode as it is written.
+/// Appends a key to a JSON pointer; a key that is not Unicode is appended as it is written.
 fn push_key(pointer: &mut String, key: Json<'_>) {
     match Text::from_json(key) {
         Ok(key) => pointer::push(pointer, &key.decode()),

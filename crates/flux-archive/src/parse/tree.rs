@@ -1,7 +1,7 @@
-//! The paths of an archive as a tree: which there are, and what lies below what.
+//! The paths of an archive as a tree.
 //!
-//! A node is found by its parent and its name, so that a path takes time in proportion to its length,
-//! however deep it is.
+//! A node is found by its parent and its name, so that the time for a path is proportional to its length,
+//! whatever its depth.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ const ROOT: usize = 0;
 /// Paths of entries, and the directories above them.
 pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
-    /// By number; nothing where there is no entry.
+    /// By number; `None` for a directory without an entry.
     types: Vec<Option<FileType>>,
 }
 
@@ -22,8 +22,8 @@ impl<'p> Tree<'p> {
         Self { numbers: HashMap::new(), types: vec![None] }
     }
 
-    /// Adds an entry; gives the type of one that has its path already. A path that is anything but a
-    /// directory once stays that.
+    /// Adds an entry. Returns the type of an entry that has the same path. Of a path with several types, one
+    /// that is not a directory is kept.
     pub(crate) fn insert(&mut self, path: &'p ArchivePath, kind: FileType) -> Option<FileType> {
         let mut node = ROOT;
         for name in path.components() {
@@ -39,7 +39,7 @@ impl<'p> Tree<'p> {
         before
     }
 
-    /// The outermost path above a path that is no directory, and what it is.
+    /// The outermost path above a path that is not a directory, and its type.
     pub(crate) fn blocked(&self, path: &'p ArchivePath) -> Option<(&'p str, FileType)> {
         let text = path.as_str();
         let (mut node, mut end) = (ROOT, 0);
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn outermost_path_that_is_no_directory_blocks() {
+    fn outermost_path_that_is_not_a_directory_blocks() {
         let paths = ["a", "a/b", "a/b/c", "d/e", "d/e/f", "ab/c"]
             .map(|path| ArchivePath::parse(path).unwrap());
         let [a, ab, abc, de, def, other] = &paths;

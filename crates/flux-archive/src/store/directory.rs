@@ -5,9 +5,9 @@
 //! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
 //! ```
 //!
-//! A name is made of a parsed [`BlobRef`], never of what stands in an archive. A blob is written
-//! under a temporary name and renamed. It is not synced: after a crash a blob may be gone or
-//! damaged, which reading shows, and which storing it again mends.
+//! A file name is always that of a parsed [`BlobRef`], never text of an archive. A blob is written under a
+//! temporary name and renamed. It is not synced: after a crash of the system a blob may be missing or
+//! damaged; reading detects that, and storing the blob again repairs it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -18,10 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::model::{BlobRef, HashType};
 
-/// The file that a broker keeps beside its blobs.
+/// The file that a broker keeps next to its blobs.
 const CHECKPOINT: &str = "kvs-primary";
 
-/// Bytes of it that are read; it has about a hundred.
+/// Bytes of it that are read at most; it has about a hundred.
 const MAX_CHECKPOINT: u64 = 64 << 10;
 
 /// A directory of files named by their blobrefs.
@@ -44,7 +44,7 @@ pub struct DirStore {
 }
 
 impl DirStore {
-    /// A directory that exists.
+    /// Opens a directory that exists.
     pub fn open(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         if !fs::metadata(&root)?.is_dir() {
@@ -53,22 +53,22 @@ impl DirStore {
         Ok(Self { root, sharded: false })
     }
 
-    /// A directory that is made if it does not exist.
+    /// Opens a directory, and creates it if it does not exist.
     pub fn create(root: impl Into<PathBuf>) -> io::Result<Self> {
         let root = root.into();
         fs::create_dir_all(&root)?;
         Self::open(root)
     }
 
-    /// Whether blobs are written to 256 subdirectories, by the first two digits of their digests.
-    /// Flux does not read such a store. Both kinds are found whatever this says.
+    /// Sets whether blobs are written to 256 subdirectories, by the first two digits of their digests.
+    /// Flux does not read such a store. Blobs are found in both layouts.
     #[must_use]
     pub fn sharded(mut self, sharded: bool) -> Self {
         self.sharded = sharded;
         self
     }
 
-    /// Is it the store of a broker? Then its keys are blobs too, and the checkpoint names the first.
+    /// Whether it is the store of a broker. Then the keys are blobs too, and the checkpoint names the root.
     pub fn has_checkpoint(&self) -> bool {
         self.root.join(CHECKPOINT).symlink_metadata().is_ok()
     }
@@ -95,7 +95,7 @@ impl DirStore {
         self.root.join(format!("{first:02x}")).join(blobref.to_string())
     }
 
-    /// Where the store writes first, then where a blob may also lie.
+    /// The path to which a blob is written, and the other one where it may exist.
     fn paths(&self, blobref: &BlobRef) -> [PathBuf; 2] {
         let (flat, shard) = (self.flat_path(blobref), self.shard_path(blobref));
         if self.sharded { [shard, flat] } else { [flat, shard] }
@@ -105,7 +105,7 @@ impl DirStore {
         for path in self.paths(blobref) {
             match open_regular(&path) {
                 Ok(Some(opened)) => return Ok(opened),
-                Ok(None) => return Err(StoreError::Corrupt("it is no regular file".into())),
+                Ok(None) => return Err(StoreError::Corrupt("it is not a regular file".into())),
                 Err(error) if is_absence(&error) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -113,7 +113,7 @@ impl DirStore {
         Err(StoreError::NotFound)
     }
 
-    /// Does the blob lie at a path, byte for byte?
+    /// Whether the file at a path has the bytes of the blob.
     fn lies_at(path: &Path, blob: &[u8]) -> bool {
         let Ok(Some((mut file, len))) = open_regular(path) else { return false };
         if len != blob.len() as u64 {
@@ -138,15 +138,15 @@ impl DirStore {
             .and_then(|mut file| file.write_all(blob))
             .and_then(|()| fs::rename(&temporary, path));
         if written.is_err() {
-            // Nobody is left to tell of a second failure.
+            // The first failure is the one to report.
             let _ = fs::remove_file(&temporary);
         }
         written
     }
 }
 
-/// Opens a file to read and gives its length; nothing for what is no regular file. Does not wait for
-/// the writer of a FIFO.
+/// Opens a file for reading. Returns its length too, and `None` for anything but a regular file. Does not
+/// wait for the writer of a FIFO.
 fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -162,16 +162,16 @@ fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(metadata.is_file().then_some((file, metadata.len())))
 }
 
-/// Nothing is there, or what should be the subdirectory is something else.
+/// Whether the file does not exist, or its directory is something else.
 fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-/// Reads a file of a size.
+/// Reads a file that had a size when it was opened.
 fn read(file: File, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     out.clear();
-    // The limit once more: the file may grow meanwhile.
+    // Limited again: the file may grow while it is read.
     file.take(super::MAX_BLOB_SIZE + 1).read_to_end(out)?;
     StoreError::check_size(out.len() as u64)
 }
@@ -247,7 +247,7 @@ impl BlobStoreMut for DirStore {
     }
 }
 
-/// Is it the name of one of the 256 subdirectories?
+/// Whether it is the name of one of the 256 subdirectories.
 fn is_shard(name: &str) -> bool {
     name.len() == 2 && name.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_blob_is_mended_by_storing_it_again() {
+    fn damaged_blob_is_repaired_by_storing_it_again() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::open(folder.path()).unwrap();
         let blobref = store.put(HashType::Sha1, b"right").unwrap();
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn other_files_are_no_blobs() {
+    fn other_files_are_not_blobs() {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("kvs-primary"), b"{}").unwrap();
         fs::write(folder.path().join("sha1-00"), b"").unwrap();
@@ -308,7 +308,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn pipes_devices_and_links_in_a_store_are_no_blobs_and_nobody_waits_for_them() {
+    fn pipes_and_devices_in_a_store_are_not_blobs_and_do_not_block() {
         let folder = tempfile::tempdir().unwrap();
         let store = DirStore::create(folder.path().join("blobs")).unwrap();
         let [fifo, zeros, link] = [&b"fifo"[..], b"zeros", b"link"].map(|blob| {
@@ -327,12 +327,12 @@ mod tests {
             assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
             assert!(store.contains(blobref).is_err());
         }
-        // A store may be of links. Where they lead does not matter: the blob is verified by who gets it.
+        // A blob may be a link; its target does not matter, since the caller verifies the blob.
         fs::write(folder.path().join("elsewhere"), b"link").unwrap();
         std::os::unix::fs::symlink("../elsewhere", &link.1).unwrap();
         store.get(&link.0, &mut out).unwrap();
         assert_eq!(out, b"link");
-        // What is stored takes the place of such.
+        // Storing a blob replaces them.
         for blob in [&b"fifo"[..], b"zeros"] {
             let blobref = store.put(HashType::Sha1, blob).unwrap();
             store.get(&blobref, &mut out).unwrap();
@@ -356,7 +356,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_directory_is_no_store() {
+    fn file_is_not_a_directory_store() {
         let file = tempfile::NamedTempFile::new().unwrap();
         assert!(DirStore::open(file.path()).is_err());
         assert!(DirStore::open("/nonexistent/blobs").is_err());

@@ -1,4 +1,4 @@
-//! Blobs of a store that no archive names.
+//! Removal of blobs that no archive names.
 
 use std::collections::HashSet;
 
@@ -6,22 +6,22 @@ use crate::error::StoreError;
 use crate::model::BlobRef;
 use crate::store::BlobStoreMut;
 
-/// What became of the blobs of a store.
+/// What happened to the blobs of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct GcReport {
-    /// Blobs that are named, and stay.
+    /// Blobs that are named, and were kept.
     pub kept: u64,
-    /// Blobs that are not, and were removed.
+    /// Blobs that are not named, and were removed.
     pub removed: Vec<BlobRef>,
-    /// Blobs that are named and not in the store, sorted.
+    /// Blobs that are named but not in the store, sorted.
     pub missing: Vec<BlobRef>,
 }
 
-/// Removes the blobs of a store that are not in `named`; with `dry_run` it only tells which.
+/// Removes the blobs of a store that are not in `named`; with `dry_run` it only reports them.
 ///
-/// All that use the store must be named: a `content.sqlite` of Flux holds the keys of the instance
-/// too, and what is created meanwhile is named by nobody yet.
+/// `named` must have the blobs of everything that uses the store: a `content.sqlite` of Flux contains the
+/// keys of the instance too. Blobs that are stored meanwhile may be removed.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -63,7 +63,7 @@ mod tests {
     use crate::store::{BlobStore, MemoryStore};
 
     #[test]
-    fn dry_run_tells_and_removes_nothing() {
+    fn dry_run_reports_blobs_and_removes_none() {
         let store = MemoryStore::new();
         let [kept, gone] =
             [b"kept", b"gone"].map(|blob| store.put(HashType::Sha256, blob).unwrap());

@@ -1,11 +1,11 @@
-//! Stores that are asked in turn.
+//! Several stores as one.
 
 use super::{BlobStore, StoreError};
 use crate::model::BlobRef;
 
-/// Stores that are asked in turn: the first that has a blob gives it.
+/// Stores that are searched in turn: the first one that has a blob returns it.
 ///
-/// A store that fails does not hide the next ones. If none has the blob, the first failure is told.
+/// A store that fails does not hide the next ones. If none has the blob, the first failure is returned.
 ///
 /// ```
 /// use flux_archive::HashType;
@@ -23,12 +23,12 @@ pub struct Layered<'s> {
 }
 
 impl<'s> Layered<'s> {
-    /// No store at all.
+    /// Creates an empty list of stores.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The first success, or else the first failure but that there is no blob.
+    /// The first success, or else the first failure other than `NotFound`.
     fn first(
         &self,
         mut ask: impl FnMut(&(dyn BlobStore + 's)) -> Result<(), StoreError>,
@@ -45,7 +45,7 @@ impl<'s> Layered<'s> {
         Err(failure)
     }
 
-    /// Asks this store after the others.
+    /// Adds a store, which is searched after the others.
     #[must_use]
     pub fn with(mut self, store: impl BlobStore + 's) -> Self {
         self.layers.push(Box::new(store));
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use crate::model::HashType;
 
-    /// A store whose disk is gone.
+    /// A store that always fails.
     struct Broken;
 
     impl BlobStore for Broken {
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_together_are_a_store() {
+    fn layers_pass_the_test_of_a_store() {
         let layers = [MemoryStore::new(), MemoryStore::new()];
         let blobs = suite::blobs();
         let put = |(index, blob): (usize, &Vec<u8>)| layers[index % 2].put(HashType::Sha1, blob);

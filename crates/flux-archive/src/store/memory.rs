@@ -8,23 +8,23 @@ use crate::model::{BlobRef, HashType};
 
 type Blobs = HashMap<BlobRef, Box<[u8]>>;
 
-/// Blobs in memory.
+/// A store in memory.
 #[derive(Debug, Default)]
 pub struct MemoryStore(RwLock<Blobs>);
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Puts bytes under a name that need not be theirs.
+    /// Stores bytes under any name.
     #[cfg(test)]
     pub(crate) fn insert_as(&self, blobref: BlobRef, blob: impl Into<Box<[u8]>>) {
         self.write().insert(blobref, blob.into());
     }
 
-    // A map is whole after every call: a thread that panicked has not broken it.
+    // Every call leaves the map valid, also when a thread panicked.
     fn read(&self) -> RwLockReadGuard<'_, Blobs> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }

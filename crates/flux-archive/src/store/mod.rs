@@ -1,4 +1,4 @@
-//! Where blobs lie: the trait [`BlobStore`] and its implementations.
+//! Stores of blobs: the trait [`BlobStore`] and its implementations.
 //!
 //! | store | holds blobs in | written by |
 //! |---|---|---|
@@ -6,11 +6,11 @@
 //! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
 //! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
 //! | [`kvs::DumpTar`](crate::kvs) (feature `dump-tar`) | members of a tar file | `flux dump` |
-//! | `RegionStore` (on Unix) | parts of ordinary files | nobody: it only remembers where they are |
-//! | [`Layered`] | other stores, asked in turn | - |
+//! | `RegionStore` (on Unix) | parts of ordinary files | nothing is written |
+//! | [`Layered`] | other stores, searched in turn | - |
 //!
-//! A store gives the bytes that lie under a name; it need not check them. Who asks does, and this
-//! crate always does: a store may be damaged, or lie.
+//! A store returns the bytes that it has under a name, and need not check them. The caller must, and this
+//! crate always does: a store may be damaged or malicious.
 
 mod directory;
 mod gc;
@@ -35,7 +35,7 @@ pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// Takes the answer of one look-up of [`BlobStore::get_many`]: its number, and the blob.
+/// Receives the result of each look-up of [`BlobStore::get_many`]: its index, and the blob.
 pub type Receive<'a> = dyn FnMut(usize, Result<&[u8], StoreError>) + 'a;
 
 /// Blobs that are looked up by name.
@@ -52,22 +52,21 @@ pub type Receive<'a> = dyn FnMut(usize, Result<&[u8], StoreError>) + 'a;
 /// # Ok::<(), flux_archive::store::StoreError>(())
 /// ```
 pub trait BlobStore: Send + Sync {
-    /// Puts what lies under a name into `out`, in place of what is there. On failure the content of
-    /// `out` is unspecified.
+    /// Replaces the content of `out` by the blob of a name. On failure the content of `out` is unspecified.
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError>;
 
-    /// The same for a blob of `size` bytes. A store that knows how long a blob is before it reads it
-    /// fails with [`StoreError::Length`] where that is something else: then a few bytes of an archive
-    /// cannot make it read a large blob in vain.
+    /// Gets a blob of `size` bytes. A store that knows the length of a blob before it reads it fails with
+    /// [`StoreError::Length`] if it is another: so a few bytes of an archive cannot make it read a large blob
+    /// in vain.
     fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let _ = size;
         self.get(blobref, out)
     }
 
-    /// Is there something under a name?
+    /// Whether the store has a blob of a name.
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 
-    /// Looks up many names, in their order, with one buffer.
+    /// Looks up many names in order, with one buffer.
     fn get_many(&self, blobrefs: &[BlobRef], receive: &mut Receive<'_>) -> Result<(), StoreError> {
         let mut blob = Vec::new();
         for (index, blobref) in blobrefs.iter().enumerate() {
@@ -80,17 +79,17 @@ pub trait BlobStore: Send + Sync {
 
 /// A store that can be written.
 pub trait BlobStoreMut: BlobStore {
-    /// Stores a blob, unless it is there, and gives its name.
+    /// Stores a blob, unless the store has it. Returns its name.
     fn put(&self, hash: HashType, blob: &[u8]) -> Result<BlobRef, StoreError>;
 
-    /// Removes a blob; tells whether it was there.
+    /// Removes a blob. Returns whether it existed.
     fn remove(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
 
     /// The names of all blobs, in no order.
     fn list(&self) -> Result<Vec<BlobRef>, StoreError>;
 }
 
-/// Gets a blob and holds it against its name.
+/// Gets a blob and verifies its digest.
 pub(crate) fn get_verified(
     store: &dyn BlobStore,
     blobref: &BlobRef,
@@ -101,10 +100,10 @@ pub(crate) fn get_verified(
         return Ok(());
     }
     let found = BlobRef::of(blobref.hash(), out);
-    Err(StoreError::Corrupt(format!("its bytes are those of {found}")))
+    Err(StoreError::Corrupt(format!("its digest is {found}")))
 }
 
-/// Gets the blob of a region, and holds it against the region's size and its name.
+/// Gets the blob of a region, and verifies its length and digest.
 pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -> Result<()> {
     let blobref = region.blobref;
     let blob_error = |code, message| ErrorKind::Blob { code, blobref, message }.into();
@@ -121,7 +120,7 @@ pub(crate) fn fetch(store: &dyn BlobStore, region: &Region, out: &mut Vec<u8>) -
     }
     let computed = BlobRef::of(blobref.hash(), out);
     if computed != blobref {
-        let message = format!("its bytes are those of {computed}");
+        let message = format!("its digest is {computed}");
         return Err(blob_error(Code::BlobDigest, message));
     }
     Ok(())

@@ -9,10 +9,10 @@
 //! | column | holds |
 //! |---|---|
 //! | `hash` | the digest, 20 or 32 bytes, without the name of the hash |
-//! | `size` | -1: `object` is the blob; else `object` is an LZ4 block that decodes to so many bytes |
+//! | `size` | -1: `object` is the blob; else `object` is an LZ4 block that decodes to `size` bytes |
 //!
-//! **The digest is stored as text**, whatever the column is declared as: Flux binds it so. A look-up
-//! with a blob finds no row, and a row written as a blob is not found by Flux.
+//! **The digest is stored as text**, whatever the declared type of the column: Flux binds it so. A look-up
+//! with a blob finds no row, and Flux does not find a row that is written as a blob.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -34,20 +34,20 @@ const SCHEMA: &str = "
         id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);
 ";
 
-/// Bytes from which on Flux compresses.
+/// Size in bytes from which Flux compresses a blob.
 const COMPRESS_FROM: usize = 256;
 
-/// The most that LZ4 makes of a byte.
+/// The largest ratio of LZ4.
 const LZ4_RATIO: u64 = 255;
 
 /// A `content.sqlite` of Flux, offline: no broker may have it open.
 ///
-/// Opened for reading, the file is left as it is. What a crashed broker left beside it (`-wal`) is
-/// read too: then database and log are copied to a temporary directory, and the copy is read.
+/// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), database and log
+/// are copied to a temporary directory, and the copy is read.
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
-    /// Where the copy lies; removed with the store.
+    /// The directory of the copy; removed with the store.
     _copy: Option<TempDir>,
 }
 
@@ -79,14 +79,14 @@ impl SqliteStore {
             let connection = Connection::open(&database)?;
             return Self::check(connection, Some(copy));
         }
-        // A log that is not there cannot be missed, and nothing is written beside the file.
+        // There is no log, so nothing is lost; and nothing is written next to the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Self::check(Connection::open_with_flags(immutable_uri(path)?, flags)?, None)
     }
 
-    /// Opens a database for writing, and makes it if it does not exist.
+    /// Opens a database for writing, and creates it if it does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let connection = Connection::open(path)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
@@ -96,12 +96,12 @@ impl SqliteStore {
     }
 
     fn check(connection: Connection, copy: Option<TempDir>) -> Result<Self, StoreError> {
-        // Whoever made the file wrote its schema too: a view may compute for ever.
+        // The schema is part of the file: a view in it may run for ever.
         let tables = "SELECT count(*) FROM sqlite_schema
             WHERE name IN ('objects', 'checkpt', 'checkpt_v2')
             AND (type != 'table' OR sql NOT LIKE 'CREATE TABLE%')";
         if connection.query_row(tables, [], |row| row.get::<_, i64>(0))? > 0 {
-            let error = "the tables of Flux are no tables here";
+            let error = "the tables of Flux are not tables in this file";
             return Err(io::Error::new(io::ErrorKind::InvalidData, error).into());
         }
         connection.prepare("SELECT hash, size, object FROM objects")?;
@@ -115,7 +115,7 @@ impl SqliteStore {
             "SELECT value FROM checkpt_v2 ORDER BY id DESC",
             "SELECT value FROM checkpt WHERE key = 'kvs-primary'",
         ] {
-            // The table that this version of Flux does not have.
+            // Some versions of Flux do not have the table.
             let Ok(mut statement) = connection.prepare(query) else { continue };
             let values = statement.query_map([], |row| row.get(0))?;
             let values = values.collect::<rusqlite::Result<Vec<String>>>()?;
@@ -126,7 +126,7 @@ impl SqliteStore {
         Ok(Vec::new())
     }
 
-    // Every statement is a transaction: a thread that panicked left none open.
+    // Every statement is a transaction: a thread that panicked leaves none open.
     fn lock(&self) -> MutexGuard<'_, Connection> {
         self.connection.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -164,20 +164,20 @@ impl BlobStore for SqliteStore {
     }
 }
 
-/// Replaces an LZ4 block by its data.
+/// Replaces an LZ4 block by the decoded data.
 fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
     let most = block.len() as u64 * LZ4_RATIO;
     let len = usize::try_from(size).ok().filter(|_| size <= most);
     let len = len.ok_or_else(|| {
         let held = block.len();
-        StoreError::Corrupt(format!("{held} bytes of LZ4 cannot hold {size} bytes"))
+        StoreError::Corrupt(format!("{held} bytes of LZ4 cannot decode to {size} bytes"))
     })?;
     let mut data = vec![0; len];
     let decoded = lz4_flex::block::decompress_into(block, &mut data);
     let decoded = decoded.map_err(|error| StoreError::Corrupt(error.to_string()))?;
     if decoded != len {
-        let message = format!("{decoded} bytes after decompression, expected {size}");
+        let message = format!("expected {size} bytes after decompression, found {decoded}");
         return Err(StoreError::Corrupt(message));
     }
     *block = data;
@@ -231,14 +231,14 @@ impl From<rusqlite::Error> for StoreError {
     }
 }
 
-/// `content.sqlite` and `-wal` make `content.sqlite-wal`.
+/// Appends a suffix to a file name: `content.sqlite-wal`.
 fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()
 }
 
-/// The path as a URI that tells the library not to look for locks and logs.
+/// The path as a URI that makes the library ignore locks and logs.
 fn immutable_uri(path: &Path) -> io::Result<String> {
     let path = path.canonicalize()?;
     let mut uri = "file:".to_owned();
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn log_of_a_crashed_broker_is_read_and_left() {
+    fn log_of_a_crashed_broker_is_read_and_not_changed() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         let running = SqliteStore::create(&path).unwrap();
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes_that_lie_are_damage() {
+    fn wrong_sizes_are_damage() {
         let folder = tempfile::tempdir().unwrap();
         let store = SqliteStore::create(folder.path().join("content.sqlite")).unwrap();
         let blobref = store.put(HashType::Sha1, &[7; 1000]).unwrap();
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn views_in_place_of_tables_are_not_computed() {
+    fn views_instead_of_tables_are_rejected() {
         let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
         for schema in [
             format!(
@@ -374,12 +374,12 @@ mod tests {
             let path = folder.path().join("content.sqlite");
             Connection::open(&path).unwrap().execute_batch(&schema).unwrap();
             let error = SqliteStore::open(&path).unwrap_err();
-            assert!(error.to_string().contains("no tables here"), "{error}");
+            assert!(error.to_string().contains("not tables in this file"), "{error}");
         }
     }
 
     #[test]
-    fn other_files_are_no_store() {
+    fn other_files_are_not_a_store() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("content.sqlite");
         assert!(SqliteStore::open(&path).is_err());

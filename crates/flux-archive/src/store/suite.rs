@@ -1,4 +1,4 @@
-//! What every store must do, as one test for all of them.
+//! The test that every store must pass.
 
 use super::{BlobStore, BlobStoreMut, StoreError};
 use crate::model::{BlobRef, HashType};
@@ -16,7 +16,7 @@ pub(crate) fn blobs() -> Vec<Vec<u8>> {
     ]
 }
 
-/// Holds a store that has the `blobs()` against the trait.
+/// Tests a store that contains `blobs()`.
 pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     let blobs = blobs();
     assert_eq!(names.len(), blobs.len());
@@ -50,7 +50,7 @@ pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     assert_eq!(answers, [(0, Some(b"abc".to_vec())), (1, None), (2, Some(Vec::new()))]);
 }
 
-/// Fills an empty store and holds it against both traits.
+/// Tests reading and writing of an empty store.
 pub(crate) fn check_writing(store: &dyn BlobStoreMut) {
     for hash in HashType::ALL {
         let put = |blob: &Vec<u8>| store.put(hash, blob).unwrap();

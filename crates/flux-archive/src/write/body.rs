@@ -16,8 +16,8 @@ const STEP: usize = 48 << 10;
 
 /// A file that is being written; made by [`Writer::body`].
 ///
-/// A body that is dropped without [`finish`](Self::finish) leaves a document that is no JSON, and a
-/// writer that fails from then on.
+/// If a body is dropped without [`finish`](Self::finish), the document is not JSON, and the writer fails
+/// from then on.
 ///
 /// ```
 /// use std::io::Write;
@@ -40,14 +40,14 @@ pub struct Body<'w, 'e, W> {
     writer: &'w mut Writer<W>,
     entry: &'e Entry<'e>,
     encoding: Encoding,
-    /// Bytes at the end of a piece that only the next one completes.
+    /// Bytes at the end of a piece that the next one completes.
     carry: Vec<u8>,
     len: u64,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a regular file whose data come piece by piece: of `entry` everything but content and
-    /// size is taken. The file is finished by [`Body::finish`].
+    /// Starts a regular file whose data are written piece by piece. `entry` has the rest: its content and
+    /// size are ignored. [`Body::finish`] ends the file.
     pub fn body<'w, 'e>(
         &'w mut self,
         entry: &'e Entry<'e>,
@@ -64,11 +64,11 @@ impl<'w, 'e, W: Write> Body<'w, 'e, W> {
         Self { writer, entry, encoding, carry: Vec::new(), len: 0 }
     }
 
-    /// Ends the file and gives its size in bytes.
+    /// Ends the file. Returns its size in bytes.
     pub fn finish(mut self) -> Result<u64> {
         let last = mem::take(&mut self.carry);
         match self.encoding {
-            Encoding::Text if !last.is_empty() => return Err(no_text("a character is cut").into()),
+            Encoding::Text if !last.is_empty() => return Err(not_text("a character is cut").into()),
             Encoding::Text => {}
             Encoding::Base64 => {
                 STANDARD.encode_append(&last, &mut self.writer.line);
@@ -82,14 +82,14 @@ impl<'w, 'e, W: Write> Body<'w, 'e, W> {
         Ok(self.len)
     }
 
-    /// Takes bytes that begin where the last piece was complete, and keeps what is not.
+    /// Writes bytes that follow the last complete piece, and keeps the bytes of an incomplete one.
     fn take(&mut self, bytes: &[u8]) -> io::Result<()> {
         let line = &mut self.writer.line;
         let taken = match self.encoding {
             Encoding::Text => {
                 let text = complete(bytes)?;
                 if text.contains('\0') {
-                    return Err(no_text("a NUL"));
+                    return Err(not_text("a NUL"));
                 }
                 escape(text, line);
                 text.len()
@@ -141,15 +141,15 @@ impl<W: Write> Write for Body<'_, '_, W> {
     }
 }
 
-/// The characters that are complete.
+/// The complete characters at the start.
 fn complete(bytes: &[u8]) -> io::Result<&str> {
     match std::str::from_utf8(bytes) {
         Ok(text) => Ok(text),
-        Err(error) if error.error_len().is_some() => Err(no_text("no UTF-8")),
+        Err(error) if error.error_len().is_some() => Err(not_text("not UTF-8")),
         Err(error) => Ok(std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default()),
     }
 }
 
-fn no_text(what: &'static str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("the file is no text: {what}"))
+fn not_text(what: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the file is not text: {what}"))
 }

@@ -1,30 +1,30 @@
-//! Text or bytes: what becomes of the data of a file.
+//! Whether the data of a file are written as text or as base64.
 
-/// The form of data that come piece by piece.
+/// The encoding of data that are written piece by piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Encoding {
-    /// `utf-8`. Bytes that are no UTF-8, and NUL, are errors.
+    /// `utf-8`. Bytes that are not UTF-8, and NUL, are errors.
     Text,
     /// `base64`.
     Base64,
 }
 
-/// Tells text from bytes, piece by piece.
+/// Finds out piece by piece whether data are text.
 #[derive(Debug, Default)]
 pub(crate) struct Detector {
-    /// The bytes of a character that is not complete.
+    /// The bytes of an incomplete character.
     carry: Vec<u8>,
     bytes: bool,
 }
 
 impl Detector {
-    /// Looks at the next piece; tells whether all may still be text.
+    /// Checks the next piece. Returns whether the data may still be text.
     pub(crate) fn take(&mut self, piece: &[u8]) -> bool {
         if self.bytes {
             return false;
         }
         let mut piece = piece;
-        // What was cut is completed byte by byte: it takes three at most.
+        // An incomplete character is completed byte by byte: it needs three at most.
         while let (false, Some((&first, rest))) = (self.carry.is_empty(), piece.split_first()) {
             self.carry.push(first);
             piece = rest;
@@ -47,7 +47,7 @@ impl Detector {
         !self.bytes
     }
 
-    /// The encoding of all that was seen.
+    /// The encoding of all data so far.
     pub(crate) fn encoding(&self) -> Encoding {
         let text = !self.bytes && self.carry.is_empty();
         if text { Encoding::Text } else { Encoding::Base64 }
@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_is_told_from_bytes_wherever_it_is_cut() {
+    fn text_is_recognised_in_pieces_of_any_size() {
         for (data, expected) in [
             ("añ😀z".as_bytes(), Encoding::Text),
             (b"", Encoding::Text),

@@ -1,5 +1,5 @@
-//! From entries to JSON, one at a time, as the C writer of Flux has it: the same keys in the same
-//! order, no blanks, nothing escaped but what must be.
+//! From entries to JSON, one at a time, as the C writer of Flux writes it: the same keys in the same
+//! order, no whitespace, and only the escapes that are needed.
 //!
 //! | entry | members |
 //! |---|---|
@@ -9,7 +9,7 @@
 //! | directory | `path` `mtime` `ctime` `mode` |
 //! | symbolic link | `path` `data` `mtime` `ctime` `mode` |
 //!
-//! What RFC 37 does not know comes behind. In a dict `path` is the key.
+//! Members that RFC 37 does not define follow. In a dict `path` is the key.
 
 mod body;
 mod encoding;

@@ -1,4 +1,4 @@
-//! The one strict form of an entry.
+//! The strict form of an entry.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use crate::error::{ErrorKind, Result};
 use crate::json::{Base64, escape};
 use crate::model::{Content, Entry, Region};
 
-/// What is written between the path and the times.
+/// The members between the path and the times.
 pub(super) struct Plan<'e> {
     pub(super) encoding: Option<&'static str>,
     pub(super) data: Option<Data<'e>>,
@@ -20,7 +20,7 @@ pub(super) enum Data<'e> {
     Json(&'e str),
     /// A string, escaped.
     String(Cow<'e, str>),
-    /// At least one region.
+    /// One region or more.
     Regions(Vec<Region>),
 }
 
@@ -32,26 +32,30 @@ impl<'e> Plan<'e> {
         };
         let (data_len, len) = (entry.content.data_len(), entry.len());
         if i64::try_from(len).is_err() {
-            return refuse(Code::SizeType, format!("{len} bytes are beyond 63 bits"));
+            return refuse(Code::SizeType, format!("the size {len} does not fit in 63 bits"));
         }
         if entry.size.is_some_and(|size| size < data_len) {
             return refuse(
                 Code::SizeBelowData,
-                format!("{data_len} bytes of data are above the size"),
+                format!("{data_len} bytes of data are more than the size"),
             );
         }
         let only_data =
             matches!(entry.content, Content::Json(_) | Content::Text(_) | Content::Base64(_));
         if only_data && len > data_len {
-            let message =
-                format!("{data_len} bytes of data in {len}: zeros have no form but regions");
+            let message = format!(
+                "{data_len} bytes of data in {len}: only regions can have zeros after them"
+            );
             return refuse(Code::SizeAboveData, message);
         }
         let string = |text| Some(Data::String(text));
         let (encoding, data) = match &entry.content {
             Content::Directory | Content::Empty => (None, None),
             Content::Symlink(target) if target.is_empty() || target.contains('\0') => {
-                return refuse(Code::LinkTarget, "the target is empty or has a NUL".to_owned());
+                return refuse(
+                    Code::LinkTarget,
+                    "the target is empty or contains a NUL".to_owned(),
+                );
             }
             Content::Symlink(target) => {
                 let mut escaped = String::new();

@@ -12,11 +12,11 @@ use crate::json::{Text, escape};
 use crate::model::{Entry, Form};
 use crate::parse::RawEntry;
 
-/// Writes an archive as a stream. It holds no more than one entry, and for a dict the paths.
+/// Writes an archive as a stream. It keeps one entry in memory, and for a dict all paths.
 ///
-/// What it writes is as strict as RFC 37: sizes are filled in, text with a NUL becomes base64,
-/// regions are sorted; what has no strict form is refused before any of it is written. After another
-/// error the document is incomplete.
+/// It writes what RFC 37 allows: sizes are filled in, text with a NUL becomes base64, regions are sorted.
+/// An entry that has no such form is refused before any of it is written. After another error the document
+/// is incomplete.
 ///
 /// ```
 /// use flux_archive::{ArchivePath, Content, Entry, Form, Text, Writer};
@@ -36,35 +36,35 @@ pub struct Writer<W> {
     form: Form,
     pretty: bool,
     begun: bool,
-    /// A body was begun and not finished.
+    /// Whether a body was started and not finished.
     pub(super) open: bool,
     /// Keys of a dict so far.
     paths: HashSet<String>,
-    /// What is not written yet of the entry.
+    /// The part of the entry that is not written yet.
     pub(super) line: String,
 }
 
 impl<W: Write> Writer<W> {
-    /// A writer of an archive in one line.
+    /// Creates a writer of an archive on one line.
     pub fn new(out: W, form: Form) -> Self {
         let (paths, line) = (HashSet::new(), String::new());
         Self { out, form, pretty: false, begun: false, open: false, paths, line }
     }
 
-    /// The same with a line for each member.
+    /// Writes each member on a line of its own.
     #[must_use]
     pub fn pretty(mut self) -> Self {
         self.pretty = true;
         self
     }
 
-    /// How the entries are held together.
+    /// The container of the entries.
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// Writes an entry. Fails with [`ErrorKind::NotWritable`], and writes nothing, where RFC 37 has
-    /// no form for it.
+    /// Writes an entry. Fails with [`ErrorKind::NotWritable`], and writes nothing, if RFC 37 has no form
+    /// for it.
     pub fn entry(&mut self, entry: &Entry<'_>) -> Result<()> {
         let plan = Plan::of(entry)?;
         self.begin(&Text::new(entry.path.as_str()))?;
@@ -99,15 +99,16 @@ impl<W: Write> Writer<W> {
         self.end(entry, plan.size)
     }
 
-    /// Writes an entry as it was written: members, values and their order, but for the path, which
-    /// goes where the form has it.
+    /// Copies an entry: members, values and their order stay as they are written. Only the path moves
+    /// between member and key.
     pub fn copy(&mut self, raw: &RawEntry<'_>) -> Result<()> {
         let Some(path) = raw.path() else {
-            let (path, message) = (format!("entry {}", raw.index()), "there is no path".to_owned());
+            let (path, message) =
+                (format!("entry {}", raw.index()), "the path is missing".to_owned());
             return Err(ErrorKind::NotWritable { code: Code::PathType, path, message }.into());
         };
         let Some(members) = raw.members() else {
-            let (path, message) = (path.to_string(), "no object".to_owned());
+            let (path, message) = (path.to_string(), "not an object".to_owned());
             return Err(ErrorKind::NotWritable { code: Code::EntryType, path, message }.into());
         };
         self.begin_entry(&path)?;
@@ -126,7 +127,7 @@ impl<W: Write> Writer<W> {
         self.close()
     }
 
-    /// Ends the archive and gives the output back, flushed.
+    /// Ends the archive. Returns the output, flushed.
     pub fn finish(mut self) -> Result<W> {
         self.check_closed()?;
         let (open, close) = match self.form {
@@ -148,7 +149,7 @@ impl<W: Write> Writer<W> {
         Ok(self.out)
     }
 
-    /// An entry up to its path.
+    /// Writes an entry up to its path.
     pub(super) fn begin(&mut self, path: &Text<'_>) -> Result<()> {
         self.begin_entry(path)?;
         if self.form != Form::Dict {
@@ -158,11 +159,11 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// What is before the members of an entry.
+    /// Writes what precedes the members of an entry.
     fn begin_entry(&mut self, path: &Text<'_>) -> Result<()> {
         self.check_closed()?;
         if self.form == Form::Dict && !self.paths.insert(path.decode().into_owned()) {
-            let (path, message) = (path.to_string(), "a dict has a path only once".to_owned());
+            let (path, message) = (path.to_string(), "the path occurs twice in a dict".to_owned());
             return Err(ErrorKind::NotWritable { code: Code::DuplicatePath, path, message }.into());
         }
         let opening = match self.form {
@@ -190,7 +191,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// What follows the data of an entry.
+    /// Writes what follows the data of an entry.
     pub(super) fn end(&mut self, entry: &Entry<'_>, size: Option<u64>) -> Result<()> {
         if let Some(size) = size {
             self.number("size", size);
@@ -236,7 +237,7 @@ impl<W: Write> Writer<W> {
         self.colon();
     }
 
-    /// What is before a member.
+    /// Writes what precedes a member.
     fn separate(&mut self) {
         if !self.line.ends_with('{') {
             self.line.push(',');

@@ -1,5 +1,5 @@
-//! The archives that the C implementation of Flux was run on: what it extracts we read, but for
-//! what is listed with its reason.
+//! The archives of the C implementation of Flux: we read what it extracts, except the cases that are listed
+//! with a reason.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 /// Cases that Flux extracts, and we refuse.
 const REFUSED: &[(&str, &str)] = &[
-    ("type-size--5", "a negative size is no size; Flux makes an empty file"),
+    ("type-size--5", "a size cannot be negative; Flux creates an empty file"),
     ("type-size-9223372036854775807", "above the limit; Flux makes an empty file"),
     ("path-inner-dotdot", "no \"..\" leads anywhere"),
     ("dotdot-n", "it leads out of the target"),
@@ -20,7 +20,7 @@ const REFUSED: &[(&str, &str)] = &[
     ("legacy-v1-blobvec", "Flux makes zeros; the profile legacy reads it"),
 ];
 
-/// Cases that Flux fails at, and whose archive we read.
+/// Cases in which Flux fails, and whose archive we read.
 const READ: &[(&str, &str)] = &[
     ("path-name-256", "how long a name may be is up to the file system"),
     ("file-over-nonempty-dir", "fails at what lies on the disk"),
@@ -34,7 +34,7 @@ const READ: &[(&str, &str)] = &[
 ];
 
 #[test]
-fn what_flux_extracts_is_read_but_for_what_is_listed() {
+fn archives_that_flux_extracts_are_read_except_those_listed() {
     let Some(corpus) = testdata::corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("flux/cases-extract.json")).unwrap();
     let cases: Value = serde_json::from_str(&text).unwrap();

@@ -1,4 +1,4 @@
-//! Each code, with what the three profiles make of it.
+//! Each code, with its severity in the three profiles.
 
 use flux_archive::{Archive, Code, Content, Diagnostic, OpenOptions, Profile, Severity};
 
@@ -8,7 +8,7 @@ const ACCEPT: Option<Severity> = None;
 
 const SHA1: &str = "sha1-e2512172abf8cc9f67fdd49eb6cacf2df71bbad3";
 
-/// What a profile makes of the one diagnostic of a document.
+/// The severity of the one diagnostic of a document in a profile.
 fn outcome(document: &str, profile: Profile) -> (Option<Severity>, Vec<Diagnostic>) {
     match Archive::parse(document.as_bytes(), profile) {
         Ok(archive) if archive.diagnostics().is_empty() => (ACCEPT, Vec::new()),
@@ -20,7 +20,7 @@ fn outcome(document: &str, profile: Profile) -> (Option<Severity>, Vec<Diagnosti
     }
 }
 
-/// Holds a document against its code, pointer and outcome under strict, flux and legacy.
+/// Checks code, pointer and severity of a document in the profiles strict, flux and legacy.
 #[track_caller]
 fn check(document: &str, code: Code, pointer: &str, expected: [Option<Severity>; 3]) {
     for (profile, expected) in Profile::ALL.into_iter().zip(expected) {
@@ -406,7 +406,7 @@ fn r170_old_dialect() {
 }
 
 #[test]
-fn entry_with_an_encoding_is_in_no_old_dialect() {
+fn entry_with_an_encoding_is_not_in_the_old_dialect() {
     let document = r#"[{"version":1,"type":"fileref","blobvec":0,"path":"f","size":1,"mode":33188,
         "encoding":"utf-8","data":"x"}]"#;
     assert_eq!(outcome(document, Profile::Strict).0, ACCEPT);
@@ -424,7 +424,7 @@ fn codes_about_blobs_are_errors_in_every_profile() {
 }
 
 #[test]
-fn diagnostics_come_in_the_order_of_the_entries_and_say_all() {
+fn diagnostics_are_in_the_order_of_the_entries() {
     let document = r#"[{"path":"a"},{"path":"/b","mode":33188},{"path":"b/c","mode":1}]"#;
     let lint = OpenOptions::new().profile(Profile::Strict).lint(document.as_bytes()).unwrap();
     let lines: Vec<_> = lint.iter().map(ToString::to_string).collect();

@@ -1,5 +1,4 @@
-//! The seven examples of RFC 37, in their words; the commas that the document has too much or too
-//! little are repaired, as is said at each.
+//! The seven examples of RFC 37, unchanged except for missing and surplus commas, which are noted at each.
 
 use flux_archive::{Archive, Content, Entry, FileType, Profile};
 
@@ -11,7 +10,7 @@ fn strict(document: &str) -> Entry<'_> {
 
 #[test]
 fn directory() {
-    // A comma less, behind ctime.
+    // A missing comma after ctime.
     let entry =
         strict(r#"[{"path":"appdata/phase1","mode":16893,"mtime":1677604007,"ctime":1677604007}]"#);
     assert_eq!(entry.path().as_str(), "appdata/phase1");
@@ -22,7 +21,7 @@ fn directory() {
 
 #[test]
 fn symbolic_link() {
-    // A comma less, behind data.
+    // A missing comma after data.
     let entry = strict(r#"[{"path":"src","mode":41471,"data":"/users/fred/work/project"}]"#);
     assert_eq!((entry.file_type(), entry.mode().permissions()), (FileType::Symlink, 0o777));
     assert!(matches!(entry.content(), Content::Symlink(to) if to == "/users/fred/work/project"));
@@ -55,7 +54,7 @@ fn json_content() {
 
 #[test]
 fn text_content() {
-    // A comma less, behind size.
+    // A missing comma after size.
     let entry = strict(
         r#"[{"path":"data.csv","mode":33204,"encoding":"utf-8","data":"iteration,density\n1,35435.555\n2,356655.332\n3,5454545.500\n","size":57}]"#,
     );
@@ -66,7 +65,7 @@ fn text_content() {
 
 #[test]
 fn literal_binary_content() {
-    // A comma more behind data, one less behind size.
+    // A surplus comma after data, a missing one after size.
     let entry = strict(
         r#"[{"path":"vectors.dat","mode":33204,"encoding":"base64","data":"MzU0MzUuNTU1CjIsMzU2NjU1LjMzMgozLDU0NTQ1NDUuNTAwCg==","size":37}]"#,
     );
@@ -77,7 +76,7 @@ fn literal_binary_content() {
 
 #[test]
 fn referenced_binary_content() {
-    // A comma less, behind data.
+    // A missing comma after data.
     let entry = strict(
         r#"[{
     "path": "kernel8.img",

@@ -1,4 +1,4 @@
-//! Array, dict, objects, and archives inside of other documents.
+//! Array, dict, objects, and archives within other documents.
 
 use flux_archive::{Archive, Content, Form, OpenOptions, Profile};
 
@@ -7,7 +7,7 @@ fn paths(archive: &Archive<'_>) -> Vec<String> {
 }
 
 #[test]
-fn array_and_dict_hold_the_same_entries() {
+fn array_and_dict_have_the_same_entries() {
     let array = br#"[{"path":"a","mode":33188,"size":0},{"path":"d/b","mode":16877}]"#;
     let dict = br#"{"a":{"mode":33188,"size":0},"d\/b":{"mode":16877}}"#;
     let array = Archive::parse(array, Profile::Strict).unwrap();

@@ -1,4 +1,4 @@
-//! Documents that want to hurt: errors, never a panic, never memory without bound.
+//! Hostile documents: errors, never a panic, never unbounded memory.
 
 use flux_archive::{Archive, Content, ErrorKind, Limits, OpenOptions, Profile};
 
@@ -8,7 +8,7 @@ fn error(document: &[u8]) -> String {
 }
 
 #[test]
-fn what_is_no_json_is_told_with_its_offset() {
+fn errors_of_json_have_an_offset() {
     for (document, message) in [
         (&b""[..], "not JSON: expected a value, found the end at offset 0"),
         (b"[", "not JSON: expected a value, found the end at offset 1"),
@@ -26,7 +26,7 @@ fn what_is_no_json_is_told_with_its_offset() {
 }
 
 #[test]
-fn comma_at_the_end_is_no_json() {
+fn comma_at_the_end_is_not_json() {
     assert!(error(br#"[{"path":"f","mode":33188,"size":0},]"#).starts_with("not JSON"));
 }
 
@@ -43,7 +43,7 @@ fn content_of_any_depth_is_read() {
 }
 
 #[test]
-fn depth_anywhere_else_is_no_danger() {
+fn depth_anywhere_else_is_safe() {
     let deep = |open: &str, close: &str| open.repeat(100_000) + &close.repeat(100_000);
     for document in [
         deep("[", "]"),
@@ -59,7 +59,7 @@ fn depth_anywhere_else_is_no_danger() {
 }
 
 #[test]
-fn limits_are_held() {
+fn limits_are_enforced() {
     let options = |limits: Limits| OpenOptions::new().limits(limits);
     let default = Limits::default();
     let two = br#"[{"path":"a/b","mode":33188,"size":9},{"path":"b","mode":41471,"data":"tt"}]"#;
@@ -100,10 +100,10 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
     let archive = options.parse(document.as_bytes()).unwrap();
     assert_eq!((archive.entries().len(), archive.diagnostics().len()), (9, 4));
     assert_eq!(archive.more_diagnostics(), 5);
-    // Who asks for all of them is told that they are too many.
+    // lint reports all diagnostics, so too many are an error.
     let error = options.lint(document.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "diagnostics: 9 is above the limit of 4");
-    // An error is found behind however many warnings.
+    // An error is found after any number of warnings.
     let document = format!(r#"[{},{{"path":"..","mode":33188}}]"#, entries.join(","));
     let error = options.parse(document.as_bytes()).unwrap_err();
     assert_eq!(error.diagnostics().len(), 1, "{error}");
@@ -111,7 +111,7 @@ fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
 }
 
 #[test]
-fn limit_that_an_entry_breaks_is_told_with_its_place() {
+fn limit_that_an_entry_exceeds_is_reported_with_its_offset() {
     let long = "x".repeat(5000);
     let document =
         format!(r#"[{{"path":"a","mode":33188}}, {{"path":"{long}","mode":33188,"size":0}}]"#);
@@ -128,7 +128,7 @@ fn huge_sizes_are_above_the_limit() {
 }
 
 #[test]
-fn huge_numbers_of_unknown_members_do_no_harm() {
+fn huge_numbers_of_unknown_members_are_harmless() {
     let digits = "9".repeat(100_000);
     let document =
         format!(r#"[{{"path":"f","mode":33188,"size":0,"x":{digits}.{digits}e{digits}}}]"#);
@@ -139,7 +139,7 @@ fn huge_numbers_of_unknown_members_do_no_harm() {
 }
 
 #[test]
-fn lone_surrogates_harm_what_they_are_in() {
+fn lone_surrogates_make_their_string_invalid() {
     let document = r#"[{"path":"f","mode":33188,"size":0,"\ud800":"\ud800","\ud800":1}]"#;
     let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
     assert_eq!(archive.entries().len(), 1);
@@ -148,7 +148,7 @@ fn lone_surrogates_harm_what_they_are_in() {
 }
 
 #[test]
-fn long_paths_are_not_copied_for_each_violation() {
+fn long_paths_are_not_copied_for_each_diagnostic() {
     let long = "x".repeat(1 << 20);
     let members = r#","a":0"#.repeat(9000);
     for document in [
@@ -161,7 +161,7 @@ fn long_paths_are_not_copied_for_each_violation() {
 }
 
 #[test]
-fn deep_paths_take_time_by_their_length() {
+fn time_for_deep_paths_is_proportional_to_their_length() {
     let deep = "d/".repeat(999);
     let entries: Vec<String> =
         (0..200).map(|n| format!(r#"{{"path":"{deep}{n}","mode":33188,"size":0}}"#)).collect();

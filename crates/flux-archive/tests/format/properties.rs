@@ -1,4 +1,4 @@
-//! Any archive: what is written is strict, reads as the same, and again as the same.
+//! Any archive: what is written is strict, and reads as the same archive.
 
 use flux_archive::{
     Archive, ArchivePath, Base64, BlobRef, Content, Entry, Form, HashType, Json, OpenOptions,
@@ -8,7 +8,7 @@ use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;
 use serde_json::value::RawValue;
 
-/// Content that owns what an entry borrows.
+/// Content that owns its data.
 #[derive(Clone, Debug)]
 enum Owned {
     Directory,
@@ -110,7 +110,7 @@ proptest! {
         let array = write(&entries, Form::Array, pretty);
         let dict = write(&entries, Form::Dict, pretty);
         for (document, form) in [(&array, Form::Array), (&dict, Form::Dict)] {
-            // Any JSON reader takes it.
+            // Any JSON reader accepts it.
             prop_assert!(serde_json::from_slice::<Box<RawValue>>(document).is_ok());
             let archive = Archive::parse(document, Profile::Strict).unwrap();
             prop_assert_eq!(archive.diagnostics(), &[]);
@@ -167,7 +167,7 @@ proptest! {
     }
 }
 
-/// Writes what has a strict form; fails if that is not strict.
+/// Writes entries that have a strict form; fails if the archive is not strict.
 fn write_all_that_can_be(entries: &[Entry<'_>]) -> Result<(), flux_archive::Error> {
     let mut writer = Writer::new(Vec::new(), Form::Array);
     for entry in entries {

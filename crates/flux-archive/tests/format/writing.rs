@@ -1,4 +1,4 @@
-//! What the writer writes, to the byte, and what it refuses.
+//! The bytes that the writer writes, and the entries that it refuses.
 
 use std::io::Write;
 
@@ -45,7 +45,7 @@ fn refusal(entry: &Entry<'_>) -> Code {
 }
 
 #[test]
-fn keys_come_in_the_order_of_the_c_writer() {
+fn keys_are_in_the_order_of_the_c_writer() {
     let timed = |entry: Entry<'static>| entry.with_mtime(-1).with_ctime(2);
     let text = timed(Entry::new(path("f"), 0o644, Content::Text(Text::new("é/\"\u{b}\n"))));
     assert_eq!(
@@ -82,7 +82,7 @@ fn objects_of_the_c_writer_are_written_again_to_the_byte() {
         for object in case["reference"]["objects"].as_array().into_iter().flatten() {
             let theirs = object.to_string();
             let document = format!("[{theirs}]");
-            // What it writes against RFC 37: paths that are untidy or lead up, and text with a NUL.
+            // Where it violates RFC 37: paths that are untidy or have `..`, and text with a NUL.
             if !OpenOptions::new()
                 .profile(Profile::Strict)
                 .lint(document.as_bytes())
@@ -92,7 +92,7 @@ fn objects_of_the_c_writer_are_written_again_to_the_byte() {
                 continue;
             }
             let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
-            // The corpus was written by a JSON library with digits in lower case.
+            // The JSON library of the corpus writes digits in lower case.
             assert_eq!(one(&archive.entries()[0]).to_lowercase(), theirs.to_lowercase());
             count += 1;
         }
@@ -101,7 +101,7 @@ fn objects_of_the_c_writer_are_written_again_to_the_byte() {
 }
 
 #[test]
-fn forms_differ_in_what_is_around() {
+fn forms_differ_in_the_container_only() {
     let entries = [
         Entry::new(path("a"), 0o755, Content::Directory),
         Entry::new(path("é/\"b"), 0o644, Content::Empty),
@@ -159,7 +159,7 @@ fn pretty_has_a_line_for_each_member() {
 }
 
 #[test]
-fn what_is_lenient_is_written_strictly() {
+fn lenient_entries_are_written_strictly() {
     let nul = Entry::new(path("f"), 0o644, Content::Text(Text::new("a\0")));
     assert_eq!(
         one(&nul),
@@ -175,7 +175,7 @@ fn what_is_lenient_is_written_strictly() {
 }
 
 #[test]
-fn what_has_no_strict_form_is_refused() {
+fn entries_without_a_strict_form_are_refused() {
     let file = |content| Entry::new(path("f"), 0o644, content);
     let text = || Content::Text(Text::new("ab"));
     assert_eq!(refusal(&file(text()).with_size(1)), Code::SizeBelowData);
@@ -189,12 +189,12 @@ fn what_has_no_strict_form_is_refused() {
     let mut writer = Writer::new(Vec::new(), Form::Dict);
     writer.entry(&file(Content::Empty)).unwrap();
     let error = writer.entry(&file(Content::Empty)).unwrap_err();
-    assert_eq!(error.to_string(), "f: R107 a dict has a path only once");
+    assert_eq!(error.to_string(), "f: R107 the path occurs twice in a dict");
     assert_eq!(writer.finish().unwrap(), br#"{"f":{"size":0,"mode":33188}}"#);
 }
 
 #[test]
-fn body_is_written_as_an_entry_is_wherever_it_is_cut() {
+fn body_in_pieces_is_written_like_an_entry() {
     let text = "é\n日\"\\😀 plain ".repeat(9);
     for step in [1, 2, 3, 4, 5, 7, 64, 1000] {
         let meta = Entry::new(path("f"), 0o644, Content::Empty).with_mtime(7);
@@ -226,7 +226,7 @@ fn body_without_data_is_an_empty_file() {
 }
 
 #[test]
-fn body_of_text_takes_text_only() {
+fn body_of_text_accepts_text_only() {
     let meta = Entry::new(path("f"), 0o644, Content::Empty);
     for bytes in [&b"a\0"[..], b"\xff", b"\xed\xa0\x80", b"a\xc3("] {
         let mut writer = Writer::new(Vec::new(), Form::Array);
@@ -241,7 +241,7 @@ fn body_of_text_takes_text_only() {
 }
 
 #[test]
-fn body_that_is_dropped_spoils_the_writer() {
+fn dropped_body_makes_the_writer_fail() {
     let meta = Entry::new(path("f"), 0o644, Content::Empty);
     let mut writer = Writer::new(Vec::new(), Form::Array);
     drop(writer.body(&meta, Encoding::Text).unwrap());

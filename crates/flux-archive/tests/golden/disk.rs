@@ -1,4 +1,4 @@
-//! The golden files on the disk: what is extracted from them, and what is made of it again.
+//! The golden files on disk: extracted, and created again.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -36,7 +36,7 @@ fn extract(case: &testdata::Case, target: &Path) {
     assert!(report.failures.is_empty(), "{}: {:?}", case.name, report.failures);
 }
 
-/// What lies below a directory, as it is recorded; times where `expected` has them.
+/// The files below a directory, as recorded; with times if `expected` has them.
 fn tree(root: &Path, expected: &Value) -> Value {
     let (mut nodes, mut pending) = (Map::new(), vec![root.to_owned()]);
     while let Some(directory) = pending.pop() {
@@ -63,9 +63,9 @@ fn tree(root: &Path, expected: &Value) -> Value {
     Value::Object(nodes)
 }
 
-// The umask is that of the process: one test for all that depends on it.
+// The umask belongs to the process: one test for everything that depends on it.
 #[test]
-fn what_is_extracted_and_created_is_what_is_recorded() {
+fn extraction_and_creation_match_the_record() {
     rustix::process::umask(Mode::from_raw_mode(0o022));
     let cases = super::cases();
     for case in &cases {

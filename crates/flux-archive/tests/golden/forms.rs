@@ -1,4 +1,4 @@
-//! The golden files: one of each form, and what mending makes of one that needs it.
+//! The golden files: one of each form, and one that is fixed.
 
 use flux_archive::{Archive, Form, OpenOptions, Profile, Writer, convert, diff, fix};
 
@@ -13,7 +13,7 @@ fn converted(document: &[u8], form: Form) -> Vec<u8> {
 }
 
 #[test]
-fn array_and_dict_are_strict_and_each_other() {
+fn array_and_dict_are_strict_and_convert_into_each_other() {
     let (array, dict) = (read("array.json"), read("dict.json"));
     for document in [&array, &dict] {
         let archive = Archive::parse(document, Profile::Strict).unwrap();
@@ -24,7 +24,7 @@ fn array_and_dict_are_strict_and_each_other() {
 }
 
 #[test]
-fn entries_written_again_are_the_same_bytes() {
+fn entries_written_again_have_the_same_bytes() {
     let array = read("array.json");
     let archive = Archive::parse(&array, Profile::Strict).unwrap();
     let mut writer = Writer::new(Vec::new(), Form::Array);
@@ -49,7 +49,7 @@ fn objects_jobspec_and_old_dialect_are_read() {
 }
 
 #[test]
-fn what_is_untidy_is_mended() {
+fn untidy_entries_are_fixed() {
     for (name, profile) in [("untidy.json", Profile::Flux), ("legacy.json", Profile::Legacy)] {
         let document = read(name);
         let options = OpenOptions::new().profile(profile);
@@ -57,8 +57,8 @@ fn what_is_untidy_is_mended() {
         let archive = options.parse(&document).unwrap();
         let changed = fix(&document, &options, &mut writer).unwrap();
         assert_eq!(changed, archive.entries().len() as u64);
-        let mended = writer.finish().unwrap();
-        let again = Archive::parse(&mended, Profile::Strict).unwrap();
+        let repaired = writer.finish().unwrap();
+        let again = Archive::parse(&repaired, Profile::Strict).unwrap();
         assert_eq!(again.diagnostics(), []);
         assert_eq!(diff(&archive, &again), []);
     }

@@ -16,7 +16,7 @@ fn cases() -> Vec<testdata::Case> {
 }
 
 #[test]
-fn what_lint_finds_is_what_is_recorded() {
+fn lint_matches_the_record() {
     for case in cases() {
         let document = std::fs::read(&case.file).unwrap();
         for profile in Profile::ALL {
@@ -36,7 +36,7 @@ fn what_lint_finds_is_what_is_recorded() {
 }
 
 #[test]
-fn what_is_listed_is_what_is_recorded() {
+fn list_matches_the_record() {
     for case in cases() {
         let document = std::fs::read(&case.file).unwrap();
         let entries = OpenOptions::new().entries(&document).unwrap();

@@ -1,5 +1,5 @@
-//! Nothing leaves the target: archives that try, links that lie on the disk, races, and the known
-//! escapes of tar. Run as whoever runs the tests, and once more as an ordinary user.
+//! Nothing leaves the target: hostile archives, links on disk, races, and the known escapes of tar. Run once
+//! as the user of the tests, and once as an ordinary user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,8 +15,8 @@ use crate::support::{Node, Sandbox, tree};
 const POLICIES: [Existing; 4] =
     [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer];
 
-/// Extracts with every policy into a target that `prepare` fills; whatever becomes of the archive,
-/// nothing outside is touched.
+/// Extracts with every policy into a target that `prepare` fills. Whatever the result, nothing outside is
+/// touched.
 fn assert_contained(json: &str, prepare: impl Fn(&Sandbox)) {
     for existing in POLICIES {
         for preserve in [false, true] {
@@ -85,7 +85,7 @@ fn nothing_is_written_through_a_link_on_the_disk() {
     }
 }
 
-// tar-rs RUSTSEC-2018-0002 (a file over a hard or symbolic link is written to its goal),
+// tar-rs RUSTSEC-2018-0002 (a file over a hard or symbolic link is written to its target),
 // RUSTSEC-2021-0080 (a directory made through a link), CVE-2026-33056 (a link, then a directory
 // entry: chmod outside).
 #[test]
@@ -107,7 +107,7 @@ fn escapes_of_tar_in_rust_do_not_work() {
     assert_eq!(fs::read(sandbox.path("cas/precious")).unwrap(), b"old", "replaced, not written");
 }
 
-// CVE-2025-45582: the first archive leaves a link, the second one goes through it.
+// CVE-2025-45582: the first archive creates a link, the second one writes through it.
 #[test]
 fn second_archive_does_not_go_through_links_of_the_first() {
     for existing in POLICIES {
@@ -120,7 +120,7 @@ fn second_archive_does_not_go_through_links_of_the_first() {
             }
             sandbox.assert_untouched("two archives");
         }
-        // The same without a directory entry, which is refused by itself.
+        // The same without a directory entry, which alone is refused.
         let json = archive(&[file("x/f"), file("ok2")]);
         let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
         let extractor = Extractor::new(sandbox.out()).unwrap().existing(existing);
@@ -130,9 +130,9 @@ fn second_archive_does_not_go_through_links_of_the_first() {
     }
 }
 
-// libarchive #743 to #746: checks that only looked at the beginning of long names.
+// libarchive #743 to #746: only the start of long names was checked.
 #[test]
-fn long_and_deep_paths_are_checked_to_their_end() {
+fn long_and_deep_paths_are_checked_completely() {
     let deep = "d/".repeat(400);
     let long = "n".repeat(255);
     for path in [
@@ -143,7 +143,7 @@ fn long_and_deep_paths_are_checked_to_their_end() {
         let above = path.trim_end_matches("/f");
         assert_contained(&archive(&[link(above, "@/esc"), file(&path)]), |_| {});
     }
-    // A path that is longer than a system call takes is walked by component.
+    // A path that is too long for a system call is opened by component.
     let sandbox = Sandbox::new();
     let json = archive(&[file(&format!("{}f", "component/".repeat(300)))]);
     let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
@@ -151,9 +151,9 @@ fn long_and_deep_paths_are_checked_to_their_end() {
     assert_eq!((report.files, report.failures.len()), (1, 0), "{:?}", report.failures);
 }
 
-// libarchive #972: what is skipped keeps its metadata.
+// libarchive #972: skipped files keep their metadata.
 #[test]
-fn what_is_kept_keeps_its_metadata() {
+fn kept_files_keep_their_metadata() {
     for existing in [Existing::Error, Existing::Skip, Existing::Newer] {
         let sandbox = Sandbox::new();
         let path = sandbox.out().join("f");
@@ -180,7 +180,7 @@ fn what_is_kept_keeps_its_metadata() {
 }
 
 #[test]
-fn links_policy_is_held_before_anything_is_written() {
+fn policy_for_links_is_checked_before_anything_is_written() {
     for (policy, made) in
         [(LinkPolicy::Keep, 4), (LinkPolicy::RefuseAbsolute, 3), (LinkPolicy::RefuseEscaping, 1)]
     {
@@ -199,7 +199,7 @@ fn links_policy_is_held_before_anything_is_written() {
 }
 
 #[test]
-fn directory_that_is_swapped_for_a_link_leads_nowhere() {
+fn directory_that_is_replaced_by_a_link_is_not_followed() {
     let sandbox = Sandbox::new();
     fs::create_dir(sandbox.out().join("d")).unwrap();
     let entries: Vec<_> = (0..200).map(|n| file(&format!("d/sub{}/f{n}", n % 5))).collect();
@@ -228,7 +228,7 @@ fn directory_that_is_swapped_for_a_link_leads_nowhere() {
 }
 
 #[test]
-fn numbers_that_promise_too_much_are_refused_before_anything_is_written() {
+fn sizes_above_the_limits_are_refused_before_anything_is_written() {
     let blob = "sha1-a9993e364706816aba3e25717850c26c9cd0d89d";
     let many: Vec<_> =
         (0..1000).map(|n| format!(r#"[{},1000000,"{blob}"]"#, n * 1_000_000)).collect();
@@ -249,7 +249,7 @@ fn numbers_that_promise_too_much_are_refused_before_anything_is_written() {
         assert!(extracted.is_err());
         assert!(tree(&sandbox.out(), 0).is_empty());
     }
-    // One blob, named over and over: 66 bytes of archive for each.
+    // One blob, named many times: 66 bytes of archive for each.
     let sandbox = Sandbox::new();
     let overlapping: Vec<_> = (0..1000).map(|_| format!(r#"[0,1000000,"{blob}"]"#)).collect();
     let json = format!(
@@ -278,14 +278,14 @@ fn failed_entries_leave_nothing_and_stop_nothing() {
     assert_eq!(paths, ["a", "d", "z"]);
 }
 
-/// Runs the tests of this file once more as an ordinary user, where this is root's run.
+/// Runs the tests of this file again as an ordinary user, if this is a run of root.
 #[test]
 fn an_ordinary_user_sees_the_same() {
     if !rustix::process::geteuid().is_root() {
         eprintln!("skipped: these tests run as an ordinary user already");
         return;
     }
-    // The test program and temporary files must be within that user's reach.
+    // That user must have access to the test program and the temporary files.
     let folder = tempfile::Builder::new().prefix("flux-archive-").tempdir_in("/tmp").unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let program = folder.path().join("io");

@@ -1,4 +1,4 @@
-//! What extraction does that is not about attacks: policies, modes, times, concurrency.
+//! Extraction without attacks: policies, modes, times, concurrency.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
@@ -21,7 +21,7 @@ fn extractor(sandbox: &Sandbox) -> Extractor<'static> {
 }
 
 #[test]
-fn modes_of_directories_come_last_and_hold() {
+fn modes_of_directories_are_set_last() {
     let _umask = Umask::set(0o022);
     for json in [
         r#"[{"path":"d","mode":16704},{"path":"d/f","mode":33060,"size":0}]"#,
@@ -39,7 +39,7 @@ fn modes_of_directories_come_last_and_hold() {
 }
 
 #[test]
-fn set_user_id_and_umask_hold_unless_permissions_are_preserved() {
+fn set_user_id_is_dropped_and_umask_applies_unless_permissions_are_preserved() {
     let json = r#"[{"path":"f","mode":36351,"size":0},{"path":"d","mode":17407}]"#;
     for (preserve, file, directory) in [(false, 0o750, 0o750), (true, 0o6777, 0o1777)] {
         let _umask = Umask::set(0o027);
@@ -84,7 +84,7 @@ fn times_are_restored_even_before_1970_and_unless_not_wanted() {
 }
 
 #[test]
-fn policies_decide_alike_for_every_type() {
+fn policies_are_the_same_for_every_type() {
     let entries = [
         r#"{"path":"p","mode":33188,"encoding":"utf-8","data":"new","size":3,"mtime":2000000000}"#,
         r#"{"path":"p","mode":33188,"size":0,"mtime":2000000000}"#,
@@ -120,7 +120,7 @@ fn policies_decide_alike_for_every_type() {
 }
 
 #[test]
-fn names_that_the_file_system_takes_for_one_are_reported() {
+fn names_that_are_equal_for_the_file_system_are_reported() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if !sandbox.path("cas/pROBE").exists() {
@@ -149,7 +149,7 @@ fn older_entries_do_not_replace_newer_files() {
 }
 
 #[test]
-fn a_path_twice_goes_by_the_policy() {
+fn path_that_occurs_twice_follows_the_policy() {
     let json = r#"[
         {"path":"f","mode":33188,"encoding":"utf-8","data":"1","size":1,"mtime":9},
         {"path":"f","mode":33188,"encoding":"utf-8","data":"2","size":1,"mtime":5}]"#;
@@ -167,7 +167,7 @@ fn a_path_twice_goes_by_the_policy() {
 }
 
 #[test]
-fn dry_run_writes_nothing_and_finds_what_is_in_the_way() {
+fn dry_run_writes_nothing_and_finds_conflicts() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.out().join("f"), "old").unwrap();
     let json = r#"[{"path":"f","mode":33188,"size":0},{"path":"a/b","mode":33188,"size":0},
@@ -196,7 +196,7 @@ fn fail_fast_stops_and_require_hash_refuses() {
 }
 
 #[test]
-fn fail_fast_makes_no_directories_either() {
+fn fail_fast_creates_no_directories() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"l","mode":41471,"data":"/etc"},{"path":"d/f","mode":33188,"size":0}]"#;
     let extractor = || extractor(&sandbox).links(LinkPolicy::RefuseAbsolute);
@@ -207,14 +207,14 @@ fn fail_fast_makes_no_directories_either() {
 }
 
 #[test]
-fn names_that_some_file_system_takes_for_one_are_told_apart_where_it_does_not() {
+fn names_that_differ_by_case_are_different_on_a_file_system_with_case() {
     let sandbox = Sandbox::new();
     fs::write(sandbox.path("cas/Probe"), "").unwrap();
     if sandbox.path("cas/pROBE").exists() {
         eprintln!("skipped: this file system does not tell case");
         return;
     }
-    // All of these may be one to a file system that knows accents: each is looked up by its name.
+    // A file system that folds accents may take all of these for the same: each is looked up by its name.
     let entries: Vec<_> = (0..3000)
         .map(|n| format!(r#"{{"path":"é{n}","mode":33188,"size":0,"mtime":2000000000}}"#))
         .collect();
@@ -235,7 +235,7 @@ fn names_that_some_file_system_takes_for_one_are_told_apart_where_it_does_not() 
 }
 
 #[test]
-fn names_with_a_meaning_elsewhere_are_ordinary_here() {
+fn names_that_are_special_on_other_systems_are_ordinary() {
     let sandbox = Sandbox::new();
     let names =
         ["CON", "nul.txt ", r"C:\\x", r"a\\..\\b", "...", "-rf", " ", "~", r"a\nb", "$(id)"];
@@ -251,7 +251,7 @@ fn names_with_a_meaning_elsewhere_are_ordinary_here() {
 }
 
 #[test]
-fn component_that_is_too_long_costs_its_entry() {
+fn component_that_is_too_long_fails_only_its_entry() {
     let sandbox = Sandbox::new();
     let long = "n".repeat(256);
     let json = format!(
@@ -266,7 +266,7 @@ fn component_that_is_too_long_costs_its_entry() {
 }
 
 #[test]
-fn target_may_be_a_link_of_the_callers() {
+fn target_directory_may_be_a_link() {
     let sandbox = Sandbox::new();
     let link = sandbox.path("cas/link");
     symlink("../root/out", &link).unwrap();
@@ -277,7 +277,7 @@ fn target_may_be_a_link_of_the_callers() {
 }
 
 #[test]
-fn file_becomes_no_directory_even_when_it_may_be_replaced() {
+fn directory_never_replaces_a_file() {
     for existing in [Existing::Error, Existing::Skip, Existing::Overwrite, Existing::Newer] {
         let sandbox = Sandbox::new();
         fs::write(sandbox.out().join("p"), "kept").unwrap();
@@ -289,14 +289,14 @@ fn file_becomes_no_directory_even_when_it_may_be_replaced() {
 }
 
 #[test]
-fn times_at_both_ends_of_64_bits_do_no_harm() {
+fn times_at_both_ends_of_64_bits_are_harmless() {
     let sandbox = Sandbox::new();
     let json = r#"[{"path":"f","mode":33188,"size":0,"mtime":-9223372036854775808},
         {"path":"g","mode":33188,"size":0,"mtime":9223372036854775807},
         {"path":"l","mode":41471,"data":"t","mtime":9223372036854775807},
         {"path":"d","mode":16877,"mtime":-9223372036854775808}]"#;
     let report = extractor(&sandbox).run(&parse(json)).unwrap();
-    // What a file system does with them is its own.
+    // File systems differ in what they do with them.
     let done = report.files + report.links + report.directories;
     assert!(done + report.failures.len() as u64 >= 4, "{report:?}");
 }
@@ -324,7 +324,7 @@ fn several_may_extract_into_one_tree() {
 }
 
 #[test]
-fn disk_is_held_against_the_archive() {
+fn files_are_compared_with_the_archive() {
     let _umask = Umask::set(0o022);
     let sandbox = Sandbox::new();
     let store = MemoryStore::new();

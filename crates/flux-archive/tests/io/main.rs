@@ -1,4 +1,4 @@
-//! Archives and the disk: recorded cases, hostile archives, round trips.
+//! Archives and files: recorded cases, hostile archives, round trips.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 

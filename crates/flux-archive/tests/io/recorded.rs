@@ -1,4 +1,4 @@
-//! Cases recorded from Flux's own C code. Where ours must differ, `diverge` says why.
+//! Cases recorded from the C code of Flux. Where we must differ, `diverge` has the reason.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,8 +13,7 @@ use serde_json::Value;
 
 use crate::support::{Node, Sandbox, Umask, tree};
 
-/// Cases of extraction where we do something else: name, what we do, what the C code does that is
-/// wrong.
+/// Cases of extraction in which we differ: name, what we do, what the C code does wrong.
 const DIVERGE: &[(&str, &str, &str)] = &[
     ("type-size--5", "refused", "silent size: an empty file and status 0"),
     (
@@ -48,7 +47,7 @@ const DIVERGE: &[(&str, &str, &str)] = &[
     (
         "symlink-then-dir-then-through-ns",
         "refused, nothing is written",
-        "a path that is a link once is no directory",
+        "a path that is a link in one entry is not a directory",
     ),
     (
         "symlink-in-tree-then-through-ns",
@@ -141,7 +140,7 @@ fn reference_tree(reference: &Value) -> BTreeMap<String, Node> {
     reference["tree"].as_array().unwrap().iter().map(node).collect()
 }
 
-/// What became of a case: the tree, and whether all went well.
+/// The result of a case: the tree, and whether there was no failure.
 fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) {
     let sandbox = Sandbox::new();
     put_blobs(&sandbox.path("cas"), blobs);
@@ -186,7 +185,7 @@ fn run(case: &Value, blobs: &Value) -> (BTreeMap<String, Node>, Option<String>) 
 }
 
 #[test]
-fn every_recorded_extraction_is_ours_but_for_the_listed() {
+fn recorded_extractions_are_reproduced_except_those_listed() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-extract.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
@@ -211,13 +210,13 @@ fn every_recorded_extraction_is_ours_but_for_the_listed() {
     }
     for (listed, ..) in DIVERGE {
         if !cases.iter().any(|case| text(case, "name") == *listed) {
-            faults.push(format!("{listed}: listed, but there is no such case"));
+            faults.push(format!("{listed}: listed, but the case does not exist"));
         }
     }
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));
 }
 
-/// Cases of creation where we do something else: name, what we do, what the C code does.
+/// Cases of creation in which we differ: name, what we do, what the C code does.
 const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("bytes nul", "base64", "utf-8 with a NUL, which Flux cannot read"),
     ("sparse leading hole under threshold (C double free)", "base64", "aborts"),
@@ -231,8 +230,7 @@ const DIVERGE_CREATE: &[(&str, &str, &str)] = &[
     ("tree t/..", "refused", "t/../t: RFC 37 has no such path"),
 ];
 
-/// What the C code does wrong: cases of the lists above that show it, or the tests of what no case was
-/// recorded of.
+/// Errors of the C code: the cases of the lists above that show them, or the tests of those without a case.
 const FAULTS: &[(&str, &[&str], &str)] = &[
     (
         "a short read is freed and returned: a small file with a leading hole aborts",
@@ -264,13 +262,9 @@ const FAULTS: &[(&str, &[&str], &str)] = &[
             "symlink-dir-chmod-n",
             "file-over-dir",
         ],
-        "io: policies_decide_alike_for_every_type",
+        "io: policies_are_the_same_for_every_type",
     ),
-    (
-        "with --overwrite a file becomes a directory",
-        &[],
-        "io: file_becomes_no_directory_even_when_it_may_be_replaced",
-    ),
+    ("with --overwrite a file becomes a directory", &[], "io: directory_never_replaces_a_file"),
     (
         "a failed entry leaves a file of zeros, and extraction stops",
         &["utf8-size-smaller", "b64-nl", "bv-short-hex"],
@@ -345,7 +339,7 @@ fn set_up(root: &Path, setup: &Value) {
     }
 }
 
-/// The archive as the corpus has it, and the blobs, unless something failed.
+/// The archive in the form of the corpus, and the blobs, unless there was a failure.
 fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     let _ = umask;
     let source = tempfile::tempdir().unwrap();
@@ -376,7 +370,7 @@ fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     Ok((json, stored))
 }
 
-/// Does the file system of temporary files report holes as the recorded one did?
+/// Whether the file system of temporary files reports holes like the recorded one.
 fn has_holes() -> bool {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("f");
@@ -387,7 +381,7 @@ fn has_holes() -> bool {
 }
 
 #[test]
-fn every_recorded_creation_is_ours_but_for_the_listed() {
+fn recorded_creations_are_reproduced_except_those_listed() {
     let Some(corpus) = testdata::corpus() else { return };
     let json = fs::read(corpus.join("flux/cases-create.json")).unwrap();
     let json: Value = serde_json::from_slice(&json).unwrap();
@@ -410,7 +404,7 @@ fn every_recorded_creation_is_ours_but_for_the_listed() {
         blobs.sort();
         let theirs = (reference["objects"].clone(), blobs);
         let equal = match &ours {
-            // As text, so that the order of members counts.
+            // As text, to compare the order of members.
             Ok(ours) => {
                 format!("{} {:?}", ours.0, ours.1) == format!("{} {:?}", theirs.0, theirs.1)
             }
@@ -424,7 +418,7 @@ fn every_recorded_creation_is_ours_but_for_the_listed() {
     }
     for (listed, ..) in DIVERGE_CREATE {
         if !cases.iter().any(|case| text(case, "name") == *listed) {
-            faults.push(format!("{listed}: listed, but there is no such case"));
+            faults.push(format!("{listed}: listed, but the case does not exist"));
         }
     }
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), cases.len(), faults.join("\n"));

@@ -1,4 +1,4 @@
-//! create, extract, create: the second archive is the first.
+//! create, extract, create: the second archive equals the first.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -26,7 +26,7 @@ fn extract(json: &[u8], store: &dyn BlobStore, target: &Path) {
     assert!(report.failures.is_empty(), "{:?}", report.failures);
 }
 
-/// What a file of a random tree holds.
+/// The content of a file of a random tree.
 #[derive(Clone, Debug)]
 enum Data {
     Bytes(Vec<u8>),
@@ -49,7 +49,7 @@ fn data() -> impl Strategy<Value = Data> {
 fn make(root: &Path, path: &str, mode: u32, data: &Data) {
     let path = root.join(path);
     let parent = path.parent().unwrap();
-    // A link may lead anywhere: nothing is to be made behind it.
+    // A link may lead anywhere: create nothing below it.
     let mut above = parent.ancestors().take_while(|above| *above != root);
     if above.any(Path::is_symlink)
         || fs::create_dir_all(parent).is_err()
@@ -143,7 +143,7 @@ fn file_over_four_gibibytes_keeps_its_holes() {
         extracted.read_exact_at(&mut data, offset).unwrap();
         assert_eq!(data, *b"data");
     }
-    // What was a hole is one again, where there are holes.
+    // Holes are restored, if the file system has holes.
     let blocks =
         |file: &fs::File| std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap());
     assert!(blocks(&extracted) <= blocks(&file) + 64);
@@ -188,7 +188,7 @@ fn large_files_of_blobs_are_extracted_in_parallel() {
     let target = tempfile::tempdir().unwrap();
     extract(&json, &store, target.path());
     assert!(fs::read(target.path().join("big")).unwrap() == bytes);
-    // One false blob, and there is no file.
+    // With one false blob, no file is left.
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
     let Content::Blobvec(regions) = archive.entries()[0].content() else { panic!() };
     store.remove(&regions[5].blobref).unwrap();
@@ -205,7 +205,7 @@ fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
     for (name, size) in [("grows", 5 << 20), ("shrinks", 5 << 20)] {
         fs::write(source.path().join(name), vec![7; size]).unwrap();
     }
-    // Both change when a blob of one was read, and are read on.
+    // Both change after the first blob of one was read.
     let once = std::sync::Once::new();
     let meddle = |bytes: u64| {
         if bytes < 1 << 20 {
@@ -231,7 +231,7 @@ fn file_that_changes_while_it_is_read_is_reported_and_the_archive_is_sound() {
 fn text_that_changes_while_it_is_streamed_is_reported_and_the_archive_is_sound() {
     const SIZE: usize = 3 << 20;
     let text = "a line é\n".repeat(SIZE / 10);
-    // What comes while it is written: no text, less of it, more of it.
+    // While the file is written it changes to bytes, shorter text, longer text.
     let meddle: [(&[u8], u64, Option<u64>); 3] = [
         (b"\xff\0\xc3", 2 << 20, None),
         (b"", 0, Some((2 << 20) + 8)),
@@ -279,7 +279,7 @@ fn file_that_is_replaced_between_finding_and_reading_it_is_reported() {
 }
 
 #[test]
-fn chunks_begin_anew_at_each_stretch_of_data() {
+fn each_extent_of_data_starts_a_new_chunk() {
     let source = tempfile::tempdir().unwrap();
     let mut data = [b'a'; 16384];
     data[4096..12288].fill(0);
@@ -294,7 +294,7 @@ fn chunks_begin_anew_at_each_stretch_of_data() {
 }
 
 #[test]
-fn what_is_left_out_is_so_by_every_name() {
+fn left_out_file_is_left_out_by_every_name() {
     let source = tempfile::tempdir().unwrap();
     fs::write(source.path().join("own"), "x").unwrap();
     fs::hard_link(source.path().join("own"), source.path().join("other")).unwrap();
@@ -346,7 +346,7 @@ fn large_text_is_extracted_in_order_on_one_thread_and_on_two() {
 }
 
 #[test]
-fn names_and_targets_that_are_no_utf8_fail_by_name_and_the_rest_is_written() {
+fn names_and_targets_that_are_not_utf8_fail_and_the_rest_is_written() {
     let source = tempfile::tempdir().unwrap();
     let name = std::ffi::OsStr::from_bytes(b"a\xff");
     if fs::write(source.path().join(name), "").is_err() {
@@ -398,7 +398,7 @@ fn files_without_a_size_are_read_to_their_end() {
 }
 
 #[test]
-fn what_is_excluded_is_not_searched_and_what_is_not_included_is() {
+fn excluded_directories_are_not_searched_but_others_are() {
     let source = tempfile::tempdir().unwrap();
     for path in ["a/keep.txt", "a/drop.log", "b/keep.txt"] {
         make(source.path(), path, 0o644, &Data::Bytes(b"x".to_vec()));

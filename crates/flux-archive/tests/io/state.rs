@@ -1,4 +1,4 @@
-//! What a broker left: a `content.sqlite` made by hand as Flux makes it, and a dump.
+//! The state of a broker: a `content.sqlite` made like that of Flux, and a dump.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};
 
-/// Tables of flux-core from 0.87 on, and of one before 0.77.
+/// Tables of flux-core since 0.87, and before 0.77.
 const NEW: &str = "
     CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB, epoch INT DEFAULT 0);
     CREATE TABLE checkpt_v2(id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);";
@@ -27,7 +27,7 @@ impl ToSql for Text<'_> {
     }
 }
 
-/// Stores a blob as Flux does: compressed from 256 bytes on.
+/// Stores a blob as Flux does: compressed if it has 256 bytes or more.
 fn put(database: &Connection, blob: &[u8]) -> String {
     let blobref = BlobRef::of(HashType::Sha1, blob);
     let compressed = (blob.len() >= 256).then(|| lz4_flex::block::compress(blob));
@@ -114,7 +114,7 @@ fn archive_is_rescued_from_the_database_of_a_broker() {
 }
 
 #[test]
-fn older_checkpoint_is_read_where_it_is_asked_for() {
+fn older_checkpoint_is_read_on_request() {
     let folder = tempfile::tempdir().unwrap();
     make_state(folder.path(), NEW, b"no directory");
     let state = StateDir::open(folder.path()).unwrap();
@@ -125,7 +125,7 @@ fn older_checkpoint_is_read_where_it_is_asked_for() {
 }
 
 #[test]
-fn damaged_database_costs_what_is_damaged() {
+fn damaged_database_loses_only_what_is_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let content = vec![7; 5000];
     make_state(folder.path(), NEW, &content);

@@ -1,4 +1,4 @@
-//! A sandbox, and trees as they lie on the disk.
+//! A sandbox, and trees of files on disk.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,11 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A target beside a directory that nothing may touch.
+/// A target next to a directory that nothing may touch.
 ///
 /// ```text
 /// root/out      where archives are extracted
-/// root/esc      the goal of escaping links: empty, 0755
+/// root/esc      the target of escaping links: empty, 0755
 /// cas           blobs
 /// ```
 pub(crate) struct Sandbox {
@@ -36,7 +36,7 @@ impl Sandbox {
         self.path("root/out")
     }
 
-    /// Has anything appeared or changed outside of the target?
+    /// Whether anything was created or changed outside of the target.
     pub(crate) fn assert_untouched(&self, context: &str) {
         let names = |path: &Path| {
             let entries = fs::read_dir(path).unwrap();
@@ -53,7 +53,7 @@ impl Sandbox {
     }
 }
 
-/// What lies under a path.
+/// The file of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Node {
     Directory { mode: u32 },
@@ -61,7 +61,7 @@ pub(crate) enum Node {
     Link { target: String },
 }
 
-/// Everything below a directory, by path; content of files of at most `most` bytes.
+/// All files below a directory, by path; with content up to `most` bytes.
 pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     let mut nodes = BTreeMap::new();
     let mut pending = vec![root.to_owned()];
@@ -87,7 +87,7 @@ pub(crate) fn tree(root: &Path, most: u64) -> BTreeMap<String, Node> {
     nodes
 }
 
-/// The umask of the process, while it lives. Tests that look at modes take turns.
+/// Sets the umask of the process until it is dropped. Tests of modes run one after the other.
 pub(crate) struct Umask {
     before: rustix::fs::Mode,
     _turn: MutexGuard<'static, ()>,

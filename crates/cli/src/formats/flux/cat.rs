@@ -1,4 +1,4 @@
-//! `scibin flux cat`: the content of files, all or a range of it.
+//! `scibin flux cat`: the content of files, or a range of it.
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
         _ => (None, &command.operands[..]),
     };
     if paths.is_empty() {
-        return Err(Failure::other("PATH", "no file is named"));
+        return Err(Failure::other("PATH", "name a file of the archive"));
     }
     let source = Source::open(&One { archive, state, reading })?;
     let archive = source.parse()?;

@@ -1,4 +1,4 @@
-//! `scibin flux create` and `append`: archives of what lies on the disk.
+//! `scibin flux create` and `append`: archives of files.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -17,40 +17,40 @@ use crate::output::{Output, Sink, print_json};
 use crate::progress::Progress;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
-    let goal = &command.output;
-    let exists = !is_standard(goal) && goal.symlink_metadata().is_ok();
+    let target = &command.output;
+    let exists = !is_standard(target) && target.symlink_metadata().is_ok();
     if exists && command.append {
-        return add(goal, &command.collecting, &Reading::default(), output);
+        return add(target, &command.collecting, &Reading::default(), output);
     }
     if exists && !command.overwrite {
-        let message = "exists already; --overwrite replaces it, --append adds to it";
-        return Err(Failure::other(goal.display(), message));
+        let message = "the file exists; --overwrite replaces it, --append adds to it";
+        return Err(Failure::other(target.display(), message));
     }
     let form = if command.dict { Form::Dict } else { Form::Array };
-    let report = if is_standard(goal) {
+    let report = if is_standard(target) {
         let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
         let written = collect(&command.collecting, &[], form, &mut out, output)?;
-        out.finish(written, |error| Failure::flux(goal, error), Failure::from)?
+        out.finish(written, |error| Failure::flux(target, error), Failure::from)?
     } else {
-        let mut file = Goal::create(goal, true)?;
-        let own = file.file()?.try_clone().map_err(|error| Failure::io(goal, error))?;
-        let old = File::open(goal).ok();
+        let mut file = Goal::create(target, true)?;
+        let own = file.file()?.try_clone().map_err(|error| Failure::io(target, error))?;
+        let old = File::open(target).ok();
         let left_out: Vec<&File> = [Some(&own), old.as_ref()].into_iter().flatten().collect();
         let mut out = Sink::new(file);
         let written = collect(&command.collecting, &left_out, form, &mut out, output)?;
-        let fail = |error| Failure::flux(goal, error);
-        let report = out.finish(written, fail, |error| Failure::io(goal, error))?;
+        let fail = |error| Failure::flux(target, error);
+        let report = out.finish(written, fail, |error| Failure::io(target, error))?;
         out.into_inner().commit()?;
         report
     };
-    tell(goal, &report, "written", output)
+    tell(target, &report, "written", output)
 }
 
 pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failure> {
     add(&command.archive, &command.collecting, &command.reading, output)
 }
 
-/// Adds to an archive that is there.
+/// Adds to an existing archive.
 fn add(
     path: &Path,
     collecting: &Collecting,
@@ -59,7 +59,7 @@ fn add(
 ) -> Result<Verdict, Failure> {
     let source = Source::of_file(path, reading)?;
     let form = source.form(true)?;
-    // Before all the work, and before any blob is stored.
+    // Before any file is read and any blob is stored.
     source.parse()?;
     let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(path, error))?;
     let old = File::open(path).ok();
@@ -79,7 +79,7 @@ fn add(
     tell(path, &report, "added", output)
 }
 
-/// Writes an archive of what is wanted.
+/// Writes an archive of the selected files.
 fn collect(
     collecting: &Collecting,
     left_out: &[&File],
@@ -142,30 +142,30 @@ fn chunked<'o>(creator: Creator<'o>, chunking: &Chunking, output: Output) -> Cre
     creator
 }
 
-/// Says what was done and what was not.
+/// Reports what was done and what failed.
 fn tell(
-    goal: &Path,
+    target: &Path,
     report: &CreateReport,
     done: &str,
     output: Output,
 ) -> Result<Verdict, Failure> {
     let CreateReport { entries, changed, absolute, left_out, failures, .. } = report;
     for path in absolute {
-        output.remark(&format_args!("{path}: the leading / was dropped"));
+        output.remark(&format_args!("{path}: dropped the leading /"));
     }
     for path in left_out {
-        output.remark(&format_args!("{path}: is the archive or its store, and was left out"));
+        output.remark(&format_args!("{path}: left out, since it is the archive or its store"));
     }
     for path in changed {
-        output.say(&format_args!("{path}: changed while it was read"));
+        output.say(&format_args!("{path}: the file changed while it was read"));
     }
-    say_failures(goal, failures, output);
-    if !is_standard(goal) {
+    say_failures(target, failures, output);
+    if !is_standard(target) {
         if output.json {
-            print_json(&report_json(report, json!({"file": goal.display().to_string()}))?)?;
+            print_json(&report_json(report, json!({"file": target.display().to_string()}))?)?;
         } else {
             let entries = count(*entries, "entry");
-            output.result(&format_args!("{}: {entries} {done}", goal.display()))?;
+            output.result(&format_args!("{}: {entries} {done}", target.display()))?;
         }
     }
     let changed = if changed.is_empty() { Verdict::Fine } else { Verdict::Found };

@@ -1,4 +1,4 @@
-//! `scibin flux diff`: two archives, or an archive and the disk.
+//! `scibin flux diff`: two archives, or an archive and files.
 
 use std::io::{self, Write};
 
@@ -70,7 +70,7 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     Ok(differ.max(verdict(&found.failures)))
 }
 
-/// What differs between two archives; a store tells what the archives do not.
+/// The differences between two archives; content is compared by a store where necessary.
 fn of_archives(
     first: &Archive<'_>,
     second: &Archive<'_>,
@@ -103,7 +103,7 @@ fn of_archives(
     Found { differences, failures }
 }
 
-/// What differs between an archive and the directory that is named.
+/// The differences between an archive and the files of a directory.
 #[cfg(unix)]
 pub(super) fn with_disk(
     archive: &Archive<'_>,
@@ -131,5 +131,5 @@ pub(super) fn with_disk(
     _: &dyn BlobStore,
     _: Output,
 ) -> Result<Found, Failure> {
-    Err(Failure::other("-C", "archives are compared with files on Unix only"))
+    Err(Failure::other("-C", "archives can be compared with files on Unix only"))
 }

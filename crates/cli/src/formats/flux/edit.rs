@@ -1,4 +1,4 @@
-//! `scibin flux delete`: an archive without some of its entries.
+//! `scibin flux delete`: removal of entries.
 
 use std::cell::Cell;
 use std::io::Write;
@@ -29,7 +29,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
         }
         unwanted
     };
-    // Once to see what there is, so that nothing is written where nothing changes.
+    // A first pass, so that nothing is written if nothing changes.
     let mut deleted = Vec::new();
     for raw in source.options.entries(&source.document).map_err(|error| source.failure(error))? {
         let raw = raw.map_err(|error| source.failure(error))?;

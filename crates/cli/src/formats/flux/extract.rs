@@ -1,4 +1,4 @@
-//! `scibin flux extract`: from an archive to the disk.
+//! `scibin flux extract`: from an archive to files.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json, size};
 use crate::progress::Progress;
 
-/// Columns that Flux cuts a line of `extract -t` to.
+/// Columns to which Flux cuts a line of `extract -t`.
 const COLUMNS: usize = 79;
 
 pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Failure> {
@@ -86,7 +86,7 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Bytes that entries make us write. Regions can lie over each other, and promise more than there is.
+/// Bytes that are written for entries. Regions can overlap, and be larger than the file together.
 pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
     let of_entry = |entry: &Entry<'_>| match entry.regions() {
         [] => entry.content().data_len(),
@@ -109,7 +109,7 @@ fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()
     out.flush()
 }
 
-/// Says what was done and what was not.
+/// Reports what was done and what failed.
 pub(super) fn tell(
     name: &Path,
     directory: &Path,

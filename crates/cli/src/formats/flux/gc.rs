@@ -1,4 +1,4 @@
-//! `scibin flux gc`: the blobs of a store that no archive names.
+//! `scibin flux gc`: removal of blobs that no archive names.
 
 use std::collections::HashSet;
 
@@ -16,10 +16,10 @@ pub(super) fn gc(command: &Gc, output: Output) -> Result<Verdict, Failure> {
     let path = &command.store;
     let store = DirStore::open(path).map_err(|error| Failure::io(path, error))?;
     if store.has_checkpoint() {
-        let message = "is the store of a broker, whose keys are blobs that no archive names";
+        let message = "this is the store of a broker: its keys are blobs that no archive names";
         return Err(Failure::other(path.display(), message));
     }
-    // All of them, or nothing is removed.
+    // If one cannot be read, nothing is removed.
     let mut named = HashSet::new();
     for archive in &command.archives {
         let source = Source::of_file(archive, &command.reading)?;

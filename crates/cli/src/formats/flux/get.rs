@@ -1,4 +1,4 @@
-//! `scibin get`: a value of the JSON that an archive is.
+//! `scibin get`: a value of the JSON of an archive.
 
 use std::io::{self, Write};
 
@@ -14,14 +14,14 @@ use crate::output::Output;
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let path = &request.file;
     if request.slice.is_some() || request.output.is_some() {
-        let message = "an archive holds no arrays: `flux cat` and `flux extract` give its files";
+        let message = "an archive contains no arrays: `flux cat` and `flux extract` read its files";
         return Err(Failure::other(path.display(), message));
     }
     let source = Source::of_file(path, &Reading::default())?;
     let pointer = request.pointer.as_deref().unwrap_or_default();
     let value = value_at(&source.document, pointer).map_err(|error| source.failure(error))?;
     let mut out = io::stdout().lock();
-    // Text bare, unless JSON is asked for.
+    // Text is printed without quotes, unless --json is given.
     match serde_json::from_str::<String>(value) {
         Ok(text) if !output.json => writeln!(out, "{text}")?,
         _ => writeln!(out, "{value}")?,

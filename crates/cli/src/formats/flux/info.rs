@@ -1,4 +1,4 @@
-//! `scibin info`: what is in an archive, at a glance.
+//! `scibin info`: a summary of an archive.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufWriter, Write};
@@ -41,7 +41,7 @@ fn form_name(form: Form) -> &'static str {
     }
 }
 
-/// Numbers about an archive.
+/// A summary of an archive.
 #[derive(Default)]
 struct Summary {
     files: u64,
@@ -112,7 +112,7 @@ fn write_text(
     let form = match archive.form() {
         Form::Array => "an array",
         Form::Dict => "an object of paths",
-        Form::Objects => "objects one after the other",
+        Form::Objects => "one object after the other",
     };
     let len = size(source.document.len() as u64);
     writeln!(out, "  format    Flux archive (RFC 37), {form}, {len}")?;
@@ -129,10 +129,10 @@ fn write_text(
         writeln!(out, "  {heading:<8}  {name}: {}, {}", count(*blobs, "blob"), size(*bytes))?;
     }
     for diagnostic in archive.diagnostics() {
-        writeln!(out, "  remark    {}", one_line(&diagnostic.to_string()))?;
+        writeln!(out, "  warning   {}", one_line(&diagnostic.to_string()))?;
     }
     if archive.more_diagnostics() > 0 {
-        writeln!(out, "  remark    and {} more such warnings", archive.more_diagnostics())?;
+        writeln!(out, "  warning   and {} more such warnings", archive.more_diagnostics())?;
     }
     Ok(())
 }

@@ -17,7 +17,7 @@ use crate::output::{Output, one_line, print_json};
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
-    // What nobody says of an archive that it need not be is what RFC 37 says.
+    // Without --profile an archive is compared with RFC 37 itself.
     let profile = command.one.reading.profile.unwrap_or(Profile::Strict);
     let mut one = command.one.clone();
     one.reading.profile = Some(profile);
@@ -25,19 +25,19 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     if !command.fix {
         return tell(&source, profile, None, output);
     }
-    let Some(goal) = command.output.as_ref().or(one.archive.as_ref()) else {
+    let Some(target) = command.output.as_ref().or(one.archive.as_ref()) else {
         return Err(Failure::other(source.name.display(), "name an output with -o"));
     };
     let in_place = command.output.is_none();
     let form = match source.form(in_place)? {
         Form::Dict => Form::Dict,
-        // Objects one after the other are no archive for RFC 37.
+        // RFC 37 does not allow one object after the other.
         Form::Array | Form::Objects => Form::Array,
     };
     if !in_place {
-        goal::check(goal, command.replacing.force)?;
+        goal::check(target, command.replacing.force)?;
     }
-    let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(goal, error))?;
+    let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(target, error))?;
     let mut writer = Writer::new(BufWriter::new(spool.as_file()), form);
     let fixed = fix(&source.document, &source.options, &mut writer);
     let fixed = fixed.map_err(|error| source.failure(error))?;
@@ -45,15 +45,15 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
 
     let reading = Reading { profile: Some(profile), ..Reading::default() };
     let mut written = Source::of_file(spool.path(), &reading)?;
-    written.name.clone_from(goal);
-    if !in_place || goal::is_standard(goal) || written.document != source.document {
+    written.name.clone_from(target);
+    if !in_place || goal::is_standard(target) || written.document != source.document {
         let body = |out: &mut dyn Write| out.write_all(&written.document);
-        goal::write(goal, true, body, |error| Failure::io(goal, error))?;
+        goal::write(target, true, body, |error| Failure::io(target, error))?;
     }
     tell(&written, profile, Some(fixed), output)
 }
 
-/// Prints what is left, and says what was fixed.
+/// Prints the remaining diagnostics, and how many entries were fixed.
 fn tell(
     source: &Source,
     profile: Profile,
@@ -64,7 +64,7 @@ fn tell(
     let options = source.options.clone().limits(limits);
     let diagnostics = options.lint(&source.document).map_err(|error| source.failure(error))?;
     let name = source.name.display();
-    // Standard output has the archive.
+    // Standard output is the archive.
     let taken = fixed.is_some() && goal::is_standard(&source.name);
     if output.json && !taken {
         print_json(&json!({

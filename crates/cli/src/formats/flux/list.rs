@@ -11,7 +11,7 @@ use crate::arguments::flux::List;
 use crate::failure::Failure;
 use crate::output::{Output, Sink, escape_controls, one_line, write_json};
 
-/// Columns that Flux cuts a long line to.
+/// Columns to which Flux cuts a long line.
 const LONG_COLUMNS: usize = 119;
 
 pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
@@ -33,8 +33,8 @@ struct Listing<'l> {
 }
 
 impl Listing<'_> {
-    /// Lists entries as they are written, so that also such can be listed that cannot be extracted;
-    /// gives their number.
+    /// Lists entries as they are written, so that an archive can be listed that cannot be extracted. Returns
+    /// their number.
     fn write(
         &self,
         source: &Source,
@@ -83,7 +83,7 @@ impl Listing<'_> {
     }
 }
 
-/// What an entry is, without its data; what it lacks or has wrongly is null.
+/// The members of an entry without its data; missing and malformed ones are null.
 fn entry_json(raw: &RawEntry<'_>) -> Value {
     let value = |name: &str| -> Value {
         raw.get(name).and_then(|value| serde_json::from_str(value.get()).ok()).unwrap_or_default()

@@ -59,7 +59,7 @@ pub(crate) fn run(command: &arguments::Flux, output: Output) -> Result<Verdict, 
     }
 }
 
-/// Writes a document of an archive. Its pieces are small.
+/// Writes an archive through a buffer.
 fn buffered<T>(
     out: &mut dyn std::io::Write,
     form: flux_archive::Form,
@@ -116,11 +116,13 @@ fn count(number: u64, one: &str) -> String {
     }
 }
 
-/// The bytes of a size that an option has.
+/// The bytes of an option. Warns about octal numbers.
 fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;
     if octal {
-        output.remark(&format_args!("{option}: the leading 0 makes it octal: {bytes} bytes"));
+        output.remark(&format_args!(
+            "{option}: {bytes} bytes, since a leading 0 makes the number octal"
+        ));
     }
     bytes
 }

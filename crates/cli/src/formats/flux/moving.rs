@@ -21,7 +21,7 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
         (Some(FormArgument::Dict), _) | (None, Form::Array) => Form::Dict,
         (Some(FormArgument::Objects), _) => Form::Objects,
     };
-    let Target { output: goal, replacing } = &command.target;
+    let Target { output: path, replacing } = &command.target;
     let body = |out: &mut dyn Write| {
         let out = std::io::BufWriter::new(out);
         let writer = flux_archive::Writer::new(out, form);
@@ -30,7 +30,7 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
         writer.finish()?;
         Ok(diagnostics)
     };
-    let diagnostics = goal::write(goal, replacing.force, body, |error| source.failure(error))?;
+    let diagnostics = goal::write(path, replacing.force, body, |error| source.failure(error))?;
     for diagnostic in &diagnostics {
         output.remark(&format_args!("{}: {diagnostic}", source.name.display()));
     }
@@ -60,7 +60,7 @@ pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
         })
     })?;
     drop(progress);
-    tell(&source, &command.target, &report, "taken in", output)
+    tell(&source, &command.target, &report, "packed", output)
 }
 
 pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdict, Failure> {
@@ -83,7 +83,7 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
         buffered(out, form, |writer| externalizer.run(&source.document, &source.options, writer))
     })?;
     drop(progress);
-    tell(&source, &command.target, &report, "put out", output)
+    tell(&source, &command.target, &report, "externalized", output)
 }
 
 fn write<T>(
@@ -94,7 +94,7 @@ fn write<T>(
     goal::write(&target.output, target.replacing.force, body, |error| source.failure(error))
 }
 
-/// Says what was moved, and what was not.
+/// Reports what was moved and what failed.
 fn tell(
     source: &Source,
     target: &Target,
@@ -104,13 +104,13 @@ fn tell(
 ) -> Result<Verdict, Failure> {
     let MoveReport { files, bytes, failures, .. } = report;
     say_failures(&source.name, failures, output);
-    let goal = &target.output;
-    if output.json && !is_standard(goal) {
-        let (file, output) = (source.name.display().to_string(), goal.display().to_string());
+    let path = &target.output;
+    if output.json && !is_standard(path) {
+        let (file, output) = (source.name.display().to_string(), path.display().to_string());
         print_json(&report_json(report, json!({"file": file, "output": output}))?)?;
-    } else if !is_standard(goal) {
+    } else if !is_standard(path) {
         let (files, bytes) = (count(*files, "file"), size(*bytes));
-        output.result(&format_args!("{}: {files} {done}, {bytes}", goal.display()))?;
+        output.result(&format_args!("{}: {files} {done}, {bytes}", path.display()))?;
     }
     Ok(verdict(failures))
 }

@@ -1,4 +1,4 @@
-//! `scibin flux rescue`: archives and files of jobs that a broker left.
+//! `scibin flux rescue`: archives and files of jobs in the state of a broker.
 
 use std::fs;
 use std::io;
@@ -17,14 +17,14 @@ use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json, size};
 use crate::progress::Progress;
 
-/// Something that can be rescued.
+/// An archive or job in the state.
 enum Find {
     Archive(String),
     Job(JobId),
 }
 
 impl Find {
-    /// What it is called, and its kind.
+    /// Its name and its kind.
     fn name(&self) -> (String, &'static str) {
         match self {
             Self::Archive(name) => (name.clone(), "archive"),
@@ -61,7 +61,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
         worst = worst.max(failure.verdict());
     }
     for find in finds {
-        // What is broken costs only itself.
+        // A failure does not stop the others.
         let verdict =
             find.document(&state).and_then(|document| rescuer.take(&find, &document, named));
         let verdict = verdict.or_else(|failure| {
@@ -76,7 +76,7 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     Ok(worst)
 }
 
-/// All archives and jobs, and what could not be looked into.
+/// All archives and jobs, and what could not be read.
 fn find_all(state: &State) -> (Vec<Find>, Vec<Failure>) {
     let (archives, failure) = match state.archives() {
         Ok(archives) => (archives, None),
@@ -135,7 +135,7 @@ impl Rescuer<'_> {
             };
             let entries = count(entries, "entry");
             let line = format!("{kind} {name}: {entries}, {}{lacks}", size(bytes));
-            // The list is the result, also when remarks are not wanted.
+            // The list is the result, also with --quiet.
             let output = Output { quiet: false, ..self.output };
             output.result(&one_line(&line))?;
         }
@@ -150,31 +150,31 @@ impl Rescuer<'_> {
         directory: &Path,
         archive: &Archive<'_>,
     ) -> Result<Verdict, Failure> {
-        // The name is that of a key, and keys hold what somebody wrote.
+        // The name comes from a key, which may be anything.
         let is_plain = ArchivePath::parse(name).is_ok_and(|path| path.components().count() == 1);
         if !is_plain {
-            return Err(Failure::other(subject, "the name is none for a directory"));
+            return Err(Failure::other(subject, "the name cannot be that of a directory"));
         }
         let name = if kind == "job" { format!("job-{name}") } else { name.to_owned() };
-        let goal = directory.join(name);
-        match fs::create_dir(&goal) {
+        let target = directory.join(name);
+        match fs::create_dir(&target) {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Failure::io(&goal, error));
+                return Err(Failure::io(&target, error));
             }
             _ => {}
         }
         let total = extract::data_size(archive.entries());
         let progress = Progress::new(total, self.output.quiet);
         let add = |bytes| progress.add(bytes);
-        let extractor = Extractor::new(&goal).map_err(|error| Failure::io(&goal, error))?;
+        let extractor = Extractor::new(&target).map_err(|error| Failure::io(&target, error))?;
         let report = extractor.store(self.store).progress(&add).run(archive);
         let report = report.map_err(|error| Failure::flux(Path::new(subject), error))?;
         drop(progress);
-        extract::tell(Path::new(subject), &goal, &report, false, self.output)
+        extract::tell(Path::new(subject), &target, &report, false, self.output)
     }
 }
 
-/// Most jobs have none.
+/// Whether a job has files; most have none.
 fn has_files(jobspec: &[u8]) -> bool {
     flux_archive::value_at(jobspec, JOBSPEC_FILES).is_ok()
 }

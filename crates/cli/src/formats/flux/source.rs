@@ -1,4 +1,4 @@
-//! Where archives and blobs come from: files, standard input, and what a broker left.
+//! Where archives and blobs come from: files, standard input, and the state of a broker.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,19 +13,19 @@ use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
 use crate::goal::is_standard;
 
-/// Bytes from which on an archive is mapped: a part of it may be all that fits in memory.
+/// Size in bytes from which an archive is mapped, since it may not fit in memory.
 const MAP_FROM: u64 = 1 << 30;
 
 /// What every database of `SQLite` begins with.
 const SQLITE: &[u8] = b"SQLite format 3\0";
 
-/// An archive that was found, and how it is to be read.
+/// An archive, and how to read it.
 pub(super) struct Source {
-    /// What it is called in messages.
+    /// Its name in messages.
     pub(super) name: PathBuf,
     pub(super) document: Bytes,
     pub(super) options: OpenOptions,
-    /// Where it was found, if that holds blobs too.
+    /// The state that contains it, whose blobs are used too.
     state: Option<State>,
 }
 
@@ -35,7 +35,7 @@ impl Source {
         let document = if is_standard(path) {
             spool()
         } else {
-            // What cannot be asked for its length fails when it is read.
+            // If the file does not exist, reading it fails.
             let large = path.metadata().is_ok_and(|metadata| metadata.len() >= MAP_FROM);
             OpenOptions::new().mmap(large).read(path)
         };
@@ -43,7 +43,7 @@ impl Source {
         Ok(Self::new(path.to_owned(), document, reading, None))
     }
 
-    /// Takes an archive, or a job's files, out of a state.
+    /// Reads an archive, or the files of a job, from a state.
     fn of_state(path: &Path, place: &Place, reading: &Reading) -> Result<Self, Failure> {
         let state = State::open(path)?;
         let (document, name) = match place.job {
@@ -58,13 +58,11 @@ impl Source {
         match (&one.state.statedir, &one.archive) {
             (Some(state), _) => Self::of_state(state, &one.state, &one.reading),
             (None, Some(archive)) => Self::of_file(archive, &one.reading),
-            (None, None) => {
-                Err(Failure::other("ARCHIVE", "neither a file nor --statedir is given"))
-            }
+            (None, None) => Err(Failure::other("ARCHIVE", "name a file, or give --statedir")),
         }
     }
 
-    /// Opens the archive of a selection, and gives the pattern too.
+    /// Opens the archive of a selection. Returns the pattern too.
     pub(super) fn select(selection: &Selection) -> Result<(Self, Option<String>), Failure> {
         let Selection { archive, pattern, state, reading } = selection;
         if state.statedir.is_none() {
@@ -72,10 +70,10 @@ impl Source {
                 One { archive: archive.clone(), state: state.clone(), reading: reading.clone() };
             return Ok((Self::open(&one)?, pattern.clone()));
         }
-        // The archive is in the state, and the only operand is the pattern.
+        // With --statedir the only operand is the pattern.
         let pattern = match (archive, pattern) {
             (Some(_), Some(pattern)) => {
-                return Err(Failure::other(pattern, "one pattern is enough beside --statedir"));
+                return Err(Failure::other(pattern, "expected one pattern with --statedir"));
             }
             (Some(pattern), None) => Some(pattern.to_string_lossy().into_owned()),
             (None, _) => None,
@@ -84,7 +82,7 @@ impl Source {
         Ok((Self::open(&one)?, pattern))
     }
 
-    /// An archive that is there as text.
+    /// Takes the text of an archive.
     pub(super) fn new(
         name: PathBuf,
         document: Bytes,
@@ -113,7 +111,7 @@ impl Source {
         Failure::flux(&self.name, error)
     }
 
-    /// The form of the archive. In place only a document can be changed that is nothing else.
+    /// The container of the archive. A document can be changed in place only if it is only an archive.
     pub(super) fn form(&self, in_place: bool) -> Result<flux_archive::Form, Failure> {
         let entries = self.options.entries(&self.document).map_err(|error| self.failure(error))?;
         if in_place && !entries.pointer().is_empty() {
@@ -123,7 +121,7 @@ impl Source {
         Ok(entries.form().unwrap_or(flux_archive::Form::Array))
     }
 
-    /// The stores that were named, and what the archive was found in.
+    /// The stores of the command line, and the state that contains the archive.
     pub(super) fn stores(&self, stores: &Stores) -> Result<Layered<'_>, Failure> {
         let mut layered = Layered::new();
         for path in &stores.stores {
@@ -135,13 +133,13 @@ impl Source {
         })
     }
 
-    /// Is there anywhere to look for blobs?
+    /// Whether there is a store.
     pub(super) fn has_stores(&self, stores: &Stores) -> bool {
         self.state.is_some() || !stores.stores.is_empty()
     }
 }
 
-/// The document without commas that nothing follows, if it has such and they are to be forgiven.
+/// The document without commas after the last item, if it has any and `--lenient-json` is given.
 fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     match repair_commas(if reading.lenient_json { document } else { &[] }) {
         std::borrow::Cow::Owned(repaired) => Some(repaired),
@@ -149,15 +147,15 @@ fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     }
 }
 
-/// Standard input, which may be larger than memory, by way of a temporary file. Nobody else can
-/// truncate that file, so it can be mapped.
+/// Copies standard input, which may be larger than memory, to a temporary file. No other program truncates
+/// that file, so it can be mapped.
 fn spool() -> flux_archive::Result<Bytes> {
     let mut file = tempfile::NamedTempFile::new()?;
     io::copy(&mut io::stdin().lock(), &mut file)?;
     OpenOptions::new().mmap(true).read(file.path())
 }
 
-/// What a broker left: its state directory, or a dump.
+/// The state of a broker: its directory, or a dump.
 pub(super) enum State {
     Directory(PathBuf, StateDir),
     Dump(PathBuf, DumpTar),
@@ -199,7 +197,7 @@ impl State {
         }
     }
 
-    /// The jobs, and what could not be looked into.
+    /// The jobs, and what could not be read.
     pub(super) fn jobs(&self) -> (Vec<JobId>, Vec<Failure>) {
         match self {
             Self::Directory(path, state) => {
@@ -222,7 +220,7 @@ fn fail(path: &Path, error: &impl ToString) -> Failure {
     Failure::other(path.display(), error.to_string())
 }
 
-/// Opens a store to read: what it is, its content tells.
+/// Opens a store for reading. Its content decides what it is.
 pub(super) fn open_store(path: &Path) -> Result<Box<dyn BlobStore>, Failure> {
     if path.is_dir() {
         let store = DirStore::open(path).map_err(|error| Failure::io(path, error))?;
@@ -234,7 +232,7 @@ pub(super) fn open_store(path: &Path) -> Result<Box<dyn BlobStore>, Failure> {
     Ok(Box::new(DumpTar::open(path).map_err(|error| Failure::io(path, error))?))
 }
 
-/// Opens a store to write, and makes it if it does not exist.
+/// Opens a store for writing, and creates it if it does not exist.
 pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failure> {
     let is_database = match is_sqlite(path) {
         Ok(is_sqlite) => is_sqlite,

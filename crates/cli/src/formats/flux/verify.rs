@@ -1,4 +1,4 @@
-//! `scibin flux verify`: the archive against RFC 37, its blobs, and the files on the disk.
+//! `scibin flux verify`: the archive against RFC 37, its blobs, and files.
 
 use std::io::{self, Write};
 
@@ -35,7 +35,7 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     }
 }
 
-/// Verifies the archive, and its blobs if it is known where they are.
+/// Verifies the archive, and its blobs if there is a store.
 fn check(
     source: &Source,
     archive: &Archive<'_>,

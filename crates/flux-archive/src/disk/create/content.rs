@@ -1,4 +1,4 @@
-//! What a file holds, in the form of an archive.
+//! The content of a file, as an archive encodes it.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
@@ -15,28 +15,28 @@ use crate::write::{Detector, Encoding};
 use super::options::{Creator, Holes};
 use super::walk::Item;
 
-/// Bytes of a file that are read at once; larger ones are written as they are read.
+/// Size up to which a file is read into memory; larger files are written while they are read.
 pub(super) const IN_MEMORY: u64 = 1 << 20;
 
-/// Bytes that are read at a time: a multiple of 3, for base64, and of a block.
+/// Bytes that are read at a time: a multiple of 3, for base64, and of [`BLOCK`].
 const PIECE: usize = 48 << 10;
 
-/// Bytes that are a hole when they are all zero.
+/// Size of a block that is a hole if all its bytes are zero.
 const BLOCK: usize = 4096;
 
-/// An entry but for its metadata.
+/// The content of an entry.
 pub(super) struct Prepared {
     pub(super) body: Body,
-    /// Where it is not that of the data.
+    /// The size, if it is not that of the data.
     pub(super) size: Option<u64>,
-    /// It changed while it was read.
+    /// Whether the file changed while it was read.
     pub(super) changed: bool,
 }
 
 pub(super) enum Body {
     Content(Content<'static>),
     Text(String),
-    /// A file that is too large for memory, and how many of its bytes were looked at.
+    /// A file that is too large for memory, and how many of its bytes were checked.
     Stream(File, Encoding, u64),
 }
 
@@ -47,7 +47,8 @@ pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
         FileType::Directory => Ok(plain(Content::Directory)),
         FileType::Symlink => {
             let target = String::from_utf8(item.parent.read_link(name)?).map_err(|error| {
-                let message = format!("its target {} is no UTF-8", error.as_bytes().escape_ascii());
+                let message =
+                    format!("its target {} is not UTF-8", error.as_bytes().escape_ascii());
                 let path = item.path.as_str().to_owned();
                 ErrorKind::NotWritable { code: Code::LinkTarget, path, message }
             })?;
@@ -78,7 +79,7 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
     if blobs {
         return read_blobs(creator, file, size, &data);
     }
-    // A file of size 0 may still have content: those of /proc are such.
+    // A file of size 0 may have content, as in /proc.
     if size <= IN_MEMORY {
         if let Some(bytes) = read_small(file)? {
             creator.count(bytes.len() as u64);
@@ -90,7 +91,7 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
     Ok(Prepared { body, size: None, changed: false })
 }
 
-/// Data of a file that stays in the archive.
+/// The content of a file that stays in the archive.
 fn inline(bytes: Vec<u8>) -> Prepared {
     if bytes.is_empty() {
         return Prepared { size: Some(0), ..plain(Content::Empty) };
@@ -107,7 +108,7 @@ fn into_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
     String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes)
 }
 
-/// Stores the data of a file in chunks; the grid begins anew with each stretch of data.
+/// Stores the data of a file in chunks. Each extent starts a new chunk.
 fn read_blobs(
     creator: &Creator<'_>,
     file: &File,
@@ -127,7 +128,7 @@ fn read_blobs(
         StoreError::check_size(len).map_err(store_failure)?;
         blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         let read = read_full(file, blob, offset)?;
-        // A file that was cut meanwhile: zeros take the place of what is gone, as with tar.
+        // If the file was truncated meanwhile, zeros replace the missing bytes, as with tar.
         blob[read..].fill(0);
         let blobref = store.put(creator.hash, blob).map_err(store_failure)?;
         creator.count(len);
@@ -143,8 +144,7 @@ fn store_failure(error: StoreError) -> ErrorKind {
     ErrorKind::Store(error)
 }
 
-/// The stretches of a file that are data, as start and end. Where no blobs are wanted it is enough
-/// to know whether there are any.
+/// The extents of data of a file, as start and end. Without `all`, the first one is enough.
 fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, u64)>> {
     let mut data = Vec::new();
     match holes {
@@ -176,7 +176,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
             Ok(())
         })?,
     }
-    // What was added meanwhile is not looked at: the size is that of the beginning.
+    // Bytes that were appended meanwhile are ignored.
     data.retain(|&(start, _)| start < size);
     if let Some((_, end)) = data.last_mut() {
         *end = (*end).min(size);
@@ -184,7 +184,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
     Ok(data)
 }
 
-/// All bytes of a file, if they are few.
+/// All bytes of a file, if they fit in [`IN_MEMORY`].
 fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let mut small = true;
@@ -196,8 +196,8 @@ fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
     Ok(small.then_some(bytes))
 }
 
-/// The encoding of a file that is too large for memory, and how much of it that holds for: all of it
-/// where it is text, and whatever there is otherwise. It is read a first time.
+/// Reads a file that is too large for memory once to find its encoding. Returns the number of bytes that
+/// are text; base64 has no such limit.
 fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     let (mut detector, mut len) = (Detector::default(), 0);
     for_each_piece_while(file, |_, piece| {
@@ -210,9 +210,8 @@ fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     })
 }
 
-/// Writes a file that is too large for memory; tells whether it is another than the one that was
-/// looked at. What was text is written as text: what has no form in it becomes `?`, for of a file that
-/// changes no true copy can be had anyway.
+/// Writes a file that is too large for memory. Returns whether it changed since its encoding was found. Text
+/// stays text: bytes that are not text any more become `?`.
 pub(super) fn stream(
     file: &File,
     encoding: Encoding,
@@ -234,10 +233,10 @@ pub(super) fn stream(
     Ok(text.changed || encoding == Encoding::Text && rest > 0)
 }
 
-/// Makes text of what was text once.
+/// Replaces bytes that are not text any more.
 #[derive(Default)]
 struct Repair {
-    /// The bytes of a character that is not complete.
+    /// The bytes of an incomplete character.
     carry: Vec<u8>,
     changed: bool,
 }
@@ -287,7 +286,7 @@ impl Repair {
     }
 }
 
-/// Reads a file from its beginning to its end.
+/// Reads a file from start to end.
 pub(super) fn for_each_piece(
     file: &File,
     mut take: impl FnMut(u64, &[u8]) -> Result<()>,
@@ -310,7 +309,7 @@ fn for_each_piece_while(
     }
 }
 
-/// Fills a buffer from a position on; gives fewer bytes only at the end of the file.
+/// Fills a buffer from an offset on. Returns fewer bytes only at the end of the file.
 fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     let mut filled = 0;
     while filled < buffer.len() {
@@ -324,7 +323,7 @@ fn read_full(file: &File, buffer: &mut [u8], offset: u64) -> Result<usize> {
     Ok(filled)
 }
 
-/// Is a file another one than when it was found?
+/// Whether a file changed since it was found.
 pub(super) fn has_changed(file: &File, item: &Item) -> Result<bool> {
     Ok(stat(file)?.version() != item.found.version())
 }
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_text_stays_wherever_it_is_cut() {
+    fn text_in_pieces_of_any_size_is_unchanged() {
         let text = "a\u{e9}\u{65e5}\u{1f600}\n".as_bytes();
         for at in 0..=text.len() {
             let (head, tail) = text.split_at(at);
@@ -356,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_text_any_more_keeps_its_length() {
+    fn bytes_that_are_not_text_any_more_keep_their_number() {
         for (pieces, expected) in [
             (&[&b"a\0b"[..]][..], "a?b"),
             (&[b"a\xffb\xfe"], "a?b?"),

@@ -1,8 +1,8 @@
-//! From the disk to an archive.
+//! From files to an archive.
 //!
 //! ```text
-//! walk      by descriptors; names in the order of their bytes, what a directory holds before it
-//! prepare   some files at a time in parallel: read, told apart, cut into blobs, hashed, stored
+//! walk      by descriptors; names in the order of their bytes, the content of a directory before it
+//! prepare   some files at a time in parallel: read, encoded, or cut into blobs, hashed and stored
 //! write     in the order of the walk
 //! ```
 //!
@@ -13,7 +13,7 @@
 //! | other, of UTF-8 without NUL | `utf-8` |
 //! | other | `base64` |
 //!
-//! Text with a NUL would be `utf-8` in Flux; no Flux could read that archive again.
+//! Flux writes text with a NUL as `utf-8`, and cannot read that archive.
 
 mod content;
 mod options;

@@ -1,4 +1,4 @@
-//! How an archive is made of files.
+//! How an archive is created.
 
 use std::fmt;
 use std::io;
@@ -10,34 +10,34 @@ use crate::model::HashType;
 use crate::parallel::{Progress, report};
 use crate::store::BlobStoreMut;
 
-/// Which zeros of a file are holes, where it becomes blobs.
+/// Which zeros of a file are holes, if its data become blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Holes {
-    /// Those that the file system reports, as Flux has it. File systems differ.
+    /// Those that the file system reports, as in Flux. File systems differ.
     #[default]
     FileSystem,
-    /// Blocks of 4096 zeros: the same wherever the file lies.
+    /// Blocks of 4096 zeros: the same on every file system.
     Zeros,
     /// None.
     None,
 }
 
-/// Which times an archive holds.
+/// Which times an archive contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Times {
-    /// `mtime` and `ctime` of each file, as Flux has it.
+    /// `mtime` and `ctime` of each file, as in Flux.
     #[default]
     Keep,
-    /// This `mtime` for all, in seconds since 1970, and no `ctime`.
+    /// This `mtime` for all files, in seconds since 1970, and no `ctime`.
     Fixed(i64),
     /// None.
     Omit,
 }
 
-/// Decides about a path.
+/// Returns whether a path is selected.
 pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 
-/// Makes archives of what lies below a directory.
+/// Creates archives of files below a directory.
 ///
 /// ```
 /// use flux_archive::{Creator, Form, Times, Writer};
@@ -76,7 +76,7 @@ impl fmt::Debug for Creator<'_> {
 }
 
 impl<'o> Creator<'o> {
-    /// Takes paths as relative to a directory.
+    /// Creates archives with paths relative to a directory.
     pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
         Ok(Self {
             root: Dir::open(root.as_ref())?,
@@ -93,70 +93,70 @@ impl<'o> Creator<'o> {
         })
     }
 
-    /// Puts what is above the threshold into a store. Without one, all is in the archive.
+    /// Stores files above the threshold as blobs. Without a store, all content is in the archive.
     #[must_use]
     pub fn store(mut self, store: &'o dyn BlobStoreMut) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// The hash that names blobs. Default: SHA-1, as in Flux.
+    /// Sets the hash that names blobs. Default: SHA-1, as in Flux.
     #[must_use]
     pub fn hash(mut self, hash: HashType) -> Self {
         self.hash = hash;
         self
     }
 
-    /// Bytes of a blob at most; 0 is no limit. Default: 1 MiB.
+    /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
     #[must_use]
     pub fn chunk_size(mut self, bytes: u64) -> Self {
         self.chunk_size = bytes;
         self
     }
 
-    /// Bytes up to which a file stays in the archive. Default: 1 KiB.
+    /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
     #[must_use]
     pub fn threshold(mut self, bytes: u64) -> Self {
         self.threshold = bytes;
         self
     }
 
-    /// Which zeros are holes.
+    /// Sets which zeros are holes.
     #[must_use]
     pub fn holes(mut self, holes: Holes) -> Self {
         self.holes = holes;
         self
     }
 
-    /// Which times the archive holds.
+    /// Sets which times the archive contains.
     #[must_use]
     pub fn times(mut self, times: Times) -> Self {
         self.times = times;
         self
     }
 
-    /// Leaves paths out, and what lies below them.
+    /// Leaves out selected paths and everything below them.
     #[must_use]
     pub fn exclude(mut self, exclude: Filter<'o>) -> Self {
         self.exclude = Some(exclude);
         self
     }
 
-    /// Takes only some paths. All directories are searched.
+    /// Takes only selected paths. All directories are searched.
     #[must_use]
     pub fn include(mut self, include: Filter<'o>) -> Self {
         self.include = Some(include);
         self
     }
 
-    /// Leaves out a file or directory that is open, by whatever path it is found: what the archive is
-    /// written to, and its store. It is in the report.
+    /// Leaves out an open file or directory, whatever its path: the output file and the store. The report
+    /// names it.
     pub fn leave_out(mut self, file: impl AsFd) -> io::Result<Self> {
         self.left_out.push(stat(file)?.id());
         Ok(self)
     }
 
-    /// Tells how it goes, in bytes of files.
+    /// Reports progress in bytes of files.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'o>) -> Self {
         self.progress = Some(progress);

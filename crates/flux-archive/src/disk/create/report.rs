@@ -10,14 +10,13 @@ use crate::error::{Error, Failure};
 pub struct CreateReport {
     /// Entries that were written.
     pub entries: u64,
-    /// Paths of files that changed while they were read. What the archive holds of them was never
-    /// all there at one time.
+    /// Paths of files that changed while they were read. Their content in the archive may mix old and new.
     pub changed: Vec<String>,
-    /// Arguments that began with `/`, which was dropped.
+    /// Arguments with a `/` at the start, which was dropped.
     pub absolute: Vec<String>,
     /// Paths that were found and are [left out](Creator::leave_out).
     pub left_out: Vec<String>,
-    /// What could not be read, by path.
+    /// Files that could not be read.
     pub failures: Vec<Failure>,
 }
 

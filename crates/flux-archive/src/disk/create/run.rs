@@ -1,4 +1,4 @@
-//! The files of a walk, prepared some at a time and written in their order.
+//! The files of a walk, prepared some at a time and written in order.
 
 use std::convert::Infallible;
 use std::io::Write;
@@ -14,15 +14,15 @@ use crate::model::{Content, Entry};
 use crate::parallel::try_map;
 use crate::write::Writer;
 
-/// Files that are prepared at a time, and the bytes that they may have together.
+/// Files that are prepared at a time, and their size together.
 const WINDOW: usize = 128;
 const WINDOW_BYTES: u64 = 8 << 20;
 
 impl Creator<'_> {
-    /// Writes files, directories and what they hold.
+    /// Writes files, and directories with their content.
     ///
-    /// What cannot be read is in the report, and the rest is written. An error means that the
-    /// archive could not be written.
+    /// Files that cannot be read are in the report, and the rest is written. An error means that the archive
+    /// could not be written.
     pub fn write<W: Write>(
         &self,
         paths: impl IntoIterator<Item = impl AsRef<Path>>,

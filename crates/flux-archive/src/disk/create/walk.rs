@@ -14,20 +14,20 @@ use super::report::CreateReport;
 
 /// A file, directory or link that goes into the archive.
 pub(super) struct Item {
-    /// Where it lies.
+    /// Its directory.
     pub(super) parent: Dir,
-    /// Its name there.
+    /// Its name in the directory.
     pub(super) name: Vec<u8>,
     pub(super) path: ArchivePath,
     pub(super) file_type: FileType,
     pub(super) found: Found,
 }
 
-/// A directory whose names are being walked.
+/// A directory and the rest of its names.
 struct Level {
     dir: Dir,
     names: vec::IntoIter<Vec<u8>>,
-    /// The directory itself, which comes after them.
+    /// The directory itself, which follows them.
     item: Option<Item>,
 }
 
@@ -35,7 +35,7 @@ struct Level {
 pub(super) struct Walker<'w> {
     creator: &'w Creator<'w>,
     levels: Vec<Level>,
-    /// The argument, where it is no directory.
+    /// The next item, if it is not a directory.
     first: Option<Item>,
 }
 
@@ -58,7 +58,7 @@ impl<'w> Walker<'w> {
                     report.absolute.push(path.display().to_string());
                 }
                 Component::ParentDir => {
-                    let message = "a \"..\" component has no place in an archive";
+                    let message = "an archive cannot contain a \"..\" component";
                     return Err(refused(Code::UnsafePath, &path.display().to_string(), message));
                 }
             }
@@ -81,7 +81,7 @@ impl<'w> Walker<'w> {
         Ok(())
     }
 
-    /// The next file, directory or link; what fails on the way is in the report.
+    /// The next file, directory or link. Failures are added to the report.
     pub(super) fn next_item(&mut self, report: &mut CreateReport) -> Option<Item> {
         loop {
             if let Some(item) = self.first.take() {
@@ -115,7 +115,7 @@ impl<'w> Walker<'w> {
         self.creator.include.is_none_or(|include| include(item.path.as_str()))
     }
 
-    /// Puts a file first in the queue, and a directory behind what it holds.
+    /// Queues a file, or a directory after its content.
     fn take(&mut self, item: Item, report: &mut CreateReport) -> Result<()> {
         if self.creator.left_out.contains(&item.found.id()) {
             report.left_out.push(item.path.to_string());
@@ -131,7 +131,7 @@ impl<'w> Walker<'w> {
         match item.parent.open_dir(std::ffi::OsStr::from_bytes(&item.name)) {
             Ok(dir) => self.enter(dir, Some(item)),
             Err(error) => {
-                // It goes into the archive as it is; what it holds cannot.
+                // The directory goes into the archive, without its content.
                 self.first = Some(item);
                 Err(error.into())
             }
@@ -146,12 +146,12 @@ impl<'w> Walker<'w> {
     }
 }
 
-/// What lies under a name; nothing where it has gone meanwhile.
+/// The file of a name; `None` if it was removed meanwhile.
 fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
     let found = parent.stat(std::ffi::OsStr::from_bytes(name))?;
     let path = format!("{prefix}{}", utf8(name)?);
     let Some(file_type) = found.file_type() else {
-        let message = format!("{}: RFC 37 has no such type", found.type_name());
+        let message = format!("{}: RFC 37 does not have this type", found.type_name());
         return Err(refused(Code::FileType, &path, &message));
     };
     let path = ArchivePath::parse(&path)
@@ -162,7 +162,7 @@ fn item(parent: &Dir, prefix: &str, name: &[u8]) -> Result<Option<Item>> {
 fn utf8(name: &[u8]) -> Result<&str> {
     std::str::from_utf8(name).map_err(|_| {
         let shown = name.escape_ascii().to_string();
-        refused(Code::PathType, &shown, "the name is no UTF-8, which JSON cannot hold")
+        refused(Code::PathType, &shown, "the name is not UTF-8, and JSON cannot contain it")
     })
 }
 

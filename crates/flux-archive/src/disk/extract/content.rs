@@ -1,4 +1,4 @@
-//! The bytes of a file.
+//! The content of an extracted file.
 
 use std::fs::File;
 use std::io::Write;
@@ -12,10 +12,10 @@ use crate::model::{Content, Entry, Region};
 use crate::parallel::{Progress, report, threads, try_map};
 use crate::store::{BlobStore, fetch};
 
-/// Bytes from which on a file is written by all threads.
+/// Size in bytes from which a file is written by all threads.
 const PARALLEL_FROM: u64 = 4 << 20;
 
-/// Memory for blobs, as much as was ever needed at one time.
+/// Buffers for blobs, which are used again.
 #[derive(Default)]
 struct Buffers(Mutex<Vec<Vec<u8>>>);
 
@@ -29,8 +29,7 @@ impl Buffers {
     }
 }
 
-/// Is the content much, and work for several threads: text or base64, or blobs none of which lies over
-/// another?
+/// Whether content is large enough for several threads: text, base64, or blobs that do not overlap.
 pub(super) fn is_parallel(content: &Content<'_>) -> bool {
     let regions = match content {
         Content::Blobvec(regions) => regions,
@@ -61,7 +60,7 @@ impl<'o> ContentWriter<'o> {
         self.written.load(Ordering::Relaxed)
     }
 
-    /// Writes content and size of a new file.
+    /// Writes the content of a new file, and sets its size.
     pub(super) fn write(&self, mut file: &File, entry: &Entry<'_>) -> Result<()> {
         let content = entry.content();
         match content {
@@ -76,7 +75,7 @@ impl<'o> ContentWriter<'o> {
             }
             Content::Text(text) => text.write_to(&mut file)?,
             Content::Base64(data) if is_parallel(content) => {
-                // At once, for else each piece makes the file grow.
+                // Set first, or else each piece grows the file.
                 file.set_len(entry.len())?;
                 data.for_each_piece(|position, piece| {
                     self.count(piece.len() as u64);
@@ -86,7 +85,7 @@ impl<'o> ContentWriter<'o> {
             }
             Content::Base64(data) => data.write_to(&mut file)?,
             Content::Blobvec(regions) => {
-                // At once, so that the file system knows the size, and refuses it if it cannot have it.
+                // Set first, so that the file system can refuse the size before anything is written.
                 file.set_len(entry.len())?;
                 return self.write_regions(file, regions, is_parallel(content));
             }
@@ -99,7 +98,7 @@ impl<'o> ContentWriter<'o> {
         let write = |region: &Region| {
             self.buffers.with(|blob| {
                 let missing = || {
-                    let (code, message) = (Code::BlobMissing, "no store was given".to_owned());
+                    let (code, message) = (Code::BlobMissing, "no store is given".to_owned());
                     ErrorKind::Blob { code, blobref: region.blobref, message }
                 };
                 let store = self.store.ok_or_else(missing)?;
@@ -122,7 +121,7 @@ impl<'o> ContentWriter<'o> {
     }
 }
 
-/// Behind the data zeros follow up to the size of the entry.
+/// Sets the size of the entry; zeros follow the data.
 fn set_size(file: &File, entry: &Entry<'_>) -> Result<()> {
     if entry.len() > entry.content().data_len() {
         file.set_len(entry.len())?;

@@ -1,4 +1,4 @@
-//! What to do where something is already.
+//! What to do if a file exists.
 
 use std::io;
 
@@ -6,11 +6,11 @@ use crate::disk::dir::Dir;
 use crate::error::{ErrorKind, Result};
 use crate::model::{Entry, FileType};
 
-/// What to do where something is already, for files, links and directories alike.
+/// What to do if a file, link or directory exists.
 ///
-/// A directory is never removed, and a directory of the archive may always be there: then its
-/// permissions and time are set only by a policy that replaces. A file or link takes the place of
-/// the other only with [`Overwrite`](Self::Overwrite).
+/// A directory is never removed, and an existing directory is never an error: its permissions and time are
+/// set only by a policy that replaces. A file replaces a link, or a link a file, only with
+/// [`Overwrite`](Self::Overwrite).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// The entry fails.
@@ -18,25 +18,25 @@ pub enum Existing {
     Error,
     /// The entry is left out.
     Skip,
-    /// The entry takes its place.
+    /// The entry replaces it.
     Overwrite,
-    /// The entry takes its place if it was modified later, and is left out otherwise.
+    /// The entry replaces it if it was modified later, and is left out otherwise.
     Newer,
 }
 
-/// What is done with an entry.
+/// What to do with an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Decision {
-    /// Nothing is in its place.
+    /// The path does not exist: create it.
     Create,
-    /// It takes the place of what is there.
+    /// Replace the existing file.
     Replace,
-    /// What is there stays.
+    /// Keep the existing file.
     Skip,
 }
 
 impl Existing {
-    /// Looks what is in the place of an entry.
+    /// Decides by the existing file of the entry's path.
     pub(super) fn decide(self, parent: &Dir, name: &str, entry: &Entry<'_>) -> Result<Decision> {
         let found = match parent.stat(name) {
             Ok(found) => found,

@@ -1,16 +1,16 @@
-//! From an archive to the disk, without a step outside of the target.
+//! From an archive to files, never outside of the target.
 //!
 //! ```text
-//! plan          limits, paths that occur twice, links' targets: all before anything is written
+//! plan          limits, paths that occur twice, targets of links: all before anything is written
 //! directories   with mode 0700, so that they can be filled
-//! files         in parallel: a temporary file beside the goal, every blob verified, then renamed
-//! links         when no path leads through them any more
+//! files         in parallel: a temporary file in the same directory, every blob verified, then renamed
+//! links         after all paths have been followed
 //! finish        modes and times of directories, deepest first
 //! ```
 //!
-//! Every path is walked component by component from the descriptor of the target, and no component
-//! may be a symbolic link, whoever made it and whenever. What fails leaves nothing behind and does
-//! not stop the rest.
+//! Every path is opened component by component from the descriptor of the target, and no component may be
+//! a symbolic link, whoever creates it and whenever. An entry that fails leaves nothing and does not stop
+//! the others.
 
 mod content;
 mod existing;

@@ -10,21 +10,21 @@ use crate::model::{Entry, HashType, Limits};
 use crate::parallel::Progress;
 use crate::store::BlobStore;
 
-/// Decides which entries are extracted.
+/// Returns whether an entry is extracted.
 pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
 
-/// Which targets of symbolic links are made.
+/// Which symbolic links are created, by their targets.
 ///
-/// Nothing is ever written through a link; this is about what others will find.
+/// An extraction never writes through a link; this protects programs that use the files later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum LinkPolicy {
-    /// All, as they are.
+    /// All links.
     #[default]
     Keep,
-    /// Those that are relative.
+    /// Links with a relative target.
     RefuseAbsolute,
-    /// Those that stay below the target whatever the other links are: relative, and with `..` only
-    /// at the beginning and not beyond the root.
+    /// Links that cannot lead out of the target directory, whatever other links exist: relative, with `..`
+    /// only at the start, and not above the root.
     RefuseEscaping,
 }
 
@@ -44,7 +44,7 @@ impl LinkPolicy {
     }
 }
 
-/// Puts archives into a directory.
+/// Extracts archives into a directory.
 ///
 /// ```
 /// use flux_archive::{Archive, Extractor, Profile};
@@ -57,7 +57,7 @@ impl LinkPolicy {
 /// assert_eq!(std::fs::read(folder.path().join("a/b"))?, b"hello");
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
-#[allow(clippy::struct_excessive_bools, reason = "each is an option of its own")]
+#[allow(clippy::struct_excessive_bools, reason = "each is a separate option")]
 pub struct Extractor<'o> {
     pub(super) root: Dir,
     pub(super) store: Option<&'o dyn BlobStore>,
@@ -100,85 +100,85 @@ impl<'o> Extractor<'o> {
         })
     }
 
-    /// Where the blobs are.
+    /// Sets the store of the blobs.
     #[must_use]
     pub fn store(mut self, store: &'o dyn BlobStore) -> Self {
         self.store = Some(store);
         self
     }
 
-    /// What to do where something is already.
+    /// Sets what to do if a file exists.
     #[must_use]
     pub fn existing(mut self, existing: Existing) -> Self {
         self.existing = existing;
         self
     }
 
-    /// Which targets of symbolic links are made.
+    /// Sets which symbolic links are created.
     #[must_use]
     pub fn links(mut self, links: LinkPolicy) -> Self {
         self.links = links;
         self
     }
 
-    /// How much may be written.
+    /// Sets how much may be written.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Refuses files of blobs that are named by another hash.
+    /// Refuses files whose blobs are named by another hash.
     #[must_use]
     pub fn require_hash(mut self, hash: Option<HashType>) -> Self {
         self.require_hash = hash;
         self
     }
 
-    /// Extracts only some entries.
+    /// Extracts only selected entries.
     #[must_use]
     pub fn select(mut self, select: Select<'o>) -> Self {
         self.select = Some(select);
         self
     }
 
-    /// Tells how it goes.
+    /// Reports progress in bytes.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'o>) -> Self {
         self.progress = Some(progress);
         self
     }
 
-    /// Whether times of modification are restored. Default: yes.
+    /// Sets whether modification times are restored. Default: yes.
     #[must_use]
     pub fn times(mut self, times: bool) -> Self {
         self.times = times;
         self
     }
 
-    /// Whether permissions are restored as they are, set-user-id, set-group-id and sticky included.
-    /// Default: no, the umask holds and those three are dropped.
+    /// Sets whether permissions are restored exactly, with set-user-id, set-group-id and sticky. Default: no,
+    /// the umask applies, and those three are dropped.
     #[must_use]
     pub fn preserve_permissions(mut self, preserve: bool) -> Self {
         self.preserve_permissions = preserve;
         self
     }
 
-    /// Whether each file reaches the disk before it appears. Default: no.
+    /// Sets whether each file is synced to disk before it gets its name. Default: no.
     #[must_use]
     pub fn sync(mut self, sync: bool) -> Self {
         self.sync = sync;
         self
     }
 
-    /// Whether to stop at the first failure. Default: no.
+    /// Sets whether to stop at the first failure. Default: no.
     #[must_use]
     pub fn fail_fast(mut self, fail_fast: bool) -> Self {
         self.fail_fast = fail_fast;
         self
     }
 
-    /// Whether to write nothing, and only find what would be in the way. Blobs are not read.
+    /// Sets whether to write nothing, and only find conflicts. Blobs are not read.
     #[must_use]
     pub fn dry_run(mut self, dry_run: bool) -> Self {
         self.dry_run = dry_run;

@@ -1,4 +1,4 @@
-//! What an extraction will do, found out before anything is written.
+//! The plan of an extraction, made before anything is written.
 
 use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
@@ -11,17 +11,17 @@ use binio::check_limit;
 use super::existing::Existing;
 use super::options::Extractor;
 
-/// Entries by what is done with them, each list in the order of paths.
+/// Entries by type, each list in the order of paths.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) directories: Vec<usize>,
     pub(super) files: Vec<usize>,
     pub(super) links: Vec<usize>,
-    /// Entries that fail whatever is on the disk.
+    /// Entries that fail whatever files exist.
     pub(super) failures: Vec<(usize, Error)>,
-    /// Entries that another one of the same path leaves out.
+    /// Entries that are left out for another one with the same path.
     pub(super) skipped: u64,
-    /// Paths that differ by what a file system may fold: case, and how accents are written.
+    /// Paths that some file system may take for the same: they differ by case, or by how accents are written.
     pub(super) twins: HashSet<String>,
 }
 
@@ -77,12 +77,12 @@ impl Plan {
     }
 }
 
-/// Of some paths those that another one of them may be on some file system; too many, if in doubt.
+/// The paths that some file system may take for another one of them; too many if in doubt.
 fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();
         for name in path.split('/').map(str::to_lowercase) {
-            // Accents have more than one form: all such names of a directory are taken for one.
+            // Accents have more than one form: all such names of a directory count as equal.
             if name.is_ascii() { name.hash(&mut hasher) } else { 0.hash(&mut hasher) }
         }
         hasher.finish()
@@ -98,7 +98,7 @@ fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     paths.filter(|path| count.contains_key(&folded(path))).map(str::to_owned).collect()
 }
 
-/// Bytes that an entry makes us write.
+/// Bytes that are written for an entry.
 fn data_size(content: &Content<'_>) -> u64 {
     match content {
         Content::Blobvec(regions) => {
@@ -125,9 +125,9 @@ fn allowed(options: &Extractor<'_>, entry: &Entry<'_>) -> Result<()> {
     }
 }
 
-/// Of two entries of one path, does the later one count?
+/// Whether the later one of two entries with the same path is used.
 fn choose(existing: Existing, earlier: &Entry<'_>, later: &Entry<'_>) -> Result<bool> {
-    let twice = || Err(ErrorKind::Exists { found: "an entry of the archive" }.into());
+    let twice = || Err(ErrorKind::Exists { found: "another entry of the path" }.into());
     let (before, now) = (earlier.file_type(), later.file_type());
     if before == FileType::Directory && now == FileType::Directory {
         return Ok(true);
@@ -153,7 +153,7 @@ mod tests {
     use crate::model::ArchivePath;
 
     #[test]
-    fn twins_are_paths_that_a_file_system_may_take_for_one() {
+    fn twins_are_paths_that_a_file_system_may_take_for_the_same() {
         let found = |paths: &[&'static str]| twins(paths.iter().copied()).len();
         assert_eq!(found(&["a", "b", "a.b", "A/b", "d/e"]), 0);
         assert_eq!(found(&["a/README", "A/readme", "b"]), 2);
@@ -168,7 +168,7 @@ mod tests {
             ("a/b/l", ".././../t", true, true),
             ("a/l", "../../t", true, false),
             ("l", "..", true, false),
-            // Where `x` leads is not known.
+            // `x` may be a link.
             ("a/l", "x/../t", true, false),
             ("l", "/etc/passwd", false, false),
             ("l", "a/...", true, true),

@@ -13,15 +13,15 @@ use crate::error::Failure;
 pub struct ExtractReport {
     /// Files that were written.
     pub files: u64,
-    /// Directories of the archive that were made, or were there.
+    /// Directories of the archive that were created or existed.
     pub directories: u64,
-    /// Symbolic links that were made.
+    /// Symbolic links that were created.
     pub links: u64,
-    /// Entries that were left out because of what is there.
+    /// Entries that were left out because a file exists.
     pub skipped: u64,
-    /// Bytes that were written, holes not counted.
+    /// Bytes that were written, without holes.
     pub bytes: u64,
-    /// What failed, by path.
+    /// Entries that failed, sorted by path.
     pub failures: Vec<Failure>,
 }
 

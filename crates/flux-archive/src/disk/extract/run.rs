@@ -17,14 +17,13 @@ use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::try_map;
 
-/// Files that one thread takes at a time.
+/// Files that a thread processes at a time.
 const BATCH: usize = 32;
 
 impl Extractor<'_> {
     /// Extracts an archive.
     ///
-    /// An error means that nothing was written: a limit is in the way. What happens to single
-    /// entries is in the report.
+    /// An error means that nothing was written because of a limit. Failures of entries are in the report.
     pub fn run(&self, archive: &Archive<'_>) -> Result<ExtractReport> {
         let plan = Plan::new(self, archive)?;
         let run = Run {
@@ -61,12 +60,12 @@ struct Run<'r, 'a> {
     content: ContentWriter<'r>,
 }
 
-/// Names that were found in directories. To list one for each of its names would take for ever.
+/// Names in directories. Each directory is listed once, not for each of its names.
 #[derive(Default)]
 struct Names(Mutex<HashMap<FileId, HashSet<Vec<u8>>>>);
 
 impl Names {
-    /// Is there a name, written exactly so?
+    /// Whether the directory contains exactly this name.
     fn has(&self, parent: &Dir, name: &str) -> Result<bool> {
         let directory = stat(parent)?.id();
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,14 +77,14 @@ impl Names {
     }
 }
 
-/// What the first step did.
+/// The result of the first step.
 #[derive(Default)]
 struct Made {
-    /// Directories that are to be finished, with their permissions; parents before children.
+    /// Directories to finish, with their permissions; parents before children.
     finish: Vec<(usize, u32)>,
-    /// The same, to be looked up.
+    /// The same directories, for look-up.
     ours: HashSet<usize>,
-    /// Files and links whose directory could not be made.
+    /// Files and links whose directory could not be created.
     orphans: Vec<usize>,
 }
 
@@ -102,7 +101,7 @@ impl Run<'_, '_> {
         self.tally.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
     }
 
-    /// Counts what became of an entry.
+    /// Counts the result of an entry.
     fn settle(&self, entry: &Entry<'_>, count: &AtomicU64, result: Result<Decision>) {
         match result {
             Ok(Decision::Create | Decision::Replace) => drop(count.fetch_add(1, Ordering::Relaxed)),
@@ -115,7 +114,7 @@ impl Run<'_, '_> {
         self.tally.stop.load(Ordering::Relaxed)
     }
 
-    /// Looks for what is in the way of each entry.
+    /// Finds the conflicts of each entry.
     fn look<'i>(&self, indices: impl Iterator<Item = &'i usize>) {
         let mut walk = self.walk();
         for &index in indices {
@@ -143,15 +142,15 @@ impl Run<'_, '_> {
         if matches!(decision, Ok(Decision::Create)) || !self.twins.contains(entry.path().as_str()) {
             return decision;
         }
-        // Something is there, and perhaps only because the file system takes two names for one.
+        // Something exists, perhaps because the file system takes two names for the same.
         if self.names.has(parent, name)? {
             return decision;
         }
-        Err(ErrorKind::Exists { found: "an entry whose name the file system takes for this" }
+        Err(ErrorKind::Exists { found: "an entry whose name is the same for the file system" }
             .into())
     }
 
-    /// Makes the directories of the archive and those that its other entries lie in.
+    /// Creates the directories of the archive and those that contain its other entries.
     fn make_directories(&self, directories: &[usize], files: &[usize], links: &[usize]) -> Made {
         let explicit: HashMap<&str, usize> =
             directories.iter().map(|&index| (self.entries[index].path().as_str(), index)).collect();
@@ -201,7 +200,7 @@ impl Run<'_, '_> {
             let permissions = entry.mode().permissions();
             let there = existing(parent.make_dir(name, permissions & 0o777 | 0o700))?;
             if there {
-                // Entered for one entry after another: it may be ours already.
+                // The directory may have been created for another entry.
                 if made.ours.contains(&index) {
                     return Ok(());
                 }
@@ -218,13 +217,13 @@ impl Run<'_, '_> {
             let found = stat(&dir)?.permissions();
             set_permissions(&dir, 0o700 | (found & 0o7000))?;
             let granted = if there { granted_to_new(parent)? | (found & 0o7000) } else { found };
-            let goal = if self.options.preserve_permissions {
+            let wanted = if self.options.preserve_permissions {
                 permissions
             } else {
                 granted & (permissions & 0o777 | 0o7000)
             };
             made.ours.insert(index);
-            made.finish.push((index, goal));
+            made.finish.push((index, wanted));
             Ok(())
         });
         entered.map_err(|error| failure.unwrap_or_else(|| error.into()))
@@ -233,7 +232,7 @@ impl Run<'_, '_> {
     fn write_files(&self, files: &[usize], made: &Made) {
         let wanted = |index: &&usize| made.orphans.binary_search(index).is_err();
         let files: Vec<usize> = files.iter().filter(wanted).copied().collect();
-        // Those of many blobs one after the other, each by all threads; the rest side by side.
+        // Large files one after the other, each by all threads; the rest in parallel.
         let many = |index: &usize| content::is_parallel(self.entries[*index].content());
         let (large, small): (Vec<usize>, Vec<usize>) = files.into_iter().partition(many);
         let mut walk = self.walk();
@@ -263,7 +262,7 @@ impl Run<'_, '_> {
 
     fn write_into(&self, parent: &Dir, entry: &Entry<'_>) -> Result<Decision> {
         let name = name_of(entry.path());
-        // An error shows when the file is renamed; before much is written it is worth a look.
+        // Renaming detects a conflict; a large file is checked before it is written.
         let much =
             matches!(entry.content(), Content::Blobvec(_)) || content::is_parallel(entry.content());
         let late = self.options.existing == Existing::Error && !much;
@@ -287,13 +286,13 @@ impl Run<'_, '_> {
             self.put_in_place(parent, &temporary, name, entry, decision)
         });
         if !matches!(written, Ok(Decision::Create | Decision::Replace)) {
-            // Nobody is left to tell of a second failure.
+            // The first failure is the one to report.
             let _ = parent.remove(&temporary);
         }
         written
     }
 
-    /// Gives a temporary file or link its name.
+    /// Renames a temporary file or link to its final name.
     fn put_in_place(
         &self,
         parent: &Dir,
@@ -309,7 +308,7 @@ impl Run<'_, '_> {
         match parent.rename_new(temporary, name) {
             Ok(()) => Ok(Decision::Create),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                // Somebody was faster, or nobody has looked yet.
+                // Created meanwhile, or not checked before.
                 let decision = self.decide(parent, entry)?;
                 if decision == Decision::Replace {
                     parent.replace(temporary, name)?;
@@ -346,13 +345,13 @@ impl Run<'_, '_> {
             self.put_in_place(parent, &temporary, name_of(entry.path()), entry, decision)
         });
         if !matches!(linked, Ok(Decision::Create | Decision::Replace)) {
-            // Nobody is left to tell of a second failure.
+            // The first failure is the one to report.
             let _ = parent.remove(&temporary);
         }
         linked
     }
 
-    /// Gives directories their permissions and times, children before parents.
+    /// Sets the permissions and times of directories, children before parents.
     fn finish_directories(&self, made: &Made) {
         let mut walk = self.walk();
         for &(index, permissions) in made.finish.iter().rev() {
@@ -371,7 +370,7 @@ impl Run<'_, '_> {
     }
 }
 
-/// The permissions that something new gets at most: those that the umask leaves.
+/// The permissions that the umask allows for a new file.
 fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     let (name, file) = parent.make_temporary(0o777)?;
     let granted = stat(&file);
@@ -379,7 +378,7 @@ fn granted_to_new(parent: &Dir) -> io::Result<u32> {
     Ok(granted?.permissions())
 }
 
-/// Was it there already?
+/// Whether it existed.
 fn existing(made: io::Result<()>) -> io::Result<bool> {
     match made {
         Ok(()) => Ok(false),
