@@ -6,7 +6,8 @@ use crate::process::{cargo, no_more, output, program, run};
 const TARGET: &str = "wasm32-unknown-unknown";
 
 /// The libraries that build there without their default features.
-const PACKAGES: &[&str] = &["scibin-binio", "scibin-asdf", "scibin-dudley", "scibin-flux-archive"];
+const PACKAGES: &[&str] =
+    &["scibin-binio", "scibin-asdf", "scibin-bloscpack", "scibin-dudley", "scibin-flux-archive"];
 
 /// Checks each library for WebAssembly; installs the target where rustup can, and says so where it
 /// cannot.

@@ -31,13 +31,11 @@ pub use limits::{Limits, check_limit};
 pub use memory::prefer_huge_pages;
 pub use number::{ByteReader, Endian, Scalar, decode, decode_into, swap_in_place};
 pub use scan::Scanner;
-#[cfg(any(unix, windows))]
-pub use source::FileSource;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use source::Mmap;
 #[cfg(feature = "testing")]
 pub use source::ReadLog;
-pub use source::{ReadAt, Span, Stream, Window, drive};
+pub use source::{FileSource, ReadAt, Span, Stream, Window, drive};
 #[cfg(feature = "write")]
 pub use write::{AtomicFile, PatchWriter, Slot, WriteAt, sync_directory};
 

@@ -33,6 +33,6 @@ pub use read::unpack::{Progress, UnpackOptions};
 pub use repair::recover::{Loss, RecoverOptions, RecoverReport, recover};
 pub use verify::{VerifyOptions, VerifyReport, verify, verify_source};
 pub use write::options::WriteOptions;
-pub use write::pack::{pack_file, pack_reader, pack_slice, pack_source, pack_to_vec};
+pub use write::pack::{pack_file, pack_reader, pack_slice, pack_source, pack_to_file, pack_to_vec};
 pub use write::stream::StreamWriter;
 pub use write::writer::Writer;

@@ -1,256 +1,302 @@
 //! Work over threads with bounded memory: jobs that stand alone, and jobs whose results are taken in
 //! order.
 //!
+//! All threads are those of the caller's `rayon` pool: the one in whose `install` a call is made, or
+//! the global one. With one thread, and without the feature `rayon`, everything runs on the caller's
+//! thread. No job waits for another, so a pool of any size makes progress.
+//!
 //! Jobs are handed out in order, one at a time, so that when several fail the error of the first is
-//! known: all jobs before it were handed out too. With one thread everything runs on the caller's.
+//! known: all jobs before it were handed out too.
 
-use std::collections::VecDeque;
-use std::num::NonZeroUsize;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::{panic, thread};
+use crate::error::Result;
 
-use crate::error::{Error, Result};
+/// As many threads as the pool has.
+pub(crate) const ALL: usize = usize::MAX;
 
-/// As many threads as the machine runs at once.
-pub(crate) fn available_threads() -> usize {
-    thread::available_parallelism().map_or(1, NonZeroUsize::get)
+/// How many threads of the pool work, if there may be so many.
+pub(crate) fn workers(threads: usize) -> usize {
+    #[cfg(feature = "rayon")]
+    if threads > 1 {
+        return threads.min(rayon::current_num_threads());
+    }
+    threads.min(1)
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Nothing that panics runs under these locks but a caller's iterator, which is then not used
-    // any more, since the panic goes on when the threads are joined.
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What the threads of [`for_each`] share.
-struct Shared<I> {
-    jobs: I,
-    next: usize,
-    /// The first job that failed, of those that are done.
-    failed: Option<(usize, Error)>,
-}
-
-/// Runs `work` on every job, with a state that each thread makes for itself. Gives the error of the
+/// Runs `work` on every job, with a state that each thread makes for itself. Returns the error of the
 /// first job that failed.
 pub(crate) fn for_each<J, S>(
     threads: usize,
-    jobs: impl Iterator<Item = J> + Send,
+    mut jobs: impl Iterator<Item = J> + Send,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, J) -> Result<()> + Sync,
 ) -> Result<()> {
-    if threads <= 1 {
-        let mut state = state();
-        let mut jobs = jobs;
-        return jobs.try_for_each(|job| work(&mut state, job));
+    #[cfg(feature = "rayon")]
+    if workers(threads) > 1 {
+        return pool::for_each(workers(threads), jobs, &state, &work);
     }
-    let shared = Mutex::new(Shared { jobs, next: 0, failed: None });
-    let run = || {
-        let mut state = state();
-        loop {
-            let (index, job) = {
-                let mut shared = lock(&shared);
-                if shared.failed.is_some() {
-                    return;
-                }
-                let Some(job) = shared.jobs.next() else { return };
-                shared.next += 1;
-                (shared.next, job)
-            };
-            if let Err(error) = work(&mut state, job) {
-                let mut shared = lock(&shared);
-                if shared.failed.as_ref().is_none_or(|(first, _)| index < *first) {
-                    shared.failed = Some((index, error));
-                }
-            }
-        }
-    };
-    thread::scope(|scope| {
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
-        // A thread that the system refuses is one less.
-        let workers: Vec<_> = (1..threads).map_while(spawn).collect();
-        run();
-        join(workers);
-    });
-    let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    shared.failed.map_or(Ok(()), |(_, error)| Err(error))
+    let _ = threads;
+    let mut state = state();
+    jobs.try_for_each(|job| work(&mut state, job))
 }
 
 /// Runs `work` on every job over `threads`, with a state that each makes for itself, and `take` on
 /// the results, one after another in the order of the jobs, on the caller's thread.
 ///
 /// There are never more than two results a thread, those in work included; `take` leaves in a
-/// result the memory that another job may use again. Gives the error of the first job that failed,
+/// result the memory that another job may use again. Returns the error of the first job that failed,
 /// after the results before it were taken.
-pub(crate) fn in_order<J: Send, S, T: Default + Send>(
+pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     threads: usize,
-    jobs: impl Iterator<Item = J> + Send,
+    mut jobs: impl Iterator<Item = J> + Send,
     state: impl Fn() -> S + Sync,
     work: impl Fn(&mut S, J, &mut T) -> Result<()> + Sync,
     mut take: impl FnMut(&mut T) -> Result<()>,
 ) -> Result<()> {
-    if threads <= 1 {
-        let (mut state, mut result) = (state(), T::default());
-        let mut jobs = jobs;
-        return jobs.try_for_each(|job| {
-            work(&mut state, job, &mut result)?;
-            take(&mut result)
-        });
+    #[cfg(feature = "rayon")]
+    if workers(threads) > 1 {
+        return pool::in_order(workers(threads), jobs, &state, &work, take);
     }
-    let line = Line::new(jobs, threads.saturating_mul(2));
-    let run = || {
-        let _stop = Stop { line: &line, only_in_panic: true };
-        let mut state = state();
-        while let Some((index, job, mut result)) = line.next_job() {
-            let outcome = work(&mut state, job, &mut result).map(|()| result);
-            line.put(index, outcome);
-        }
-    };
-    thread::scope(|scope| {
-        let stop = Stop { line: &line, only_in_panic: false };
-        let mut workers = vec![thread::Builder::new().spawn_scoped(scope, run)?];
-        // A thread that the system refuses is one less.
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run).ok();
-        workers.extend((1..threads).map_while(spawn));
-        let mut take_all = || {
-            while let Some(outcome) = line.next_result() {
+    let _ = threads;
+    let (mut state, mut result) = (state(), T::default());
+    jobs.try_for_each(|job| {
+        work(&mut state, job, &mut result)?;
+        take(&mut result)
+    })
+}
+
+#[cfg(feature = "rayon")]
+mod pool {
+    use std::collections::VecDeque;
+    use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+    use std::thread;
+    use std::time::Duration;
+
+    use crate::error::{Error, Result};
+
+    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+        // Nothing that panics runs under these locks but a caller's iterator, which is then not used
+        // any more, since the panic goes on when the threads are done.
+        mutex.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What the threads of [`for_each`] share.
+    struct Shared<I> {
+        jobs: I,
+        next: usize,
+        /// The first job that failed, of those that are done.
+        failed: Option<(usize, Error)>,
+    }
+
+    pub(super) fn for_each<J, S>(
+        threads: usize,
+        jobs: impl Iterator<Item = J> + Send,
+        state: &(impl Fn() -> S + Sync),
+        work: &(impl Fn(&mut S, J) -> Result<()> + Sync),
+    ) -> Result<()> {
+        let shared = Mutex::new(Shared { jobs, next: 0, failed: None });
+        let run = || {
+            let mut state = state();
+            loop {
+                let (index, job) = {
+                    let mut shared = lock(&shared);
+                    if shared.failed.is_some() {
+                        return;
+                    }
+                    let Some(job) = shared.jobs.next() else { return };
+                    shared.next += 1;
+                    (shared.next, job)
+                };
+                if let Err(error) = work(&mut state, job) {
+                    let mut shared = lock(&shared);
+                    if shared.failed.as_ref().is_none_or(|(first, _)| index < *first) {
+                        shared.failed = Some((index, error));
+                    }
+                }
+            }
+        };
+        rayon::scope(|scope| {
+            for _ in 1..threads {
+                scope.spawn(|_| run());
+            }
+            run();
+        });
+        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+        shared.failed.map_or(Ok(()), |(_, error)| Err(error))
+    }
+
+    pub(super) fn in_order<J: Send, S: Send, T: Default + Send>(
+        threads: usize,
+        jobs: impl Iterator<Item = J> + Send,
+        state: &(impl Fn() -> S + Sync),
+        work: &(impl Fn(&mut S, J, &mut T) -> Result<()> + Sync),
+        mut take: impl FnMut(&mut T) -> Result<()>,
+    ) -> Result<()> {
+        let line = Line::new(jobs, threads);
+        let states = Mutex::new(Vec::new());
+        let run = || {
+            let _stop = Stop { line: &line, only_in_panic: true };
+            let kept = lock(&states).pop();
+            let mut state = kept.unwrap_or_else(state);
+            while let Some((index, job, mut result)) = line.next_job() {
+                let outcome = work(&mut state, job, &mut result).map(|()| result);
+                line.put(index, outcome);
+            }
+            lock(&states).push(state);
+        };
+        rayon::in_place_scope(|scope| {
+            let _stop = Stop { line: &line, only_in_panic: false };
+            loop {
+                while line.needs_worker() {
+                    scope.spawn(|_| run());
+                }
+                let Some(outcome) = line.next_result() else { return Ok(()) };
                 let mut result = outcome?;
                 take(&mut result)?;
                 line.give_back(result);
             }
-            Ok(())
-        };
-        let outcome = take_all();
-        drop(stop);
-        join(workers);
-        outcome
-    })
-}
+        })
+    }
 
-/// Waits until threads are gone. A scope alone waits for their work only, and what a thread has to
-/// tidy up after that would go on when the caller believes that all is done.
-fn join(workers: Vec<thread::ScopedJoinHandle<'_, ()>>) {
-    for worker in workers {
-        if let Err(panic) = worker.join() {
-            panic::resume_unwind(panic);
+    /// Jobs and results between the threads.
+    struct Line<I, T> {
+        state: Mutex<LineState<I, T>>,
+        /// There is a result, or there will be none.
+        changed: Condvar,
+        threads: usize,
+    }
+
+    struct LineState<I, T> {
+        jobs: I,
+        /// All jobs are handed out, or nobody wants more.
+        finished: bool,
+        /// Threads at work. One ends when there is no room for another result.
+        working: usize,
+        /// Number of the job that is handed out next.
+        next: usize,
+        /// Number of the result that is taken next.
+        first: usize,
+        /// Results whose memory came back.
+        done: usize,
+        /// Results from `first` to `next`; `None` while in work.
+        results: VecDeque<Option<Result<T>>>,
+        /// Memory to use again.
+        spare: Vec<T>,
+        stopped: bool,
+    }
+
+    impl<I: Iterator, T: Default> Line<I, T> {
+        fn new(jobs: I, threads: usize) -> Self {
+            let state = LineState {
+                jobs,
+                finished: false,
+                working: 0,
+                next: 0,
+                first: 0,
+                done: 0,
+                results: VecDeque::new(),
+                spare: Vec::new(),
+                stopped: false,
+            };
+            Self { state: Mutex::new(state), changed: Condvar::new(), threads }
         }
-    }
-}
 
-/// Jobs and results between the threads.
-struct Line<I, T> {
-    state: Mutex<LineState<I, T>>,
-    /// Something changed that a thread may wait for.
-    changed: Condvar,
-    window: usize,
-}
+        /// Whether there is a job, and room for its result.
+        fn has_job(&self, state: &LineState<I, T>) -> bool {
+            let window = self.threads.saturating_mul(2);
+            !state.finished && !state.stopped && state.next < state.done + window
+        }
 
-struct LineState<I, T> {
-    jobs: I,
-    /// All jobs are handed out, or nobody wants more.
-    finished: bool,
-    /// Number of the job that is handed out next.
-    next: usize,
-    /// Number of the result that is taken next.
-    first: usize,
-    /// Results whose memory came back.
-    done: usize,
-    /// Results from `first` to `next`, where they are there.
-    results: VecDeque<Option<Result<T>>>,
-    /// Memory to use again.
-    spare: Vec<T>,
-    stopped: bool,
-}
+        /// Counts another thread as working, if there is work for one.
+        fn needs_worker(&self) -> bool {
+            let mut state = lock(&self.state);
+            // A thread at work takes at least one of the jobs that there is room for.
+            let room = (state.done + 2 * self.threads).saturating_sub(state.next);
+            let needs = state.working < self.threads.min(room) && self.has_job(&state);
+            state.working += usize::from(needs);
+            needs
+        }
 
-impl<I: Iterator, T: Default> Line<I, T> {
-    fn new(jobs: I, window: usize) -> Self {
-        let state = LineState {
-            jobs,
-            finished: false,
-            next: 0,
-            first: 0,
-            done: 0,
-            results: VecDeque::new(),
-            spare: Vec::new(),
-            stopped: false,
-        };
-        Self { state: Mutex::new(state), changed: Condvar::new(), window }
-    }
-
-    /// The next job, as soon as there is room for its result.
-    fn next_job(&self) -> Option<(usize, I::Item, T)> {
-        let mut state = lock(&self.state);
-        loop {
-            if state.finished || state.stopped {
+        /// The next job; `None` ends the thread.
+        fn next_job(&self) -> Option<(usize, I::Item, T)> {
+            let mut state = lock(&self.state);
+            let job = if self.has_job(&state) { state.jobs.next() } else { None };
+            let Some(job) = job else {
+                state.finished |= self.has_job(&state);
+                state.working -= 1;
+                self.changed.notify_all();
                 return None;
-            }
-            if state.next < state.done + self.window {
-                break;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            };
+            let index = state.next;
+            state.next += 1;
+            state.results.push_back(None);
+            Some((index, job, state.spare.pop().unwrap_or_default()))
         }
-        let Some(job) = state.jobs.next() else {
-            state.finished = true;
+
+        /// Puts a result in its place. After an error no more jobs are handed out.
+        fn put(&self, index: usize, result: Result<T>) {
+            let mut state = lock(&self.state);
+            state.finished |= result.is_err();
+            let place = index - state.first;
+            if let Some(slot) = state.results.get_mut(place) {
+                *slot = Some(result);
+            }
             self.changed.notify_all();
-            return None;
-        };
-        let index = state.next;
-        state.next += 1;
-        state.results.push_back(None);
-        Some((index, job, state.spare.pop().unwrap_or_default()))
-    }
-
-    /// Puts a result in its place. After an error no more jobs are handed out.
-    fn put(&self, index: usize, result: Result<T>) {
-        let mut state = lock(&self.state);
-        state.finished |= result.is_err();
-        let place = index - state.first;
-        if let Some(slot) = state.results.get_mut(place) {
-            *slot = Some(result);
         }
-        self.changed.notify_all();
-    }
 
-    /// The next result in order, as soon as it is there; nothing after the last.
-    fn next_result(&self) -> Option<Result<T>> {
-        let mut state = lock(&self.state);
-        loop {
-            if let Some(result) = state.results.front_mut().and_then(Option::take) {
-                state.results.pop_front();
-                state.first += 1;
-                return Some(result);
+        /// The next result in order, as soon as it is there; `None` after the last.
+        fn next_result(&self) -> Option<Result<T>> {
+            let is_in_pool = rayon::current_thread_index().is_some();
+            let mut is_idle = false;
+            loop {
+                let mut state = lock(&self.state);
+                if let Some(result) = state.results.front_mut().and_then(Option::take) {
+                    state.results.pop_front();
+                    state.first += 1;
+                    return Some(result);
+                }
+                if state.stopped || state.finished && state.results.is_empty() {
+                    return None;
+                }
+                if !is_in_pool {
+                    drop(self.changed.wait(state));
+                    continue;
+                }
+                if is_idle {
+                    drop(self.changed.wait_timeout(state, Duration::from_millis(1)));
+                } else {
+                    drop(state);
+                }
+                // A thread of the pool must not only wait: the jobs may be its own to do.
+                is_idle = rayon::yield_now() != Some(rayon::Yield::Executed);
             }
-            if state.stopped || state.finished && state.results.is_empty() {
-                return None;
-            }
-            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+
+        /// Memory of a result that was taken, and room for another.
+        fn give_back(&self, result: T) {
+            let mut state = lock(&self.state);
+            state.spare.push(result);
+            state.done += 1;
         }
     }
 
-    /// Memory of a result that was taken, and room for another.
-    fn give_back(&self, result: T) {
-        let mut state = lock(&self.state);
-        state.spare.push(result);
-        state.done += 1;
-        self.changed.notify_all();
+    /// Ends the line when it is dropped, so that nobody waits for a thread that is gone.
+    struct Stop<'a, I, T> {
+        line: &'a Line<I, T>,
+        only_in_panic: bool,
     }
-}
 
-/// Ends the line when it is dropped, so that nobody waits for a thread that is gone.
-struct Stop<'a, I, T> {
-    line: &'a Line<I, T>,
-    only_in_panic: bool,
-}
-
-impl<I, T> Drop for Stop<'_, I, T> {
-    fn drop(&mut self) {
-        lock(&self.line.state).stopped |= !self.only_in_panic || thread::panicking();
-        self.line.changed.notify_all();
+    impl<I, T> Drop for Stop<'_, I, T> {
+        fn drop(&mut self) {
+            lock(&self.line.state).stopped |= !self.only_in_panic || thread::panicking();
+            self.line.changed.notify_all();
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::thread;
 
     use super::*;
     use crate::ErrorKind;
@@ -345,6 +391,38 @@ mod tests {
             )
             .unwrap();
             assert_eq!(sum.into_inner(), 500_500);
+        }
+    }
+
+    #[cfg(feature = "rayon")]
+    #[test]
+    fn all_work_is_done_by_the_threads_of_the_callers_pool() {
+        for size in [1, 2, 5] {
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(size)
+                .thread_name(|_| "of the pool".to_owned())
+                .build()
+                .unwrap();
+            let is_of_pool = || thread::current().name() == Some("of the pool");
+            let work = |(): &mut (), job: usize, result: &mut usize| {
+                assert!(is_of_pool());
+                dawdle(job);
+                *result = job;
+                Ok(())
+            };
+            let run = || {
+                let mut taken = Vec::new();
+                let take = |result: &mut usize| {
+                    taken.push(*result);
+                    Ok(())
+                };
+                in_order(ALL, 0..50, || (), work, take).unwrap();
+                assert_eq!(taken, (0..50).collect::<Vec<_>>());
+                for_each(ALL, 0..50, || (), |(), job| work(&mut (), job, &mut 0)).unwrap();
+            };
+            pool.install(run);
+            // Many at a time, each of which waits in the pool.
+            pool.scope(|scope| (0..4).for_each(|_| scope.spawn(|_| run())));
         }
     }
 

@@ -16,7 +16,7 @@ use crate::Reader;
 use crate::diagnostic::{self, Code, Diagnostic, Severity};
 use crate::error::{Error, ErrorKind, Result};
 use crate::options::OpenOptions;
-use crate::parallel::{available_threads, for_each};
+use crate::parallel::{self, for_each};
 use crate::read::chunk::{self, Scratch};
 use crate::read::unpack::Progress;
 
@@ -33,7 +33,7 @@ pub struct VerifyOptions<'a> {
 
 impl Default for VerifyOptions<'_> {
     fn default() -> Self {
-        Self { deep: true, threads: available_threads(), progress: None }
+        Self { deep: true, threads: parallel::ALL, progress: None }
     }
 }
 

@@ -7,7 +7,7 @@
 //! | lz4 | one LZ4 block |
 //! | snappy | raw snappy, whose own length has to agree |
 //! | zlib | one stream of RFC 1950, to its end mark |
-//! | zstd | one frame |
+//! | zstd | one frame; needs the feature `blosc-zstd` |
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
@@ -19,6 +19,7 @@ use crate::{Error, Result};
 
 /// The first bytes of a Zstandard frame of today. The C library may have been built to read the
 /// frames of its first drafts too, which no Blosc buffer has.
+#[cfg(feature = "blosc-zstd")]
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
 impl Codec {
@@ -38,6 +39,7 @@ impl Codec {
 #[derive(Default)]
 pub(super) struct Decoders {
     zlib: Option<Decompress>,
+    #[cfg(feature = "blosc-zstd")]
     zstd: Option<zstd::bulk::Decompressor<'static>>,
 }
 
@@ -71,6 +73,9 @@ impl Decoders {
                 }
                 usize::try_from(zlib.total_out()).unwrap_or(usize::MAX)
             }
+            #[cfg(not(feature = "blosc-zstd"))]
+            Codec::Zstd => return Err(without_zstd("decompression").at(offset)),
+            #[cfg(feature = "blosc-zstd")]
             Codec::Zstd => {
                 let frame = zstd::zstd_safe::find_frame_compressed_size(stream);
                 if !stream.starts_with(&ZSTD_MAGIC) || frame != Ok(stream.len()) {
@@ -87,6 +92,11 @@ impl Decoders {
     }
 }
 
+#[cfg(not(feature = "blosc-zstd"))]
+fn without_zstd(what: &str) -> Error {
+    Error::unsupported(format!("{what} by zstd without the feature blosc-zstd"))
+}
+
 /// Encoders with the state that they keep from one stream to the next.
 pub(super) struct Encoder(Kind);
 
@@ -94,6 +104,7 @@ enum Kind {
     Lz4,
     Snappy(Box<snap::raw::Encoder>),
     Zlib(Compress),
+    #[cfg(feature = "blosc-zstd")]
     Zstd(zstd::bulk::Compressor<'static>),
 }
 
@@ -107,6 +118,9 @@ impl Encoder {
             Compressor::Zlib => {
                 Kind::Zlib(Compress::new(Compression::new(level.unsigned_abs()), true))
             }
+            #[cfg(not(feature = "blosc-zstd"))]
+            Compressor::Zstd => return Err(without_zstd("compression")),
+            #[cfg(feature = "blosc-zstd")]
             Compressor::Zstd => {
                 // The scale of nine levels laid over the codec's own, the last one its best.
                 let range = zstd::compression_level_range();
@@ -127,7 +141,9 @@ impl Encoder {
         let room = match &self.0 {
             Kind::Lz4 => lz4_flex::block::get_maximum_output_size(data.len()),
             Kind::Snappy(_) => snap::raw::max_compress_len(data.len()),
-            Kind::Zlib(_) | Kind::Zstd(_) => data.len(),
+            Kind::Zlib(_) => data.len(),
+            #[cfg(feature = "blosc-zstd")]
+            Kind::Zstd(_) => data.len(),
         };
         out.resize(start + room, 0);
         let place = &mut out[start..];
@@ -140,6 +156,7 @@ impl Encoder {
                 let len = usize::try_from(encoder.total_out()).ok();
                 len.filter(|_| matches!(status, Ok(Status::StreamEnd)))
             }
+            #[cfg(feature = "blosc-zstd")]
             Kind::Zstd(encoder) => encoder.compress_to_buffer(data, place).ok(),
         };
         let shorter = len.filter(|&len| len < data.len());
@@ -153,8 +170,13 @@ impl Encoder {
 mod tests {
     use super::*;
 
-    const PURE: [Compressor; 4] =
-        [Compressor::Lz4, Compressor::Snappy, Compressor::Zlib, Compressor::Zstd];
+    const PURE: &[Compressor] = &[
+        Compressor::Lz4,
+        Compressor::Snappy,
+        Compressor::Zlib,
+        #[cfg(feature = "blosc-zstd")]
+        Compressor::Zstd,
+    ];
 
     fn stream(compressor: Compressor, data: &[u8]) -> Vec<u8> {
         let mut out = Vec::new();
@@ -166,7 +188,7 @@ mod tests {
     fn a_stream_has_to_give_exactly_what_is_asked_for() {
         let data = b"abcdabcdabcd".repeat(50);
         let mut decoders = Decoders::default();
-        for compressor in PURE {
+        for &compressor in PURE {
             let stream = stream(compressor, &data);
             for len in [data.len() - 1, data.len(), data.len() + 1] {
                 let mut out = vec![0; len];
@@ -185,6 +207,7 @@ mod tests {
         }
     }
 
+    #[cfg(feature = "blosc-zstd")]
     #[test]
     fn a_second_frame_is_not_taken() {
         let data = [7; 100];
@@ -197,7 +220,7 @@ mod tests {
     #[test]
     fn data_that_does_not_shrink_has_no_stream() {
         let data: Vec<u8> = (0..100_u32).map(|n| (n * 151 + n * n) as u8).collect();
-        for compressor in PURE {
+        for &compressor in PURE {
             let mut out = vec![1, 2];
             assert!(!Encoder::new(compressor, 9).unwrap().encode(&data, &mut out));
             assert_eq!(out, [1, 2]);

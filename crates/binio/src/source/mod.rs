@@ -13,7 +13,6 @@
 //! | [`Span`] | as its source | as its source |
 //! | [`Window`] | shares what was fetched | `NeedsData` |
 
-#[cfg(any(unix, windows))]
 mod file;
 #[cfg(feature = "testing")]
 mod log;
@@ -33,7 +32,6 @@ use bytes::Bytes;
 
 use crate::{Error, Result};
 
-#[cfg(any(unix, windows))]
 pub use file::FileSource;
 #[cfg(all(any(unix, windows), feature = "mmap"))]
 pub(crate) use file::open_regular;

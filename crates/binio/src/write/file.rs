@@ -49,7 +49,7 @@ impl ReadAt for FileTarget {
 
 impl WriteAt for FileTarget {
     fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
-        write_all_at(&self.0.file, data, offset).map_err(|error| Error::from(error).at(offset))?;
+        write_all_at(&self.0.file, data, offset)?;
         self.0.len = self.0.len.max(offset.saturating_add(data.len() as u64));
         Ok(())
     }
@@ -65,28 +65,46 @@ impl WriteAt for FileTarget {
     }
 }
 
-#[cfg(unix)]
-fn write_all_at(file: &File, data: &[u8], offset: u64) -> std::io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, data, offset)
+/// Writes all of `data` to a file from `offset` on. The cursor of the file is not used (on Windows it
+/// is moved), so that many threads can write to one file.
+pub fn write_all_at(file: &File, data: &[u8], offset: u64) -> Result<()> {
+    system::write_all_at(file, data, offset).map_err(|error| Error::from(error).at(offset))
 }
 
+#[cfg(unix)]
+use std::os::unix::fs::FileExt as system;
+
 #[cfg(windows)]
-fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> std::io::Result<()> {
+mod system {
+    use std::fs::File;
     use std::io::ErrorKind::{Interrupted, WriteZero};
+    use std::io::Result;
     use std::os::windows::fs::FileExt;
 
-    while !data.is_empty() {
-        match file.seek_write(data, offset) {
-            Ok(0) => return Err(WriteZero.into()),
-            Ok(written) => {
-                data = &data[written..];
-                offset += written as u64;
+    pub(super) fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> Result<()> {
+        while !data.is_empty() {
+            match file.seek_write(data, offset) {
+                Ok(0) => return Err(WriteZero.into()),
+                Ok(written) => {
+                    data = &data[written..];
+                    offset += written as u64;
+                }
+                Err(error) if error.kind() == Interrupted => {}
+                Err(error) => return Err(error),
             }
-            Err(error) if error.kind() == Interrupted => {}
-            Err(error) => return Err(error),
         }
+        Ok(())
     }
-    Ok(())
+}
+
+#[cfg(not(any(unix, windows)))]
+mod system {
+    use std::fs::File;
+    use std::io::{ErrorKind, Result};
+
+    pub(super) fn write_all_at(_: &File, _: &[u8], _: u64) -> Result<()> {
+        Err(ErrorKind::Unsupported.into())
+    }
 }
 
 /// A locked file on the disk. Its journal lies in the same directory and has the name of the

@@ -35,10 +35,8 @@
 
 use std::ops::Range;
 
-use super::Storage;
-use crate::{Algorithm, ByteReader, Endian, Error, Hasher, ReadAt, Result};
-#[cfg(any(unix, windows))]
-use crate::{FileSource, write::FileLock, write::FileStorage};
+use super::{FileLock, FileStorage, Storage};
+use crate::{Algorithm, ByteReader, Endian, Error, FileSource, Hasher, ReadAt, Result};
 
 const MAGIC: &[u8; 8] = b"undolog2";
 const MAGIC_1: &[u8; 8] = b"blpkund1";
@@ -65,7 +63,6 @@ pub enum Pending {
 
 /// Reports whether there is a journal beside a file: a change in place was interrupted, or is going
 /// on.
-#[cfg(any(unix, windows))]
 pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option<Pending>> {
     let Some((file, journal)) = open(path.as_ref(), suffix)? else { return Ok(None) };
     Ok(Some(match Journal::read(&journal)? {
@@ -76,7 +73,6 @@ pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option
 }
 
 /// Opens a file and its journal for reading; returns `None` if there is no journal.
-#[cfg(any(unix, windows))]
 pub(super) fn open(
     path: &std::path::Path,
     suffix: &str,
@@ -91,7 +87,6 @@ pub(super) fn open(
     Ok(Some((FileSource::open(path)?, journal)))
 }
 
-#[cfg(any(unix, windows))]
 fn is_missing(error: &Error) -> bool {
     matches!(error.kind(), crate::ErrorKind::Io(io) if io.kind() == std::io::ErrorKind::NotFound)
 }
@@ -101,14 +96,12 @@ fn is_missing(error: &Error) -> bool {
 ///
 /// Fails with [`Invalid`](crate::ErrorKind::Invalid) if the journal belongs to another file, and with
 /// [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
-#[cfg(any(unix, windows))]
 pub fn roll_back(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<bool> {
     let path = path.as_ref();
     // A file that cannot be locked is fine, as long as there is no reason to.
     Ok(open(path, suffix)?.is_some() && FileLock::acquire(path)?.roll_back(suffix)?)
 }
 
-#[cfg(any(unix, windows))]
 impl FileLock {
     /// Undoes a change in place that was interrupted, as [`roll_back`] does, for a file that is
     /// locked.

@@ -1,10 +1,8 @@
 //! A file as it was before a change that was not finished.
 
-use super::journal::Journal;
+use super::journal::{self, Journal};
 use crate::source::check_range;
-#[cfg(any(unix, windows))]
-use crate::{FileSource, write::journal};
-use crate::{ReadAt, Result};
+use crate::{FileSource, ReadAt, Result};
 
 /// A source that shows a file as it was before a change in place that was interrupted, or that is
 /// going on: what the journal has saved comes from the journal, the rest from the file.
@@ -32,7 +30,6 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
     }
 }
 
-#[cfg(any(unix, windows))]
 impl Journaled<FileSource, FileSource> {
     /// Opens a file with its journal. Returns `None` if there is no journal that matters: the file
     /// can be read as it is.

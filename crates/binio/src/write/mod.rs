@@ -14,7 +14,6 @@ mod atomic;
 mod change;
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
-#[cfg(any(unix, windows))]
 mod file;
 pub mod journal;
 mod journaled;
@@ -30,8 +29,7 @@ use crate::{ReadAt, Result};
 
 pub use atomic::{AtomicFile, sync_directory};
 pub use change::{Change, ChangePlan};
-#[cfg(any(unix, windows))]
-pub use file::{FileStorage, FileTarget};
+pub use file::{FileStorage, FileTarget, write_all_at};
 pub use journaled::Journaled;
 pub use lock::FileLock;
 #[cfg(any(test, feature = "testing"))]

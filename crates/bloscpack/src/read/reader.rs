@@ -75,7 +75,6 @@ pub(crate) struct Piece {
 
 impl Reader {
     /// Opens a file with the default options.
-    #[cfg(any(unix, windows))]
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         OpenOptions::default().open(path)
     }
@@ -352,7 +351,6 @@ impl OpenOptions {
     ///
     /// If a change in place was interrupted, or another process is making one (see [`journal`]), the
     /// reader sees the file as it was before, and reports that; in strict reading it is an error.
-    #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;

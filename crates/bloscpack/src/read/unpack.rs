@@ -6,12 +6,14 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::ops::Range;
+
+use binio::write::write_all_at;
 
 use crate::Reader;
 use crate::error::Result;
-use crate::parallel::{available_threads, for_each, in_order};
+use crate::parallel::{self, for_each, in_order};
 use crate::read::chunk::Scratch;
 use crate::read::reader::Piece;
 
@@ -27,7 +29,7 @@ pub struct UnpackOptions<'a> {
 
 impl Default for UnpackOptions<'_> {
     fn default() -> Self {
-        Self { threads: available_threads(), progress: None }
+        Self { threads: parallel::ALL, progress: None }
     }
 }
 
@@ -106,13 +108,11 @@ impl Reader {
 
     /// Writes all data to a file, from its beginning on. The threads write each to its place, which
     /// is faster than a sink; the file's cursor is not used (on Windows it is moved).
-    #[cfg(any(unix, windows))]
     pub fn unpack_to_file(&self, file: &File, options: &UnpackOptions<'_>) -> Result<()> {
         self.unpack_range_to_file(0..self.len(), file, options)
     }
 
     /// Writes a range of the data to a file, from its beginning on.
-    #[cfg(any(unix, windows))]
     pub fn unpack_range_to_file(
         &self,
         range: Range<u64>,
@@ -179,27 +179,4 @@ impl Reader {
         *data = self.room_for(range.len() as u64)?;
         self.decode_chunk_range_into(index, range, data, scratch)
     }
-}
-
-#[cfg(unix)]
-fn write_all_at(file: &File, data: &[u8], offset: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, data, offset)
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut data: &[u8], mut offset: u64) -> io::Result<()> {
-    use std::os::windows::fs::FileExt;
-
-    while !data.is_empty() {
-        match file.seek_write(data, offset) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => {
-                data = &data[written..];
-                offset += written as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io;
 
 use crate::error::Result;
-use crate::parallel::in_order;
+use crate::parallel::{in_order, workers};
 use crate::write::chunk_encoder::Recipe;
 
 /// Plain bytes that are compressed together. Threads begin and end with them, so they are many;
@@ -25,7 +25,7 @@ pub(crate) struct Filling {
 
 impl Filling {
     pub(crate) fn new(recipe: Recipe, threads: usize, chunk_size: u32) -> Self {
-        let chunk_size = chunk_size as usize;
+        let (chunk_size, threads) = (chunk_size as usize, workers(threads));
         let chunks = if threads > 1 { threads.max(BATCH / chunk_size) } else { 1 };
         let batch_len = chunk_size.saturating_mul(chunks);
         Self { recipe, threads, chunk_size, batch: Vec::new(), batch_len, len: 0, failed: false }

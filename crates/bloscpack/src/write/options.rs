@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::metadata::encode::{section, to_text};
-use crate::parallel::available_threads;
+use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
 use crate::{Checksum, ChunkSize, Chunking, Header, MetadataOptions, Version};
 
@@ -70,7 +70,7 @@ impl Default for WriteOptions {
             max_app_chunks: None,
             metadata: None,
             metadata_options: MetadataOptions::default(),
-            threads: available_threads(),
+            threads: parallel::ALL,
         }
     }
 }

@@ -55,6 +55,26 @@ pub fn pack_to_vec(data: &[u8], options: &WriteOptions) -> Result<Vec<u8>> {
     Ok(pack_slice(data, Cursor::new(Vec::new()), options, None)?.into_inner())
 }
 
+/// Packs bytes to a file, which appears under its name when it is complete.
+///
+/// ```
+/// use bloscpack::{Reader, WriteOptions, pack_to_file};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("data.blp");
+/// pack_to_file(b"data", &path, &WriteOptions::new(), None)?;
+/// assert_eq!(Reader::open(&path)?.read_all()?, b"data");
+/// # Ok::<(), bloscpack::Error>(())
+/// ```
+pub fn pack_to_file(
+    data: &[u8],
+    output: impl AsRef<Path>,
+    options: &WriteOptions,
+    progress: Option<Progress<'_>>,
+) -> Result<()> {
+    Ok(pack_slice(data, AtomicFile::create(output)?, options, progress)?.commit()?)
+}
+
 /// Packs a source to a sink, as [`pack_slice`] does. Memory is not copied; anything else is read
 /// chunk by chunk, by the thread that compresses it.
 pub fn pack_source<W: Write + Seek>(

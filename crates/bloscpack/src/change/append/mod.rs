@@ -27,7 +27,7 @@ use self::plan::Plan;
 use self::write::Job;
 use crate::change::rewrite::set_metadata_locked;
 use crate::error::Result;
-use crate::parallel::available_threads;
+use crate::parallel;
 use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal};
 
@@ -66,7 +66,7 @@ impl AppendOptions {
             shuffle: None,
             typesize: None,
             chunk_size: ChunkSize::default(),
-            threads: available_threads(),
+            threads: parallel::ALL,
             in_place: false,
             grow: false,
             axis0: false,

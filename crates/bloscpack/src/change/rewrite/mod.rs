@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::error::Result;
 use crate::format::metadata::encode::{section, to_text};
-use crate::parallel::{available_threads, in_order};
+use crate::parallel::in_order;
 use crate::write::chunk_encoder::Recipe;
 use crate::write::container::{ContainerWriter, copy};
 use crate::write::options::{COMPRESSOR, LEVEL, TYPESIZE};
@@ -271,7 +271,7 @@ impl<'a> Plan<'a> {
             stored.extend_from_slice(&digest);
             Ok(())
         };
-        let threads = available_threads().min(self.chunks.len());
+        let threads = self.chunks.len();
         in_order(threads, self.chunks.iter(), || (), copy, |stored| container.put(stored))
     }
 }
