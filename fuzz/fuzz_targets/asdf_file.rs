@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
         let Ok(block) = block else { continue };
         let decoded = block.decode();
         if let (Ok(bytes), Ok(len)) = (&decoded, block.data_len()) {
-            assert_eq!(bytes.len() as u64, len, "decoding gives data_size bytes or an error");
+            assert_eq!(bytes.len() as u64, len, "decoding returns data_size bytes or an error");
             let middle = len / 2;
             assert_eq!(block.decode_range(middle..len).expect("a part of what decodes"), bytes.slice(middle as usize..));
         }

@@ -22,7 +22,7 @@ const SMALL_FILE: u64 = 256 << 10;
 ///
 /// Opening reads the head and the end of the file and nothing between. Only a file without a
 /// readable header line fails to open: a broken tree fails [`Asdf::document`], a broken block
-/// fails what uses it, and what is merely odd is among the [`Asdf::diagnostics`].
+/// fails what uses it, and what is merely irregular is among the [`Asdf::diagnostics`].
 ///
 /// Many threads may read one file.
 ///
@@ -129,7 +129,7 @@ impl Asdf {
             for block in Blocks::new(&blocks) {
                 block?;
             }
-            refuse_irregularities(blocks.reports())?;
+            reject_irregularities(blocks.reports())?;
         }
         Ok(Self {
             path,
@@ -154,7 +154,7 @@ impl Asdf {
     }
 
     /// The tree. It is parsed on the first call; a file without a tree has an empty one. When it
-    /// is broken every call gives the same error, and blocks and layout can be read all the same.
+    /// is broken every call returns the same error, and blocks and layout can be read all the same.
     pub fn document(&self) -> Result<&Document> {
         let document = self.document.get_or_init(|| self.parse_tree());
         document.as_ref().map_err(Clone::clone)
@@ -168,7 +168,7 @@ impl Asdf {
             .with_scalars(self.options.scalars);
         let mut diagnostics = Vec::new();
         let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
-        // A file may lack a tree; an empty one has no root to say anything about.
+        // A file may lack a tree; an empty one has no root to check.
         if let (Ok(document), Some(_)) = (&document, &self.layout.tree) {
             tag::check(document, self.layout.standard_version, &mut diagnostics);
         }
@@ -187,9 +187,9 @@ impl Asdf {
         &self.tree_text
     }
 
-    /// What is odd about the file, as far as it was read, by place in the file. Reading more of it
-    /// may add to the list; and of an index that was not used it tells what is wrong only when all
-    /// blocks are known.
+    /// What is irregular about the file, as far as it was read, by place in the file. Reading more
+    /// of it may add to the list; what is wrong with an index that was not used is known only when
+    /// all blocks are.
     pub fn diagnostics(&self) -> Vec<Diagnostic> {
         self.reports().sorted()
     }
@@ -253,7 +253,7 @@ fn yaml_error(diagnostic: Diagnostic) -> Error {
 }
 
 /// Turns the first diagnostic into an error.
-fn refuse_irregularities(reports: &Reports) -> Result<()> {
+fn reject_irregularities(reports: &Reports) -> Result<()> {
     match reports.sorted().into_iter().next() {
         None => Ok(()),
         Some(Diagnostic { code, place, message, .. }) => {

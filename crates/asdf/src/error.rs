@@ -167,7 +167,7 @@ pub enum BlockError {
     HeaderSize {
         /// Offset of the field in the file.
         offset: u64,
-        /// What the field says.
+        /// The value of the field.
         header_size: u16,
     },
     /// The file ends inside the block header.

@@ -55,7 +55,7 @@ pub enum External {
     Root(PathBuf),
     /// Any on this machine: paths with `..`, absolute paths, `file:` URIs. For trusted files.
     Any,
-    /// What this function gives.
+    /// What this function returns.
     Resolver(Arc<Resolver>),
 }
 
@@ -89,6 +89,7 @@ pub struct OpenOptions {
     pub(crate) external: External,
     pub(crate) limits: Limits,
     pub(crate) cache_size: u64,
+    #[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "there are no files to map"))]
     pub(crate) mmap: bool,
 }
 
@@ -137,7 +138,7 @@ impl OpenOptions {
         self
     }
 
-    /// Which other files the file may name as places of its data and goals of its references.
+    /// Which other files the file may name for its data and its references.
     #[must_use]
     pub fn external(mut self, external: External) -> Self {
         self.external = external;
@@ -152,7 +153,7 @@ impl OpenOptions {
     }
 
     /// How many bytes of decoded blocks are kept, in case they are read again. Blocks that are
-    /// still in use elsewhere are shared whatever this says.
+    /// still in use elsewhere are always shared.
     #[must_use]
     pub fn cache_size(mut self, bytes: u64) -> Self {
         self.cache_size = bytes;

@@ -55,7 +55,7 @@ pub struct VerifyReport {
 pub struct CheckedBlock {
     /// Size of the stored data in bytes; 0 if the block cannot be read.
     pub stored_len: u64,
-    /// What its checksum says; `None` if the block cannot be read.
+    /// The verdict on its checksum; `None` if the block cannot be read.
     pub checksum: Option<ChecksumVerdict>,
 }
 
@@ -180,7 +180,7 @@ fn at_error(code: Code, error: &Error) -> Diagnostic {
     Diagnostic::new(code, place, without_place(error))
 }
 
-/// The text of an error of a node whose place is told elsewhere.
+/// The text of an error of a node, without its place.
 fn without_place(error: &Error) -> String {
     match error.kind() {
         ErrorKind::Yaml { message, .. } => message.clone(),

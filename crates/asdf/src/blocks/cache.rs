@@ -46,7 +46,7 @@ impl DecodedCache {
         len <= self.max_len
     }
 
-    /// The block at `offset`, if it is there.
+    /// The block at `offset`, if it is in the cache.
     pub(super) fn get(&mut self, offset: u64) -> Option<Bytes> {
         let decoded = self.in_use.get(&offset)?.upgrade()?;
         if let Some(place) = self.kept.iter().position(|(kept, _)| *kept == offset) {
@@ -56,7 +56,7 @@ impl DecodedCache {
         Some(Bytes::from_owner(Share(decoded)))
     }
 
-    /// Adds the block at `offset`, unless another thread was faster; gives what is there.
+    /// Adds the block at `offset`, unless another thread was faster; returns the one in the cache.
     pub(super) fn insert(&mut self, offset: u64, data: Vec<u8>) -> Bytes {
         if let Some(bytes) = self.get(offset) {
             return bytes;

@@ -49,7 +49,7 @@ impl<'a> Blocks<'a> {
         Ok(self.find(0)?.is_none())
     }
 
-    /// The block of this number, counted from 0. A block with a broken header is there; its
+    /// The block of this number, counted from 0. A block with a broken header is included; its
     /// [`Block::header`] is an error.
     pub fn get(&self, index: usize) -> Result<Block<'a>> {
         let entry = self.find(index)?;
@@ -201,7 +201,7 @@ impl Block<'_> {
     }
 
     /// The stored bytes, as offsets in the file. An error if they reach past its end; with
-    /// [`Strictness::Salvage`] the part that is there.
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage) the part that exists.
     pub fn data_range(&self) -> Result<Range<u64>> {
         let file_len = self.store.source().len();
         let range = self.header()?.claimed_range(file_len);
@@ -214,7 +214,7 @@ impl Block<'_> {
         }
     }
 
-    /// Size of the decoded data in bytes: what the header says of a compressed block, the stored
+    /// Size of the decoded data in bytes: the `data_size` of a compressed block, the stored
     /// size of an uncompressed one.
     pub fn data_len(&self) -> Result<u64> {
         let header = self.header()?;
@@ -307,7 +307,7 @@ impl Block<'_> {
             match self.decode() {
                 Ok(data) => return Ok(Self::part(&data, &range)),
                 Err(error) if is_checksum_error(&error) => return Err(error),
-                // A stream that is damaged further on still gives its beginning.
+                // The beginning of a stream that is damaged further on is still decoded.
                 Err(_) => {}
             }
         }
@@ -336,7 +336,7 @@ impl Block<'_> {
     }
 
     /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts
-    /// can be decoded by themselves, else the part of what [`Self::decode`] gives.
+    /// can be decoded by themselves, else the part of what [`Self::decode`] returns.
     pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {
         let len = self.data_len()?;
         match self.job()? {
@@ -351,7 +351,7 @@ impl Block<'_> {
         }
     }
 
-    /// What the checksum says about the data. The stored bytes are read for it; the block is
+    /// Compares the data with the checksum. The stored bytes are read for it; the block is
     /// decoded only if they do not match.
     pub fn verify(&self) -> Result<ChecksumVerdict> {
         if !self.has_checksum()? {
@@ -508,7 +508,7 @@ impl Block<'_> {
         usize::try_from(len).map_err(|_| Error::limit("bytes of a block", limit, len))
     }
 
-    /// Adds what was odd in the stream to the file's diagnostics.
+    /// Adds the irregularities of the stream to the file's diagnostics.
     fn report(&self, notes: Vec<Note>) -> Result<()> {
         let start = self.header()?.data_start();
         for Note { code, at, message } in notes {

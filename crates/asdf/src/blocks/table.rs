@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::layout::index::INDEX_HEADER;
 use crate::locate::{Chain, Entry, Header, Reading, RejectedIndex};
 
-/// How many bytes after the last block are looked at, to tell NUL bytes from others.
+/// How many bytes after the last block are looked at for bytes other than NUL.
 const TRAILING_LOOK: u64 = 1 << 20;
 
 /// The blocks known so far.
@@ -122,7 +122,7 @@ impl BlockTable {
         Ok(())
     }
 
-    /// Adds the block at `next`, or finds that there is none.
+    /// Adds the block at `next`, if one begins there.
     fn step(&mut self, next: u64, reading: Reading<'_>) -> Result<()> {
         reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
         let entry = reading.entry(next)?;

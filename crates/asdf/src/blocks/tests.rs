@@ -84,7 +84,7 @@ fn one_bad_block_costs_no_other() {
 }
 
 #[test]
-fn used_size_counts_for_the_data_and_allocated_size_for_the_next_block() {
+fn used_size_ends_the_data_and_allocated_size_leads_to_the_next_block() {
     let file = file(&[block("one").allocated_size(100), block("two").data_size(9), block("three")]);
     assert_eq!(contents(&file), ["one", "two", "three"]);
     assert_eq!(codes(&file), [Code::DataSizeMismatch]);
@@ -142,7 +142,7 @@ fn two_readers_of_a_compressed_block_share_one_decoding() {
 }
 
 #[test]
-fn a_damaged_stream_gives_its_beginning_as_a_range() {
+fn the_beginning_of_a_damaged_stream_is_decoded_as_a_range() {
     let mut stored = ABC_ZLIB.to_vec();
     stored.pop();
     let file = file(&[block(stored).code(*b"zlib").data_size(3)]);
@@ -152,7 +152,7 @@ fn a_damaged_stream_gives_its_beginning_as_a_range() {
 }
 
 #[test]
-fn what_is_odd_in_a_stream_is_reported_once_with_its_place_in_the_file() {
+fn an_irregular_stream_is_reported_once_with_its_place_in_the_file() {
     let stored = [ABC_ZLIB, b"!"].concat();
     let file =
         file_of(&OpenOptions::new().cache_size(0), &[block(stored).code(*b"zlib").data_size(3)]);
@@ -217,7 +217,7 @@ fn the_checksum_is_that_of_the_stored_or_of_the_decoded_bytes() {
 }
 
 #[test]
-fn verifying_on_read_refuses_damaged_data_and_nothing_else() {
+fn verifying_on_read_rejects_damaged_data_and_nothing_else() {
     let blocks = [block("one").checksum_of(b"other"), abc().checksum_of(b"abc"), block("three")];
     assert_eq!(contents(&file(&blocks)), ["one", "abc", "three"], "off by default");
     let file = file_of(&OpenOptions::new().verify(Verify::OnRead), &blocks);

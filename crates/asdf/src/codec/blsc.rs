@@ -7,7 +7,7 @@
 //! | 0 | ctbytes | the buffer |
 //!
 //! Chunks, as the Abacus simulations have them, of 4 MiB of data mostly. A length that begins with
-//! the byte 2 would be 32 MiB, so the first byte tells the two apart.
+//! the byte 2 would be 32 MiB, so the first byte distinguishes the two.
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -63,7 +63,9 @@ impl Chunked for Blosc {
     fn measure(&self, header: &[u8]) -> Result<Measure, String> {
         let (prefix, header) = header.split_at(self.prefix_len());
         if header.first() != Some(&BUFFER_VERSION) {
-            return Err("no Blosc-1 buffer: expected 02 in byte 0, or in byte 4 of a chunk".into());
+            return Err(
+                "not a Blosc-1 buffer: expected 02 in byte 0, or in byte 4 of a chunk".into()
+            );
         }
         let header = Header::parse(header).map_err(|error| error.kind().to_string())?;
         let len = u64::from(header.ctbytes());

@@ -21,7 +21,7 @@ impl Format for Bzip2 {
 
     fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
         if input.len() >= 4 && !self.begins(input) {
-            let message = "no bzip2 stream: expected \"BZh\" and a digit".to_owned();
+            let message = "not a bzip2 stream: expected \"BZh\" and a digit".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
         Ok(Box::new(Bzip2Stream { decoder: Decompress::new(false), input, consumed: 0 }))

@@ -14,23 +14,23 @@ use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
-/// A framing by chunks. Offsets in errors count from the start of what was handed in.
+/// A framing by chunks. Offsets in errors are relative to the bytes to decode.
 pub(super) trait Chunked: Sync {
     /// Memory that decoding uses again from chunk to chunk.
     type Scratch: Default;
 
-    /// Bytes at the start of a chunk that say how long it is.
+    /// Length of the header of a chunk, which has its lengths.
     fn header_len(&self) -> usize;
 
     /// The lengths of a chunk that begins with this header.
     fn measure(&self, header: &[u8]) -> Result<Measure, String>;
 
-    /// How many bytes of data one byte of a payload can give at the most, where there is a bound.
+    /// How many bytes of data one byte of a payload decodes to at most, if the format has a bound.
     fn max_expansion(&self) -> u64 {
         u64::MAX
     }
 
-    /// Whether there is one chunk only, and what follows it is no other.
+    /// Whether there is only one chunk, so that what follows it is not another.
     fn is_single(&self) -> bool {
         false
     }
@@ -59,12 +59,12 @@ pub(super) trait Chunked: Sync {
     }
 }
 
-/// What the header of a chunk says.
+/// The lengths in the header of a chunk.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Measure {
     /// What is to be decoded, from the start of the chunk; the chunk ends with it.
     pub(super) payload: Range<u64>,
-    /// Length of the data that it gives.
+    /// Length of the decoded data.
     pub(super) data_len: u64,
 }
 

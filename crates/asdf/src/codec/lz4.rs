@@ -66,7 +66,7 @@ impl Chunked for Lz4 {
             .map_err(|error| corrupt(format!("LZ4: {error}")))?;
         if len != place.len() {
             let claim = place.len();
-            return Err(corrupt(format!("LZ4 chunk gives {len} bytes and claims {claim}")));
+            return Err(corrupt(format!("LZ4 chunk decodes to {len} bytes, expected {claim}")));
         }
         Ok(())
     }

@@ -21,7 +21,7 @@ impl Format for Lz4Frame {
 
     fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
         if input.len() >= 4 && !self.begins(input) {
-            let message = "no LZ4 frame: expected 04 22 4d 18".to_owned();
+            let message = "not an LZ4 frame: expected 04 22 4d 18".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
         let input = Input { bytes: input, consumed: 0, ran_out: false };

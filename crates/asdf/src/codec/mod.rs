@@ -48,11 +48,11 @@ pub(crate) struct Job {
     pub(crate) code: [u8; 4],
     /// The decoded size that the block header states.
     pub(crate) data_size: u64,
-    /// Whether a stream that is cut inside its checksum gives its data.
+    /// Whether the data of a stream that is cut inside its checksum is returned.
     pub(crate) salvage: bool,
 }
 
-/// Something odd in a stream that was decoded all the same.
+/// An irregularity of a stream that was decoded all the same.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) code: Code,
@@ -65,7 +65,7 @@ pub(crate) struct Note {
 #[derive(Debug)]
 pub(crate) enum Failure {
     Codec(CodecError),
-    /// The source failed, or there is no memory for the output.
+    /// The source failed, or the output cannot be allocated.
     Binio(binio::Error),
 }
 
@@ -93,7 +93,7 @@ impl From<binio::Error> for Failure {
     }
 }
 
-/// The framings behind the codes.
+/// The framings of the codes.
 enum Framing {
     Lz4,
     #[cfg(feature = "blsc")]
@@ -153,9 +153,8 @@ impl Job {
         self.run(stored, &mut Output::fixed(buffer), true, notes)
     }
 
-    /// How many bytes this many stored bytes may well decode to: what deflate and LZ4 can give at
-    /// the most, and some factor for the formats that have no such bound. It sizes a first buffer
-    /// and refuses nothing.
+    /// How many bytes this many stored bytes may well decode to: the most for deflate and LZ4, and some factor for the formats that have no such bound. It sizes a first buffer
+    /// and rejects nothing.
     fn plausible(&self, stored: u64) -> u64 {
         let factor = match &self.code {
             b"zlib" => 1032,
@@ -194,7 +193,7 @@ impl Job {
         Ok(data)
     }
 
-    /// Fills the output. `whole` says that this is all the data and not its beginning.
+    /// Fills the output. `whole` means that this is all the data and not its beginning.
     fn run(
         &self,
         stored: &[u8],

@@ -21,7 +21,7 @@ enum Storage<'a> {
 
 impl<'a> Output<'a> {
     /// A buffer that grows up to `want` bytes. `plausible` is how many the stored bytes may well
-    /// give: room for so many is there at once, since a buffer that moves loses its large pages.
+    /// decode to: so much is allocated at once, since a buffer that moves loses its large pages.
     pub(super) fn growing(want: u64, plausible: u64) -> Result<Self, Error> {
         let first = usize::try_from(plausible.min(want)).map_err(|_| out_of_memory(want))?;
         let want = usize::try_from(want).map_err(|_| out_of_memory(want))?;

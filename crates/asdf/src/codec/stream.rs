@@ -45,7 +45,7 @@ pub(super) enum State {
 pub(super) struct Rules {
     /// The output is all the data, not its beginning: what follows must be right too.
     pub(super) whole: bool,
-    /// A stream that is cut after its last byte of data gives its data.
+    /// The data of a stream that is cut after its last byte of data is returned.
     pub(super) salvage: bool,
 }
 

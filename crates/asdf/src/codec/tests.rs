@@ -6,7 +6,7 @@ fn job(code: [u8; 4], data_size: usize) -> Job {
     Job { code, data_size: data_size as u64, salvage: false }
 }
 
-/// What all ways of decoding give; they must agree.
+/// What all ways of decoding return; they must agree.
 fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
     let result = unwrap(job.decode(stored, &mut notes));
@@ -96,7 +96,7 @@ fn blosc_chunk(data: &[u8]) -> Vec<u8> {
     [&u32::try_from(buffer.len()).unwrap().to_be_bytes()[..], &buffer].concat()
 }
 
-/// Codes whose data is in chunks, so that a second one is no second stream.
+/// Codes whose data is in chunks, so that a second one is not a second stream.
 fn is_chunked(code: [u8; 4]) -> bool {
     matches!(&code, b"lz4\0" | b"blsc")
 }
@@ -252,7 +252,7 @@ fn a_range_is_the_same_as_that_part_of_the_whole() {
 }
 
 #[test]
-fn a_range_before_the_damage_can_be_had() {
+fn a_range_before_the_damage_is_decoded() {
     let data = sample(200_000);
     for &(code, encode) in CODECS.iter().filter(|(code, _)| matches!(code, b"zlib" | b"lz4\0")) {
         let stored = encode(&data);
@@ -307,7 +307,7 @@ mod blsc {
     }
 
     #[test]
-    fn a_second_buffer_behind_a_single_one_is_not_taken_for_data() {
+    fn a_second_buffer_after_a_single_one_is_not_data() {
         let stored = [blosc(&steps(1000)), blosc(&steps(10))].concat();
         let (_, notes) = decode(job(*b"blsc", 1000), &stored).unwrap();
         let place = blosc(&steps(1000)).len() as u64;
@@ -316,7 +316,7 @@ mod blsc {
     }
 
     #[test]
-    fn each_field_of_a_buffer_that_cannot_be_is_an_error() {
+    fn each_impossible_field_of_a_buffer_is_an_error() {
         let whole = blosc(&steps(5000));
         let (ctbytes, le) = (u32::try_from(whole.len()).unwrap(), u32::to_le_bytes);
         let changed = |at: usize, bytes: &[u8]| {
@@ -360,7 +360,7 @@ mod blsc {
             stored[byte] ^= change;
         }
         stored[4] = 5;
-        assert!(error(&stored, 1000).to_string().contains("no Blosc-1 buffer"));
+        assert!(error(&stored, 1000).to_string().contains("not a Blosc-1 buffer"));
     }
 
     #[test]
@@ -392,7 +392,7 @@ fn lz4_chunks_may_be_uneven_and_empty_and_trailed_by_up_to_three_bytes() {
 }
 
 #[test]
-fn lz4_chunk_lengths_that_cannot_be_are_errors_before_anything_is_allocated() {
+fn impossible_lz4_chunk_lengths_are_errors_before_anything_is_allocated() {
     let raw = |len: u32, data_len: u32| [len.to_be_bytes(), data_len.to_le_bytes()].concat();
     let size = u64::from(u32::MAX);
     let error = |stored: &[u8]| {
@@ -409,7 +409,7 @@ fn lz4_chunk_lengths_that_cannot_be_are_errors_before_anything_is_allocated() {
 }
 
 #[test]
-fn an_lz4_chunk_that_gives_less_than_it_claims_is_an_error() {
+fn an_lz4_chunk_that_decodes_to_less_than_it_claims_is_an_error() {
     let mut stored = chunk(&sample(100));
     stored[4..8].copy_from_slice(&101u32.to_le_bytes());
     assert!(matches!(decode(job(*b"lz4\0", 101), &stored), Err(CodecError::Corrupt { .. })));
@@ -438,7 +438,7 @@ fn an_lz4_frame_under_lz4_is_decoded_with_the_feature_and_named_without() {
 }
 
 proptest::proptest! {
-    /// A damaged stream gives an error or data of the right size, from every entry.
+    /// A damaged stream is an error or data of the right size, whichever function decodes it.
     #[test]
     fn damaged_streams_never_panic(
         changes in proptest::collection::vec((proptest::arbitrary::any::<proptest::sample::Index>(), proptest::arbitrary::any::<u8>()), 1..5),

@@ -6,7 +6,7 @@
 //! 4 bytes  adler32 of the decoded data
 //! ```
 //!
-//! Some writers put a gzip member or raw deflate data under this code; the error says so.
+//! Some writers put a gzip member or raw deflate data under this code; the error names it.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -31,7 +31,7 @@ impl Format for Zlib {
     }
 }
 
-/// A name for what stands where a zlib stream should.
+/// A name for what is found instead of a zlib stream.
 fn what_it_is(input: &[u8]) -> &'static str {
     if input.starts_with(&[0x1f, 0x8b]) {
         return "a gzip member";

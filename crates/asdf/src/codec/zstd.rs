@@ -16,7 +16,7 @@ impl Format for Zstd {
 
     fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
         if input.len() >= 4 && !self.begins(input) {
-            let message = "no Zstandard frame: expected 28 b5 2f fd".to_owned();
+            let message = "not a Zstandard frame: expected 28 b5 2f fd".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
         let decoder = Decoder::new().map_err(binio::Error::from)?;

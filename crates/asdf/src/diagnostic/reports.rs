@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 
-/// Diagnostics, each place and code once: a block that is read twice is odd once.
+/// Diagnostics, each place and code once: a block that is read twice is reported once.
 #[derive(Debug, Default)]
 pub(crate) struct Reports(Mutex<Collected>);
 

@@ -61,15 +61,15 @@ pub(crate) struct Head {
     pub(crate) len: usize,
     /// Number of the line where it begins, from 1.
     pub(crate) line: u32,
-    /// What is odd about them.
+    /// What is irregular about them.
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Parses the head of a file. `complete` says that the file ends where `text` ends. `None` means
-/// that `text` is too short to tell.
+/// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns
+/// `None` if `text` is too short to decide.
 pub(crate) fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
     let Some(line) = Line::at(text, 0, complete) else {
-        // A file that is no ASDF file need not be read to its first line end.
+        // What is not an ASDF file need not be read to its first line end.
         return if text.starts_with(ASDF_TOKEN) { Ok(None) } else { Err(not_asdf(text)) };
     };
     let mut head = Head {
@@ -108,7 +108,7 @@ impl Head {
     }
 
     /// Reads lines until something else than comments begins; `false` when the text is too short
-    /// to tell.
+    /// to decide.
     fn read_comments(&mut self, text: &[u8], complete: bool) -> bool {
         let mut other_bytes = false;
         loop {
@@ -228,7 +228,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | 0x0b | 0x0c)
 }
 
-/// `#ASDF` blanks version; gives the blanks, the version's text, and what trails as the rest. The
+/// `#ASDF` blanks version; returns the blanks, the version's text, and what trails as the rest. The
 /// rest may be blanks only.
 fn header_line(line: &[u8]) -> IResult<&[u8], (&[u8], &[u8])> {
     let (line, _) = tag(ASDF_TOKEN).parse(line)?;
@@ -238,7 +238,7 @@ fn header_line(line: &[u8]) -> IResult<&[u8], (&[u8], &[u8])> {
     Ok((trailing, (blanks, word)))
 }
 
-/// `#ASDF_STANDARD` blanks version; gives the version's text.
+/// `#ASDF_STANDARD` blanks version; returns the version's text.
 fn standard_line(line: &[u8]) -> IResult<&[u8], &[u8]> {
     preceded((tag(STANDARD_TOKEN), take_while1(is_blank)), rest.map(<[u8]>::trim_ascii_end))
         .parse(line)
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_begin_with_the_token_is_no_asdf_file() {
+    fn what_does_not_begin_with_the_token_is_not_an_asdf_file() {
         for text in [
             &b""[..],
             b"#ASDF",
@@ -344,11 +344,11 @@ mod tests {
     }
 
     #[test]
-    fn many_odd_lines_take_linear_time() {
+    fn many_irregular_lines_take_linear_time() {
         let lines = "#ASDF_STANDARD x\n".repeat(100_000) + &"\n".repeat(1_000_000);
-        let odd = codes(format!("#ASDF 1.0.0\n{lines}%YAML 1.1\n").as_bytes());
-        assert_eq!(odd.len(), 100_001);
-        assert_eq!(odd.last(), Some(&Code::BytesBeforeTree));
+        let found = codes(format!("#ASDF 1.0.0\n{lines}%YAML 1.1\n").as_bytes());
+        assert_eq!(found.len(), 100_001);
+        assert_eq!(found.last(), Some(&Code::BytesBeforeTree));
     }
 
     #[test]

@@ -26,8 +26,8 @@ use nom::{IResult, Parser};
 /// The line that begins a block index.
 pub(crate) const INDEX_HEADER: &[u8; 17] = b"#ASDF BLOCK INDEX";
 
-/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is no
-/// list of non-negative integers, or one of more than `max_entries`.
+/// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is not
+/// a list of non-negative integers, or one of more than `max_entries`.
 pub(crate) fn parse(text: &[u8], max_entries: u64) -> Option<Vec<u64>> {
     let (_, entries) = document(text, max_entries).ok()?;
     Some(entries)
@@ -79,7 +79,7 @@ fn gap(text: &[u8]) -> IResult<&[u8], ()> {
 }
 
 /// A decimal number. A leading zero would make it octal in YAML 1.1: no writer of an index means
-/// that, so it is refused.
+/// that, so it is rejected.
 fn entry(text: &[u8]) -> IResult<&[u8], u64> {
     let plain = verify(recognize(digit1), |digits: &[u8]| digits.len() == 1 || digits[0] != b'0');
     preceded(peek(plain), number).parse(text)

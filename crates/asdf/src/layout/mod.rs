@@ -31,7 +31,7 @@ pub use version::Version;
 pub struct Comment {
     /// Offset of its `#` in the file.
     pub offset: u64,
-    /// The line without the `#` and its end; bytes that are no UTF-8 are replaced.
+    /// The line without the `#` and its end; bytes that are not UTF-8 are replaced.
     pub text: String,
 }
 
@@ -41,7 +41,7 @@ pub struct Comment {
 pub struct IndexText {
     /// Offset of `#ASDF BLOCK INDEX` in the file.
     pub offset: u64,
-    /// How many offsets it lists; `None` when it is no list of offsets.
+    /// How many offsets it lists; `None` when it is not a list of offsets.
     pub entries: Option<usize>,
     /// Whether it agreed with the blocks when the file was opened. An index that did not is not
     /// used: the blocks are found by their headers.

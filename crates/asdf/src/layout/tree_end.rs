@@ -13,7 +13,7 @@
 //! a lone carriage return; these end the tree too, and are reported. Files without the line exist:
 //! their tree ends at the first plausible block.
 //!
-//! The regular expression that the standard gives, `\r?\n...\r?\n`, is not used: its dots match any
+//! The regular expression in the standard, `\r?\n...\r?\n`, is not used: its dots match any
 //! three characters.
 //!
 //! See the ASDF standard, "Low-level file layout", Tree.
@@ -45,7 +45,7 @@ pub(crate) enum TreeEnd {
     },
 }
 
-/// Searches `text`, which begins with the tree, from byte `from` on. `complete` says that the file
+/// Searches `text`, which begins with the tree, from byte `from` on. `complete` means that the file
 /// ends where `text` ends: without it the end of the text is never taken for the end of a line, so
 /// a search that is resumed with more text finds the same as one over the whole.
 pub(crate) fn search(text: &[u8], from: usize, complete: bool) -> TreeEnd {

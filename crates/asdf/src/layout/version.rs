@@ -27,7 +27,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// A text is no version of the form `1.2.3`.
+/// The text is not a version of the form `1.2.3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("not a version of the form 1.2.3")]
 pub struct ParseVersionError;

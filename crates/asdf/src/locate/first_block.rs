@@ -57,7 +57,7 @@ impl Candidates {
         let entry = reading.entry(offset)?;
         let plausible = match &entry.header {
             Header::Good(header) => {
-                header.is_plausible(reading.file_len()) || ends_where_it_says(header, reading)?
+                header.is_plausible(reading.file_len()) || ends_at_something(header, reading)?
             }
             Header::Bad(_) | Header::Unread => false,
         };
@@ -102,9 +102,9 @@ impl Candidates {
     }
 }
 
-/// Whether a block, its index or the end of the file stands where the block says it ends: no
-/// accident then, whatever its flags are.
-fn ends_where_it_says(header: &BlockHeader, reading: Reading<'_>) -> Result<bool> {
+/// Whether a block, its index or the end of the file stands at the end that the header states: it is
+/// no accident then, whatever its flags are.
+fn ends_at_something(header: &BlockHeader, reading: Reading<'_>) -> Result<bool> {
     match header.next_offset() {
         Some(next) if next == reading.file_len() => Ok(true),
         Some(next) if next < reading.file_len() => {

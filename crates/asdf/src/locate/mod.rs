@@ -66,7 +66,7 @@ impl RejectedIndex {
     /// Reports an index that is not used.
     pub(crate) fn report(offset: u64, entries: Option<usize>, reports: &Reports) -> Self {
         let (code, message) = match entries {
-            None => (Code::IndexUnparsable, "the block index is no list of offsets"),
+            None => (Code::IndexUnparsable, "the block index is not a list of offsets"),
             Some(_) => (Code::IndexStale, "the block index does not agree with the blocks"),
         };
         reports.report(code, offset, message);

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_behind_a_gap_are_found() {
+    fn blocks_after_a_gap_are_found() {
         let gap = &b"oops"[..];
         let bytes = [HEAD, TREE, &block(b"one").bytes(), gap, &block(b"two").bytes()].concat();
         assert_eq!(contents(&crate::Asdf::from_bytes(bytes.clone()).unwrap()), ["one"]);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_behind_a_broken_header_are_found_and_keep_their_numbers() {
+    fn blocks_after_a_broken_header_are_found_and_keep_their_numbers() {
         let bad = block(b"two").header_size(47).bytes();
         let bytes = [HEAD, TREE, &block(b"one").bytes(), &bad, &block(b"three").bytes()].concat();
         let file = salvage(bytes);
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_that_is_cut_gives_the_bytes_that_are_there() {
+    fn a_block_that_is_cut_has_the_bytes_that_exist() {
         let mut bytes = [HEAD, TREE, &block(b"0123456789").bytes()].concat();
         bytes.truncate(bytes.len() - 4);
         let file = salvage(bytes);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_without_damage_gives_the_same_blocks_and_no_diagnostics() {
+    fn a_file_without_damage_has_the_same_blocks_and_no_diagnostics() {
         let blocks = [block(b"one").bytes(), block(b"two").allocated_size(9).bytes()].concat();
         let file = salvage([HEAD, TREE, &blocks].concat());
         assert_eq!(contents(&file), ["one", "two"]);

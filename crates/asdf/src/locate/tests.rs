@@ -29,7 +29,7 @@ impl ReadAt for Logged {
     }
 }
 
-/// Opens a file and gives the places and lengths of all reads that it took.
+/// Opens a file and returns the places and lengths of all reads that it took.
 fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
     let source = Arc::new(Logged(ReadLog::new(Bytes::from(bytes))));
     let file = Asdf::from_source(Arc::clone(&source) as Arc<dyn ReadAt>).unwrap();
@@ -167,7 +167,7 @@ fn a_magic_in_the_tree_that_begins_no_block_breaks_only_the_tree() {
 }
 
 #[test]
-fn a_broken_tree_gives_the_same_error_each_time_and_leaves_the_blocks() {
+fn a_broken_tree_is_the_same_error_each_time_and_leaves_the_blocks() {
     let file = open([HEAD, b"%YAML 1.1\n---\n{a: \n...\n", &block(b"one").bytes()].concat());
     let error = file.document().unwrap_err().to_string();
     assert_eq!(file.document().unwrap_err().to_string(), error);
@@ -203,7 +203,7 @@ fn the_first_magic_is_the_block_if_none_is_plausible() {
 }
 
 #[test]
-fn unknown_flags_make_no_false_magic_of_a_block_that_ends_where_it_says() {
+fn a_block_with_unknown_flags_that_ends_at_the_next_is_a_block() {
     let first = block(b"one").flags(0x8000_0000).bytes();
     let file = open([HEAD, TREE, &first, &block(b"two").bytes()].concat());
     assert_eq!(contents(&file), ["one", "two"]);
@@ -363,24 +363,24 @@ fn other_bytes_after_the_last_block_are_reported_with_their_place() {
 // Strictness and limits
 
 #[test]
-fn strict_opening_refuses_what_normal_opening_reports() {
+fn strict_opening_rejects_what_lenient_opening_reports() {
     let strict = OpenOptions::new().strictness(Strictness::Strict);
     assert!(strict.from_bytes(indexed_file(&[b"one", b"two"])).is_ok());
-    let oddities = [
+    let irregular = [
         [&b"#ASDF  1.0.0\n"[..], TREE].concat(),
         [HEAD, b"\n", TREE].concat(),
         [HEAD, TREE, &block(b"one").bytes(), b"x"].concat(),
         [HEAD, TREE, &block(b"one").bytes(), &block(b"two").flags(2).bytes()].concat(),
         [HEAD, TREE, &block(b"one").bytes(), &index(&[5])].concat(),
     ];
-    for bytes in oddities {
+    for bytes in irregular {
         assert!(Asdf::from_bytes(bytes.clone()).is_ok());
         assert!(matches!(strict.from_bytes(bytes).unwrap_err().kind(), ErrorKind::Layout { .. }));
     }
 }
 
 #[test]
-fn strict_reading_refuses_duplicate_keys() {
+fn strict_reading_rejects_duplicate_keys() {
     let bytes = [HEAD, b"%YAML 1.1\n---\na: 1\nb: {c: 1, c: 2}\n...\n"].concat();
     assert!(open(bytes.clone()).document().is_ok());
     let strict = OpenOptions::new().strictness(Strictness::Strict).from_bytes(bytes).unwrap();
@@ -406,7 +406,7 @@ fn a_million_empty_blocks_are_walked_and_a_limit_on_them_holds() {
 
 // All of it, on files that are damaged in every way
 
-/// What a file gives, as text that can be compared.
+/// What a file contains, as text that can be compared.
 fn summary(file: &Asdf) -> String {
     let blocks: Vec<_> = file
         .blocks()
@@ -441,7 +441,7 @@ fn rich_file() -> Vec<u8> {
 }
 
 #[test]
-fn the_rich_file_is_without_fault_but_for_an_old_checksum() {
+fn the_rich_file_has_no_irregularity_but_an_old_checksum() {
     let file = open(rich_file());
     assert_eq!(codes(&file), []);
     assert_eq!(contents(&file), ["one", "abc", "abc"]);

@@ -19,7 +19,7 @@ pub(super) fn find_end(
     reports: &Reports,
 ) -> Result<u64> {
     let mut from = 0;
-    // A magic that begins no plausible block: after it the tree is damaged, or there is no end.
+    // A magic that begins no plausible block: after it the tree is damaged, or it has no end.
     let mut false_magic: Option<usize> = None;
     loop {
         let all = ends.head(start..u64::MAX);

@@ -84,7 +84,7 @@ fn error(node: Node<'_>, message: impl Into<String>) -> Error {
     Place::of(node).error(ArrayError::Inline(message.into()))
 }
 
-/// Counts along the first item of each level, unless declared.
+/// Takes the lengths of the first item of each level, unless declared.
 fn find_shape(
     data: Node<'_>,
     datatype: Option<&Datatype>,
@@ -398,7 +398,7 @@ mod tests {
         try_read(text, &Limits::default()).unwrap_or_else(|error| panic!("{text}: {error}"))
     }
 
-    fn refuses(text: &str) -> String {
+    fn rejected(text: &str) -> String {
         match try_read(text, &Limits::default()) {
             Ok(read) => panic!("{text}: {read:?}"),
             Err(error) => error.to_string(),
@@ -424,11 +424,11 @@ mod tests {
         assert_eq!(type_of("[a, bcd]"), "[ucs4, 3]");
         assert_eq!(type_of("[null, null]"), "float64");
         assert_eq!(type_of("[]"), "float64");
-        refuses("[-1, 9223372036854775808]");
-        refuses("[18446744073709551616]");
-        refuses("[1, a]");
-        refuses("[2001-12-14]");
-        refuses("[{a: 1}]");
+        rejected("[-1, 9223372036854775808]");
+        rejected("[18446744073709551616]");
+        rejected("[1, a]");
+        rejected("[2001-12-14]");
+        rejected("[{a: 1}]");
     }
 
     #[test]
@@ -452,7 +452,7 @@ mod tests {
     #[test]
     fn ragged_data_is_an_error() {
         for text in ["[[1, 2], [3]]", "[[1], 2]", "[1, [2]]", "[[[1]], [[1, 2]]]", "[[1], null]"] {
-            assert!(refuses(text).contains("ragged"), "{text}");
+            assert!(rejected(text).contains("ragged"), "{text}");
         }
     }
 
@@ -480,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn declared_types_refuse_what_does_not_fit() {
+    fn declared_types_reject_what_does_not_fit() {
         for (item, datatype) in [
             ("300", "uint8"),
             ("-1", "uint64"),
@@ -498,7 +498,7 @@ mod tests {
             ("abc", "[ucs4, 2]"),
             ("5", "[ascii, 2]"),
         ] {
-            let message = refuses(&format!("{{data: [{item}], datatype: {datatype}}}"));
+            let message = rejected(&format!("{{data: [{item}], datatype: {datatype}}}"));
             assert!(message.contains(&format!("is not a valid {datatype}")), "{message}");
         }
     }
@@ -507,10 +507,10 @@ mod tests {
     fn a_declared_shape_must_agree() {
         assert_eq!(reads("{data: [], datatype: int8, shape: [0, 3]}").0.shape, [0, 3]);
         assert_eq!(reads("{data: [[1], [2]], datatype: int8, shape: ['*', 1]}").0.shape, [2, 1]);
-        refuses("{data: [1, 2], datatype: int8, shape: [3]}");
-        refuses("{data: [1, 2], datatype: int8, shape: [2, 1]}");
-        refuses("{data: [[1], [2]], datatype: int8, shape: [2]}");
-        refuses("{data: [1], datatype: int8, shape: []}");
+        rejected("{data: [1, 2], datatype: int8, shape: [3]}");
+        rejected("{data: [1, 2], datatype: int8, shape: [2, 1]}");
+        rejected("{data: [[1], [2]], datatype: int8, shape: [2]}");
+        rejected("{data: [1], datatype: int8, shape: []}");
     }
 
     #[test]
@@ -523,7 +523,7 @@ mod tests {
             reads(&format!("{{data: [[1, 2], null], datatype: {datatype}, shape: [2]}}"));
         assert_eq!(inferred.shape, [2]);
         assert_eq!(data.mask.unwrap()[..], [0, 1]);
-        refuses(&format!("{{data: [[1, 2], [3]], datatype: {datatype}}}"));
+        rejected(&format!("{{data: [[1, 2], [3]], datatype: {datatype}}}"));
     }
 
     #[test]
@@ -534,15 +534,15 @@ mod tests {
         let (inferred, data) = reads(&text);
         assert_eq!(inferred.shape, [1]);
         assert_eq!(data.elements[..], [1, 2, 3, 4, 5, b'x']);
-        refuses(&format!("{{data: [[[[1, 2], [3]], [5, x]]], datatype: {datatype}}}"));
+        rejected(&format!("{{data: [[[[1, 2], [3]], [5, x]]], datatype: {datatype}}}"));
     }
 
     #[test]
     fn hostile_data_ends_in_errors() {
         let deep = format!("{}1{}", "[".repeat(65), "]".repeat(65));
-        assert!(refuses(&deep).contains("nested deeper"));
-        assert!(refuses("&a [*a]").contains("nested deeper"));
-        refuses("{data: [a], datatype: [ascii, 1099511627776]}");
+        assert!(rejected(&deep).contains("nested deeper"));
+        assert!(rejected("&a [*a]").contains("nested deeper"));
+        rejected("{data: [a], datatype: [ascii, 1099511627776]}");
         let mut bomb = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
         for level in 1..6 {
             let list = vec![format!("*a{}", level - 1); 10].join(", ");

@@ -54,7 +54,7 @@ pub(crate) struct ArrayHeader<'a> {
     pub(crate) source: Source<'a>,
     /// What an element is; only inline arrays may leave it open.
     pub(crate) datatype: Option<Datatype>,
-    /// Counts; only inline arrays may leave them open.
+    /// The shape; only inline arrays may leave it open.
     pub(crate) shape: Option<Shape>,
     /// Bytes from the start of the block to the first element.
     pub(crate) offset: u64,
@@ -103,7 +103,7 @@ impl<'a> ArrayHeader<'a> {
         };
         let is_inline = matches!(source, Source::Inline(_));
         let declared = present("byteorder").map(parse_byteorder).transpose()?;
-        // Inline numbers are no bytes: the order is ours to choose.
+        // Inline numbers are not bytes: any order will do.
         let byteorder = declared.or(is_inline.then_some(Endian::Little));
         let datatype = present("datatype")
             .map(|node| DatatypeParser { fields: 0 }.parse(node, byteorder, 0))
@@ -211,13 +211,13 @@ fn parse_dimension(node: Node<'_>) -> Result<u64> {
     })
 }
 
-/// Reads datatypes, and counts fields: a few aliases can spell very many.
+/// Reads datatypes and limits their fields: a few aliases can make very many.
 struct DatatypeParser {
     fields: usize,
 }
 
 impl DatatypeParser {
-    /// `byteorder` is that of what encloses the type; `None` when nothing says any.
+    /// `byteorder` is that of what encloses the type; `None` when it is not stated.
     fn parse(&mut self, node: Node<'_>, byteorder: Option<Endian>, depth: u32) -> Result<Datatype> {
         let place = Place::of(node);
         let endian = byteorder.unwrap_or(Endian::Little);
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn byteorder_may_be_missing_where_it_says_nothing() {
+    fn byteorder_may_be_missing_where_it_has_no_meaning() {
         for datatype in ["int8", "bool8", "[ascii, 3]", "[{datatype: int16, byteorder: big}]"] {
             let document = document(&format!("{{source: 0, shape: [1], datatype: {datatype}}}"));
             let mut diagnostics = Vec::new();

@@ -65,7 +65,7 @@ impl<'a> NdArray<'a> {
         self.array.datatype()
     }
 
-    /// Counts, outermost first; empty for a single element.
+    /// Lengths of the dimensions, outermost first; empty for a single element.
     pub fn shape(&self) -> &[u64] {
         self.array.shape()
     }

@@ -1,5 +1,5 @@
 //! From what a node declares to an array: the block is found, and the elements checked to lie in
-//! it. Type and shape alone can be had without.
+//! it. Type and shape alone are found without the block.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Other files that a file names: where an array's data is, or the goal of a reference.
+//! Other files that a file names: where an array's data is, or the target of a reference.
 //!
 //! ```yaml
 //! data: !core/ndarray-1.1.0 {source: base0000.asdf, ..}   # the first block of that file
@@ -90,7 +90,7 @@ impl<'a> Files<'a> {
         }
         // A FIFO would block for ever, a device never end.
         if !found.metadata().map_err(not_found)?.is_file() {
-            return Err(forbidden("it is no regular file"));
+            return Err(forbidden("it is not a regular file"));
         }
         Ok(found)
     }
@@ -114,14 +114,14 @@ fn path_of(uri: &str) -> Result<PathBuf, ReferenceError> {
         _ => path,
     };
     let decoded = percent_decode_lenient(path)
-        .ok_or_else(|| ReferenceError::Syntax("the percent signs spell no UTF-8 text".into()))?;
+        .ok_or_else(|| ReferenceError::Syntax("the percent-encoded bytes are not UTF-8".into()))?;
     if decoded.contains('\0') {
-        return Err(ReferenceError::Syntax("a NUL in the name of a file".into()));
+        return Err(ReferenceError::Syntax("the name of a file contains NUL".into()));
     }
     Ok(PathBuf::from(decoded.into_owned()))
 }
 
-/// Refuses all but names and folders below.
+/// Rejects all but names and folders below.
 fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
     let scheme = uri.split_once(':').is_some_and(|(scheme, _)| {
         let letters = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);

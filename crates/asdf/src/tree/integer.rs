@@ -73,7 +73,7 @@ impl BigInteger {
     fn compare(&self, text: &str, node: Node<'_>) {
         // Where the digits are too many to be found, nothing can be said.
         if self.to_decimal().is_ok_and(|digits| digits != text.trim()) {
-            let message = "`string` is another number than `words`, which count";
+            let message = "`string` is another number than `words`, which are used";
             node.file().reports().add(node.position().diagnostic(Code::IntegerText, message));
         }
     }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn words_count_from_the_least_significant() {
+    fn words_begin_with_the_least_significant() {
         let (integer, diagnostics) = read(
             "!core/integer-1.1.0 {words: !core/ndarray-1.1.0 {data: [3, 1], datatype: uint32}, \
              sign: '-', string: '-4294967299'}",
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_differs_is_reported_and_does_not_count() {
+    fn a_text_that_differs_is_reported_and_ignored() {
         let (integer, diagnostics) = read("!core/integer-1.1.0 {words: [7], sign: +, string: '8'}");
         assert_eq!(integer.unwrap().to_decimal().unwrap(), "7");
         assert_eq!(diagnostics, [Code::IntegerText]);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_integer_is_an_error() {
+    fn what_is_not_an_integer_is_an_error() {
         for text in [
             "!core/integer-1.1.0 {sign: +}",
             "!core/integer-1.1.0 {words: [1]}",
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn very_long_integers_keep_their_words_but_give_no_digits() {
+    fn very_long_integers_keep_their_words_but_have_no_digits() {
         let long = BigInteger::new(false, vec![1; MAX_DECIMAL_WORDS + 1]);
         assert!(matches!(long.to_decimal().unwrap_err().kind(), ErrorKind::Limit { .. }));
         assert!(read(&"9".repeat(MAX_DECIMAL_DIGITS + 1)).0.is_err());

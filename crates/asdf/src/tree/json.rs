@@ -2,7 +2,7 @@
 //!
 //! | node | JSON |
 //! |---|---|
-//! | null, truth value, integer of any size | the same |
+//! | null, boolean, integer of any size | the same |
 //! | float | the shortest number that reads back; `"inf"`, `"-inf"`, `"nan"` |
 //! | text | string |
 //! | date, date-time | `"2001-12-14"`, `"2001-12-14T21:59:43.100000-05:00"` |
@@ -36,7 +36,7 @@ use crate::yaml::{
 /// billions.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
-/// How many bytes of an array's type count as much as a node: about one field.
+/// How many bytes of an array's type are charged as one node: about one field.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
 const SET: &str = "tag:yaml.org,2002:set";
@@ -89,7 +89,7 @@ pub enum Aliases {
 ///
 /// Fails with [`ErrorKind::Reference`](crate::ErrorKind::Reference) of kind [`Cycle`](ReferenceError::Cycle) where a node holds
 /// itself, with [`ErrorKind::Limit`](crate::ErrorKind::Limit) if aliases expand to too much, and with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) at a key
-/// that is a collection. What was written by then is no JSON.
+/// that is a collection. What was written by then is not valid JSON.
 ///
 /// ```
 /// use asdf::json::{self, Options};
@@ -255,7 +255,7 @@ impl<'a> Writer<'a, '_> {
         self.text(if wrapped.is_some() { "}" } else { "" })
     }
 
-    /// Writes a node whose tag gives it a form of its own; tells whether it had one.
+    /// Writes a node whose tag gives it a form of its own; returns whether it had one.
     fn special(&mut self, node: Node<'a>) -> Result<bool> {
         match (node.tag().and_then(tag::core_name), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
@@ -416,7 +416,7 @@ fn pointer_of(frames: &[Frame<'_>]) -> String {
     pointer
 }
 
-/// Whether a tag is no part of the node's JSON form yet.
+/// Whether a tag is not part of the node's JSON form yet.
 fn is_wrapped(tag: &str) -> bool {
     const CONSTRUCTED: [&str; 13] = [
         "str",

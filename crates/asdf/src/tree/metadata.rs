@@ -75,7 +75,7 @@ pub struct HistoryEntry {
 }
 
 impl Asdf {
-    /// The library that wrote the file, if it says.
+    /// The library that wrote the file, if the file names it.
     pub fn library(&self) -> Result<Option<Software>> {
         self.tree()?.get("asdf_library").map(software).transpose()
     }

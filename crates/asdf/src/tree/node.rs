@@ -49,7 +49,7 @@ impl<'a> Node<'a> {
         self.yaml
     }
 
-    /// The file that it is in: that of a reference's goal may be another than that of the root.
+    /// The file that it is in. The target of a reference may be in another file than the root.
     pub fn file(self) -> &'a Asdf {
         self.files.current
     }
@@ -104,7 +104,7 @@ impl<'a> Node<'a> {
         self.yaml.as_str()
     }
 
-    /// The value of a truth value.
+    /// The value, if it is a boolean.
     pub fn as_bool(self) -> Option<bool> {
         self.yaml.as_bool()
     }
@@ -202,7 +202,7 @@ impl<'a> Node<'a> {
     /// The array that a node with an ndarray tag is, or a sequence without a tag. What it declares
     /// is checked, and where its elements are; they are not read, unless they are in the tree.
     ///
-    /// An ndarray tag of an unknown version is no array: see [`Self::ndarray_forced`].
+    /// An ndarray tag of an unknown version is not an array: see [`Self::ndarray_forced`].
     pub fn ndarray(self) -> Result<NdArray<'a>> {
         let is_plain_list = self.tag().is_none() && self.kind() == Kind::Sequence;
         if self.is_ndarray() || is_plain_list {
@@ -210,7 +210,7 @@ impl<'a> Node<'a> {
         }
         let message = match self.tag() {
             Some(tag) => format!("its tag is {tag}"),
-            None => "it has no ndarray tag and is no sequence".into(),
+            None => "it has no ndarray tag and is not a sequence".into(),
         };
         let Position { line, column, .. } = self.position();
         Err(ErrorKind::Array { line, column, kind: ArrayError::NotAnArray(message) }.into())
@@ -245,7 +245,7 @@ impl<'a> Node<'a> {
 }
 
 impl Node<'_> {
-    /// Writes the node and all below it as JSON, in the form that [`json`] tells. Of arrays it is
+    /// Writes the node and all below it as JSON, in the form that [`json`] describes. Of arrays it is
     /// type and shape.
     pub fn write_json(self, out: &mut dyn Write, options: &json::Options) -> Result<()> {
         json::write_node(self.yaml, Some(Files::of(self.file())), *options, out)

@@ -73,13 +73,13 @@ impl<'a> Node<'a> {
         }
         for token in pointer.strip_prefix('/').unwrap_or(pointer).split('/') {
             let name = percent_decode_lenient(token).ok_or_else(|| {
-                let message = format!("the percent signs in {token:?} spell no UTF-8 text");
+                let message = format!("the percent-encoded bytes of {token:?} are not UTF-8");
                 fail(ReferenceError::Syntax(message))
             })?;
             let name = name.replace("~1", "/").replace("~0", "~");
             node = node
                 .step(&name)
-                .ok_or_else(|| fail(ReferenceError::NotFound(format!("there is no {name:?}"))))?;
+                .ok_or_else(|| fail(ReferenceError::NotFound(format!("no node named {name:?}"))))?;
         }
         Ok(node)
     }

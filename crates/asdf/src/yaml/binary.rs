@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_is_refused() {
+    fn other_text_is_rejected() {
         for text in ["Zg", "Zg=", "Z", "Zg==Zg==", "Zm9v=", "====", "Z!==", "Zm8-"] {
             assert_eq!(decode(text), None, "{text}");
         }

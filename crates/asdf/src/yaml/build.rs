@@ -201,7 +201,7 @@ impl Builder<'_> {
             .last()
             .is_some_and(|open| open.is_mapping && (self.pending.len() - open.children) % 2 == 0);
         let resolved_as = if properties.non_specific { Style::Plain } else { style };
-        let (kind, by_tag, odd) =
+        let (kind, by_tag, code) =
             kind_of(text, resolved_as, properties.tag.as_deref(), self.options.scalars);
         if self.check_breaks && text.contains(is_unicode_line_break) {
             self.unicode_line_break(style, place)?;
@@ -215,10 +215,10 @@ impl Builder<'_> {
             record.by_tag = by_tag;
         }
         self.properties(id, properties, source)?;
-        if let Some(code) = odd {
+        if let Some(code) = code {
             // As a key it is a merge key, unless the mapping's end shows otherwise.
             if !(is_key && text == "<<") {
-                let message = oddity(code, text);
+                let message = irregularity(code, text);
                 self.report(code, id, message);
             }
         }
@@ -434,7 +434,7 @@ impl Builder<'_> {
         found
     }
 
-    /// Whether a value is a mapping or a list of them. A list that is still open counts: it holds
+    /// Whether a value is a mapping or a list of them. A list that is still open is included: it holds
     /// this very mapping.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
@@ -460,7 +460,7 @@ impl Builder<'_> {
         let name = self.document.key_text(key).unwrap_or_default();
         let name: String = name.chars().take(80).collect();
         let message = format!(
-            "key `{name}` at line {}, column {} is also at line {}, column {}: the last value counts",
+            "key `{name}` at line {}, column {} is also at line {}, column {}: the last value is used",
             at.line, at.column, first.line, first.column
         );
         self.report(Code::DuplicateKey, key, message);
@@ -475,7 +475,7 @@ impl Builder<'_> {
                 let message = "a line break of YAML 1.1 (NEL, LS or PS) in a plain scalar";
                 return Err(self.error_at(message.to_owned(), place));
             }
-            // `\N` in double quotes is no line break.
+            // `\N` in double quotes is not a line break.
             Style::DoubleQuoted => double_quoted(rest).find(is_unicode_line_break),
             _ => rest.find(is_unicode_line_break),
         };
@@ -534,7 +534,7 @@ fn double_quoted(text: &str) -> &str {
     end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
-/// The kind of a scalar, whether its tag decides it, and what is odd about it.
+/// The kind of a scalar, whether its tag decides it, and what is irregular about it.
 fn kind_of(
     text: &str,
     style: Style,
@@ -545,8 +545,8 @@ fn kind_of(
         if style != Style::Plain {
             return (Kind::String, false, None);
         }
-        let (kind, odd) = scalar::resolve(text, rules);
-        return (kind, false, odd);
+        let (kind, code) = scalar::resolve(text, rules);
+        return (kind, false, code);
     };
     let kind = match tag.strip_prefix(YAML_TAG) {
         Some("int") => Kind::Int,
@@ -565,14 +565,14 @@ fn kind_of(
     (kind, true, None)
 }
 
-fn oddity(code: Code, text: &str) -> String {
+fn irregularity(code: Code, text: &str) -> String {
     let text: String = text.chars().take(80).collect();
     match code {
         Code::LargeInteger => {
             format!("`{text}` is outside the range of literals, -(2^63-2) to 2^63-1")
         }
         Code::EmptyNumber => format!("`{text}` is a number without digits, kept as a string"),
-        Code::ImpossibleDate => format!("`{text}` is no date or time, kept as a string"),
+        Code::ImpossibleDate => format!("`{text}` is not a valid date or time, kept as a string"),
         _ => format!("`{text}` has no special meaning here and is a string"),
     }
 }

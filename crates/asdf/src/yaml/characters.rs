@@ -1,8 +1,8 @@
 //! Which characters a tree may hold, before the YAML parser sees it.
 //!
 //! YAML 1.1 allows tab, line feed, carriage return, NEL and everything printable. The parser
-//! behind this crate takes a NUL for the end of the document and lets the other control characters
-//! pass, so they are refused here, with the offset of the first.
+//! of this crate takes a NUL for the end of the document and accepts the other control characters,
+//! so they are rejected here, with the offset of the first.
 
 /// The first bytes that no tree may hold.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,18 +27,18 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
             let byte = text.get(offset).copied().unwrap_or_default();
             // Something wrong may stand before it.
             let before = text.get(..offset).and_then(|text| std::str::from_utf8(text).ok());
-            refuse_controls(before.unwrap_or_default())?;
+            reject_controls(before.unwrap_or_default())?;
             return Err(BadCharacter {
                 offset,
                 message: format!("invalid UTF-8: byte {byte:#04x}"),
             });
         }
     };
-    refuse_controls(checked)?;
+    reject_controls(checked)?;
     Ok(checked)
 }
 
-fn refuse_controls(text: &str) -> Result<(), BadCharacter> {
+fn reject_controls(text: &str) -> Result<(), BadCharacter> {
     for (offset, &byte) in text.as_bytes().iter().enumerate() {
         // Nearly all bytes end here: printable ASCII, or inside a character beyond it.
         let suspect = match byte {
@@ -70,11 +70,11 @@ mod tests {
     use super::*;
 
     fn offset_of(text: &[u8]) -> usize {
-        check(text).expect_err("refused").offset
+        check(text).expect_err("rejected").offset
     }
 
     #[test]
-    fn controls_are_refused_at_their_offset() {
+    fn controls_are_rejected_at_their_offset() {
         for byte in (0u8..=0x1f).chain([0x7f]).filter(|b| !b"\t\n\r".contains(b)) {
             assert_eq!(offset_of(&[b'a', b':', byte]), 2, "{byte:#x}");
         }
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn invalid_utf8_is_refused_at_its_first_byte() {
+    fn invalid_utf8_is_rejected_at_its_first_byte() {
         assert_eq!(offset_of(b"a\xffb"), 1);
         assert_eq!(offset_of(b"ab\xe2\x80"), 2);
         assert_eq!(offset_of(b"\xed\xa0\x80"), 0, "a surrogate");

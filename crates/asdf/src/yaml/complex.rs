@@ -51,7 +51,7 @@ fn part(text: &str) -> Option<(Part, &str)> {
     let (number, rest) = unsigned.split_at(len);
     let after_unit = rest.strip_prefix(['i', 'I', 'j', 'J']);
     let value = match number {
-        // The unit alone counts once.
+        // The unit alone is one of it.
         "" => after_unit.map(|_| 1.0)?,
         // The standard library spells the words the same way.
         _ => number.parse::<f64>().ok()?,

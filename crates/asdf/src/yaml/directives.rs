@@ -6,14 +6,14 @@
 //! %TAG !x! tag:example.com,2026:     and so does `!x!`
 //! ```
 //!
-//! The parser behind this crate keeps one handle only and checks nothing, so it never sees these
+//! The parser of this crate keeps one handle only and checks nothing, so it never sees these
 //! lines: tags arrive as handle and suffix, and [`Directives::expand`] puts them together.
 
 use std::collections::HashMap;
 
 use crate::Code;
 
-/// What the directives of one document say.
+/// The directives of one document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Directives {
     /// Prefixes by handle: `!`, `!!` or `!name!`.
@@ -30,10 +30,10 @@ pub(super) struct BadDirective {
 }
 
 impl Directives {
-    /// Reads the directive lines; `odd` is told what is odd about them, with its offset.
+    /// Reads the directive lines; `report` is called for each irregularity, with its offset.
     pub(super) fn read(
         text: &str,
-        mut odd: impl FnMut(usize, Code, String),
+        mut report: impl FnMut(usize, Code, String),
     ) -> Result<Self, BadDirective> {
         let mut directives = Self::default();
         let mut version_seen = false;
@@ -55,12 +55,12 @@ impl Directives {
                     "YAML" => {
                         version_seen = true;
                         if let Some(message) = check_version(parameters).map_err(fail)? {
-                            odd(offset, Code::YamlVersion, message);
+                            report(offset, Code::YamlVersion, message);
                         }
                     }
                     "TAG" => directives.add_handle(parameters).map_err(fail)?,
                     "" => return Err(fail("expected the name of a directive after `%`".into())),
-                    _ => odd(offset, Code::UnknownDirective, format!("directive `%{name}`")),
+                    _ => report(offset, Code::UnknownDirective, format!("directive `%{name}`")),
                 }
             } else {
                 let content = line.trim_start_matches([' ', '\t']);
@@ -88,7 +88,7 @@ impl Directives {
         let (handle, rest) = split_word(parameters);
         let (prefix, rest) = split_word(rest);
         if !is_handle(handle) {
-            return Err(format!("`{handle}` is no tag handle, expected `!`, `!!` or `!name!`"));
+            return Err(format!("`{handle}` is not a tag handle, expected `!`, `!!` or `!name!`"));
         }
         if prefix.is_empty() || !(rest.is_empty() || rest.starts_with('#')) {
             return Err(format!("expected one prefix after the tag handle `{handle}`"));
@@ -130,14 +130,14 @@ fn split_word(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim_start_matches([' ', '\t']))
 }
 
-/// Checks `MAJOR.MINOR`; gives what is odd about it.
+/// Checks `MAJOR.MINOR`; returns what is irregular about it.
 fn check_version(parameters: &str) -> Result<Option<String>, String> {
     let (version, rest) = split_word(parameters);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let Some((major, minor)) =
         version.split_once('.').filter(|(a, b)| is_number(a) && is_number(b))
     else {
-        return Err(format!("`{version}` is no YAML version, expected `1.1`"));
+        return Err(format!("`{version}` is not a YAML version, expected `1.1`"));
     };
     if !(rest.is_empty() || rest.starts_with('#')) {
         return Err(format!("`{rest}` after the YAML version"));
@@ -157,7 +157,7 @@ fn is_handle(handle: &str) -> bool {
     name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
 }
 
-/// Resolves `%21` and the like; `None` if what they stand for is no UTF-8.
+/// Resolves `%21` and the like; `None` if what they stand for is not UTF-8.
 pub(super) fn decode_percent(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut parts = text.split('%');
@@ -175,17 +175,17 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<(Directives, Vec<(usize, Code)>), String> {
-        let mut odd = Vec::new();
-        Directives::read(text, |offset, code, _| odd.push((offset, code)))
-            .map(|directives| (directives, odd))
+        let mut found = Vec::new();
+        Directives::read(text, |offset, code, _| found.push((offset, code)))
+            .map(|directives| (directives, found))
             .map_err(|error| format!("{}: {}", error.offset, error.message))
     }
 
     #[test]
     fn several_handles_are_kept() {
         let text = "%YAML 1.1\n%TAG ! tag:a/\n%TAG !e! tag:b/ # why\n%TAG !! tag:c/\n--- 1\n";
-        let (directives, odd) = read(text).unwrap();
-        assert_eq!(odd, []);
+        let (directives, found) = read(text).unwrap();
+        assert_eq!(found, []);
         assert_eq!(&text[directives.content..], "--- 1\n");
         assert_eq!(directives.expand("!", "x"), "tag:a/x");
         assert_eq!(directives.expand("!e!", "x"), "tag:b/x");

@@ -127,7 +127,7 @@ impl Document {
     /// required.
     ///
     /// An empty document has an empty mapping as its root. Fails with [`ErrorKind::Yaml`] at the first
-    /// thing that is no YAML 1.1, or [`ErrorKind::Limit`]; tells what is odd in `diagnostics`. A tag
+    /// thing that is not YAML 1.1, or [`ErrorKind::Limit`]; irregularities go to `diagnostics`. A tag
     /// that does not fit its text fails later, when the [`value`](Node::value) is asked for.
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
@@ -145,8 +145,8 @@ impl Document {
         self.node_at(self.root)
     }
 
-    /// The node of a number that this document gave out. A number from another document gives
-    /// some node or the root, nothing worse.
+    /// The node of a number that this document returned. For a number of another document it is
+    /// some node or the root.
     pub fn node(&self, id: NodeId) -> Node<'_> {
         let known = (id.0 as usize) < self.records.len();
         self.node_at(if known { id.0 } else { self.root })

@@ -1,17 +1,17 @@
 //! YAML events, and the parser they come from.
 //!
-//! The rest of `yaml` sees the trait [`EventSource`] only. Behind it is the pull side of
+//! The rest of `yaml` sees the trait [`EventSource`] only. It is implemented by the pull side of
 //! `yaml-rust2`, with what it lacks made up for here:
 //!
 //! - It knows one tag handle at a time, so it gets no directives at all. A tag with the handle `!`
-//!   or `!!` arrives with it; one of a named handle, `!x!suffix`, would be refused and is handed in
+//!   or `!!` arrives with it; one of a named handle, `!x!suffix`, would be rejected and is passed
 //!   as `!x~suffix`, which takes the same space.
-//! - It numbers anchors and drops their names; a pass of its scanner gives the names.
-//! - It gives a block scalar at the very end of the text a line break too many, and refuses a `?`
+//! - It numbers anchors and drops their names; a pass of its scanner finds the names.
+//! - It adds a line break to a block scalar at the very end of the text, and rejects a `?`
 //!   there, so a text without `...` gets one.
 //! - It puts the bytes of an escape such as `%C3%A9` side by side as if they were one number.
 //!
-//! What it refuses, and what no writer is known to make: flow pairs in a flow sequence whose value
+//! What it rejects, and what no writer is known to make: flow pairs in a flow sequence whose value
 //! is a flow collection (`[k: [1]]`), continuation lines of a quoted scalar that are indented less
 //! than its parent, escapes of three and four bytes in tags, flow collections more than 255 deep.
 //!
@@ -65,14 +65,14 @@ pub(super) struct Place {
     pub(super) column: usize,
 }
 
-/// Where and why the text is no YAML.
+/// Where and why the text is not YAML.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) place: Place,
     pub(super) message: String,
 }
 
-/// What gives the events of one text.
+/// A source of the events of one text.
 pub(super) trait EventSource {
     /// The next event and where it begins. A block mapping is where its first `:` is.
     fn next_event(&mut self) -> Result<(Event, Place), Fault>;
@@ -140,7 +140,7 @@ impl PullParser<'_> {
         Properties { anchor, non_specific: tag.is_some() && full.is_none(), tag: full }
     }
 
-    /// The tag in full. The parser has `!!` resolved already, and gives the tag `!` as a suffix.
+    /// The tag in full. The parser has resolved `!!` already, and returns the tag `!` as a suffix.
     fn expand(&self, tag: &Tag) -> Option<String> {
         let suffix = repair_escapes(&tag.suffix);
         match tag.handle.as_str() {

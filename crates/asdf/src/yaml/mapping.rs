@@ -59,7 +59,7 @@ impl KeyIndex {
         }
     }
 
-    /// Adds a pair behind those of the same hash.
+    /// Adds a pair after those of the same hash.
     pub(super) fn insert(&mut self, hash: u64, pair: usize) {
         let mut at = self.first_slot(hash);
         while self.slots.get(at).is_some_and(|&slot| slot != 0) {
@@ -78,7 +78,7 @@ impl KeyIndex {
 
 impl Document {
     /// What a key is called in JSON and in pointers: its text, but one spelling for each integer,
-    /// truth value and null. `None` for a collection, which can be no key.
+    /// boolean and null. `None` for a collection, which cannot be a key.
     pub(super) fn key_text(&self, key: u32) -> Option<Cow<'_, str>> {
         let key = self.resolve(key);
         let text = self.scalar_text(key);
@@ -257,7 +257,7 @@ impl Iterator for MergeOrder<'_> {
                     self.push(merges.iter().map(|&merge| document.resolve(merge)));
                     return Some(id);
                 }
-                // The first in a list wins. A list within a list is no merge.
+                // The first in a list wins. A list within a list is not merged.
                 Kind::Sequence => {
                     let items = document.written_children(id).iter().rev();
                     let items = items.map(|&item| document.resolve(item));

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
-//! gives keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
+//! returns keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
 //! its [`value`](Node::value) is asked for. Aliases are edges of the arena, so a document may hold
 //! cycles; every walk in this crate is a loop, not a recursion, and knows where it has been.
 //!

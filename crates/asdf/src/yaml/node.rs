@@ -80,7 +80,7 @@ impl<'a> Mention<'a> {
 }
 
 impl<'a> Node<'a> {
-    /// A record that is no alias.
+    /// A record that is not an alias.
     pub(super) fn new(document: &'a Document, id: u32) -> Self {
         Self { document, id }
     }
@@ -95,7 +95,7 @@ impl<'a> Node<'a> {
         self.document
     }
 
-    /// Where its content begins: behind anchor and tag, at the quote of a quoted scalar, at the
+    /// Where its content begins: after anchor and tag, at the quote of a quoted scalar, at the
     /// first character of a block scalar's text, at a block mapping's first key.
     pub fn position(self) -> Position {
         self.document.position(self.id)
@@ -112,7 +112,7 @@ impl<'a> Node<'a> {
         self.document.anchor_of(self.id)
     }
 
-    /// What it is. A tag of YAML's own counts even if the text does not fit it: then
+    /// What it is. A tag of YAML's own decides even if the text does not fit it: then
     /// [`value`](Self::value) fails.
     pub fn kind(self) -> Kind {
         self.document.kind(self.id)
@@ -167,7 +167,7 @@ impl<'a> Node<'a> {
         }
     }
 
-    /// The value of a truth value.
+    /// The value, if it is a boolean.
     pub fn as_bool(self) -> Option<bool> {
         match self.value_of(Kind::Bool)? {
             Value::Bool(value) => Some(value),
@@ -216,7 +216,7 @@ impl<'a> Node<'a> {
         self.kind() == Kind::Null
     }
 
-    /// Items of a sequence, entries of a mapping; 0 for a scalar. Counts the entries one by one if
+    /// Items of a sequence, entries of a mapping; 0 for a scalar. Goes through the entries one by one if
     /// the mapping has merge keys.
     pub fn len(self) -> usize {
         match self.kind() {
@@ -230,7 +230,7 @@ impl<'a> Node<'a> {
         self.len() == 0
     }
 
-    /// The value of a key of a mapping, merge keys included. Keys that are no strings are called
+    /// The value of a key of a mapping, merge keys included. Keys that are not strings are called
     /// by their JSON form: `7`, `true`, `null`.
     pub fn get(self, key: &str) -> Option<Node<'a>> {
         let value = self.document.find(self.id, key)?;
@@ -289,7 +289,7 @@ impl<'a> Node<'a> {
     }
 
     /// What the node is called as a key, in JSON and in pointers: `7`, `true`, `null`, or its
-    /// text. Fails for a collection, which can be no key.
+    /// text. Fails for a collection, which cannot be a key.
     pub fn to_key(self) -> Result<std::borrow::Cow<'a, str>> {
         self.document
             .key_text(self.id)
@@ -328,7 +328,7 @@ impl<'a> Node<'a> {
 
     fn misfit(self) -> Error {
         let what = match self.text() {
-            // A million digits are no message.
+            // A million digits do not help in a message.
             Some(text) if text.chars().count() > 40 => {
                 format!("`{}..`", text.chars().take(40).collect::<String>())
             }

@@ -75,7 +75,7 @@ pub(super) fn float(text: &str, rules: ScalarRules) -> Option<f64> {
     special_float(text).or_else(|| float_of_digits(text))
 }
 
-/// The value of a text that something else says is a float: also integers, exponents without sign
+/// The value of a text that is a float by its tag: also integers, exponents without sign
 /// or point, and the special values without their dot.
 pub(super) fn lenient_float(text: &str) -> Option<f64> {
     let bare = unsigned(text);
@@ -119,7 +119,7 @@ fn python_form(text: &str) -> Option<Form> {
     if !first.is_ascii_digit() {
         return None;
     }
-    // The first byte that no digit or underscore is tells what else it can be.
+    // The first byte that is neither digit nor underscore decides what else it can be.
     let end = bare.bytes().position(|b| !is_digit_or_underscore(b)).unwrap_or(bare.len());
     let is_float = match bare.as_bytes().get(end) {
         None if first != b'0' || bare == "0" => return Some(Form::Int),

@@ -13,7 +13,7 @@ pub enum ScalarRules {
     Python,
     /// The same, but `1e3`, `1e+3`, `1.0e3` and `-.5` are floats, as libasdf reads them.
     Libasdf,
-    /// The core schema of YAML 1.2: `017` is seventeen, `yes` a string, and there are no dates and
+    /// The core schema of YAML 1.2: `017` is seventeen, `yes` a string; it has no dates and
     /// no merge keys.
     Core12,
 }
@@ -62,7 +62,7 @@ pub enum Style {
     Flow,
 }
 
-/// The type of an untagged plain scalar, and what is odd about it.
+/// The type of an untagged plain scalar, and what is irregular about it.
 pub(super) fn resolve(text: &str, rules: ScalarRules) -> (Kind, Option<Code>) {
     let core = rules == ScalarRules::Core12;
     if is_null(text) {
@@ -74,9 +74,9 @@ pub(super) fn resolve(text: &str, rules: ScalarRules) -> (Kind, Option<Code>) {
     match number::form(text, rules) {
         Some(Form::Int) => {
             // Shorter texts cannot leave the range.
-            let odd = text.len() >= 18
+            let is_large = text.len() >= 18
                 && number::integer(text, rules).is_none_or(|int| int.is_outside_literals());
-            return (Kind::Int, odd.then_some(Code::LargeInteger));
+            return (Kind::Int, is_large.then_some(Code::LargeInteger));
         }
         Some(Form::Float) => return (Kind::Float, None),
         Some(Form::NoDigits) => return (Kind::String, Some(Code::EmptyNumber)),
@@ -99,7 +99,7 @@ pub(super) fn is_null(text: &str) -> bool {
     matches!(text, "" | "~" | "null" | "Null" | "NULL")
 }
 
-/// The truth value of a plain text, if it is one.
+/// The value of a plain text, if it is a boolean.
 pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     match text {
         "true" | "True" | "TRUE" => Some(true),
@@ -111,7 +111,7 @@ pub(super) fn boolean(text: &str, rules: ScalarRules) -> Option<bool> {
     }
 }
 
-/// The truth value of a text that something else says is one: in any case of letters.
+/// The value of a text that is a boolean by its tag: in upper or lower case.
 pub(super) fn lenient_boolean(text: &str) -> Option<bool> {
     boolean(&text.to_ascii_lowercase(), ScalarRules::Python)
 }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn oddities_are_told() {
+    fn irregularities_are_reported() {
         for (text, code) in [
             ("0x_", Code::EmptyNumber),
             ("2024-02-30", Code::ImpossibleDate),

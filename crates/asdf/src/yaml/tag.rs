@@ -115,7 +115,7 @@ pub fn core_name(tag: &str) -> Option<&str> {
     uri.is_known_core().then_some(uri.name)
 }
 
-/// Tells what is odd about a tree's root and tags, each tag once, where it first stands.
+/// Reports what is irregular about a tree's root and tags, each tag once, where it first occurs.
 ///
 /// `declared` is the version of the standard that the file declares. Without one any known tag
 /// will do.
@@ -125,7 +125,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
     let is_asdf = root_tag.is_some_and(|tag| tag.prefix == CORE_PREFIX && tag.name == "asdf");
     let at_root = |code, message: String| root.position().diagnostic(code, message);
     if root.kind() != Kind::Mapping {
-        let message = "the root of the tree is no mapping".to_owned();
+        let message = "the root of the tree is not a mapping".to_owned();
         diagnostics.push(at_root(Code::RootNotMapping, message));
     } else if !is_asdf && (root.tag().is_some() || !root.is_empty()) {
         let tag = root.tag().map_or("no tag".to_owned(), |tag| format!("the tag `{tag}`"));
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_known_name_in_an_unknown_version_is_told() {
+    fn a_known_name_in_an_unknown_version_is_reported() {
         assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-1.2.0"), Some("ndarray"));
         assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-9.0.0"), None);
         assert_eq!(core_name("tag:example.com:core/ndarray-1.0.0"), None);

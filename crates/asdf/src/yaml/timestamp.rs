@@ -64,7 +64,7 @@ impl fmt::Display for DateTime {
 pub(super) enum Timestamp {
     Date(Date),
     DateTime(DateTime),
-    /// The form is right, but there is no such day or time.
+    /// The form is right, but the day or time does not exist.
     Impossible,
 }
 

@@ -79,7 +79,7 @@ fn an_empty_name_is_the_file_itself() {
 }
 
 #[test]
-fn a_name_of_digits_is_no_number() {
+fn a_name_of_digits_is_not_a_number() {
     let folder = folder("0");
     let why = refused(folder.path(), External::SameDir);
     assert!(matches!(why, ReferenceError::NotFound(_)), "{why}");
@@ -140,7 +140,7 @@ fn only_regular_files_are_opened() {
 }
 
 #[test]
-fn a_file_without_path_names_no_others_but_through_a_resolver() {
+fn a_file_without_path_names_no_others_except_through_a_resolver() {
     let keys = "source: any.asdf#x, datatype: uint8, byteorder: big, shape: [2]";
     let bytes = bytes_of(&format!("a: !core/ndarray-1.1.0 {{{keys}}}"), &[]);
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
@@ -154,7 +154,7 @@ fn a_file_without_path_names_no_others_but_through_a_resolver() {
 }
 
 #[test]
-fn more_files_than_the_limit_are_refused() {
+fn more_files_than_the_limit_are_rejected() {
     let folder = TempDir::new().unwrap();
     let mut tree = String::new();
     for i in 0..65 {

@@ -7,7 +7,7 @@ use binio::Limits;
 use super::{a, array, bytes_of, file, refusal};
 
 #[test]
-fn shapes_that_overflow_are_refused() {
+fn shapes_that_overflow_are_rejected() {
     let dimensions = vec!["1"; 10_000].join(", ");
     for shape in [
         "[4611686018427387904, 4]",
@@ -22,7 +22,7 @@ fn shapes_that_overflow_are_refused() {
 }
 
 #[test]
-fn offsets_and_strides_that_reach_outside_are_refused() {
+fn offsets_and_strides_that_reach_outside_are_rejected() {
     for keys in [
         "offset: 8",
         "offset: -1",

@@ -43,7 +43,7 @@ fn file(tree: &str, blocks: &[&[u8]]) -> Asdf {
     Asdf::from_bytes(bytes_of(tree, blocks)).unwrap()
 }
 
-/// A file that is read from a source that is no memory.
+/// A file that is read from a source that is not memory.
 fn unmapped(bytes: Vec<u8>) -> (Asdf, Arc<ReadLog<Bytes>>) {
     let source = Arc::new(ReadLog::new(Bytes::from(bytes)));
     (OpenOptions::new().from_source(source.clone()).unwrap(), source)
@@ -57,7 +57,7 @@ fn array<'a>(file: &'a Asdf, pointer: &str) -> NdArray<'a> {
     node(file, pointer).ndarray().unwrap_or_else(|error| panic!("{pointer}: {error}"))
 }
 
-/// The message of the error that a file's array `/a` gives.
+/// The message of the error of reading a file's array `/a`.
 fn refusal(file: &Asdf) -> String {
     match node(file, "/a").ndarray() {
         Ok(array) => panic!("{array:?}"),

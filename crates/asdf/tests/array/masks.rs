@@ -1,4 +1,4 @@
-//! What does not count.
+//! Masks.
 
 use super::{a, array, file, refusal};
 

@@ -225,7 +225,7 @@ fn npy_is_written_in_bounded_pieces() {
 }
 
 #[test]
-fn the_source_tells_where_the_elements_are() {
+fn the_source_is_where_the_elements_are() {
     let tree = "a: !core/ndarray-1.1.0 {source: -2, datatype: int8, byteorder: big, shape: [1]}\n\
                 b: [1]\n";
     let file = file(tree, &[&[5], &[6]]);

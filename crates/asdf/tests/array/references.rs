@@ -36,8 +36,9 @@ fn a_pointer_leads_to_a_node_of_this_file() {
         ("#/a/i%252Fj", 6),
     ] {
         let file = file(&format!("{tree}\nr: {{$ref: '{pointer}'}}"), &[]);
-        let goal = node(&file, "/r").resolve().unwrap_or_else(|error| panic!("{pointer}: {error}"));
-        assert_eq!(goal.as_i64(), Some(expected), "{pointer}");
+        let target =
+            node(&file, "/r").resolve().unwrap_or_else(|error| panic!("{pointer}: {error}"));
+        assert_eq!(target.as_i64(), Some(expected), "{pointer}");
     }
 }
 
@@ -109,9 +110,9 @@ fn a_reference_may_lead_through_other_files_and_back() {
     let there = format!("x: {{$ref: '#/z'}}\nz: {array}\ny: {{$ref: 'other.asdf#/y'}}");
     fs::write(folder.path().join("sub/other.asdf"), bytes_of(&there, &[&[2]])).unwrap();
     let file = Asdf::open(folder.path().join("main.asdf")).unwrap();
-    let goal = node(&file, "/r").resolve().unwrap();
-    assert!(!std::ptr::eq(goal.file(), &raw const file));
-    assert_eq!(goal.ndarray().unwrap().read::<u8>().unwrap(), [2]);
+    let target = node(&file, "/r").resolve().unwrap();
+    assert!(!std::ptr::eq(target.file(), &raw const file));
+    assert_eq!(target.ndarray().unwrap().read::<u8>().unwrap(), [2]);
     let cycle = node(&file, "/l").resolve().unwrap_err();
     assert!(
         matches!(cycle.kind(), ErrorKind::Reference { kind: ReferenceError::Cycle(_), .. }),

@@ -74,7 +74,7 @@ fn same_array(a: &NdArray<'_>, b: &NdArray<'_>) -> Result<(), String> {
     if same { Ok(()) } else { Err(": the elements differ".to_owned()) }
 }
 
-/// A float of 4 or 8 little-endian bytes that is no number; the bits of NaNs differ between writers.
+/// A float of 4 or 8 little-endian bytes that is not a number; the bits of NaNs differ between writers.
 fn is_nan(bytes: &[u8]) -> bool {
     if let Ok(single) = <[u8; 4]>::try_from(bytes) {
         return f32::from_le_bytes(single).is_nan();

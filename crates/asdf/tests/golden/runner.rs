@@ -33,7 +33,7 @@ pub(crate) fn run(list: &Path, held_wrong: &[(&str, &str)]) {
     let names: Vec<&str> = cases.iter().map(|case| case.name.as_str()).collect();
     for (name, _) in held_wrong {
         if !names.contains(name) {
-            failures.push(format!("{name}: listed as held to be wrong, but there is no such case"));
+            failures.push(format!("{name}: listed as wrong, but no case has that name"));
         }
     }
     assert!(
@@ -89,7 +89,7 @@ fn tree_value(file: &Asdf) -> Result<Value, String> {
     serde_json::from_slice(&text).map_err(|error| format!("our JSON: {error}"))
 }
 
-/// What the writing library says of itself counts only where the case says something of it.
+/// What the file says of its writer is compared only where the case has it.
 fn without_library(mut value: Value, expected: &Value) -> Value {
     if let Some(map) = value.as_object_mut() {
         for key in ["asdf_library", "history"] {
@@ -159,7 +159,7 @@ fn little(dtype: &Value) -> Value {
     }
 }
 
-/// Every code of the case is there; where our own cases say `[]`, nothing is.
+/// Every code of the case is reported.
 fn check_diagnostics(file: &Asdf, ours: &Value) -> Result<(), String> {
     let Some(expected) = ours["diagnostics"].as_array() else { return Ok(()) };
     let found: Vec<String> =
@@ -183,7 +183,7 @@ fn check_checksums(file: &Asdf, ours: &Value) -> Result<(), String> {
     }
 }
 
-/// How many blocks salvage finds, where the case says so.
+/// How many blocks salvage finds, where the case has the number.
 fn check_salvage(case: &Case) -> Result<(), String> {
     let Some(expected) = case.ours["salvaged"].as_u64() else { return Ok(()) };
     let file = OpenOptions::new()

@@ -3,7 +3,7 @@
 use asdf::Code;
 use asdf::yaml::{Kind, Style};
 
-use crate::{fault, parse, parse_odd, to_json, try_parse};
+use crate::{fault, parse, parse_reported, to_json, try_parse};
 
 #[test]
 fn several_tag_handles_resolve_each_by_its_own_directive() {
@@ -54,7 +54,7 @@ fn line_breaks_of_yaml_1_1_are_text_in_quotes_and_errors_outside() {
         assert_eq!(fault(format!("a: x{c}y\n")).2, 3);
         assert!(try_parse(format!("a: &x{c}y 1\n")).0.is_err());
         for text in [format!("a: 'x{c}y'\n"), format!("a: \"x{c}y\"\n"), format!("a: |\n  x{c}y")] {
-            let (document, codes) = parse_odd(&text);
+            let (document, codes) = parse_reported(&text);
             assert_eq!(codes, [Code::UnicodeLineBreak], "{text:?}");
             let value = document.root().get("a").unwrap().as_str().unwrap().to_owned();
             assert_eq!(value.trim_end_matches('\n'), format!("x{c}y"));
@@ -62,7 +62,7 @@ fn line_breaks_of_yaml_1_1_are_text_in_quotes_and_errors_outside() {
     }
     let escaped = parse("a: \"x\\Ny\"\nb: \"\\\"\\L\"");
     assert_eq!(escaped.root().get("a").unwrap().as_str(), Some("x\u{85}y"));
-    // The diagnostic tells where the character is.
+    // The diagnostic has the place of the character.
     let (_, diagnostics) = try_parse("a: \"\\N\\\"é\u{85}\"");
     assert_eq!(diagnostics[0].place.offset, Some(10));
 }
@@ -78,7 +78,7 @@ fn directives_are_checked() {
         (Code::UnknownDirective, Some(10))
     );
     assert_eq!(diagnostics[0].place.line, Some(2));
-    assert_eq!(parse_odd("%YAML 1.2\n---\na: 1\n").1, [Code::YamlVersion]);
+    assert_eq!(parse_reported("%YAML 1.2\n---\na: 1\n").1, [Code::YamlVersion]);
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn empty_nodes_are_null_untagged_and_empty_text_as_str() {
 
 #[test]
 fn an_anchor_defined_again_counts_from_there() {
-    let (document, codes) = parse_odd("x: &a 1\nu: *a\ny: &a 2\nz: *a\n");
+    let (document, codes) = parse_reported("x: &a 1\nu: *a\ny: &a 2\nz: *a\n");
     assert_eq!(codes, [Code::AnchorRedefined]);
     let value = |key| document.root().get(key).unwrap().as_i64();
     assert_eq!(["x", "u", "y", "z"].map(value), [Some(1), Some(1), Some(2), Some(2)]);
@@ -182,9 +182,9 @@ fn tabs_do_not_indent_and_a_quoted_end_marker_in_column_0_is_an_error() {
     assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
 }
 
-/// What the parser cannot read it refuses; it never reads it as something else.
+/// What the parser cannot read is an error, and never read as something else.
 #[test]
-fn rare_forms_of_yaml_1_1_are_refused() {
+fn rare_forms_of_yaml_1_1_are_rejected() {
     for text in [
         "[k: [1]]",
         "[k: {a: 1}, 2]",

@@ -7,7 +7,7 @@ use asdf::json::Options;
 use asdf::yaml::{Document, ParseOptions};
 use binio::Limits;
 
-use crate::{parse, parse_odd, try_json, try_parse};
+use crate::{parse, parse_reported, try_json, try_parse};
 
 fn assert_fails(text: &str) {
     assert!(try_parse(text).0.is_err(), "{:?}..", &text[..text.len().min(20)]);
@@ -71,7 +71,7 @@ fn many_anchors_aliases_and_redefinitions() {
     let document = parse(&text);
     assert_eq!(document.root().len(), count);
     let again = "- &a 1\n".repeat(count);
-    assert_eq!(parse_odd(&again).1.len(), count - 1);
+    assert_eq!(parse_reported(&again).1.len(), count - 1);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn many_directives() {
 fn integers_of_a_million_digits_and_places() {
     let digits = "7".repeat(1_000_000);
     let (document, _) =
-        parse_odd(format!("- {digits}\n- 0x{digits}\n- 1{}\n", ":00".repeat(9_999)));
+        parse_reported(format!("- {digits}\n- 0x{digits}\n- 1{}\n", ":00".repeat(9_999)));
     assert_eq!(document.root().at(0).unwrap().value().unwrap(), {
         asdf::yaml::Value::Int(asdf::yaml::Integer::Large {
             negative: false,

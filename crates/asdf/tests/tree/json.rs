@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use asdf::json::{Aliases, Options};
 use asdf::{Asdf, ErrorKind, ReferenceError};
 
-use crate::{parse, parse_odd, to_json, try_json};
+use crate::{parse, parse_reported, to_json, try_json};
 
 const CORE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\n";
 
@@ -105,7 +105,7 @@ fn a_cycle_is_an_error_with_its_path() {
 
 #[test]
 fn an_anchor_that_was_not_written_is_expanded_where_it_is_used_first() {
-    let (document, _) = parse_odd("a: &x [1]\na: 2\nb: [*x, *x]\n");
+    let (document, _) = parse_reported("a: &x [1]\na: 2\nb: [*x, *x]\n");
     let options = Options::new().with_aliases(Aliases::Reference);
     assert_eq!(try_json(&document, options).unwrap(), r#"{"a":2,"b":[[1],{"$alias":"/b/0"}]}"#);
 }
@@ -156,7 +156,7 @@ fn file(tree: &str) -> Asdf {
 
 #[test]
 fn a_collection_as_key_is_an_error_at_the_key() {
-    let (document, _) = parse_odd("a: 1\n[b]: 2\n");
+    let (document, _) = parse_reported("a: 1\n[b]: 2\n");
     let error = try_json(&document, Options::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2, column 1: a sequence cannot be a key at offset 5");
 }

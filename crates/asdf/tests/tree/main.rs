@@ -22,20 +22,20 @@ fn try_parse(text: impl AsRef<[u8]>) -> (Result<Document, Error>, Vec<Diagnostic
     (document, diagnostics)
 }
 
-/// The document of a text that has nothing odd.
+/// The document of a text without diagnostics.
 fn parse(text: impl AsRef<[u8]>) -> Document {
     let (document, diagnostics) = try_parse(text);
     assert_eq!(diagnostics, []);
     document.expect("the text is YAML")
 }
 
-/// The document of a text and the codes of its oddities.
-fn parse_odd(text: impl AsRef<[u8]>) -> (Document, Vec<Code>) {
+/// The document of a text and the codes of its diagnostics.
+fn parse_reported(text: impl AsRef<[u8]>) -> (Document, Vec<Code>) {
     let (document, diagnostics) = try_parse(text);
     (document.expect("the text is YAML"), diagnostics.iter().map(|d| d.code).collect())
 }
 
-/// The error of a text that is no YAML: line, column, offset and message.
+/// The error of a text that is not YAML: line, column, offset and message.
 fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
     let error = try_parse(text).0.expect_err("the text is not YAML");
     let ErrorKind::Yaml { line, column, message } = error.kind() else {
@@ -50,7 +50,7 @@ fn try_json(document: &Document, options: Options) -> Result<String, Error> {
     Ok(String::from_utf8(out).expect("JSON is UTF-8"))
 }
 
-/// The JSON form of a text that may be odd.
+/// The JSON form of a text that may have diagnostics.
 fn to_json(text: impl AsRef<[u8]>) -> String {
     let document = try_parse(text).0.expect("the text is YAML");
     try_json(&document, Options::default()).expect("there is a JSON form")

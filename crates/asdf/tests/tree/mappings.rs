@@ -5,35 +5,35 @@ use std::time::{Duration, Instant};
 use asdf::Code;
 use asdf::yaml::{Document, Kind, Node, ParseOptions, ScalarRules};
 
-use crate::{parse, parse_odd, to_json, try_parse};
+use crate::{parse, parse_reported, to_json, try_parse};
 
 #[test]
-fn of_a_duplicate_key_the_last_value_counts_at_the_first_place() {
+fn of_a_duplicate_key_the_last_value_is_used_at_the_first_place() {
     let text = "a: 1\nb: 2\na: 3\n";
     let (_, diagnostics) = try_parse(text);
     assert_eq!((diagnostics[0].code, diagnostics[0].place.offset), (Code::DuplicateKey, Some(10)));
     assert_eq!(
         diagnostics[0].message,
-        "key `a` at line 3, column 1 is also at line 1, column 1: the last value counts"
+        "key `a` at line 3, column 1 is also at line 1, column 1: the last value is used"
     );
     assert_eq!(to_json(text), r#"{"a":3,"b":2}"#);
-    let (document, _) = parse_odd(text);
+    let (document, _) = parse_reported(text);
     assert_eq!((document.root().len(), document.root().raw_entries().len()), (2, 3));
     assert_eq!(document.root().get("a").unwrap().as_i64(), Some(3));
 }
 
 #[test]
 fn keys_are_equal_by_type_and_value() {
-    assert_eq!(parse_odd("8: a\n010: b\n").1, [Code::DuplicateKey]);
-    assert_eq!(parse_odd("yes: a\ntrue: b\n").1, [Code::DuplicateKey]);
-    assert_eq!(parse_odd("a: 1\n'a': 2\n").1, [Code::DuplicateKey]);
-    assert_eq!(parse_odd("7: a\n'7': b\n").1, []);
+    assert_eq!(parse_reported("8: a\n010: b\n").1, [Code::DuplicateKey]);
+    assert_eq!(parse_reported("yes: a\ntrue: b\n").1, [Code::DuplicateKey]);
+    assert_eq!(parse_reported("a: 1\n'a': 2\n").1, [Code::DuplicateKey]);
+    assert_eq!(parse_reported("7: a\n'7': b\n").1, []);
 }
 
 #[test]
 fn keys_other_than_text_integers_and_booleans_are_odd() {
     let text = "1.5: a\n~: b\n2001-01-01: c\n7: d\ntrue: e\nf: g\n";
-    let (document, codes) = parse_odd(text);
+    let (document, codes) = parse_reported(text);
     assert_eq!(codes, [Code::KeyType; 3]);
     for (key, value) in
         [("1.5", "a"), ("null", "b"), ("2001-01-01", "c"), ("7", "d"), ("true", "e")]
@@ -44,7 +44,7 @@ fn keys_other_than_text_integers_and_booleans_are_odd() {
 
 #[test]
 fn a_collection_as_key_is_an_error_at_that_entry_only() {
-    let (document, codes) = parse_odd("[1, 2]: x\na: y\n? {b: 1}\n: z\n");
+    let (document, codes) = parse_reported("[1, 2]: x\na: y\n? {b: 1}\n: z\n");
     assert_eq!(codes, [Code::KeyType; 2]);
     assert_eq!(document.root().get("a").unwrap().as_str(), Some("y"));
     let (key, value) = document.root().entries().next().unwrap();
@@ -104,11 +104,11 @@ fn a_mapping_that_merges_itself_is_as_if_it_did_not() {
 #[test]
 fn a_merge_key_without_a_mapping_is_a_key_like_others() {
     for value in ["1", "[1]", "[[{a: 1}]]", "x"] {
-        let (document, codes) = parse_odd(format!("a: {{<<: {value}}}\n"));
+        let (document, codes) = parse_reported(format!("a: {{<<: {value}}}\n"));
         assert_eq!(codes, [Code::SpecialScalar], "{value}");
         assert!(document.root().pointer("/a/<<").is_ok());
     }
-    assert_eq!(parse_odd("a: <<\nb: =\n").1, [Code::SpecialScalar; 2]);
+    assert_eq!(parse_reported("a: <<\nb: =\n").1, [Code::SpecialScalar; 2]);
     let quoted = parse("a: &a {p: 1}\nb: {'<<': *a}\n");
     assert!(quoted.root().pointer("/b/<<").is_ok());
 }
@@ -144,7 +144,7 @@ fn a_large_mapping_is_found_in_by_hash() {
     let mut text: String = (0..count).map(|n| format!("key{n}: {n}\n")).collect();
     text.push_str("key7: again\n");
     let start = Instant::now();
-    let (document, codes) = parse_odd(&text);
+    let (document, codes) = parse_reported(&text);
     assert_eq!(codes, [Code::DuplicateKey]);
     let root = document.root();
     for n in (0..count).filter(|&n| n != 7) {

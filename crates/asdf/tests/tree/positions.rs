@@ -1,4 +1,4 @@
-//! Nodes and errors say where they are.
+//! Nodes and errors have their place.
 
 use asdf::ErrorKind;
 use asdf::yaml::{Document, ParseOptions, Position};

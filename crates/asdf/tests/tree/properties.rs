@@ -15,7 +15,7 @@ const SEEDS: [&str; 6] = [
     "a: [b: c, ? d, {e, f: }]\r\nb: # comment\r\n  - 1\r\n- 2",
 ];
 
-/// Asks a document everything, and checks that scalars stand where they say.
+/// Asks a document everything, and checks that scalars are at their positions.
 fn ask(text: &[u8], document: &Document) {
     let mut stack = vec![document.root()];
     let mut seen = std::collections::HashSet::new();

@@ -122,7 +122,7 @@ fn integers_of_any_size_keep_their_digits() {
 }
 
 fn parse_large(text: &str) -> Document {
-    let (document, codes) = crate::parse_odd(format!("v: {text}\n"));
+    let (document, codes) = crate::parse_reported(format!("v: {text}\n"));
     assert_eq!(codes, [asdf::Code::LargeInteger]);
     document
 }
