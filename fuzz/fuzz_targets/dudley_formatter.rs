@@ -1,4 +1,4 @@
-//! What can be parsed can be formatted, once; every comment stays, and so does the meaning.
+//! Every text that parses can be formatted; formatting keeps comments and meaning, and is idempotent.
 #![no_main]
 
 use dudley::syntax::Lexer;
@@ -17,7 +17,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// The comments of a text, blanks apart.
+/// The comments of a text without blanks.
 fn comments(text: &str) -> Vec<String> {
     let comments = Lexer::new(text).filter(|token| token.kind.is_comment());
     let texts = comments.map(|token| &text[token.start as usize..token.end as usize]);

@@ -1,4 +1,4 @@
-//! Tokens cover every text: between them is only blank.
+//! Tokens cover every text: between them are only blanks.
 #![no_main]
 
 use dudley::Source;

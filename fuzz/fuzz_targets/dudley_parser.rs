@@ -1,4 +1,4 @@
-//! Any bytes give a layout, which prints as what it is, or errors that can be shown.
+//! Any bytes are a layout, whose text parses as an equal layout, or errors that can be shown.
 #![no_main]
 
 use dudley::{Found, Layout, ParseOptions, Place};
@@ -29,7 +29,7 @@ fn check(layout: &Layout, options: &ParseOptions) {
         let path = layout.path(id);
         assert_eq!(layout.find(&path).ok(), Some(Found::Item(id, Vec::new())), "{path}");
     }
-    // Whatever stands in the text leads somewhere or nowhere.
+    // Any word may be looked up as a path.
     for path in printed.split_whitespace().take(100) {
         let _ = layout.find(path);
     }

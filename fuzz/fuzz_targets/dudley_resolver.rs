@@ -1,5 +1,5 @@
-//! Whatever can be parsed is resolved, for values and for a stream that the input holds, or is an
-//! error; all ways to an address agree.
+//! Every layout is resolved or rejected, for values and for a stream from the input; all ways to find an
+//! address agree.
 //!
 //! The layout ends at the first zero byte. What follows is the stream, and its bytes are the values of
 //! stored parameters, by name and, of structs in items, by path.
@@ -13,7 +13,7 @@ use dudley::{
 };
 use libfuzzer_sys::fuzz_target;
 
-/// Fields of structs that are looked at: so many take no time.
+/// Fields of structs that are visited.
 const STEPS: u32 = 20_000;
 
 /// Members that are listed, and items that are located.
@@ -42,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
     }
 });
 
-/// A resolver that does little; with all that can be had otherwise, if asked.
+/// A resolver with low limits; with all other options if `other`.
 fn limited(layout: &Layout, other: bool) -> Resolver<'_> {
     let resolver = Resolver::new(layout).limits(Limits::default().with_max_steps(STEPS));
     if other {
@@ -70,8 +70,8 @@ fn values(layout: &Layout, stream: &[u8]) -> Values {
     values
 }
 
-/// Everything that holds of a table; its rows, or the code of the error: its place is another in what
-/// is printed.
+/// Checks the properties of a table, and returns its rows, or the code of the error. Places of errors differ
+/// in printed layouts.
 fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code>> {
     let table = resolver.table().map_err(|error| {
         assert!(!error.to_string().is_empty());

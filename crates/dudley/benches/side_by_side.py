@@ -1,20 +1,20 @@
-"""Times the parser and resolver of layouts, beside readers of other formats that say where arrays lie, in one
+"""Times the parser and resolver of layouts and readers of other formats that hold addresses of arrays, in one
 run, in turns, and prints ratios:
 
     side_by_side.py DIRECTORY OURS [--quick]
 
-DIRECTORY holds the files, made on first use. OURS is the program `dudley_tasks`. Every measurement is a process
-of its own, which begins its clock when it has loaded its libraries; the sides take turns, so that a machine
-that slows down slows all. Files are in the system's cache.
+DIRECTORY holds the files, made on first use. OURS is the program `dudley_tasks`. Every measurement is a
+separate process, which starts its clock after loading its libraries. The sides take turns, so that a slow
+moment of the machine affects all of them. Files are in the cache of the system.
 
-Speeds are those of the fastest of several times. There are two texts: `plain` has one short line an array,
+Speeds are those of the fastest of several runs. There are two texts: `plain` has one short line for each array,
 `documented` has parameters, dicts, lists, structs, comments and attributes. Items are arrays and scalars.
 
-To locate all is to open a file, or to read and parse a layout, and to have name, address and shape of every
-array; for netCDF4, which tells no addresses, names and shapes. `h5py low` calls HDF5's own functions through
-h5py. `numpy` has offsets that somebody wrote by hand: as a formula, and as a table by name; nothing is parsed
-and nothing can be faster. A ratio above 1 means that we are faster. For one array of a huge file HDF5 has to
-win: it has an index, and a text is to be parsed to its end.
+"Locate all" opens a file, or reads and parses a layout, and gets name, address and shape of every array; for
+netCDF4, which has no function for addresses, names and shapes. `h5py low` calls the functions of HDF5 through
+h5py. `numpy` uses offsets written by hand, as a formula and as a table by name: nothing is parsed, and nothing
+can be faster. A ratio above 1 means that we are faster. For one array of a huge file HDF5 must win: it has an
+index, while a text must be parsed to its end.
 """
 
 import json
@@ -118,7 +118,7 @@ def make_npz(path, arrays):
                 np.lib.format.write_array(member, values(number))
 
 
-# What others do: a function to prepare, which gives the function to time.
+# The other sides: each function prepares, and returns the function to time.
 
 
 def h5py_all(path):
@@ -168,7 +168,7 @@ def netcdf4_all(path):
 
 
 def npz_all(path):
-    """The address of the numbers is behind two headers."""
+    """The numbers follow two headers."""
     import zipfile
     import numpy as np
 
@@ -255,7 +255,7 @@ class Bench:
         return f"{text}{'' if held else ' MISSED'}"
 
     def speeds(self):
-        """All tasks in turns, so that a busy moment is nobody's."""
+        """Runs all tasks in turns, so that a busy moment affects all of them."""
         sizes = SIZES[:1] if self.quick else SIZES
         fastest, about = {}, {}
         for _ in range(1 if self.quick else 5):

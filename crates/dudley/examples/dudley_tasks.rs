@@ -1,5 +1,5 @@
-//! Does one task of the side-by-side benchmark, over and over, and prints the seconds of each time as
-//! JSON, with how many bytes and items there were. `cargo xtask bench dudley` calls it:
+//! Repeats one task of the side-by-side benchmark, and prints the seconds of each run as JSON, with the numbers
+//! of bytes and items. `cargo xtask bench dudley` calls it:
 //!
 //! ```text
 //! dudley_tasks syntax LAYOUT TIMES               text to the syntax tree, comments included
@@ -28,7 +28,7 @@ fn main() -> Outcome {
     let mut layout = Layout::parse(&text)?;
     let items = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
     if matches!(task.as_str(), "syntax" | "parse") {
-        // Gone before the clock runs, so that it holds no memory beside the one that is made.
+        // Dropped before the clock starts, so that it holds no memory beside the new layout.
         layout = Layout::default();
     }
     let wall = match task.as_str() {
@@ -72,7 +72,7 @@ fn main() -> Outcome {
     Ok(())
 }
 
-/// The seconds of each time.
+/// The seconds of each run.
 fn timed(times: usize, mut body: impl FnMut() -> Outcome) -> Outcome<Vec<f64>> {
     let mut wall = Vec::with_capacity(times);
     for _ in 0..times {

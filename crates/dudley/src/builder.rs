@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::layout::{Argument, Attribute, Layout, Order, Placement, Value, attributes};
 use crate::syntax::quote;
 
-/// Declares items one after the other, in the current dict.
+/// Declares items one after the other, in the current dict; or the fields of a struct.
 ///
 /// ```
 /// use dudley::{ArrayBuilder, Builder, Layout};
@@ -35,13 +35,6 @@ pub struct Builder {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct ListBuilder {
-    text: String,
-}
-
-/// The fields of a struct.
-#[derive(Clone, Debug, Default)]
-#[must_use]
-pub struct StructBuilder {
     text: String,
 }
 
@@ -83,13 +76,6 @@ fn push_attribute(out: &mut String, name: &str, value: Value) {
     out.push('\n');
 }
 
-fn place(placement: Placement) -> String {
-    match placement {
-        Placement::Address(address) => format!(" @{address}"),
-        Placement::Align(align) => format!(" %{align}"),
-    }
-}
-
 impl ArrayBuilder {
     /// A scalar of a primitive or named type. A primitive may have a byte order before it: `<f8`.
     pub fn of(datatype: &str) -> Self {
@@ -104,8 +90,8 @@ impl ArrayBuilder {
     }
 
     /// A scalar of an anonymous struct.
-    pub fn of_struct(fields: impl FnOnce(StructBuilder) -> StructBuilder) -> Self {
-        let datatype = format!("{{{}}}", fields(StructBuilder::default()).text);
+    pub fn of_struct(fields: impl FnOnce(Builder) -> Builder) -> Self {
+        let datatype = format!("{{{}}}", fields(Builder::default()).text);
         Self { datatype, dims: Vec::new(), rest: String::new() }
     }
 
@@ -136,7 +122,7 @@ impl ArrayBuilder {
         self.rest.push_str(arrow);
         quote::push_name(&mut self.rest, filter);
         if !arguments.is_empty() {
-            let arguments: Vec<String> = arguments.iter().map(Argument::to_text).collect();
+            let arguments: Vec<String> = arguments.iter().map(ToString::to_string).collect();
             let _ = write!(self.rest, "({})", arguments.join(", "));
         }
         self
@@ -144,7 +130,7 @@ impl ArrayBuilder {
 
     /// Sets the placement; comes last.
     pub fn placed(mut self, placement: Placement) -> Self {
-        self.rest.push_str(&place(placement));
+        let _ = write!(self.rest, " {placement}");
         self
     }
 
@@ -176,8 +162,14 @@ impl Builder {
     }
 
     /// Adds the summary block; comes before any item.
-    pub fn summary(mut self, fields: impl FnOnce(StructBuilder) -> StructBuilder) -> Self {
-        let _ = writeln!(self.text, "{{{}}}", fields(StructBuilder::default()).text);
+    pub fn summary(mut self, fields: impl FnOnce(Builder) -> Builder) -> Self {
+        let _ = writeln!(self.text, "{{{}}}", fields(Builder::default()).text);
+        self
+    }
+
+    /// Sets the alignment of a struct; comes first in it.
+    pub fn align(mut self, align: u64) -> Self {
+        let _ = writeln!(self.text, "%{align}");
         self
     }
 
@@ -187,7 +179,7 @@ impl Builder {
         self
     }
 
-    /// Adds data.
+    /// Adds data, or a member of a struct.
     pub fn data(self, name: &str, array: ArrayBuilder) -> Self {
         self.line(name, &format!(" = {}", array.into_text()))
     }
@@ -204,16 +196,12 @@ impl Builder {
 
     /// Adds a stored parameter with a placement.
     pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
-        self.line(name, &format!(" : {}{}", type_text(integer), place(placement)))
+        self.line(name, &format!(" : {} {placement}", type_text(integer)))
     }
 
     /// Adds a named type.
-    pub fn named_type(
-        self,
-        name: &str,
-        fields: impl FnOnce(StructBuilder) -> StructBuilder,
-    ) -> Self {
-        self.line(name, &format!(" {{{}}}", fields(StructBuilder::default()).text))
+    pub fn named_type(self, name: &str, fields: impl FnOnce(Builder) -> Builder) -> Self {
+        self.line(name, &format!(" {{{}}}", fields(Builder::default()).text))
     }
 
     /// Enters a dict, and creates it if it does not exist.
@@ -240,10 +228,10 @@ impl Builder {
 
     /// Adds an element like the last of a list.
     pub fn extend(self, list: &str, placement: Placement) -> Self {
-        self.line(list, &place(placement))
+        self.line(list, &format!(" {placement}"))
     }
 
-    /// Documents what was declared last.
+    /// Documents what was declared last; at the beginning, the layout or the struct.
     pub fn docs(mut self, docs: &str) -> Self {
         push_docs(&mut self.text, docs);
         self
@@ -303,51 +291,6 @@ impl ListBuilder {
     }
 }
 
-impl StructBuilder {
-    fn line(mut self, name: &str, rest: &str) -> Self {
-        let _ = write!(self.text, "\n{}", name_and(name, rest));
-        self
-    }
-
-    /// Sets the alignment of the struct; comes first.
-    pub fn align(mut self, align: u64) -> Self {
-        let _ = write!(self.text, "%{align}");
-        self
-    }
-
-    /// Adds a member.
-    pub fn member(self, name: &str, array: ArrayBuilder) -> Self {
-        self.line(name, &format!(" = {}", array.into_text()))
-    }
-
-    /// Adds a fixed parameter.
-    pub fn fixed(self, name: &str, value: i64) -> Self {
-        self.line(name, &format!(" : {value}"))
-    }
-
-    /// Adds a parameter stored in each instance.
-    pub fn stored(self, name: &str, integer: &str) -> Self {
-        self.line(name, &format!(" : {}", type_text(integer)))
-    }
-
-    /// Adds a stored parameter with a placement.
-    pub fn stored_at(self, name: &str, integer: &str, placement: Placement) -> Self {
-        self.line(name, &format!(" : {}{}", type_text(integer), place(placement)))
-    }
-
-    /// Documents the last field, or the type if it has none yet.
-    pub fn docs(mut self, docs: &str) -> Self {
-        push_docs(&mut self.text, docs);
-        self
-    }
-
-    /// Adds an attribute to the last field, or to the type if it has none yet. Floats must be finite.
-    pub fn attribute(mut self, name: &str, value: Value) -> Self {
-        push_attribute(&mut self.text, name, value);
-        self
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -357,13 +300,10 @@ mod tests {
         let layout = Builder::new()
             .order(Order::Big)
             .summary(|fields| {
-                fields.stored("N", "<i4").docs("count").member("time", ArrayBuilder::of("f8"))
+                fields.stored("N", "<i4").docs("count").data("time", ArrayBuilder::of("f8"))
             })
             .named_type("str", |fields| {
-                fields
-                    .align(4)
-                    .stored("L", "u4")
-                    .member("", ArrayBuilder::of("S1").named_dim("L", 0))
+                fields.align(4).stored("L", "u4").data("", ArrayBuilder::of("S1").named_dim("L", 0))
             })
             .data("a b", ArrayBuilder::of("str").dim(3).placed(Placement::Align(8)))
             .attribute("units", Value::Text("\"\n".to_owned()))

@@ -16,7 +16,7 @@ mod signature;
 mod source;
 pub mod syntax;
 
-pub use builder::{ArrayBuilder, Builder, ListBuilder, StructBuilder};
+pub use builder::{ArrayBuilder, Builder, ListBuilder};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity};
 pub use error::{Error, ErrorKind};
 pub use format::format;

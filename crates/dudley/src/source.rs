@@ -29,6 +29,7 @@ impl Span {
 
 /// How the bytes of a text were decoded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Encoding {
     /// UTF-8, as layouts should be.
     #[default]

@@ -137,29 +137,17 @@ impl Scope {
     }
 }
 
-impl From<ItemId> for Subject {
-    fn from(id: ItemId) -> Self {
-        Self::Item(id)
-    }
+macro_rules! subjects {
+    ($($Id:ident $Kind:ident,)+) => {$(
+        impl From<$Id> for Subject {
+            fn from(id: $Id) -> Self {
+                Self::$Kind(id)
+            }
+        }
+    )+};
 }
 
-impl From<ParamId> for Subject {
-    fn from(id: ParamId) -> Self {
-        Self::Param(id)
-    }
-}
-
-impl From<TypeId> for Subject {
-    fn from(id: TypeId) -> Self {
-        Self::Type(id)
-    }
-}
-
-impl From<MemberId> for Subject {
-    fn from(id: MemberId) -> Self {
-        Self::Member(id)
-    }
-}
+subjects! { ItemId Item, ParamId Param, TypeId Type, MemberId Member, }
 
 impl Layout {
     /// What is irregular in the text: warnings and notes.

@@ -237,6 +237,7 @@ pub struct Member {
 
 /// `-> name(arguments)` or `<- name(arguments)`.
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct Filter {
     /// Whether the stream holds compressed bytes or references.
     pub kind: FilterKind,
@@ -248,6 +249,7 @@ pub struct Filter {
 
 /// What a filter does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum FilterKind {
     /// `->`: the array is stored compressed.
     Compress,
@@ -280,6 +282,7 @@ pub enum Declaration {
 /// The summary block: its declarations belong to the root. It is also a struct type, for streams of
 /// summaries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Summary {
     /// The block as a struct, with its own copies of the parameters.
     pub struct_type: TypeId,

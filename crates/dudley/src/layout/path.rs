@@ -12,6 +12,7 @@ use crate::syntax::quote;
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Found {
     /// An item, or a member of its struct type, a member of that, and so on.
     Item(ItemId, Vec<MemberId>),

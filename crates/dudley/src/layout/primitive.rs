@@ -40,6 +40,7 @@ impl fmt::Display for Order {
 
 /// The kind of a primitive type: the letter of its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Kind {
     /// `i`: an integer in two's complement.
     Signed,
@@ -96,31 +97,9 @@ impl Primitive {
     /// The number of primitive types.
     pub(crate) const COUNT: usize = TABLE.len();
 
-    /// The type with a name. Every datatype of a layout is looked up here, so this does not search.
+    /// The type with a name.
     pub fn from_name(name: &str) -> Option<Self> {
-        let index = match name.as_bytes() {
-            b"i1" => 0,
-            b"i2" => 1,
-            b"i4" => 2,
-            b"i8" => 3,
-            b"u1" => 4,
-            b"u2" => 5,
-            b"u4" => 6,
-            b"u8" => 7,
-            b"f2" => 8,
-            b"f4" => 9,
-            b"f8" => 10,
-            b"c4" => 11,
-            b"c8" => 12,
-            b"c16" => 13,
-            b"b1" => 14,
-            b"S1" => 15,
-            b"U1" => 16,
-            b"U2" => 17,
-            b"U4" => 18,
-            _ => return None,
-        };
-        Some(Self(index))
+        Self::all().find(|primitive| primitive.name() == name)
     }
 
     /// All of them, in the order of the table above.

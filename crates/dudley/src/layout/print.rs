@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use super::attributes;
 use super::{
-    Argument, Data, Datatype, Declaration, Dim, Field, FilterKind, ItemId, ItemKind, Layout, Param,
-    ParamValue, Placement, Subject, TypeId,
+    Argument, Data, Datatype, Declaration, Dim, Field, Filter, FilterKind, ItemId, ItemKind,
+    Layout, Param, ParamValue, Placement, Subject, TypeId,
 };
 use crate::layout::{Binding, NameId};
 use crate::syntax::quote;
@@ -198,7 +198,7 @@ impl Printer<'_> {
         self.name(self.layout.item(list).name);
         let repeats = self.layout.data_of(id).filter(|data| data.repeats);
         if let Some(placement) = repeats.and_then(|data| data.placement) {
-            self.placement(placement);
+            self.placed(Some(placement));
             self.more_placements(list);
         } else {
             self.at -= 1;
@@ -216,7 +216,7 @@ impl Printer<'_> {
             let Some(placement) = data.filter(|_| is_next).and_then(|data| data.placement) else {
                 return;
             };
-            self.placement(placement);
+            self.placed(Some(placement));
             self.at += 1;
         }
     }
@@ -305,14 +305,7 @@ impl Printer<'_> {
             self.out.push(']');
         }
         if let Some(filter) = self.layout.filter(data) {
-            let arrow = if filter.kind == FilterKind::Compress { " -> " } else { " <- " };
-            self.out.push_str(arrow);
-            quote::push_name(&mut self.out, &filter.name);
-            if !filter.arguments.is_empty() {
-                let arguments: Vec<String> =
-                    filter.arguments.iter().map(Argument::to_text).collect();
-                let _ = write!(self.out, "({})", arguments.join(", "));
-            }
+            let _ = write!(self.out, " {filter}");
         }
         self.placed(data.placement);
     }
@@ -394,15 +387,8 @@ impl Printer<'_> {
 
     fn placed(&mut self, placement: Option<Placement>) {
         if let Some(placement) = placement {
-            self.placement(placement);
+            let _ = write!(self.out, " {placement}");
         }
-    }
-
-    fn placement(&mut self, placement: Placement) {
-        let _ = match placement {
-            Placement::Address(address) => write!(self.out, " @{address}"),
-            Placement::Align(align) => write!(self.out, " %{align}"),
-        };
     }
 
     fn name(&mut self, name: NameId) {
@@ -442,17 +428,54 @@ impl Printer<'_> {
     }
 }
 
-impl Argument {
-    /// The argument as layouts write it.
-    pub(crate) fn to_text(&self) -> String {
+/// `@address` or `%align`.
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Integer(value) => value.to_string(),
+            Self::Address(address) => write!(f, "@{address}"),
+            Self::Align(align) => write!(f, "%{align}"),
+        }
+    }
+}
+
+/// `->` or `<-`.
+impl fmt::Display for FilterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if *self == Self::Compress { "->" } else { "<-" })
+    }
+}
+
+/// `-> name(arguments)`, as layouts write it.
+impl fmt::Display for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut name = String::new();
+        quote::push_name(&mut name, &self.name);
+        f.write_str(&self.text(&name))
+    }
+}
+
+impl Filter {
+    /// The filter with its name written in a given way.
+    pub(super) fn text(&self, name: &str) -> String {
+        let arguments: Vec<String> = self.arguments.iter().map(ToString::to_string).collect();
+        if arguments.is_empty() {
+            return format!("{} {name}", self.kind);
+        }
+        format!("{} {name}({})", self.kind, arguments.join(", "))
+    }
+}
+
+/// The argument as layouts write it.
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Integer(value) => write!(f, "{value}"),
             // `Debug` writes a point or an exponent, and parses as the same float.
-            Self::Float(value) => format!("{value:?}"),
+            Self::Float(value) => write!(f, "{value:?}"),
             Self::Text(text) => {
                 let mut out = String::new();
                 quote::push_quoted(&mut out, text);
-                out
+                f.write_str(&out)
             }
         }
     }

@@ -3,8 +3,8 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::{
-    Argument, Attribute, Binding, Data, Datatype, Declaration, Dim, Field, FilterKind, ItemId,
-    ItemKind, Layout, ParamId, ParamValue, Placement, Scope, Subject, TypeId,
+    Attribute, Binding, Data, Datatype, Declaration, Dim, Field, ItemId, ItemKind, Layout, ParamId,
+    ParamValue, Scope, Subject, TypeId,
 };
 use crate::syntax::quote;
 
@@ -144,7 +144,7 @@ impl Layout {
         let (value, dtype, place) = match self.param(id).value {
             ParamValue::Fixed(value) => (Some(value), None, None),
             ParamValue::Stored { datatype, placement, .. } => {
-                (None, Some(self.type_text(datatype)), place(placement))
+                (None, Some(self.type_text(datatype)), placement.map(|place| place.to_string()))
             }
         };
         let (name, comments) = (Some(self.param_name(id)), self.comments_of(id.into()));
@@ -160,7 +160,11 @@ impl Layout {
 
     /// `inside` is the struct of which the data are a member.
     fn data_node(&self, data: &Data, inside: Option<TypeId>) -> Node<'_> {
-        let node = Node { kind: "data", place: place(data.placement), ..Node::default() };
+        let node = Node {
+            kind: "data",
+            place: data.placement.map(|place| place.to_string()),
+            ..Node::default()
+        };
         // The type may be long, and repeated often.
         if data.repeats {
             return Node { repeats: true, ..node };
@@ -172,17 +176,7 @@ impl Layout {
         Node {
             dtype: Some(self.type_text(data.datatype)),
             shape: Some(self.shape(data).iter().map(|&dim| self.extent(dim, inside)).collect()),
-            filter: self.filter(data).map(|filter| {
-                let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
-                let arguments: Vec<String> =
-                    filter.arguments.iter().map(Argument::to_text).collect();
-                let arguments = arguments.join(", ");
-                let name = &filter.name;
-                if arguments.is_empty() {
-                    return format!("{arrow} {name}");
-                }
-                format!("{arrow} {name}({arguments})")
-            }),
+            filter: self.filter(data).map(|filter| filter.text(&filter.name)),
             align: anonymous.and_then(|id| self.struct_type(id).align),
             members: anonymous.map(|id| self.member_nodes(id)),
             ..node
@@ -237,11 +231,4 @@ impl Layout {
             attributes: self.attributes(subject).collect(),
         }
     }
-}
-
-fn place(placement: Option<Placement>) -> Option<String> {
-    Some(match placement? {
-        Placement::Address(address) => format!("@{address}"),
-        Placement::Align(align) => format!("%{align}"),
-    })
 }

@@ -45,6 +45,7 @@ use pass::Pass;
 
 /// The alignment of the complex types except `c16`, whose alignment is always 8.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ComplexAlign {
     /// Their size, as for every other primitive: `c8` 8, `c4` 4.
     #[default]
@@ -55,6 +56,7 @@ pub enum ComplexAlign {
 
 /// The origin of the addresses in a native file. In a file without signature they count from its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Origin {
     /// From the first byte of the signature: data begin at 16.
     #[default]

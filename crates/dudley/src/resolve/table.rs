@@ -3,7 +3,7 @@
 use super::scope::{Base, Element, Scope};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{
-    Datatype, Filter, FilterKind, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
+    Datatype, Filter, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
 };
 
 /// Stands for an address or size that is not known.
@@ -234,8 +234,7 @@ impl Element {
 
 /// `-> gzip`
 pub(super) fn filter_text(filter: &Filter) -> String {
-    let arrow = if filter.kind == FilterKind::Compress { "->" } else { "<-" };
-    format!("{arrow} {}", filter.name)
+    format!("{} {}", filter.kind, filter.name)
 }
 
 /// The name of a resolved type.

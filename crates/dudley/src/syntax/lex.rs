@@ -108,21 +108,6 @@ pub struct Lexer<'a> {
     at: usize,
 }
 
-const fn word_bytes() -> [bool; 256] {
-    let mut table = [false; 256];
-    let mut byte = 0_u8;
-    loop {
-        table[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
-        if byte == 255 {
-            return table;
-        }
-        byte += 1;
-    }
-}
-
-/// Bytes that continue a name.
-static WORD: [bool; 256] = word_bytes();
-
 impl<'a> Lexer<'a> {
     /// Begins a text; what is beyond 4 GiB is ignored.
     pub fn new(text: &'a str) -> Self {
@@ -228,7 +213,7 @@ impl<'a> Lexer<'a> {
         let from = self.at;
         let bytes = self.text.as_bytes();
         while let Some(&byte) = bytes.get(self.at) {
-            if WORD[usize::from(byte)] {
+            if byte.is_ascii_alphanumeric() || byte == b'_' {
                 self.at += 1;
             } else if byte < 0x80 || !self.letter() {
                 break;

@@ -109,6 +109,7 @@ impl Node {
 
 /// A documentation or attribute comment and its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Comment {
     /// The number of the node that it is about: `Name`, `Unnamed`, `Element`, `Top`, `Up` or
     /// `SummaryOpen`; [`Comment::LAYOUT`] before all of them.
@@ -143,6 +144,7 @@ impl Comment {
 /// assert!(tree.diagnostics.is_empty());
 /// ```
 #[derive(Clone, Debug, Default)]
+#[non_exhaustive]
 pub struct Tree {
     /// The nodes, in order of the text.
     pub nodes: Vec<Node>,

@@ -1,16 +1,16 @@
-//! Every diagnostic as it is shown, to the letter: `diagnostics.txt`.
+//! The exact text of every diagnostic: `diagnostics.txt`.
 //!
-//! A section begins with `== CODE`, and what the layout is checked with:
+//! A section begins with `== CODE` and options:
 //!
 //! | word | meaning |
 //! |---|---|
 //! | `bytes` | the layout is written as hexadecimal bytes |
 //! | `depth=2 dims=2 names=1 bindings=1 steps=9` | limits |
-//! | `stream=0a00` | the bytes of the stream that it is resolved with |
+//! | `stream=0a00` | it is resolved with a stream of these bytes |
 //! | `resolve` | it is resolved without values |
 //! | `N=3` | it is resolved with this value |
 //!
-//! Then the layout, a line `--`, and what is shown. Of a section, all diagnostics have its code.
+//! Then follow the layout, a line `--`, and the output. All diagnostics of a section have its code.
 
 use std::fmt::Write as _;
 
@@ -21,7 +21,7 @@ fn every_diagnostic_is_shown_as_recorded() {
     let path = testdata::path("dudley/diagnostics.txt");
     let recorded = std::fs::read_to_string(&path).unwrap();
     let mut text = String::new();
-    let (mut codes, mut odd) = (Vec::new(), Vec::new());
+    let (mut codes, mut others) = (Vec::new(), Vec::new());
     for section in recorded.split("\n== ").map(|section| section.trim_start_matches("== ")) {
         let (head, body) = section.split_once('\n').unwrap();
         let (layout, _) = body.split_once("\n--").unwrap_or((body, ""));
@@ -29,13 +29,13 @@ fn every_diagnostic_is_shown_as_recorded() {
         let shown = shown(head, layout.trim_end_matches('\n'));
         for line in shown.lines().filter(|line| !line.starts_with(' ') && line.contains("]: ")) {
             if !line.contains(&format!("[{code}]")) {
-                odd.push(format!("{head}\n{layout}\n{shown}"));
+                others.push(format!("{head}\n{layout}\n{shown}"));
             }
         }
         codes.push(code.to_owned());
         write!(text, "== {head}\n{}\n--\n{shown}\n", layout.trim_end_matches('\n')).unwrap();
     }
-    assert!(odd.is_empty(), "another code is shown:\n{}", odd.join("\n"));
+    assert!(others.is_empty(), "another code is shown:\n{}", others.join("\n"));
     for code in Code::ALL {
         assert!(codes.contains(&code.to_string()), "{code} is not shown");
     }
@@ -55,7 +55,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// Everything that is said about a layout.
+/// All diagnostics of a layout.
 fn shown(head: &str, layout: &str) -> String {
     let words: Vec<&str> = head.split(' ').skip(1).collect();
     let stated =

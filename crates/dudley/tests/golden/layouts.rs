@@ -1,5 +1,4 @@
-//! The layouts of `expected.json`: what is odd or wrong, what is declared, how it is formatted, and
-//! where everything lies.
+//! The layouts of `expected.json`: diagnostics, declarations, formatted text, and addresses.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -57,7 +56,7 @@ fn found(case: &Case) -> Map<String, Value> {
     ours
 }
 
-/// A diagnostic without the places in bytes, which its line and column tell as well.
+/// A diagnostic with line and column, without offsets.
 fn shown(diagnostic: &Diagnostic) -> Value {
     let json = json!(diagnostic);
     let line = format!("{}:{}: {diagnostic:#}", json["line"], json["column"]);
@@ -116,7 +115,7 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
     }
 }
 
-/// The list with what was found: a line for each line, row, diagnostic.
+/// The list with the results: a line for each line, row or diagnostic.
 fn record(cases: &[Case], found: &[Value]) -> String {
     let mut text = "{\n  \"cases\": [".to_owned();
     for (nth, (case, found)) in cases.iter().zip(found).enumerate() {

@@ -1,5 +1,5 @@
-//! Layouts that are aligned record dtypes of numpy too: `cargo xtask interop` has `write.py` make them
-//! at random, and names the folder in `SCIBIN_INTEROP`.
+//! Layouts that are also aligned record dtypes of numpy. `cargo xtask interop` lets `write.py` generate them at
+//! random, and sets `SCIBIN_INTEROP` to their folder.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 use dudley::{ComplexAlign, Layout, Order, Resolver, Values};
 use serde_json::{Value, json};
 
-/// What numpy and we say of a field. Of one that is a record itself, numpy has no name as we do.
+/// A field, as numpy and we describe it. numpy has no name for a field that is a record.
 #[derive(Debug, PartialEq)]
 struct Field {
     address: u64,
@@ -22,8 +22,8 @@ fn numbers(list: &Value) -> Vec<u64> {
     list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// The fields that numpy has, by path. Its strides of the dimensions that are the field's own must be
-/// those of an array without gaps: for us there is nothing to say about them.
+/// The fields in numpy, by path. The strides of a field's own dimensions must be those of an array without
+/// gaps, which our rows do not list.
 fn of_numpy(case: &Value) -> BTreeMap<String, Field> {
     let field = |row: &Value| {
         let outer = usize::try_from(row["outer"].as_u64().unwrap()).unwrap();

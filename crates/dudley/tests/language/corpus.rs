@@ -1,11 +1,11 @@
-//! The corpus of layouts: everything that it says of parsing, errors and comments.
+//! The corpus of layouts: parsing, errors and comments.
 
 use dudley::{
     Attribute, Declaration, ItemKind, Layout, ParamValue, Severity, Subject, Value as Of,
 };
 use serde_json::{Value, json};
 
-/// Errors that only values of parameters or the stream make.
+/// Errors that depend on values of parameters or on the stream.
 pub(crate) const OF_VALUES: [&str; 5] = ["E040", "E041", "E042", "E043", "E044"];
 
 pub(crate) fn cases() -> Vec<Value> {
@@ -25,7 +25,7 @@ pub(crate) fn text(case: &Value) -> String {
     [part("head"), &part("unit").repeat(count), part("tail")].concat()
 }
 
-/// The paths of what has an address: data and stored parameters, in order.
+/// The paths of data and stored parameters, in order.
 fn paths(layout: &Layout) -> Vec<String> {
     let path = |declaration: &Declaration| match *declaration {
         Declaration::Item(id) => match layout.kind(id) {

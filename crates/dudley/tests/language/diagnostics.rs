@@ -1,4 +1,4 @@
-//! How diagnostics look: the whole text, so that it is reviewed when it changes.
+//! The complete text of diagnostics, so that changes are reviewed.
 
 use dudley::{ParseOptions, Source};
 use serde_json::json;

@@ -70,7 +70,7 @@ fn parameters_lists_and_orders_count() {
     assert_eq!(lines("x = f8  y = i4 @8", "y = i4 @8"), (one("- /x"), true));
     assert_eq!(lines("x = f8", "x/ y = f8"), (vec!["- /x".to_owned(), "+ /x/y".to_owned()], true));
     assert_eq!(lines("x = i8 <- ref", "x = i8").0, ["~ /x: type <i8 <- ref -> <i8"]);
-    // Only what is in the instances tells their size.
+    // The size of the instances depends on their content.
     let strings = "s { N : u4  a = u1[N] }  x = s[2]  y = i1";
     assert_eq!(lines(strings, strings), (vec![], true));
     let other = strings.replace("u1[N]", "u1[N+]");

@@ -1,6 +1,6 @@
-//! Every example of the document that describes the language, with the tree that it gives (the
-//! canonical text shows each item in its dict or list) and its addresses, which were computed by hand.
-//! Where an example has placeholders (`dtype`, `address`), these are given a meaning first.
+//! Every example of the document of the language, with its tree (as canonical text, which shows each item in
+//! its dict or list) and its addresses, which were computed by hand. Placeholders in an example (`dtype`,
+//! `address`) are defined first.
 
 use std::ops::ControlFlow;
 
@@ -8,15 +8,15 @@ use dudley::{Code, Layout, Order, Resolver, Subject, Values};
 
 use crate::{codes, parse};
 
-/// The canonical text of a layout, comments apart.
+/// The canonical text of a layout without comments.
 fn tree(text: &str) -> String {
     let printed = parse(text).to_string();
     let lines = printed.lines().map(|line| line.split("##").next().unwrap_or_default().trim_end());
     lines.filter(|line| !line.is_empty()).map(|line| format!("{line}\n")).collect()
 }
 
-/// Where everything lies: path, address, shape, for values of parameters. An address that only the
-/// stream tells is `?`.
+/// Path, address and shape of everything, for values of parameters. An address that depends on the stream
+/// is `?`.
 fn addresses(text: &str, values: &[(&str, i64)]) -> Vec<String> {
     let layout = parse(text);
     let resolver = Resolver::new(&layout)
@@ -372,7 +372,7 @@ fn filters() {
     assert_eq!(addresses("var = i8[3] <- ref @8", &[]), ["/var 8 [3]", "end 32"]);
 }
 
-/// The document's template of a simulation's state.
+/// The template of the state of a simulation in the document.
 const TEMPLATE: &str = "
 {
   IMAX := i8    ## leading dimension of mesh arrays
@@ -446,7 +446,7 @@ fn addresses_of_the_state_template() {
             "end 632",
         ]
     );
-    // Without groups there are no boundaries of groups.
+    // Without groups, there are no group boundaries.
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]
@@ -455,7 +455,7 @@ fn addresses_of_the_state_template() {
     let flat = addresses(TEMPLATE, &sizes(4, -1, 2));
     assert_eq!(flat[4..6], ["/r 32 [4]", "/z 64 [4]"]);
     assert_eq!(flat[8..10], ["/rho 160 [3]", "/te 184 [3]"]);
-    // A file of its own has all of it 16 bytes on.
+    // In a native file, everything is 16 bytes further.
     let layout = parse(TEMPLATE);
     let values: Values = sizes(4, 3, 2).into_iter().collect();
     let table = Resolver::new(&layout).values(values).native(true).table().unwrap();

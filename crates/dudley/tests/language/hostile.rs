@@ -1,5 +1,4 @@
-//! Texts that mean harm: no panic, no recursion without bound. What took more than linear time would
-//! not come to an end here.
+//! Hostile texts: no panic, no unbounded recursion. Tests that took more than linear time would not end.
 
 use std::fmt::Write as _;
 
@@ -162,7 +161,7 @@ fn uses_of_types_with_many_names_cost_no_more_than_their_text() {
     let deep = "q/ ".to_owned() + &names("n#:1 ") + ".. " + &"d/ ".repeat(126);
     Layout::parse(format!("{wide} u {{ {} }}", uses("m#=t "))).unwrap();
     Layout::parse(format!("{wide} {deep} {}", uses("m#=t "))).unwrap();
-    // A parameter before each use could give it other values.
+    // A parameter before each use could change its values.
     let error = errors(format!("{wide} {deep} {}", uses("P#:1 m#=t ")));
     assert_eq!(error.first().code, Code::BeyondLimit);
     let members: String = uses("m#=i1 ");

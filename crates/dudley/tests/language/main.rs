@@ -1,4 +1,4 @@
-//! The language: what texts mean, what is wrong with others, and how it is said.
+//! The language: what texts mean, and the diagnostics of others.
 #![allow(clippy::format_collect, clippy::format_push_string, reason = "texts of few lines")]
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
@@ -9,7 +9,7 @@ mod document;
 mod errors;
 mod grammar;
 mod hostile;
-mod lints;
+mod notes;
 mod properties;
 mod reference;
 mod resolve;
@@ -18,23 +18,23 @@ mod textmate;
 
 use dudley::{Diagnostics, Layout};
 
-/// The layout of a text that has one.
+/// The layout of a valid text.
 fn parse(text: &str) -> Layout {
     Layout::parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// The errors of a text that has some.
+/// The diagnostics of a text with errors.
 fn errors(text: impl AsRef<[u8]>) -> Diagnostics {
     let error = Layout::parse(text).expect_err("it has an error");
     error.diagnostics().expect("the layout is at fault").clone()
 }
 
-/// The codes of all of them.
+/// The codes of the diagnostics of a text with errors.
 fn codes(text: impl AsRef<[u8]>) -> Vec<&'static str> {
     errors(text).iter().map(|error| error.code.as_str()).collect()
 }
 
-/// The codes of what is odd about a text without errors.
-fn oddities(text: &str) -> Vec<&'static str> {
+/// The codes of the diagnostics of a text without errors.
+fn warnings(text: &str) -> Vec<&'static str> {
     parse(text).diagnostics().iter().map(|found| found.code.as_str()).collect()
 }

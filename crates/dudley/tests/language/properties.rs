@@ -1,4 +1,4 @@
-//! What holds of every layout, and of every text.
+//! Properties of every layout, and of every text.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::ControlFlow;
@@ -7,7 +7,7 @@ use dudley::syntax::{Lexer, Tree};
 use dudley::{Found, Layout, Limits, Order, Place, Resolver, Values};
 use proptest::prelude::*;
 
-/// Pieces of which hostile texts are made: most are tokens, so that many texts get far.
+/// Pieces of hostile texts: most are tokens, so that many texts parse for a while.
 const PIECES: [&str; 52] = [
     "a",
     "b",
@@ -68,7 +68,7 @@ fn soup() -> impl Strategy<Value = String> {
         .prop_map(|pieces| pieces.join(" "))
 }
 
-/// Names that collide often, some odd.
+/// Names that collide often; some are unusual.
 fn name() -> impl Strategy<Value = String> {
     let plain =
         prop::sample::select(vec!["a", "b", "c", "x1", "_y", "i4", "\"\"", "'q r'", "\"\\n#\""]);
@@ -153,7 +153,7 @@ fn bracket(elements: &[(String, String)]) -> String {
     format!("[{}]", elements.join(", "))
 }
 
-/// Items of a dict; names are made different by numbers, so that texts seldom have errors.
+/// Items of a dict; numbers make names different, so that texts seldom have errors.
 fn items(depth: u32) -> BoxedStrategy<String> {
     let list = prop::collection::vec((element(depth), comment()), 1..4)
         .prop_map(|elements| bracket(&elements));
@@ -194,8 +194,7 @@ fn layout() -> impl Strategy<Value = String> {
     })
 }
 
-/// What is in a layout for values of its parameters: where everything lies, members too, and what
-/// follows.
+/// The addresses of a layout for values of its parameters, members included, and the end.
 fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u64>)> {
     let table = resolver.table().ok()?;
     let mut rows = Vec::new();
@@ -210,8 +209,8 @@ fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u
     (rows.len() < 1000).then(|| (rows, table.end()))
 }
 
-/// A stream in which the parameters have their values where a table has them. In what the generator
-/// makes, those of structs are all called N. Nothing if two parameters share bytes.
+/// A stream that holds the values of the parameters at the addresses of a table. In generated layouts, those
+/// of structs are all called N. None if two parameters share bytes.
 fn stream_of(
     layout: &Layout,
     rows: &[serde_json::Value],
@@ -220,7 +219,7 @@ fn stream_of(
     let params = layout.params().filter(|&id| layout.param(id).value.is_stored());
     let names: HashMap<String, &str> =
         params.map(|id| (layout.subject_path(id.into()), layout.param_name(id))).collect();
-    // Data and a parameter may have one name, and one path then.
+    // Data and a parameter may have the same name and path.
     if names.keys().any(|path| matches!(layout.find(path), Ok(Found::Item(..)))) {
         return None;
     }
@@ -253,7 +252,7 @@ proptest! {
         text in layout(),
         [n, m, p] in [0_i64..4, 0_i64..4, 0_i64..4],
     ) {
-        // What is compressed tells its size in the stream alone.
+        // The size of compressed data depends on the stream.
         let text = text.replace("-> gzip", "").replace("-> zfp(-1e-3, 'x')", "");
         let Ok(layout) = Layout::parse(&text) else { return Ok(()) };
         let value = |name: &str| match name {

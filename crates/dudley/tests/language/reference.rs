@@ -1,9 +1,9 @@
-//! Every example of the reference page means what the page says.
+//! Every example of the reference page has the meaning that the page states.
 //!
-//! A fence ```` ```dudley ```` has no error; with `error=E031` that one first, with `warning=W001` that
-//! warning. Other words are values of parameters, `native` for data behind a signature, `members` for
-//! members in the table. A fence ```` ```text ```` that begins with `address` is the table of the
-//! layout before it, as `scibin dudley resolve --order '<'` prints it.
+//! A fence ```` ```dudley ```` has no error; with `error=E031` this is the first error, with `warning=W001` the
+//! first warning. Other words are values of parameters, `native` for data after a signature, and `members`
+//! for members in the table. A fence ```` ```text ```` that begins with `address` is the table of the layout
+//! before it, as `scibin dudley resolve --order '<'` prints it.
 
 use std::ops::ControlFlow;
 
@@ -113,7 +113,7 @@ fn every_table_has_the_addresses_of_the_layout_before_it() {
     assert!(tables > 10);
 }
 
-/// A row as the command prints it, blanks apart.
+/// A row as the command prints it, except for blanks.
 fn line(row: &Value) -> String {
     let number = |name: &str| row[name].as_u64().map_or("?".to_owned(), |n| n.to_string());
     let shape: Vec<String> =

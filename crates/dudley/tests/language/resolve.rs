@@ -1,4 +1,4 @@
-//! The corpus of layouts: addresses, members, and errors that only values make.
+//! The corpus of layouts: addresses, members, and errors that depend on values.
 
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::corpus::{OF_VALUES, cases, text};
 
-/// Standard base64, as the list has it.
+/// Decodes standard base64.
 fn bytes(text: &str) -> Vec<u8> {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => byte - b'A',
@@ -204,7 +204,7 @@ fn types_that_double_cost_nothing() {
     }
 }
 
-/// A type that has two of the one before, 64 times, and an array of that.
+/// 64 types, each with two members of the one before, and an array of the last.
 fn doubled(first: &str) -> Layout {
     let mut text = format!("t0 {{ {first} }}\n");
     for level in 1..=64 {
@@ -227,7 +227,7 @@ fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
     let stream = vec![1_u8; 10_000];
     let short = Some(dudley::Code::StreamTooShort);
     assert_eq!(code(resolver().stream(&stream).unwrap()), short);
-    // Places in arrays make each instance one of its own.
+    // With indices, each instance is different.
     let beyond = Some(dudley::Code::BeyondLimit);
     assert_eq!(code(resolver().values(Values::new().with("N", 0).with("/x.a.N", 1))), beyond);
 
@@ -236,7 +236,7 @@ fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
     for resolver in [Resolver::new(&empty), Resolver::new(&empty).stream(&stream).unwrap()] {
         assert_eq!(resolver.table().unwrap().find("/y").unwrap().address(), Some(0));
     }
-    // The first instance reads, the others read the same bytes again.
+    // The first instance is read; the others are the same bytes again.
     let over = doubled("N : i1 @0  a = u1[N] @0");
     let stream = vec![0_u8; 64];
     assert!(code(Resolver::new(&over).stream(&stream).unwrap()).is_some());
@@ -294,7 +294,7 @@ fn dump(text: &str) -> Vec<u8> {
     text.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
 }
 
-/// The files of the specification: little endian with its layout, big endian without, extended, and
+/// The files of the specification: little-endian with its layout, big-endian without, extended, and
 /// compressed.
 #[test]
 fn native_files_have_data_where_the_layout_states() {
@@ -333,7 +333,7 @@ fn native_files_have_data_where_the_layout_states() {
     );
     let found = of("v = i4[8] -> gzip  w = i1", &compressed);
     assert_eq!(found, (vec![row(16, "<i4"), row(65, "i1")], 66));
-    // A mark of the layout comes before that of the signature.
+    // The byte order of the layout takes precedence over that of the signature.
     assert_eq!(of("> N : i2 @16", &little).0, [row(16, ">i2")]);
 }
 
@@ -515,7 +515,7 @@ fn overlaps_holes_and_misalignment_are_reported() {
         ["L-misaligned-address: `/b` is at 6, which is not a multiple of its alignment 4",]
     );
     let unknown =
-        |name| format!("L-unknown-address: only the stream tells the address of `/{name}`");
+        |name| format!("L-unknown-address: the address of `/{name}` depends on the stream");
     assert_eq!(
         lints("a = f8 -> gzip  b = i1  c = i1  d = i1 @64  e = f8 -> gzip  f = i1"),
         [unknown("b"), unknown("f")],

@@ -1,4 +1,4 @@
-//! What names mean, and what the model tells.
+//! The meaning of names, and the model.
 
 use dudley::{
     Binding, Declaration, Dim, Field, Found, ItemId, Layout, ParamValue, ParseOptions, Subject,
@@ -6,7 +6,7 @@ use dudley::{
 
 use crate::parse;
 
-/// The parameter that the first dimension of an item is bound to.
+/// The parameter to which the first dimension of an item is bound.
 fn bound(layout: &Layout, path: &str) -> String {
     let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is no item") };
     let data = layout.data_of(id).unwrap();

@@ -1,4 +1,4 @@
-//! A small reader of `TextMate` grammars: text to scopes, line by line, as an editor has them.
+//! A small reader of `TextMate` grammars: text to scopes, line by line, as in an editor.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -7,7 +7,7 @@ use std::rc::Rc;
 use fancy_regex::{Captures, Regex};
 use serde_json::Value;
 
-/// The names around a byte, outermost first.
+/// The scopes of a byte, outermost first.
 pub(crate) type Scopes<'a> = Rc<[&'a str]>;
 
 pub(crate) struct Grammar {
@@ -15,7 +15,7 @@ pub(crate) struct Grammar {
     regexes: RefCell<HashMap<String, Rc<Regex>>>,
 }
 
-/// A rule that has begun and not ended.
+/// An open rule.
 struct Open<'a> {
     end: Rc<Regex>,
     end_captures: &'a Value,
@@ -33,7 +33,7 @@ impl Grammar {
         Self { json, regexes: RefCell::default() }
     }
 
-    /// Every rule, wherever it stands.
+    /// All rules, nested ones included.
     pub(crate) fn rules(&self) -> Vec<&Value> {
         let (mut rules, mut rest) = (Vec::new(), vec![&self.json]);
         while let Some(value) = rest.pop() {
@@ -55,7 +55,7 @@ impl Grammar {
         Rc::clone(regexes.entry(pattern.to_owned()).or_insert_with(|| Rc::new(compile())))
     }
 
-    /// What an `include` stands for.
+    /// The rule that an `include` refers to.
     pub(crate) fn included(&self, name: &str) -> &Value {
         let name = name.strip_prefix('#').unwrap_or_else(|| panic!("include of {name}"));
         let rule = &self.json["repository"][name];
@@ -63,7 +63,7 @@ impl Grammar {
         rule
     }
 
-    /// The rules of a list of them, with those that they include.
+    /// The rules of a list, with those that they include.
     fn flatten<'a>(&'a self, patterns: &'a Value, rules: &mut Vec<&'a Value>) {
         for rule in patterns.as_array().into_iter().flatten() {
             let rule = rule["include"].as_str().map_or(rule, |name| self.included(name));
@@ -106,7 +106,7 @@ impl Grammar {
             let (scopes, rules) =
                 open.map_or((top, top_rules), |open| (&open.scopes, &open.rules[..]));
             let scopes = Rc::clone(scopes);
-            // The leftmost wins, of these the first; the end comes before all.
+            // The leftmost match is used, the first of several; the end takes precedence.
             let mut found: Option<(Captures<'_, str>, Option<&'a Value>)> = None;
             let end = open.map(|open| (Rc::clone(&open.end), None));
             let begins = rules.iter().map(|&rule| {
@@ -128,7 +128,7 @@ impl Grammar {
             out[at..all.start()].fill(Rc::clone(&scopes));
             at = all.end();
             let Some(rule) = rule else {
-                // What ends a rule has its name and is not in it any more.
+                // The end of a rule has its name but is not inside it.
                 let open = stack.pop().unwrap();
                 let outer = stack.last().map_or(top, |outer| &outer.scopes);
                 paint(out, &captures, &inside(outer, open.name), open.end_captures);

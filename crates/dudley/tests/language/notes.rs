@@ -1,8 +1,8 @@
-//! What is odd and no error: one text for each code.
+//! Warnings and notes: one text for each code.
 
 use dudley::{Code, Encoding, Layout, ParseOptions, Resolver, Severity};
 
-use crate::oddities;
+use crate::warnings;
 
 #[test]
 fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
@@ -30,8 +30,8 @@ fn each_warning_and_lint_has_its_code_and_is_an_error_where_it_is_denied() {
         ("{N : i8 @16}", "L-not-template"),
         ("{N : i8} s {M : i1 a = i1[M]} x = s", "L-not-template"),
     ] {
-        assert_eq!(oddities(text), [expected], "{text}");
-        // Denied it is an error, also where nothing is to be said of it.
+        assert_eq!(warnings(text), [expected], "{text}");
+        // It is an error if it is denied, even if it is silenced.
         let code = Code::from_name(expected).unwrap();
         let errors = ParseOptions::new().silence(code).deny(code).parse(text).unwrap_err();
         let found = errors.diagnostics().unwrap().iter().find(|found| found.code == code).unwrap();
@@ -48,7 +48,7 @@ fn plain_text_has_no_diagnostics() {
         "\"µ\" = i1 a = {N : 1 b = i1[N]}",
         "x = f8 ## one\n ## two\n #: a=1\n #: b=2",
     ] {
-        assert_eq!(oddities(text), [""; 0], "{text}");
+        assert_eq!(warnings(text), [""; 0], "{text}");
     }
 }
 
@@ -94,7 +94,7 @@ fn bytes_of_latin_1_byte_order_marks_and_line_ends_of_all_kinds_are_read() {
     let layout = Layout::parse(b"\xef\xbb\xbf> x = f8 # c\ry = i1").unwrap();
     assert_eq!(layout.order(), Some(dudley::Order::Big));
     assert_eq!((layout.items().len(), layout.diagnostics().len()), (2, 0));
-    // Only the first mark is one; U+FEFF is no letter.
+    // Only the first one is a byte-order mark; U+FEFF is not a letter.
     assert_eq!(crate::codes(b"\xef\xbb\xbf\xef\xbb\xbfx = f8"), ["E001"]);
 }
 
