@@ -16,9 +16,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use binio::{Algorithm, Mmap};
-use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, MemoryStore, StoreError};
-use flux_archive::{Archive, BlobRef, Creator, Extractor, Form, HashType, Profile, Writer};
+use binio::Algorithm;
+use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore, StoreError};
+use flux_archive::{BlobRef, Creator, Extractor, Form, HashType, OpenOptions, Writer};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
@@ -132,7 +132,7 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
     let mut writer = Writer::new(BufWriter::new(File::create(target)?), Form::Array);
     let creator = Creator::new(source)?;
     let creator = match store {
-        Some(store) => creator.store(store).chunk_size(CHUNK as u64),
+        Some(store) => creator.store(store).chunking(Chunking::new().chunk_size(CHUNK as u64)),
         None => creator,
     };
     let report = creator.write(["."], &mut writer)?;
@@ -141,8 +141,10 @@ fn create(source: &str, target: &str, store: Option<&dyn BlobStoreMut>) -> Outco
 }
 
 fn extract(source: &str, target: &str, store: &dyn BlobStore) -> Outcome {
-    let map = Mmap::open(source)?;
-    let archive = Archive::parse(map.as_bytes(), Profile::Flux)?;
+    // Mapped, as the command line maps large archives.
+    let options = OpenOptions::new().mmap(true);
+    let document = options.read(source)?;
+    let archive = options.parse(&document)?;
     let report = Extractor::new(target)?.store(store).run(&archive)?;
     if report.failures.is_empty() { Ok(()) } else { Err("not all was extracted".into()) }
 }

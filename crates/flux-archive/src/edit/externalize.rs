@@ -5,65 +5,49 @@ use std::io::{self, Write};
 
 use super::rewrite::{MoveReport, Outcome, rewrite, with_content};
 use crate::error::{ErrorKind, Result, StoreError};
-use crate::model::{Content, HashType, Region};
+use crate::model::{Content, Region};
 use crate::parallel::{Progress, report, threads, try_map};
 use crate::parse::OpenOptions;
-use crate::store::{BlobStoreMut, MAX_BLOB_SIZE};
+use crate::store::{BlobStoreMut, Chunking, MAX_BLOB_SIZE};
 use crate::write::Writer;
 
 /// Moves content of archives to a store. JSON content and small files stay.
 ///
 /// ```
-/// use flux_archive::store::MemoryStore;
+/// use flux_archive::store::{Chunking, MemoryStore};
 /// use flux_archive::{Externalizer, Form, OpenOptions, Writer};
 ///
 /// let json = br#"[{"path":"f","encoding":"utf-8","data":"data","size":4,"mode":33188}]"#;
 /// let store = MemoryStore::new();
 /// let mut writer = Writer::new(Vec::new(), Form::Array);
-/// let report = Externalizer::new(&store).threshold(0).run(json, &OpenOptions::new(), &mut writer)?;
+/// let externalizer = Externalizer::new(&store).chunking(Chunking::new().threshold(0));
+/// let report = externalizer.run(json, &OpenOptions::new(), &mut writer)?;
 /// assert_eq!((report.files, report.bytes), (1, 4));
 /// assert!(String::from_utf8(writer.finish()?)?.contains(r#""encoding":"blobvec","data":[[0,4,"sha1-"#));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Externalizer<'s> {
     store: &'s dyn BlobStoreMut,
-    hash: HashType,
-    chunk_size: u64,
-    threshold: u64,
+    chunking: Chunking,
     progress: Option<Progress<'s>>,
 }
 
 impl fmt::Debug for Externalizer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Externalizer").field("hash", &self.hash).finish_non_exhaustive()
+        f.debug_struct("Externalizer").field("chunking", &self.chunking).finish_non_exhaustive()
     }
 }
 
 impl<'s> Externalizer<'s> {
     /// Moves content to a store.
     pub fn new(store: &'s dyn BlobStoreMut) -> Self {
-        let (chunk_size, threshold) = (1 << 20, 1 << 10);
-        Self { store, hash: HashType::default(), chunk_size, threshold, progress: None }
+        Self { store, chunking: Chunking::default(), progress: None }
     }
 
-    /// Sets the hash that names blobs. Default: SHA-1, as in Flux.
+    /// Sets which files become blobs, and how.
     #[must_use]
-    pub fn hash(mut self, hash: HashType) -> Self {
-        self.hash = hash;
-        self
-    }
-
-    /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
-    #[must_use]
-    pub fn chunk_size(mut self, bytes: u64) -> Self {
-        self.chunk_size = bytes;
-        self
-    }
-
-    /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
-    #[must_use]
-    pub fn threshold(mut self, bytes: u64) -> Self {
-        self.threshold = bytes;
+    pub fn chunking(mut self, chunking: Chunking) -> Self {
+        self.chunking = chunking;
         self
     }
 
@@ -83,7 +67,7 @@ impl<'s> Externalizer<'s> {
     ) -> Result<MoveReport> {
         options.parse(document)?;
         rewrite(document, options, writer, |entry, writer| {
-            if entry.content().data_len() <= self.threshold {
+            if entry.content().data_len() <= self.chunking.threshold {
                 return Ok(Outcome::Stays);
             }
             let mut chunker = Chunker::new(self, entry.content().data_len());
@@ -115,15 +99,14 @@ struct Chunker<'c> {
 
 impl<'c> Chunker<'c> {
     fn new(options: &'c Externalizer<'c>, data_len: u64) -> Self {
-        let chunk_size = if options.chunk_size == 0 { u64::MAX } else { options.chunk_size };
-        let chunk_size = chunk_size.min(data_len);
+        let chunk_size = options.chunking.max_len().min(data_len);
         let failure = StoreError::check_size(chunk_size).err();
         let chunk_size = usize::try_from(chunk_size.min(MAX_BLOB_SIZE)).unwrap_or(usize::MAX);
         Self { options, chunk_size, chunks: Vec::new(), regions: Vec::new(), offset: 0, failure }
     }
 
     fn put(&mut self) -> Result<(), StoreError> {
-        let (store, hash) = (self.options.store, self.options.hash);
+        let (store, hash) = (self.options.store, self.options.chunking.hash);
         let stored = try_map(&self.chunks, || (), |(), chunk| store.put(hash, chunk))?;
         for (blobref, chunk) in stored.into_iter().zip(self.chunks.drain(..)) {
             let size = chunk.len() as u64;

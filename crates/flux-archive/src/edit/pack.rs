@@ -89,7 +89,7 @@ mod tests {
     use super::*;
     use crate::error::ErrorKind;
     use crate::model::{Archive, BlobRef, Form, HashType, Profile};
-    use crate::store::{BlobStoreMut, MemoryStore};
+    use crate::store::{BlobStoreMut, Chunking, MemoryStore};
 
     fn document(entries: &[String]) -> Vec<u8> {
         format!("[{}]", entries.join(",")).into_bytes()
@@ -103,7 +103,8 @@ mod tests {
 
     fn externalized(document: &[u8], chunk_size: u64, store: &MemoryStore) -> Vec<u8> {
         let mut writer = Writer::new(Vec::new(), Form::Array);
-        let externalizer = Externalizer::new(store).threshold(2).chunk_size(chunk_size);
+        let externalizer =
+            Externalizer::new(store).chunking(Chunking::new().threshold(2).chunk_size(chunk_size));
         let report = externalizer.run(document, &OpenOptions::new(), &mut writer).unwrap();
         assert!(report.failures.is_empty());
         writer.finish().unwrap()

@@ -13,6 +13,7 @@ const MAX_ZEROS: u64 = 1 << 20;
 
 /// A path at which two archives differ, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Difference<'a> {
     /// The path.
     pub path: &'a str,

@@ -14,6 +14,7 @@ use crate::diagnostic::Code;
 
 /// A hash that names blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[non_exhaustive]
 pub enum HashType {
     /// SHA-1, the default of Flux. Two contents with the same digest can be constructed.
     #[default]

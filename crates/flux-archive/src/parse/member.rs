@@ -4,6 +4,7 @@ use crate::json::{Json, Text};
 
 /// A member of an entry, as written.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Member<'a> {
     /// The key, a JSON string.
     pub key: Json<'a>,

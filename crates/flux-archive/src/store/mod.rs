@@ -12,6 +12,7 @@
 //! A store returns the bytes that it has under a name, and need not check them. The caller must, and this
 //! crate always does: a store may be damaged or malicious.
 
+mod chunking;
 mod directory;
 mod gc;
 mod layered;
@@ -28,6 +29,7 @@ use crate::error::{ErrorKind, Result};
 use crate::model::{BlobRef, HashType, Region};
 
 pub use crate::error::{MAX_BLOB_SIZE, StoreError};
+pub use chunking::Chunking;
 pub use directory::DirStore;
 pub use gc::{GcReport, collect_garbage};
 pub use layered::Layered;

@@ -2,6 +2,7 @@
 
 /// The encoding of data that are written piece by piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Encoding {
     /// `utf-8`. Bytes that are not UTF-8, and NUL, are errors.
     Text,

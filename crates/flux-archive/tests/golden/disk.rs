@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use base64_simd::STANDARD;
-use flux_archive::store::{BlobStoreMut, MemoryStore};
+use flux_archive::store::{BlobStoreMut, Chunking, MemoryStore};
 use flux_archive::{
     BlobRef, Creator, Extractor, Form, HashType, OpenOptions, Profile, Times, Writer,
 };
@@ -81,7 +81,11 @@ fn extraction_and_creation_match_the_record() {
     let store = MemoryStore::new();
     for (name, cut) in [("created", false), ("created_blobs", true)] {
         let creator = Creator::new(source.path()).unwrap().times(Times::Fixed(MTIME));
-        let creator = if cut { creator.store(&store).threshold(0).chunk_size(7) } else { creator };
+        let creator = if cut {
+            creator.store(&store).chunking(Chunking::new().threshold(0).chunk_size(7))
+        } else {
+            creator
+        };
         let mut writer = Writer::new(Vec::new(), Form::Array);
         let report = creator.write(["run"], &mut writer).unwrap();
         assert!(report.failures.is_empty() && report.changed.is_empty());

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use base64_simd::STANDARD;
-use flux_archive::store::{BlobStoreMut, DirStore};
+use flux_archive::store::{BlobStoreMut, Chunking, DirStore};
 use flux_archive::{Archive, Creator, Existing, Extractor, Form, Profile, Writer};
 use serde_json::Value;
 
@@ -346,11 +346,11 @@ fn create(case: &Value, umask: &Umask) -> Result<(Value, Vec<String>), String> {
     set_up(source.path(), &case["setup"]);
     let blobs = tempfile::tempdir().unwrap();
     let store = DirStore::open(blobs.path()).unwrap();
-    let creator = Creator::new(source.path())
-        .unwrap()
-        .store(&store)
-        .chunk_size(case["chunksize"].as_u64().unwrap())
-        .threshold(case["small_file_threshold"].as_u64().unwrap());
+    let creator = Creator::new(source.path()).unwrap().store(&store).chunking(
+        Chunking::new()
+            .chunk_size(case["chunksize"].as_u64().unwrap())
+            .threshold(case["small_file_threshold"].as_u64().unwrap()),
+    );
     assert_eq!(text(case, "hash"), "sha1");
     let mut writer = Writer::new(Vec::new(), Form::Array);
     let paths = case["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap());

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, MemoryStore};
+use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore};
 use flux_archive::{
     Archive, Content, CreateReport, Creator, Extractor, Form, HashType, Holes, Profile,
     RegionStore, Text, Times, VerifyOptions, Writer,
@@ -93,8 +93,7 @@ proptest! {
         let create = |root: &Path| {
             let creator = Creator::new(root)
                 .unwrap()
-                .chunk_size(chunk_size)
-                .threshold(threshold)
+                .chunking(Chunking::new().chunk_size(chunk_size).threshold(threshold))
                 .holes(if zeros { Holes::Zeros } else { Holes::FileSystem })
                 .times(Times::Fixed(1_000_000_000));
             let creator = if with_store { creator.store(&store) } else { creator };
@@ -124,7 +123,10 @@ fn file_over_four_gibibytes_keeps_its_holes() {
     }
     let blobs = tempfile::tempdir().unwrap();
     let store = DirStore::open(blobs.path()).unwrap();
-    let creator = Creator::new(source.path()).unwrap().store(&store).hash(HashType::Sha256);
+    let creator = Creator::new(source.path())
+        .unwrap()
+        .store(&store)
+        .chunking(Chunking::new().hash(HashType::Sha256));
     let (json, report) = create(&creator);
     assert!(report.failures.is_empty() && report.changed.is_empty());
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
@@ -286,7 +288,7 @@ fn each_extent_of_data_starts_a_new_chunk() {
     fs::write(source.path().join("f"), data).unwrap();
     let store = MemoryStore::new();
     let creator = Creator::new(source.path()).unwrap().store(&store).holes(Holes::Zeros);
-    let (json, _) = create(&creator.chunk_size(3000));
+    let (json, _) = create(&creator.chunking(Chunking::new().chunk_size(3000)));
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
     let regions = archive.entries()[0].regions().iter();
     let regions: Vec<_> = regions.map(|region| (region.offset, region.size)).collect();

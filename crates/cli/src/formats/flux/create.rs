@@ -8,9 +8,9 @@ use flux_archive::{CreateReport, Creator, Form, Holes, Times, Writer, fnmatch};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, bytes, count, report_json, say_failures, verdict};
+use super::{buffered, chunking, count, report_json, say_failures, verdict};
 use crate::Verdict;
-use crate::arguments::flux::{Append, Chunking, Collecting, Create, HolesArgument, Reading};
+use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
 use crate::goal::{self, Goal, is_standard};
 use crate::output::{Output, Sink, print_json};
@@ -121,7 +121,7 @@ fn collect(
         None => Times::Keep,
     });
     if let Some(store) = &store {
-        creator = chunked(creator.store(&**store), &collecting.chunking, output);
+        creator = creator.store(&**store).chunking(chunking(&collecting.chunking, output));
     }
     let mut writer = Writer::new(out, form);
     let written = creator.write(&collecting.paths, &mut writer);
@@ -129,17 +129,6 @@ fn collect(
         writer.finish()?;
         Ok(report)
     }))
-}
-
-fn chunked<'o>(creator: Creator<'o>, chunking: &Chunking, output: Output) -> Creator<'o> {
-    let mut creator = creator.hash(chunking.hash.unwrap_or_default());
-    if let Some(size) = chunking.chunksize {
-        creator = creator.chunk_size(bytes(size, "--chunksize", output));
-    }
-    if let Some(size) = chunking.small_file_threshold {
-        creator = creator.threshold(bytes(size, "--small-file-threshold", output));
-    }
-    creator
 }
 
 /// Reports what was done and what failed.

@@ -21,6 +21,7 @@ mod verify;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
+use flux_archive::store::Chunking;
 use flux_archive::{Archive, Failure as Failed, Writer};
 use serde::Serialize;
 use serde_json::Value;
@@ -125,4 +126,16 @@ fn bytes(size: Size, option: &str, output: Output) -> u64 {
         ));
     }
     bytes
+}
+
+/// How content becomes blobs.
+fn chunking(arguments: &arguments::Chunking, output: Output) -> Chunking {
+    let mut chunking = Chunking::new().hash(arguments.hash.unwrap_or_default());
+    if let Some(size) = arguments.chunksize {
+        chunking = chunking.chunk_size(bytes(size, "--chunksize", output));
+    }
+    if let Some(size) = arguments.small_file_threshold {
+        chunking = chunking.threshold(bytes(size, "--small-file-threshold", output));
+    }
+    chunking
 }

@@ -6,7 +6,7 @@ use flux_archive::{Externalizer, Form, Limits, MoveReport};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, bytes, count, remark, report_json, say_failures, verdict};
+use super::{buffered, bytes, chunking, count, remark, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
 use crate::failure::Failure;
@@ -70,15 +70,8 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
     let store = open_store_mut(&command.store)?;
     let progress = Progress::endless(output.quiet);
     let add = |bytes| progress.add(bytes);
-    let chunking = &command.chunking;
-    let mut externalizer =
-        Externalizer::new(&*store).hash(chunking.hash.unwrap_or_default()).progress(&add);
-    if let Some(size) = chunking.chunksize {
-        externalizer = externalizer.chunk_size(bytes(size, "--chunksize", output));
-    }
-    if let Some(size) = chunking.small_file_threshold {
-        externalizer = externalizer.threshold(bytes(size, "--small-file-threshold", output));
-    }
+    let chunking = chunking(&command.chunking, output);
+    let externalizer = Externalizer::new(&*store).chunking(chunking).progress(&add);
     let report = write(&source, &command.target, |out| {
         buffered(out, form, |writer| externalizer.run(&source.document, &source.options, writer))
     })?;

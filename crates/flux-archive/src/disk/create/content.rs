@@ -69,7 +69,7 @@ fn plain(content: Content<'static>) -> Prepared {
 
 fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
     let size = stat(file)?.size();
-    let blobs = creator.store.is_some() && size > creator.threshold;
+    let blobs = creator.store.is_some() && size > creator.chunking.threshold;
     let data = extents(file, size, creator.holes, blobs)?;
     if size > 0 && data.is_empty() {
         creator.count(size);
@@ -115,7 +115,7 @@ fn read_blobs(
     size: u64,
     data: &[(u64, u64)],
 ) -> Result<Prepared> {
-    let step = if creator.chunk_size == 0 { u64::MAX } else { creator.chunk_size };
+    let step = creator.chunking.max_len();
     let chunks: Vec<(u64, u64)> = data
         .iter()
         .flat_map(|&(start, end)| {
@@ -130,7 +130,7 @@ fn read_blobs(
         let read = read_full(file, blob, offset)?;
         // If the file was truncated meanwhile, zeros replace the missing bytes, as with tar.
         blob[read..].fill(0);
-        let blobref = store.put(creator.hash, blob).map_err(store_failure)?;
+        let blobref = store.put(creator.chunking.hash, blob).map_err(store_failure)?;
         creator.count(len);
         Ok((Region { offset, size: len, blobref }, (read as u64) < len))
     };

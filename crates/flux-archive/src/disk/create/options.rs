@@ -6,12 +6,12 @@ use std::os::fd::AsFd;
 use std::path::Path;
 
 use crate::disk::dir::{Dir, FileId, stat};
-use crate::model::HashType;
 use crate::parallel::{Progress, report};
-use crate::store::BlobStoreMut;
+use crate::store::{BlobStoreMut, Chunking};
 
 /// Which zeros of a file are holes, if its data become blobs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Holes {
     /// Those that the file system reports, as in Flux. File systems differ.
     #[default]
@@ -24,6 +24,7 @@ pub enum Holes {
 
 /// Which times an archive contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Times {
     /// `mtime` and `ctime` of each file, as in Flux.
     #[default]
@@ -58,9 +59,7 @@ pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 pub struct Creator<'o> {
     pub(super) root: Dir,
     pub(super) store: Option<&'o dyn BlobStoreMut>,
-    pub(super) hash: HashType,
-    pub(super) chunk_size: u64,
-    pub(super) threshold: u64,
+    pub(super) chunking: Chunking,
     pub(super) holes: Holes,
     pub(super) times: Times,
     pub(super) exclude: Option<Filter<'o>>,
@@ -81,9 +80,7 @@ impl<'o> Creator<'o> {
         Ok(Self {
             root: Dir::open(root.as_ref())?,
             store: None,
-            hash: HashType::default(),
-            chunk_size: 1 << 20,
-            threshold: 1 << 10,
+            chunking: Chunking::default(),
             holes: Holes::default(),
             times: Times::default(),
             exclude: None,
@@ -100,24 +97,10 @@ impl<'o> Creator<'o> {
         self
     }
 
-    /// Sets the hash that names blobs. Default: SHA-1, as in Flux.
+    /// Sets which files become blobs, and how.
     #[must_use]
-    pub fn hash(mut self, hash: HashType) -> Self {
-        self.hash = hash;
-        self
-    }
-
-    /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
-    #[must_use]
-    pub fn chunk_size(mut self, bytes: u64) -> Self {
-        self.chunk_size = bytes;
-        self
-    }
-
-    /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
-    #[must_use]
-    pub fn threshold(mut self, bytes: u64) -> Self {
-        self.threshold = bytes;
+    pub fn chunking(mut self, chunking: Chunking) -> Self {
+        self.chunking = chunking;
         self
     }
 

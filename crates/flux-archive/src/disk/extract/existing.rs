@@ -12,6 +12,7 @@ use crate::model::{Entry, FileType};
 /// set only by a policy that replaces. A file replaces a link, or a link a file, only with
 /// [`Overwrite`](Self::Overwrite).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Existing {
     /// The entry fails.
     #[default]

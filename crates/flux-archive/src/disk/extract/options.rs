@@ -17,6 +17,7 @@ pub type Select<'s> = &'s (dyn Fn(&Entry<'_>) -> bool + Sync);
 ///
 /// An extraction never writes through a link; this protects programs that use the files later.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum LinkPolicy {
     /// All links.
     #[default]
