@@ -13,7 +13,7 @@ use std::sync::Arc;
 use binio::ReadAt;
 use bytes::Bytes;
 
-use super::header::Header;
+use super::entry::Header;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
 /// First step of reading the head, and of reading the tail.

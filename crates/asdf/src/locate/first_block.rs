@@ -5,7 +5,8 @@ use binio::{ReadAt, Scanner};
 use memchr::memmem;
 
 use super::ends::FIRST_STEP;
-use super::header::{Entry, Header, Reading};
+use super::entry::{Entry, Header};
+use super::reading::Reading;
 use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};

@@ -4,7 +4,8 @@ use binio::{Limits, ReadAt};
 use memchr::memmem;
 
 use super::ends::{Ends, FIRST_STEP};
-use super::header::{Entry, Header, Reading};
+use super::entry::{Entry, Header};
+use super::reading::Reading;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_HEADER_LEN;
 use crate::layout::index::{self, INDEX_HEADER};

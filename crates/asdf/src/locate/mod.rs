@@ -10,9 +10,10 @@
 //! [`BlockStore`](crate::blocks::BlockStore).
 
 mod ends;
+mod entry;
 mod first_block;
-mod header;
 mod index;
+mod reading;
 mod salvage;
 #[cfg(test)]
 pub(crate) mod test_file;
@@ -30,7 +31,8 @@ use first_block::Candidates;
 use index::Index;
 
 pub(crate) use ends::Ends;
-pub(crate) use header::{Entry, Header, Reading};
+pub(crate) use entry::{Entry, Header};
+pub(crate) use reading::Reading;
 
 /// The head ends here at the latest: what is not found before does not exist.
 const MAX_HEAD: u64 = 16 << 20;

@@ -13,7 +13,8 @@
 use binio::Scanner;
 
 use super::ends::Ends;
-use super::header::{Entry, Header, Reading};
+use super::entry::{Entry, Header};
+use super::reading::Reading;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};

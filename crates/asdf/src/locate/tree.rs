@@ -3,7 +3,7 @@
 use binio::{Limits, ReadAt};
 
 use super::ends::Ends;
-use super::header::Header;
+use super::entry::Header;
 use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
 use crate::layout::tree_end::{self, TreeEnd};

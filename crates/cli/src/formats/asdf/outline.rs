@@ -22,7 +22,7 @@ struct Line<'a> {
     last: bool,
 }
 
-/// The outline, cut after `max_lines`, with a remark on what was cut.
+/// Writes the outline, cut after `max_lines`, with a line that counts what was cut.
 pub(crate) fn outline(
     out: &mut dyn Write,
     root: Node<'_>,
@@ -35,7 +35,7 @@ pub(crate) fn outline(
     while let Some(line) = stack.pop() {
         if max_lines.is_some_and(|max| lines >= max) {
             let more = stack.len() + 1;
-            return writeln!(out, "{indent}... ({more} more places; `asdf tree` shows all)");
+            return writeln!(out, "{indent}... ({more} more nodes; `scibin asdf tree` shows all)");
         }
         lines += 1;
         let branch = if line.last { "└─" } else { "├─" };

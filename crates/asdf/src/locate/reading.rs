@@ -1,8 +1,9 @@
-//! Block headers as they are found: read, judged, and compared with the index.
+//! Reading block headers, judging them, and comparing them with the index.
 
 use binio::{Limits, ReadAt};
 
 use super::ends::Ends;
+use super::entry::{Entry, Header};
 use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
 use crate::layout::block_header::BlockHeader;
@@ -13,29 +14,6 @@ pub(crate) struct Reading<'a> {
     pub(crate) ends: &'a Ends,
     pub(crate) limits: &'a Limits,
     pub(crate) reports: &'a Reports,
-}
-
-/// A block: its place, and its header or why it has none.
-#[derive(Clone, Debug)]
-pub(crate) struct Entry {
-    pub(crate) offset: u64,
-    pub(crate) header: Header,
-}
-
-/// What is known of a header.
-#[derive(Clone, Debug)]
-pub(crate) enum Header {
-    /// The index names the place; nothing was read there yet.
-    Unread,
-    Good(BlockHeader),
-    Bad(Box<BlockError>),
-}
-
-impl Header {
-    /// Whether no block begins there.
-    pub(crate) fn has_no_magic(&self) -> bool {
-        matches!(self, Self::Bad(error) if matches!(**error, BlockError::Magic { .. }))
-    }
 }
 
 impl Reading<'_> {
