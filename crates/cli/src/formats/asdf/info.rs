@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use asdf::{Asdf, Block, BlockHeader, Diagnostic};
+use asdf::{Asdf, Block, BlockHeader};
 use serde_json::{Value, json};
 
 use super::blocks::{self, block_json};
@@ -106,32 +106,6 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
         "tree_range": layout.tree.as_ref().map(range),
         "tree": tree,
         "blocks": blocks,
-        "diagnostics": diagnostics_json(file),
+        "diagnostics": file.diagnostics(),
     })
-}
-
-pub(crate) fn diagnostics_json(file: &Asdf) -> Vec<Value> {
-    file.diagnostics().iter().map(diagnostic_json).collect()
-}
-
-/// A diagnostic as JSON: `code`, `severity`, `message`, and the parts of its place that are known.
-pub(super) fn diagnostic_json(diagnostic: &Diagnostic) -> Value {
-    let place = &diagnostic.place;
-    let mut value = json!({
-        "code": diagnostic.code.as_str(),
-        "severity": diagnostic.severity.as_str(),
-        "message": diagnostic.message,
-    });
-    let known = [
-        ("pointer", place.pointer.as_ref().map(|pointer| json!(pointer))),
-        ("line", place.line.map(|line| json!(line))),
-        ("column", place.column.map(|column| json!(column))),
-        ("offset", place.offset.map(|offset| json!(offset))),
-    ];
-    for (name, part) in known {
-        if let Some(part) = part {
-            value[name] = part;
-        }
-    }
-    value
 }

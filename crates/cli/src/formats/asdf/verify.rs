@@ -6,7 +6,6 @@ use std::path::Path;
 use asdf::{ChecksumVerdict, VerifyOptions, VerifyReport};
 use serde_json::{Value, json};
 
-use super::info::diagnostic_json;
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
@@ -60,9 +59,8 @@ fn report_json(path: &Path, report: &VerifyReport) -> Value {
         };
         json!({"index": index, "bytes": block.stored_len, "checksum": checksum})
     });
-    let diagnostics: Vec<Value> = report.diagnostics.iter().map(diagnostic_json).collect();
     json!({
         "file": path.display().to_string(), "format": "asdf", "ok": report.is_fine(),
-        "blocks": blocks.collect::<Value>(), "diagnostics": diagnostics,
+        "blocks": blocks.collect::<Value>(), "diagnostics": report.diagnostics,
     })
 }
