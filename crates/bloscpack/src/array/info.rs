@@ -81,7 +81,7 @@ impl ArrayInfo {
     /// The metadata, as the original writes them.
     pub fn to_json(&self) -> Value {
         let mut object = Map::new();
-        object.insert("dtype".into(), self.dtype().descr().into());
+        object.insert("dtype".into(), self.datatype().descr().into());
         object.insert("shape".into(), self.shape().to_vec().into());
         object.insert("order".into(), self.order().name().into());
         object.insert("container".into(), "numpy".into());
@@ -89,7 +89,7 @@ impl ArrayInfo {
     }
 
     /// What one element is.
-    pub fn dtype(&self) -> &Datatype {
+    pub fn datatype(&self) -> &Datatype {
         self.0.datatype()
     }
 
@@ -110,7 +110,7 @@ impl ArrayInfo {
 
     /// Fails with [`ErrorKind::ShapeMismatch`] unless the array takes just these bytes.
     pub fn check_size(&self, len: u64) -> Result<()> {
-        let (dtype, shape, byte_size) = (self.dtype(), self.shape(), self.byte_size());
+        let (dtype, shape, byte_size) = (self.datatype(), self.shape(), self.byte_size());
         if byte_size == len {
             return Ok(());
         }
@@ -157,7 +157,7 @@ mod tests {
     fn keys_beside_those_of_the_array_do_not_matter() {
         let info = ArrayInfo::from_json(&metadata()).unwrap();
         assert_eq!((info.shape(), info.order(), info.byte_size()), (&[3, 2][..], Order::F, 48));
-        assert_eq!(info.dtype().to_string(), "<f8");
+        assert_eq!(info.datatype().to_string(), "<f8");
     }
 
     #[test]

@@ -48,7 +48,7 @@ impl WriteOptions {
                 keys.entry(key).or_insert(value);
             }
         }
-        let itemsize = info.dtype().itemsize();
+        let itemsize = info.datatype().itemsize();
         let chunk_size = self.chunk_size.whole_items(itemsize)?;
         Ok(self.typesize(typesize(itemsize)).chunk_size(chunk_size).metadata(&metadata))
     }
@@ -134,7 +134,7 @@ mod tests {
         ] {
             let file = packed(&info(dtype, &[2]), &WriteOptions::new()).unwrap();
             assert_eq!(file.header().typesize, typesize, "{dtype}");
-            assert_eq!(file.array().unwrap().dtype().itemsize() * 2, file.len());
+            assert_eq!(file.array().unwrap().datatype().itemsize() * 2, file.len());
         }
     }
 

@@ -52,7 +52,7 @@ impl Reader {
         let metadata = self.metadata()?.ok_or_else(no_metadata)?;
         let checked = ArrayInfo::from_json(&metadata.json()?).and_then(|info| {
             info.check_size(self.len())?;
-            let (dtype, shape, order) = (info.dtype(), info.shape().to_vec(), info.order());
+            let (dtype, shape, order) = (info.datatype(), info.shape().to_vec(), info.order());
             let layout = Strided::packed(shape, order, 0, dtype.itemsize(), self.len())?;
             let limits = self.options().limits;
             // Elements are data that are decoded.
@@ -72,8 +72,8 @@ impl<'r> Array<'r> {
     }
 
     /// What one element is.
-    pub fn dtype(&self) -> &Datatype {
-        self.info.dtype()
+    pub fn datatype(&self) -> &Datatype {
+        self.info.datatype()
     }
 
     /// Counts, outermost first; empty for a single element.
@@ -245,7 +245,7 @@ mod tests {
             positions.take(size(part.len())).collect()
         };
         let axes: Vec<Vec<u64>> = slices.iter().zip(info.shape()).map(positions).collect();
-        let itemsize = size(info.dtype().itemsize());
+        let itemsize = size(info.datatype().itemsize());
         let element = |index: Vec<u64>| {
             let start = size(place(&index, info.shape(), info.order())) * itemsize;
             data[start..start + itemsize].to_vec()
@@ -330,7 +330,7 @@ mod tests {
         let array = reader.array().unwrap();
         assert_eq!(array.field("a").unwrap().read::<u8>().unwrap(), [0, 8]);
         let b = array.field("b").unwrap();
-        assert_eq!((b.shape(), b.dtype().to_string().as_str()), (&[2, 2][..], ">u2"));
+        assert_eq!((b.shape(), b.datatype().to_string().as_str()), (&[2, 2][..], ">u2"));
         assert_eq!(b.read::<u16>().unwrap(), [0x0203, 0x0405, 0x0a0b, 0x0c0d]);
         let d = array.field("c").unwrap().field("d").unwrap();
         assert_eq!(d.rows(1..2).unwrap().read::<u16>().unwrap(), [0x0f0e]);

@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 /// What is recorded about an array, in the words of the lists.
 pub(crate) fn facts(array: &Array<'_>) -> Value {
     json!({
-        "descr": descr(array.dtype()),
+        "descr": descr(array.datatype()),
         "shape": array.shape(),
         "order": array.order().name(),
-        "itemsize": array.dtype().itemsize(),
+        "itemsize": array.datatype().itemsize(),
     })
 }
 

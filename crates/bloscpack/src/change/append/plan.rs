@@ -239,7 +239,7 @@ fn rows_after(info: &ArrayInfo, len: u64) -> Result<u64> {
     if info.order() == Order::F && !others.is_empty() {
         return refuse("rows of an array in order F are not contiguous".to_owned());
     }
-    let row = others.iter().try_fold(info.dtype().itemsize(), |size, &n| size.checked_mul(n));
+    let row = others.iter().try_fold(info.datatype().itemsize(), |size, &n| size.checked_mul(n));
     match row.filter(|&row| row > 0 && len % row == 0) {
         Some(row) => Ok(rows.saturating_add(len / row)),
         None => refuse(format!("{len} bytes are not whole rows of {} bytes", row.unwrap_or(0))),

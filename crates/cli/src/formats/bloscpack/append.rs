@@ -121,14 +121,15 @@ fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Fail
 fn rows(path: &Path, source: &FileSource, array: &ArrayInfo) -> Result<Range<u64>, Failure> {
     let (info, data) =
         ArrayInfo::from_npy(source).map_err(|error| Failure::bloscpack(path, error))?;
-    let row = |info: &ArrayInfo| (info.dtype().clone(), info.shape().get(1..).map(<[u64]>::to_vec));
+    let row =
+        |info: &ArrayInfo| (info.datatype().clone(), info.shape().get(1..).map(<[u64]>::to_vec));
     // With one axis the orders are the same.
     let is_in_order = info.order() == Order::C || info.shape().len() < 2;
     if row(&info) == row(array) && !info.shape().is_empty() && is_in_order {
         return Ok(data);
     }
     let what = |info: &ArrayInfo| {
-        format!("{} {:?} in order {}", info.dtype(), info.shape(), info.order().name())
+        format!("{} {:?} in order {}", info.datatype(), info.shape(), info.order().name())
     };
     let message = format!("{}, expected rows of {}", what(&info), what(array));
     Err(Failure::other(path.display(), message))

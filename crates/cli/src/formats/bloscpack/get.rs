@@ -44,7 +44,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     let slices = slices.map_err(|error| Failure::other("--slice", error.to_string()))?;
     let array = array.slice(&slices).map_err(fail)?;
     let Some(goal) = &request.output else {
-        let dtype = dtype_json(array.dtype());
+        let dtype = dtype_json(array.datatype());
         let write = |out: &mut dyn Write, style| array.write_elements(out, style);
         print::array(&dtype, array.shape(), output.json, write, fail)?;
         return Ok(Verdict::Fine);

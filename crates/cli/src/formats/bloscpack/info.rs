@@ -67,7 +67,7 @@ fn write_text(
     writeln!(out, "  offsets   {}", offsets(header))?;
     match array(file) {
         Some(Ok(array)) => {
-            let (dtype, shape) = (one_line(&array.dtype().to_string()), array.shape());
+            let (dtype, shape) = (one_line(&array.datatype().to_string()), array.shape());
             writeln!(out, "  array     {dtype} {shape:?}, order {}", array.order().name())?;
         }
         Some(Err(error)) => writeln!(out, "  array     {}", one_line(&error.to_string()))?,
@@ -155,7 +155,7 @@ fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
     let (header, layout) = (file.header(), file.layout());
     let array = array(file).map(|array| match array {
         Ok(array) => json!({
-            "dtype": dtype_json(array.dtype()),
+            "dtype": dtype_json(array.datatype()),
             "shape": array.shape(),
             "order": array.order().name(),
         }),
