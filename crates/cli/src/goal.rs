@@ -10,12 +10,12 @@ use crate::failure::Failure;
 use crate::output::Sink;
 
 /// A file to be written.
-pub(crate) struct Goal {
+pub(crate) struct OutputFile {
     path: PathBuf,
     file: AtomicFile,
 }
 
-impl Goal {
+impl OutputFile {
     /// Begins a file. One that exists is an error, unless it is to be replaced.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
         check(path, replace)?;
@@ -47,7 +47,7 @@ fn failure(path: &Path, error: &binio::Error) -> Failure {
     Failure::other(path.display(), error.to_string())
 }
 
-impl Write for Goal {
+impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.file.write(bytes)
     }
@@ -57,7 +57,7 @@ impl Write for Goal {
     }
 }
 
-impl Seek for Goal {
+impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         self.file.seek(to)
     }
@@ -83,10 +83,10 @@ pub(crate) fn write<T, E>(
 pub(crate) fn write_file<T, E>(
     path: &Path,
     replace: bool,
-    body: impl FnOnce(&mut Sink<Goal>) -> Result<T, E>,
+    body: impl FnOnce(&mut Sink<OutputFile>) -> Result<T, E>,
     source: impl FnOnce(E) -> Failure,
 ) -> Result<T, Failure> {
-    let mut out = Sink::new(Goal::create(path, replace)?);
+    let mut out = Sink::new(OutputFile::create(path, replace)?);
     let written = body(&mut out);
     let value = out.finish(written, source, |error| Failure::io(path, error))?;
     out.into_inner().commit()?;

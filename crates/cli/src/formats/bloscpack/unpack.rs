@@ -13,7 +13,7 @@ use super::{damage, names};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Cat, Span, Threads, Unpack};
 use crate::failure::Failure;
-use crate::goal::{self, Goal, is_standard};
+use crate::goal::{self, OutputFile, is_standard};
 use crate::output::{Output, print_json, size};
 use crate::progress::Progress;
 
@@ -219,7 +219,7 @@ fn write_bytes(
     if is_standard(goal) {
         return goal::write(goal, false, |out| file.unpack_range_to(range, out, &options), fail);
     }
-    let mut out = Goal::create(goal, command.replacing.force)?;
+    let mut out = OutputFile::create(goal, command.replacing.force)?;
     file.unpack_range_to_file(range, out.file()?, &options).map_err(|error| {
         match error.kind() {
             // The file is mapped to memory, so it is the writing that failed.

@@ -12,7 +12,7 @@ use super::{buffered, chunking, count, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
-use crate::goal::{self, Goal, is_standard};
+use crate::goal::{self, OutputFile, is_standard};
 use crate::output::{Output, Sink, print_json};
 use crate::progress::Progress;
 
@@ -32,7 +32,7 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
         let written = collect(&command.collecting, &[], form, &mut out, output)?;
         out.finish(written, |error| Failure::flux(target, error), Failure::from)?
     } else {
-        let mut file = Goal::create(target, true)?;
+        let mut file = OutputFile::create(target, true)?;
         let own = file.file()?.try_clone().map_err(|error| Failure::io(target, error))?;
         let old = File::open(target).ok();
         let left_out: Vec<&File> = [Some(&own), old.as_ref()].into_iter().flatten().collect();

@@ -14,7 +14,7 @@ pub struct CreateReport {
     pub changed: Vec<String>,
     /// Arguments with a `/` at the start, which was dropped.
     pub absolute: Vec<String>,
-    /// Paths that were found and are [left out](Creator::leave_out).
+    /// Paths that were found and are [left out](crate::Creator::leave_out).
     pub left_out: Vec<String>,
     /// Files that could not be read.
     pub failures: Vec<Failure>,
