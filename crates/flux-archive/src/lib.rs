@@ -1,6 +1,18 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+/// Defines the setters of options: a method of the name of each field.
+macro_rules! setters {
+    ($($(#[$doc:meta])+ $name:ident: $type:ty;)+) => {$(
+        $(#[$doc])+
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $name.into();
+            self
+        }
+    )+};
+}
+
 mod diagnostic;
 #[cfg(unix)]
 mod disk;

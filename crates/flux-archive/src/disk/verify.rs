@@ -53,25 +53,15 @@ impl<'p> DiskVerifier<'p> {
         Ok(Self { root, permissions: true, times: true, progress: None })
     }
 
-    /// Sets whether permissions are compared, except those of links. Default: yes.
-    #[must_use]
-    pub fn permissions(mut self, permissions: bool) -> Self {
-        self.permissions = permissions;
-        self
-    }
+    setters! {
+        /// Sets whether permissions are compared, except those of links. Default: yes.
+        permissions: bool;
 
-    /// Sets whether modification times are compared, if the archive has them. Default: yes.
-    #[must_use]
-    pub fn times(mut self, times: bool) -> Self {
-        self.times = times;
-        self
-    }
+        /// Sets whether modification times are compared, if the archive has them. Default: yes.
+        times: bool;
 
-    /// Reports progress in bytes of compared files.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'p>) -> Self {
-        self.progress = Some(progress);
-        self
+        /// Reports progress in bytes of compared files.
+        progress: Progress<'p>;
     }
 
     /// Returns the paths at which the files differ, in the order of the archive, and those that could not be

@@ -44,18 +44,12 @@ impl<'s> Externalizer<'s> {
         Self { store, chunking: Chunking::default(), progress: None }
     }
 
-    /// Sets which files become blobs, and how.
-    #[must_use]
-    pub fn chunking(mut self, chunking: Chunking) -> Self {
-        self.chunking = chunking;
-        self
-    }
+    setters! {
+        /// Sets which files become blobs, and how.
+        chunking: Chunking;
 
-    /// Reports progress in bytes of files.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'s>) -> Self {
-        self.progress = Some(progress);
-        self
+        /// Reports progress in bytes of files.
+        progress: Progress<'s>;
     }
 
     /// Writes an archive with blobs instead of content.

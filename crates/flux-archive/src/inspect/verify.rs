@@ -35,25 +35,15 @@ impl<'o> VerifyOptions<'o> {
         Self::default()
     }
 
-    /// Reads every blob from a store, once, and verifies its length and digest.
-    #[must_use]
-    pub fn store(mut self, store: &'o dyn BlobStore) -> Self {
-        self.store = Some(store);
-        self
-    }
+    setters! {
+        /// Reads every blob from a store, once, and verifies its length and digest.
+        store: &'o dyn BlobStore;
 
-    /// Reports files whose blobs are named by another hash.
-    #[must_use]
-    pub fn require_hash(mut self, hash: Option<HashType>) -> Self {
-        self.require_hash = hash;
-        self
-    }
+        /// Reports files whose blobs are named by another hash.
+        require_hash: Option<HashType>;
 
-    /// Reports progress in bytes of blobs.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'o>) -> Self {
-        self.progress = Some(progress);
-        self
+        /// Reports progress in bytes of blobs.
+        progress: Progress<'o>;
     }
 }
 

@@ -31,18 +31,12 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Sets the profile.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
+    setters! {
+        /// Sets the profile.
+        profile: Profile;
 
-    /// Sets the limits.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
+        /// Sets the limits.
+        limits: Limits;
     }
 
     /// Sets the place of the archive in the document, as a JSON pointer (RFC 6901). Default: the whole
@@ -53,15 +47,13 @@ impl OpenOptions {
         self
     }
 
-    /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives
-    /// larger than memory. Default: no. Needs the feature `mmap`; without it the file is read.
-    ///
-    /// If another program truncates a file while it is mapped, the system kills this process
-    /// (`SIGBUS`); if it is overwritten, what was checked may be something else when it is used.
-    #[must_use]
-    pub fn mmap(mut self, mmap: bool) -> Self {
-        self.mmap = mmap;
-        self
+    setters! {
+        /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives
+        /// larger than memory. Default: no. Needs the feature `mmap`; without it the file is read.
+        ///
+        /// If another program truncates a file while it is mapped, the system kills this process
+        /// (`SIGBUS`); if it is overwritten, what was checked may be something else when it is used.
+        mmap: bool;
     }
 
     /// Reads the document of a file, or maps it if [`mmap`](Self::mmap) is set.

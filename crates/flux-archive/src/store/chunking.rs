@@ -23,25 +23,15 @@ impl Chunking {
         Self::default()
     }
 
-    /// Sets the hash that names blobs. Default: SHA-1.
-    #[must_use]
-    pub fn hash(mut self, hash: HashType) -> Self {
-        self.hash = hash;
-        self
-    }
+    setters! {
+        /// Sets the hash that names blobs. Default: SHA-1.
+        hash: HashType;
 
-    /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
-    #[must_use]
-    pub fn chunk_size(mut self, bytes: u64) -> Self {
-        self.chunk_size = bytes;
-        self
-    }
+        /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
+        chunk_size: u64;
 
-    /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
-    #[must_use]
-    pub fn threshold(mut self, bytes: u64) -> Self {
-        self.threshold = bytes;
-        self
+        /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.
+        threshold: u64;
     }
 
     /// The largest size of a blob, `u64::MAX` without a limit.

@@ -90,46 +90,24 @@ impl<'o> Creator<'o> {
         })
     }
 
-    /// Stores files above the threshold as blobs. Without a store, all content is in the archive.
-    #[must_use]
-    pub fn store(mut self, store: &'o dyn BlobStoreMut) -> Self {
-        self.store = Some(store);
-        self
-    }
+    setters! {
+        /// Stores files above the threshold as blobs. Without a store, all content is in the archive.
+        store: &'o dyn BlobStoreMut;
 
-    /// Sets which files become blobs, and how.
-    #[must_use]
-    pub fn chunking(mut self, chunking: Chunking) -> Self {
-        self.chunking = chunking;
-        self
-    }
+        /// Sets which files become blobs, and how.
+        chunking: Chunking;
 
-    /// Sets which zeros are holes.
-    #[must_use]
-    pub fn holes(mut self, holes: Holes) -> Self {
-        self.holes = holes;
-        self
-    }
+        /// Sets which zeros are holes.
+        holes: Holes;
 
-    /// Sets which times the archive contains.
-    #[must_use]
-    pub fn times(mut self, times: Times) -> Self {
-        self.times = times;
-        self
-    }
+        /// Sets which times the archive contains.
+        times: Times;
 
-    /// Leaves out selected paths and everything below them.
-    #[must_use]
-    pub fn exclude(mut self, exclude: Filter<'o>) -> Self {
-        self.exclude = Some(exclude);
-        self
-    }
+        /// Leaves out selected paths and everything below them.
+        exclude: Filter<'o>;
 
-    /// Takes only selected paths. All directories are searched.
-    #[must_use]
-    pub fn include(mut self, include: Filter<'o>) -> Self {
-        self.include = Some(include);
-        self
+        /// Takes only selected paths. All directories are searched.
+        include: Filter<'o>;
     }
 
     /// Leaves out an open file or directory, whatever its path: the output file and the store. The report
@@ -139,11 +117,9 @@ impl<'o> Creator<'o> {
         Ok(self)
     }
 
-    /// Reports progress in bytes of files.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'o>) -> Self {
-        self.progress = Some(progress);
-        self
+    setters! {
+        /// Reports progress in bytes of files.
+        progress: Progress<'o>;
     }
 
     pub(super) fn count(&self, bytes: u64) {

@@ -101,88 +101,42 @@ impl<'o> Extractor<'o> {
         })
     }
 
-    /// Sets the store of the blobs.
-    #[must_use]
-    pub fn store(mut self, store: &'o dyn BlobStore) -> Self {
-        self.store = Some(store);
-        self
-    }
+    setters! {
+        /// Sets the store of the blobs.
+        store: &'o dyn BlobStore;
 
-    /// Sets what to do if a file exists.
-    #[must_use]
-    pub fn existing(mut self, existing: Existing) -> Self {
-        self.existing = existing;
-        self
-    }
+        /// Sets what to do if a file exists.
+        existing: Existing;
 
-    /// Sets which symbolic links are created.
-    #[must_use]
-    pub fn links(mut self, links: LinkPolicy) -> Self {
-        self.links = links;
-        self
-    }
+        /// Sets which symbolic links are created.
+        links: LinkPolicy;
 
-    /// Sets how much may be written.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
+        /// Sets how much may be written.
+        limits: Limits;
 
-    /// Refuses files whose blobs are named by another hash.
-    #[must_use]
-    pub fn require_hash(mut self, hash: Option<HashType>) -> Self {
-        self.require_hash = hash;
-        self
-    }
+        /// Refuses files whose blobs are named by another hash.
+        require_hash: Option<HashType>;
 
-    /// Extracts only selected entries.
-    #[must_use]
-    pub fn select(mut self, select: Select<'o>) -> Self {
-        self.select = Some(select);
-        self
-    }
+        /// Extracts only selected entries.
+        select: Select<'o>;
 
-    /// Reports progress in bytes.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'o>) -> Self {
-        self.progress = Some(progress);
-        self
-    }
+        /// Reports progress in bytes.
+        progress: Progress<'o>;
 
-    /// Sets whether modification times are restored. Default: yes.
-    #[must_use]
-    pub fn times(mut self, times: bool) -> Self {
-        self.times = times;
-        self
-    }
+        /// Sets whether modification times are restored. Default: yes.
+        times: bool;
 
-    /// Sets whether permissions are restored exactly, with set-user-id, set-group-id and sticky. Default: no,
-    /// the umask applies, and those three are dropped.
-    #[must_use]
-    pub fn preserve_permissions(mut self, preserve: bool) -> Self {
-        self.preserve_permissions = preserve;
-        self
-    }
+        /// Sets whether permissions are restored exactly, with set-user-id, set-group-id and sticky. Default: no,
+        /// the umask applies, and those three are dropped.
+        preserve_permissions: bool;
 
-    /// Sets whether each file is synced to disk before it gets its name. Default: no.
-    #[must_use]
-    pub fn sync(mut self, sync: bool) -> Self {
-        self.sync = sync;
-        self
-    }
+        /// Sets whether each file is synced to disk before it gets its name. Default: no.
+        sync: bool;
 
-    /// Sets whether to stop at the first failure. Default: no.
-    #[must_use]
-    pub fn fail_fast(mut self, fail_fast: bool) -> Self {
-        self.fail_fast = fail_fast;
-        self
-    }
+        /// Sets whether to stop at the first failure. Default: no.
+        fail_fast: bool;
 
-    /// Sets whether to write nothing, and only find conflicts. Blobs are not read.
-    #[must_use]
-    pub fn dry_run(mut self, dry_run: bool) -> Self {
-        self.dry_run = dry_run;
-        self
+        /// Sets whether to write nothing, and only find conflicts. Blobs are not read.
+        dry_run: bool;
     }
 }
