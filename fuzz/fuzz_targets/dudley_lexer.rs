@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
         let blank = &text[end as usize..token.start as usize];
         assert!(blank.bytes().all(|byte| matches!(byte, b' ' | 0x09..=0x0d)), "{blank:?}");
         end = token.end;
-        let (line, column) = source.line_column(token.start);
+        let (line, column) = source.line_column(token.start.into());
         assert!(line > 0 && column > 0);
         if token.kind == TokenKind::End {
             break;

@@ -9,8 +9,8 @@ use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply, 
 use super::{Input, Resolver};
 use crate::diagnostic::Code;
 use crate::layout::{
-    Data, Datatype, Field, Kind, Layout, Order, ParamId, ParamValue, Placement, Primitive,
-    Scope as Owner, Subject, TypeId,
+    Data, Datatype, Field, ItemId, Kind, Layout, MemberId, Order, ParamId, ParamValue, Placement,
+    Primitive, Scope as Owner, TypeId,
 };
 
 /// Fields of structs that resolving may visit, and how many more for each byte of a stream.
@@ -48,9 +48,9 @@ pub(super) struct Measure<'r, 'a> {
 /// A step from an item to what lies in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    /// To an item, or to a member.
-    To(Subject),
-    /// To an instance of an array, counted through all its dimensions.
+    Item(ItemId),
+    Member(MemberId),
+    /// An instance of an array, counted through all its dimensions.
     Instance(u64),
 }
 
@@ -140,7 +140,7 @@ impl<'r, 'a> Measure<'r, 'a> {
     /// struct that it is in. `visit` is called with each member.
     pub(super) fn array(
         &mut self,
-        subject: Subject,
+        step: Step,
         data: &Data,
         frame: Frame,
         cursor: Option<u64>,
@@ -149,9 +149,9 @@ impl<'r, 'a> Measure<'r, 'a> {
     ) -> Result<Placed> {
         let inner = self.scope.frame();
         let element = self.scope.element(self.layout, data, frame, |_| ())?;
-        self.enter(Step::To(subject));
+        self.enter(step);
         let placed = self.place(data, element, cursor, base)?;
-        if let (Some(visit), Subject::Member(id)) = (visit, subject) {
+        if let (Some(visit), Step::Member(id)) = (visit, step) {
             let (field, element) = (Field::Member(id), Some(element));
             visit(self, Visited { field, placed, element })?;
         }
@@ -314,7 +314,7 @@ impl<'r, 'a> Measure<'r, 'a> {
                 }
                 Field::Member(id) => {
                     let data = self.layout.data(self.layout.member(id).data);
-                    self.array(id.into(), data, frame, cursor, base, visit.as_deref_mut())?
+                    self.array(Step::Member(id), data, frame, cursor, base, visit.as_deref_mut())?
                 }
             };
             cursor = placed.end()?;
@@ -385,11 +385,11 @@ impl<'r, 'a> Measure<'r, 'a> {
         let mut path = String::new();
         for step in &self.trail {
             match *step {
-                Step::To(Subject::Member(id)) => {
+                Step::Item(id) => path = self.layout.path(id),
+                Step::Member(id) => {
                     path.push('.');
                     crate::layout::push_name(&mut path, self.layout.member_name(id));
                 }
-                Step::To(subject) => path = self.layout.subject_path(subject),
                 Step::Instance(index) => {
                     let _ = write!(path, "[{index}]");
                 }

@@ -114,7 +114,7 @@ fn of_row<'a>(
     let mut shape = Vec::new();
     let element = measure.scope.element(measure.layout, data, 0, |len| shape.push(len))?;
     let outer = shape.len();
-    measure.enter(Step::To(row.subject()));
+    measure.enter(Step::Item(id));
     let around = Around { address: row.address(), outer, ..Around::default() };
     of_array(measure, &element, shape, &around, order, sink)?;
     measure.leave();

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::diagnose::short_path;
-use super::measure::{Measure, Placed};
+use super::measure::{Measure, Placed, Step};
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use super::{Input, Resolver};
@@ -99,7 +99,7 @@ impl<'r, 'a> Pass<'r, 'a> {
             },
             Subject::Item(id) => {
                 let Some(data) = self.layout.data_of(id) else { return Ok(()) };
-                self.measure.array(subject, data, 0, self.cursor, Some(self.base), None)?
+                self.measure.array(Step::Item(id), data, 0, self.cursor, Some(self.base), None)?
             }
             _ => return Ok(()),
         };

@@ -193,7 +193,8 @@ impl<'a> Array<'_, 'a> {
         self.element().0.is_some_and(|element| element.is_indeterminate(self.table.layout))
     }
 
-    pub(super) fn layout(&self) -> &'a Layout {
+    /// The layout that declares it.
+    pub fn layout(&self) -> &'a Layout {
         self.table.layout
     }
 
