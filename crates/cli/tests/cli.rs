@@ -19,7 +19,7 @@ fn on(command: &[&str], file: &str, rest: &[&str]) -> Output {
 }
 
 #[test]
-fn info_tells_the_format_by_content_not_by_name() {
+fn info_recognises_the_format_by_content_not_by_name() {
     let folder = tempfile::tempdir().unwrap();
     let renamed = folder.path().join("observation.txt");
     std::fs::copy(golden("science"), &renamed).unwrap();
@@ -189,7 +189,7 @@ fn blocks_lists_the_header_of_each() {
 }
 
 #[test]
-fn salvage_finds_the_block_behind_a_gap() {
+fn salvage_finds_the_block_after_a_gap() {
     let count = |arguments: &[&str]| json_of(&on(arguments, "gap", &[])).as_array().unwrap().len();
     assert_eq!(count(&["asdf", "blocks", "--json"]), 1);
     assert_eq!(count(&["asdf", "blocks", "--json", "--salvage"]), 2);
@@ -242,7 +242,7 @@ fn verify_finds_a_cut_block_that_no_array_uses_and_has_no_checksum() {
 }
 
 #[test]
-fn verify_finds_what_is_no_complex_number_and_no_integer() {
+fn verify_finds_what_is_not_a_complex_number_or_an_integer() {
     let folder = tempfile::tempdir().unwrap();
     for bad in [
         "!core/complex-1.0.0 foo",
@@ -271,7 +271,7 @@ fn keys_cannot_break_lines_or_colour_the_outline() {
     let file = written(folder.path(), r#""a\n\e[31mb": 1"#, 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert_eq!(stdout(&output), "└─a  [31mb: 1\n");
-    // A key that stands twice is named in a remark.
+    // A key that occurs twice is named in a message.
     let file = written(folder.path(), "\"a\\n\\e[31mb\": 1\n\"a\\n\\e[31mb\": 2", 0, b"");
     let output = scibin(&["asdf", "tree", &file]);
     assert!(stderr(&output).contains("DuplicateKey"), "{}", stderr(&output));
@@ -288,7 +288,7 @@ fn an_array_written_without_its_mask_is_remarked() {
 
 #[test]
 #[cfg(unix)]
-fn a_reader_that_goes_away_is_no_failure() {
+fn a_reader_that_closes_the_pipe_is_not_a_failure() {
     let folder = tempfile::tempdir().unwrap();
     let tree = format!(
         "list: [{}]\na: !core/ndarray-1.1.0 \
@@ -329,7 +329,7 @@ fn messages_that_nobody_reads_do_not_change_the_status() {
 
 #[test]
 #[cfg(unix)]
-fn a_pipe_is_refused_at_once_and_named_once() {
+fn a_pipe_is_rejected_at_once_and_named_once() {
     let folder = tempfile::tempdir().unwrap();
     let pipe = folder.path().join("pipe.asdf");
     let made = Command::new("mkfifo").arg(&pipe).status().unwrap();

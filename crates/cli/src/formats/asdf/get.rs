@@ -39,8 +39,8 @@ pub(crate) fn get(
                 Slice::parse(text).map_err(|error| Failure::other("--slice", error.to_string()))?;
             array = array.slice(&slices).map_err(fail)?;
         }
-        if let Some(goal) = &request.output {
-            write_npy(&array, goal, request, output)?;
+        if let Some(target) = &request.output {
+            write_npy(&array, target, request, output)?;
             if array.is_masked() {
                 let file = request.file.display();
                 output
@@ -67,14 +67,14 @@ pub(crate) fn get(
 
 fn write_npy(
     array: &NdArray<'_>,
-    goal: &Path,
+    target: &Path,
     request: &GetRequest,
     output: Output,
 ) -> Result<(), Failure> {
     let progress =
         Progress::new(array.len().saturating_mul(array.datatype().itemsize()), output.quiet);
     goal::write(
-        goal,
+        target,
         request.force,
         |out| array.write_npy(&mut progress.writer(out)),
         |error| Failure::asdf(&request.file, error),
