@@ -1,4 +1,4 @@
-//! Unpacks a file, or tells what is wrong with it: `unpack_file INPUT [OUTPUT [THREADS]]`.
+//! Unpacks a file, or reports what is wrong with it: `unpack_file INPUT [OUTPUT [THREADS]]`.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};

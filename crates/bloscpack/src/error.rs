@@ -34,15 +34,15 @@ pub enum ErrorKind {
         available: u64,
     },
     /// The file does not begin with `blpk`.
-    #[error("no Bloscpack file: expected \"blpk\", found \"{}\"", found.escape_ascii())]
+    #[error("not a Bloscpack file: expected \"blpk\", found \"{}\"", found.escape_ascii())]
     NotBloscpack {
         /// What it begins with, at most four bytes.
         found: Vec<u8>,
     },
-    /// A version that nobody defined.
+    /// A version that is not defined.
     #[error("version {0} of the format is unknown: expected 1, 2 or 3")]
     UnsupportedVersion(u8),
-    /// Option bits that nobody defined: they may stand for a section that hides the chunks.
+    /// Option bits that are not defined: they may stand for a section before the chunks.
     #[error("unknown option bits {0:#04x}: expected only bit 0 (offsets) and bit 1 (metadata)")]
     UnknownOptions(u8),
     /// A checksum number above 8.
@@ -69,7 +69,7 @@ pub enum ErrorKind {
         /// The digest of the bytes.
         computed: Digest,
     },
-    /// A chunk is no Blosc buffer, or does not decode.
+    /// A chunk is not a Blosc buffer, or does not decode.
     #[error("chunk {chunk}: {reason:#}")]
     CorruptChunk {
         /// Number of the chunk, from 0.
@@ -83,13 +83,13 @@ pub enum ErrorKind {
         /// Number of the chunk, from 0.
         chunk: u64,
     },
-    /// The header's sizes are other than the chunks'.
+    /// The sizes in the header differ from those of the chunks.
     #[error("{message}")]
     SizeMismatch {
         /// Which size, what it is and what was expected.
         message: String,
     },
-    /// The offsets are not where the chunks are.
+    /// The offsets do not point to the chunks.
     #[error("{message}")]
     OffsetMismatch {
         /// What is wrong with them.
@@ -100,8 +100,8 @@ pub enum ErrorKind {
     /// The metadata cannot be read; the chunks can.
     #[error("metadata: {0}")]
     Metadata(MetadataError),
-    /// The file holds no numpy array.
-    #[error("no numpy array: {0}")]
+    /// The file holds not a numpy array.
+    #[error("not a numpy array: {0}")]
     NotNumpy(String),
     /// The array holds Python objects.
     #[error("the dtype holds Python objects, which are not bytes")]
@@ -120,7 +120,7 @@ pub enum ErrorKind {
         /// The type asked for.
         asked: &'static str,
     },
-    /// What is to be written has no room.
+    /// There is not enough room for what is to be written.
     #[error("{what}: {needed} are needed, there is room for {available}")]
     NotEnoughSpace {
         /// What of: chunks, bytes of metadata.
@@ -130,7 +130,7 @@ pub enum ErrorKind {
         /// How many fit.
         available: u64,
     },
-    /// An option of the caller that cannot be honoured.
+    /// An option of the caller that is not possible.
     #[error("{option}: {message}")]
     InvalidOption {
         /// Its name.
@@ -165,7 +165,7 @@ pub enum ErrorKind {
         len: u64,
     },
     /// Another process, or another part of this one, is changing the file.
-    #[error("the file is being changed by someone else")]
+    #[error("another process is changing this file")]
     Locked,
     /// A limit of the caller was reached.
     #[error("{what}: {requested} is above the limit of {limit}")]
@@ -177,7 +177,7 @@ pub enum ErrorKind {
         /// What is asked for.
         requested: u64,
     },
-    /// Something else about the file: an interrupted append, a hole between chunks.
+    /// Other damage of the file: an interrupted append, a gap between chunks.
     #[error("{0}")]
     Damaged(String),
 }
@@ -196,6 +196,7 @@ impl ErrorKind {
 
 /// What a digest is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Part {
     /// A chunk, from 0.
     Chunk(u64),
@@ -219,25 +220,25 @@ pub enum MetadataError {
     /// The file has none.
     #[error("the file has none")]
     Absent,
-    /// They are in a form that nobody defined.
+    /// Their serializer is not known.
     #[error("unknown serializer \"{}\", expected \"JSON\"", .0.escape_ascii())]
     UnknownSerializer([u8; 8]),
-    /// They are compressed in a way that nobody defined.
+    /// Their codec is not known.
     #[error("unknown codec {0}, expected 0 (none) or 1 (zlib)")]
     UnknownCodec(u8),
     /// They do not decompress.
     #[error("zlib: {0}")]
     Zlib(String),
     /// They are not as long as their header says.
-    #[error("{found} bytes where the header says {expected}")]
+    #[error("{found} bytes, the header says {expected}")]
     Size {
         /// `meta_size` of the header.
         expected: u64,
-        /// How many there are; one more than expected stands for any more.
+        /// The number found; one more than expected stands for any larger number.
         found: u64,
     },
-    /// They are no JSON.
-    #[error("no JSON: {0}")]
+    /// They are not valid JSON.
+    #[error("not valid JSON: {0}")]
     Json(String),
     /// An integer beyond 64 bits, where rounding it would change the file.
     #[error("the integer {0} is beyond 64 bits, and would be rounded")]

@@ -15,6 +15,9 @@ mod write;
 
 pub use array::{Array, ArrayInfo, Datatype, Order, Slice, pack_array, pack_npy};
 pub use binio::blosc::{Compressor, Shuffle};
+// The types of other crates that this API is made of.
+pub use array::{half, num_complex};
+pub use binio::{self, Bytes, Limits, ReadAt};
 pub use change::append::{AppendOptions, Appended, Appender, append};
 pub use change::journal;
 pub use change::rewrite::{MetadataEdit, RewriteOptions, rewrite, rewrite_file, set_metadata};

@@ -2,10 +2,11 @@
 
 use binio::Limits;
 
-/// What to do about a file that is not as it should be.
+/// What to do about a file that breaks a rule of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Strictness {
-    /// Read what can be read for certain, and report the rest.
+    /// Read everything whose meaning is certain, and report the rest.
     #[default]
     Lenient,
     /// Refuse what the format does not allow.
@@ -14,23 +15,25 @@ pub enum Strictness {
 
 /// When to check the digest of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Verify {
-    /// Before a chunk is decoded for the first time.
+    /// When a chunk is read for the first time.
     #[default]
     OnRead,
-    /// Only when it is asked for.
+    /// Never on reading; `verify` checks it.
     Never,
 }
 
-/// Which order of the chunks holds, where the offsets say another than the file.
+/// Which order of the chunks to trust when offset table and file disagree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChunkOrder {
-    /// Neither: such a file is refused, since nobody can tell what it holds.
+    /// Neither: such a file is refused, since what it holds is ambiguous.
     #[default]
     Unambiguous,
-    /// That of the offsets, as the format's first description has it.
+    /// The order of the offsets, as in the first description of the format.
     Offsets,
-    /// That of the chunks in the file, as the original reads it.
+    /// The order of the chunks in the file, in which the original reads them.
     File,
 }
 
@@ -72,28 +75,28 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// What to do about a file that is not as it should be.
+    /// Sets what to do about a file that breaks a rule of the format.
     #[must_use]
     pub fn strictness(mut self, strictness: Strictness) -> Self {
         self.strictness = strictness;
         self
     }
 
-    /// When to check the digest of a chunk.
+    /// Sets when the digest of a chunk is checked.
     #[must_use]
     pub fn verify(mut self, verify: Verify) -> Self {
         self.verify = verify;
         self
     }
 
-    /// Which order of the chunks holds, where the offsets say another than the file.
+    /// Which order of the chunks to trust when offset table and file disagree.
     #[must_use]
     pub fn order(mut self, order: ChunkOrder) -> Self {
         self.order = order;
         self
     }
 
-    /// What the file may make this crate allocate, decode and count.
+    /// Sets what the file may make this crate allocate, decode and count.
     ///
     /// `max_decoded` (here 16 GiB by default) is for what is decoded to memory in one call; what is
     /// written elsewhere is not limited. `max_alloc` is for any one buffer, such as a chunk;
@@ -104,16 +107,16 @@ impl OpenOptions {
         self
     }
 
-    /// The most bytes that the text of the metadata may have. Default: 16 MiB.
+    /// Sets the most bytes that the text of the metadata may have. Default: 16 MiB.
     #[must_use]
     pub fn max_metadata(mut self, bytes: u64) -> Self {
         self.max_metadata = bytes;
         self
     }
 
-    /// Whether a wrong digest of the metadata is a diagnostic and fails only
-    /// [`Reader::metadata`](crate::Reader::metadata), instead of failing to open the file. In lenient reading all else that
-    /// can be wrong with metadata is so anyhow.
+    /// Sets whether a wrong digest of the metadata is a diagnostic and fails only
+    /// [`Reader::metadata`](crate::Reader::metadata), instead of failing to open the file. In lenient reading all other
+    /// faults of metadata are handled in this way anyway.
     #[must_use]
     pub fn ignore_metadata(mut self, ignore: bool) -> Self {
         self.ignore_metadata = ignore;

@@ -20,7 +20,7 @@ use crate::parallel::{self, for_each};
 use crate::read::chunk::{self, Scratch};
 use crate::read::unpack::Progress;
 
-/// Diagnostics on chunks that are kept; of more only the number is told.
+/// Diagnostics about chunks that are kept; of more only the number is reported.
 const MAX_DIAGNOSTICS: usize = 10_000;
 
 /// How to check a file.
@@ -38,26 +38,27 @@ impl Default for VerifyOptions<'_> {
 }
 
 impl<'a> VerifyOptions<'a> {
-    /// Deeply, on as many threads as the machine runs at once.
+    /// The defaults: deep, on all threads of the pool.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Whether to decode every chunk, not only to check its digest.
+    /// Sets whether every chunk is decoded; otherwise only its digest is checked.
     #[must_use]
     pub fn deep(mut self, deep: bool) -> Self {
         self.deep = deep;
         self
     }
 
-    /// How many threads check chunks. With 1 all happens on the caller's.
+    /// Sets how many threads of the caller's `rayon` pool check chunks at most; with 1 only the caller's
+    /// thread. Default: all.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Whom to tell how many bytes of data are done.
+    /// Sets the function that is called with the number of bytes that are done.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'a>) -> Self {
         self.progress = Some(progress);
@@ -78,14 +79,14 @@ impl fmt::Debug for VerifyOptions<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifyReport {
-    /// Everything that is odd: of the file first, then chunk by chunk.
+    /// Everything that is irregular: of the file first, then chunk by chunk.
     pub diagnostics: Vec<Diagnostic>,
     /// How many chunks were checked.
     pub chunks: u64,
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong: notes are allowed.
+    /// Returns whether nothing is wrong; notes are allowed.
     pub fn is_fine(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note)
     }
@@ -140,8 +141,8 @@ pub fn verify(file: &Reader, options: &VerifyOptions<'_>) -> Result<VerifyReport
     Ok(VerifyReport { diagnostics, chunks: file.chunks().len() as u64 })
 }
 
-/// Holds the metadata of an array against the data. Metadata that cannot be read are a diagnostic of
-/// opening, and those of something else say nothing about the data.
+/// Compares the metadata of an array with the data. Metadata that cannot be read are a diagnostic of
+/// opening, and other metadata say nothing about the data.
 fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     match file.array() {
         Ok(_) => Ok(None),
@@ -155,7 +156,7 @@ fn array_diagnostic(file: &Reader) -> Result<Option<Diagnostic>> {
     }
 }
 
-/// Holds a chunk against its digest, and its structure against the rules; decodes it if asked to.
+/// Checks the digest and the structure of a chunk, and decodes it if `deep`.
 fn check(
     file: &Reader,
     index: usize,
@@ -192,7 +193,7 @@ pub fn verify_source(
     }
 }
 
-/// What keeps a file from opening behind its header, as a diagnostic.
+/// What keeps a file from opening after its header, as a diagnostic.
 fn of_opening(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,

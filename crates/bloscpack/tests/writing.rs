@@ -62,7 +62,7 @@ prop_compose! {
     }
 }
 
-/// The data of a file in which nothing is odd.
+/// The data of a file in which nothing is irregular.
 fn read(file: Vec<u8>) -> Vec<u8> {
     let strict = bloscpack::OpenOptions::new().strictness(Strictness::Strict);
     let reader = strict.from_bytes(file).unwrap();

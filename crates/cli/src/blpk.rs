@@ -174,7 +174,7 @@ impl Program<'_> {
         let Packed { plain, stored } = packed;
         self.verbose(&format_args!("input file size: {}", double_pretty(plain)));
         if let Ok(chunking) = Chunking::of(plain, pack.chunk_size.unwrap_or_default()) {
-            let Chunking { nchunks, chunk_size, last_chunk } = chunking;
+            let Chunking { nchunks, chunk_size, last_chunk, .. } = chunking;
             self.verbose(&format_args!("nchunks: {nchunks}"));
             self.verbose(&format_args!("chunk_size: {}", double_pretty(chunk_size.into())));
             self.verbose(&format_args!("last_chunk_size: {}", double_pretty(last_chunk.into())));

@@ -317,7 +317,7 @@ fn get_with_a_pointer_gives_metadata() {
     }
     let output = folder.run(&["get", "a.blp"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("no numpy array"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("not a numpy array"), "{}", stderr(&output));
 }
 
 #[test]

@@ -57,7 +57,7 @@ struct Temporary {
 impl Drop for Temporary {
     fn drop(&mut self) {
         if let Some(name) = &self.name {
-            // Nobody is left to report a failure to.
+            // A failure cannot be reported here.
             let _ = fs::remove_file(name);
         }
     }

@@ -13,7 +13,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// | key | value |
 /// |---|---|
 /// | `dtype` | type of an element, see [`Datatype`] |
-/// | `shape` | list of counts, outermost first; `[]` for a single element |
+/// | `shape` | list of lengths, outermost first; `[]` for a single element |
 /// | `order` | `"C"`: the last index varies fastest in the data; `"F"`: the first one |
 /// | `container` | `"numpy"` |
 ///
@@ -65,7 +65,7 @@ impl ArrayInfo {
             counts.and_then(|counts| counts.iter().map(Value::as_u64).collect());
         let counts = counts.ok_or_else(|| {
             let shape = excerpt(shape);
-            bad_shape(format!("expected a list of at most {MAX_DIMENSIONS} counts, found {shape}"))
+            bad_shape(format!("expected a list of at most {MAX_DIMENSIONS} lengths, found {shape}"))
         })?;
         let order = match key("order")? {
             Value::String(order) if order == "C" => Order::C,

@@ -15,13 +15,13 @@ const MAX_POWER: u32 = 7;
 impl WriteOptions {
     /// Fits the options to an array: the typesize is that of its elements, chunks hold whole
     /// elements, and the metadata describe it. An object that was given as metadata before keeps
-    /// its other keys, behind those of the array. With these options whatever packs bytes packs the
+    /// its other keys, after those of the array. With these options whatever packs bytes packs the
     /// array, if the bytes are just those of [`ArrayInfo::byte_size`].
     ///
     /// Blosc knows no elements of more than 255 bytes. For those the typesize is the largest power
     /// of two that divides them, which for text is that of a character or a multiple.
     ///
-    /// Fails with [`ErrorKind::InvalidOption`] if the metadata given before are no object, or if an
+    /// Fails with [`ErrorKind::InvalidOption`] if the metadata given before are not an object, or if an
     /// element does not fit into a chunk.
     ///
     /// ```

@@ -417,7 +417,7 @@ mod tests {
         assert_eq!(diagnostics, []);
         let bare = TestFile::of(&[&[0; 8]]);
         let error = open(&bare).array().map(|_| ()).unwrap_err();
-        assert_eq!(error.to_string(), "no numpy array: the file has no metadata");
+        assert_eq!(error.to_string(), "not a numpy array: the file has no metadata");
     }
 
     #[test]

@@ -23,6 +23,7 @@ use binio::{Algorithm, Digest, Endian, Error};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names say all")]
+#[non_exhaustive]
 pub enum Checksum {
     None,
     #[default]

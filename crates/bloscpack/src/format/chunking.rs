@@ -29,8 +29,9 @@ use crate::format::header::MAX_NBYTES;
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum ChunkSize {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u32),
     /// The most that a Blosc buffer holds, 2,147,483,631 bytes.
     Max,
@@ -121,6 +122,7 @@ fn parse_size(text: &str) -> Option<u64> {
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Chunking {
     /// Number of chunks, 1 at least: no data are one empty chunk.
     pub nchunks: u64,
@@ -158,7 +160,7 @@ impl Chunking {
     }
 
     /// Spare entries of the offset table: as many as asked for, or else ten for each chunk, and
-    /// together with the chunks not more than the format counts to.
+    /// together with the chunks not more than the format can count.
     pub fn max_app_chunks(&self, asked: Option<u64>) -> u64 {
         let most = i64::MAX.unsigned_abs().saturating_sub(self.nchunks);
         asked.unwrap_or(self.nchunks.saturating_mul(10)).min(most)

@@ -50,6 +50,7 @@ const OPTION_METADATA: u8 = 2;
 
 /// The layouts that exist in files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
 pub enum Version {
     /// Releases before 0.1.0-rc3: magic, u32 nchunks, chunks. Reported as version 0.
     Unversioned,
@@ -121,7 +122,7 @@ impl Header {
         }
     }
 
-    /// Parses the first bytes of a file, at most 32 of which matter. What is odd and can be lived
+    /// Parses the first bytes of a file, at most 32 of which matter. What is irregular and can be lived
     /// with is added to the diagnostics.
     ///
     /// An unversioned file is not told here: its fifth byte is any number.
@@ -289,7 +290,7 @@ impl Header {
         Self { checksum, ..Self::default() }
     }
 
-    /// The bytes of the header, for versions 2 and 3. Numbers are held against their ranges.
+    /// The bytes of the header, for versions 2 and 3. Fails on numbers out of range.
     pub fn encode(&self) -> Result<[u8; 32]> {
         let what = "a header is not written";
         let version = match self.version {
@@ -486,7 +487,7 @@ mod tests {
         let error = parse(b"#ASDF 1.0.0\n", Strictness::Lenient).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "no Bloscpack file: expected \"blpk\", found \"#ASD\" at offset 0"
+            "not a Bloscpack file: expected \"blpk\", found \"#ASD\" at offset 0"
         );
         let error = parse(b"blpk\x04", Strictness::Lenient).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::UnsupportedVersion(4)));

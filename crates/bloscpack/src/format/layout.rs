@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A layout is what was found, not what was claimed: the size of each chunk is that of its own
-//! Blosc header, and its place was held against the table and its neighbours.
+//! Blosc header, and its place was compared with the table and its neighbours.
 
 use std::ops::Range;
 
@@ -49,7 +49,7 @@ pub struct Layout {
     pub(crate) data: Range<u64>,
     chunks: Vec<ChunkEntry>,
     plain_len: u64,
-    /// The size of every chunk but the last, which is no larger: then places are computed.
+    /// The size of every chunk but the last, which is not larger: then places are computed.
     uniform: Option<u64>,
 }
 
@@ -86,7 +86,7 @@ impl Layout {
         self.data.clone()
     }
 
-    /// What is left behind the last chunk, as appending leaves it; mostly empty.
+    /// What is left after the last chunk, as appending leaves it; mostly empty.
     pub fn stale_tail(&self) -> Range<u64> {
         self.data.end..self.file_len
     }

@@ -40,7 +40,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// Bytes of a table with so many entries.
+    /// Bytes of a table with this number of entries.
     pub(crate) fn len_of(entries: u64) -> Option<u64> {
         entries.checked_mul(ENTRY)
     }

@@ -2,7 +2,7 @@
 //!
 //! | offset | size | what |
 //! |---|---|---|
-//! | 0 | 16 | header of the Blosc buffer, which tells `nbytes`, `ctbytes` and how it is compressed |
+//! | 0 | 16 | header of the Blosc buffer: `nbytes`, `ctbytes` and how it is compressed |
 //! | 16 | `ctbytes` - 16 | the rest of the buffer |
 //! | `ctbytes` | by checksum | digest of the buffer, its header included |
 
@@ -104,7 +104,7 @@ impl ChunkSource<'_> {
         Ok(bytes.split_at(len - self.checksum.len()))
     }
 
-    /// Holds the buffer of chunk `index` against its digest.
+    /// Checks the digest of the buffer of chunk `index`.
     pub(crate) fn check(
         &self,
         index: u64,
@@ -155,7 +155,7 @@ pub(crate) fn corrupt(index: u64, offset: u64, buffer: &[u8], reason: binio::Err
     Error::new(ErrorKind::CorruptChunk { chunk: index, reason }).at(place.unwrap_or(offset))
 }
 
-/// So many zeros, which take no memory before they are written to.
+/// `count` zeros, which take no memory before they are written to.
 pub(crate) fn zeroed<T: bytemuck::Zeroable>(what: &'static str, count: u64) -> Result<Vec<T>> {
     let zeroed = usize::try_from(count).map(bytemuck::allocation::try_zeroed_vec);
     let Ok(Ok(zeroed)) = zeroed else {

@@ -1,6 +1,6 @@
 //! The chain of chunks: each begins where the one before ends.
 //!
-//! Where the table of offsets says so too, or says nothing, the file holds what it seems to hold.
+//! If the table of offsets agrees, or is not set, the file is read in this order.
 //! Otherwise the table is wrong, or the chunks lie in another order: then tools differ on what the
 //! file holds, and nobody can tell who is right.
 
@@ -21,7 +21,7 @@ use crate::read::open::within;
 
 /// A Blosc header and no data: what a chunk takes at least.
 pub(crate) const MIN_CHUNK: u64 = 16;
-/// Blosc headers that a remote source is told of at a time.
+/// Blosc headers that a remote source fetches at a time.
 const PREFETCH: usize = 4096;
 
 /// Finds the chunks of a file whose header is known.
@@ -183,7 +183,7 @@ impl Chain<'_> {
                 Ok(chunks)
             }
             Err(error) => {
-                // The offsets of a file that is cut point behind its end.
+                // The offsets of a file that is cut point after its end.
                 let kept = matches!(
                     error.kind(),
                     ErrorKind::Truncated { .. } | ErrorKind::OffsetMismatch { .. }
@@ -243,7 +243,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// Where the header tells the number of chunks.
+/// Where the header states the number of chunks.
 fn nchunks_offset(header: &Header) -> u64 {
     match header.version {
         Version::Unversioned => 4,
@@ -252,7 +252,7 @@ fn nchunks_offset(header: &Header) -> u64 {
     }
 }
 
-/// So many chunks in sequence.
+/// A number of chunks in sequence.
 pub(crate) fn scan(reader: ChunkSource<'_>, start: u64, nchunks: u64) -> Result<Vec<ChunkEntry>> {
     let (mut chunks, mut position) = (Vec::new(), start);
     for index in 0..nchunks {

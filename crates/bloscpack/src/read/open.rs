@@ -35,7 +35,7 @@ pub(crate) struct Opened {
     pub(crate) layout: Layout,
 }
 
-/// Finds the parts of the file. What is odd about them goes to the diagnostics.
+/// Finds the parts of the file. What is irregular about them goes to the diagnostics.
 pub(crate) fn open(
     source: &dyn ReadAt,
     options: &OpenOptions,
@@ -66,8 +66,8 @@ pub(crate) fn open(
     Ok(Opened { header, meta, metadata, layout })
 }
 
-/// Reads the metadata and holds them against the rules. What costs only them is a diagnostic in
-/// lenient reading.
+/// Reads and checks the metadata. A fault that affects nothing else is a diagnostic in lenient
+/// reading.
 fn read_metadata(
     source: &dyn ReadAt,
     header: &MetaHeader,
@@ -93,7 +93,7 @@ fn read_metadata(
     Ok(metadata)
 }
 
-/// The parts before the chunks, each held against the length of the file.
+/// The parts before the chunks, each checked against the length of the file.
 pub(crate) fn sections(
     source: &dyn ReadAt,
     header: &Header,
@@ -141,7 +141,7 @@ pub(crate) fn within(
     }
 }
 
-/// Holds the sizes of the header against those of the chunks, which are the true ones.
+/// Compares the sizes in the header with those of the chunks, which are the true ones.
 fn check_sizes(
     header: &Header,
     chunks: &[ChunkEntry],
@@ -167,7 +167,7 @@ fn check_sizes(
             _ => format!(", {others} more have another size"),
         };
         let message = format!("{field} is {expected}, chunk {index} has {}{more}", chunk.nbytes);
-        // Tools pass over an empty chunk without a word, so that data would be missing.
+        // Tools skip an empty chunk silently, so that data would be missing.
         if let Some(chunk) = empty.or((strictness == Strictness::Strict).then_some(chunk)) {
             return Err(Error::new(ErrorKind::SizeMismatch { message }).at(chunk.offset));
         }

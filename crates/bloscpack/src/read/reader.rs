@@ -26,7 +26,7 @@ use crate::read::open::{self, Opened};
 /// A Bloscpack file that is open for reading.
 ///
 /// Opening reads the header, the metadata, the table of offsets and 16 bytes of each chunk. A file
-/// opens when its structure holds: what is merely odd is among the [`diagnostics`](Self::diagnostics),
+/// opens when its structure holds: what is merely irregular is among the [`diagnostics`](Self::diagnostics),
 /// and a chunk whose bytes are wrong fails when it is read.
 ///
 /// Many threads may read one file.
@@ -107,7 +107,7 @@ impl Reader {
         &self.layout
     }
 
-    /// What was found odd on opening, in the order in which the file was read.
+    /// What was found irregular on opening, in the order in which the file was read.
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
@@ -288,7 +288,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Tells a remote source which chunks a range of the data needs, so that they come in one go.
+    /// Announces to a remote source which chunks a range of the data needs, so that it fetches them at
+    /// once.
     pub(crate) fn prefetch_data(&self, range: Range<u64>) -> Result<()> {
         if self.source.is_memory() {
             return Ok(());
@@ -335,7 +336,7 @@ impl Reader {
         Ok(out)
     }
 
-    /// Zeros for so many elements of data, which take no memory before they are written to.
+    /// Zeros for `count` elements of data, which take no memory before they are written to.
     pub(crate) fn room_for<T: bytemuck::Zeroable>(&self, count: u64) -> Result<Vec<T>> {
         let len = count.saturating_mul(size_of::<T>() as u64);
         self.options.limits.check_decoded("length of the data", len)?;

@@ -17,7 +17,7 @@ use crate::parallel::{self, for_each, in_order};
 use crate::read::chunk::Scratch;
 use crate::read::reader::Piece;
 
-/// Is told how many more bytes of data are done, on any of the threads at work.
+/// Is called with the number of further bytes that are done, on any of the threads at work.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
 
 /// How to decode many chunks.
@@ -34,19 +34,20 @@ impl Default for UnpackOptions<'_> {
 }
 
 impl<'a> UnpackOptions<'a> {
-    /// As many threads as the machine runs at once; no progress.
+    /// The defaults: all threads of the pool; no progress.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// How many threads decode. With 1 all happens on the caller's.
+    /// Sets how many threads of the caller's `rayon` pool decode at most; with 1 only the caller's thread.
+    /// Default: all.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads;
         self
     }
 
-    /// Whom to tell how many bytes are done.
+    /// Sets the function that is called with the number of bytes that are done.
     #[must_use]
     pub fn progress(mut self, progress: Progress<'a>) -> Self {
         self.progress = Some(progress);
@@ -134,8 +135,8 @@ impl Reader {
         )
     }
 
-    /// Fills `out` with the data from `offset` on, as [`read_exact_at`](Self::read_exact_at) does, over
-    /// threads.
+    /// Fills `out` with the data from `offset` on, as [`read_exact_at`](Self::read_exact_at) does, on
+    /// several threads.
     pub fn read_into(
         &self,
         out: &mut [u8],
@@ -157,7 +158,7 @@ impl Reader {
         })
     }
 
-    /// All data, as [`read_all`](Self::read_all) gives them, over threads.
+    /// Reads all data, as [`read_all`](Self::read_all) does, on several threads.
     pub fn read_all_parallel(&self, options: &UnpackOptions<'_>) -> Result<Vec<u8>> {
         let mut out = self.room_for(self.len())?;
         self.read_into(&mut out, 0, options)?;

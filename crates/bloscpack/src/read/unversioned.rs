@@ -7,7 +7,7 @@
 //! | 8 | | Blosc buffers, back to back, to the end of the file |
 //!
 //! The byte that later became the version is the lowest of the number of chunks, so it may be
-//! any. What tells such a file is that its chunks, counted from byte 8, end where the file ends.
+//! any. Such a file is recognised by its chunks, which begin at byte 8 and end where the file ends.
 
 use binio::{ByteReader, Endian, Limits, ReadAt};
 

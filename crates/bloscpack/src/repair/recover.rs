@@ -6,7 +6,7 @@
 //! | a download that was cut | the same |
 //! | an append that was killed before its header | the chunks that it added too |
 //! | a table or header of nonsense | the chunks that are found |
-//! | a bad chunk in the middle | those before it; with `skip_bad` those behind it too |
+//! | a bad chunk in the middle | those before it; with `skip_bad` those after it too |
 //!
 //! Chunks are copied as they are, digests included; a chunk is kept when its structure and its
 //! digest hold. Without checksums in the file it must decode.
@@ -45,7 +45,7 @@ impl RecoverOptions {
         Self::default()
     }
 
-    /// Whether to go on behind bad chunks. The data of what follows then begin earlier than they
+    /// Sets whether to continue after bad chunks. The data of what follows then begin earlier than they
     /// did, unless [`fill_zeros`](Self::fill_zeros) is set.
     #[must_use]
     pub fn skip_bad(mut self, skip: bool) -> Self {
@@ -53,8 +53,8 @@ impl RecoverOptions {
         self
     }
 
-    /// Whether to go on behind bad chunks and put as many zeros in their place: for each chunk as
-    /// many as the header says a chunk has. How many chunks are bad is told by the table; where it
+    /// Sets whether to continue after bad chunks and put as many zeros in their place: for each chunk as
+    /// many as the header says a chunk has. How many chunks are bad follows from the table; where it
     /// does not, it is taken to be one.
     #[must_use]
     pub fn fill_zeros(mut self, fill: bool) -> Self {
@@ -210,7 +210,7 @@ fn section(
     }
 }
 
-/// Writes the pieces behind a header of version 3 with a table.
+/// Writes the pieces after a header of version 3 with a table.
 fn write<W: Write + Seek>(
     reader: ChunkSource<'_>,
     old: &Header,

@@ -2,7 +2,7 @@
 //! holes between them.
 //!
 //! The header is believed as far as it can be, the table only where a chunk holds at the place that
-//! it names. Where neither tells where the next chunk is, every byte is a candidate.
+//! it names. Where neither says where the next chunk is, every byte is a candidate.
 
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ pub(crate) struct Survey {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
-/// Surveys a file; with `skip_bad` behind the first hole too.
+/// Surveys a file; with `skip_bad` after the first hole too.
 pub(crate) fn survey(source: &dyn ReadAt, options: &OpenOptions, skip_bad: bool) -> Result<Survey> {
     let mut diagnostics = Vec::new();
     let (header, is_whole) = header(source, &mut diagnostics)?;
@@ -139,7 +139,7 @@ impl Search<'_> {
     }
 
     /// Chunk `index` at `offset`, if it holds: the outer error is the source's. What is above a
-    /// limit does not hold, since what is no chunk may claim anything.
+    /// limit does not hold, since bytes that are not a chunk may claim anything.
     fn chunk(&mut self, index: u64, offset: u64) -> Result<Result<ChunkEntry>> {
         match self.held(index, offset) {
             Err(error) if error.is_io() => Err(error),
@@ -161,7 +161,7 @@ impl Search<'_> {
         self.reader.check(index, &chunk, buffer, digest)?;
         let parsed = chunk::parse(index, offset, buffer)?;
         if self.header.checksum == Checksum::None {
-            // Only decoding tells whether the bytes are right.
+            // Only decoding shows whether the bytes are right.
             parsed
                 .decode_to(&mut self.data, &self.options.limits, &mut self.scratch.blosc)
                 .map_err(|error| chunk::corrupt(index, offset, buffer, error))?;
@@ -169,7 +169,7 @@ impl Search<'_> {
         Ok(chunk)
     }
 
-    /// Where the chunks begin: behind the table. If no chunk begins there, the table may be shorter
+    /// Where the chunks begin: after the table. If no chunk begins there, the table may be shorter
     /// or longer than the header says.
     fn first(
         &mut self,
@@ -254,7 +254,7 @@ impl Search<'_> {
         }
     }
 
-    /// The next chunk that holds behind a bad one, and its number.
+    /// The next valid chunk after a bad one, and its number.
     fn next(&mut self, index: u64, position: u64) -> Result<Option<(u64, u64)>> {
         // The chunk may be bad and its length right.
         if let Ok(bad) = self.reader.entry(index, position) {

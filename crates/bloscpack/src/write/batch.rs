@@ -36,7 +36,7 @@ impl Filling {
         self.len
     }
 
-    /// Takes data from the front, and says how many bytes. Gives stored chunks to `commit` in their
+    /// Takes data from the front and returns how many bytes. Passes stored chunks to `commit` in their
     /// order.
     pub(crate) fn take(
         &mut self,
@@ -61,7 +61,7 @@ impl Filling {
         Ok(taken)
     }
 
-    /// Gives all that is left to `commit`; where there were no data, nothing.
+    /// Passes all that is left to `commit`; nothing if there were no data.
     pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.check()?;
         self.store_batch(commit)

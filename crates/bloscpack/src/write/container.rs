@@ -102,7 +102,7 @@ impl<W: Write> ContainerWriter<W> {
 }
 
 impl ContainerWriter<AtomicFile> {
-    /// Copies all chunks of another file behind those of this one.
+    /// Copies all chunks of another file after those of this one.
     pub(crate) fn put_all_of(&mut self, mut other: ContainerWriter<AtomicFile>) -> Result<()> {
         let Some(&start) = other.offsets.first() else { return Ok(()) };
         let ends = other.offsets.iter().skip(1).chain([&other.position]);
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    /// The header, and the numbers behind it.
+    /// The header, and the numbers after it.
     fn parts(file: &[u8]) -> (Header, Vec<i64>) {
         let header = Header::parse(file, crate::Strictness::Strict, &mut Vec::new()).unwrap();
         let table = &file[32..32 + 8 * usize::try_from(header.offsets_len()).unwrap()];

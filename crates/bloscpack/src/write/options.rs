@@ -18,7 +18,7 @@ pub(crate) const TYPESIZE: u8 = 8;
 
 /// How to write a file. The defaults are those of the original: version 3, blosclz at level 7 with
 /// byte shuffle for elements of 8 bytes, chunks of 1 MiB, adler32, offsets with room for ten times
-/// as many chunks. Chunks are compressed on all processors. Without the feature `c-blosc` the default
+/// as many chunks. Chunks are compressed on all threads of the caller's `rayon` pool. Without the feature `c-blosc` the default
 /// is lz4, since blosclz and lz4hc come with it.
 ///
 /// Options are checked before anything is written; what they ask for and cannot have is
@@ -138,7 +138,7 @@ impl WriteOptions {
     }
 
     /// Sets how many chunks can be appended before the table of offsets is full. Cut to what the
-    /// format counts to.
+    /// format can count.
     #[must_use]
     pub fn max_app_chunks(mut self, max_app_chunks: u64) -> Self {
         self.max_app_chunks = Some(max_app_chunks);
@@ -159,7 +159,8 @@ impl WriteOptions {
         self
     }
 
-    /// Sets how many threads compress, at least one.
+    /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
+    /// thread. Default: all.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);

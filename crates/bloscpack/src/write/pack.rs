@@ -1,4 +1,4 @@
-//! Packing data that are there as a whole.
+//! Packing data that are complete, in memory or in a file.
 
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::{Chunking, Progress, WriteOptions};
 const PIECE: usize = 1 << 20;
 
 /// Packs bytes to a sink, without copying them. Hands back the sink, which stands at the end of the
-/// file. `progress` is told of each chunk
+/// file. `progress` is called for each chunk
 /// that is compressed.
 ///
 /// ```
@@ -101,11 +101,11 @@ pub fn pack_file(
     Ok(file.commit()?)
 }
 
-/// Packs all that a reader gives, such as a pipe, to a file, which appears under its name when it is
-/// complete. `progress` is told the bytes that were read.
+/// Packs everything that a reader, such as a pipe, delivers to a file, which appears under its name when it is
+/// complete. `progress` is called with the number of bytes that were read.
 ///
 /// How many offsets there are is known at the end only. So the chunks go to a temporary file, and
-/// from there behind the table of offsets, by a copy that is left to the system.
+/// from there after the table of offsets, by a copy that is left to the system.
 pub fn pack_reader(
     reader: &mut dyn Read,
     output: impl AsRef<Path>,
@@ -173,7 +173,8 @@ fn pack<W: Write + Seek>(
     container.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))
 }
 
-/// Stores all chunks of data that are cut so, over threads, and gives them to `put` in their order.
+/// Stores all chunks of data that are cut in this way, on several threads, and passes them to `put` in
+/// their order.
 /// `store` has a buffer to read to, and one for the chunk.
 pub(crate) fn store_chunks(
     chunking: Chunking,
@@ -203,7 +204,7 @@ mod tests {
         (0..len).map(|n| (n * n / 7).to_le_bytes()[0]).collect()
     }
 
-    /// A reader that gives a few bytes at a time.
+    /// A reader that returns a few bytes at a time.
     struct Pipe<'a>(&'a [u8]);
 
     impl Read for Pipe<'_> {

@@ -59,11 +59,10 @@ impl Random {
     }
 
     pub(crate) fn metadata_options(&mut self) -> MetadataOptions {
-        MetadataOptions {
-            checksum: self.pick(&Checksum::ALL),
-            compress: self.below(3) != 0,
-            level: self.pick(&[0, 1, 6, 9]),
-            max_size: self.pick(&[None, Some(5000)]),
-        }
+        let options = MetadataOptions::new()
+            .checksum(self.pick(&Checksum::ALL))
+            .compress(self.below(3) != 0)
+            .level(self.pick(&[0, 1, 6, 9]));
+        self.pick(&[None, Some(5000)]).map_or(options, |room| options.max_size(room))
     }
 }

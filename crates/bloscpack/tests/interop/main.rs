@@ -170,7 +170,7 @@ fn append_to_files(folder: &mut Folder, random: &mut Random) {
     }
 }
 
-/// Arrays of every kind of dtype. Elements of more than 255 bytes and chunks that are no multiple of
+/// Arrays of every kind of dtype. Elements of more than 255 bytes and chunks that are not a multiple of
 /// the element are what the reference reads and does not write.
 fn write_arrays(folder: &mut Folder, random: &mut Random) {
     let scalars = "b1 i1 u1 i2 i4 i8 u2 u4 u8 f2 f4 f8 f16 c8 c16 c32 M8[ns] M8[D] m8[25s] U3 U70 S1 S7 S255 S256 S300 V5 V1000";

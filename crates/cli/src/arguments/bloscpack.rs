@@ -54,16 +54,16 @@ pub(crate) enum BloscpackCommand {
     },
     /// Write data to standard output
     Cat(Cat),
-    /// Make a whole file of what is left of a damaged one
+    /// Save the intact chunks of a damaged file to a new file
     Recover(Recover),
     /// Read and edit the metadata
     Meta {
         #[command(subcommand)]
         command: MetaCommand,
     },
-    /// Rewrite a file in another version of the format; the chunks stay as they are
+    /// Rewrite a file in another version of the format; chunks are copied unchanged
     Convert(Convert),
-    /// Try each codec on a part of a file and print what packing would give
+    /// Try each codec on a part of a file and print the resulting sizes
     Estimate(Estimate),
 }
 
@@ -99,15 +99,15 @@ pub(crate) struct Pack {
     /// Version of the format; 2 has no metadata, so no arrays, and no room for appending [default: 3]
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3))]
     pub(crate) format: Option<u8>,
-    /// Pack a .npy file as the bytes that it is
+    /// Pack a .npy file as plain bytes, not as an array
     #[arg(long)]
     pub(crate) raw: bool,
     #[command(flatten)]
     pub(crate) threads: Threads,
 }
 
-/// How chunks are compressed. What is not given is the default or, where there is a file to append
-/// to, as in that file.
+/// How chunks are compressed. An option that is not given has its default; when appending, that of the
+/// file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
     /// Bytes of an element, 1 to 255 [default: 8; that of the array, or of the file]
@@ -157,7 +157,7 @@ pub(crate) struct Unpack {
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
-    /// Write the array as .npy; so does an output whose name ends in .npy
+    /// Write the array as .npy; the default if the name of the output ends in .npy
     #[arg(long, conflicts_with_all = ["range", "chunks"])]
     pub(crate) npy: bool,
     /// Only these bytes of the data: START..END, either may be left out
@@ -169,7 +169,7 @@ pub(crate) struct Unpack {
     /// Write the metadata as JSON to this file too
     #[arg(long, value_name = "META.json")]
     pub(crate) metadata_out: Option<PathBuf>,
-    /// Unpack although the metadata are damaged
+    /// Unpack even if the metadata are damaged
     #[arg(long, conflicts_with_all = ["npy", "metadata_out"])]
     pub(crate) ignore_metadata: bool,
     #[command(flatten)]
@@ -217,19 +217,19 @@ pub(crate) struct Append {
     /// Bytes of a chunk if the packed file is empty [default: 1M]
     #[arg(long, short = 'z', value_name = "SIZE")]
     pub(crate) chunk_size: Option<ChunkSize>,
-    /// File with new metadata as JSON, in place of the old
+    /// File with new metadata as JSON, which replace the old
     #[arg(long, short, value_name = "META.json", conflicts_with = "axis0")]
     pub(crate) metadata: Option<PathBuf>,
-    /// Change the file itself, with a journal beside it, and not a copy that then replaces it
+    /// Change the file in place, with a journal beside it, instead of replacing it by a changed copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Make more room for chunks or metadata that have none
+    /// Rewrite the file if there is no room left for chunks or metadata
     #[arg(long)]
     pub(crate) grow: bool,
     /// Append rows to an array: .npy files of its dtype and row shape, or bytes of whole rows
     #[arg(long)]
     pub(crate) axis0: bool,
-    /// Append to a file that does not say how many chunks it has
+    /// Append to a file whose header does not state the number of chunks
     #[arg(long)]
     pub(crate) scan: bool,
     #[command(flatten)]
@@ -240,22 +240,22 @@ pub(crate) struct Append {
 pub(crate) struct Recover {
     /// The damaged file
     pub(crate) input: PathBuf,
-    /// The file to make
+    /// The output file
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) replacing: Replacing,
-    /// Go on behind damaged chunks
+    /// Continue after damaged chunks
     #[arg(long)]
     pub(crate) skip_bad: bool,
-    /// The same, with chunks of zeros where damaged ones were, so that the others keep their places
+    /// The same, with zeros in place of damaged chunks, so that the other data keep their positions
     #[arg(long)]
     pub(crate) fill_zeros: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MetaCommand {
-    /// Print the metadata as JSON, or a value in them
+    /// Print the metadata, or a value in them, as JSON
     Get {
         /// The file
         file: PathBuf,
@@ -275,7 +275,7 @@ pub(crate) enum MetaCommand {
         /// File with the value as JSON
         #[arg(long, short, value_name = "META.json", conflicts_with = "value")]
         metadata: Option<PathBuf>,
-        /// Rewrite the file if the metadata have no room in it
+        /// Rewrite the file if the metadata do not fit
         #[arg(long)]
         grow: bool,
     },
@@ -285,7 +285,7 @@ pub(crate) enum MetaCommand {
         file: PathBuf,
         /// JSON Pointer of the value; "" is all
         pointer: String,
-        /// Rewrite the file if that is needed, as to remove all
+        /// Rewrite the file if needed, for example to remove all metadata
         #[arg(long)]
         grow: bool,
     },
@@ -295,7 +295,7 @@ pub(crate) enum MetaCommand {
 pub(crate) struct Convert {
     /// The file
     pub(crate) input: PathBuf,
-    /// The file to make
+    /// The output file
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: PathBuf,
     #[command(flatten)]
@@ -303,7 +303,7 @@ pub(crate) struct Convert {
     /// Version of the format
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3), default_value_t = 3)]
     pub(crate) format: u8,
-    /// Leave the metadata out, which version 2 does not have
+    /// Drop the metadata, which version 2 cannot hold
     #[arg(long)]
     pub(crate) no_metadata: bool,
     /// Checksum of the chunks [default: that of the file]
@@ -324,13 +324,13 @@ pub(crate) struct Estimate {
     pub(crate) chunk_size: Option<ChunkSize>,
 }
 
-/// What a file must be like to be read.
+/// Which files are accepted.
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Opening {
-    /// Refuse what the format does not allow, instead of reading what can be read for certain
+    /// Reject files that break a rule of the format, even if their data can be read
     #[arg(long)]
     pub(crate) strict: bool,
-    /// The order of the chunks, where the offsets say another than the file
+    /// Which order of the chunks to trust when offset table and file disagree
     #[arg(long, value_enum)]
     pub(crate) order: Option<Order>,
 }
@@ -347,9 +347,9 @@ pub(crate) struct Reading {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Order {
-    /// That of the offsets
+    /// The order of the offset table
     Offsets,
-    /// That of the chunks in the file, as the original program reads it
+    /// The order of the chunks in the file, which the original program uses
     File,
 }
 
@@ -362,7 +362,7 @@ pub(crate) struct Replacing {
 
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Threads {
-    /// How many chunks are worked on at a time [default: the number of processors]
+    /// Number of threads [default: the number of processors]
     #[arg(long = "threads", short = 'n', alias = "nthreads", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 }

@@ -5,8 +5,8 @@
 //! after    header' | metadata | offsets 0 1 2 3' -1 | chunk chunk chunk' chunk'
 //! ```
 //!
-//! Chunks follow each other, so the last one is written anew, and the table of offsets needs entries
-//! for the new ones. Numbers and places are those that the original's append gives.
+//! Chunks follow each other, so the last one is rewritten, and the table of offsets needs entries
+//! for the new ones. Numbers and places are those of the original's append.
 //!
 //! There are two ways, and neither leaves a broken file when it is killed. The *atomic* one writes
 //! another file, to which the system copies the chunks that stay, and renames it. The other works
@@ -31,8 +31,8 @@ use crate::parallel;
 use crate::write::options::LEVEL;
 use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal};
 
-/// How to append. Compressor, shuffle and typesize are those of the last chunk unless told; the
-/// level, which no chunk tells, is 7.
+/// How to append. Compressor, shuffle and typesize are those of the last chunk unless set; the
+/// level, which no chunk states, is 7.
 ///
 /// ```
 /// use bloscpack::{AppendOptions, Compressor};
@@ -115,22 +115,23 @@ impl AppendOptions {
         self
     }
 
-    /// Sets how many threads compress, at least one.
+    /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
+    /// thread. Default: all.
     #[must_use]
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
         self
     }
 
-    /// Whether to give the table of offsets new room where it has too little. That moves all
-    /// chunks, so it is atomic.
+    /// Sets whether the table of offsets gets more room if it has too little. That moves all chunks, so
+    /// it is atomic.
     #[must_use]
     pub fn grow(mut self, grow: bool) -> Self {
         self.grow = grow;
         self
     }
 
-    /// Whether to append to the first axis of a numpy array: the metadata get the new shape. Without
+    /// Sets whether to append to the first axis of a numpy array: the metadata get the new shape. Without
     /// this, appending to an array is refused, since it would not be one any more.
     #[must_use]
     pub fn axis0(mut self, axis0: bool) -> Self {
@@ -138,8 +139,8 @@ impl AppendOptions {
         self
     }
 
-    /// Whether to append to a file whose header does not know the number or size of chunks (-1),
-    /// and put in what was found.
+    /// Sets whether to append to a file whose header does not state the number or size of chunks (-1);
+    /// they are filled in as found.
     #[must_use]
     pub fn scan(mut self, scan: bool) -> Self {
         self.scan = scan;
@@ -197,7 +198,7 @@ pub fn append(
 
 /// A file that can be appended to: its structure and its last digest were found right.
 ///
-/// While a file is open here, it is locked: whoever else opens it to change it, by this crate, gets
+/// While a file is open here, it is locked: opening it again to change it, by this crate, fails with
 /// [`Locked`](crate::ErrorKind::Locked). Elsewhere than on Unix, nobody else may change it.
 #[derive(Debug)]
 pub struct Appender {

@@ -43,7 +43,7 @@ pub(super) fn check(reader: &Reader) -> Result<()> {
             .at(diagnostic.place.offset.unwrap_or_default()));
     }
     if let Some(last) = reader.chunks().len().checked_sub(1) {
-        // Holds it against its digest.
+        // Checks its digest.
         reader.chunk_bytes(last)?;
     }
     Ok(())

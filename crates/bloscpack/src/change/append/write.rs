@@ -112,7 +112,7 @@ impl Job<'_> {
         Ok(file.set_len(position)?)
     }
 
-    /// Gives the chunks that are new or filled up to `put`, in their order.
+    /// Passes the chunks that are new or filled up to `put`, in their order.
     fn store(&self, put: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let Self { plan, recipe, source, progress, .. } = *self;
         // The bytes of the chunk that is filled up come before those of the source.
@@ -142,6 +142,6 @@ impl Job<'_> {
 struct InPlace {
     section: Option<Range<u64>>,
     entries: Option<Range<u64>>,
-    /// Chunks, and what is behind them.
+    /// Chunks, and what follows them.
     data: Range<u64>,
 }

@@ -1,9 +1,9 @@
 //! Other metadata in the room that they have, without moving the chunks.
 //!
-//! The payload, with zeros behind it, and the digest reach the disk before the header of the
+//! The payload, with zeros after it, and the digest reach the disk before the header of the
 //! section, and a [journal](crate::journal) has what they overwrite. Metadata that need more room
-//! than there is, or whose digest has another length, move the chunks: then the file is written
-//! anew, if that is allowed.
+//! than there is, or whose digest has another length, move the chunks: then the file is rewritten, if
+//! that is allowed.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -38,8 +38,8 @@ impl MetadataEdit {
         self
     }
 
-    /// Whether to write the whole file anew, by way of another one, where the new metadata do not
-    /// fit the old room.
+    /// Sets whether the whole file is rewritten, by way of another one, if the new metadata do not fit
+    /// the old room.
     #[must_use]
     pub fn grow(mut self, grow: bool) -> Self {
         self.grow = grow;
@@ -47,7 +47,7 @@ impl MetadataEdit {
     }
 }
 
-/// Gives a file other metadata, any JSON value. They are compressed by zlib where that helps.
+/// Replaces the metadata of a file by any JSON value. They are compressed by zlib where that helps.
 ///
 /// Fails with [`NotEnoughSpace`](ErrorKind::NotEnoughSpace) before anything is written if they do
 /// not fit, and `edit` does not allow the file to grow. A change in place that was interrupted is
@@ -92,7 +92,7 @@ pub(crate) fn set_metadata_locked(
     }
 }
 
-/// A section that is as long as the one that is there.
+/// A section that is as long as the present one.
 pub(crate) fn section_in_place(
     reader: &Reader,
     metadata: &Value,

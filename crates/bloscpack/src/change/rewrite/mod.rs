@@ -30,7 +30,7 @@ use crate::{
 pub use metadata::{MetadataEdit, set_metadata};
 pub(crate) use metadata::{section_in_place, set_metadata_locked};
 
-/// What is to be other than in the file that is there. What nothing is said of stays.
+/// What to change in a file. Everything else stays.
 ///
 /// Files of versions 0 and 1 become version 3, with offsets. They have no checksums, and get none
 /// unless one is set.
@@ -66,7 +66,7 @@ enum NewMetadata {
 }
 
 impl RewriteOptions {
-    /// Nothing is other, but for what only damage or age explains.
+    /// Changes nothing but what is damaged or outdated.
     pub fn new() -> Self {
         Self::default()
     }
@@ -180,7 +180,7 @@ struct Plan<'a> {
     old: &'a Reader,
     header: Header,
     section: Bytes,
-    /// The chunks that it gets: all that have data.
+    /// The chunks that it will have: all that hold data.
     chunks: Vec<usize>,
 }
 
@@ -189,7 +189,7 @@ impl<'a> Plan<'a> {
         let before = old.header();
         let is_old = before.version < Version::V2;
         let version = options.version.unwrap_or(if is_old { Version::V3 } else { before.version });
-        // Old releases wrote empty chunks behind others, and tools pass over them.
+        // Old releases wrote empty chunks after others, and tools skip them.
         let chunks: Vec<usize> = old
             .chunks()
             .iter()

@@ -20,7 +20,7 @@ fn open(file: Vec<u8>) -> Reader {
     OpenOptions::new().strictness(Strictness::Strict).from_bytes(file).unwrap()
 }
 
-/// The rewritten file, in which nothing is odd.
+/// The rewritten file, in which nothing is irregular.
 fn rewritten(old: &Reader, options: &RewriteOptions) -> Reader {
     let new = open(rewrite(old, Cursor::new(Vec::new()), options).unwrap().into_inner());
     let report = verify(&new, &VerifyOptions::new()).unwrap();

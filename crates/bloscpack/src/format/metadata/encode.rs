@@ -15,7 +15,7 @@ use super::{CODEC_NONE, CODEC_ZLIB, MAGIC, MetaHeader};
 use crate::Checksum;
 use crate::error::{ErrorKind, Result};
 
-/// The longest text that is written: what a reader takes unless it is told to take more.
+/// The longest text that is written: the default limit of readers.
 const MAX_TEXT: u64 = 16 << 20;
 
 /// How metadata are stored.
@@ -23,10 +23,11 @@ const MAX_TEXT: u64 = 16 << 20;
 /// ```
 /// use bloscpack::MetadataOptions;
 ///
-/// let options = MetadataOptions { max_size: Some(4096), ..MetadataOptions::default() };
+/// let options = MetadataOptions::new().max_size(4096);
 /// assert_eq!((options.compress, options.level), (true, 6));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MetadataOptions {
     /// The checksum of the payload. Default: adler32.
     pub checksum: Checksum,
@@ -45,8 +46,43 @@ impl Default for MetadataOptions {
     }
 }
 
+impl MetadataOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the checksum of the payload.
+    #[must_use]
+    pub fn checksum(mut self, checksum: Checksum) -> Self {
+        self.checksum = checksum;
+        self
+    }
+
+    /// Sets whether to compress by zlib, where that makes it smaller.
+    #[must_use]
+    pub fn compress(mut self, compress: bool) -> Self {
+        self.compress = compress;
+        self
+    }
+
+    /// Sets the level of compression, 0 to 9.
+    #[must_use]
+    pub fn level(mut self, level: u8) -> Self {
+        self.level = level;
+        self
+    }
+
+    /// Sets the room for the payload in bytes.
+    #[must_use]
+    pub fn max_size(mut self, bytes: u32) -> Self {
+        self.max_size = Some(bytes);
+        self
+    }
+}
+
 impl MetaHeader {
-    /// The bytes of this header.
+    /// Returns the bytes of this header.
     pub fn encode(&self) -> [u8; Self::LEN] {
         let mut out = [0; Self::LEN];
         out[..8].copy_from_slice(&self.magic);

@@ -9,7 +9,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A value and what is odd about its text.
+/// A value and what is irregular about its text.
 #[derive(Debug, Default)]
 pub(crate) struct Parsed {
     pub(crate) value: Value,
@@ -19,7 +19,7 @@ pub(crate) struct Parsed {
     pub(crate) big_integer: Option<String>,
 }
 
-/// Parses one value and nothing behind it. Nesting is limited to 128 levels.
+/// Parses one value and nothing after it. Nesting is limited to 128 levels.
 pub(crate) fn parse(text: &[u8]) -> Result<Parsed, serde_json::Error> {
     let mut duplicate_key = None;
     let mut deserializer = serde_json::Deserializer::from_slice(text);
@@ -97,13 +97,13 @@ fn big_integer(text: &[u8]) -> Option<String> {
     while let Some(start) = rest.iter().position(|byte| matches!(byte, b'-' | b'0'..=b'9' | b'"')) {
         rest = &rest[start..];
         let end = if rest[0] == b'"' { end_of_string(rest) } else { end_of_number(rest) };
-        let (token, behind) = rest.split_at(end);
+        let (token, after) = rest.split_at(end);
         let token = String::from_utf8_lossy(token);
         let is_integer = !token.contains(['"', '.', 'e', 'E']);
         if is_integer && token.parse::<i64>().is_err() && token.parse::<u64>().is_err() {
             return Some(token.into_owned());
         }
-        rest = behind;
+        rest = after;
     }
     None
 }
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn last_of_two_equal_keys_counts_and_is_noticed() {
+    fn last_of_two_equal_keys_applies_and_is_noticed() {
         let parsed = parse(br#"[{"a":1,"b":2},{"a":1,"a":2}]"#).unwrap();
         assert_eq!(parsed.value, json!([{"a": 1, "b": 2}, {"a": 2}]));
         assert_eq!(parsed.duplicate_key.as_deref(), Some("a"));

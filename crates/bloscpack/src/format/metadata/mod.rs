@@ -183,7 +183,7 @@ impl Metadata {
 
     /// The text as JSON. Any value is allowed, not only an object; keys keep their order.
     ///
-    /// Of two equal keys the last counts, and an integer beyond 64 bits becomes the nearest float;
+    /// Of two equal keys the last applies, and an integer beyond 64 bits becomes the nearest float;
     /// both are diagnostics of the file ([`Code::DuplicateKey`], [`Code::BigInteger`]). Fails with
     /// [`ErrorKind::Metadata`] on another serializer and on what is no JSON: `NaN`, more than 128
     /// levels of nesting, a byte-order mark, bytes that are no UTF-8.
@@ -208,7 +208,7 @@ impl Metadata {
         })
     }
 
-    /// Holds header and text against the rules: adds what is odd to the diagnostics, fails where the
+    /// Checks header and text: adds what is irregular to the diagnostics, fails where the
     /// text is no JSON.
     pub(crate) fn check(
         &self,
@@ -235,7 +235,7 @@ impl Metadata {
         let parsed = self.parse()?;
         let payload = header.payload(*start).start;
         if let Some(key) = parsed.duplicate_key {
-            let message = format!("the key {} occurs twice, the last counts", shortened(&key));
+            let message = format!("the key {} occurs twice, the last one applies", shortened(&key));
             diagnostics.push(diagnostic::at(Code::DuplicateKey, payload, message));
         }
         if let Some(number) = parsed.big_integer {
@@ -248,7 +248,7 @@ impl Metadata {
 
 /// JSON text as a value to be [written](crate::WriteOptions::metadata). Fails with
 /// [`ErrorKind::Metadata`] on what is no JSON, and on an integer beyond 64 bits, which `serde_json`
-/// rounds without a word.
+/// rounds silently.
 ///
 /// ```
 /// assert_eq!(bloscpack::exact_json(b"[18446744073709551615]")?, serde_json::json!([u64::MAX]));
@@ -285,7 +285,7 @@ fn check_digest(checksum: Checksum, payload: &[u8], stored: &[u8]) -> Result<()>
     })
 }
 
-/// Inflates a payload that should give `meta_size` bytes; stops one byte after them, so that a
+/// Inflates a payload that should have `meta_size` bytes; stops one byte after them, so that a
 /// payload that inflates to gigabytes costs what it says it does.
 fn inflate(payload: &[u8], meta_size: u32, max_size: u64) -> Result<Vec<u8>> {
     let expected = u64::from(meta_size);
@@ -337,7 +337,7 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    /// The section behind a header of 32 bytes, where it lies in a file.
+    /// The section after a header of 32 bytes, where it lies in a file.
     fn read(section: &[u8]) -> Result<Metadata> {
         let file = [&[0; 32], section].concat();
         let header = MetaHeader::parse(&file[32..], 32)?;
@@ -406,7 +406,7 @@ mod tests {
         bytes[12..16].copy_from_slice(&u32::try_from(text.len()).unwrap().to_le_bytes());
         let metadata = read(&bytes).unwrap();
         assert_eq!(metadata.text(), text.as_bytes());
-        // Without its last byte it is no zlib stream.
+        // Without its last byte it is not a zlib stream.
         let mut cut = section(&payload[..payload.len() - 1]);
         cut[10] = 1;
         cut[12..16].copy_from_slice(&bytes[12..16]);

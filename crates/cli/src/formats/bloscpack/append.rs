@@ -1,4 +1,4 @@
-//! `scibin bloscpack append`: more data behind those of a file.
+//! `scibin bloscpack append`: more data after those of a file.
 
 use std::io;
 use std::ops::Range;
@@ -135,7 +135,7 @@ fn rows(path: &Path, source: &FileSource, array: &ArrayInfo) -> Result<Range<u64
     Err(Failure::other(path.display(), message))
 }
 
-/// Sources one behind the other.
+/// Sources one after the other.
 struct Joined {
     /// Each with its place.
     parts: Vec<(u64, Span<FileSource>)>,
@@ -168,9 +168,9 @@ impl ReadAt for Joined {
                 continue;
             }
             let here = usize::try_from(end - position).unwrap_or(usize::MAX).min(rest.len());
-            let (part, behind) = rest.split_at_mut(here);
+            let (part, after) = rest.split_at_mut(here);
             source.read_exact_at(part, position - start)?;
-            (rest, position) = (behind, position + here as u64);
+            (rest, position) = (after, position + here as u64);
         }
         if rest.is_empty() {
             return Ok(());

@@ -10,7 +10,7 @@ use crate::goal;
 use crate::output::{Output, print_json};
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
-    let Convert { input, output: goal, format, .. } = command;
+    let Convert { input, output: target, format, .. } = command;
     let file = super::open(input, &command.opening.options())?;
     super::remark_damage(input, &file, output);
     let version = if *format == 2 { Version::V2 } else { Version::V3 };
@@ -23,15 +23,15 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
     }
     let body = |out: &mut _| rewrite(&file, out, &options).map(drop);
     let fail = |error| Failure::bloscpack(input, error);
-    goal::write_file(goal, command.replacing.force, body, fail)?;
+    goal::write_file(target, command.replacing.force, body, fail)?;
     let chunks = file.chunks().len();
     if output.json {
         print_json(&json!({
-            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "file": input.display().to_string(), "output": target.display().to_string(),
             "version": version.number(), "chunks": chunks,
         }))?;
     } else {
-        output.result(&format_args!("{}: {chunks} chunks in {version}", goal.display()))?;
+        output.result(&format_args!("{}: {chunks} chunks in {version}", target.display()))?;
     }
     Ok(Verdict::Fine)
 }

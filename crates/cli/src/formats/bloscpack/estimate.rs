@@ -1,4 +1,4 @@
-//! `scibin bloscpack estimate`: what packing with each codec would give, from a sample.
+//! `scibin bloscpack estimate`: the result of packing with each codec, from a sample.
 
 use std::io::{self, Write};
 use std::time::Instant;

@@ -43,7 +43,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     let slices = request.slice.as_deref().map_or(Ok(Vec::new()), Slice::parse);
     let slices = slices.map_err(|error| Failure::other("--slice", error.to_string()))?;
     let array = array.slice(&slices).map_err(fail)?;
-    let Some(goal) = &request.output else {
+    let Some(target) = &request.output else {
         let dtype = dtype_json(array.datatype());
         let write = |out: &mut dyn Write, style| array.write_elements(out, style);
         print::array(&dtype, array.shape(), output.json, write, fail)?;
@@ -53,7 +53,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     let add = |bytes| progress.add(bytes);
     let options = super::unpack::decoding(Threads::default()).progress(&add);
     let body = |out: &mut dyn Write| array.write_npy(out, &options);
-    goal::write(goal, request.force, body, fail)?;
+    goal::write(target, request.force, body, fail)?;
     Ok(Verdict::Fine)
 }
 

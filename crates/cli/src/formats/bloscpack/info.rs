@@ -23,7 +23,7 @@ pub(crate) fn info(
     list: bool,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    // What is wrong with the metadata is told, and all else too.
+    // Faults of the metadata are reported along with everything else.
     let file = super::open(path, &opening.options().ignore_metadata(true))?;
     let chunks = Chunks::of(&file);
     if output.json {

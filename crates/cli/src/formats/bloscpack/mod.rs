@@ -77,7 +77,7 @@ impl Reading {
     }
 }
 
-/// Opens a file, or what standard input gives for "-".
+/// Opens a file, or standard input for "-".
 fn open(path: &Path, options: &OpenOptions) -> Result<Reader, Failure> {
     let opened = if is_standard(path) {
         let source = FileSource::new(spool(path)?).map_err(Into::into);

@@ -30,35 +30,40 @@ pub(crate) struct Packed {
 }
 
 pub(super) fn run(command: &Pack, output: Output) -> Result<Verdict, Failure> {
-    let goal = match &command.output {
-        Some(goal) => goal.clone(),
+    let target = match &command.output {
+        Some(target) => target.clone(),
         None if is_standard(&command.input) => command.input.clone(),
         None => names::packed(&command.input),
     };
-    let packed = pack(command, &goal, output)?;
-    report(&command.input, &goal, &packed, output)?;
+    let packed = pack(command, &target, output)?;
+    report(&command.input, &target, &packed, output)?;
     Ok(Verdict::Fine)
 }
 
 /// Says what was done, unless the packed file is on standard output.
-pub(crate) fn report(input: &Path, goal: &Path, packed: &Packed, output: Output) -> io::Result<()> {
+pub(crate) fn report(
+    input: &Path,
+    target: &Path,
+    packed: &Packed,
+    output: Output,
+) -> io::Result<()> {
     let &Packed { plain, stored } = packed;
     let ratio = ratio(plain, stored);
-    if is_standard(goal) {
+    if is_standard(target) {
         return Ok(());
     }
     if output.json {
         return print_json(&json!({
-            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "file": input.display().to_string(), "output": target.display().to_string(),
             "nbytes": plain, "size": stored, "ratio": ratio,
         }));
     }
     let (stored, plain) = (size(stored), size(plain));
-    output.result(&format_args!("{}: {stored} of {plain}, ratio {ratio:.2}", goal.display()))
+    output.result(&format_args!("{}: {stored} of {plain}, ratio {ratio:.2}", target.display()))
 }
 
 /// Packs to a file, or to standard output for "-".
-pub(crate) fn pack(command: &Pack, goal: &Path, output: Output) -> Result<Packed, Failure> {
+pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Packed, Failure> {
     let (input, options) = Input::open(command, options(command)?)?;
     let progress = Progress::new(input.len(), output.quiet);
     let done = AtomicU64::new(0);
@@ -68,16 +73,16 @@ pub(crate) fn pack(command: &Pack, goal: &Path, output: Output) -> Result<Packed
     };
     let fail = |error| Failure::bloscpack(&command.input, error);
     let replace = command.replacing.force;
-    match (input, is_standard(goal)) {
+    match (input, is_standard(target)) {
         (Input::File(source), false) => {
             let body = |out: &mut _| pack_source(&source, out, &options, Some(&add)).map(drop);
-            goal::write_file(goal, replace, body, fail)?;
+            goal::write_file(target, replace, body, fail)?;
         }
         (Input::Pipe(mut pipe), false) => {
-            goal::check(goal, replace)?;
+            goal::check(target, replace)?;
             // Files fail more often than pipes do.
-            let fail = |error| Failure::bloscpack(goal, error);
-            pack_reader(&mut pipe, goal, &options, Some(&add)).map_err(fail)?;
+            let fail = |error| Failure::bloscpack(target, error);
+            pack_reader(&mut pipe, target, &options, Some(&add)).map_err(fail)?;
         }
         (Input::File(source), true) => {
             let len = source.len();
@@ -85,7 +90,7 @@ pub(crate) fn pack(command: &Pack, goal: &Path, output: Output) -> Result<Packed
                 let writer = StreamWriter::with_len(out, &options, len)?;
                 stream(SourceReader { source, position: 0 }, writer, &add)
             };
-            goal::write(goal, replace, body, fail)?;
+            goal::write(target, replace, body, fail)?;
         }
         (Input::Pipe(pipe), true) => {
             output.remark(
@@ -93,10 +98,10 @@ pub(crate) fn pack(command: &Pack, goal: &Path, output: Output) -> Result<Packed
                   the original program will take the packed file for an empty one",
             );
             let body = |out: &mut dyn Write| stream(pipe, StreamWriter::new(out, &options)?, &add);
-            goal::write(goal, replace, body, fail)?;
+            goal::write(target, replace, body, fail)?;
         }
     }
-    let stored = if is_standard(goal) { 0 } else { len_of(goal)? };
+    let stored = if is_standard(target) { 0 } else { len_of(target)? };
     Ok(Packed { plain: done.into_inner(), stored })
 }
 
@@ -104,7 +109,7 @@ fn len_of(path: &Path) -> Result<u64, Failure> {
     fs::metadata(path).map(|metadata| metadata.len()).map_err(|error| Failure::io(path, error))
 }
 
-/// Packs all that a reader gives.
+/// Packs everything that a reader delivers.
 fn stream(
     mut reader: impl Read,
     mut writer: StreamWriter<&mut dyn Write>,
@@ -198,7 +203,8 @@ fn options(command: &Pack) -> Result<WriteOptions, Failure> {
     if let Some(path) = &command.metadata {
         options = options.metadata(&read_json(path)?);
     }
-    let room = MetadataOptions { max_size: command.meta_size, ..MetadataOptions::default() };
+    let room = MetadataOptions::new();
+    let room = command.meta_size.map_or(room, |bytes| room.max_size(bytes));
     Ok(options.metadata_options(room))
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Puts a value at the pointer; "" is all. The last key may be new, and "-" is behind the last item
+/// Puts a value at the pointer; "" is all. The last key may be new, and "-" is after the last item
 /// of a list. Fails with what is missing.
 pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), String> {
     let Some((parent, key)) = split(pointer)? else {
@@ -15,7 +15,7 @@ pub(super) fn set(root: &mut Value, pointer: &str, value: Value) -> Result<(), S
         }
         Value::Array(items) if key == "-" => items.push(value),
         Value::Array(items) => *item(items, &key)? = value,
-        _ => return Err(format!("{parent:?} is no object and no list")),
+        _ => return Err(format!("{parent:?} is neither an object nor a list")),
     }
     Ok(())
 }
@@ -26,7 +26,7 @@ pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
         return Err("\"\" is all".to_owned());
     };
     match parent_of(root, parent)? {
-        // The keys behind it keep their order.
+        // The keys after it keep their order.
         Value::Object(map) => match map.shift_remove(&key) {
             Some(_) => Ok(()),
             None => Err(format!("no key {key:?}")),
@@ -37,7 +37,7 @@ pub(super) fn remove(root: &mut Value, pointer: &str) -> Result<(), String> {
             items.remove(index);
             Ok(())
         }
-        _ => Err(format!("{parent:?} is no object and no list")),
+        _ => Err(format!("{parent:?} is neither an object nor a list")),
     }
 }
 

@@ -15,7 +15,7 @@ use crate::goal;
 use crate::output::{Output, one_line, print_json, size};
 
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
-    let (input, goal) = (&command.input, &command.output);
+    let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
     if journal::pending(input).map_err(fail)? == Some(Pending::Changed) {
         journal::roll_back(input).map_err(fail)?;
@@ -25,10 +25,10 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let source = FileSource::open(input).map_err(|error| fail(error.into()))?;
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
     let body = |out: &mut _| recover_to(&source, out, &options);
-    let report = goal::write_file(goal, command.replacing.force, body, fail)?;
+    let report = goal::write_file(target, command.replacing.force, body, fail)?;
     if output.json {
         print_json(&json!({
-            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "file": input.display().to_string(), "output": target.display().to_string(),
             "chunks": report.kept, "nbytes": report.plain_len,
             "lost": report.lost.iter().map(loss_json).collect::<Value>(),
             "diagnostics": report.diagnostics,
@@ -39,7 +39,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
             writeln!(out, "{}: {}", input.display(), one_line(&loss_text(loss)))?;
         }
         let (kept, len) = (report.kept, size(report.plain_len));
-        writeln!(out, "{}: {kept} chunks kept, {len}", goal.display())?;
+        writeln!(out, "{}: {kept} chunks kept, {len}", target.display())?;
         remark(input, &report.diagnostics, output);
     }
     Ok(if report.lost.is_empty() { Verdict::Fine } else { Verdict::Found })

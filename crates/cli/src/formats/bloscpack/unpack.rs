@@ -37,55 +37,55 @@ pub(crate) struct Unpacked {
 }
 
 pub(super) fn run(command: &Unpack, output: Output) -> Result<Verdict, Failure> {
-    let goal = match &command.output {
-        Some(goal) => goal.clone(),
+    let target = match &command.output {
+        Some(target) => target.clone(),
         None if is_standard(&command.input) => command.input.clone(),
         None => names::unpacked(&command.input).ok_or_else(|| {
             let message = "its name does not end in .blp: name the output with -o";
             Failure::other(command.input.display(), message)
         })?,
     };
-    let form = form(command, &goal)?;
-    let unpacked = unpack(command, &goal, form, output)?;
-    report(&command.input, &goal, &unpacked, output)?;
+    let form = form(command, &target)?;
+    let unpacked = unpack(command, &target, form, output)?;
+    report(&command.input, &target, &unpacked, output)?;
     Ok(Verdict::Fine)
 }
 
 /// Says what was done, unless the data are on standard output.
 pub(crate) fn report(
     input: &Path,
-    goal: &Path,
+    target: &Path,
     unpacked: &Unpacked,
     output: Output,
 ) -> io::Result<()> {
     let Unpacked { plain, stored, diagnostics, .. } = unpacked;
     let ratio = ratio(*plain, *stored);
-    if is_standard(goal) {
+    if is_standard(target) {
         return Ok(());
     }
     if output.json {
         return print_json(&json!({
-            "file": input.display().to_string(), "output": goal.display().to_string(),
+            "file": input.display().to_string(), "output": target.display().to_string(),
             "nbytes": plain, "size": stored, "ratio": ratio, "diagnostics": diagnostics,
         }));
     }
     output.result(&format_args!(
         "{}: {} of {}, ratio {ratio:.2}",
-        goal.display(),
+        target.display(),
         size(*plain),
         size(*stored)
     ))
 }
 
 /// What is written to a file of this name.
-fn form(command: &Unpack, goal: &Path) -> Result<Form, Failure> {
-    let is_npy = goal.extension().is_some_and(|extension| extension == "npy");
+fn form(command: &Unpack, target: &Path) -> Result<Form, Failure> {
+    let is_npy = target.extension().is_some_and(|extension| extension == "npy");
     if !command.npy && !is_npy {
         return Ok(Form::Bytes);
     }
     if command.range.is_some() || command.chunks.is_some() {
         let message = "--range and --chunks give bytes, which are no .npy file";
-        return Err(Failure::other(goal.display(), message));
+        return Err(Failure::other(target.display(), message));
     }
     // A name that nobody gave asks for nothing: a .npy file may have been packed as it was.
     let is_asked = command.npy || command.output.is_some();
@@ -95,7 +95,7 @@ fn form(command: &Unpack, goal: &Path) -> Result<Form, Failure> {
 /// Unpacks to a file, or to standard output for "-".
 pub(crate) fn unpack(
     command: &Unpack,
-    goal: &Path,
+    target: &Path,
     form: Form,
     output: Output,
 ) -> Result<Unpacked, Failure> {
@@ -106,9 +106,9 @@ pub(crate) fn unpack(
     super::remark_damage(path, &file, output);
     let replace = command.replacing.force;
     let metadata_out = match &command.metadata_out {
-        Some(goal) => {
-            goal::check(goal, replace)?;
-            Some((goal, metadata_text(&file, path)?))
+        Some(target) => {
+            goal::check(target, replace)?;
+            Some((target, metadata_text(&file, path)?))
         }
         None => None,
     };
@@ -121,7 +121,7 @@ pub(crate) fn unpack(
         None => {
             let range = range(command, &file)?;
             let plain = range.end - range.start;
-            write_bytes(&file, range, command, goal, output)?;
+            write_bytes(&file, range, command, target, output)?;
             plain
         }
         Some(array) => {
@@ -129,13 +129,13 @@ pub(crate) fn unpack(
             let add = |bytes| progress.add(bytes);
             let options = decoding(command.threads).progress(&add);
             let body = |out: &mut dyn Write| array.write_npy(out, &options);
-            goal::write(goal, replace, body, fail)?;
+            goal::write(target, replace, body, fail)?;
             file.len()
         }
     };
-    if let Some((goal, text)) = metadata_out {
+    if let Some((target, text)) = metadata_out {
         let body = |out: &mut dyn Write| out.write_all(&text).and_then(|()| out.write_all(b"\n"));
-        goal::write(goal, replace, body, |error| Failure::io(goal, error))?;
+        goal::write(target, replace, body, |error| Failure::io(target, error))?;
     }
     let metadata = file.metadata().ok().flatten().and_then(|metadata| metadata.json().ok());
     let diagnostics = damage(&file).map(|diagnostic| json!(diagnostic)).collect();
@@ -209,21 +209,21 @@ fn write_bytes(
     file: &Reader,
     range: Range<u64>,
     command: &Unpack,
-    goal: &Path,
+    target: &Path,
     output: Output,
 ) -> Result<(), Failure> {
     let fail = |error| Failure::bloscpack(&command.input, error);
     let progress = Progress::new(range.end - range.start, output.quiet);
     let add = |bytes| progress.add(bytes);
     let options = decoding(command.threads).progress(&add);
-    if is_standard(goal) {
-        return goal::write(goal, false, |out| file.unpack_range_to(range, out, &options), fail);
+    if is_standard(target) {
+        return goal::write(target, false, |out| file.unpack_range_to(range, out, &options), fail);
     }
-    let mut out = OutputFile::create(goal, command.replacing.force)?;
+    let mut out = OutputFile::create(target, command.replacing.force)?;
     file.unpack_range_to_file(range, out.file()?, &options).map_err(|error| {
         match error.kind() {
             // The file is mapped to memory, so it is the writing that failed.
-            ErrorKind::Io(error) => Failure::other(goal.display(), error.to_string()),
+            ErrorKind::Io(error) => Failure::other(target.display(), error.to_string()),
             _ => fail(error),
         }
     })?;

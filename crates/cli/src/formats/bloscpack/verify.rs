@@ -16,7 +16,7 @@ use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
     let Checked { report, len } = check(path, how, output)
-        // What cannot be read at all is no diagnostic.
+        // What cannot be read at all is an error, not a diagnostic.
         .map_err(|error| Failure::other(path.display(), error.to_string()))?;
     if output.json {
         print_json(&json!({
