@@ -7,7 +7,7 @@
 //! |---|---|---|
 //! | [`Bytes`] | shares the memory | none |
 //! | `[u8]`, `Vec<u8>` | copies | none |
-//! | [`Mmap`](crate::Mmap) | shares the map | a signal, see there |
+//! | [`Mmap`] | shares the map | a signal, see there |
 //! | [`FileSource`] | one `pread` | of the system |
 //! | [`Stream`] | seek and read under a lock | of the reader |
 //! | [`Span`] | as its source | as its source |
