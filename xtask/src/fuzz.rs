@@ -116,8 +116,8 @@ pub(crate) fn host() -> Option<String> {
 
 /// Copies the golden files, and the corpus if it exists, into the target's own corpus.
 fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
-    let folder = root().join("fuzz/corpus").join(target);
-    create(&folder)?;
+    let seeds = root().join("fuzz/corpus").join(target);
+    create(&seeds)?;
     let format = target.split('_').next().unwrap_or(target);
     let format = if format == "binio" { "asdf" } else { format };
     let mut count = 0;
@@ -128,13 +128,13 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.file_name().is_some_and(|name| name == "cases-extract.json") {
-                count += seed_cases(&path, "archive", &folder)?;
+                count += seed_cases(&path, "archive", &seeds)?;
             } else if path.file_name().is_some_and(|name| name == "cases.json") {
-                count += seed_cases(&path, "layout", &folder)?;
+                count += seed_cases(&path, "layout", &seeds)?;
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
-                std::fs::copy(&path, folder.join(name))
+                std::fs::copy(&path, seeds.join(name))
                     .map_err(|error| format!("{}: {error}", path.display()))?;
                 count += 1;
             }

@@ -33,7 +33,7 @@ pub use number::{ByteReader, Endian, Scalar, decode, decode_into, swap_in_place}
 pub use scan::Scanner;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use source::Mmap;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub use source::ReadLog;
 pub use source::{FileSource, ReadAt, Span, Stream, Window, drive};
 #[cfg(feature = "write")]

@@ -11,8 +11,11 @@ use proptest::prelude::*;
 const SHUFFLES: [Shuffle; 3] = [Shuffle::None, Shuffle::Byte, Shuffle::Bit];
 
 fn has(compressor: Compressor) -> bool {
-    cfg!(feature = "blosc-compress")
-        || !matches!(compressor, Compressor::Blosclz | Compressor::Lz4hc)
+    match compressor {
+        Compressor::Blosclz | Compressor::Lz4hc => cfg!(feature = "blosc-compress"),
+        Compressor::Zstd => cfg!(feature = "blosc-zstd"),
+        _ => true,
+    }
 }
 
 /// Data with runs, repeats and noise, so that streams have literals, matches near and far, and

@@ -14,14 +14,14 @@
 //! | [`Window`] | shares what was fetched | `NeedsData` |
 
 mod file;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 mod log;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 #[allow(unsafe_code, reason = "mapping a file is unsafe; the one call is justified there")]
 mod mmap;
 mod span;
 mod stream;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub mod suite;
 mod window;
 
@@ -35,7 +35,7 @@ use crate::{Error, Result};
 pub use file::FileSource;
 #[cfg(all(any(unix, windows), feature = "mmap"))]
 pub(crate) use file::open_regular;
-#[cfg(feature = "testing")]
+#[cfg(any(test, feature = "testing"))]
 pub use log::ReadLog;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use mmap::Mmap;
