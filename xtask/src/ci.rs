@@ -103,8 +103,17 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
         ("scibin-dudley", "dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
         ("scibin-flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),
     ] {
-        run(cargo(&["run", "--quiet", "--package", package, "--example", example, "--"])
-            .args(arguments))?;
+        run(cargo(&[
+            "run",
+            "--quiet",
+            "--package",
+            package,
+            "--all-features",
+            "--example",
+            example,
+            "--",
+        ])
+        .args(arguments))?;
     }
     Ok(())
 }
