@@ -89,7 +89,7 @@ pub struct OpenOptions {
     pub(crate) external: External,
     pub(crate) limits: Limits,
     pub(crate) cache_size: u64,
-    #[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "there are no files to map"))]
+    #[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "this target maps no files"))]
     pub(crate) mmap: bool,
 }
 

@@ -80,7 +80,7 @@ impl<'a> NdArray<'a> {
         self.array.len()
     }
 
-    /// Whether there is no element.
+    /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.array.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Vectors for the elements of large arrays: refused where there is no memory, on large pages where
+//! Vectors for the elements of large arrays: an error if memory is short, on large pages where
 //! the system has them.
 
 use crate::array::ArrayError;

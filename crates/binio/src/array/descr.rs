@@ -28,7 +28,7 @@ use crate::array::{ArrayError, Datatype, Field, Kind, Record, ScalarType};
 /// The most bytes of an element, and the largest count of a field: numpy has them in a C `int`.
 pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
 
-/// The most items of a field without bytes, where a count of 0 counts as 1.
+/// The most items of a field without bytes, with a count of 0 taken as 1.
 const MAX_EMPTY_ITEMS: u64 = 1 << 16;
 
 /// The most fields of a type, those of inner records included.

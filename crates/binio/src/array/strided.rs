@@ -163,7 +163,7 @@ impl Strided {
         count(&self.shape).unwrap_or(u64::MAX)
     }
 
-    /// Whether there is no element.
+    /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.shape.contains(&0)
     }
@@ -441,7 +441,7 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
     i64::try_from(size).is_ok().then_some(size)
 }
 
-/// Strides of C order: the last dimension is the innermost. A dimension of 0 counts as 1.
+/// Strides of C order: the last dimension is the innermost. A dimension of 0 is taken as 1.
 ///
 /// Fails with [`ArrayError::Shape`] for strides of 2^63 bytes and more, unless there are no elements:
 /// then such a stride is 2^63 - 1, and nothing follows it.

@@ -94,7 +94,7 @@ impl<D> Array<D> {
         self.layout.len()
     }
 
-    /// Whether there is no element.
+    /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.layout.is_empty()
     }

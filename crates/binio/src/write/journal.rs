@@ -98,7 +98,7 @@ fn is_missing(error: &Error) -> bool {
 /// [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
 pub fn roll_back(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<bool> {
     let path = path.as_ref();
-    // A file that cannot be locked is fine, as long as there is no reason to.
+    // A file that cannot be locked is an error only if it must be locked.
     Ok(open(path, suffix)?.is_some() && FileLock::acquire(path)?.roll_back(suffix)?)
 }
 
@@ -106,7 +106,7 @@ impl FileLock {
     /// Undoes a change in place that was interrupted, as [`roll_back`] does, for a file that is
     /// locked.
     pub fn roll_back(&self, suffix: &str) -> Result<bool> {
-        // A file that cannot be written is fine, as long as there is no reason to.
+        // A file that cannot be written is an error only if it must be written.
         Ok(open(self.path(), suffix)?.is_some() && undo(&mut FileStorage::open(self, suffix)?)?)
     }
 }
