@@ -26,7 +26,7 @@ binio::codes! {
         TypesizeZero = "TypesizeZero": Note;
         /// The reserved bytes of a version 2 header are not 0.
         ReservedNotZero = "ReservedNotZero": Error;
-        /// The header says that there are no chunks.
+        /// The header states 0 chunks.
         NoChunks = "NoChunks": Note;
         /// Room for appending without an offset table to append to; it is ignored.
         RoomWithoutOffsets = "RoomWithoutOffsets": Error;

@@ -169,7 +169,7 @@ mod pool {
         jobs: I,
         /// All jobs are handed out, or nobody wants more.
         finished: bool,
-        /// Threads at work. One ends when there is no room for another result.
+        /// Threads at work. One ends when another result does not fit.
         working: usize,
         /// Number of the job that is handed out next.
         next: usize,

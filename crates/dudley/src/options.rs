@@ -14,7 +14,7 @@ binio::limits! {
     /// ```
     pub struct Limits {
         /// How deep dicts, lists and structs nest, named types included. Default: 128. Values above
-        /// 400 count as 400, so that no stack overflows.
+        /// 400 are reduced to 400, so that no stack overflows.
         max_depth: u32 = 128, with_max_depth;
         /// Dimensions of a shape. Default: 255.
         max_dims: u32 = 255, with_max_dims;

@@ -443,8 +443,8 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
 
 /// Strides of C order: the last dimension is the innermost. A dimension of 0 is taken as 1.
 ///
-/// Fails with [`ArrayError::Shape`] for strides of 2^63 bytes and more, unless there are no elements:
-/// then such a stride is 2^63 - 1, and nothing follows it.
+/// Fails with [`ArrayError::Shape`] for strides of 2^63 bytes and more. An array without elements does
+/// not fail: such a stride is 2^63 - 1, which nothing follows.
 pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ArrayError> {
     let is_empty = shape.contains(&0);
     let mut strides = vec![0; shape.len()];

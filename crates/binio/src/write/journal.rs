@@ -72,7 +72,7 @@ pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option
     }))
 }
 
-/// Opens a file and its journal for reading; returns `None` if there is no journal.
+/// Opens a file and its journal for reading; returns `None` without a journal.
 pub(super) fn open(
     path: &std::path::Path,
     suffix: &str,

@@ -31,7 +31,7 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 }
 
 impl Journaled<FileSource, FileSource> {
-    /// Opens a file with its journal. Returns `None` if there is no journal that matters: the file
+    /// Opens a file with its journal. Returns `None` if no journal has to be applied: the file
     /// can be read as it is.
     pub fn open(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option<Self>> {
         let Some((file, journal)) = journal::open(path.as_ref(), suffix)? else { return Ok(None) };

@@ -223,7 +223,7 @@ pub(crate) struct Append {
     /// Change the file in place, with a journal beside it, instead of replacing it by a changed copy
     #[arg(long)]
     pub(crate) in_place: bool,
-    /// Rewrite the file if there is no room left for chunks or metadata
+    /// Rewrite the file if chunks or metadata no longer fit
     #[arg(long)]
     pub(crate) grow: bool,
     /// Append rows to an array: .npy files of its dtype and row shape, or bytes of whole rows

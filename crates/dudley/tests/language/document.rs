@@ -446,7 +446,7 @@ fn addresses_of_the_state_template() {
             "end 632",
         ]
     );
-    // Without groups, there are no group boundaries.
+    // Without groups, no group boundaries are listed.
     assert_eq!(
         addresses(TEMPLATE, &sizes(4, 3, 0))[10..],
         ["/gb 512 [0]", "/unu 512 [0,2,3]", "end 512"]

@@ -70,7 +70,7 @@ impl<'a> Base64<'a> {
         (self.body / 4 * 3 + self.tail_len) as u64
     }
 
-    /// Whether there is no data.
+    /// Whether the data are empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -27,7 +27,7 @@ impl Chunking {
         /// Sets the hash that names blobs. Default: SHA-1.
         hash: HashType;
 
-        /// Sets the largest size of a blob in bytes; 0 is no limit. Default: 1 MiB.
+        /// Sets the largest size of a blob in bytes; 0 removes the limit. Default: 1 MiB.
         chunk_size: u64;
 
         /// Sets the size in bytes up to which a file stays in the archive. Default: 1 KiB.

@@ -79,7 +79,7 @@ impl SqliteStore {
             let connection = Connection::open(&database)?;
             return Self::check(connection, Some(copy));
         }
-        // There is no log, so nothing is lost; and nothing is written next to the file.
+        // The database has no log, so nothing is lost, and nothing is written next to the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;

@@ -82,7 +82,7 @@ fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     let folded = |path: &str| {
         let mut hasher = DefaultHasher::new();
         for name in path.split('/').map(str::to_lowercase) {
-            // Accents have more than one form: all such names of a directory count as equal.
+            // Accents have more than one form: all such names of a directory are treated as equal.
             if name.is_ascii() { name.hash(&mut hasher) } else { 0.hash(&mut hasher) }
         }
         hasher.finish()
