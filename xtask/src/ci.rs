@@ -1,5 +1,6 @@
 //! The gates, in the order in which they fail fastest.
 
+use std::fs::File;
 use std::time::Instant;
 
 use crate::process::{cargo, no_more, root, run};
@@ -134,9 +135,21 @@ pub(crate) fn package(arguments: &[String]) -> Outcome {
 pub(crate) fn assets(arguments: &[String]) -> Outcome {
     let directory = match arguments {
         [] => root().join("target").join("assets"),
-        [directory] => directory.into(),
+        [directory] => root().join(directory),
         [_, rest @ ..] => return no_more(rest),
     };
-    run(cargo(&["run", "--quiet", "--package", "scibin", "--example", "assets", "--"])
-        .arg(directory))
+    let program = ["run", "--quiet", "--package", "scibin", "--"];
+    run(cargo(&program).arg("man").arg(&directory))?;
+    for (shell, file) in [
+        ("bash", "scibin.bash"),
+        ("elvish", "scibin.elv"),
+        ("fish", "scibin.fish"),
+        ("powershell", "_scibin.ps1"),
+        ("zsh", "_scibin"),
+    ] {
+        let path = directory.join(file);
+        let file = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        run(cargo(&program).args(["completions", shell]).stdout(file))?;
+    }
+    Ok(())
 }

@@ -1,8 +1,11 @@
 //! Why a command could not do its work.
 
+use std::error::Error;
 use std::fmt;
 use std::io;
 use std::path::Path;
+
+use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::goal::is_standard;
@@ -11,74 +14,82 @@ use crate::goal::is_standard;
 #[derive(Debug)]
 pub(crate) struct Failure {
     subject: String,
-    cause: Cause,
-}
-
-#[derive(Debug)]
-enum Cause {
-    Asdf(asdf::Error),
-    Bloscpack(bloscpack::Error),
-    Flux(flux_archive::Error),
-    Io(io::Error),
-    Other(String),
+    error: Box<dyn Error + Send + Sync>,
+    /// The format of the file, if it is known.
+    format: Option<&'static str>,
+    is_bad_data: bool,
 }
 
 impl Failure {
     pub(crate) fn asdf(file: &Path, error: asdf::Error) -> Self {
-        Self { subject: file.display().to_string(), cause: Cause::Asdf(error) }
+        Self::of_format("asdf", file, error.is_bad_data(), error)
     }
 
     pub(crate) fn bloscpack(file: &Path, error: bloscpack::Error) -> Self {
-        Self { subject: name(file), cause: Cause::Bloscpack(error) }
+        Self::of_format("bloscpack", file, error.is_bad_data(), error)
     }
 
     pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {
-        Self { subject: name(file), cause: Cause::Flux(error) }
+        Self::of_format("flux", file, error.is_bad_data(), error)
+    }
+
+    fn of_format(
+        format: &'static str,
+        file: &Path,
+        is_bad_data: bool,
+        error: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        Self { format: Some(format), is_bad_data, ..Self::other(name(file), error) }
     }
 
     pub(crate) fn io(file: &Path, error: io::Error) -> Self {
-        Self { subject: name(file), cause: Cause::Io(error) }
+        Self::other(name(file), error)
     }
 
-    pub(crate) fn other(subject: impl fmt::Display, message: impl Into<String>) -> Self {
-        Self { subject: subject.to_string(), cause: Cause::Other(message.into()) }
+    pub(crate) fn other(
+        subject: impl fmt::Display,
+        error: impl Into<Box<dyn Error + Send + Sync>>,
+    ) -> Self {
+        let subject = subject.to_string();
+        Self { subject, error: error.into(), format: None, is_bad_data: false }
     }
 
     /// The outcome of the command: bad data are a finding, everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
-        match &self.cause {
-            Cause::Asdf(error) if error.is_bad_data() => Verdict::Found,
-            Cause::Bloscpack(error) if error.is_bad_data() => Verdict::Found,
-            Cause::Flux(error) if error.is_bad_data() => Verdict::Found,
-            _ => Verdict::Failed,
-        }
+        if self.is_bad_data { Verdict::Found } else { Verdict::Failed }
     }
 
     /// Standard output was closed by its reader, as `| head` does: no failure of ours.
     pub(crate) fn is_closed_pipe(&self) -> bool {
-        matches!(&self.cause, Cause::Io(error) if error.kind() == io::ErrorKind::BrokenPipe)
+        let error = self.error.downcast_ref::<io::Error>();
+        error.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The report on a file that failed, of the same shape as that of a file that was read.
+    pub(crate) fn report(&self, file: &Path) -> Value {
+        let code = if self.is_bad_data { "BadData" } else { "Failed" };
+        let message = self.error.to_string();
+        json!({
+            "file": file.display().to_string(), "format": self.format, "ok": false,
+            "diagnostics": [{"code": code, "severity": "error", "message": message}],
+        })
     }
 }
 
-fn name(file: &Path) -> String {
+/// The name of a file in messages.
+pub(crate) fn name(file: &Path) -> String {
     if is_standard(file) { "standard input".to_owned() } else { file.display().to_string() }
 }
 
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Self {
-        Self { subject: "standard output".to_owned(), cause: Cause::Io(error) }
+        Self::other("standard output", error)
     }
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = match &self.cause {
-            Cause::Asdf(error) => error.to_string(),
-            Cause::Bloscpack(error) => error.to_string(),
-            Cause::Flux(error) => error.to_string(),
-            Cause::Io(error) => error.to_string(),
-            Cause::Other(message) => message.clone(),
-        };
+        let message = self.error.to_string();
         // Errors of opening a file name it themselves.
         let is_named =
             message.strip_prefix(&self.subject).is_some_and(|rest| rest.starts_with(": "));

@@ -8,9 +8,13 @@ struct Readme;
 
 mod arguments;
 mod blpk;
+mod color;
 mod failure;
 mod formats;
 mod goal;
+mod help;
+mod input;
+mod man;
 mod output;
 mod print;
 mod probe;
@@ -20,13 +24,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{CommandFactory, Parser};
+use clap::FromArgMatches;
 
-pub use arguments::Arguments;
-
-use arguments::{Command, asdf, bloscpack, flux};
+use arguments::{Arguments, Command, asdf, bloscpack, flux};
 use failure::Failure;
-use output::Output;
+use output::{Output, print_json};
 use probe::Format;
 
 /// What came of a command, from good to bad: its exit status.
@@ -36,7 +38,7 @@ enum Verdict {
     Fine,
     /// The check found something, or the data are bad.
     Found,
-    /// It could not be done.
+    /// An error: a file cannot be opened, or an option is wrong.
     Failed,
 }
 
@@ -46,28 +48,24 @@ impl From<Verdict> for ExitCode {
     }
 }
 
-/// The description of the command line, from which completions and man pages are made.
-pub fn command() -> clap::Command {
-    Arguments::command()
-}
-
 /// Runs the program on the process's arguments. Called by the name `blpk`, it takes the arguments of
 /// that program.
 ///
-/// Status 0: fine. 1: the check found something, or the data are bad. 2: it could not be done, said
-/// on standard error.
+/// Status 0: fine. 1: a check found something, or the data are bad. 2: error, named on standard error.
 pub fn main() -> ExitCode {
     let name = std::env::args_os().next().map(PathBuf::from);
     if name.as_deref().and_then(Path::file_stem) == Some(OsStr::new("blpk")) {
         return blpk::main();
     }
-    let arguments = Arguments::parse();
+    color::apply(std::env::args_os());
+    let matches = help::command().get_matches();
+    let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let output = arguments.output();
     match run(&arguments.command, output) {
         Ok(verdict) => verdict.into(),
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output.say(&failure);
+            output.fail(&failure);
             failure.verdict().into()
         }
     }
@@ -78,6 +76,9 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         asdf as of_asdf, bloscpack as of_bloscpack, dudley as of_dudley, flux as of_flux,
     };
 
+    if output.json && command.is_without_json() {
+        return Err(Failure::other("--json", "the output of this command cannot be JSON"));
+    }
     match command {
         Command::Info(info) => each(&info.files, output, |file| match probe::format(file)? {
             Format::Asdf => of_asdf::info(file, &asdf::Reading::default(), output),
@@ -108,11 +109,13 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         Command::Dudley(command) => of_dudley::run(command, output),
         Command::Flux(command) => of_flux::run(command, output),
         Command::Blpk(command) => blpk::run(command, output),
+        Command::Completions { shell } => Ok(man::completions(*shell)?),
+        Command::Man { directory } => man::pages(directory, output),
     }
 }
 
 /// Runs a command on each file: a file that fails does not keep the others from their turn, and the
-/// worst outcome counts.
+/// worst outcome is the result.
 fn each(
     files: &[PathBuf],
     output: Output,
@@ -120,14 +123,25 @@ fn each(
 ) -> Result<Verdict, Failure> {
     let mut worst = Verdict::Fine;
     for file in files {
-        let verdict = body(file).or_else(|failure| {
-            if failure.is_closed_pipe() {
-                return Err(failure);
-            }
-            output.say(&failure);
-            Ok(failure.verdict())
-        })?;
-        worst = worst.max(verdict);
+        worst = worst.max(report(file, output, || body(file))?);
     }
     Ok(worst)
+}
+
+/// Runs a command that reports on a file. If it fails, the failure is the report.
+fn report(
+    file: &Path,
+    output: Output,
+    body: impl FnOnce() -> Result<Verdict, Failure>,
+) -> Result<Verdict, Failure> {
+    body().or_else(|failure| {
+        if failure.is_closed_pipe() {
+            return Err(failure);
+        }
+        output.fail(&failure);
+        if output.json {
+            print_json(&failure.report(file))?;
+        }
+        Ok(failure.verdict())
+    })
 }

@@ -1,8 +1,9 @@
 //! How results are printed.
 
 use std::fmt;
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 
+use clap::builder::styling::{AnsiColor, Style};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -20,8 +21,24 @@ pub(crate) struct Output {
 impl Output {
     /// Prints a line on standard error. If nobody reads it, there is nobody to tell.
     pub(crate) fn say(self, line: &impl fmt::Display) {
+        self.message(Style::new(), line);
+    }
+
+    /// Prints an error on standard error.
+    pub(crate) fn fail(self, error: &impl fmt::Display) {
+        self.message(AnsiColor::Red.on_default().bold(), error);
+    }
+
+    /// Prints a line on standard error with what is good to know but no error.
+    pub(crate) fn remark(self, line: &impl fmt::Display) {
+        if !self.quiet {
+            self.message(AnsiColor::Yellow.on_default().bold(), line);
+        }
+    }
+
+    fn message(self, style: Style, line: &impl fmt::Display) {
         let line = one_line(&line.to_string());
-        let _ = writeln!(io::stderr().lock(), "{}: {line}", self.program);
+        let _ = writeln!(anstream::stderr().lock(), "{style}{}:{style:#} {line}", self.program);
     }
 
     /// Prints a line on standard output that says what was done, for who wants to know.
@@ -31,12 +48,70 @@ impl Output {
         }
         writeln!(io::stdout().lock(), "{}", one_line(&line.to_string()))
     }
+}
 
-    /// Prints a line on standard error with what is good to know but no error.
-    pub(crate) fn remark(self, line: &impl fmt::Display) {
-        if !self.quiet {
-            self.say(line);
+/// Prints what is wrong with a file on standard output: its severity in colour, if it has one.
+pub(crate) fn print_found(file: &impl fmt::Display, found: &impl fmt::Display) -> io::Result<()> {
+    let (file, found) = (one_line(&file.to_string()), one_line(&found.to_string()));
+    let mut out = anstream::stdout().lock();
+    let severities =
+        [("error", AnsiColor::Red), ("warning", AnsiColor::Yellow), ("note", AnsiColor::Cyan)];
+    let is_of = |(severity, _): &(&str, AnsiColor)| {
+        found.strip_prefix(severity).is_some_and(|rest| rest.starts_with(['[', ':']))
+    };
+    let Some((_, color)) = severities.into_iter().find(is_of) else {
+        return writeln!(out, "{file}: {found}");
+    };
+    let (severity, rest) = found.split_at(found.find(':').unwrap_or_default());
+    let style = color.on_default().bold();
+    writeln!(out, "{file}: {style}{severity}{style:#}{rest}")
+}
+
+/// Standard output for text that a file contains. On a terminal its control characters are escaped, but
+/// for line ends and tabs.
+pub(crate) fn text_out() -> Printable<BufWriter<io::StdoutLock<'static>>> {
+    let out = io::stdout();
+    let is_escaped = out.is_terminal();
+    Printable { out: BufWriter::new(out.lock()), is_escaped, has_lead: false }
+}
+
+/// A writer of UTF-8 that escapes control characters as JSON does.
+pub(crate) struct Printable<W> {
+    out: W,
+    is_escaped: bool,
+    /// Whether C2 was written, the first byte of U+0080 to U+009F, and is not yet passed on.
+    has_lead: bool,
+}
+
+impl<W: Write> Printable<W> {
+    fn byte(&mut self, byte: u8) -> io::Result<()> {
+        if std::mem::take(&mut self.has_lead) {
+            if (0x80..=0x9f).contains(&byte) {
+                return write!(self.out, "\\u{byte:04x}");
+            }
+            self.out.write_all(&[0xc2])?;
         }
+        match byte {
+            0xc2 => self.has_lead = true,
+            b'\n' | b'\t' => self.out.write_all(&[byte])?,
+            0..0x20 | 0x7f => write!(self.out, "\\u{byte:04x}")?,
+            _ => self.out.write_all(&[byte])?,
+        }
+        Ok(())
+    }
+}
+
+impl<W: Write> Write for Printable<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if !self.is_escaped {
+            return self.out.write(bytes);
+        }
+        bytes.iter().try_for_each(|&byte| self.byte(byte))?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -205,6 +280,21 @@ mod tests {
         let text = String::from_utf8(out).unwrap();
         assert_eq!(text, r#"{"\u009bk":["a\u001b\u007fb\u0080é\u009f",1.5,null]}"#);
         assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
+    fn control_characters_are_escaped_on_a_terminal() {
+        let escaped = |is_escaped, pieces: &[&[u8]]| {
+            let mut out = Printable { out: Vec::new(), is_escaped, has_lead: false };
+            pieces.iter().for_each(|piece| out.write_all(piece).unwrap());
+            String::from_utf8(out.out).unwrap()
+        };
+        let text = "a\tb\n\u{1b}[2J\u{9b}\u{7f}é\u{a0}Â";
+        let shown = "a\tb\n\\u001b[2J\\u009b\\u007fé\u{a0}Â";
+        assert_eq!(escaped(true, &[text.as_bytes()]), shown);
+        let bytes: Vec<&[u8]> = text.as_bytes().chunks(1).collect();
+        assert_eq!(escaped(true, &bytes), shown);
+        assert_eq!(escaped(false, &bytes), text);
     }
 
     #[test]

@@ -23,20 +23,20 @@ pub(crate) enum AsdfCommand {
     },
     /// The tree: an outline, or with --json its values
     Tree {
-        /// The file
+        /// The file, or "-" for standard input
         file: PathBuf,
         /// JSON: wrap tagged nodes as {"$tag": .., "$value": ..}
         #[arg(long)]
         tags: bool,
         /// JSON: how to write an alias
-        #[arg(long, value_enum, default_value_t = Aliases::Expand)]
+        #[arg(long, value_enum, value_name = "HOW", default_value_t = Aliases::Expand)]
         aliases: Aliases,
         #[command(flatten)]
         reading: Reading,
     },
     /// The binary blocks: offsets, sizes, compression, checksums
     Blocks {
-        /// The file
+        /// The file, or "-" for standard input
         file: PathBuf,
         #[command(flatten)]
         reading: Reading,
@@ -68,7 +68,7 @@ pub(crate) struct Reading {
     #[arg(long)]
     pub(crate) salvage: bool,
     /// Which other files arrays and references may lie in
-    #[arg(long, value_enum, default_value_t = External::SameDir)]
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = External::SameDir)]
     pub(crate) external: External,
 }
 

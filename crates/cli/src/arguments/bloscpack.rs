@@ -33,7 +33,7 @@ pub(crate) enum BloscpackCommand {
         #[command(flatten)]
         files: Files,
         /// List every chunk
-        #[arg(long)]
+        #[arg(long = "list-chunks", alias = "chunks")]
         chunks: bool,
         #[command(flatten)]
         opening: Opening,
@@ -111,10 +111,10 @@ pub(crate) struct Pack {
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
     /// Bytes of an element, 1 to 255 [default: 8; that of the array, or of the file]
-    #[arg(long, short, value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
+    #[arg(long, short_alias = 't', value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) typesize: Option<u8>,
     /// Compression level, 0 (none) to 9 [default: 7]
-    #[arg(long, short = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
+    #[arg(long, short_alias = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
     pub(crate) clevel: Option<u8>,
     /// Order of the bytes before compression [default: byte, or that of the file]
     #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
@@ -331,7 +331,7 @@ pub(crate) struct Opening {
     #[arg(long)]
     pub(crate) strict: bool,
     /// Which order of the chunks to trust when offset table and file disagree
-    #[arg(long, value_enum)]
+    #[arg(long = "chunk-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
 }
 
@@ -356,14 +356,14 @@ pub(crate) enum Order {
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Replacing {
     /// Replace the output file if it exists
-    #[arg(long, short)]
+    #[arg(long, short, alias = "overwrite")]
     pub(crate) force: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, Args)]
 pub(crate) struct Threads {
     /// Number of threads [default: the number of processors]
-    #[arg(long = "threads", short = 'n', alias = "nthreads", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    #[arg(long = "threads", short_alias = 'n', alias = "nthreads", value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
     pub(crate) threads: Option<u16>,
 }
 

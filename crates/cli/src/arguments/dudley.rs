@@ -74,13 +74,13 @@ pub(crate) struct Resolve {
     #[command(flatten)]
     pub(crate) params: Params,
     /// The byte order if neither the layout nor the stream states one [default: that of this machine]
-    #[arg(long, value_enum, value_name = "ORDER")]
+    #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
     /// Data begin after the signature of a native file; for a stream this is detected
     #[arg(long, conflicts_with = "stream")]
     pub(crate) native: bool,
     /// The alignment of c8 and c4
-    #[arg(long, value_enum, default_value_t = ComplexAlign::Size)]
+    #[arg(long, value_enum, value_name = "ALIGN", default_value_t = ComplexAlign::Size)]
     pub(crate) complex_align: ComplexAlign,
     /// List the members of structs too
     #[arg(long)]

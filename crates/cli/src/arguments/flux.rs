@@ -136,7 +136,7 @@ pub(crate) struct Collecting {
     #[command(flatten)]
     pub(crate) chunking: Chunking,
     /// Which zeros of a file are holes [default: fs]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "WHICH")]
     pub(crate) holes: Option<HolesArgument>,
     /// Leave out paths that match, and everything below them
     #[arg(long, value_name = "GLOB")]
@@ -174,7 +174,7 @@ pub(crate) struct Create {
     #[arg(long, conflicts_with_all = ["overwrite", "dict"])]
     pub(crate) append: bool,
     /// Replace the archive if it exists
-    #[arg(long)]
+    #[arg(long, alias = "force", short_alias = 'f')]
     pub(crate) overwrite: bool,
     /// Write an object with paths as keys instead of an array
     #[arg(long)]
@@ -229,6 +229,12 @@ impl One {
     pub(crate) fn of(file: &Path) -> Self {
         Self { archive: Some(file.to_owned()), ..Self::default() }
     }
+
+    /// The file that is read: of the archive, or of the state that contains it.
+    pub(crate) fn file(&self) -> &Path {
+        let file = self.archive.as_ref().or(self.state.statedir.as_ref());
+        file.map_or(Path::new("-"), PathBuf::as_path)
+    }
 }
 
 #[derive(Debug, Args)]
@@ -257,7 +263,7 @@ pub(crate) struct Extract {
     #[command(flatten)]
     pub(crate) stores: Stores,
     /// Replace existing files
-    #[arg(long, group = "existing")]
+    #[arg(long, alias = "force", short_alias = 'f', group = "existing")]
     pub(crate) overwrite: bool,
     /// Keep existing files
     #[arg(long, group = "existing")]
@@ -272,7 +278,7 @@ pub(crate) struct Extract {
     #[arg(long)]
     pub(crate) preserve_permissions: bool,
     /// Which symbolic links to create
-    #[arg(long, value_enum, default_value_t = Links::Keep)]
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Links::Keep)]
     pub(crate) links: Links,
     /// Refuse files whose blobs are named by another hash
     #[arg(long, value_name = "HASH", value_parser = hashes())]
@@ -401,7 +407,7 @@ pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) target: Target,
     /// The container [default: array; dict if the input is an array]
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, value_name = "FORM")]
     pub(crate) to: Option<Form>,
     /// Write each member on its own line
     #[arg(long)]

@@ -8,22 +8,19 @@ pub(crate) mod flux;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
 use crate::output::Output;
 
-/// Inspect, verify and extract scientific data containers.
+/// Inspect, verify and extract scientific data containers
 #[derive(Debug, Parser)]
 #[command(name = "scibin", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(
-    after_help = "Exit status: 0 fine, 1 the check found something or the data are bad, 2 it \
-                        could not be done."
-)]
-pub struct Arguments {
-    /// Print JSON
+pub(crate) struct Arguments {
+    /// Print JSON: a value for each file, on a line of its own
     #[arg(long, global = true)]
     json: bool,
-    /// No progress bar and no remarks, only results and errors
+    /// Print no remarks and no progress, only results and errors
     #[arg(long, short, global = true)]
     quiet: bool,
     #[command(subcommand)]
@@ -36,9 +33,21 @@ impl Arguments {
     }
 }
 
+impl Command {
+    /// Whether the command has no result that could be JSON.
+    pub(crate) fn is_without_json(&self) -> bool {
+        match self {
+            Self::Bloscpack(all) => matches!(all.command, bloscpack::BloscpackCommand::Cat(_)),
+            Self::Flux(all) => matches!(all.command, flux::FluxCommand::Cat(_)),
+            Self::Completions { .. } | Self::Man { .. } => true,
+            _ => false,
+        }
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Say what is in files, whatever their format
+    /// Show what files contain, whatever their format
     Info(Files),
     /// Check files: structure, checksums, that everything decodes
     Verify(Files),
@@ -53,39 +62,85 @@ pub(crate) enum Command {
     },
     /// Files of the Advanced Scientific Data Format
     Asdf(asdf::Asdf),
-    /// Bloscpack files: pack, unpack, append, look into, repair
+    /// Bloscpack files: pack, unpack, append, inspect, repair
     Bloscpack(bloscpack::Bloscpack),
     /// Layouts of the Dudley language: check, format, show, resolve, compare
     Dudley(dudley::Dudley),
-    /// File archives of Flux (RFC 37): create, extract, look into, edit, mend, rescue
+    /// File archives of Flux (RFC 37): create, extract, inspect, edit, fix, rescue
     Flux(flux::Flux),
-    /// The options of the program blpk, under which scibin also runs when it is called so
+    /// The options of the program blpk; scibin also takes them when it is called by that name
     Blpk(blpk::Blpk),
+    /// Print the completions of a shell
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write a man page for each command
+    Man {
+        /// The folder for the pages; it is created if it does not exist
+        #[arg(value_name = "DIR")]
+        directory: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Files {
-    /// The files; the format is told by content
+    /// The files, "-" for standard input; the format is detected by content
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct GetRequest {
-    /// The file
+    /// The file, or "-" for standard input
     pub(crate) file: PathBuf,
     /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is the whole of it.
     /// Without it: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive
     pub(crate) pointer: Option<String>,
-    /// Part of an array, an axis each: start:stop:step or an index, such as 0:10,:,3
-    #[arg(long, allow_hyphen_values = true)]
+    /// Part of an array: start:stop:step or an index for each axis, such as 0:10,::2 or -1
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
-    /// Write an array as .npy to this file, or to standard output for "-"
-    #[arg(long, short, value_name = "OUT.npy")]
+    /// Write the array to this file, or to standard output for "-"
+    #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
+    /// The form of the array [default: by the name of OUT; .npy for other names; text without OUT]
+    #[arg(long = "as", value_enum, value_name = "FORM")]
+    pub(crate) form: Option<Form>,
     /// Replace the output file if it exists
-    #[arg(long, short, requires = "output")]
+    #[arg(long, short, alias = "overwrite", requires = "output")]
     pub(crate) force: bool,
+}
+
+impl GetRequest {
+    /// The form in which an array is written.
+    pub(crate) fn form(&self, json: bool) -> Form {
+        let by_name = || match &self.output {
+            None if json => Form::Json,
+            None => Form::Text,
+            Some(output) => {
+                let extension = output.extension().and_then(std::ffi::OsStr::to_str);
+                extension.and_then(|name| Form::from_str(name, true).ok()).unwrap_or(Form::Npy)
+            }
+        };
+        self.form.unwrap_or_else(by_name)
+    }
+}
+
+/// The form of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// The file format of numpy
+    Npy,
+    /// Comma-separated values: a line for each row, or for each record under the names of the fields
+    Csv,
+    /// An object of dtype, shape and values
+    Json,
+    /// The bytes of the elements alone, as in the .npy
+    #[value(alias = "bin")]
+    Raw,
+    /// Text: a line for each row
+    #[value(alias = "txt")]
+    Text,
 }
 
 #[cfg(test)]

@@ -164,6 +164,7 @@ fn info_json(path: &Path, file: &Reader, chunks: &Chunks<'_>) -> Value {
     json!({
         "file": path.display().to_string(),
         "format": "bloscpack",
+        "ok": super::damage(file).next().is_none(),
         "size": layout.file_len(),
         "header": header_json(header),
         "nbytes": file.len(),

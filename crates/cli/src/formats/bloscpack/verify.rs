@@ -1,6 +1,6 @@
 //! `scibin verify`: what is wrong with a file.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, print_found, print_json, size};
 use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
@@ -56,13 +56,12 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
 fn print(path: &Path, report: &VerifyReport, len: u64, output: Output) -> io::Result<()> {
     let is_note = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Note;
     let (notes, damage): (Vec<_>, Vec<_>) = report.diagnostics.iter().partition(is_note);
-    let mut out = io::stdout().lock();
     for diagnostic in &damage {
-        writeln!(out, "{}: {}", path.display(), one_line(&diagnostic.to_string()))?;
+        print_found(&path.display(), diagnostic)?;
     }
-    if damage.is_empty() && !output.quiet {
-        let (chunks, len) = (report.chunks, size(len));
-        writeln!(out, "{}: fine, {chunks} chunks of {len} checked", path.display())?;
+    if damage.is_empty() {
+        let (file, chunks, len) = (path.display(), report.chunks, size(len));
+        output.result(&format_args!("{file}: fine, {chunks} chunks of {len} checked"))?;
     }
     for note in notes {
         output.remark(&format_args!("{}: {note}", path.display()));

@@ -7,9 +7,10 @@ mod resolve;
 mod tree;
 
 use std::fs;
-use std::io::{self, IsTerminal, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
+use anstream::{AutoStream, ColorChoice};
 use dudley::{Diagnostic, Layout, ParseOptions, Source, Values};
 
 use crate::Verdict;
@@ -68,10 +69,9 @@ fn show_all(found: &[Diagnostic], source: &Source) {
     print(&shown.join("\n"));
 }
 
-/// Whether standard error is a terminal that has colours.
+/// Whether standard error shows colours.
 fn color() -> bool {
-    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    io::stderr().is_terminal() && !is_set("NO_COLOR")
+    AutoStream::choice(&io::stderr()) != ColorChoice::Never
 }
 
 /// Prints a text on standard error. A failure to print has no one to report to.

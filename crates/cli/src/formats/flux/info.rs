@@ -20,6 +20,7 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     if output.json {
         let mut value = summary.json();
         value["file"] = source.name.display().to_string().into();
+        value["ok"] = true.into();
         value["size"] = source.document.len().into();
         value["form"] = form_name(archive.form()).into();
         value["diagnostics"] = json!(archive.diagnostics());

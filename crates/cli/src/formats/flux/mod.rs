@@ -26,10 +26,10 @@ use flux_archive::{Archive, Failure as Failed, Writer};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::Verdict;
 use crate::arguments::flux::{self as arguments, FluxCommand, Size};
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::{Verdict, report};
 
 pub(crate) use get::get;
 pub(crate) use info::info;
@@ -44,16 +44,22 @@ pub(crate) fn run(command: &arguments::Flux, output: Output) -> Result<Verdict, 
         #[cfg(unix)]
         FluxCommand::Extract(command) => extract::extract(command, output),
         FluxCommand::Cat(command) => cat::cat(command, output),
-        FluxCommand::Verify(command) => verify(&command.one, &command.verifying, output),
+        FluxCommand::Verify(command) => {
+            report(command.one.file(), output, || verify(&command.one, &command.verifying, output))
+        }
         FluxCommand::Diff(command) => diff::diff(command, output),
-        FluxCommand::Lint(command) => lint::lint(command, output),
+        FluxCommand::Lint(command) => {
+            report(command.one.file(), output, || lint::lint(command, output))
+        }
         FluxCommand::Convert(command) => moving::convert(command, output),
         #[cfg(unix)]
         FluxCommand::Append(command) => create::append(command, output),
         FluxCommand::Delete(command) => edit::delete(command, output),
         FluxCommand::Pack(command) => moving::pack(command, output),
         FluxCommand::Externalize(command) => moving::externalize(command, output),
-        FluxCommand::Info(command) => info(&command.one, output),
+        FluxCommand::Info(command) => {
+            report(command.one.file(), output, || info(&command.one, output))
+        }
         FluxCommand::Gc(command) => gc::gc(command, output),
         #[cfg(unix)]
         FluxCommand::Rescue(command) => rescue::rescue(command, output),
