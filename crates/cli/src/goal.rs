@@ -1,6 +1,6 @@
-//! Where a command writes: a file that appears when it is complete, or standard output.
+//! Where a command writes: a file that appears when it is complete, or a stream.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -12,32 +12,56 @@ use crate::output::Sink;
 /// A file to be written.
 pub(crate) struct OutputFile {
     path: PathBuf,
-    file: AtomicFile,
+    file: Kind,
+}
+
+enum Kind {
+    /// It replaces the file when it is complete.
+    Whole(AtomicFile),
+    /// A stream cannot go back: what is written is kept until it is complete.
+    Spooled(File),
 }
 
 impl OutputFile {
     /// Begins a file. One that exists is an error, unless it is to be replaced.
     pub(crate) fn create(path: &Path, replace: bool) -> Result<Self, Failure> {
         check(path, replace)?;
-        let file = AtomicFile::create(path).map_err(|error| failure(path, &error))?;
+        let file = if is_stream(path) {
+            Kind::Spooled(tempfile::tempfile().map_err(|error| Failure::io(path, error))?)
+        } else {
+            Kind::Whole(AtomicFile::create(path).map_err(|error| failure(path, &error))?)
+        };
         Ok(Self { path: path.to_owned(), file })
     }
 
     /// The file, for writing at positions.
     pub(crate) fn file(&mut self) -> Result<&File, Failure> {
-        self.file.file().map_err(|error| failure(&self.path, &error))
+        match &mut self.file {
+            Kind::Whole(file) => file.file().map_err(|error| failure(&self.path, &error)),
+            Kind::Spooled(file) => Ok(file),
+        }
     }
 
     /// Puts the file in its place. Dropped without it, the file leaves nothing.
     pub(crate) fn commit(self) -> Result<(), Failure> {
         let Self { path, file } = self;
-        file.commit().map_err(|error| failure(&path, &error))
+        match file {
+            Kind::Whole(file) => file.commit().map_err(|error| failure(&path, &error)),
+            Kind::Spooled(mut file) => {
+                let written = file.rewind().and_then(|()| {
+                    let mut out = stream(&path)?;
+                    io::copy(&mut file, &mut out)?;
+                    out.flush()
+                });
+                written.map_err(|error| failure_of_stream(&path, error))
+            }
+        }
     }
 }
 
 /// Fails for a file that exists, unless it is to be replaced.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
-    if !replace && !is_standard(path) && path.symlink_metadata().is_ok() {
+    if !replace && !is_stream(path) && path.symlink_metadata().is_ok() {
         return Err(Failure::other(path.display(), "exists already; --force replaces it"));
     }
     Ok(())
@@ -47,39 +71,52 @@ fn failure(path: &Path, error: &binio::Error) -> Failure {
     Failure::other(path.display(), error.to_string())
 }
 
+fn failure_of_stream(path: &Path, error: io::Error) -> Failure {
+    if is_standard(path) { Failure::from(error) } else { Failure::io(path, error) }
+}
+
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.file.write(bytes)
+        match &mut self.file {
+            Kind::Whole(file) => file.write(bytes),
+            Kind::Spooled(file) => file.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        match &mut self.file {
+            Kind::Whole(file) => file.flush(),
+            Kind::Spooled(file) => file.flush(),
+        }
     }
 }
 
 impl Seek for OutputFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        self.file.seek(to)
+        match &mut self.file {
+            Kind::Whole(file) => file.seek(to),
+            Kind::Spooled(file) => file.seek(to),
+        }
     }
 }
 
-/// Writes to a file that appears when all is written, or to standard output for "-". `source` says
-/// whose failure it is that is not one of writing.
+/// Writes to a file that appears when all is written, or to a stream as it is written. `source` turns a
+/// failure that is not one of writing into a message.
 pub(crate) fn write<T, E>(
     path: &Path,
     replace: bool,
     body: impl FnOnce(&mut dyn Write) -> Result<T, E>,
     source: impl FnOnce(E) -> Failure,
 ) -> Result<T, Failure> {
-    if !is_standard(path) {
+    if !is_stream(path) {
         return write_file(path, replace, |out| body(out), source);
     }
-    let mut out = Sink::new(io::stdout().lock());
+    let mut out = Sink::new(stream(path).map_err(|error| failure_of_stream(path, error))?);
     let written = body(&mut out);
-    out.finish(written, source, Failure::from)
+    out.finish(written, source, |error| failure_of_stream(path, error))
 }
 
-/// The same to a file only, in which the body can go back.
+/// The same with an output in which the body can go back.
 pub(crate) fn write_file<T, E>(
     path: &Path,
     replace: bool,
@@ -88,12 +125,26 @@ pub(crate) fn write_file<T, E>(
 ) -> Result<T, Failure> {
     let mut out = Sink::new(OutputFile::create(path, replace)?);
     let written = body(&mut out);
-    let value = out.finish(written, source, |error| Failure::io(path, error))?;
+    let value = out.finish(written, source, |error| failure_of_stream(path, error))?;
     out.into_inner().commit()?;
     Ok(value)
 }
 
 /// Whether a name stands for standard input or output.
 pub(crate) fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
+    ["-", "/dev/stdin", "/dev/stdout"].iter().any(|name| path == Path::new(name))
+}
+
+/// Whether what is written to a path cannot be replaced: standard output, a pipe or a device.
+fn is_stream(path: &Path) -> bool {
+    let is_special = |metadata: fs::Metadata| !metadata.is_file() && !metadata.is_dir();
+    is_standard(path) || fs::metadata(path).is_ok_and(is_special)
+}
+
+fn stream(path: &Path) -> io::Result<Box<dyn Write>> {
+    Ok(if is_standard(path) {
+        Box::new(io::stdout().lock())
+    } else {
+        Box::new(File::options().write(true).open(path)?)
+    })
 }

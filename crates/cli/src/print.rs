@@ -1,45 +1,102 @@
-//! Prints the elements of an array, row by row or as nested JSON.
+//! Writes an array: its elements to standard output, or the array to a file, in the form that is asked
+//! for.
 
 use std::io::{self, BufWriter, Write};
 
 use binio::array::Style;
 use serde_json::Value;
 
+use crate::arguments::{Form, GetRequest};
 use crate::failure::Failure;
-use crate::output::Sink;
+use crate::goal;
+use crate::output::{Output, Sink, text_out};
 
-/// Prints an array to standard output, by a function that writes its elements. Text: the last axis is
-/// a line, planes are set apart by an empty line, missing elements are `--`. JSON: `{"dtype", "shape",
-/// "values"}`, missing elements are `null`.
-pub(crate) fn array<E>(
-    dtype: &Value,
-    shape: &[u64],
-    json: bool,
-    write: impl FnOnce(&mut dyn Write, Style) -> Result<(), E>,
-    fail: impl FnOnce(E) -> Failure,
-) -> Result<(), Failure> {
-    let prefix = json.then(|| format!("{{\"dtype\": {dtype}, \"shape\": {shape:?}, \"values\": "));
-    let out = BufWriter::new(io::stdout().lock());
-    let mut out = Sink::new(Prefixed { prefix, out });
-    let written = write(&mut out, if json { Style::Json } else { Style::Text });
-    if json && written.is_ok() {
-        out.write_all(b"}\n")?;
+/// An array, by the functions that write it.
+pub(crate) struct Elements<'a, E> {
+    /// The type of an element.
+    pub(crate) dtype: Value,
+    pub(crate) shape: &'a [u64],
+    pub(crate) write: &'a dyn Fn(&mut dyn Write, Style) -> Result<(), E>,
+    pub(crate) write_npy: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
+}
+
+impl<E: From<io::Error>> Elements<'_, E> {
+    /// Writes the array to the output of the request. Text: the last axis is a line, planes are set apart by
+    /// an empty line, missing elements are `--`. JSON: `{"dtype", "shape", "values"}`, missing elements are
+    /// `null`.
+    pub(crate) fn write(
+        &self,
+        request: &GetRequest,
+        output: Output,
+        fail: impl FnOnce(E) -> Failure,
+    ) -> Result<(), Failure> {
+        let form = request.form(output.json);
+        if let Some(target) = &request.output {
+            let body = |out: &mut dyn Write| {
+                let mut out = BufWriter::new(out);
+                self.write_form(form, &mut out)?;
+                Ok(out.flush()?)
+            };
+            return goal::write(target, request.force, body, fail);
+        }
+        if matches!(form, Form::Npy | Form::Raw) {
+            let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+            let written = self.write_form(form, &mut out);
+            return out.finish(written, fail, Failure::from);
+        }
+        let mut out = Sink::new(text_out());
+        let written = self.write_form(form, &mut out);
+        out.finish(written, fail, Failure::from)
     }
-    out.finish(written, fail, Failure::from)
+
+    fn write_form(&self, form: Form, out: &mut dyn Write) -> Result<(), E> {
+        match form {
+            Form::Npy => (self.write_npy)(out),
+            Form::Raw => (self.write_npy)(&mut Raw { out, is_past_header: false }),
+            Form::Csv => (self.write)(out, Style::Csv),
+            Form::Text => (self.write)(out, Style::Text),
+            Form::Json => {
+                let Self { dtype, shape, .. } = self;
+                let prefix = format!("{{\"dtype\": {dtype}, \"shape\": {shape:?}, \"values\": ");
+                (self.write)(&mut Prefixed { prefix: Some(prefix), out }, Style::Json)?;
+                Ok(out.write_all(b"}\n")?)
+            }
+        }
+    }
 }
 
 /// A text before what is written, if anything is: what fails at once prints nothing.
-struct Prefixed<W> {
+struct Prefixed<'w> {
     prefix: Option<String>,
-    out: W,
+    out: &'w mut dyn Write,
 }
 
-impl<W: Write> Write for Prefixed<W> {
+impl Write for Prefixed<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(prefix) = self.prefix.take() {
             self.out.write_all(prefix.as_bytes())?;
         }
         self.out.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The elements of a `.npy` file without its header, which is written first and in one piece.
+struct Raw<'w> {
+    out: &'w mut dyn Write,
+    is_past_header: bool,
+}
+
+impl Write for Raw<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.is_past_header {
+            return self.out.write(bytes);
+        }
+        self.is_past_header = true;
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {

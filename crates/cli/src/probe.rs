@@ -1,10 +1,12 @@
-//! Telling a format by content, never by the name of the file.
+//! Detects a format by content, never by the name of the file.
 
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
 use crate::failure::Failure;
+use crate::goal::is_standard;
+use crate::input;
 
 /// The formats that `scibin` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,18 +19,22 @@ pub(crate) enum Format {
 /// What a format's files begin with. An archive of Flux is JSON: an array, or objects.
 const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
-/// The format of a file.
+/// The format of a file, or of standard input for "-".
 pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
-    let metadata = fs::metadata(path).map_err(|error| Failure::io(path, error))?;
-    // To open a pipe would wait for its writer, and what is read from it is gone.
-    if !metadata.is_file() {
-        return Err(Failure::other(path.display(), "not a regular file"));
-    }
-    let file = File::open(path).map_err(|error| Failure::io(path, error))?;
+    let fail = |error| Failure::io(path, error);
+    let file = if is_standard(path) {
+        input::standard().map_err(fail)?
+    } else {
+        // To open a pipe would wait for its writer, and what is read from it is gone.
+        if !fs::metadata(path).map_err(fail)?.is_file() {
+            return Err(Failure::other(path.display(), "not a regular file"));
+        }
+        File::open(path).map_err(fail)?
+    };
     let mut head = Vec::new();
-    file.take(64).read_to_end(&mut head).map_err(|error| Failure::io(path, error))?;
+    file.take(64).read_to_end(&mut head).map_err(fail)?;
     let unknown = if head.starts_with(b"\x8d<BD") || head.starts_with(b"\x8d>BD") {
-        "the data of a Dudley layout: `scibin dudley resolve LAYOUT --stream` tells what is where"
+        "the data of a Dudley layout: `scibin dudley resolve LAYOUT --stream` lists what is where"
     } else {
         "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", or JSON"
     };
@@ -46,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn content_tells_the_format() {
+    fn content_decides_the_format() {
         assert_eq!(of_head(b"#ASDF 1.0.0\n"), Some(Format::Asdf));
         assert_eq!(of_head(b"blpk\x03"), Some(Format::Bloscpack));
         assert_eq!(of_head(b" \n[]"), Some(Format::Flux));

@@ -32,7 +32,7 @@ fn terminal() -> (File, File) {
 }
 
 /// Runs a program on a terminal. Returns what is shown there.
-fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
+fn seen(command: &mut Command, during: impl FnOnce(&mut Child)) -> String {
     let (mut person, program) = terminal();
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
@@ -52,7 +52,7 @@ fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
 }
 
 fn lines_on_a_terminal(folder: &Folder, arguments: &[&str]) -> Vec<String> {
-    let seen = seen(folder.command(arguments), |_| {});
+    let seen = seen(&mut folder.command(arguments), |_| {});
     seen.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
 }
 
@@ -105,7 +105,8 @@ fn names_cannot_move_the_cursor() {
         &["info", "bad.json"],
         &["verify", "bad.json"],
     ] {
-        let seen = seen(folder.command(arguments), |_| {});
+        let mut command = folder.command(arguments);
+        let seen = seen(command.env("NO_COLOR", "1"), |_| {});
         let harmless = |c: char| !c.is_control() || c == '\n' || c == '\r';
         assert!(seen.chars().all(harmless), "{arguments:?}: {seen:?}");
         assert!(!seen.replace("\r\n", "").contains('\r'), "{arguments:?}: {seen:?}");
@@ -165,7 +166,7 @@ fn progress_is_shown_on_a_terminal_only() {
             let mut command = folder.command(&arguments);
             command.args(quiet.then_some("--quiet"));
             let mut in_time = false;
-            let seen = seen(command, |child| in_time = interrupt(&folder, child));
+            let seen = seen(&mut command, |child| in_time = interrupt(&folder, child));
             if !in_time {
                 return false;
             }
@@ -188,6 +189,20 @@ fn progress_is_shown_on_a_terminal_only() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     assert_eq!(stdout(&output), format!("{result}\n"));
     folder.write("small.json", "[]");
-    let seen = seen(folder.command(&["flux", "extract", "-C", "out", "small.json"]), |_| {});
+    let seen = seen(&mut folder.command(&["flux", "extract", "-C", "out", "small.json"]), |_| {});
     assert_eq!(seen, "out: 0 files, 0 directories, 0 links, 0 B\r\n");
+}
+
+#[test]
+fn values_cannot_move_the_cursor() {
+    let folder = Folder::new();
+    let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+    folder.write("a.asdf", format!("{head}a: \"x\\e[2Jy\\x9bz\\n\"\n...\n"));
+    folder.write("a.json", r#"[{"path":"x\u001b[2Jy\u009bz\n","mode":33188,"size":0}]"#);
+    for arguments in [&["get", "a.asdf", "/a"][..], &["get", "a.json", "/0/path"]] {
+        let shown = lines_on_a_terminal(&folder, arguments);
+        assert_eq!(shown, [r"x\u001b[2Jy\u009bz", ""], "{arguments:?}");
+        // Elsewhere the value is printed as it is.
+        assert_eq!(stdout(&folder.done(arguments)), "x\u{1b}[2Jy\u{9b}z\n\n", "{arguments:?}");
+    }
 }

@@ -1,19 +1,17 @@
 //! `scibin get`: one node as text or JSON, or one array as `.npy`.
 
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::Write;
 
 use asdf::json::Options;
 use asdf::ndarray::Slice;
 use asdf::{NdArray, Node, Verify};
 
 use crate::Verdict;
-use crate::arguments::GetRequest;
 use crate::arguments::asdf::Reading;
+use crate::arguments::{Form, GetRequest};
 use crate::failure::Failure;
-use crate::goal;
-use crate::output::{Output, Sink};
-use crate::print;
+use crate::output::{Output, Sink, text_out};
+use crate::print::Elements;
 use crate::progress::Progress;
 
 pub(crate) fn get(
@@ -28,7 +26,7 @@ pub(crate) fn get(
     } else if request.slice.is_none() && !reading.salvage {
         options = options.verify(Verify::OnRead);
     }
-    let file = options.open(&request.file).map_err(|error| Failure::asdf(&request.file, error))?;
+    let file = super::open_by(&options, &request.file)?;
     let fail = |error| Failure::asdf(&request.file, error);
     let pointer = request.pointer.as_deref().unwrap_or_default();
     let node = file.tree().and_then(|root| root.pointer(pointer)).map_err(fail)?;
@@ -39,24 +37,13 @@ pub(crate) fn get(
                 Slice::parse(text).map_err(|error| Failure::other("--slice", error.to_string()))?;
             array = array.slice(&slices).map_err(fail)?;
         }
-        if let Some(target) = &request.output {
-            write_npy(&array, target, request, output)?;
-            if array.is_masked() {
-                let file = request.file.display();
-                output
-                    .remark(&format_args!("{file}: .npy has no masks: all elements were written"));
-            }
-        } else {
-            let dtype = array.datatype().descr_json();
-            let write = |out: &mut dyn Write, style| array.write_elements(out, style);
-            print::array(&dtype, array.shape(), output.json, write, fail)?;
-        }
+        write_array(&array, request, output)?;
     } else {
         if request.slice.is_some() || request.output.is_some() {
             let place = format!("{} {}", request.file.display(), pointer);
             return Err(Failure::other(
                 place,
-                "not an array; only arrays have slices and .npy files",
+                "not an array; only arrays have slices and are written to files",
             ));
         }
         print_node(node, request, output)?;
@@ -65,24 +52,26 @@ pub(crate) fn get(
     Ok(Verdict::Fine)
 }
 
-fn write_npy(
-    array: &NdArray<'_>,
-    target: &Path,
-    request: &GetRequest,
-    output: Output,
-) -> Result<(), Failure> {
-    let progress =
-        Progress::new(array.len().saturating_mul(array.datatype().itemsize()), output.quiet);
-    goal::write(
-        target,
-        request.force,
-        |out| array.write_npy(&mut progress.writer(out)),
-        |error| Failure::asdf(&request.file, error),
-    )
+fn write_array(array: &NdArray<'_>, request: &GetRequest, output: Output) -> Result<(), Failure> {
+    let form = request.form(output.json);
+    let is_quiet = output.quiet || request.output.is_none();
+    let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
+    let elements = Elements {
+        dtype: array.datatype().descr_json(),
+        shape: array.shape(),
+        write: &|out, style| array.write_elements(out, style),
+        write_npy: &|out| array.write_npy(&mut progress.writer(out)),
+    };
+    elements.write(request, output, |error| Failure::asdf(&request.file, error))?;
+    if array.is_masked() && matches!(form, Form::Npy | Form::Raw) {
+        let file = request.file.display();
+        output.remark(&format_args!("{file}: .npy has no masks: all elements were written"));
+    }
+    Ok(())
 }
 
 fn print_node(node: Node<'_>, request: &GetRequest, output: Output) -> Result<(), Failure> {
-    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    let mut out = Sink::new(text_out());
     let written = match node.text() {
         Some(text) if !output.json => {
             out.write_all(text.as_bytes())?;

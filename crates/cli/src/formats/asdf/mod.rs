@@ -8,11 +8,14 @@ mod tree;
 mod verify;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use asdf::{Asdf, External, OpenOptions, Strictness};
 
 use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading};
 use crate::failure::Failure;
+use crate::goal::is_standard;
+use crate::input;
 use crate::output::Output;
 use crate::{Verdict, each};
 
@@ -40,7 +43,18 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
 }
 
 fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
-    options(reading).open(path).map_err(|error| Failure::asdf(path, error))
+    open_by(&options(reading), path)
+}
+
+fn open_by(options: &OpenOptions, path: &Path) -> Result<Asdf, Failure> {
+    let opened = if is_standard(path) {
+        input::source(path)
+            .map_err(Into::into)
+            .and_then(|source| options.from_source(Arc::new(source)))
+    } else {
+        options.open(path)
+    };
+    opened.map_err(|error| Failure::asdf(path, error))
 }
 
 fn options(reading: &Reading) -> OpenOptions {

@@ -10,9 +10,8 @@ use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::bloscpack::{Reading, Threads};
 use crate::failure::Failure;
-use crate::goal;
-use crate::output::{Output, print_json};
-use crate::print;
+use crate::output::{Output, print_json, text_out};
+use crate::print::Elements;
 use crate::progress::Progress;
 
 pub(crate) fn get(
@@ -43,17 +42,17 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
     let slices = request.slice.as_deref().map_or(Ok(Vec::new()), Slice::parse);
     let slices = slices.map_err(|error| Failure::other("--slice", error.to_string()))?;
     let array = array.slice(&slices).map_err(fail)?;
-    let Some(target) = &request.output else {
-        let dtype = dtype_json(array.datatype());
-        let write = |out: &mut dyn Write, style| array.write_elements(out, style);
-        print::array(&dtype, array.shape(), output.json, write, fail)?;
-        return Ok(Verdict::Fine);
-    };
-    let progress = Progress::new(array.info().byte_size(), output.quiet);
+    let is_quiet = output.quiet || request.output.is_none();
+    let progress = Progress::new(array.info().byte_size(), is_quiet);
     let add = |bytes| progress.add(bytes);
     let options = super::unpack::decoding(Threads::default()).progress(&add);
-    let body = |out: &mut dyn Write| array.write_npy(out, &options);
-    goal::write(target, request.force, body, fail)?;
+    let elements = Elements {
+        dtype: dtype_json(array.datatype()),
+        shape: array.shape(),
+        write: &|out, style| array.write_elements(out, style),
+        write_npy: &|out| array.write_npy(out, &options),
+    };
+    elements.write(request, output, fail)?;
     Ok(Verdict::Fine)
 }
 
@@ -73,7 +72,11 @@ fn missing(request: &GetRequest, pointer: &str) -> Failure {
 /// Prints a value: text bare, unless JSON is asked for.
 pub(super) fn print_value(value: &Value, output: Output) -> io::Result<()> {
     match value {
-        Value::String(text) if !output.json => writeln!(io::stdout().lock(), "{text}"),
+        Value::String(text) if !output.json => {
+            let mut out = text_out();
+            writeln!(out, "{text}")?;
+            out.flush()
+        }
         _ => print_json(value),
     }
 }

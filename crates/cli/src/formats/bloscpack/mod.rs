@@ -16,7 +16,6 @@ mod unpack;
 mod verify;
 
 use std::fs::File;
-use std::io::{self, Seek};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -26,6 +25,7 @@ use bloscpack::{ChunkOrder, Code, Diagnostic, OpenOptions, Reader, Severity, Str
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
 use crate::failure::Failure;
 use crate::goal::is_standard;
+use crate::input;
 use crate::output::Output;
 use crate::{Verdict, each};
 
@@ -90,12 +90,7 @@ fn open(path: &Path, options: &OpenOptions) -> Result<Reader, Failure> {
 
 /// Standard input as a file that has no name: a pipe cannot be read at any place.
 fn spool(path: &Path) -> Result<File, Failure> {
-    let spooled = tempfile::tempfile().and_then(|mut file| {
-        io::copy(&mut io::stdin().lock(), &mut file)?;
-        file.rewind()?;
-        Ok(file)
-    });
-    spooled.map_err(|error| Failure::io(path, error))
+    input::standard().map_err(|error| Failure::io(path, error))
 }
 
 /// Remarks about what is wrong with a file and does not keep its data from being read.

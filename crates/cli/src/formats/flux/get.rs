@@ -1,6 +1,6 @@
 //! `scibin get`: a value of the JSON of an archive.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use flux_archive::value_at;
 
@@ -9,7 +9,7 @@ use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::flux::Reading;
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{Output, text_out};
 
 pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let path = &request.file;
@@ -20,11 +20,12 @@ pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failu
     let source = Source::of_file(path, &Reading::default())?;
     let pointer = request.pointer.as_deref().unwrap_or_default();
     let value = value_at(&source.document, pointer).map_err(|error| source.failure(error))?;
-    let mut out = io::stdout().lock();
+    let mut out = text_out();
     // Text is printed without quotes, unless --json is given.
     match serde_json::from_str::<String>(value) {
         Ok(text) if !output.json => writeln!(out, "{text}")?,
         _ => writeln!(out, "{value}")?,
     }
+    out.flush()?;
     Ok(Verdict::Fine)
 }

@@ -12,6 +12,7 @@ use flux_archive::{Archive, OpenOptions, repair_commas};
 use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
 use crate::goal::is_standard;
+use crate::input;
 
 /// Size in bytes from which an archive is mapped, since it may not fit in memory.
 const MAP_FROM: u64 = 1 << 30;
@@ -147,11 +148,17 @@ fn repair(document: &[u8], reading: &Reading) -> Option<Vec<u8>> {
     }
 }
 
-/// Copies standard input, which may be larger than memory, to a temporary file. No other program truncates
-/// that file, so it can be mapped.
+/// Reads standard input. If it may not fit in memory, it is copied to a temporary file and mapped: no other
+/// program truncates that file.
 fn spool() -> flux_archive::Result<Bytes> {
+    let mut standard = input::standard()?;
+    if standard.metadata()?.len() < MAP_FROM {
+        let mut document = Vec::new();
+        standard.read_to_end(&mut document)?;
+        return Ok(document.into());
+    }
     let mut file = tempfile::NamedTempFile::new()?;
-    io::copy(&mut io::stdin().lock(), &mut file)?;
+    io::copy(&mut standard, &mut file)?;
     OpenOptions::new().mmap(true).read(file.path())
 }
 

@@ -1,0 +1,31 @@
+//! Standard input as a file: the formats are read by position, which a pipe does not allow.
+
+use std::fs::File;
+use std::io::{self, Seek};
+use std::path::Path;
+use std::sync::OnceLock;
+
+use binio::FileSource;
+
+use crate::goal::is_standard;
+
+/// The bytes of standard input in a file without a name, at its beginning. They are read once, however
+/// often they are asked for.
+pub(crate) fn standard() -> io::Result<File> {
+    static SPOOLED: OnceLock<File> = OnceLock::new();
+    let mut file = match SPOOLED.get() {
+        Some(file) => file.try_clone()?,
+        None => {
+            let mut file = tempfile::tempfile()?;
+            io::copy(&mut io::stdin().lock(), &mut file)?;
+            SPOOLED.get_or_init(|| file).try_clone()?
+        }
+    };
+    file.rewind()?;
+    Ok(file)
+}
+
+/// Opens a file, or standard input for "-".
+pub(crate) fn source(path: &Path) -> binio::Result<FileSource> {
+    if is_standard(path) { FileSource::new(standard()?) } else { FileSource::open(path) }
+}

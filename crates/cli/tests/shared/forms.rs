@@ -1,0 +1,57 @@
+//! The forms in which arrays are written.
+
+use serde_json::Value;
+
+use crate::program::{Folder, json_of, npy_header, status, stdout};
+
+/// A folder with `x.blp`, an array of two rows and three columns.
+fn packed() -> Folder {
+    let folder = Folder::new();
+    let mut npy = npy_header("<i2", &[2, 3]);
+    npy.extend((0..6_i16).flat_map(i16::to_le_bytes));
+    folder.write("x.npy", npy);
+    folder.done(&["bloscpack", "pack", "-q", "x.npy", "-o", "x.blp"]);
+    folder
+}
+
+#[test]
+fn the_name_of_the_output_decides_the_form() {
+    let folder = packed();
+    let written = |name: &str| {
+        folder.done(&["get", "x.blp", "-o", name]);
+        folder.read(name)
+    };
+    let npy = folder.read("x.npy");
+    assert_eq!(written("y.npy"), npy);
+    assert_eq!(written("y.other"), npy);
+    assert_eq!(written("y.csv"), b"0,1,2\n3,4,5\n");
+    assert_eq!(written("y.txt"), b"0 1 2\n3 4 5\n");
+    assert_eq!(written("y.raw"), npy[npy.len() - 12..]);
+    let json: Value = serde_json::from_slice(&written("y.json")).unwrap();
+    assert_eq!(json["values"], serde_json::json!([[0, 1, 2], [3, 4, 5]]));
+}
+
+#[test]
+fn the_form_is_asked_for() {
+    let folder = packed();
+    let get = |form: &str| folder.done(&["get", "x.blp", "--slice", "1", "--as", form]);
+    assert_eq!(stdout(&get("csv")), "3,4,5\n");
+    assert_eq!(stdout(&get("text")), "3 4 5\n");
+    assert_eq!(get("raw").stdout, [3, 0, 4, 0, 5, 0]);
+    assert!(get("npy").stdout.starts_with(b"\x93NUMPY"));
+    assert_eq!(json_of(&get("json"))["dtype"], "<i2");
+    folder.done(&["get", "x.blp", "--as", "csv", "-o", "y.npy"]);
+    assert_eq!(folder.read("y.npy"), b"0,1,2\n3,4,5\n");
+    assert_eq!(status(&folder.run(&["get", "x.blp", "--as", "xml"])), 2);
+}
+
+#[test]
+fn arrays_of_asdf_have_the_same_forms() {
+    let folder = Folder::new();
+    let file = testdata::path("asdf/strides.asdf");
+    let part = ["get", file.to_str().unwrap(), "/base", "--slice", "0:2,:3"];
+    folder.done(&[&part[..], &["-o", "y.csv"]].concat());
+    assert_eq!(folder.read("y.csv"), b"0,1,2\n8,9,10\n");
+    let raw = folder.done(&[&part[..], &["--as", "raw"]].concat()).stdout;
+    assert_eq!(raw.len(), 6 * 4);
+}
