@@ -16,7 +16,7 @@ use crate::codec::{Chunk, Failure, Job, Note};
 use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::layout::BlockHeader;
-use crate::locate::{Entry, Header};
+use crate::locate::{Ends, Entry, Header};
 use crate::options::Verify;
 
 pub use checksum::ChecksumVerdict;
@@ -237,6 +237,15 @@ impl Block<'_> {
         Ok(self.store.source().bytes_at(range.start, Self::in_memory(len)?)?)
     }
 
+    fn span(&self) -> Result<Span<&Ends>> {
+        Ok(Span::new(self.store.source(), self.data_range()?)?)
+    }
+
+    /// The bytes as stored, for decoding: read once if they are one stream, else chunk by chunk.
+    fn stored(&self, job: &Job) -> Result<Box<dyn ReadAt + '_>> {
+        Ok(if job.is_chunked() { Box::new(self.span()?) } else { Box::new(self.raw()?) })
+    }
+
     /// The data. Of an uncompressed block it is shared with the source if that is memory; of a
     /// compressed one it is shared with others who asked for it, or decoded.
     pub fn decode(&self) -> Result<Bytes> {
@@ -252,13 +261,13 @@ impl Block<'_> {
             return self.decode_unverified();
         }
         self.check_decoded(job.data_size)?;
-        let stored = self.raw()?;
+        let stored = self.stored(&job)?;
         let mut notes = Vec::new();
         let (digest, decoded) =
-            join(|| Algorithm::Md5.digest(&stored), || job.decode(&stored, &mut notes));
+            join(|| digest_of(&*stored), || job.decode(&*stored, &mut notes));
         self.report(notes)?;
         let data = decoded.map_err(|failure| self.failure(failure))?;
-        self.check(digest, Some(&data))?;
+        self.check(digest?, Some(&data))?;
         Ok(self.store.cache().insert(self.offset, data))
     }
 
@@ -278,15 +287,15 @@ impl Block<'_> {
             buffer.copy_from_slice(&data);
             return Ok(());
         }
-        let stored = self.raw()?;
+        let stored = self.stored(&job)?;
         let mut notes = Vec::new();
         let (digest, decoded) = join(
-            || verify.then(|| Algorithm::Md5.digest(&stored)),
-            || job.decode_into(&stored, buffer, &mut notes),
+            || verify.then(|| digest_of(&*stored)).transpose(),
+            || job.decode_into(&*stored, buffer, &mut notes),
         );
         self.report(notes)?;
         decoded.map_err(|failure| self.failure(failure))?;
-        digest.map_or(Ok(()), |digest| self.check(digest, Some(buffer)))
+        digest?.map_or(Ok(()), |digest| self.check(digest, Some(buffer)))
     }
 
     /// A part of the data. Of an uncompressed block only these bytes are read, of an `lz4` or
@@ -316,7 +325,7 @@ impl Block<'_> {
             return Ok(Self::part(&data, &range));
         }
         self.check_decoded(if job.is_chunked() { range.end - range.start } else { range.end })?;
-        let stored = Span::new(self.store.source(), self.data_range()?)?;
+        let stored = self.span()?;
         let data = job.decode_range(&stored, &range).map_err(|failure| self.failure(failure))?;
         Ok(data.into())
     }
@@ -357,7 +366,7 @@ impl Block<'_> {
         if !self.has_checksum()? {
             return Ok(ChecksumVerdict::Absent);
         }
-        let stored = self.digest_stored()?;
+        let stored = digest_of(&self.span()?)?;
         let decode = self.is_compressed() && stored.as_bytes() != self.header()?.checksum;
         let decoded = if decode { self.decode_unverified().ok() } else { None };
         self.verdict(stored, decoded.as_deref())
@@ -382,22 +391,6 @@ impl Block<'_> {
     fn has_checksum(&self) -> Result<bool> {
         let header = self.header()?;
         Ok(!header.is_streamed() && header.checksum != [0; 16])
-    }
-
-    fn digest_stored(&self) -> Result<Digest> {
-        let range = self.data_range()?;
-        let source = self.store.source();
-        if source.is_memory() {
-            return Ok(Algorithm::Md5.digest(&self.raw()?));
-        }
-        let mut hasher = Algorithm::Md5.hasher();
-        let mut at = range.start;
-        while at < range.end {
-            let len = HASH_STEP.min(range.end - at);
-            hasher.update(&source.bytes_at(at, Self::in_memory(len)?)?);
-            at += len;
-        }
-        Ok(hasher.finish())
     }
 
     /// Whether the checksum has to be checked for a read, which is of the block as a whole or of a
@@ -463,7 +456,7 @@ impl Block<'_> {
         }
         let mut notes = Vec::new();
         // No lock is held while decoding: it may use the threads that wait for the lock.
-        let result = job.decode(&self.raw()?, &mut notes);
+        let result = job.decode(&*self.stored(&job)?, &mut notes);
         self.report(notes)?;
         let data = result.map_err(|failure| self.failure(failure))?;
         Ok(self.store.cache().insert(self.offset, data))
@@ -529,6 +522,18 @@ impl Block<'_> {
             Failure::Binio(error) => Error::from(error),
         }
     }
+}
+
+/// The checksum of the bytes as stored.
+fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
+    let mut hasher = Algorithm::Md5.hasher();
+    let mut at = 0;
+    while at < stored.len() {
+        let len = HASH_STEP.min(stored.len() - at);
+        hasher.update(&stored.bytes_at(at, Block::in_memory(len)?)?);
+        at += len;
+    }
+    Ok(hasher.finish())
 }
 
 /// Runs both, on two threads where that is possible.

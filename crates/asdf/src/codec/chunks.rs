@@ -68,6 +68,9 @@ pub(super) struct Measure {
     pub(super) data_len: u64,
 }
 
+/// Memory of a thread: that of the framing, and for a payload read from a file.
+type Memory<C> = (<C as Chunked>::Scratch, Vec<u8>);
+
 /// Where the chunks are, in the stored bytes and in the data.
 pub(super) struct Table<C> {
     framing: C,
@@ -149,7 +152,7 @@ impl<C: Chunked> Table<C> {
     /// Decodes all chunks.
     pub(super) fn decode(
         &self,
-        stored: &[u8],
+        stored: &dyn ReadAt,
         output: &mut Output<'_>,
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
@@ -195,11 +198,12 @@ impl<C: Chunked> Table<C> {
         Ok(out)
     }
 
-    /// Decodes chunks that follow each other into the place for all of them.
+    /// Decodes chunks that follow each other into the place for all of them. From a file they are
+    /// read one by one: a buffer for all of them costs as much as decoding.
     fn decode_batch(
         &self,
         batch: &[Chunk],
-        stored: &[u8],
+        stored: &dyn ReadAt,
         mut output: &mut [u8],
     ) -> Result<(), Failure> {
         let mut places = Vec::with_capacity(batch.len());
@@ -208,19 +212,27 @@ impl<C: Chunked> Table<C> {
             places.push((chunk, place));
             output = rest;
         }
-        let decode = |scratch: &mut C::Scratch, (chunk, place): (&Chunk, &mut [u8])| {
-            let start = usize::try_from(chunk.stored.start).unwrap_or(usize::MAX);
-            let payload = stored.get(start..).and_then(|rest| rest.get(..len_of(&chunk.stored)));
+        let decode = |(scratch, buffer): &mut Memory<C>, (chunk, place): (&Chunk, &mut [u8])| {
+            let (start, len) = (chunk.stored.start, len_of(&chunk.stored));
+            let shared;
+            let payload = if stored.is_memory() {
+                shared = stored.bytes_at(start, len)?;
+                &shared[..]
+            } else {
+                buffer.resize(len.max(buffer.len()), 0);
+                stored.read_exact_at(&mut buffer[..len], start)?;
+                &buffer[..len]
+            };
             self.framing
-                .decode(payload.unwrap_or_default(), place, scratch)
-                .map_err(|failure| failure.moved_by(chunk.stored.start))
+                .decode(payload, place, scratch)
+                .map_err(|failure| failure.moved_by(start))
         };
         #[cfg(feature = "rayon")]
         if places.len() > 1 {
-            return places.into_par_iter().try_for_each_init(C::Scratch::default, decode);
+            return places.into_par_iter().try_for_each_init(Memory::<C>::default, decode);
         }
-        let mut scratch = C::Scratch::default();
-        places.into_iter().try_for_each(|place| decode(&mut scratch, place))
+        let mut memory = Memory::<C>::default();
+        places.into_iter().try_for_each(|place| decode(&mut memory, place))
     }
 }
 

@@ -137,8 +137,12 @@ impl Job {
     }
 
     /// The whole data, in a buffer that grows as it is decoded.
-    pub(crate) fn decode(&self, stored: &[u8], notes: &mut Vec<Note>) -> Result<Vec<u8>, Failure> {
-        let mut output = Output::growing(self.data_size, self.plausible(stored.len() as u64))?;
+    pub(crate) fn decode(
+        &self,
+        stored: &dyn ReadAt,
+        notes: &mut Vec<Note>,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut output = Output::growing(self.data_size, self.plausible(stored.len()))?;
         self.run(stored, &mut output, true, notes)?;
         Ok(output.into_vec())
     }
@@ -146,7 +150,7 @@ impl Job {
     /// The whole data, into a buffer of `data_size` bytes.
     pub(crate) fn decode_into(
         &self,
-        stored: &[u8],
+        stored: &dyn ReadAt,
         buffer: &mut [u8],
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
@@ -186,8 +190,7 @@ impl Job {
             Framing::Stream(_) => {}
         }
         let mut output = Output::growing(range.end, self.plausible(stored.len()))?;
-        let len = usize::try_from(stored.len()).unwrap_or(usize::MAX);
-        self.run(&stored.bytes_at(0, len)?, &mut output, false, &mut Vec::new())?;
+        self.run(stored, &mut output, false, &mut Vec::new())?;
         let mut data = output.into_vec();
         data.drain(..usize::try_from(range.start).unwrap_or(usize::MAX).min(data.len()));
         Ok(data)
@@ -196,7 +199,7 @@ impl Job {
     /// Fills the output. `whole` means that this is all the data and not its beginning.
     fn run(
         &self,
-        stored: &[u8],
+        stored: &dyn ReadAt,
         output: &mut Output<'_>,
         whole: bool,
         notes: &mut Vec<Note>,
@@ -216,7 +219,8 @@ impl Job {
             }
         };
         let rules = stream::Rules { whole, salvage: self.salvage };
-        stream::decode(format, stored, output, rules, notes)
+        let len = usize::try_from(stored.len()).unwrap_or(usize::MAX);
+        stream::decode(format, &stored.bytes_at(0, len)?, output, rules, notes)
     }
 }
 

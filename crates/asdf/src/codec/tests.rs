@@ -9,11 +9,11 @@ fn job(code: [u8; 4], data_size: usize) -> Job {
 /// What all ways of decoding return; they must agree.
 fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
-    let result = unwrap(job.decode(stored, &mut notes));
+    let result = unwrap(job.decode(&stored, &mut notes));
     if let Ok(len) = usize::try_from(job.data_size) {
         if len < 1 << 30 {
             let mut buffer = vec![0; len];
-            let into = unwrap(job.decode_into(stored, &mut buffer, &mut other_notes));
+            let into = unwrap(job.decode_into(&stored, &mut buffer, &mut other_notes));
             assert_eq!(into.map(|()| buffer), result);
             assert_eq!(other_notes, notes);
         }
@@ -464,9 +464,9 @@ proptest::proptest! {
 /// As `decode`, without comparing errors: of several damaged chunks any may be the one named.
 fn decode_lenient(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), ()> {
     let mut notes = Vec::new();
-    let result = job.decode(stored, &mut notes).map_err(drop);
+    let result = job.decode(&stored, &mut notes).map_err(drop);
     let mut buffer = vec![0; usize::try_from(job.data_size).unwrap()];
-    let into = job.decode_into(stored, &mut buffer, &mut Vec::new());
+    let into = job.decode_into(&stored, &mut buffer, &mut Vec::new());
     assert_eq!(result.as_ref().ok(), into.is_ok().then_some(&buffer));
     result.map(|data| (data, notes))
 }
