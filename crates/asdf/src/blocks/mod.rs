@@ -263,8 +263,7 @@ impl Block<'_> {
         self.check_decoded(job.data_size)?;
         let stored = self.stored(&job)?;
         let mut notes = Vec::new();
-        let (digest, decoded) =
-            join(|| digest_of(&*stored), || job.decode(&*stored, &mut notes));
+        let (digest, decoded) = join(|| digest_of(&*stored), || job.decode(&*stored, &mut notes));
         self.report(notes)?;
         let data = decoded.map_err(|failure| self.failure(failure))?;
         self.check(digest?, Some(&data))?;

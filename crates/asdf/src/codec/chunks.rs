@@ -223,9 +223,7 @@ impl<C: Chunked> Table<C> {
                 stored.read_exact_at(&mut buffer[..len], start)?;
                 &buffer[..len]
             };
-            self.framing
-                .decode(payload, place, scratch)
-                .map_err(|failure| failure.moved_by(start))
+            self.framing.decode(payload, place, scratch).map_err(|failure| failure.moved_by(start))
         };
         #[cfg(feature = "rayon")]
         if places.len() > 1 {

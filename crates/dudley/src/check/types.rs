@@ -20,7 +20,12 @@ pub(super) struct Primitives {
 impl Checker<'_> {
     /// `datatype shape filter placement`; none if the datatype has an error.
     pub(super) fn check_data(&mut self) -> Option<Data> {
-        let (datatype, bindings) = self.check_datatype();
+        let span = self.cursor.ahead(0).map_or_else(Span::default, |node| node.span());
+        let datatype = self.check_datatype();
+        let bindings = match datatype {
+            Some(Datatype::Struct(id)) => self.bind(id, span),
+            _ => Run::default(),
+        };
         let shape = self.check_shape();
         let filter = self.check_filter();
         let placement = self.placement();
@@ -28,30 +33,21 @@ impl Checker<'_> {
         Some(Data { datatype, placement, shape, bindings, filter, repeats: false })
     }
 
-    fn check_datatype(&mut self) -> (Option<Datatype>, Run) {
-        let Some(node) = self.cursor.next() else { return (None, Run::default()) };
+    fn check_datatype(&mut self) -> Option<Datatype> {
+        let node = self.cursor.next()?;
         match node.kind {
             NodeKind::Mark => {
-                let Some(name) = self.cursor.next() else { return (None, Run::default()) };
-                (self.marked(node.span(), name.span()), Run::default())
+                let name = self.cursor.next()?;
+                self.marked(node.span(), name.span())
             }
             NodeKind::StructOpen => {
-                let id = self.check_struct(NameId::NONE, node.span());
-                let bindings = self.bind(id, node.span());
-                (Some(Datatype::Struct(id)), bindings)
+                Some(Datatype::Struct(self.check_struct(NameId::NONE, node.span())))
             }
-            NodeKind::Type => {
-                let datatype = self.named_type(node.span());
-                let bindings = match datatype {
-                    Some(Datatype::Struct(id)) => self.bind(id, node.span()),
-                    _ => Run::default(),
-                };
-                (datatype, bindings)
-            }
+            NodeKind::Type => self.named_type(node.span()),
             _ => {
                 // A list as the value of a parameter, or something with an error.
                 self.cursor.go_to(self.cursor.last());
-                (None, Run::default())
+                None
             }
         }
     }
