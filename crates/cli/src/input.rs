@@ -13,14 +13,12 @@ use crate::goal::is_standard;
 /// often they are asked for.
 pub(crate) fn standard() -> io::Result<File> {
     static SPOOLED: OnceLock<File> = OnceLock::new();
-    let mut file = match SPOOLED.get() {
-        Some(file) => file.try_clone()?,
-        None => {
-            let mut file = tempfile::tempfile()?;
-            io::copy(&mut io::stdin().lock(), &mut file)?;
-            SPOOLED.get_or_init(|| file).try_clone()?
-        }
-    };
+    if SPOOLED.get().is_none() {
+        let mut file = tempfile::tempfile()?;
+        io::copy(&mut io::stdin().lock(), &mut file)?;
+        let _ = SPOOLED.set(file);
+    }
+    let mut file = SPOOLED.get().ok_or(io::ErrorKind::NotFound)?.try_clone()?;
     file.rewind()?;
     Ok(file)
 }

@@ -46,7 +46,8 @@ pub(crate) fn pages(directory: &Path, output: Output) -> Result<Verdict, Failure
     let mut commands = vec![&command];
     let mut pages = 0;
     while let Some(command) = commands.pop() {
-        let man = Man::new(command.clone()).manual("scibin");
+        let source = concat!("scibin ", env!("CARGO_PKG_VERSION"));
+        let man = Man::new(command.clone()).source(source);
         let page = page(&man, command).map_err(fail)?;
         fs::write(directory.join(man.get_filename()), page).map_err(fail)?;
         commands.extend(command.get_subcommands().filter(|command| !command.is_hide_set()));
@@ -72,6 +73,7 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     for line in after.lines() {
         match line.strip_suffix(':') {
             Some(heading) if !line.starts_with(' ') => {
+                roff.control("fi", []);
                 roff.control("SH", [heading.to_uppercase().as_str()]);
                 roff.control("nf", []);
             }

@@ -286,7 +286,9 @@ mod tests {
     fn control_characters_are_escaped_on_a_terminal() {
         let escaped = |is_escaped, pieces: &[&[u8]]| {
             let mut out = Printable { out: Vec::new(), is_escaped, has_lead: false };
-            pieces.iter().for_each(|piece| out.write_all(piece).unwrap());
+            for piece in pieces {
+                out.write_all(piece).unwrap();
+            }
             String::from_utf8(out.out).unwrap()
         };
         let text = "a\tb\n\u{1b}[2J\u{9b}\u{7f}é\u{a0}Â";

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::goal::is_standard;
 use crate::input;
 
@@ -38,7 +38,7 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     } else {
         "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", or JSON"
     };
-    of_head(&head).ok_or_else(|| Failure::other(path.display(), unknown))
+    of_head(&head).ok_or_else(|| Failure::other(name(path), unknown))
 }
 
 fn of_head(head: &[u8]) -> Option<Format> {

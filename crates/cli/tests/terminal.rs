@@ -32,7 +32,7 @@ fn terminal() -> (File, File) {
 }
 
 /// Runs a program on a terminal. Returns what is shown there.
-fn seen(command: &mut Command, during: impl FnOnce(&mut Child)) -> String {
+fn seen(mut command: Command, during: impl FnOnce(&mut Child)) -> String {
     let (mut person, program) = terminal();
     command.stdin(Stdio::null());
     command.stdout(program.try_clone().unwrap()).stderr(program);
@@ -52,7 +52,7 @@ fn seen(command: &mut Command, during: impl FnOnce(&mut Child)) -> String {
 }
 
 fn lines_on_a_terminal(folder: &Folder, arguments: &[&str]) -> Vec<String> {
-    let seen = seen(&mut folder.command(arguments), |_| {});
+    let seen = seen(folder.command(arguments), |_| {});
     seen.lines().map(|line| line.trim_end_matches('\r').to_owned()).collect()
 }
 
@@ -106,7 +106,8 @@ fn names_cannot_move_the_cursor() {
         &["verify", "bad.json"],
     ] {
         let mut command = folder.command(arguments);
-        let seen = seen(command.env("NO_COLOR", "1"), |_| {});
+        command.env("NO_COLOR", "1");
+        let seen = seen(command, |_| {});
         let harmless = |c: char| !c.is_control() || c == '\n' || c == '\r';
         assert!(seen.chars().all(harmless), "{arguments:?}: {seen:?}");
         assert!(!seen.replace("\r\n", "").contains('\r'), "{arguments:?}: {seen:?}");
@@ -166,7 +167,7 @@ fn progress_is_shown_on_a_terminal_only() {
             let mut command = folder.command(&arguments);
             command.args(quiet.then_some("--quiet"));
             let mut in_time = false;
-            let seen = seen(&mut command, |child| in_time = interrupt(&folder, child));
+            let seen = seen(command, |child| in_time = interrupt(&folder, child));
             if !in_time {
                 return false;
             }
@@ -189,7 +190,7 @@ fn progress_is_shown_on_a_terminal_only() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     assert_eq!(stdout(&output), format!("{result}\n"));
     folder.write("small.json", "[]");
-    let seen = seen(&mut folder.command(&["flux", "extract", "-C", "out", "small.json"]), |_| {});
+    let seen = seen(folder.command(&["flux", "extract", "-C", "out", "small.json"]), |_| {});
     assert_eq!(seen, "out: 0 files, 0 directories, 0 links, 0 B\r\n");
 }
 

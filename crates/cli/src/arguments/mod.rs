@@ -97,7 +97,7 @@ pub(crate) struct GetRequest {
     /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is the whole of it.
     /// Without it: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive
     pub(crate) pointer: Option<String>,
-    /// Part of an array: start:stop:step or an index for each axis, such as 0:10,::2 or -1
+    /// Part of an array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
     /// Write the array to this file, or to standard output for "-"
@@ -138,7 +138,7 @@ pub(crate) enum Form {
     /// The bytes of the elements alone, as in the .npy
     #[value(alias = "bin")]
     Raw,
-    /// Text: a line for each row
+    /// Plain text: a line for each row
     #[value(alias = "txt")]
     Text,
 }

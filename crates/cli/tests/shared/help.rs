@@ -92,7 +92,7 @@ fn colours_are_used_where_they_are_wanted() {
         assert_eq!(colored(&with("always"), true), (false, true), "{command}");
         assert_eq!(colored(&with("never"), false), (false, false), "{command}");
     }
-    assert_eq!(colored(&["verify", "--color=always", "bad.blp"], false).0, true);
+    assert!(colored(&["verify", "--color=always", "bad.blp"], false).0);
     assert_eq!(colored(&["--help", "--color", "always"], false), (true, false));
     assert_eq!(status(&scibin(&["--color", "mauve", "info", "x"])), 2);
 }
