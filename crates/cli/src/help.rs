@@ -240,6 +240,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "scibin flux create -o archive.json folder",
             "scibin flux create -o archive.json --store blobs -C /data run1 run2",
+            "scibin flux create -o archive.json --ignore-failed-read /home/me",
         ],
     ),
     ("flux list", &["scibin flux list -l archive.json", "scibin flux list archive.json '*.h5'"]),
@@ -247,7 +248,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "flux extract",
         &[
             "scibin flux extract archive.json -C folder",
-            "scibin flux extract --store blobs archive.json '*.conf' -C folder",
+            "scibin flux extract archive.json etc '*.conf' --exclude '*.bak' -C folder",
         ],
     ),
     (
@@ -286,6 +287,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin flux rescue /var/lib/flux --job f23XyZ -C found",
         ],
     ),
+    ("flux put", &["scibin flux put archive.json --store blobs --name input"]),
     ("blpk compress", &["scibin blpk -n 4 compress data.bin", "blpk -f c data.bin packed.blp"]),
     ("blpk decompress", &["scibin blpk decompress data.bin.blp", "blpk d -e packed data.bin"]),
     ("blpk append", &["scibin blpk append data.bin.blp more.bin"]),

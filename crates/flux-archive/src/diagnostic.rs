@@ -31,7 +31,7 @@ binio::codes! {
         PathInDict = "R105": Error;
         /// A JSON key occurs twice; the last one is used.
         DuplicateKey = "R106": Error;
-        /// A path occurs twice.
+        /// A path occurs twice; the last entry is used.
         DuplicatePath = "R107": Error;
         /// `mtime` or `ctime` is not an integer of 64 bits.
         TimeType = "R108": Error;
@@ -41,7 +41,7 @@ binio::codes! {
         UntidyPath = "R111": Error;
         /// A `/` at the start; it is dropped.
         AbsolutePath = "R112": Error;
-        /// An entry below a file or symbolic link of the archive.
+        /// An entry below a file or symbolic link of the archive, or a directory with the path of one.
         BelowNoDirectory = "R113": Error;
         /// `mode` is not that of a regular file, directory or symbolic link.
         FileType = "R120": Error;

@@ -69,6 +69,9 @@ pub enum ErrorKind {
     /// A store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A key of a state cannot be read.
+    #[error(transparent)]
+    Kvs(#[from] KvsError),
     /// The caller does not allow the target of a symbolic link.
     #[error("the link's target {target:?} leads out of the tree")]
     LinkTarget {
@@ -121,7 +124,8 @@ impl binio::error::Kind for ErrorKind {
             Self::Io(error) => error.is_bad_data(),
             Self::Json(_) | Self::Refused(_) => true,
             Self::Blob { code, .. } => *code != Code::BlobMissing,
-            Self::Store(error) => matches!(error, StoreError::Corrupt(_)),
+            Self::Store(error) => error.is_bad_data(),
+            Self::Kvs(error) => error.is_bad_data(),
             _ => false,
         }
     }
@@ -129,7 +133,8 @@ impl binio::error::Kind for ErrorKind {
     fn io_error(&self) -> Option<&io::Error> {
         match self {
             Self::Io(error) => error.io_error(),
-            Self::Store(StoreError::Io(error)) => Some(error),
+            Self::Store(StoreError::Io(error))
+            | Self::Kvs(KvsError::Store(StoreError::Io(error))) => Some(error),
             _ => None,
         }
     }
@@ -208,6 +213,9 @@ pub enum StoreError {
         /// Its size in bytes.
         found: u64,
     },
+    /// What should be a store is not one, or is damaged.
+    #[error("the store is damaged: {0}")]
+    Damaged(String),
     /// The system or the database failed.
     #[error("{0}")]
     Io(Arc<io::Error>),
@@ -228,5 +236,83 @@ impl StoreError {
     /// Fails for a blob that no store of Flux accepts.
     pub(crate) fn check_size(size: u64) -> Result<(), Self> {
         if size > MAX_BLOB_SIZE { Err(Self::TooBig { size }) } else { Ok(()) }
+    }
+
+    /// Makes room for `additional` bytes of blobs.
+    pub(crate) fn reserve(out: &mut Vec<u8>, additional: u64) -> Result<(), Self> {
+        if usize::try_from(additional).is_ok_and(|len| out.try_reserve(len).is_ok()) {
+            return Ok(());
+        }
+        let message = format!("cannot allocate {additional} bytes for a blob");
+        Err(io::Error::new(io::ErrorKind::OutOfMemory, message).into())
+    }
+
+    /// Whether the bytes of the store are at fault.
+    pub fn is_bad_data(&self) -> bool {
+        matches!(self, Self::Corrupt(_) | Self::Damaged(_))
+    }
+}
+
+/// Why a key cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KvsError {
+    /// The directory is not a state directory.
+    #[error("expected content.sqlite or content.files, found neither")]
+    NoState,
+    /// This build does not read the store.
+    #[error("content.sqlite needs the feature \"sqlite\"")]
+    NoSqlite,
+    /// No checkpoint was ever written.
+    #[error("the store has no checkpoint, which names the root of the keys")]
+    NoCheckpoint,
+    /// The key does not exist.
+    #[error("{0}: no such key")]
+    NotFound(String),
+    /// The key is of another type.
+    #[error("{key}: expected {expected}")]
+    Type {
+        /// The key.
+        key: String,
+        /// The expected type.
+        expected: &'static str,
+    },
+    /// The object of the key is malformed.
+    #[error("{key}: {message}")]
+    Invalid {
+        /// The key.
+        key: String,
+        /// What is wrong.
+        message: String,
+    },
+    /// A blob on the path to the key cannot be read.
+    #[error("{key}: blob {blobref}: {error}")]
+    Blob {
+        /// The key.
+        key: String,
+        /// The blob.
+        blobref: BlobRef,
+        /// Why.
+        error: StoreError,
+    },
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl KvsError {
+    /// Whether the bytes of the state are at fault.
+    pub fn is_bad_data(&self) -> bool {
+        match self {
+            Self::Type { .. } | Self::Invalid { .. } => true,
+            Self::Blob { error, .. } | Self::Store(error) => error.is_bad_data(),
+            Self::NoState | Self::NoSqlite | Self::NoCheckpoint | Self::NotFound(_) => false,
+        }
+    }
+}
+
+impl From<io::Error> for KvsError {
+    fn from(error: io::Error) -> Self {
+        Self::Store(error.into())
     }
 }

@@ -13,6 +13,19 @@ macro_rules! setters {
     )+};
 }
 
+/// Defines `Debug` of a type whose fields cannot all be shown, by some of them.
+macro_rules! partial_debug {
+    ($($Type:ident: $($field:ident),*;)+) => {$(
+        impl std::fmt::Debug for $Type<'_> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = f.debug_struct(stringify!($Type));
+                $(shown.field(stringify!($field), &self.$field);)*
+                shown.finish_non_exhaustive()
+            }
+        }
+    )+};
+}
+
 mod diagnostic;
 #[cfg(unix)]
 mod disk;
@@ -30,14 +43,14 @@ mod write;
 pub use diagnostic::{Code, Diagnostic, Place, Severity};
 #[cfg(unix)]
 pub use disk::{
-    CreateReport, Creator, DiskVerifier, Existing, ExtractReport, Extractor, Filter, Holes,
-    LinkPolicy, RegionStore, Select, Times,
+    CreateReport, Creator, Existing, ExtractReport, Extractor, Filter, Holes, LinkPolicy,
+    RegionStore, Select, Times,
 };
 pub use edit::{Externalizer, MoveReport, append, convert, delete, fix, pack};
 pub use error::{Error, ErrorKind, Failure, Result};
 pub use inspect::{
     Change, ContentReader, Difference, INVALID_ENTRY, LongLine, VerifyOptions, VerifyReport,
-    cut_line, diff, fnmatch, same_content,
+    cut_line, diff, fnmatch, same_content, selects,
 };
 pub use json::{Base64, Json, JsonError, Text, TextError, repair_commas};
 pub use model::{

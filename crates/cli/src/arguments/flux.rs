@@ -52,6 +52,8 @@ pub(crate) enum FluxCommand {
     /// Find and extract archives and files of jobs in the state directory of a broker
     #[cfg(unix)]
     Rescue(Rescue),
+    /// Put an archive and its blobs into a running instance of Flux, by the program `flux`
+    Put(Put),
 }
 
 /// An archive: a file, standard input, or what a broker has stored.
@@ -144,6 +146,9 @@ pub(crate) struct Collecting {
     /// Take only paths that match
     #[arg(long, value_name = "GLOB")]
     pub(crate) include: Vec<String>,
+    /// Write the rest if files cannot be read, with exit status 1; without it nothing is written
+    #[arg(long)]
+    pub(crate) ignore_failed_read: bool,
     /// Modification time for all files, in seconds since 1970
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub(crate) mtime: Option<i64>,
@@ -201,8 +206,12 @@ pub(crate) struct Selection {
     /// A file of 1 GiB or more is mapped into memory instead of read. If another program truncates it
     /// meanwhile, the system kills this command (SIGBUS).
     pub(crate) archive: Option<PathBuf>,
-    /// Only paths that match: *, ? and [..] also match "/"
-    pub(crate) pattern: Option<String>,
+    /// Only paths that match, and everything below them: *, ? and [..] also match "/"
+    #[arg(value_name = "PATTERN")]
+    pub(crate) patterns: Vec<String>,
+    /// Leave out paths that match, and everything below them
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
     #[command(flatten)]
     pub(crate) state: State,
     #[command(flatten)]
@@ -313,9 +322,13 @@ pub(crate) enum Links {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input (not with --statedir), and the paths of files
+    /// The archive, or "-" for standard input (not with --statedir), and paths of files or patterns; a
+    /// directory stands for the files below it
     #[arg(required = true, value_name = "ARCHIVE PATH")]
     pub(crate) operands: Vec<String>,
+    /// Leave out paths that match a pattern, and everything below them
+    #[arg(long, value_name = "GLOB")]
+    pub(crate) exclude: Vec<String>,
     /// Only these bytes of each file: START..END; both are optional
     #[arg(long, value_name = "A..B")]
     pub(crate) range: Option<Span>,
@@ -428,7 +441,7 @@ pub(crate) enum Form {
 pub(crate) struct Delete {
     /// The archive, or "-" to read it from standard input and write it to standard output
     pub(crate) archive: PathBuf,
-    /// Remove entries whose paths match: *, ? and [..] also match "/"
+    /// Remove entries whose paths match, and everything below them: *, ? and [..] also match "/"
     #[arg(required = true, value_name = "PATTERN")]
     pub(crate) patterns: Vec<String>,
     /// Write nothing, and report what would be removed
@@ -511,6 +524,25 @@ pub(crate) struct Rescue {
     /// How much an archive may differ from RFC 37 [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// The archive, or "-" for standard input
+    pub(crate) archive: PathBuf,
+    /// Name of the archive in the instance
+    #[arg(long, short, value_name = "NAME", default_value = "main")]
+    pub(crate) name: String,
+    /// Replace an archive that has the name
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+    /// The program `flux`
+    #[arg(long, value_name = "PROGRAM", default_value = "flux")]
+    pub(crate) flux: PathBuf,
+    #[command(flatten)]
+    pub(crate) stores: Stores,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// A number of bytes as Flux reads it: decimal, octal after 0, hexadecimal after 0x, followed by k, K, M, G,

@@ -1,7 +1,7 @@
 //! From files to an archive.
 
 use std::fs;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, symlink};
 
 use flux_archive::{BlobRef, HashType};
 use serde_json::{Value, json};
@@ -173,21 +173,91 @@ fn archive_and_store_do_not_contain_themselves() {
 }
 
 #[test]
-fn files_that_cannot_be_archived_are_reported_and_the_rest_is_written() {
+fn files_that_cannot_be_archived_are_reported_and_nothing_is_written_unless_they_are_ignored() {
     let folder = source();
     let made = std::process::Command::new("mkfifo").arg(folder.path("src/fifo")).status();
     if !made.is_ok_and(|status| status.success()) {
         eprintln!("skipped: no mkfifo here");
         return;
     }
-    let output =
-        folder.run(&["flux", "create", "-o", "a.json", "-C", "src", ".", "../up", "missing"]);
-    assert_eq!(status(&output), 2);
-    let errors = stderr(&output);
-    for part in ["fifo: R120 a FIFO", "../up: R110", "missing: "] {
-        assert!(errors.contains(part), "{part}: {errors}");
+    folder.write("old.json", "[]");
+    let arguments = ["-C", "src", ".", "../up", "missing"];
+    for command in [
+        &["create", "-o", "a.json"][..],
+        &["create", "-o", "old.json", "--overwrite"],
+        &["create"],
+        &["append", "old.json"],
+    ] {
+        let output = folder.run(&[&["flux"], command, &arguments].concat());
+        assert_eq!(status(&output), 2, "{command:?}");
+        let errors = stderr(&output);
+        for part in
+            ["fifo: R120 a FIFO", "../up: R110", "missing: ", "since 3 files could not be read"]
+        {
+            assert!(errors.contains(part), "{part}: {errors}");
+        }
+        assert_eq!(stdout(&output), "", "{command:?}");
+        assert_eq!(
+            (folder.path("a.json").exists(), folder.read("old.json")),
+            (false, b"[]".to_vec())
+        );
     }
-    assert_eq!(paths(&folder, "a.json").len(), 6);
+    for command in
+        [&["create", "-o", "a.json"][..], &["create", "-o", "old.json", "--overwrite"], &["create"]]
+    {
+        let arguments = [&["flux"], command, &["--ignore-failed-read"], &arguments].concat();
+        let output = folder.run(&arguments);
+        assert_eq!(status(&output), 1, "{command:?}");
+        assert!(stderr(&output).contains("missing: "), "{}", stderr(&output));
+        if command.len() == 1 {
+            folder.write("printed.json", &output.stdout);
+        }
+    }
+    for name in ["a.json", "old.json", "printed.json"] {
+        assert_eq!(paths(&folder, name).len(), 6);
+    }
+}
+
+#[test]
+fn each_file_is_taken_once() {
+    let folder = source();
+    folder.done(&["flux", "create", "-o", "a.json", "src", "src/a.txt", "./src/d", "src/d/b.bin"]);
+    let listed = paths(&folder, "a.json");
+    folder.done(&["flux", "create", "-o", "b.json", "src"]);
+    assert_eq!(listed, paths(&folder, "b.json"));
+    folder.done(&["flux", "lint", "a.json"]);
+    // Two files that would have one path, and a path that leads through a link.
+    folder.write("a.txt", "another");
+    symlink("src", folder.path("way")).unwrap();
+    let absolute = folder.path("a.txt");
+    let below = absolute.to_str().unwrap().trim_start_matches('/').to_owned();
+    fs::create_dir_all(folder.path(&below).parent().unwrap()).unwrap();
+    folder.write(&below, "the same path");
+    for paths in
+        [[below.as_str(), absolute.to_str().unwrap()], ["way", "way/a.txt"], ["way/a.txt", "way"]]
+    {
+        let output = folder.run(&["flux", "create", "-o", "c.json", paths[0], paths[1]]);
+        assert_eq!(status(&output), 2, "{paths:?}");
+        assert!(stderr(&output).contains("R113"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn holes_that_become_zeros_are_reported() {
+    let folder = Folder::new();
+    let file = fs::File::create(folder.path("sparse")).unwrap();
+    file.write_all_at(b"end", 8 << 20).unwrap();
+    if std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) > 1000 {
+        eprintln!("skipped: this file system has no holes");
+        return;
+    }
+    let output = folder.done(&["flux", "create", "-o", "a.json", "sparse"]);
+    assert_eq!(
+        stderr(&output),
+        "scibin: a.json: 8.0 MiB of holes are zeros; --store keeps holes\n"
+    );
+    let output = folder.done(&["flux", "create", "-o", "b.json", "--store", "blobs", "sparse"]);
+    assert_eq!(stderr(&output), "");
 }
 
 #[test]

@@ -1,11 +1,14 @@
 //! Commands that change archives and move blobs.
 
-use flux_archive::HashType;
+use std::fs;
+
+use binio::write::FileLock;
 use flux_archive::store::{BlobStoreMut, DirStore};
+use flux_archive::{BlobRef, HashType};
 use serde_json::json;
 
-use crate::program::{json_of, status, stderr, stdout};
-use crate::{archived, document, paths, stored};
+use crate::program::{Folder, json_of, status, stderr, stdout};
+use crate::{archived, bytes, document, mkdir, paths, stored};
 
 #[test]
 fn convert_goes_from_array_to_dict_and_back() {
@@ -25,14 +28,15 @@ fn convert_goes_from_array_to_dict_and_back() {
 }
 
 #[test]
-fn append_keeps_the_order_and_replaces_in_a_dict() {
+fn append_replaces_and_keeps_the_order_of_the_rest() {
     let folder = archived();
     folder.write("src/a.txt", "new");
     let added = folder.done(&["flux", "append", "a.json", "-C", "src", "a.txt"]);
     assert_eq!(stdout(&added), "a.json: 1 entry added\n");
     let listed = paths(&folder, "a.json");
-    assert_eq!((listed.len(), listed[0].as_str(), listed[6].as_str()), (7, "a.txt", "a.txt"));
-    assert_eq!(stdout(&folder.run(&["flux", "cat", "a.json", "a.txt"])), "new", "the later one");
+    assert_eq!(listed, ["d/b.bin", "d/empty", "d/nothing", "d", "link", "a.txt"]);
+    assert_eq!(stdout(&folder.run(&["flux", "cat", "a.json", "a.txt"])), "new");
+    folder.done(&["flux", "lint", "a.json"]);
 
     folder.done(&["flux", "create", "-q", "-o", "d.json", "--dict", "-C", "src", "link", "a.txt"]);
     folder.write("src/a.txt", "newer");
@@ -158,4 +162,123 @@ fn gc_removes_what_no_archive_names() {
     let output = folder.run(&["flux", "gc", "--store", "blobs", "a.json"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("the store of a broker"), "{}", stderr(&output));
+}
+
+#[test]
+fn last_entry_of_a_path_applies_in_every_command() {
+    let folder = Folder::new();
+    let [old, new] = ["old", "new"].map(|data| {
+        format!(r#"{{"path":"f","encoding":"utf-8","data":"{data}","size":3,"mode":33188}}"#)
+    });
+    let directory = r#"{"path":"d","mode":16877}"#;
+    folder.write("a.json", format!("[{old},{directory},{new},{directory}]"));
+    let listed = folder.done(&["flux", "list", "a.json"]);
+    assert_eq!(stdout(&listed), "f\nd\n");
+    assert!(stderr(&listed).contains("2 entries replaced by a later one"), "{}", stderr(&listed));
+    assert_eq!(stdout(&folder.done(&["flux", "cat", "a.json", "f"])), "new");
+    mkdir(&folder, "out");
+    let extracted = folder.done(&["flux", "extract", "a.json", "-C", "out"]);
+    assert!(stderr(&extracted).contains("R107"), "{}", stderr(&extracted));
+    assert_eq!(folder.read("out/f"), b"new");
+    folder.done(&["flux", "verify", "a.json", "-C", "out", "--no-permissions"]);
+    folder.write("same.json", format!("[{new},{directory}]"));
+    folder.done(&["flux", "diff", "a.json", "same.json"]);
+    let info = folder.done(&["info", "a.json"]);
+    assert!(stdout(&info).contains("1 file, 1 directory, 0 links, 3 B"), "{}", stdout(&info));
+    for command in [&["convert", "--to", "array", "a.json"][..], &["pack", "a.json"]] {
+        let output = folder.done(&[&["flux"], command].concat());
+        assert_eq!(output.stdout, folder.read("same.json"), "{command:?}");
+    }
+    let lint = folder.run(&["flux", "lint", "a.json"]);
+    assert_eq!((status(&lint), stdout(&lint).matches("R107").count()), (1, 2));
+    folder.done(&["flux", "lint", "--fix", "a.json"]);
+    assert_eq!(folder.read("a.json"), folder.read("same.json"));
+
+    // A file where a directory was.
+    folder.write("b.json", format!(r#"[{{"path":"f","mode":16877}},{new}]"#));
+    let output = folder.run(&["flux", "extract", "b.json", "-C", "out"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("R113"), "{}", stderr(&output));
+}
+
+#[test]
+fn commands_that_rewrite_an_archive_do_it_one_at_a_time() {
+    let folder = archived();
+    let lock = FileLock::acquire(folder.path("a.json")).unwrap();
+    let before = folder.read("a.json");
+    for command in [
+        &["append", "a.json", "src/a.txt"][..],
+        &["create", "--append", "-o", "a.json", "src/a.txt"],
+        &["create", "--overwrite", "-o", "a.json", "src/a.txt"],
+        &["delete", "a.json", "a.txt"],
+        &["lint", "--fix", "a.json"],
+        &["convert", "a.json", "-o", "a.json", "--force"],
+        &["pack", "a.json", "-o", "a.json", "--force"],
+        &["externalize", "a.json", "--store", "blobs", "-o", "a.json", "--force"],
+    ] {
+        let output = folder.run(&[&["flux"], command].concat());
+        assert_eq!(status(&output), 2, "{command:?}");
+        let message = "a.json: another process is changing this file";
+        assert!(stderr(&output).contains(message), "{command:?}: {}", stderr(&output));
+        assert_eq!(folder.read("a.json"), before, "{command:?}");
+    }
+    drop(lock);
+    folder.done(&["flux", "append", "a.json", "src/a.txt"]);
+}
+
+#[test]
+fn of_two_appends_at_once_none_is_lost() {
+    let folder = Folder::new();
+    for name in ["x", "y"] {
+        folder.write(name, bytes(200_000));
+    }
+    for _ in 0..10 {
+        folder.write("a.json", "[]");
+        let children = ["x", "y"].map(|name| {
+            let mut command = folder.command(&["flux", "append", "-q", "a.json", name]);
+            command.stderr(std::process::Stdio::null()).spawn().unwrap()
+        });
+        let done = children.map(|mut child| child.wait().unwrap().success());
+        let listed = paths(&folder, "a.json");
+        for (name, done) in ["x", "y"].iter().zip(done) {
+            assert_eq!(listed.contains(&(*name).to_owned()), done, "{name}: {listed:?}");
+        }
+    }
+}
+
+#[test]
+fn store_that_loses_blobs_is_refused() {
+    let folder = archived();
+    let database = rusqlite::Connection::open(folder.path("content.sqlite")).unwrap();
+    let schema = "CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, object BLOB);
+        CREATE TRIGGER gone AFTER INSERT ON objects BEGIN DELETE FROM objects; END;";
+    database.execute_batch(schema).unwrap();
+    drop(database);
+    for command in [
+        &["externalize", "a.json", "--store", "content.sqlite", "-o", "e.json"][..],
+        &["create", "--store", "content.sqlite", "-o", "e.json", "-C", "src", "."],
+    ] {
+        let output = folder.run(&[&["flux"], command].concat());
+        assert_eq!(status(&output), 1, "{command:?}");
+        let message = "content.sqlite: the store is damaged: expected objects to be a plain table";
+        assert!(stderr(&output).contains(message), "{command:?}: {}", stderr(&output));
+        assert!(!folder.path("e.json").exists());
+    }
+}
+
+#[test]
+fn store_that_cannot_be_written_is_named() {
+    let folder = archived();
+    // In the place of the blob is a directory that is not empty.
+    let blobref = BlobRef::of(HashType::Sha1, &bytes(5000)).to_string();
+    fs::create_dir_all(folder.path("blobs").join(&blobref).join("x")).unwrap();
+    for command in [
+        &["externalize", "a.json", "--store", "blobs", "-o", "e.json"][..],
+        &["create", "--store", "blobs", "-o", "e.json", "-C", "src", "."],
+    ] {
+        let output = folder.run(&[&["flux"], command].concat());
+        assert_eq!(status(&output), 2, "{command:?}");
+        assert!(stderr(&output).starts_with("scibin: blobs: "), "{}", stderr(&output));
+        assert!(!folder.path("e.json").exists());
+    }
 }

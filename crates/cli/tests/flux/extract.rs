@@ -264,9 +264,131 @@ fn many_warnings_are_reported_in_part_and_the_archive_is_extracted() {
     let output = folder.done(&["flux", "extract", "a.json", "d777*", "-C", "out"]);
     assert!(stdout(&output).contains("11 directories"), "{}", stdout(&output));
     let told = stderr(&output);
-    assert_eq!(told.lines().count(), 10_001);
+    assert_eq!(told.lines().count(), 10_001, "R112 has a line for each entry");
     assert!(told.ends_with("scibin: a.json: and 100 more such warnings\n"), "{told}");
     let lint = folder.run(&["flux", "lint", "a.json"]);
     assert_eq!((status(&lint), stdout(&lint).lines().count()), (1, 10_100));
     folder.done(&["flux", "lint", "--fix", "a.json"]);
+}
+
+#[test]
+fn untidy_paths_of_every_entry_are_one_line_in_every_command() {
+    let folder = Folder::new();
+    let entries: Vec<String> =
+        (0..30).map(|n| format!(r#"{{"path":"./d{n}","mode":16877}}"#)).collect();
+    folder.write("a.json", format!("[{}]", entries.join(",")));
+    mkdir(&folder, "out");
+    folder.write("none.json", "[]");
+    let summary = "(./d0, /0/path), and 29 more such paths";
+    for command in [
+        &["extract", "a.json", "-C", "out"][..],
+        &["verify", "a.json"],
+        &["info", "a.json"],
+        &["convert", "a.json", "-o", "b.json"],
+        &["diff", "a.json", "none.json"],
+        &["pack", "a.json", "-o", "p.json"],
+        &["lint", "a.json"],
+    ] {
+        let output = folder.run(&[&["flux"], command].concat());
+        let printed = stderr(&output) + &stdout(&output);
+        assert_eq!(printed.matches("R111").count(), 1, "{command:?}: {printed}");
+        assert!(printed.contains(summary), "{command:?}: {printed}");
+    }
+    let value = json_of(&folder.run(&["flux", "lint", "--json", "a.json"]));
+    assert_eq!(value["diagnostics"].as_array().unwrap().len(), 30);
+}
+
+#[test]
+fn patterns_take_what_is_below_and_leave_out_what_is_excluded() {
+    let folder = stored();
+    let list = |rest: &[&str]| lines(&folder.done(&[&["flux", "list", "a.json"], rest].concat()));
+    assert_eq!(list(&["d"]), ["d/b.bin", "d/empty", "d/nothing", "d"]);
+    assert_eq!(list(&["./d/", "a.txt"]), ["a.txt", "d/b.bin", "d/empty", "d/nothing", "d"]);
+    assert_eq!(list(&["--exclude", "d", "--exclude", "l*"]), ["a.txt"]);
+    assert_eq!(list(&["d", "--exclude", "*.bin", "--exclude", "d/e*"]), ["d/nothing", "d"]);
+    let output = folder.done(&["flux", "list", "a.json", "d/b.bin", "x", "y*"]);
+    let missing = "scibin: No files matched pattern 'x'\nscibin: No files matched pattern 'y*'\n";
+    assert_eq!((stdout(&output).as_str(), stderr(&output).as_str()), ("d/b.bin\n", missing));
+    // Of an archive that Flux makes of ".", too.
+    folder.write("dots.json", r#"[{"path":"./a/b","mode":16877},{"path":"./c","mode":16877}]"#);
+    assert_eq!(lines(&folder.done(&["flux", "list", "-q", "dots.json", "a"])), ["./a/b"]);
+
+    mkdir(&folder, "out");
+    let extract = ["flux", "extract", "b.json", "-C", "out", "--store", "blobs"];
+    folder.done(&[&extract[..], &["d", "link", "--exclude", "d/n*"]].concat());
+    assert!(folder.path("out/d/b.bin").exists() && folder.path("out/link").is_symlink());
+    assert!(!folder.path("out/d/nothing").exists() && !folder.path("out/a.txt").exists());
+
+    let cat = |rest: &[&str]| {
+        folder.done(&[&["flux", "cat", "b.json", "--store", "blobs"], rest].concat()).stdout
+    };
+    assert_eq!(cat(&["d"]), bytes(5000));
+    assert_eq!(cat(&["*.txt", "d/*"]), [b"two\nlines\n".to_vec(), bytes(5000)].concat());
+    assert_eq!(cat(&["*", "--exclude", "d"]), b"two\nlines\n");
+
+    folder.done(&["flux", "delete", "-q", "a.json", "d"]);
+    assert_eq!(list(&[]), ["a.txt", "link"]);
+}
+
+#[test]
+fn refused_extraction_reports_no_bytes() {
+    let folder = archived();
+    mkdir(&folder, "out");
+    folder.done(&["flux", "extract", "a.json", "-C", "out"]);
+    let again = folder.run(&["flux", "extract", "a.json", "-C", "out"]);
+    assert_eq!(status(&again), 2);
+    assert_eq!(stdout(&again), "out: 0 files, 2 directories, 0 links, 0 B\n");
+}
+
+#[test]
+fn long_runs_of_zeros_are_extracted_as_holes() {
+    let folder = Folder::new();
+    let mut data = vec![0; 12 << 20];
+    data[5 << 20] = 1;
+    folder.write("f", &data);
+    folder.write("small", vec![0; 1 << 20]);
+    folder.done(&["flux", "create", "-o", "a.json", "f", "small"]);
+    let create = ["flux", "create", "-o", "b.json", "--store", "blobs", "--holes", "none"];
+    folder.done(&[&create[..], &["f", "small"]].concat());
+    for archive in ["a.json", "b.json"] {
+        mkdir(&folder, "out");
+        folder.done(&["flux", "extract", archive, "-C", "out", "--store", "blobs"]);
+        assert!(folder.read("out/f") == data, "{archive}");
+        assert!(folder.read("out/small") == vec![0; 1 << 20], "{archive}");
+        for name in ["out/f", "out/small"] {
+            let stored = fs::metadata(folder.path(name)).unwrap().blocks() * 512;
+            assert!(stored < 1 << 19, "{archive}: {name} takes {stored} bytes on disk");
+        }
+        fs::remove_dir_all(folder.path("out")).unwrap();
+    }
+}
+
+#[test]
+fn cut_json_is_bad_data_in_every_command() {
+    let folder = archived();
+    let whole = folder.read("a.json");
+    folder.write("cut.json", &whole[..whole.len() / 2]);
+    mkdir(&folder, "out");
+    for command in [
+        &["list", "cut.json"][..],
+        &["extract", "cut.json", "-C", "out"],
+        &["extract", "-t", "cut.json"],
+        &["cat", "cut.json", "a.txt"],
+        &["verify", "cut.json"],
+        &["diff", "cut.json", "a.json"],
+        &["info", "cut.json"],
+        &["convert", "cut.json"],
+        &["delete", "cut.json", "x"],
+        &["append", "cut.json", "src"],
+        &["lint", "cut.json"],
+        &["put", "cut.json"],
+    ] {
+        let output = folder.run(&[&["flux"], command].concat());
+        assert_eq!(status(&output), 1, "{command:?}: {}", stderr(&output));
+    }
+    for command in
+        [&["list", "missing"][..], &["extract", "a.json", "-C", "no/such"], &["list", "-x"]]
+    {
+        assert_eq!(status(&folder.run(&[&["flux"], command].concat())), 2, "{command:?}");
+    }
 }

@@ -17,7 +17,7 @@ fn list_gives_json_and_raw_entries() {
     assert_eq!(value[1]["size"], 5000);
     assert_eq!(value[5]["type"], "symbolic link");
     assert_eq!(value[5]["target"], "a.txt");
-    let raw = folder.done(&["flux", "list", "--raw", "a.json", "d"]);
+    let raw = folder.done(&["flux", "list", "--raw", "a.json", "d", "--exclude", "d/*"]);
     let entry = json_of(&raw);
     assert_eq!((&entry["path"], &entry["mode"]), (&json!("d"), &json!(0o40_750)));
     // What `--raw` prints is an archive again.
@@ -79,7 +79,7 @@ fn cat_gives_files_and_ranges_of_them() {
     assert_eq!(cat(&["--range", "..3", "a.txt"]).stdout, b"two");
     assert_eq!(cat(&["--range", "9000..9001", "a.txt"]).stdout, b"");
     for (path, why) in
-        [("nope", "is not in the archive"), ("d", "directory"), ("link", "symbolic link")]
+        [("nope", "is not in the archive"), ("d/empty", "directory"), ("link", "symbolic link")]
     {
         let output = cat(&[path]);
         assert_eq!(status(&output), 2, "{path}");
@@ -265,4 +265,25 @@ fn closed_pipe_is_no_failure() {
         .unwrap();
     drop(child.stdout.take());
     assert!(child.wait().unwrap().code().is_some_and(|code| code == 0));
+}
+
+#[test]
+fn a_million_diagnostics_are_printed_in_bounded_memory() {
+    let folder = Folder::new();
+    let members = r#","x":0"#.repeat(9000);
+    let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
+    folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(30)));
+    // 270,000 findings; held as JSON values they take more than the limit.
+    let command =
+        format!("ulimit -v 262144; exec {} flux lint --json a.json", env!("CARGO_BIN_EXE_scibin"));
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .env("RAYON_NUM_THREADS", "1")
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    let value = json_of(&output);
+    assert_eq!((&value["ok"], &value["format"]), (&json!(false), &json!("flux")));
+    assert_eq!(value["diagnostics"].as_array().unwrap().len(), 31 * 8999 + 30);
 }

@@ -8,7 +8,7 @@ use flux_archive::{Base64, BlobRef, HashType};
 use serde_json::{Value, json};
 
 use crate::program::{Folder, status, stderr, stdout};
-use crate::{bytes, lines, mkdir};
+use crate::{bytes, lines, mkdir, set_mode, stored};
 
 /// A state directory of files, with an archive, one of a hostile name, and a job with a script.
 fn state(folder: &Folder) -> JobId {
@@ -54,7 +54,7 @@ fn rescue_lists_and_extracts_what_a_broker_left() {
             format!("job {job}: 1 entry, 10 B"),
         ]
     );
-    mkdir(&folder, "out");
+    // The directory is made.
     let output = folder.run(&["flux", "rescue", "state", "-C", "out"]);
     assert_eq!(status(&output), 2, "one has a name that is a path");
     assert!(
@@ -172,4 +172,134 @@ fn dump_is_a_state_and_a_store() {
     assert_eq!(folder.read("out/job-1/s"), b"x");
     let output = folder.run(&["flux", "cat", "--statedir", "dump.tar", "-n", "none", "big"]);
     assert_eq!(status(&output), 2);
+}
+
+#[test]
+fn truncated_dump_is_rescued_as_far_as_it_goes() {
+    let folder = Folder::new();
+    let archive = |path: &str| format!(r#"[{{"path":"{path}","mode":16877}}]"#);
+    let whole = tar(&[
+        ("archive/first", archive("a").as_bytes()),
+        ("archive/second", archive("b").as_bytes()),
+    ]);
+    folder.write("dump.tar", &whole[..1100]);
+    let output = folder.run(&["flux", "rescue", "dump.tar", "-C", "out"]);
+    assert_eq!(status(&output), 1);
+    assert!(
+        stderr(&output).contains("what follows archive/first is missing"),
+        "{}",
+        stderr(&output)
+    );
+    assert!(folder.path("out/first/a").exists());
+    let output = folder.run(&["flux", "list", "--statedir", "dump.tar", "-n", "second"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("archive.second is not in it"), "{}", stderr(&output));
+    folder.write("other.tar", "no tar");
+    assert_eq!(status(&folder.run(&["flux", "rescue", "other.tar"])), 1);
+}
+
+#[test]
+fn fifo_is_not_a_state_or_store_and_does_not_block() {
+    let folder = Folder::new();
+    mkdir(&folder, "state");
+    folder.write("a.json", r#"[{"path":"d","mode":16877}]"#);
+    for fifo in ["state/content.sqlite", "store.sqlite"] {
+        let made = std::process::Command::new("mkfifo").arg(folder.path(fifo)).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: no mkfifo here");
+            return;
+        }
+    }
+    for command in [
+        &["rescue", "state"][..],
+        &["rescue", "store.sqlite"],
+        &["list", "--statedir", "state"],
+        &["verify", "a.json", "--store", "store.sqlite"],
+        &["externalize", "a.json", "--store", "store.sqlite"],
+        &["create", "--store", "state/content.sqlite", "a.json"],
+    ] {
+        let output = folder.run(&[&["flux"], command].concat());
+        assert_eq!(status(&output), 2, "{command:?}");
+    }
+}
+
+#[test]
+fn database_that_computes_its_blobs_is_bad_data() {
+    let folder = Folder::new();
+    let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+    for (name, schema) in [
+        ("view", format!("CREATE VIEW Objects AS {forever} SELECT i AS hash, -1 AS size, i AS object FROM n")),
+        ("virtual", "CREATE VIRTUAL TABLE Objects USING fts5(hash, size, object)".to_owned()),
+        ("zeros", "CREATE TABLE objects(hash BLOB, size INT, object AS (zeroblob(900000000)))".to_owned()),
+        (
+            "text",
+            "CREATE TABLE objects(hash AS (replace(hex(zeroblob(450000000)), '0', 'x')), size, object);
+            INSERT INTO objects VALUES (1, 2)".to_owned(),
+        ),
+    ] {
+        mkdir(&folder, name);
+        let database = folder.path(name).join("content.sqlite");
+        let connection = rusqlite::Connection::open(database).unwrap();
+        let checkpoints = "CREATE TABLE checkpt_v2(id INTEGER PRIMARY KEY, value TEXT);
+            INSERT INTO checkpt_v2 (value) VALUES ('sha1-a9993e364706816aba3e25717850c26c9cd0d89d')";
+        connection.execute_batch(checkpoints).unwrap();
+        connection.execute_batch(&schema).unwrap();
+        drop(connection);
+        for command in [&["rescue", name][..], &["list", "--statedir", name]] {
+            let output = folder.run(&[&["flux"], command].concat());
+            assert_eq!(status(&output), 1, "{name}: {}", stderr(&output));
+            assert!(stderr(&output).contains("expected objects to be a plain table"));
+        }
+    }
+}
+
+/// A program in the place of `flux` that keeps what it is given.
+const FLUX: &str = r#"#!/bin/sh
+case "$1 $2" in
+"kvs get") cat "keys/$4" ;;
+"kvs put") key=${4%=-}; [ "$4" != "$key" ] && cat > "keys/$key" ;;
+"content store") cat > blob; name=sha1-$(sha1sum blob | cut -d" " -f1); mv blob "store/$name"; echo "$name" ;;
+*) echo "unknown $*" >&2; exit 1 ;;
+esac
+"#;
+
+#[test]
+fn put_gives_an_archive_with_its_blobs_to_flux() {
+    let folder = stored();
+    for name in ["bin", "keys", "store"] {
+        mkdir(&folder, name);
+    }
+    folder.write("bin/flux", FLUX);
+    set_mode(&folder, "bin/flux", 0o755);
+    let search = format!("{}:{}", folder.path("bin").display(), std::env::var("PATH").unwrap());
+    let put = |rest: &[&str]| {
+        let mut command = folder.command(&[&["flux", "put"], rest].concat());
+        command.env("PATH", &search).output().unwrap()
+    };
+    let output = put(&["b.json", "--store", "blobs"]);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(stdout(&output), "archive.main: 6 entries, 1 blob of 4.9 KiB\n");
+    assert_eq!(folder.read("keys/archive.main"), folder.read("b.json"));
+    folder.done(&["flux", "verify", "b.json", "--store", "store"]);
+    // A name that exists is kept, an object becomes an array.
+    folder.done(&["flux", "convert", "b.json", "-o", "d.json"]);
+    let output = put(&["d.json", "--store", "blobs"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("--overwrite"), "{}", stderr(&output));
+    for rest in [&["--overwrite"][..], &["-n", "other"]] {
+        assert_eq!(status(&put(&[&["d.json", "--store", "blobs"], rest].concat())), 0);
+    }
+    assert_eq!(folder.read("keys/archive.other"), folder.read("b.json"));
+    // Without the blobs there is no key, and without Flux a failure that names it.
+    let output = put(&["b.json", "-n", "lost"]);
+    assert_eq!((status(&output), folder.path("keys/archive.lost").exists()), (2, false));
+    let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).starts_with("scibin: no-such-flux: "), "{}", stderr(&output));
+    // An instance with another hash.
+    folder.write("bin/flux", FLUX.replace("sha1-", "sha256-"));
+    let output = put(&["b.json", "--store", "blobs", "-n", "hash"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("another hash"), "{}", stderr(&output));
+    assert_eq!(status(&put(&["b.json", "-n", "a.b"])), 2);
 }

@@ -10,4 +10,4 @@ mod walk;
 pub use create::{CreateReport, Creator, Filter, Holes, Times};
 pub use extract::{Existing, ExtractReport, Extractor, LinkPolicy, Select};
 pub use regions::RegionStore;
-pub use verify::DiskVerifier;
+pub(crate) use verify::OnDisk;

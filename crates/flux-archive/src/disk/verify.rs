@@ -1,6 +1,5 @@
 //! Comparison of an archive with files on disk.
 
-use std::fmt;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -9,87 +8,84 @@ use std::path::Path;
 use crate::disk::dir::Dir;
 use crate::disk::walk::{Walk, name_of};
 use crate::error::{Failure, Result};
-use crate::inspect::Change;
+use crate::inspect::{Change, Difference, VerifyOptions};
 use crate::model::{Archive, Content, Entry, FileType};
 use crate::parallel::{Progress, report};
-use crate::store::BlobStore;
+use crate::store::{BlobStore, MemoryStore};
 
-/// Compares archives with the files below a directory.
-///
-/// Links are never followed.
-///
-/// ```
-/// use flux_archive::store::MemoryStore;
-/// use flux_archive::{Archive, Change, DiskVerifier, Profile};
-///
-/// # let folder = tempfile::tempdir().unwrap();
-/// std::fs::write(folder.path().join("f"), "new")?;
-/// let json = br#"{"f":{"mode":33188,"encoding":"utf-8","data":"old"}}"#;
-/// let archive = Archive::parse(json, Profile::Flux)?;
-/// let verifier = DiskVerifier::new(folder.path())?.permissions(false);
-/// let (differences, failures) = verifier.run(&archive, &MemoryStore::new());
-/// assert_eq!(differences, [("f".to_owned(), vec![Change::Content])]);
-/// assert!(failures.is_empty());
-/// # Ok::<(), flux_archive::Error>(())
-/// ```
-#[derive(Clone)]
-pub struct DiskVerifier<'p> {
+/// The files that an archive is compared with.
+#[derive(Clone, Debug)]
+pub(crate) struct OnDisk {
     root: Dir,
-    permissions: bool,
-    times: bool,
-    progress: Option<Progress<'p>>,
+    pub(crate) permissions: bool,
+    pub(crate) times: bool,
 }
 
-impl fmt::Debug for DiskVerifier<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DiskVerifier").field("root", &self.root).finish_non_exhaustive()
-    }
-}
-
-impl<'p> DiskVerifier<'p> {
-    /// Compares with the files below a directory.
-    pub fn new(root: impl AsRef<Path>) -> io::Result<Self> {
+impl VerifyOptions<'_> {
+    /// Compares the archive with the files below a directory. Links are never followed. Files that are not
+    /// in the archive are ignored.
+    ///
+    /// ```
+    /// use flux_archive::{Archive, Change, Profile, VerifyOptions};
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// std::fs::write(folder.path().join("f"), "new")?;
+    /// let json = br#"{"f":{"mode":33188,"encoding":"utf-8","data":"old"}}"#;
+    /// let archive = Archive::parse(json, Profile::Flux)?;
+    /// let options = VerifyOptions::new().directory(folder.path())?.permissions(false);
+    /// assert_eq!(archive.verify(&options).differences[0].changes, [Change::Content]);
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    pub fn directory(mut self, root: impl AsRef<Path>) -> io::Result<Self> {
         let root = Dir::open(root.as_ref())?;
-        Ok(Self { root, permissions: true, times: true, progress: None })
+        self.disk = Some(OnDisk { root, permissions: true, times: true });
+        Ok(self)
     }
 
-    setters! {
-        /// Sets whether permissions are compared, except those of links. Default: yes.
-        permissions: bool;
-
-        /// Sets whether modification times are compared, if the archive has them. Default: yes.
-        times: bool;
-
-        /// Reports progress in bytes of compared files.
-        progress: Progress<'p>;
+    /// Sets whether permissions of files on disk are compared, except those of links. Default: yes.
+    #[must_use]
+    pub fn permissions(mut self, permissions: bool) -> Self {
+        self.disk.iter_mut().for_each(|disk| disk.permissions = permissions);
+        self
     }
 
-    /// Returns the paths at which the files differ, in the order of the archive, and those that could not be
-    /// compared. Of a path that occurs twice each entry is compared. Files that are not in the archive are
-    /// ignored.
-    pub fn run(
+    /// Sets whether modification times of files on disk are compared, if the archive has them. Default: yes.
+    #[must_use]
+    pub fn times(mut self, times: bool) -> Self {
+        self.disk.iter_mut().for_each(|disk| disk.times = times);
+        self
+    }
+}
+
+impl OnDisk {
+    /// The paths at which the files differ, in the order of the archive, and those that could not be compared.
+    pub(crate) fn compare(
         &self,
         archive: &Archive<'_>,
-        store: &dyn BlobStore,
-    ) -> (Vec<(String, Vec<Change>)>, Vec<Failure>) {
+        store: Option<&dyn BlobStore>,
+        progress: Option<Progress<'_>>,
+    ) -> (Vec<Difference>, Vec<Failure>) {
         let (mut differences, mut failures) = (Vec::new(), Vec::new());
         let mut walk = Walk::new(self.root.clone());
+        let none = MemoryStore::new();
+        let store = store.unwrap_or(&none);
         for entry in archive.entries() {
-            let path = || entry.path().as_str().to_owned();
-            match self.compare(&mut walk, entry, store) {
+            let path = entry.path().to_string();
+            match self.changes(&mut walk, entry, store, progress) {
                 Ok(changes) if changes.is_empty() => {}
-                Ok(changes) => differences.push((path(), changes)),
-                Err(error) => failures.push(Failure { path: path(), error }),
+                Ok(changes) => differences.push(Difference { path, changes }),
+                Err(error) => failures.push(Failure { path, error }),
             }
         }
         (differences, failures)
     }
 
-    fn compare(
+    fn changes(
         &self,
         walk: &mut Walk,
         entry: &Entry<'_>,
         store: &dyn BlobStore,
+        progress: Option<Progress<'_>>,
     ) -> Result<Vec<Change>> {
         let name = name_of(entry.path());
         let found = walk.parent(entry.path()).and_then(|dir| Ok((dir.stat(name)?, dir)));
@@ -122,28 +118,33 @@ impl<'p> DiskVerifier<'p> {
                 changes.push(Change::Size(entry.len(), found.size()));
             }
             _ => {
-                if !self.same_content(entry, &dir.open_file(name)?, store)? {
+                if !same_content(entry, &dir.open_file(name)?, store, progress)? {
                     changes.push(Change::Content);
                 }
             }
         }
         Ok(changes)
     }
+}
 
-    fn same_content(&self, entry: &Entry<'_>, file: &File, store: &dyn BlobStore) -> Result<bool> {
-        let (mut same, mut theirs) = (true, Vec::new());
-        entry.reader(store)?.for_each_piece(0..entry.len(), |offset, ours| {
-            theirs.resize(ours.len(), 0);
-            same = match file.read_exact_at(&mut theirs, offset) {
-                Ok(()) => theirs == ours,
-                Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
-                Err(error) => return Err(error.into()),
-            };
-            report(self.progress, ours.len() as u64);
-            Ok(same)
-        })?;
+fn same_content(
+    entry: &Entry<'_>,
+    file: &File,
+    store: &dyn BlobStore,
+    progress: Option<Progress<'_>>,
+) -> Result<bool> {
+    let (mut same, mut theirs) = (true, Vec::new());
+    entry.reader(store)?.for_each_piece(0..entry.len(), |offset, ours| {
+        theirs.resize(ours.len(), 0);
+        same = match file.read_exact_at(&mut theirs, offset) {
+            Ok(()) => theirs == ours,
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => false,
+            Err(error) => return Err(error.into()),
+        };
+        report(progress, ours.len() as u64);
         Ok(same)
-    }
+    })?;
+    Ok(same)
 }
 
 /// Whether the file does not exist, or a directory above it is something else.

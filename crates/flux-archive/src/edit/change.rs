@@ -3,10 +3,9 @@
 use std::collections::HashSet;
 use std::io::Write;
 
-use super::superseded::superseded;
 use crate::diagnostic::Code;
 use crate::error::{ErrorKind, Result};
-use crate::model::{ArchivePath, Entry, Form};
+use crate::model::{ArchivePath, Entry, FileType};
 use crate::parse::{OpenOptions, Tree};
 use crate::write::Writer;
 
@@ -45,9 +44,9 @@ pub fn delete<W: Write>(
 
 /// Writes the entries of an archive and then those of another. Returns the number of replaced entries.
 ///
-/// In an array nothing is replaced: of a path that occurs twice the later entry is used. In a dict the entry
-/// of the addition replaces the other. Fails before anything is written if the profile refuses one of the
-/// archives, or if an entry would be below a file or link.
+/// An entry of the addition replaces the one with its path. Fails before anything is written if the profile
+/// refuses one of the archives, if an entry would be below a file or link, or if one of two entries with the
+/// same path is a directory.
 ///
 /// ```
 /// use flux_archive::{Form, OpenOptions, Writer, append};
@@ -65,26 +64,26 @@ pub fn append<W: Write>(
     options: &OpenOptions,
     writer: &mut Writer<W>,
 ) -> Result<u64> {
-    let dict = writer.form() == Form::Dict;
     let plain = OpenOptions::new().profile(options.profile).limits(options.limits);
     let (old, new) = (options.parse(document)?, plain.parse(addition)?);
-    let added: HashSet<&str> = new.entries().iter().map(|entry| entry.path().as_str()).collect();
-    let replaces = |path: &ArchivePath| dict && added.contains(path.as_str());
-    let stays = old.entries().iter().filter(|entry| !replaces(entry.path()));
-    check_places(stays.chain(new.entries()))?;
+    let added: HashSet<&ArchivePath> = new.entries().iter().map(Entry::path).collect();
+    check_places(old.entries().iter().chain(new.entries()))?;
 
-    let old_superseded = superseded(document, options, writer.form())?;
+    let old_superseded = options.superseded(document)?;
     let mut count = 0;
     for raw in options.entries(document)? {
         let raw = raw?;
         let path = raw.path().and_then(|path| ArchivePath::normalise(&path.decode()).ok());
-        if path.is_some_and(|(path, _)| replaces(&path)) {
+        if old_superseded.contains(&raw.index()) {
+            continue;
+        }
+        if path.is_some_and(|(path, _)| added.contains(&path)) {
             count += 1;
-        } else if !old_superseded.contains(&raw.index()) {
+        } else {
             writer.copy(&raw)?;
         }
     }
-    let new_superseded = superseded(addition, &plain, writer.form())?;
+    let new_superseded = plain.superseded(addition)?;
     for raw in plain.entries(addition)? {
         let raw = raw?;
         if !new_superseded.contains(&raw.index()) {
@@ -94,17 +93,26 @@ pub fn append<W: Write>(
     Ok(count)
 }
 
-/// Fails if an entry is below something that is not a directory.
+/// Fails if an entry is below something that is not a directory, or would replace something by a directory or
+/// a directory by something.
 fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Result<()> {
     let mut tree = Tree::new();
+    let refuse = |entry: &Entry<'_>, message| {
+        let (code, path) = (Code::BelowNoDirectory, entry.path().to_string());
+        Err(ErrorKind::NotWritable { code, path, message }.into())
+    };
     for entry in entries.clone() {
-        tree.insert(entry.path(), entry.file_type());
+        let is_directory = |kind| kind == FileType::Directory;
+        match tree.insert(entry.path(), entry.file_type(), 0) {
+            Some((kind, _)) if is_directory(kind) != is_directory(entry.file_type()) => {
+                return refuse(entry, format!("the archive has a {kind} with this path"));
+            }
+            _ => {}
+        }
     }
     for entry in entries {
         if let Some((above, kind)) = tree.blocked(entry.path()) {
-            let code = Code::BelowNoDirectory;
-            let (path, message) = (entry.path().to_string(), format!("{above:?} is a {kind}"));
-            return Err(ErrorKind::NotWritable { code, path, message }.into());
+            return refuse(entry, format!("{above:?} is a {kind}"));
         }
     }
     Ok(())
@@ -113,6 +121,7 @@ fn check_places<'e>(entries: impl Iterator<Item = &'e Entry<'e>> + Clone) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Form;
 
     fn appended(document: &str, addition: &str, form: Form) -> Result<(u64, String)> {
         let mut out = Vec::new();
@@ -131,11 +140,15 @@ mod tests {
     }
 
     #[test]
-    fn array_keeps_both_entries_of_a_path_in_their_order() {
+    fn later_entry_of_a_path_replaces_the_earlier_one() {
         let (one, two) = (r#"{"path":"a","mode":16877}"#, r#"{"path":"a","mode":16832}"#);
         let [first, second] = [one, two].map(|entry| format!("[{entry}]"));
-        let both = (0, format!("[{one},{two}]"));
-        assert_eq!(appended(&first, &second, Form::Array).unwrap(), both);
+        assert_eq!(appended(&first, &second, Form::Array).unwrap(), (1, second.clone()));
+        let file = r#"[{"path":"a","mode":33188,"size":0}]"#;
+        for (first, second) in [(&*first, file), (file, &*second)] {
+            let error = appended(first, second, Form::Array).unwrap_err();
+            assert!(error.to_string().starts_with("a: R113 the archive has a "), "{error}");
+        }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use super::superseded::superseded;
 use crate::diagnostic::Diagnostic;
 use crate::error::Result;
 use crate::parse::OpenOptions;
@@ -10,8 +9,8 @@ use crate::write::Writer;
 
 /// Writes an archive in the form of the writer: array to dict, dict to array, or the same form.
 ///
-/// Fails before anything is written if the profile refuses the archive. In a dict the last entry of a path is
-/// kept. Returns the diagnostics that the profile reports.
+/// Fails before anything is written if the profile refuses the archive. The last entry of a path is kept.
+/// Returns the diagnostics that the profile reports.
 ///
 /// ```
 /// use flux_archive::{Form, OpenOptions, Writer, convert};
@@ -28,7 +27,7 @@ pub fn convert<W: Write>(
     writer: &mut Writer<W>,
 ) -> Result<Vec<Diagnostic>> {
     let diagnostics = options.parse(document)?.diagnostics;
-    let superseded = superseded(document, options, writer.form())?;
+    let superseded = options.superseded(document)?;
     for raw in options.entries(document)? {
         let raw = raw?;
         if !superseded.contains(&raw.index()) {
@@ -61,10 +60,10 @@ mod tests {
     }
 
     #[test]
-    fn last_entry_of_a_path_is_kept_in_a_dict() {
+    fn last_entry_of_a_path_is_kept() {
         let array = r#"[{"path":"a","mode":16877},{"path":"a","mode":16832}]"#;
         assert_eq!(converted(array, Form::Dict), r#"{"a":{"mode":16832}}"#);
-        assert_eq!(converted(array, Form::Array), array);
+        assert_eq!(converted(array, Form::Array), r#"[{"path":"a","mode":16832}]"#);
         let dict =
             r#"{"x":{"path":"a","mode":1},"k":{"path":"a","mode":16877},"x":{"mode":16832}}"#;
         let last = r#"[{"path":"a","mode":16877},{"path":"x","mode":16832}]"#;

@@ -1,6 +1,5 @@
 //! Content moved from an archive to a store.
 
-use std::fmt;
 use std::io::{self, Write};
 
 use super::rewrite::{MoveReport, Outcome, rewrite, with_content};
@@ -32,11 +31,7 @@ pub struct Externalizer<'s> {
     progress: Option<Progress<'s>>,
 }
 
-impl fmt::Debug for Externalizer<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Externalizer").field("chunking", &self.chunking).finish_non_exhaustive()
-    }
-}
+partial_debug! { Externalizer: chunking; }
 
 impl<'s> Externalizer<'s> {
     /// Moves content to a store.
@@ -52,7 +47,8 @@ impl<'s> Externalizer<'s> {
         progress: Progress<'s>;
     }
 
-    /// Writes an archive with blobs instead of content.
+    /// Writes an archive with blobs instead of content. Fails with [`ErrorKind::Store`] if the store cannot be
+    /// written.
     pub fn run<W: Write>(
         &self,
         document: &[u8],
@@ -74,6 +70,10 @@ impl<'s> Externalizer<'s> {
                 Ok(regions) => {
                     writer.entry(&with_content(entry, Content::Blobvec(regions)))?;
                     Ok(Outcome::Moved)
+                }
+                // The store is at fault, not the file.
+                Err(error @ (StoreError::Io(_) | StoreError::Damaged(_))) => {
+                    Err(ErrorKind::Store(error).into())
                 }
                 Err(error) => Ok(Outcome::Failed(ErrorKind::Store(error).into())),
             }

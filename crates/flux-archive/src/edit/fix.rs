@@ -4,14 +4,14 @@ use std::io::Write;
 
 use super::superseded::superseded;
 use crate::error::{ErrorKind, Result};
-use crate::model::{Form, Profile};
+use crate::model::Profile;
 use crate::parse::{OpenOptions, Report, decode};
 use crate::write::Writer;
 
 /// Writes an archive, with everything repaired that has one right answer. Returns the number of entries that
 /// changed.
 ///
-/// Repaired are paths that are absolute, untidy or override a key, keys that occur twice, sizes that are
+/// Repaired are paths that are absolute, untidy or override a key, keys and paths that occur twice, sizes that are
 /// missing or needless, text with a NUL, untidy base64, blobrefs in upper case, regions out of order that do
 /// not overlap, and, with [`Profile::Legacy`], the old dialect. The rest is copied. Fails if an entry has no
 /// path.
@@ -25,7 +25,12 @@ pub fn fix<W: Write>(
     if raw_entries.form().is_none() {
         options.parse(document)?;
     }
-    let superseded = superseded(document, options, Form::Array)?;
+    // What cannot be read replaces nothing.
+    let superseded = superseded(document, options, &mut |raw| {
+        let mut report = Report::new(options.profile, &options.limits, &pointer);
+        decode(raw, options.profile, &options.limits, &mut report)
+            .is_ok_and(|entry| entry.is_some())
+    })?;
     let mut changed = 0;
     for raw in raw_entries {
         let raw = raw?;
@@ -36,7 +41,7 @@ pub fn fix<W: Write>(
         let mut report = Report::new(Profile::Strict, &options.limits, &pointer);
         let entry = decode(&raw, options.profile, &options.limits, &mut report)?;
         match entry {
-            Some(entry) if report.found() => match writer.entry(&entry) {
+            Some(entry) if report.count() > 0 => match writer.entry(&entry) {
                 Ok(()) => changed += 1,
                 Err(error) if matches!(error.kind(), ErrorKind::NotWritable { .. }) => {
                     writer.copy(&raw)?;
@@ -52,6 +57,7 @@ pub fn fix<W: Write>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Form;
 
     fn fixed(document: &str, form: Form) -> (u64, String) {
         let options = OpenOptions::new().profile(Profile::Legacy);
@@ -109,6 +115,11 @@ mod tests {
                 Form::Dict,
                 r#"{"f":{"mode":33188,"size":5}}"#,
             ),
+            (
+                r#"[{"path":"f","mode":33188,"size":0},{"path":"f","mode":41471,"data":"t"}]"#,
+                Form::Array,
+                r#"[{"path":"f","mode":41471,"data":"t"}]"#,
+            ),
         ] {
             assert_eq!(fixed(document, form), (1, expected.to_owned()));
             assert_eq!(fixed(expected, form), (0, expected.to_owned()));
@@ -123,7 +134,9 @@ mod tests {
         for document in [
             r#"[{"path":"f","mode":33188,"size":9,"encoding":"utf-8","data":"ab"}]"#.to_owned(),
             r#"[{"path":"f","mode":33188,"size":9,"data":{"a":1}}]"#.to_owned(),
-            r#"[{"path":"f","mode":33188,"size":0},{"path":"f","mode":33188,"size":1}]"#.to_owned(),
+            r#"[{"path":"f","mode":33188,"size":0},{"path":"f","mode":16877}]"#.to_owned(),
+            r#"[{"path":"f","mode":33188,"size":0},{"path":"f","mode":33188,"size":-1}]"#
+                .to_owned(),
             r#"[{"path":"../f","mode":33188,"size":0}]"#.to_owned(),
             r#"[{"path":"f","mode":5}]"#.to_owned(),
             format!(

@@ -2,7 +2,6 @@
 
 use std::io::Write;
 
-use super::superseded::superseded;
 use serde::Serialize;
 
 use crate::error::{Error, Failure, Result};
@@ -39,7 +38,7 @@ pub(super) fn rewrite<W: Write>(
     writer: &mut Writer<W>,
     mut change: impl FnMut(&Entry<'_>, &mut Writer<W>) -> Result<Outcome>,
 ) -> Result<MoveReport> {
-    let superseded = superseded(document, options, writer.form())?;
+    let superseded = options.superseded(document)?;
     let mut report = MoveReport::default();
     for raw in options.entries(document)? {
         let raw = raw?;

@@ -3,18 +3,34 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::error::Result;
-use crate::json::Text;
-use crate::model::Form;
+use crate::json::{Text, integer};
+use crate::model::{ArchivePath, FileType, Form, Mode};
 use crate::parse::{OpenOptions, RawEntry};
 
-/// The indices of entries that a later one replaces: by its key, and in a dict by its path.
+impl OpenOptions {
+    /// Returns the indices of entries that a later one replaces, by its key or by its path: a file or link
+    /// replaces a file or link, a directory a directory.
+    ///
+    /// ```
+    /// use flux_archive::OpenOptions;
+    ///
+    /// let document = br#"[{"path":"f","mode":33188},{"path":"./f","mode":33188}]"#;
+    /// assert_eq!(OpenOptions::new().superseded(document)?, [0].into());
+    /// # Ok::<(), flux_archive::Error>(())
+    /// ```
+    pub fn superseded(&self, document: &[u8]) -> Result<HashSet<u64>> {
+        superseded(document, self, &mut |_| true)
+    }
+}
+
+/// The same, where only a `sound` entry replaces another one with its path.
 pub(super) fn superseded(
     document: &[u8],
     options: &OpenOptions,
-    form: Form,
+    sound: &mut dyn FnMut(&RawEntry<'_>) -> bool,
 ) -> Result<HashSet<u64>> {
     let mut replaced = HashSet::new();
-    let mut by = |name: fn(&RawEntry<'_>) -> Option<String>| -> Result<()> {
+    let mut by = |name: &mut dyn FnMut(&RawEntry<'_>) -> Option<String>| -> Result<()> {
         let mut last = HashMap::new();
         for raw in options.entries(document)? {
             let raw = raw?;
@@ -28,10 +44,16 @@ pub(super) fn superseded(
         Ok(())
     };
     if options.entries(document)?.form() == Some(Form::Dict) {
-        by(|raw| Text::from_json(raw.key()?).map(|key| key.to_string()).ok())?;
+        by(&mut |raw| Text::from_json(raw.key()?).map(|key| key.to_string()).ok())?;
     }
-    if form == Form::Dict {
-        by(|raw| raw.path().map(|path| path.to_string()))?;
-    }
+    by(&mut |raw| place(raw).filter(|_| sound(raw)))?;
     Ok(replaced)
+}
+
+/// The normalised path, with a `/` at the end for a directory.
+fn place(raw: &RawEntry<'_>) -> Option<String> {
+    let mode = u32::try_from(integer(raw.get("mode")?)?).ok()?;
+    let (path, _) = ArchivePath::normalise(&raw.path()?.decode()).ok()?;
+    let is_directory = Mode::from_u32(mode)?.file_type() == FileType::Directory;
+    Some(format!("{path}{}", if is_directory { "/" } else { "" }))
 }

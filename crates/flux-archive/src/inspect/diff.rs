@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use crate::error::Result;
 use crate::model::{Archive, Content, Entry, FileType, Region};
 use crate::store::BlobStore;
@@ -12,13 +14,20 @@ use crate::store::BlobStore;
 const MAX_ZEROS: u64 = 1 << 20;
 
 /// A path at which two archives differ, and how.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
-pub struct Difference<'a> {
+pub struct Difference {
     /// The path.
-    pub path: &'a str,
+    pub path: String,
     /// The differences; at least one.
     pub changes: Vec<Change>,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changes: Vec<String> = self.changes.iter().map(ToString::to_string).collect();
+        write!(f, "{}: {}", self.path, changes.join("; "))
+    }
 }
 
 /// How the second archive differs from the first.
@@ -65,8 +74,13 @@ impl fmt::Display for Change {
     }
 }
 
-/// Returns the paths at which two archives differ, sorted. Of a path that occurs twice the last entry is
-/// used. The encoding of content and `ctime` are ignored.
+impl Serialize for Change {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Returns the paths at which two archives differ, sorted. The encoding of content and `ctime` are ignored.
 ///
 /// ```
 /// use flux_archive::{Archive, Change, Profile, diff};
@@ -78,7 +92,7 @@ impl fmt::Display for Change {
 /// assert_eq!(differences[0].changes, [Change::Permissions(0o644, 0o600)]);
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
-pub fn diff<'a>(first: &'a Archive<'_>, second: &'a Archive<'_>) -> Vec<Difference<'a>> {
+pub fn diff(first: &Archive<'_>, second: &Archive<'_>) -> Vec<Difference> {
     let mut paths: BTreeMap<&str, (Option<&Entry<'_>>, Option<&Entry<'_>>)> = BTreeMap::new();
     for entry in first.entries() {
         paths.entry(entry.path().as_str()).or_default().0 = Some(entry);
@@ -92,7 +106,7 @@ pub fn diff<'a>(first: &'a Archive<'_>, second: &'a Archive<'_>) -> Vec<Differen
             (None, _) => vec![Change::Added],
             (_, None) => vec![Change::Removed],
         };
-        Difference { path, changes }
+        Difference { path: path.to_owned(), changes }
     });
     differences.filter(|difference| !difference.changes.is_empty()).collect()
 }
@@ -234,7 +248,7 @@ mod tests {
             .into_iter()
             .map(|difference| {
                 let changes = difference.changes.iter().map(ToString::to_string).collect();
-                (difference.path.to_owned(), changes)
+                (difference.path, changes)
             })
             .collect()
     }

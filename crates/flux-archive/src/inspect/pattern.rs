@@ -10,7 +10,9 @@
 //! A `[` that does not start a set is an ordinary character. Characters are those of Unicode, classes
 //! those of ASCII.
 
-/// Returns whether a path matches a pattern.
+use crate::model::ArchivePath;
+
+/// Returns whether a path matches a pattern as a whole. [`selects`] takes what is below a directory too.
 ///
 /// The time is proportional to the product of both lengths at worst, whatever the pattern.
 ///
@@ -50,6 +52,25 @@ pub fn fnmatch(pattern: &str, path: &str) -> bool {
         (pattern, path) = (behind_star, characters.as_str());
         retry = Some((pattern, path));
     }
+}
+
+/// Returns whether a pattern matches a path as an archive has it, or a directory above it. A `./` before pattern
+/// or path and a `/` at the end do not matter.
+///
+/// ```
+/// use flux_archive::selects;
+///
+/// assert!(selects("data", "data/a.csv") && selects("./data/", "data"));
+/// assert!(selects("*.csv", "./data/a.csv") && !selects("a.csv", "data/a.csv"));
+/// ```
+pub fn selects(pattern: &str, path: &str) -> bool {
+    if fnmatch(pattern, path) {
+        return true;
+    }
+    let Ok((path, _)) = ArchivePath::normalise(path) else { return false };
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let pattern = pattern.strip_suffix('/').unwrap_or(pattern);
+    fnmatch(pattern, path.as_str()) || path.ancestors().any(|above| fnmatch(pattern, above))
 }
 
 /// The pattern after its first element, if that matches the character.

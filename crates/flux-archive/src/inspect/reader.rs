@@ -61,14 +61,7 @@ struct Blobs<'r> {
     last: Mutex<Option<(BlobRef, Arc<Vec<u8>>)>>,
 }
 
-impl std::fmt::Debug for ContentReader<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ContentReader")
-            .field("len", &self.len)
-            .field("position", &self.position)
-            .finish_non_exhaustive()
-    }
-}
+partial_debug! { ContentReader: len, position; }
 
 impl Entry<'_> {
     /// Opens a regular file for reading, with its blobs from `store`.

@@ -1,4 +1,5 @@
-//! Verification of an archive: the document against RFC 37, and its blobs against their digests.
+//! Verification of an archive: the document against RFC 37, its blobs against their digests, and its entries
+//! against files on disk.
 
 use std::collections::HashSet;
 use std::convert::Infallible;
@@ -6,28 +7,39 @@ use std::convert::Infallible;
 use binio::pointer;
 use serde::Serialize;
 
+use super::diff::Difference;
 use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::error::{Error, ErrorKind, Result};
-use crate::model::{Archive, Form, HashType, Region};
+use crate::error::{Error, ErrorKind, Failure, Result};
+use crate::model::{Archive, Entry, Form, HashType, Region};
 use crate::parallel::{Progress, report, try_map};
 use crate::parse::OpenOptions;
 use crate::store::{BlobStore, fetch};
 
 /// What is verified in addition to the document.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone)]
 pub struct VerifyOptions<'o> {
     store: Option<&'o dyn BlobStore>,
+    blobs: bool,
     require_hash: Option<HashType>,
     progress: Option<Progress<'o>>,
+    #[cfg(unix)]
+    pub(crate) disk: Option<crate::disk::OnDisk>,
 }
 
-impl std::fmt::Debug for VerifyOptions<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("VerifyOptions")
-            .field("require_hash", &self.require_hash)
-            .finish_non_exhaustive()
+impl Default for VerifyOptions<'_> {
+    fn default() -> Self {
+        Self {
+            store: None,
+            blobs: true,
+            require_hash: None,
+            progress: None,
+            #[cfg(unix)]
+            disk: None,
+        }
     }
 }
+
+partial_debug! { VerifyOptions: require_hash; }
 
 impl<'o> VerifyOptions<'o> {
     /// Verifies the document only.
@@ -36,13 +48,17 @@ impl<'o> VerifyOptions<'o> {
     }
 
     setters! {
-        /// Reads every blob from a store, once, and verifies its length and digest.
+        /// Sets the store of the blobs. Each of them is read, once, and its length and digest are verified.
         store: &'o dyn BlobStore;
+
+        /// Sets whether every blob of the store is verified, or only those that a comparison with files on disk
+        /// needs. Default: yes.
+        blobs: bool;
 
         /// Reports files whose blobs are named by another hash.
         require_hash: Option<HashType>;
 
-        /// Reports progress in bytes of blobs.
+        /// Reports progress in bytes of blobs, and of files on disk.
         progress: Progress<'o>;
     }
 }
@@ -62,12 +78,16 @@ pub struct VerifyReport {
     /// What is wrong: why the archive cannot be read, or blobs that are missing, of another length,
     /// of another digest, or named by a hash that is not allowed.
     pub diagnostics: Vec<Diagnostic>,
+    /// The paths at which files on disk differ, in the order of the archive.
+    pub differences: Vec<Difference>,
+    /// The paths that could not be compared.
+    pub failures: Vec<Failure>,
 }
 
 impl VerifyReport {
     /// Whether nothing is wrong.
     pub fn is_ok(&self) -> bool {
-        self.diagnostics.is_empty()
+        self.diagnostics.is_empty() && self.differences.is_empty() && self.failures.is_empty()
     }
 }
 
@@ -99,7 +119,7 @@ impl OpenOptions {
 }
 
 impl Archive<'_> {
-    /// Verifies the blobs of an archive, with as many of them in memory as there are threads.
+    /// Verifies an archive, with as many blobs in memory as there are threads.
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;
@@ -118,8 +138,13 @@ impl Archive<'_> {
             diagnostics: self.refused_hashes(options.require_hash),
             ..VerifyReport::default()
         };
-        if let Some(store) = options.store {
+        if let Some(store) = options.store.filter(|_| options.blobs) {
             self.verify_blobs(store, options.progress, &mut report);
+        }
+        #[cfg(unix)]
+        if let Some(disk) = &options.disk {
+            (report.differences, report.failures) =
+                disk.compare(self, options.store, options.progress);
         }
         report
     }
@@ -178,9 +203,9 @@ impl Archive<'_> {
     }
 
     /// The place of a region; in a dict the path is the key, unless it was untidy.
-    fn place(&self, index: usize, number: usize) -> Place {
-        let path = self.entries()[index].path().as_str();
-        let mut pointer = self.pointer.clone();
+    fn place(&self, at: usize, number: usize) -> Place {
+        let Entry { index, path, .. } = &self.entries()[at];
+        let (path, mut pointer) = (path.as_str(), self.pointer.clone());
         match self.form() {
             Form::Array | Form::Objects => pointer::push(&mut pointer, &index.to_string()),
             Form::Dict => pointer::push(&mut pointer, path),

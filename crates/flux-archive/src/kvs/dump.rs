@@ -21,6 +21,9 @@ use crate::error::StoreError;
 use crate::model::{BlobRef, HashType};
 use crate::store::BlobStore;
 
+/// Size of a block of a tar file in bytes.
+const BLOCK: u64 = 512;
+
 /// The bytes of a member in the file.
 #[derive(Clone, Copy, Debug)]
 struct Place {
@@ -28,37 +31,72 @@ struct Place {
     size: u64,
 }
 
-/// A tar file of `flux dump`, not compressed.
+/// A tar file of `flux dump`, not compressed. A file that is cut is read as far as it goes.
 #[derive(Debug)]
 pub struct DumpTar {
     source: FileSource,
     blobs: HashMap<BlobRef, Place>,
     keys: HashMap<Vec<u8>, Place>,
+    damage: Option<String>,
 }
 
 impl DumpTar {
     /// Opens a file, reads it once and hashes its members.
-    pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        let mut file = File::open(path)?;
-        let mut keys = HashMap::new();
-        let mut places = Vec::new();
-        for member in tar::Archive::new(&file).entries_with_seek()? {
-            let member = member?;
-            if member.header().entry_type() != tar::EntryType::Regular {
-                continue;
-            }
-            let place = Place { offset: member.raw_file_position(), size: member.size() };
-            keys.insert(member.path_bytes().into_owned(), place);
-            places.push(place);
+        if !path.metadata()?.is_file() {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file").into());
         }
+        let mut file = File::open(path)?;
+        let len = file.metadata()?.len();
+        let (mut keys, mut places) = (HashMap::new(), Vec::new());
+        // The end of the last whole member, and its name.
+        let (mut end, mut last, mut damage) = (0, None, None);
+        for member in tar::Archive::new(&file).entries_with_seek()? {
+            let member = match member {
+                Ok(member) => member,
+                Err(error) if end == 0 => {
+                    return Err(StoreError::Damaged(format!("no tar: {error}")));
+                }
+                Err(error) => {
+                    damage = Some(error.to_string());
+                    break;
+                }
+            };
+            let place = Place { offset: member.raw_file_position(), size: member.size() };
+            let name = member.path_bytes().into_owned();
+            let data_end = place.offset.saturating_add(place.size);
+            if data_end > len {
+                damage = Some(format!("the data of {} are cut", String::from_utf8_lossy(&name)));
+                break;
+            }
+            end = data_end.next_multiple_of(BLOCK);
+            last = Some(String::from_utf8_lossy(&name).into_owned());
+            if member.header().entry_type() == tar::EntryType::Regular {
+                keys.insert(name, place);
+                places.push(place);
+            }
+        }
+        // A complete file has blocks of zeros after the last member.
+        if damage.is_none() && end.saturating_add(BLOCK) > len {
+            damage = Some(format!("the file ends at byte {len}, without the mark of its end"));
+        }
+        let damage = damage.map(|damage| match last {
+            Some(last) => format!("{damage}; what follows {last} is missing"),
+            None => format!("{damage}; all of it is missing"),
+        });
         let mut blobs = HashMap::new();
         for place in places {
             let names = name(&mut file, place)?;
             blobs.extend(names.map(|blobref| (blobref, place)));
         }
         let source = FileSource::open(path).map_err(io::Error::other)?;
-        Ok(Self { source, blobs, keys })
+        Ok(Self { source, blobs, keys, damage })
+    }
+
+    /// What is wrong with the file, if it is cut or damaged, and what is missing.
+    pub fn damage(&self) -> Option<&str> {
+        self.damage.as_deref()
     }
 
     /// The value of a key such as `archive.main`.
@@ -112,6 +150,7 @@ impl DumpTar {
         let len =
             usize::try_from(place.size).map_err(|_| StoreError::TooBig { size: place.size })?;
         out.clear();
+        StoreError::reserve(out, place.size)?;
         out.resize(len, 0);
         self.source.read_exact_at(out, place.offset).map_err(io::Error::other)?;
         Ok(())
@@ -196,11 +235,33 @@ mod tests {
     }
 
     #[test]
-    fn truncated_file_is_an_error() {
+    fn truncated_file_is_read_as_far_as_it_goes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("dump.tar");
-        dump(&path, &[("archive/main", &[7; 5000])]);
-        File::options().write(true).open(&path).unwrap().set_len(2000).unwrap();
-        assert!(DumpTar::open(&path).is_err());
+        dump(&path, &[("archive/a", &[7; 300]), ("archive/main", &[7; 5000]), ("archive/z", b"")]);
+        assert_eq!(DumpTar::open(&path).unwrap().damage(), None);
+        let whole = std::fs::read(&path).unwrap();
+        // In data, in a header, before a header, and before the blocks of zeros.
+        for (len, keys, damage) in [
+            (2000, 1, "the data of archive/main are cut; what follows archive/a is missing"),
+            (1100, 1, "failed to read entire block; what follows archive/a is missing"),
+            (
+                1024,
+                1,
+                "the file ends at byte 1024, without the mark of its end; what follows archive/a is missing",
+            ),
+            (
+                7168,
+                3,
+                "the file ends at byte 7168, without the mark of its end; what follows archive/z is missing",
+            ),
+        ] {
+            std::fs::write(&path, &whole[..len]).unwrap();
+            let store = DumpTar::open(&path).unwrap();
+            assert_eq!((store.archives().len(), store.damage()), (keys, Some(damage)));
+            assert_eq!(store.value("archive.a").unwrap(), [7; 300]);
+        }
+        std::fs::write(&path, &whole[..300]).unwrap();
+        assert!(matches!(DumpTar::open(&path), Err(StoreError::Damaged(_))));
     }
 }

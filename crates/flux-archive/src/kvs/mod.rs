@@ -19,14 +19,17 @@
 mod checkpoint;
 #[cfg(feature = "dump-tar")]
 mod dump;
-mod error;
 mod job;
 mod object;
 mod state;
 
+pub use crate::error::KvsError;
 pub use checkpoint::Checkpoint;
 #[cfg(feature = "dump-tar")]
 pub use dump::DumpTar;
-pub use error::KvsError;
 pub use job::JobId;
 pub use state::StateDir;
+
+fn invalid(key: &str, message: &str) -> KvsError {
+    KvsError::Invalid { key: key.to_owned(), message: message.to_owned() }
+}

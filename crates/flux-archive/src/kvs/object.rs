@@ -3,7 +3,8 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::error::{KvsError, invalid};
+use super::invalid;
+use crate::error::KvsError;
 
 /// An object of the key-value store.
 #[derive(Deserialize)]

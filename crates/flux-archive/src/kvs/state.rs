@@ -5,13 +5,13 @@ use std::path::Path;
 use serde_json::value::RawValue;
 
 use super::checkpoint::Checkpoint;
-use super::error::{KvsError, invalid};
+use super::invalid;
 use super::job::JobId;
 use super::object::Object;
-use crate::error::StoreError;
+use crate::error::{KvsError, StoreError};
 use crate::json::Base64;
 use crate::model::BlobRef;
-use crate::store::{BlobStore, DirStore, MAX_BLOB_SIZE, get_verified};
+use crate::store::{BlobStore, DirStore, get_verified};
 
 /// Levels of a key, with links and references on its path. Keys of Flux have six.
 const MAX_STEPS: usize = 256;
@@ -194,25 +194,15 @@ impl StateDir {
                 let names: Vec<String> = object.data_as(key)?;
                 let blobrefs: Result<Vec<_>, _> = names.iter().map(|r| BlobRef::parse(r)).collect();
                 let blobrefs = blobrefs.map_err(|error| invalid(&error.to_string()))?;
-                let mut failure = None;
-                let receive = &mut |index: usize, blob: Result<&[u8], StoreError>| {
-                    let Some(&blobref) = blobrefs.get(index) else { return };
-                    let error = match blob {
-                        _ if failure.is_some() => return,
-                        Ok(blob) if !blobref.names(blob) => {
-                            StoreError::Corrupt("its digest is another".to_owned())
-                        }
-                        Ok(blob) if (value.len() + blob.len()) as u64 > MAX_BLOB_SIZE => {
-                            StoreError::TooBig { size: (value.len() + blob.len()) as u64 }
-                        }
-                        Ok(blob) => return value.extend_from_slice(blob),
-                        Err(error) => error,
-                    };
-                    failure = Some(KvsError::Blob { key: key.to_owned(), blobref, error });
-                };
-                self.store.get_many(&blobrefs, receive)?;
-                if let Some(failure) = failure {
-                    return Err(failure);
+                let mut blob = Vec::new();
+                for blobref in blobrefs {
+                    let fetched = get_verified(&*self.store, &blobref, &mut blob);
+                    let size = (value.len() + blob.len()) as u64;
+                    fetched
+                        .and_then(|()| StoreError::check_size(size))
+                        .and_then(|()| StoreError::reserve(&mut value, blob.len() as u64))
+                        .map_err(|error| KvsError::Blob { key: key.to_owned(), blobref, error })?;
+                    value.extend_from_slice(&blob);
                 }
             }
             _ => return Err(KvsError::Type { key: key.to_owned(), expected: "a value" }),

@@ -7,7 +7,7 @@ use crate::diagnostic::Diagnostic;
 /// The container of the entries of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Form {
-    /// A JSON array, the *list* of RFC 37: what Flux writes. A path may occur twice.
+    /// A JSON array, the *list* of RFC 37: what Flux writes.
     Array,
     /// A JSON object with paths as keys, the *set* of RFC 37: files of a jobspec.
     Dict,
@@ -32,14 +32,9 @@ impl<'a> Archive<'a> {
         self.form
     }
 
-    /// The entries in order.
+    /// The entries in order. Of a path that occurs twice in the document only the last one is there.
     pub fn entries(&self) -> &[Entry<'a>] {
         &self.entries
-    }
-
-    /// The entries by value.
-    pub fn into_entries(self) -> Vec<Entry<'a>> {
-        self.entries
     }
 
     /// Where the archive differs from RFC 37 in a way that the profile accepts and reports.
@@ -53,9 +48,9 @@ impl<'a> Archive<'a> {
         self.more_diagnostics
     }
 
-    /// The last entry with a path. Searches all entries.
+    /// The entry with a path. Searches all entries.
     pub fn get(&self, path: &str) -> Option<&Entry<'a>> {
-        self.entries.iter().rev().find(|entry| entry.path.as_str() == path)
+        self.entries.iter().find(|entry| entry.path.as_str() == path)
     }
 
     /// The blobs of its files; a blob that occurs twice is returned twice.

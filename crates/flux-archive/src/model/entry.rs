@@ -19,6 +19,8 @@ use crate::json::{Base64, Json, Text};
 /// ```
 #[derive(Clone, Debug)]
 pub struct Entry<'a> {
+    /// Its place in the document that it was read from.
+    pub(crate) index: u64,
     pub(crate) path: ArchivePath,
     pub(crate) mode: Mode,
     pub(crate) size: Option<u64>,
@@ -32,7 +34,8 @@ impl<'a> Entry<'a> {
     /// Creates an entry with permissions (the lower 12 bits). Its type is that of the content.
     pub fn new(path: ArchivePath, permissions: u32, content: Content<'a>) -> Self {
         let mode = Mode::new(content.file_type(), permissions);
-        Self { path, mode, size: None, mtime: None, ctime: None, content, extra: Vec::new() }
+        let (size, mtime, ctime, extra) = (None, None, None, Vec::new());
+        Self { index: 0, path, mode, size, mtime, ctime, content, extra }
     }
 
     /// Sets the size of a regular file in bytes; without it, the file ends where its data end.
@@ -168,6 +171,17 @@ impl Content<'_> {
             Self::Text(text) => text.len(),
             Self::Base64(data) => data.len(),
             Self::Blobvec(regions) => regions.iter().map(Region::end).max().unwrap_or_default(),
+        }
+    }
+
+    /// Bytes that are written for a regular file, without its holes. Regions can overlap, and be larger than the
+    /// file together.
+    pub fn data_size(&self) -> u64 {
+        match self {
+            Self::Blobvec(regions) => {
+                regions.iter().fold(0, |sum, region| region.size.saturating_add(sum))
+            }
+            other => other.data_len(),
         }
     }
 }

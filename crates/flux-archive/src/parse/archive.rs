@@ -4,28 +4,142 @@ use std::collections::HashMap;
 
 use super::entry::decode;
 use super::options::OpenOptions;
+use super::raw::{RawEntries, RawEntry};
 use super::report::Report;
 use super::tree::Tree;
 use crate::diagnostic::{Code, Diagnostic, Severity};
 use crate::error::{ErrorKind, Result};
 use crate::json::{Json, Text};
-use crate::model::{Archive, Entry, Form, Profile};
+use crate::model::{Archive, ArchivePath, Entry, FileType, Form, Profile};
 use binio::check_limit;
 
 impl OpenOptions {
     /// Parses an archive. Fails with [`ErrorKind::Refused`](crate::ErrorKind::Refused) and all errors if
-    /// the profile does not accept it.
+    /// the profile does not accept it. Of entries with the same path the last one is used.
     pub fn parse<'a>(&self, document: &'a [u8]) -> Result<Archive<'a>> {
-        judge(examine(document, self)?)
+        let raw_entries = self.entries(document)?;
+        let form = raw_entries.form().unwrap_or(Form::Array);
+        let mut report = self.report(&raw_entries);
+        let (mut entries, mut written) = (Vec::new(), Vec::new());
+        self.each_entry(document, raw_entries, &mut report, |raw, entry, _| {
+            if let Some(entry) = entry {
+                written.push((raw.key, raw.path()));
+                entries.push(entry);
+            }
+            Ok(())
+        })?;
+        let items = entries.iter().zip(&written);
+        let items = items.map(|(entry, (key, _))| Item {
+            index: entry.index,
+            key: *key,
+            path: &entry.path,
+            file_type: entry.file_type(),
+        });
+        let Relations { superseded, conflicts } = Relations::of(&items.collect::<Vec<_>>());
+        for Conflict { item, code, message } in conflicts {
+            let (key, path) = &written[item];
+            report.enter_at(entries[item].index, *key, path.clone());
+            report.entry(code, "", || message);
+        }
+        let mut superseded = superseded.into_iter();
+        entries.retain(|_| !superseded.next().unwrap_or_default());
+        let pointer = report.pointer().to_owned();
+        let (mut diagnostics, more_diagnostics) = report.finish()?;
+        let refused = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        if diagnostics.iter().any(refused) {
+            diagnostics.retain(refused);
+            return Err(ErrorKind::Refused(diagnostics).into());
+        }
+        Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
     }
 
     /// Returns all diagnostics that the profile does not accept silently, in the order of the document.
     /// Fails only if the document is not JSON or exceeds a limit.
     pub fn lint(&self, document: &[u8]) -> Result<Vec<Diagnostic>> {
-        let Archive { diagnostics, more_diagnostics, .. } = examine(document, self)?;
-        let found = (diagnostics.len() as u64).saturating_add(more_diagnostics);
-        check_limit("diagnostics", self.limits.max_diagnostics, found)?;
+        let mut diagnostics = Vec::new();
+        self.lint_each(document, &mut |diagnostic| {
+            diagnostics.push(diagnostic.clone());
+            Ok(())
+        })?;
         Ok(diagnostics)
+    }
+
+    /// Calls `take` with each diagnostic of [`lint`](Self::lint), in bounded memory: there may be a
+    /// thousand times as many as entries. Returns their number.
+    pub fn lint_each(
+        &self,
+        document: &[u8],
+        take: &mut dyn FnMut(&Diagnostic) -> Result<()>,
+    ) -> Result<u64> {
+        // First, how the entries are related; then, what is wrong with each.
+        let raw_entries = self.entries(document)?;
+        let mut report = self.report(&raw_entries);
+        let mut placed: Vec<(u64, Option<Json<'_>>, ArchivePath, FileType)> = Vec::new();
+        self.each_entry(document, raw_entries.clone(), &mut report, |raw, entry, report| {
+            report.take();
+            placed.extend(entry.map(|entry| {
+                let file_type = entry.file_type();
+                (raw.index, raw.key, entry.path, file_type)
+            }));
+            Ok(())
+        })?;
+        let items = placed.iter().map(|(index, key, path, file_type)| Item {
+            index: *index,
+            key: *key,
+            path,
+            file_type: *file_type,
+        });
+        let items: Vec<_> = items.collect();
+        let mut conflicts = Relations::of(&items).conflicts;
+        conflicts.sort_by_key(|conflict| items[conflict.item].index);
+        let mut conflicts = conflicts.into_iter().peekable();
+
+        let mut report = self.report(&raw_entries);
+        let mut pass_on = |report: &mut Report<'_>| report.take().iter().try_for_each(&mut *take);
+        pass_on(&mut report)?;
+        self.each_entry(document, raw_entries, &mut report, |raw, _, report| {
+            while let Some(Conflict { code, message, .. }) =
+                conflicts.next_if(|conflict| items[conflict.item].index == raw.index)
+            {
+                report.entry(code, "", || message);
+            }
+            pass_on(report)
+        })?;
+        let found = report.count();
+        check_limit("diagnostics", self.limits.max_diagnostics, found)?;
+        Ok(found)
+    }
+
+    /// A report with what is wrong with the container.
+    fn report<'a>(&self, raw_entries: &RawEntries<'a>) -> Report<'a> {
+        let mut report = Report::new(self.profile, &self.limits, raw_entries.pointer());
+        match raw_entries.form() {
+            Some(Form::Array | Form::Dict) => {}
+            Some(Form::Objects) if self.profile != Profile::Strict => {}
+            _ => report.archive(Code::Container, "expected an array or object of entries"),
+        }
+        report
+    }
+
+    /// Interprets one entry after the other. Calls `take` with each, and with its meaning if it has one.
+    fn each_entry<'a>(
+        &self,
+        document: &'a [u8],
+        raw_entries: RawEntries<'a>,
+        report: &mut Report<'a>,
+        mut take: impl FnMut(&RawEntry<'a>, Option<Entry<'a>>, &mut Report<'a>) -> Result<()>,
+    ) -> Result<()> {
+        let mut total = 0_u64;
+        for raw in raw_entries {
+            let raw = raw?;
+            report.enter(&raw);
+            let entry = decode(&raw, self.profile, &self.limits, report)
+                .map_err(|error| error.at(offset_in(document, raw.json)))?;
+            total = total.saturating_add(entry.as_ref().map_or(0, Entry::len));
+            check_limit("bytes of all files", self.limits.max_total_size, total)?;
+            take(&raw, entry, report)?;
+        }
+        Ok(())
     }
 }
 
@@ -48,96 +162,66 @@ impl<'a> Archive<'a> {
     }
 }
 
-/// Parses all entries that have a meaning, and collects diagnostics. Of equal keys of a dict the last one
-/// is used.
-fn examine<'a>(document: &'a [u8], options: &OpenOptions) -> Result<Archive<'a>> {
-    let mut raw_entries = options.entries(document)?;
-    let mut report = Report::new(options.profile, &options.limits, raw_entries.pointer());
-    match raw_entries.form() {
-        Some(Form::Array | Form::Dict) => {}
-        Some(Form::Objects) if options.profile != Profile::Strict => {}
-        _ => report.archive(Code::Container, "expected an array or object of entries"),
-    }
-    let form = raw_entries.form().unwrap_or(Form::Array);
-    let pointer = raw_entries.pointer().to_owned();
-    let mut placed = Vec::new();
-    let mut total = 0_u64;
-    for raw in &mut raw_entries {
-        let raw = raw?;
-        report.enter(&raw);
-        let entry = decode(&raw, options.profile, &options.limits, &mut report)
-            .map_err(|error| error.at(offset_in(document, raw.json)))?;
-        if let Some(entry) = entry {
-            total = total.saturating_add(entry.len());
-            check_limit("bytes of all files", options.limits.max_total_size, total)?;
-            let path = raw.path();
-            placed.push(Placed { index: raw.index, key: raw.key, path, entry });
-        }
-    }
-    drop_duplicate_keys(&mut placed, &mut report);
-    check_paths(&placed, &mut report);
-    let entries = placed.into_iter().map(|placed| placed.entry).collect();
-    let (diagnostics, more_diagnostics) = report.finish()?;
-    Ok(Archive { form, pointer, entries, diagnostics, more_diagnostics })
-}
-
 /// The offset of a part of a document.
 fn offset_in(document: &[u8], part: &str) -> u64 {
     (part.as_ptr() as usize).saturating_sub(document.as_ptr() as usize) as u64
 }
 
-/// Fails if the archive has an error.
-fn judge(mut archive: Archive<'_>) -> Result<Archive<'_>> {
-    let refused = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
-    if archive.diagnostics.iter().any(refused) {
-        archive.diagnostics.retain(refused);
-        return Err(ErrorKind::Refused(archive.diagnostics).into());
-    }
-    Ok(archive)
-}
-
-/// An entry and its place in the document.
-struct Placed<'a> {
+/// What relates an entry to others.
+struct Item<'e> {
     index: u64,
-    key: Option<Json<'a>>,
-    path: Option<Text<'a>>,
-    entry: Entry<'a>,
+    key: Option<Json<'e>>,
+    path: &'e ArchivePath,
+    file_type: FileType,
 }
 
-impl<'a> Placed<'a> {
-    fn report(&self, report: &mut Report<'a>, code: Code, message: impl FnOnce() -> String) {
-        report.enter_at(self.index, self.key, self.path.clone());
-        report.entry(code, "", message);
-    }
+/// A diagnostic of an item.
+struct Conflict {
+    item: usize,
+    code: Code,
+    message: String,
 }
 
-fn drop_duplicate_keys<'a>(placed: &mut Vec<Placed<'a>>, report: &mut Report<'a>) {
-    let mut last = HashMap::new();
-    let mut superseded = vec![false; placed.len()];
-    for (at, item) in placed.iter().enumerate() {
-        let Some(Ok(key)) = item.key.map(Text::from_json) else { continue };
-        if let Some(before) = last.insert(key.decode().into_owned(), at) {
-            superseded[before] = true;
-            item.report(report, Code::DuplicateKey, || "the key occurs twice".to_owned());
-        }
-    }
-    let mut superseded = superseded.into_iter();
-    placed.retain(|_| !superseded.next().unwrap_or_default());
+/// How entries are related.
+struct Relations {
+    /// Whether a later item replaces the one at this place.
+    superseded: Vec<bool>,
+    conflicts: Vec<Conflict>,
 }
 
-/// Reports paths that occur twice, and entries below something that is not a directory.
-fn check_paths<'a>(placed: &[Placed<'a>], report: &mut Report<'a>) {
-    let mut tree = Tree::new();
-    for item in placed {
-        if let Some(before) = tree.insert(item.entry.path(), item.entry.file_type()) {
-            item.report(report, Code::DuplicatePath, || {
-                format!("a {before} before has the same path")
-            });
+impl Relations {
+    /// Finds keys and paths that occur twice, and entries below something that is not a directory. A later
+    /// file or link replaces an earlier one, a directory a directory.
+    fn of(items: &[Item<'_>]) -> Self {
+        let (mut superseded, mut conflicts) = (vec![false; items.len()], Vec::new());
+        let mut add = |item, code, message| conflicts.push(Conflict { item, code, message });
+        let mut keys = HashMap::new();
+        for (at, item) in items.iter().enumerate() {
+            let Some(Ok(key)) = item.key.map(Text::from_json) else { continue };
+            if let Some(before) = keys.insert(key.decode().into_owned(), at) {
+                superseded[before] = true;
+                add(at, Code::DuplicateKey, "the key occurs twice".to_owned());
+            }
         }
-    }
-    for item in placed {
-        if let Some((above, kind)) = tree.blocked(item.entry.path()) {
-            item.report(report, Code::BelowNoDirectory, || format!("{above:?} is a {kind}"));
+        let mut tree = Tree::new();
+        for (at, item) in items.iter().enumerate() {
+            if superseded[at] {
+                continue;
+            }
+            let Some((kind, before)) = tree.insert(item.path, item.file_type, at) else { continue };
+            if (kind == FileType::Directory) == (item.file_type == FileType::Directory) {
+                superseded[before] = true;
+                let message = format!("a {kind} before has the same path; the last one is used");
+                add(at, Code::DuplicatePath, message);
+            } else {
+                add(at, Code::BelowNoDirectory, format!("a {kind} before has the same path"));
+            }
         }
+        for (at, item) in items.iter().enumerate().filter(|(at, _)| !superseded[*at]) {
+            if let Some((above, kind)) = tree.blocked(item.path) {
+                add(at, Code::BelowNoDirectory, format!("{above:?} is a {kind}"));
+            }
+        }
+        Self { superseded, conflicts }
     }
 }

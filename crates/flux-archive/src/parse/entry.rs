@@ -67,7 +67,8 @@ pub(crate) fn decode<'a>(
         members.extra.retain(|(key, _)| !meant(key));
     }
     let size = size.filter(|_| mode.file_type() == FileType::Regular);
-    let entry = Entry { path, mode, size, mtime, ctime, content, extra: members.extra };
+    let extra = members.extra;
+    let entry = Entry { index: raw.index, path, mode, size, mtime, ctime, content, extra };
     check_limit("bytes of a file", limits.max_file_size, entry.len())?;
     Ok(Some(entry))
 }
@@ -111,6 +112,7 @@ impl<'a> Members<'a> {
         }
         members
     }
+
     /// Keeps a member that RFC 37 does not define. Returns whether its name occurred before.
     fn add_extra(
         &mut self,

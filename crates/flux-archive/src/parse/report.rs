@@ -54,7 +54,7 @@ impl<'a> Report<'a> {
 
     /// Reports something about the archive.
     pub(crate) fn archive(&mut self, code: Code, message: &str) {
-        if let Some(severity) = self.count(code) {
+        if let Some(severity) = self.add(code) {
             let place = match self.archive.as_str() {
                 "" => Place::default(),
                 pointer => Place::default().with_pointer(pointer),
@@ -66,7 +66,7 @@ impl<'a> Report<'a> {
 
     /// Reports something at `below`, a JSON pointer from the entry.
     pub(crate) fn entry(&mut self, code: Code, below: &str, message: impl FnOnce() -> String) {
-        let Some(severity) = self.count(code) else { return };
+        let Some(severity) = self.add(code) else { return };
         let mut pointer = self.archive.clone();
         match self.key {
             None => pointer::push(&mut pointer, &self.index.to_string()),
@@ -80,16 +80,26 @@ impl<'a> Report<'a> {
     }
 
     /// Counts a code that the profile does not accept. `None` if it does, or beyond the limit.
-    fn count(&mut self, code: Code) -> Option<Severity> {
+    fn add(&mut self, code: Code) -> Option<Severity> {
         let severity = self.profile.severity(code)?;
         let found = if severity == Severity::Error { &mut self.errors } else { &mut self.warnings };
         *found += 1;
         (*found <= self.max_diagnostics).then_some(severity)
     }
 
-    /// Whether anything was reported.
-    pub(crate) fn found(&self) -> bool {
-        self.warnings + self.errors > 0
+    /// How much was reported.
+    pub(crate) fn count(&self) -> u64 {
+        self.warnings + self.errors
+    }
+
+    /// JSON pointer of the archive.
+    pub(crate) fn pointer(&self) -> &str {
+        &self.archive
+    }
+
+    /// Takes the diagnostics so far out of the report, which goes on counting.
+    pub(crate) fn take(&mut self) -> Vec<Diagnostic> {
+        self.diagnostics.drain(..).map(|(_, diagnostic)| diagnostic).collect()
     }
 
     /// Returns the diagnostics in the order of the entries, and the number of warnings beyond the limit.

@@ -13,28 +13,34 @@ const ROOT: usize = 0;
 /// Paths of entries, and the directories above them.
 pub(crate) struct Tree<'p> {
     numbers: HashMap<(usize, &'p str), usize>,
-    /// By number; `None` for a directory without an entry.
-    types: Vec<Option<FileType>>,
+    /// By number, the type and place of an entry; `None` for a directory without an entry.
+    entries: Vec<Option<(FileType, usize)>>,
 }
 
 impl<'p> Tree<'p> {
     pub(crate) fn new() -> Self {
-        Self { numbers: HashMap::new(), types: vec![None] }
+        Self { numbers: HashMap::new(), entries: vec![None] }
     }
 
-    /// Adds an entry. Returns the type of an entry that has the same path. Of a path with several types, one
-    /// that is not a directory is kept.
-    pub(crate) fn insert(&mut self, path: &'p ArchivePath, kind: FileType) -> Option<FileType> {
+    /// Adds an entry with its place in a list. Returns type and place of the entry before that has the same
+    /// path. Of such entries the last one is kept, and rather one that is not a directory.
+    pub(crate) fn insert(
+        &mut self,
+        path: &'p ArchivePath,
+        kind: FileType,
+        at: usize,
+    ) -> Option<(FileType, usize)> {
         let mut node = ROOT;
         for name in path.components() {
             node = *self.numbers.entry((node, name)).or_insert_with(|| {
-                self.types.push(None);
-                self.types.len() - 1
+                self.entries.push(None);
+                self.entries.len() - 1
             });
         }
-        let before = self.types[node];
-        if before.is_none_or(|before| before == FileType::Directory) {
-            self.types[node] = Some(kind);
+        let before = self.entries[node];
+        let is_file = |(before, _)| before != FileType::Directory;
+        if kind != FileType::Directory || !before.is_some_and(is_file) {
+            self.entries[node] = Some((kind, at));
         }
         before
     }
@@ -49,8 +55,9 @@ impl<'p> Tree<'p> {
             if end == text.len() {
                 return None;
             }
-            if let Some(kind) = self.types[node].filter(|kind| *kind != FileType::Directory) {
-                return Some((&text[..end], kind));
+            match self.entries[node] {
+                None | Some((FileType::Directory, _)) => {}
+                Some((kind, _)) => return Some((&text[..end], kind)),
             }
             end += 1;
         }
@@ -68,13 +75,13 @@ mod tests {
             .map(|path| ArchivePath::parse(path).unwrap());
         let [a, ab, abc, de, def, other] = &paths;
         let mut tree = Tree::new();
-        assert_eq!(tree.insert(a, FileType::Symlink), None);
-        assert_eq!(tree.insert(a, FileType::Directory), Some(FileType::Symlink));
-        assert_eq!(tree.insert(ab, FileType::Regular), None);
-        assert_eq!(tree.insert(abc, FileType::Regular), None);
-        assert_eq!(tree.insert(def, FileType::Regular), None);
-        assert_eq!(tree.insert(de, FileType::Directory), None);
-        assert_eq!(tree.insert(other, FileType::Regular), None);
+        assert_eq!(tree.insert(a, FileType::Symlink, 0), None);
+        assert_eq!(tree.insert(a, FileType::Directory, 1), Some((FileType::Symlink, 0)));
+        assert_eq!(tree.insert(ab, FileType::Regular, 2), None);
+        assert_eq!(tree.insert(abc, FileType::Regular, 3), None);
+        assert_eq!(tree.insert(def, FileType::Regular, 4), None);
+        assert_eq!(tree.insert(de, FileType::Directory, 5), None);
+        assert_eq!(tree.insert(other, FileType::Regular, 6), None);
         assert_eq!(tree.blocked(abc), Some(("a", FileType::Symlink)));
         assert_eq!(tree.blocked(ab), Some(("a", FileType::Symlink)));
         for free in [a, de, def, other] {

@@ -15,14 +15,11 @@ use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{BlobStore, BlobStoreMut, StoreError};
+use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
 
 /// The file that a broker keeps next to its blobs.
 const CHECKPOINT: &str = "kvs-primary";
-
-/// Bytes of it that are read at most; it has about a hundred.
-const MAX_CHECKPOINT: u64 = 64 << 10;
 
 /// A directory of files named by their blobrefs.
 ///

@@ -37,8 +37,8 @@ pub use memory::MemoryStore;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteStore;
 
-/// Receives the result of each look-up of [`BlobStore::get_many`]: its index, and the blob.
-pub type Receive<'a> = dyn FnMut(usize, Result<&[u8], StoreError>) + 'a;
+/// Bytes of a checkpoint that are read at most; it has about a hundred.
+const MAX_CHECKPOINT: u64 = 64 << 10;
 
 /// Blobs that are looked up by name.
 ///
@@ -67,16 +67,6 @@ pub trait BlobStore: Send + Sync {
 
     /// Whether the store has a blob of a name.
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError>;
-
-    /// Looks up many names in order, with one buffer.
-    fn get_many(&self, blobrefs: &[BlobRef], receive: &mut Receive<'_>) -> Result<(), StoreError> {
-        let mut blob = Vec::new();
-        for (index, blobref) in blobrefs.iter().enumerate() {
-            let found = self.get(blobref, &mut blob);
-            receive(index, found.map(|()| blob.as_slice()));
-        }
-        Ok(())
-    }
 }
 
 /// A store that can be written.
@@ -146,14 +136,6 @@ macro_rules! forward_store {
 
             fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
                 (**self).contains(blobref)
-            }
-
-            fn get_many(
-                &self,
-                blobrefs: &[BlobRef],
-                receive: &mut Receive<'_>,
-            ) -> Result<(), StoreError> {
-                (**self).get_many(blobrefs, receive)
             }
         }
     )+};

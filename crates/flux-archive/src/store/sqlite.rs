@@ -13,18 +13,25 @@
 //!
 //! **The digest is stored as text**, whatever the declared type of the column: Flux binds it so. A look-up
 //! with a blob finds no row, and Flux does not find a row that is written as a blob.
+//!
+//! A database may be malicious. Only plain tables are accepted, since a view, a virtual table or a computed
+//! column runs code of its own. Statements may read these tables and nothing else, they end after a number
+//! of steps, and a blob is measured before it is fetched.
 
 use std::fmt::Write as _;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rusqlite::config::DbConfig;
+use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OpenFlags, OptionalExtension, ToSql, params};
+use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ToSql, params};
 use tempfile::TempDir;
 
-use super::{BlobStore, BlobStoreMut, StoreError};
+use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
 
 const SCHEMA: &str = "
@@ -33,6 +40,15 @@ const SCHEMA: &str = "
     CREATE TABLE IF NOT EXISTS checkpt_v2(
         id INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL, value TEXT);
 ";
+
+/// The tables of Flux.
+const TABLES: [&str; 3] = ["objects", "checkpt", "checkpt_v2"];
+
+/// Steps of the database's machine, in thousands, that one row may take. A look-up takes less than one.
+const MAX_STEPS: u32 = 10_000;
+
+/// Checkpoints that are read at most; Flux keeps five.
+const MAX_CHECKPOINTS: u32 = 100;
 
 /// Size in bytes from which Flux compresses a blob.
 const COMPRESS_FROM: usize = 256;
@@ -47,6 +63,8 @@ const LZ4_RATIO: u64 = 255;
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
+    /// Steps since the last row, in thousands.
+    steps: Arc<AtomicU32>,
     /// The directory of the copy; removed with the store.
     _copy: Option<TempDir>,
 }
@@ -64,60 +82,78 @@ impl SqliteStore {
     /// Opens a database for reading.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
-        fs::metadata(path)?;
-        let logs = ["-wal", "-journal"].map(|suffix| beside(path, suffix));
-        let unmerged = |log: &PathBuf| fs::metadata(log).is_ok_and(|log| log.len() > 0);
-        if logs.iter().any(unmerged) {
+        check_regular(path)?;
+        let logs = ["-wal", "-journal"].map(|suffix| (beside(path, suffix), suffix));
+        let is_file = |(log, _): &&(PathBuf, &str)| log.is_file();
+        let logs: Vec<_> = logs.iter().filter(is_file).collect();
+        if logs.iter().any(|(log, _)| fs::metadata(log).is_ok_and(|log| log.len() > 0)) {
             let copy = tempfile::tempdir()?;
             let database = copy.path().join("content.sqlite");
             fs::copy(path, &database)?;
-            for (log, suffix) in logs.iter().zip(["-wal", "-journal"]) {
-                if log.exists() {
-                    fs::copy(log, beside(&database, suffix))?;
-                }
+            for (log, suffix) in logs {
+                fs::copy(log, beside(&database, suffix))?;
             }
-            let connection = Connection::open(&database)?;
-            return Self::check(connection, Some(copy));
+            return Self::new(Connection::open(&database)?, Some(copy), false);
         }
         // The database has no log, so nothing is lost, and nothing is written next to the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::check(Connection::open_with_flags(immutable_uri(path)?, flags)?, None)
+        Self::new(Connection::open_with_flags(immutable_uri(path)?, flags)?, None, false)
     }
 
     /// Opens a database for writing, and creates it if it does not exist.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, StoreError> {
+        let path = path.as_ref();
+        if path.exists() {
+            check_regular(path)?;
+        }
         let connection = Connection::open(path)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        connection.execute_batch(SCHEMA)?;
-        Self::check(connection, None)
+        Self::new(connection, None, true)
     }
 
-    fn check(connection: Connection, copy: Option<TempDir>) -> Result<Self, StoreError> {
-        // The schema is part of the file: a view in it may run for ever.
-        let tables = "SELECT count(*) FROM sqlite_schema
-            WHERE name IN ('objects', 'checkpt', 'checkpt_v2')
-            AND (type != 'table' OR sql NOT LIKE 'CREATE TABLE%')";
-        if connection.query_row(tables, [], |row| row.get::<_, i64>(0))? > 0 {
-            let error = "the tables of Flux are not tables in this file";
-            return Err(io::Error::new(io::ErrorKind::InvalidData, error).into());
+    fn new(
+        connection: Connection,
+        copy: Option<TempDir>,
+        writable: bool,
+    ) -> Result<Self, StoreError> {
+        let steps = Arc::new(AtomicU32::new(0));
+        let counter = Arc::clone(&steps);
+        let count = move || counter.fetch_add(1, Ordering::Relaxed) >= MAX_STEPS;
+        connection.progress_handler(1000, Some(count))?;
+        for (option, value) in [
+            (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+            (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+            (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+        ] {
+            connection.set_db_config(option, value)?;
         }
+        check_schema(&connection, writable)?;
+        if writable {
+            connection.execute_batch(SCHEMA)?;
+        }
+        connection
+            .authorizer(Some(move |context: AuthContext<'_>| authorize(&context, writable)))?;
         connection.prepare("SELECT hash, size, object FROM objects")?;
-        Ok(Self { connection: Mutex::new(connection), _copy: copy })
+        Ok(Self { connection: Mutex::new(connection), steps, _copy: copy })
     }
 
     /// The values of the checkpoints, the newest first.
     pub fn checkpoints(&self) -> Result<Vec<String>, StoreError> {
         let connection = self.lock();
+        let limits = params![i64::try_from(MAX_CHECKPOINT).unwrap_or(i64::MAX), MAX_CHECKPOINTS];
         for query in [
-            "SELECT value FROM checkpt_v2 ORDER BY id DESC",
-            "SELECT value FROM checkpt WHERE key = 'kvs-primary'",
+            "SELECT value FROM checkpt_v2 WHERE typeof(value) = 'text' AND octet_length(value) <= ?1
+                ORDER BY id DESC LIMIT ?2",
+            "SELECT value FROM checkpt WHERE key = 'kvs-primary' AND typeof(value) = 'text'
+                AND octet_length(value) <= ?1 LIMIT ?2",
         ] {
             // Some versions of Flux do not have the table.
             let Ok(mut statement) = connection.prepare(query) else { continue };
-            let values = statement.query_map([], |row| row.get(0))?;
+            let values = statement.query_map(limits, |row| row.get(0))?;
             let values = values.collect::<rusqlite::Result<Vec<String>>>()?;
             if !values.is_empty() {
                 return Ok(values);
@@ -128,31 +164,54 @@ impl SqliteStore {
 
     // Every statement is a transaction: a thread that panicked leaves none open.
     fn lock(&self) -> MutexGuard<'_, Connection> {
-        self.connection.lock().unwrap_or_else(PoisonError::into_inner)
+        let connection = self.connection.lock().unwrap_or_else(PoisonError::into_inner);
+        self.steps.store(0, Ordering::Relaxed);
+        connection
+    }
+
+    /// Gets a blob, if it has the expected length.
+    fn fetch(
+        &self,
+        blobref: &BlobRef,
+        expected: Option<u64>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), StoreError> {
+        out.clear();
+        let digest = blobref.digest();
+        let keys = params![AsText(digest), digest];
+        let connection = self.lock();
+        let mut measure = connection.prepare_cached(
+            "SELECT size, octet_length(object) FROM objects WHERE hash IN (?1, ?2)",
+        )?;
+        let measured = measure.query_row(keys, |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)));
+        let (size, stored): (i64, Option<i64>) =
+            measured.optional()?.ok_or(StoreError::NotFound)?;
+        let stored = stored.and_then(|len| u64::try_from(len).ok()).unwrap_or_default();
+        let len = u64::try_from(size).unwrap_or(stored);
+        expected.map_or(Ok(()), |expected| StoreError::check_length(expected, len))?;
+        StoreError::check_size(stored.max(len))?;
+        StoreError::reserve(out, stored)?;
+        let mut read =
+            connection.prepare_cached("SELECT object FROM objects WHERE hash IN (?1, ?2)")?;
+        read.query_row(keys, |row| {
+            if let ValueRef::Blob(object) | ValueRef::Text(object) = row.get_ref(0)? {
+                out.extend_from_slice(object);
+            }
+            Ok(())
+        })?;
+        drop((measure, read));
+        drop(connection);
+        if size < 0 { Ok(()) } else { decompress(out, len) }
     }
 }
 
 impl BlobStore for SqliteStore {
     fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
-        out.clear();
-        let size = {
-            let connection = self.lock();
-            let mut statement = connection
-                .prepare_cached("SELECT size, object FROM objects WHERE hash IN (?1, ?2)")?;
-            let digest = blobref.digest();
-            let row = statement.query_row(params![AsText(digest), digest], |row| {
-                if let ValueRef::Blob(object) | ValueRef::Text(object) = row.get_ref(1)? {
-                    out.extend_from_slice(object);
-                }
-                row.get::<_, i64>(0)
-            });
-            row.optional()?.ok_or(StoreError::NotFound)?
-        };
-        StoreError::check_size(out.len() as u64)?;
-        match u64::try_from(size) {
-            Ok(size) => decompress(out, size),
-            Err(_) => Ok(()),
-        }
+        self.fetch(blobref, None, out)
+    }
+
+    fn get_sized(&self, blobref: &BlobRef, size: u64, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.fetch(blobref, Some(size), out)
     }
 
     fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
@@ -164,6 +223,80 @@ impl BlobStore for SqliteStore {
     }
 }
 
+/// Fails for anything but a regular file: opening a FIFO would wait for its writer.
+fn check_regular(path: &Path) -> io::Result<()> {
+    if fs::metadata(path)?.is_file() {
+        return Ok(());
+    }
+    Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"))
+}
+
+/// Fails if a table of Flux is something else in this database: a view, a virtual table, a table with computed
+/// columns, or, for writing, one with triggers.
+fn check_schema(connection: &Connection, writable: bool) -> Result<(), StoreError> {
+    let refuse = |table: &str, found: &str| {
+        Err(StoreError::Damaged(format!("expected {table} to be a plain table, found {found}")))
+    };
+    let mut tables = Vec::new();
+    let mut statement =
+        connection.prepare("SELECT type, tbl_name, rootpage, sql FROM sqlite_schema")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let is = |column, text: &str| -> rusqlite::Result<bool> {
+            let value = row.get_ref(column)?;
+            Ok(
+                matches!(value, ValueRef::Text(found) if found.eq_ignore_ascii_case(text.as_bytes())),
+            )
+        };
+        // Names are compared as the database does: the case does not matter.
+        let mut ours = None;
+        for table in TABLES {
+            ours = if is(1, table)? { Some(table) } else { ours };
+        }
+        let Some(table) = ours else { continue };
+        if is(0, "trigger")? && writable {
+            return refuse(table, "triggers");
+        }
+        if is(0, "view")? {
+            return refuse(table, "a view");
+        }
+        if is(0, "table")? {
+            if row.get::<_, Option<i64>>(2)?.unwrap_or_default() <= 0 {
+                return refuse(table, "a virtual table");
+            }
+            tables.push(table);
+        }
+    }
+    for table in tables {
+        let mut columns = connection.prepare(&format!("PRAGMA table_xinfo({table})"))?;
+        let hidden = columns.query_map([], |row| row.get::<_, i64>("hidden"))?;
+        for hidden in hidden {
+            if hidden? != 0 {
+                return refuse(table, "a computed column");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What statements may do: read the tables of Flux, and change them if the store is writable.
+fn authorize(context: &AuthContext<'_>, writable: bool) -> Authorization {
+    let ours = |table: &str| TABLES.iter().any(|known| table.eq_ignore_ascii_case(known));
+    let allowed = match context.action {
+        AuthAction::Select => true,
+        AuthAction::Read { table_name, .. } => ours(table_name),
+        AuthAction::Insert { table_name } | AuthAction::Delete { table_name } => {
+            writable && ours(table_name)
+        }
+        AuthAction::Function { function_name } => {
+            matches!(function_name, "octet_length" | "typeof")
+        }
+        _ => false,
+    };
+    // Nothing is done on behalf of a view or trigger.
+    if allowed && context.accessor.is_none() { Authorization::Allow } else { Authorization::Deny }
+}
+
 /// Replaces an LZ4 block by the decoded data.
 fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
     StoreError::check_size(size)?;
@@ -173,7 +306,9 @@ fn decompress(block: &mut Vec<u8>, size: u64) -> Result<(), StoreError> {
         let held = block.len();
         StoreError::Corrupt(format!("{held} bytes of LZ4 cannot decode to {size} bytes"))
     })?;
-    let mut data = vec![0; len];
+    let mut data = Vec::new();
+    StoreError::reserve(&mut data, size)?;
+    data.resize(len, 0);
     let decoded = lz4_flex::block::decompress_into(block, &mut data);
     let decoded = decoded.map_err(|error| StoreError::Corrupt(error.to_string()))?;
     if decoded != len {
@@ -197,8 +332,10 @@ impl BlobStoreMut for SqliteStore {
         let mut statement = connection.prepare_cached(
             "INSERT OR REPLACE INTO objects (hash, size, object) VALUES (?1, ?2, ?3)",
         )?;
-        statement.execute(params![AsText(blobref.digest()), size, object])?;
-        Ok(blobref)
+        match statement.execute(params![AsText(blobref.digest()), size, object])? {
+            1 => Ok(blobref),
+            _ => Err(StoreError::Damaged("the table objects does not take a blob".to_owned())),
+        }
     }
 
     fn remove(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
@@ -211,10 +348,14 @@ impl BlobStoreMut for SqliteStore {
 
     fn list(&self) -> Result<Vec<BlobRef>, StoreError> {
         let connection = self.lock();
-        let mut statement = connection.prepare("SELECT hash FROM objects")?;
+        // Only what has the length of a digest is fetched.
+        let mut statement = connection.prepare(
+            "SELECT CASE WHEN octet_length(hash) IN (20, 32) THEN hash END FROM objects",
+        )?;
         let mut rows = statement.query([])?;
         let mut blobrefs = Vec::new();
         while let Some(row) = rows.next()? {
+            self.steps.store(0, Ordering::Relaxed);
             let (ValueRef::Text(digest) | ValueRef::Blob(digest)) = row.get_ref(0)? else {
                 continue;
             };
@@ -227,7 +368,20 @@ impl BlobStoreMut for SqliteStore {
 
 impl From<rusqlite::Error> for StoreError {
     fn from(error: rusqlite::Error) -> Self {
-        io::Error::other(error).into()
+        match error.sqlite_error_code() {
+            Some(ErrorCode::OperationInterrupted) => {
+                Self::Damaged("a row takes too many steps".to_owned())
+            }
+            // Without a code, a value of another type.
+            Some(
+                ErrorCode::AuthorizationForStatementDenied
+                | ErrorCode::DatabaseCorrupt
+                | ErrorCode::NotADatabase
+                | ErrorCode::Unknown,
+            )
+            | None => Self::Damaged(error.to_string()),
+            _ => io::Error::other(error).into(),
+        }
     }
 }
 
@@ -302,7 +456,8 @@ mod tests {
         let path = folder.path().join("content.sqlite");
         let store = SqliteStore::create(&path).unwrap();
         store.put(HashType::Sha1, b"abc").unwrap();
-        let kind = store.lock().query_row("SELECT typeof(hash), size FROM objects", [], |row| {
+        let other = Connection::open(&path).unwrap();
+        let kind = other.query_row("SELECT typeof(hash), size FROM objects", [], |row| {
             Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?))
         });
         assert_eq!(kind.unwrap(), ("text".into(), -1));
@@ -336,45 +491,142 @@ mod tests {
         assert!(store.checkpoints().unwrap().is_empty());
         let old = "CREATE TABLE checkpt(key TEXT UNIQUE, value TEXT);
                    INSERT INTO checkpt VALUES ('kvs-primary', 'old'), ('other', 'x');";
-        store.lock().execute_batch(old).unwrap();
+        let other = Connection::open(&path).unwrap();
+        other.execute_batch(old).unwrap();
         assert_eq!(store.checkpoints().unwrap(), ["old"]);
         let new = "INSERT INTO checkpt_v2 (value) VALUES ('first'), ('second');";
-        store.lock().execute_batch(new).unwrap();
+        other.execute_batch(new).unwrap();
         assert_eq!(store.checkpoints().unwrap(), ["second", "first"]);
     }
 
     #[test]
     fn wrong_sizes_are_damage() {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::create(folder.path().join("content.sqlite")).unwrap();
+        let path = folder.path().join("content.sqlite");
+        let store = SqliteStore::create(&path).unwrap();
         let blobref = store.put(HashType::Sha1, &[7; 1000]).unwrap();
+        let other = Connection::open(&path).unwrap();
         let mut out = Vec::new();
         for size in [999, 1001, 1 << 29] {
-            store.lock().execute("UPDATE objects SET size = ?1", [size]).unwrap();
+            other.execute("UPDATE objects SET size = ?1", [size]).unwrap();
             let error = store.get(&blobref, &mut out).unwrap_err();
             assert!(matches!(error, StoreError::Corrupt(_)), "{error}");
         }
-        store.lock().execute("UPDATE objects SET size = ?1", [i64::MAX]).unwrap();
+        other.execute("UPDATE objects SET size = ?1", [i64::MAX]).unwrap();
         assert!(matches!(store.get(&blobref, &mut out), Err(StoreError::TooBig { .. })));
     }
 
+    /// A database with a schema, and why it is not a store.
+    fn refused(schema: &str) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content.sqlite");
+        Connection::open(&path).unwrap().execute_batch(schema).unwrap();
+        let error = SqliteStore::open(&path).unwrap_err();
+        assert!(matches!(error, StoreError::Damaged(_)), "{error:?}");
+        error.to_string()
+    }
+
     #[test]
-    fn views_instead_of_tables_are_rejected() {
+    fn anything_but_plain_tables_is_rejected_whatever_the_case_of_its_name() {
         let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
-        for schema in [
-            format!(
-                "CREATE VIEW objects AS {forever} SELECT i AS hash, -1 AS size, i AS object FROM n"
-            ),
-            format!(
-                "CREATE TABLE objects(hash, size, object);
-                CREATE VIEW checkpt_v2 AS {forever} SELECT i AS id, 'x' AS value FROM n"
-            ),
+        for objects in ["objects", "Objects", "OBJECTS"] {
+            let view = format!(
+                "CREATE VIEW {objects} AS {forever} SELECT i AS hash, -1 AS size, i AS object FROM n"
+            );
+            assert!(refused(&view).ends_with("found a view"), "{objects}");
+            let table = format!("CREATE VIRTUAL TABLE {objects} USING fts5(hash, size, object)");
+            assert!(refused(&table).ends_with("found a virtual table"), "{objects}");
+        }
+        let view = format!(
+            "CREATE TABLE objects(hash, size, object);
+            CREATE VIEW Checkpt_v2 AS {forever} SELECT i AS id, 'x' AS value FROM n"
+        );
+        assert!(refused(&view).contains("expected checkpt_v2 to be a plain table"));
+    }
+
+    #[test]
+    fn computed_columns_are_rejected_before_they_are_computed() {
+        for column in [
+            "object AS (zeroblob(900000000))",
+            "object TEXT AS (replace(hex(zeroblob(200000000)), '00', 'xx'))",
+            "object BLOB AS (zeroblob(900000000)) STORED",
         ] {
-            let folder = tempfile::tempdir().unwrap();
-            let path = folder.path().join("content.sqlite");
-            Connection::open(&path).unwrap().execute_batch(&schema).unwrap();
-            let error = SqliteStore::open(&path).unwrap_err();
-            assert!(error.to_string().contains("not tables in this file"), "{error}");
+            let schema = format!("CREATE TABLE objects(hash BLOB PRIMARY KEY, size INT, {column})");
+            assert!(refused(&schema).ends_with("found a computed column"), "{column}");
+        }
+        let schema = "CREATE TABLE objects(hash AS (zeroblob(900000000)), size INT, object BLOB)";
+        assert!(refused(schema).ends_with("found a computed column"));
+    }
+
+    #[test]
+    fn triggers_are_rejected_for_writing_and_never_run() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content.sqlite");
+        let connection = Connection::open(&path).unwrap();
+        let names = flux_database(&path, SCHEMA);
+        let trigger = "CREATE TRIGGER gone AFTER INSERT ON Objects BEGIN DELETE FROM objects; END";
+        connection.execute_batch(trigger).unwrap();
+        drop(connection);
+        let error = SqliteStore::create(&path).unwrap_err();
+        assert!(error.to_string().ends_with("found triggers"), "{error}");
+        suite::check_reading(&SqliteStore::open(&path).unwrap(), &names);
+    }
+
+    #[test]
+    fn statements_can_do_nothing_but_read_the_tables() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content.sqlite");
+        flux_database(&path, &format!("{SCHEMA} CREATE TABLE secrets(x);"));
+        let store = SqliteStore::open(&path).unwrap();
+        for statement in [
+            "SELECT x FROM secrets",
+            "SELECT hex(object) FROM objects",
+            "DELETE FROM objects",
+            "ATTACH 'other' AS other",
+            "PRAGMA writable_schema = 1",
+        ] {
+            let error = store.lock().prepare(statement).map(drop).unwrap_err();
+            // A function has no code of its own.
+            let denied = Some(ErrorCode::AuthorizationForStatementDenied);
+            let function = error.to_string().contains("not authorized to use function");
+            assert!(error.sqlite_error_code() == denied || function, "{statement}: {error}");
+        }
+        // Without end, and with the permission to run.
+        let forever = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)
+            SELECT i FROM n WHERE i < 0";
+        let connection = store.lock();
+        connection.authorizer(None::<fn(AuthContext<'_>) -> Authorization>).unwrap();
+        let error = connection.query_row(forever, [], |row| row.get::<_, i64>(0)).unwrap_err();
+        assert!(StoreError::from(error).to_string().ends_with("too many steps"));
+    }
+
+    #[test]
+    fn blob_of_another_length_is_not_fetched() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content.sqlite");
+        let names = flux_database(&path, SCHEMA);
+        let store = SqliteStore::open(&path).unwrap();
+        let mut out = Vec::new();
+        for (blobref, blob) in names.iter().zip(suite::blobs()) {
+            let found = blob.len() as u64;
+            let error = store.get_sized(blobref, found + 1, &mut out).unwrap_err();
+            assert!(matches!(error, StoreError::Length { found: is } if is == found), "{error}");
+        }
+        assert_eq!(out.capacity(), 0);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn fifo_is_not_a_database_and_does_not_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content.sqlite");
+        let made = std::process::Command::new("mkfifo").arg(&path).status();
+        if !made.is_ok_and(|status| status.success()) {
+            eprintln!("skipped: no mkfifo here");
+            return;
+        }
+        for error in [SqliteStore::open(&path), SqliteStore::create(&path)] {
+            assert_eq!(error.unwrap_err().to_string(), "not a regular file");
         }
     }
 

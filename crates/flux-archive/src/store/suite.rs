@@ -40,14 +40,6 @@ pub(crate) fn check_reading(store: &dyn BlobStore, names: &[BlobRef]) {
     assert!(matches!(store.get(&absent, &mut out), Err(StoreError::NotFound)));
     assert!(matches!(store.get_sized(&absent, 6, &mut out), Err(StoreError::NotFound)));
     assert!(!store.contains(&absent).unwrap());
-
-    let asked = [names[1], absent, names[0]];
-    let mut answers = Vec::new();
-    let receive = &mut |index: usize, found: Result<&[u8], StoreError>| {
-        answers.push((index, found.ok().map(<[u8]>::to_vec)));
-    };
-    store.get_many(&asked, receive).unwrap();
-    assert_eq!(answers, [(0, Some(b"abc".to_vec())), (1, None), (2, Some(Vec::new()))]);
 }
 
 /// Tests reading and writing of an empty store.

@@ -14,6 +14,10 @@ const REFUSED: &[(&str, &str)] = &[
     ("dotdot-n", "it leads out of the target"),
     ("symlink-then-through-n", "it leads out of the target through a link"),
     ("symlink-then-dir-then-through-ns", "below a link of the archive"),
+    (
+        "symlink-dir-chmod-n",
+        "a link and a directory of one path; Flux changes the mode of the target",
+    ),
     ("encoding-without-data", "the content is lost; Flux makes zeros"),
     ("bv-data-string", "the content is lost; Flux makes zeros"),
     ("bv-data-object", "the content is lost; Flux makes zeros"),

@@ -5,7 +5,7 @@ use flux_archive::{Archive, Content, Entry, FileType, Profile};
 fn strict(document: &str) -> Entry<'_> {
     let archive = Archive::parse(document.as_bytes(), Profile::Strict).unwrap();
     assert_eq!(archive.diagnostics(), []);
-    archive.into_entries().remove(0)
+    archive.entries()[0].clone()
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 
-use flux_archive::Entry;
 use flux_archive::store::BlobStore;
+use flux_archive::{Archive, ArchivePath, Entry, FileType};
 
+use super::patterns::Patterns;
 use super::source::Source;
 use crate::Verdict;
 use crate::arguments::bloscpack::Span;
@@ -27,20 +28,40 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     super::remark(&source.name, &archive, output);
     let store = source.stores(&command.stores)?;
     let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    let mut found = false;
     for path in paths {
-        let Some(entry) = archive.get(path) else {
+        for entry in chosen(&archive, path, &command.exclude) {
+            let written = match command.range {
+                None => entry.write_to(&store, &mut out),
+                Some(range) => write_range(entry, range, &store, &mut out),
+            };
+            let name = PathBuf::from(format!("{}: {}", source.name.display(), entry.path()));
+            let fail = |error| Failure::flux(&name, error);
+            out.finish(written, fail, Failure::from)?;
+            found = true;
+        }
+        if !std::mem::take(&mut found) {
             let message = format!("{path:?} is not in the archive");
             return Err(Failure::other(source.name.display(), message));
-        };
-        let written = match command.range {
-            None => entry.write_to(&store, &mut out),
-            Some(range) => write_range(entry, range, &store, &mut out),
-        };
-        let name = PathBuf::from(format!("{}: {path}", source.name.display()));
-        let fail = |error| Failure::flux(&name, error);
-        out.finish(written, fail, Failure::from)?;
+        }
     }
     Ok(Verdict::Fine)
+}
+
+/// The entry of a path, or else the regular files that a pattern takes: they match, or are below a directory
+/// that matches.
+fn chosen<'e, 'a>(archive: &'e Archive<'a>, path: &str, exclude: &[String]) -> Vec<&'e Entry<'a>> {
+    let normalised = ArchivePath::normalise(path).ok();
+    let exact = normalised.and_then(|(path, _)| archive.get(path.as_str()));
+    if let Some(entry) = exact.filter(|entry| entry.file_type() != FileType::Directory) {
+        return vec![entry];
+    }
+    let wanted = [path.to_owned()];
+    let patterns = Patterns::new(&wanted, exclude);
+    let files = archive.entries().iter().filter(|entry| entry.file_type() == FileType::Regular);
+    let files: Vec<_> = files.filter(|entry| patterns.select(entry.path().as_str())).collect();
+    // To read a directory without files is an error.
+    if files.is_empty() { exact.into_iter().collect() } else { files }
 }
 
 /// Writes the bytes of a range, as far as the file goes.

@@ -1,20 +1,23 @@
 //! `scibin flux create` and `append`: archives of files.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
 use flux_archive::{CreateReport, Creator, Form, Holes, Times, Writer, fnmatch};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, chunking, count, report_json, say_failures, verdict};
+use super::{buffered, chunking, count, lock, report_json, say_failures, store_failure};
 use crate::Verdict;
 use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
 use crate::goal::{self, OutputFile, is_standard};
-use crate::output::{Output, Sink, print_json};
+use crate::output::{Output, Sink, print_json, size};
 use crate::progress::Progress;
+
+/// Bytes of holes that are worth a remark if they become zeros.
+const MANY_HOLES: u64 = 1 << 20;
 
 pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failure> {
     let target = &command.output;
@@ -27,23 +30,66 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
         return Err(Failure::other(target.display(), message));
     }
     let form = if command.dict { Form::Dict } else { Form::Array };
+    let collecting = &command.collecting;
+    let _lock = lock(target)?;
     let report = if is_standard(target) {
-        let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
-        let written = collect(&command.collecting, &[], form, &mut out, output)?;
-        out.finish(written, |error| Failure::flux(target, error), Failure::from)?
+        to_standard_output(collecting, form, output)?
     } else {
         let mut file = OutputFile::create(target, true)?;
         let own = file.file()?.try_clone().map_err(|error| Failure::io(target, error))?;
         let old = File::open(target).ok();
         let left_out: Vec<&File> = [Some(&own), old.as_ref()].into_iter().flatten().collect();
         let mut out = Sink::new(file);
-        let written = collect(&command.collecting, &left_out, form, &mut out, output)?;
-        let fail = |error| Failure::flux(target, error);
+        let written = collect(collecting, &left_out, form, &mut out, output)?;
+        let fail = |error| blame(collecting, target, error);
         let report = out.finish(written, fail, |error| Failure::io(target, error))?;
-        out.into_inner().commit()?;
+        if !exists && target.symlink_metadata().is_ok() {
+            let message = "another process has created the file meanwhile";
+            return Err(Failure::other(target.display(), message));
+        }
+        if is_wanted(&report, collecting) {
+            out.into_inner().commit()?;
+        }
         report
     };
-    tell(target, &report, "written", output)
+    tell(target, &report, "written", collecting, output)
+}
+
+/// Writes an archive to standard output, and nothing if files cannot be read.
+fn to_standard_output(
+    collecting: &Collecting,
+    form: Form,
+    output: Output,
+) -> Result<CreateReport, Failure> {
+    let target = Path::new("-");
+    let fail = |error| blame(collecting, target, error);
+    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    if collecting.ignore_failed_read {
+        let written = collect(collecting, &[], form, &mut out, output)?;
+        return out.finish(written, fail, Failure::from);
+    }
+    let mut spool = tempfile::NamedTempFile::new()?;
+    let mut spooled = Sink::new(BufWriter::new(spool.as_file()));
+    let written = collect(collecting, &[spool.as_file()], form, &mut spooled, output)?;
+    let report = spooled.finish(written, fail, |error| Failure::io(spool.path(), error))?;
+    drop(spooled);
+    if is_wanted(&report, collecting) {
+        spool.rewind()?;
+        io::copy(&mut spool, &mut out)?;
+        out.flush()?;
+    }
+    Ok(report)
+}
+
+/// Whether the archive is written: all files were read, or what failed is ignored.
+fn is_wanted(report: &CreateReport, collecting: &Collecting) -> bool {
+    report.failures.is_empty() || collecting.ignore_failed_read
+}
+
+/// Whose failure it is that an archive cannot be written: that of the store, or of the archive.
+fn blame(collecting: &Collecting, target: &Path, error: flux_archive::Error) -> Failure {
+    let store = collecting.store.as_deref().unwrap_or(target);
+    store_failure(store, error, |error| Failure::flux(target, error))
 }
 
 pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failure> {
@@ -57,6 +103,7 @@ fn add(
     reading: &Reading,
     output: Output,
 ) -> Result<Verdict, Failure> {
+    let _lock = lock(path)?;
     let source = Source::of_file(path, reading)?;
     let form = source.form(true)?;
     // Before any file is read and any blob is stored.
@@ -67,16 +114,19 @@ fn add(
         [Some(spool.as_file()), old.as_ref()].into_iter().flatten().collect();
     let mut out = Sink::new(BufWriter::new(spool.as_file()));
     let written = collect(collecting, &left_out, Form::Array, &mut out, output)?;
-    let fail = |error| Failure::flux(path, error);
+    let fail = |error| blame(collecting, path, error);
     let report = out.finish(written, fail, |error| Failure::io(spool.path(), error))?;
-    let addition = Source::of_file(spool.path(), &Reading::default())?;
-    let body = |out: &mut dyn Write| {
-        buffered(out, form, |writer| {
-            flux_archive::append(&source.document, &addition.document, &source.options, writer)
-        })
-    };
-    goal::write(path, true, body, |error| source.failure(error))?;
-    tell(path, &report, "added", output)
+    if is_wanted(&report, collecting) {
+        let addition = Source::of_file(spool.path(), &Reading::default())?;
+        let body = |out: &mut dyn Write| {
+            buffered(out, form, |writer| {
+                let (document, addition) = (&source.document, &addition.document);
+                flux_archive::append(document, addition, &source.options, writer)
+            })
+        };
+        goal::write(path, true, body, |error| source.failure(error))?;
+    }
+    tell(path, &report, "added", collecting, output)
 }
 
 /// Writes an archive of the selected files.
@@ -136,9 +186,10 @@ fn tell(
     target: &Path,
     report: &CreateReport,
     done: &str,
+    collecting: &Collecting,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let CreateReport { entries, changed, absolute, left_out, failures, .. } = report;
+    let CreateReport { entries, changed, absolute, left_out, holes, failures, .. } = report;
     for path in absolute {
         output.remark(&format_args!("{path}: dropped the leading /"));
     }
@@ -148,15 +199,30 @@ fn tell(
     for path in changed {
         output.say(&format_args!("{path}: the file changed while it was read"));
     }
+    if *holes >= MANY_HOLES {
+        let (name, holes) = (target.display(), size(*holes));
+        output.remark(&format_args!("{name}: {holes} of holes are zeros; --store keeps holes"));
+    }
     say_failures(target, failures, output);
+    let written = is_wanted(report, collecting);
+    if !written {
+        let (name, files) = (target.display(), count(failures.len() as u64, "file"));
+        output.say(&format_args!(
+            "{name}: nothing {done}, since {files} could not be read; --ignore-failed-read leaves them out"
+        ));
+    }
     if !is_standard(target) {
         if output.json {
-            print_json(&report_json(report, json!({"file": target.display().to_string()}))?)?;
-        } else {
+            let members = json!({"file": target.display().to_string(), "written": written});
+            print_json(&report_json(report, members)?)?;
+        } else if written {
             let entries = count(*entries, "entry");
             output.result(&format_args!("{}: {entries} {done}", target.display()))?;
         }
     }
-    let changed = if changed.is_empty() { Verdict::Fine } else { Verdict::Found };
-    Ok(changed.max(verdict(failures)))
+    Ok(match (written, changed.is_empty() && failures.is_empty()) {
+        (false, _) => Verdict::Failed,
+        (true, false) => Verdict::Found,
+        (true, true) => Verdict::Fine,
+    })
 }

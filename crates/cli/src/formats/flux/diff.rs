@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use flux_archive::store::BlobStore;
-use flux_archive::{Archive, Change, Failure as Failed, same_content};
-use serde_json::{Value, json};
+use flux_archive::{Archive, Change, Difference, Failure as Failed, VerifyOptions, same_content};
+use serde_json::json;
 
 use super::source::Source;
 use super::{remark, say_failures, verdict};
@@ -12,40 +12,22 @@ use crate::Verdict;
 use crate::arguments::flux::{Diff, Disk};
 use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json};
-#[cfg(unix)]
 use crate::progress::Progress;
-
-/// Paths and how they differ, and what could not be compared.
-#[derive(Default)]
-pub(super) struct Found {
-    pub(super) differences: Vec<(String, Vec<Change>)>,
-    pub(super) failures: Vec<Failed>,
-}
-
-impl Found {
-    pub(super) fn lines(&self) -> impl Iterator<Item = String> {
-        self.differences.iter().map(|(path, changes)| {
-            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            format!("{path}: {}", changes.join("; "))
-        })
-    }
-
-    pub(super) fn differences_json(&self) -> Value {
-        let one = |(path, changes): &(String, Vec<Change>)| {
-            let changes: Vec<String> = changes.iter().map(ToString::to_string).collect();
-            json!({"path": path, "changes": changes})
-        };
-        self.differences.iter().map(one).collect()
-    }
-}
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     let source = Source::of_file(&command.archive, &command.reading)?;
     let archive = source.parse()?;
     remark(&source.name, &archive, output);
     let store = source.stores(&command.stores)?;
-    let found = match &command.other {
-        None => with_disk(&archive, &command.disk, &store, output)?,
+    let (differences, failures) = match &command.other {
+        None => {
+            let total = archive.entries().iter().fold(0, |sum: u64, e| sum.saturating_add(e.len()));
+            let progress = Progress::new(total, output.quiet);
+            let add = |bytes| progress.add(bytes);
+            let options = VerifyOptions::new().store(&store).blobs(false).progress(&add);
+            let report = archive.verify(&with_disk(options, &command.disk)?);
+            (report.differences, report.failures)
+        }
         Some(other) => {
             let other = Source::of_file(other, &command.reading)?;
             let other_archive = other.parse()?;
@@ -54,33 +36,33 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
             of_archives(&archive, &other_archive, &command.disk, store)
         }
     };
-    say_failures(&source.name, &found.failures, output);
+    say_failures(&source.name, &failures, output);
     if output.json {
         print_json(&json!({
             "file": source.name.display().to_string(),
-            "differences": found.differences_json(), "failures": found.failures,
+            "differences": differences, "failures": failures,
         }))?;
     } else {
         let mut out = io::stdout().lock();
-        for line in found.lines() {
-            writeln!(out, "{}", one_line(&line))?;
+        for difference in &differences {
+            writeln!(out, "{}", one_line(&difference.to_string()))?;
         }
     }
-    let differ = if found.differences.is_empty() { Verdict::Fine } else { Verdict::Found };
-    Ok(differ.max(verdict(&found.failures)))
+    let differ = if differences.is_empty() { Verdict::Fine } else { Verdict::Found };
+    Ok(differ.max(verdict(&failures)))
 }
 
-/// The differences between two archives; content is compared by a store where necessary.
+/// The differences between two archives, and what could not be compared; content is compared by a store where
+/// necessary.
 fn of_archives(
     first: &Archive<'_>,
     second: &Archive<'_>,
     disk: &Disk,
     store: Option<&dyn BlobStore>,
-) -> Found {
+) -> (Vec<Difference>, Vec<Failed>) {
     let (mut differences, mut failures) = (Vec::new(), Vec::new());
-    for difference in flux_archive::diff(first, second) {
-        let path = difference.path;
-        let mut changes = difference.changes;
+    for mut difference in flux_archive::diff(first, second) {
+        let (path, changes) = (&difference.path, &mut difference.changes);
         changes.retain(|change| match change {
             Change::Mtime(..) => !disk.no_mtime,
             Change::Permissions(..) => !disk.no_permissions,
@@ -93,43 +75,28 @@ fn of_archives(
             match same_content(a, b, store) {
                 Ok(true) => drop(changes.remove(at)),
                 Ok(false) => changes[at] = Change::Content,
-                Err(error) => failures.push(Failed::new(path, error)),
+                Err(error) => failures.push(Failed::new(path.as_str(), error)),
             }
         }
-        if !changes.is_empty() {
-            differences.push((path.to_owned(), changes));
+        if !difference.changes.is_empty() {
+            differences.push(difference);
         }
     }
-    Found { differences, failures }
+    (differences, failures)
 }
 
-/// The differences between an archive and the files of a directory.
+/// Has an archive compared with the files of a directory too.
 #[cfg(unix)]
-pub(super) fn with_disk(
-    archive: &Archive<'_>,
+pub(super) fn with_disk<'o>(
+    options: VerifyOptions<'o>,
     disk: &Disk,
-    store: &dyn BlobStore,
-    output: Output,
-) -> Result<Found, Failure> {
-    let total = archive.entries().iter().fold(0, |sum: u64, entry| sum.saturating_add(entry.len()));
-    let progress = Progress::new(total, output.quiet);
-    let add = |bytes| progress.add(bytes);
+) -> Result<VerifyOptions<'o>, Failure> {
     let directory = disk.directory.as_deref().unwrap_or(std::path::Path::new("."));
-    let verifier = flux_archive::DiskVerifier::new(directory)
-        .map_err(|error| Failure::io(directory, error))?
-        .permissions(!disk.no_permissions)
-        .times(!disk.no_mtime)
-        .progress(&add);
-    let (differences, failures) = verifier.run(archive, store);
-    Ok(Found { differences, failures })
+    let options = options.directory(directory).map_err(|error| Failure::io(directory, error))?;
+    Ok(options.permissions(!disk.no_permissions).times(!disk.no_mtime))
 }
 
 #[cfg(not(unix))]
-pub(super) fn with_disk(
-    _: &Archive<'_>,
-    _: &Disk,
-    _: &dyn BlobStore,
-    _: Output,
-) -> Result<Found, Failure> {
+pub(super) fn with_disk<'o>(_: VerifyOptions<'o>, _: &Disk) -> Result<VerifyOptions<'o>, Failure> {
     Err(Failure::other("-C", "archives can be compared with files on Unix only"))
 }

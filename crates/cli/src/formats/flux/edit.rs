@@ -1,13 +1,12 @@
 //! `scibin flux delete`: removal of entries.
 
-use std::cell::Cell;
 use std::io::Write;
 
-use flux_archive::fnmatch;
 use serde_json::json;
 
+use super::patterns::Patterns;
 use super::source::Source;
-use super::{buffered, count};
+use super::{buffered, count, lock};
 use crate::Verdict;
 use crate::arguments::flux::Delete;
 use crate::failure::Failure;
@@ -16,19 +15,11 @@ use crate::output::{Output, print_json};
 
 pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failure> {
     let Delete { archive: path, patterns, dry_run, verbose, reading } = command;
+    let _lock = if *dry_run { None } else { lock(path)? };
     let source = Source::of_file(path, reading)?;
     let form = source.form(true)?;
-    let found = vec![Cell::new(false); patterns.len()];
-    let unwanted = |path: &str| {
-        let mut unwanted = false;
-        for (pattern, found) in patterns.iter().zip(&found) {
-            if fnmatch(pattern, path) {
-                found.set(true);
-                unwanted = true;
-            }
-        }
-        unwanted
-    };
+    let patterns = Patterns::new(patterns, &[]);
+    let unwanted = |path: &str| patterns.select(path);
     // A first pass, so that nothing is written if nothing changes.
     let mut deleted = Vec::new();
     for raw in source.options.entries(&source.document).map_err(|error| source.failure(error))? {
@@ -36,11 +27,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
         let path = raw.path().map(|path| path.decode().into_owned());
         deleted.extend(path.filter(|path| unwanted(path)));
     }
-    for (pattern, found) in patterns.iter().zip(&found) {
-        if !found.get() {
-            output.remark(&format_args!("No files matched pattern '{pattern}'"));
-        }
-    }
+    patterns.remark(output);
     if *verbose {
         for path in &deleted {
             output.say(path);

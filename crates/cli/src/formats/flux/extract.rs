@@ -4,10 +4,11 @@ use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
 use flux_archive::{
-    Entry, Existing, ExtractReport, Extractor, Limits, LinkPolicy, LongLine, cut_line, fnmatch,
+    Entry, Existing, ExtractReport, Extractor, Limits, LinkPolicy, LongLine, cut_line,
 };
 use serde_json::json;
 
+use super::patterns::Patterns;
 use super::source::Source;
 use super::{bytes, count, remark, report_json, say_failures, verdict};
 use crate::Verdict;
@@ -20,7 +21,8 @@ use crate::progress::Progress;
 const COLUMNS: usize = 79;
 
 pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Failure> {
-    let (mut source, pattern) = Source::select(&command.selection)?;
+    let (mut source, patterns) = Source::select(&command.selection)?;
+    let patterns = Patterns::new(&patterns, &command.selection.exclude);
     let mut limits = Limits::default();
     if let Some(most) = command.max_size {
         let most = bytes(most, "--max-size", output);
@@ -32,19 +34,16 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
     source.options = source.options.limits(limits);
     let archive = source.parse()?;
     remark(&source.name, &archive, output);
-    let pattern = pattern.as_deref();
-    let wants =
-        |entry: &Entry<'_>| pattern.is_none_or(|pattern| fnmatch(pattern, entry.path().as_str()));
+    let wants = |entry: &Entry<'_>| patterns.select(entry.path().as_str());
     let wanted = archive.entries().iter().filter(|entry| wants(entry));
-    if let (0, Some(pattern)) = (wanted.clone().count(), pattern) {
-        output.remark(&format_args!("No files matched pattern '{pattern}'"));
-    }
+    let total = data_size(wanted.clone());
+    patterns.remark(output);
     if command.list_only {
         print_list(wanted)?;
         return Ok(Verdict::Fine);
     }
     let store = source.stores(&command.stores)?;
-    let progress = Progress::new(data_size(wanted), output.quiet);
+    let progress = Progress::new(total, output.quiet);
     let add = |bytes| progress.add(bytes);
     let select = |entry: &Entry<'_>| {
         let wanted = wants(entry);
@@ -86,13 +85,9 @@ fn existing(command: &Extract) -> Existing {
     }
 }
 
-/// Bytes that are written for entries. Regions can overlap, and be larger than the file together.
+/// Bytes that are written for entries.
 pub(super) fn data_size<'e>(entries: impl IntoIterator<Item = &'e Entry<'e>>) -> u64 {
-    let of_entry = |entry: &Entry<'_>| match entry.regions() {
-        [] => entry.content().data_len(),
-        regions => regions.iter().fold(0, |sum, region| region.size.saturating_add(sum)),
-    };
-    entries.into_iter().fold(0, |sum, entry| of_entry(entry).saturating_add(sum))
+    entries.into_iter().fold(0, |sum, entry| entry.content().data_size().saturating_add(sum))
 }
 
 fn print_list<'e>(entries: impl Iterator<Item = &'e Entry<'e>>) -> io::Result<()> {

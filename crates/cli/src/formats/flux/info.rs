@@ -129,8 +129,8 @@ fn write_text(
         let heading = if line == 0 { "blobs" } else { "" };
         writeln!(out, "  {heading:<8}  {name}: {}, {}", count(*blobs, "blob"), size(*bytes))?;
     }
-    for diagnostic in archive.diagnostics() {
-        writeln!(out, "  warning   {}", one_line(&diagnostic.to_string()))?;
+    for line in super::summary(archive.diagnostics()) {
+        writeln!(out, "  warning   {}", one_line(&line))?;
     }
     if archive.more_diagnostics() > 0 {
         writeln!(out, "  warning   and {} more such warnings", archive.more_diagnostics())?;

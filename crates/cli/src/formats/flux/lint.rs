@@ -5,15 +5,15 @@ use std::io::{self, BufWriter, Write};
 use flux_archive::{Form, Limits, Profile, Writer, fix};
 use serde_json::json;
 
-use super::count;
 use super::source::Source;
+use super::{Untidy, count, lock};
 use crate::Verdict;
 use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
 use crate::goal;
-use crate::output::{Output, one_line, print_json};
+use crate::output::{Output, Sink, one_line, write_json};
 
-/// Refused that are listed: one of each kind for each of very many entries.
+/// Diagnostics that are printed: one of each kind for each of very many entries.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
 
 pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
@@ -21,11 +21,16 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     let profile = command.one.reading.profile.unwrap_or(Profile::Strict);
     let mut one = command.one.clone();
     one.reading.profile = Some(profile);
+    let target = command.output.as_ref().or(one.archive.as_ref());
+    let _lock = match target {
+        Some(target) if command.fix => lock(target)?,
+        _ => None,
+    };
     let source = Source::open(&one)?;
     if !command.fix {
         return tell(&source, profile, None, output);
     }
-    let Some(target) = command.output.as_ref().or(one.archive.as_ref()) else {
+    let Some(target) = target else {
         return Err(Failure::other(source.name.display(), "name an output with -o"));
     };
     let in_place = command.output.is_none();
@@ -62,28 +67,45 @@ fn tell(
 ) -> Result<Verdict, Failure> {
     let limits = Limits::default().with_max_diagnostics(MAX_DIAGNOSTICS);
     let options = source.options.clone().limits(limits);
-    let diagnostics = options.lint(&source.document).map_err(|error| source.failure(error))?;
     let name = source.name.display();
     // Standard output is the archive.
     let taken = fixed.is_some() && goal::is_standard(&source.name);
-    if output.json && !taken {
-        print_json(&json!({
-            "file": name.to_string(), "profile": profile.name(), "fixed": fixed,
-            "diagnostics": diagnostics,
-        }))?;
-    } else if taken {
-        for diagnostic in &diagnostics {
+    let json = output.json && !taken;
+    let head = json!({
+        "file": name.to_string(), "format": "flux", "profile": profile.name(), "fixed": fixed,
+    });
+    let head = head.to_string();
+    // What precedes the next diagnostic.
+    let mut before = format!("{},\"diagnostics\":[", head.trim_end_matches('}'));
+    let mut untidy = Untidy::default();
+    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    // One after the other: there may be a million.
+    let found = options.lint_each(&source.document, &mut |diagnostic| {
+        if json {
+            out.write_all(before.as_bytes())?;
+            ",".clone_into(&mut before);
+            write_json(&mut out, &json!(diagnostic))?;
+        } else if untidy.take(diagnostic) {
+            // Printed last, as one line.
+        } else if taken {
             output.say(diagnostic);
-        }
-    } else {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        for diagnostic in &diagnostics {
+        } else {
             writeln!(out, "{name}: {}", one_line(&diagnostic.to_string()))?;
         }
-        out.flush()?;
+        Ok(())
+    });
+    match untidy.line() {
+        Some(line) if taken => output.say(&line),
+        Some(line) => writeln!(out, "{name}: {}", one_line(&line))?,
+        None => {}
     }
+    if json && (found.is_ok() || before == ",") {
+        let before = if before == "," { "" } else { &before };
+        writeln!(out, "{before}],\"ok\":{}}}", matches!(found, Ok(0)))?;
+    }
+    let found = out.finish(found, |error| source.failure(error), Failure::from)?;
     if let (Some(fixed), false, false) = (fixed, output.json, taken) {
         output.result(&format_args!("{name}: {} fixed", count(fixed, "entry")))?;
     }
-    Ok(if diagnostics.is_empty() { Verdict::Fine } else { Verdict::Found })
+    Ok(if found == 0 { Verdict::Fine } else { Verdict::Found })
 }

@@ -2,9 +2,11 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use flux_archive::{FileType, INVALID_ENTRY, LongLine, Mode, RawEntry, cut_line, fnmatch};
+use flux_archive::{FileType, INVALID_ENTRY, LongLine, Mode, RawEntry, cut_line};
 use serde_json::{Value, json};
 
+use super::count;
+use super::patterns::Patterns;
 use super::source::Source;
 use crate::Verdict;
 use crate::arguments::flux::List;
@@ -15,13 +17,17 @@ use crate::output::{Output, Sink, escape_controls, one_line, write_json};
 const LONG_COLUMNS: usize = 119;
 
 pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
-    let (source, pattern) = Source::select(&command.selection)?;
+    let (source, patterns) = Source::select(&command.selection)?;
+    let patterns = Patterns::new(&patterns, &command.selection.exclude);
     let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
     let listing = Listing { command, output, terminal: io::stdout().is_terminal() };
-    let listed = listing.write(&source, pattern.as_deref(), &mut out);
-    let found = out.finish(listed, |error| source.failure(error), Failure::from)?;
-    if let (0, Some(pattern)) = (found, pattern) {
-        output.remark(&format_args!("No files matched pattern '{pattern}'"));
+    let listed = listing.write(&source, &patterns, &mut out);
+    let replaced = out.finish(listed, |error| source.failure(error), Failure::from)?;
+    patterns.remark(output);
+    if replaced > 0 {
+        let (name, entries) = (source.name.display(), count(replaced, "entry"));
+        output
+            .remark(&format_args!("{name}: {entries} replaced by a later one with the same path"));
     }
     Ok(Verdict::Fine)
 }
@@ -34,21 +40,23 @@ struct Listing<'l> {
 
 impl Listing<'_> {
     /// Lists entries as they are written, so that an archive can be listed that cannot be extracted. Returns
-    /// their number.
+    /// the number of those that are left out, since a later one replaces them.
     fn write(
         &self,
         source: &Source,
-        pattern: Option<&str>,
+        patterns: &Patterns<'_>,
         out: &mut dyn Write,
     ) -> flux_archive::Result<u64> {
-        let mut found = 0;
+        let mut found = 0_u64;
         let json = self.output.json;
+        let superseded = source.options.superseded(&source.document)?;
         out.write_all(if json { b"[" } else { b"" })?;
         for raw in source.options.entries(&source.document)? {
             let raw = raw?;
             let path = raw.path().map(|path| path.decode().into_owned());
-            let matches = |pattern| path.as_deref().is_some_and(|path| fnmatch(pattern, path));
-            if !pattern.is_none_or(matches) {
+            // Without a path, an entry is matched by "*" only.
+            let wanted = patterns.select(path.as_deref().unwrap_or_default());
+            if !wanted || superseded.contains(&raw.index()) {
                 continue;
             }
             if json {
@@ -60,7 +68,7 @@ impl Listing<'_> {
             found += 1;
         }
         out.write_all(if json { b"]\n" } else { b"" })?;
-        Ok(found)
+        Ok(superseded.len() as u64)
     }
 
     fn line(&self, raw: &RawEntry<'_>, path: Option<&str>, out: &mut dyn Write) -> io::Result<()> {

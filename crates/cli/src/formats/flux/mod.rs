@@ -13,6 +13,8 @@ mod info;
 mod lint;
 mod list;
 mod moving;
+mod patterns;
+mod put;
 #[cfg(unix)]
 mod rescue;
 mod source;
@@ -21,13 +23,15 @@ mod verify;
 use std::io::{self, BufWriter};
 use std::path::Path;
 
+use binio::write::FileLock;
 use flux_archive::store::Chunking;
-use flux_archive::{Archive, Failure as Failed, Writer};
+use flux_archive::{Archive, Code, Diagnostic, ErrorKind, Failure as Failed, Writer};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::arguments::flux::{self as arguments, FluxCommand, Size};
 use crate::failure::Failure;
+use crate::goal::is_standard;
 use crate::output::Output;
 use crate::{Verdict, report};
 
@@ -63,6 +67,7 @@ pub(crate) fn run(command: &arguments::Flux, output: Output) -> Result<Verdict, 
         FluxCommand::Gc(command) => gc::gc(command, output),
         #[cfg(unix)]
         FluxCommand::Rescue(command) => rescue::rescue(command, output),
+        FluxCommand::Put(command) => put::put(command, output),
     }
 }
 
@@ -80,8 +85,8 @@ fn buffered<T>(
 
 /// Reports what is irregular in an archive that can be read.
 fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
-    for diagnostic in archive.diagnostics() {
-        output.remark(&format_args!("{}: {diagnostic}", path.display()));
+    for line in summary(archive.diagnostics()) {
+        output.remark(&format_args!("{}: {line}", path.display()));
     }
     if archive.more_diagnostics() > 0 {
         let more = archive.more_diagnostics();
@@ -89,10 +94,69 @@ fn remark(path: &Path, archive: &Archive<'_>, output: Output) {
     }
 }
 
+/// Diagnostics as lines. Untidy paths, which some programs write for every file, are one line.
+fn summary(diagnostics: &[Diagnostic]) -> Vec<String> {
+    let mut untidy = Untidy::default();
+    let mut lines: Vec<String> = Vec::new();
+    for diagnostic in diagnostics {
+        if !untidy.take(diagnostic) {
+            lines.push(diagnostic.to_string());
+        }
+    }
+    lines.extend(untidy.line());
+    lines
+}
+
+/// Diagnostics about paths with a `./` or the like: the first one, and how many more there are.
+#[derive(Default)]
+struct Untidy(Option<(String, u64)>);
+
+impl Untidy {
+    /// Counts a diagnostic if it is one of these.
+    fn take(&mut self, diagnostic: &Diagnostic) -> bool {
+        if diagnostic.code != Code::UntidyPath {
+            return false;
+        }
+        match &mut self.0 {
+            Some((_, more)) => *more += 1,
+            first => *first = Some((diagnostic.to_string(), 0)),
+        }
+        true
+    }
+
+    fn line(self) -> Option<String> {
+        let (first, more) = self.0?;
+        let more = if more > 0 { format!(", and {more} more such paths") } else { String::new() };
+        Some(first + &more)
+    }
+}
+
+/// Locks an archive that is to be rewritten, so that no other command rewrites it meanwhile.
+fn lock(path: &Path) -> Result<Option<FileLock>, Failure> {
+    // What is not a file is refused later.
+    if is_standard(path) || !path.is_file() {
+        return Ok(None);
+    }
+    let lock = FileLock::acquire(path);
+    lock.map(Some).map_err(|error| Failure::other(path.display(), error.to_string()))
+}
+
 /// Reports the entries that failed.
 fn say_failures(path: &Path, failures: &[Failed], output: Output) {
     for failure in failures {
         output.say(&format_args!("{}: {failure}", path.display()));
+    }
+}
+
+/// The failure of a store if it is one, or else of what was read.
+fn store_failure(
+    store: &Path,
+    error: flux_archive::Error,
+    other: impl FnOnce(flux_archive::Error) -> Failure,
+) -> Failure {
+    match error.kind() {
+        ErrorKind::Store(_) => Failure::flux(store, error),
+        _ => other(error),
     }
 }
 

@@ -6,7 +6,10 @@ use flux_archive::{Externalizer, Form, Limits, MoveReport};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, bytes, chunking, count, remark, report_json, say_failures, verdict};
+use super::{
+    buffered, bytes, chunking, count, lock, remark, report_json, say_failures, store_failure,
+    summary, verdict,
+};
 use crate::Verdict;
 use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
 use crate::failure::Failure;
@@ -15,6 +18,7 @@ use crate::output::{Output, print_json, size};
 use crate::progress::Progress;
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
+    let _lock = lock(&command.target.output)?;
     let source = Source::open(&command.one)?;
     let form = match (command.to, source.form(false)?) {
         (Some(FormArgument::Array), _) | (None, Form::Dict | Form::Objects) => Form::Array,
@@ -31,13 +35,14 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
         Ok(diagnostics)
     };
     let diagnostics = goal::write(path, replacing.force, body, |error| source.failure(error))?;
-    for diagnostic in &diagnostics {
-        output.remark(&format_args!("{}: {diagnostic}", source.name.display()));
+    for line in summary(&diagnostics) {
+        output.remark(&format_args!("{}: {line}", source.name.display()));
     }
     Ok(Verdict::Fine)
 }
 
 pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
+    let _lock = lock(&command.target.output)?;
     let mut source = Source::open(&command.one)?;
     if let Some(most) = command.max_size {
         let most = bytes(most, "--max-size", output);
@@ -54,16 +59,19 @@ pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
     let store = source.stores(&command.stores)?;
     let progress = Progress::new(total, output.quiet);
     let add = |bytes| progress.add(bytes);
-    let report = write(&source, &command.target, |out| {
+    let Target { output: target, replacing } = &command.target;
+    let body = |out: &mut dyn Write| {
         buffered(out, form, |writer| {
             flux_archive::pack(&source.document, &source.options, &store, Some(&add), writer)
         })
-    })?;
+    };
+    let report = goal::write(target, replacing.force, body, |error| source.failure(error))?;
     drop(progress);
     tell(&source, &command.target, &report, "packed", output)
 }
 
 pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdict, Failure> {
+    let _lock = lock(&command.target.output)?;
     let source = Source::open(&command.one)?;
     remark(&source.name, &source.parse()?, output);
     let form = source.form(false)?;
@@ -72,19 +80,15 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
     let add = |bytes| progress.add(bytes);
     let chunking = chunking(&command.chunking, output);
     let externalizer = Externalizer::new(&*store).chunking(chunking).progress(&add);
-    let report = write(&source, &command.target, |out| {
+    let Target { output: target, replacing } = &command.target;
+    let body = |out: &mut dyn Write| {
         buffered(out, form, |writer| externalizer.run(&source.document, &source.options, writer))
+    };
+    let report = goal::write(target, replacing.force, body, |error| {
+        store_failure(&command.store, error, |error| source.failure(error))
     })?;
     drop(progress);
     tell(&source, &command.target, &report, "externalized", output)
-}
-
-fn write<T>(
-    source: &Source,
-    target: &Target,
-    body: impl FnOnce(&mut dyn Write) -> flux_archive::Result<T>,
-) -> Result<T, Failure> {
-    goal::write(&target.output, target.replacing.force, body, |error| source.failure(error))
 }
 
 /// Reports what was moved and what failed.

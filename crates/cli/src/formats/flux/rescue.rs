@@ -1,7 +1,6 @@
 //! `scibin flux rescue`: archives and files of jobs in the state of a broker.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use flux_archive::kvs::JobId;
@@ -56,6 +55,10 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
     let store = store.with(state.store());
     let rescuer = Rescuer { command, store: &store, output };
     let mut worst = Verdict::Fine;
+    if let Some(damage) = state.damage() {
+        output.say(&format_args!("{}: {damage}", path.display()));
+        worst = Verdict::Found;
+    }
     for failure in failures {
         output.say(&failure);
         worst = worst.max(failure.verdict());
@@ -157,12 +160,7 @@ impl Rescuer<'_> {
         }
         let name = if kind == "job" { format!("job-{name}") } else { name.to_owned() };
         let target = directory.join(name);
-        match fs::create_dir(&target) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
-                return Err(Failure::io(&target, error));
-            }
-            _ => {}
-        }
+        fs::create_dir_all(&target).map_err(|error| Failure::io(&target, error))?;
         let total = extract::data_size(archive.entries());
         let progress = Progress::new(total, self.output.quiet);
         let add = |bytes| progress.add(bytes);

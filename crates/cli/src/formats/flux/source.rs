@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use flux_archive::kvs::{DumpTar, JobId, StateDir};
-use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, Layered, SqliteStore};
-use flux_archive::{Archive, OpenOptions, repair_commas};
+use flux_archive::kvs::{DumpTar, JobId, KvsError, StateDir};
+use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, Layered, SqliteStore, StoreError};
+use flux_archive::{Archive, ErrorKind, OpenOptions, repair_commas};
 
 use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
@@ -63,24 +63,18 @@ impl Source {
         }
     }
 
-    /// Opens the archive of a selection. Returns the pattern too.
-    pub(super) fn select(selection: &Selection) -> Result<(Self, Option<String>), Failure> {
-        let Selection { archive, pattern, state, reading } = selection;
-        if state.statedir.is_none() {
-            let one =
-                One { archive: archive.clone(), state: state.clone(), reading: reading.clone() };
-            return Ok((Self::open(&one)?, pattern.clone()));
+    /// Opens the archive of a selection. Returns the patterns too.
+    pub(super) fn select(selection: &Selection) -> Result<(Self, Vec<String>), Failure> {
+        let Selection { archive, patterns, state, reading, .. } = selection;
+        let (state, reading) = (state.clone(), reading.clone());
+        let mut patterns = patterns.clone();
+        let mut archive = archive.clone();
+        if state.statedir.is_some() {
+            // With --statedir the operands are patterns.
+            let first = archive.take().map(|pattern| pattern.to_string_lossy().into_owned());
+            patterns.splice(0..0, first);
         }
-        // With --statedir the only operand is the pattern.
-        let pattern = match (archive, pattern) {
-            (Some(_), Some(pattern)) => {
-                return Err(Failure::other(pattern, "expected one pattern with --statedir"));
-            }
-            (Some(pattern), None) => Some(pattern.to_string_lossy().into_owned()),
-            (None, _) => None,
-        };
-        let one = One { archive: None, state: state.clone(), reading: reading.clone() };
-        Ok((Self::open(&one)?, pattern))
+        Ok((Self::open(&One { archive, state, reading })?, patterns))
     }
 
     /// Takes the text of an archive.
@@ -172,34 +166,42 @@ impl State {
     pub(super) fn open(path: &Path) -> Result<Self, Failure> {
         let owned = path.to_owned();
         if path.is_dir() {
-            let state = StateDir::open(path).map_err(|error| fail(path, &error))?;
+            let state = StateDir::open(path).map_err(|error| fail(path, error))?;
             return Ok(Self::Directory(owned, state));
         }
-        let dump = DumpTar::open(path).map_err(|error| Failure::io(path, error))?;
+        let dump = DumpTar::open(path).map_err(|error| fail(path, error))?;
         Ok(Self::Dump(owned, dump))
+    }
+
+    /// What is missing of a dump that is cut.
+    pub(super) fn damage(&self) -> Option<&str> {
+        match self {
+            Self::Directory(..) => None,
+            Self::Dump(_, dump) => dump.damage(),
+        }
     }
 
     pub(super) fn archive(&self, name: &str) -> Result<Vec<u8>, Failure> {
         match self {
-            Self::Directory(path, state) => state.archive(name).map_err(|error| fail(path, &error)),
-            Self::Dump(path, dump) => dump.archive(name).map_err(|_| {
-                Failure::other(path.display(), format!("archive.{name}: no such key"))
-            }),
+            Self::Directory(path, state) => state.archive(name).map_err(|error| fail(path, error)),
+            Self::Dump(path, dump) => dump
+                .archive(name)
+                .map_err(|error| lacks(path, dump, &format!("archive.{name}"), error)),
         }
     }
 
     pub(super) fn jobspec(&self, job: JobId) -> Result<Vec<u8>, Failure> {
         match self {
-            Self::Directory(path, state) => state.jobspec(job).map_err(|error| fail(path, &error)),
+            Self::Directory(path, state) => state.jobspec(job).map_err(|error| fail(path, error)),
             Self::Dump(path, dump) => dump
                 .jobspec(job)
-                .map_err(|_| Failure::other(path.display(), format!("job {}: no jobspec", job.0))),
+                .map_err(|error| lacks(path, dump, &format!("job.{}.jobspec", job.key()), error)),
         }
     }
 
     pub(super) fn archives(&self) -> Result<Vec<String>, Failure> {
         match self {
-            Self::Directory(path, state) => state.archives().map_err(|error| fail(path, &error)),
+            Self::Directory(path, state) => state.archives().map_err(|error| fail(path, error)),
             Self::Dump(_, dump) => Ok(dump.archives()),
         }
     }
@@ -209,7 +211,7 @@ impl State {
         match self {
             Self::Directory(path, state) => {
                 let (jobs, failures) = state.jobs();
-                (jobs, failures.iter().map(|error| fail(path, error)).collect())
+                (jobs, failures.into_iter().map(|error| fail(path, error)).collect())
             }
             Self::Dump(_, dump) => (dump.jobs(), Vec::new()),
         }
@@ -223,8 +225,19 @@ impl State {
     }
 }
 
-fn fail(path: &Path, error: &impl ToString) -> Failure {
-    Failure::other(path.display(), error.to_string())
+fn fail(path: &Path, error: impl Into<ErrorKind>) -> Failure {
+    Failure::flux(path, flux_archive::Error::new(error.into()))
+}
+
+/// Why a dump has no value of a key.
+fn lacks(path: &Path, dump: &DumpTar, key: &str, error: StoreError) -> Failure {
+    match (error, dump.damage()) {
+        (StoreError::NotFound, None) => fail(path, KvsError::NotFound(key.to_owned())),
+        (StoreError::NotFound, Some(damage)) => {
+            fail(path, StoreError::Damaged(format!("{key} is not in it: {damage}")))
+        }
+        (error, _) => fail(path, error),
+    }
 }
 
 /// Opens a store for reading. Its content decides what it is.
@@ -234,9 +247,9 @@ pub(super) fn open_store(path: &Path) -> Result<Box<dyn BlobStore>, Failure> {
         return Ok(Box::new(store));
     }
     if is_sqlite(path).map_err(|error| Failure::io(path, error))? {
-        return Ok(Box::new(SqliteStore::open(path).map_err(|error| fail(path, &error))?));
+        return Ok(Box::new(SqliteStore::open(path).map_err(|error| fail(path, error))?));
     }
-    Ok(Box::new(DumpTar::open(path).map_err(|error| Failure::io(path, error))?))
+    Ok(Box::new(DumpTar::open(path).map_err(|error| fail(path, error))?))
 }
 
 /// Opens a store for writing, and creates it if it does not exist.
@@ -246,13 +259,17 @@ pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failu
         Err(_) => !path.exists() && path.extension().is_some_and(|name| name == "sqlite"),
     };
     if is_database {
-        return Ok(Box::new(SqliteStore::create(path).map_err(|error| fail(path, &error))?));
+        return Ok(Box::new(SqliteStore::create(path).map_err(|error| fail(path, error))?));
     }
     Ok(Box::new(DirStore::create(path).map_err(|error| Failure::io(path, error))?))
 }
 
 fn is_sqlite(path: &Path) -> io::Result<bool> {
     let mut head = Vec::new();
+    // To open a FIFO would wait for its writer.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
     File::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut head)?;
     Ok(head == SQLITE)
 }

@@ -31,6 +31,8 @@ pub(super) struct Prepared {
     pub(super) size: Option<u64>,
     /// Whether the file changed while it was read.
     pub(super) changed: bool,
+    /// Bytes of holes that become zeros.
+    pub(super) holes: u64,
 }
 
 pub(super) enum Body {
@@ -63,8 +65,12 @@ pub(super) fn prepare(creator: &Creator<'_>, item: &Item) -> Result<Prepared> {
     }
 }
 
+fn prepared(body: Body) -> Prepared {
+    Prepared { body, size: None, changed: false, holes: 0 }
+}
+
 fn plain(content: Content<'static>) -> Prepared {
-    Prepared { body: Body::Content(content), size: None, changed: false }
+    prepared(Body::Content(content))
 }
 
 fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
@@ -87,8 +93,8 @@ fn read(creator: &Creator<'_>, file: &File) -> Result<Prepared> {
         }
     }
     let (encoding, len) = encoding_of(file)?;
-    let body = Body::Stream(file.try_clone()?, encoding, len);
-    Ok(Prepared { body, size: None, changed: false })
+    let holes = bytes_of_holes(file, size)?;
+    Ok(Prepared { holes, ..prepared(Body::Stream(file.try_clone()?, encoding, len)) })
 }
 
 /// The content of a file that stays in the archive.
@@ -96,16 +102,21 @@ fn inline(bytes: Vec<u8>) -> Prepared {
     if bytes.is_empty() {
         return Prepared { size: Some(0), ..plain(Content::Empty) };
     }
-    let text = if bytes.contains(&0) { Err(bytes) } else { into_text(bytes) };
-    let body = match text {
-        Ok(text) => Body::Text(text),
-        Err(bytes) => Body::Content(Content::Base64(Base64::encode(&bytes))),
-    };
-    Prepared { body, size: None, changed: false }
+    prepared(match String::from_utf8(bytes) {
+        Ok(text) if !text.contains('\0') => Body::Text(text),
+        Ok(text) => Body::Content(Content::Base64(Base64::encode(text.as_bytes()))),
+        Err(error) => Body::Content(Content::Base64(Base64::encode(error.as_bytes()))),
+    })
 }
 
-fn into_text(bytes: Vec<u8>) -> Result<String, Vec<u8>> {
-    String::from_utf8(bytes).map_err(std::string::FromUtf8Error::into_bytes)
+/// Bytes of a file that the file system does not store.
+fn bytes_of_holes(file: &File, size: u64) -> Result<u64> {
+    let (mut position, mut data) = (0, 0);
+    while let Some((start, end)) = next_data(file, position, size)? {
+        data += end - start;
+        position = end;
+    }
+    Ok(size.saturating_sub(data))
 }
 
 /// Stores the data of a file in chunks. Each extent starts a new chunk.
@@ -125,23 +136,19 @@ fn read_blobs(
         .collect();
     let Some(store) = creator.store else { return Ok(plain(Content::Empty)) };
     let put = |blob: &mut Vec<u8>, &(offset, len): &(u64, u64)| -> Result<(Region, bool)> {
-        StoreError::check_size(len).map_err(store_failure)?;
+        StoreError::check_size(len).map_err(ErrorKind::Store)?;
         blob.resize(usize::try_from(len).unwrap_or(usize::MAX), 0);
         let read = read_full(file, blob, offset)?;
         // If the file was truncated meanwhile, zeros replace the missing bytes, as with tar.
         blob[read..].fill(0);
-        let blobref = store.put(creator.chunking.hash, blob).map_err(store_failure)?;
+        let blobref = store.put(creator.chunking.hash, blob).map_err(ErrorKind::Store)?;
         creator.count(len);
         Ok((Region { offset, size: len, blobref }, (read as u64) < len))
     };
     let stored = try_map(&chunks, Vec::new, put)?;
     let (regions, cut): (Vec<_>, Vec<_>) = stored.into_iter().unzip();
-    let body = Body::Content(Content::Blobvec(regions));
-    Ok(Prepared { body, size: Some(size), changed: cut.contains(&true) })
-}
-
-fn store_failure(error: StoreError) -> ErrorKind {
-    ErrorKind::Store(error)
+    let blobs = plain(Content::Blobvec(regions));
+    Ok(Prepared { size: Some(size), changed: cut.contains(&true), ..blobs })
 }
 
 /// The extents of data of a file, as start and end. Without `all`, the first one is enough.
@@ -173,7 +180,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
                 }
                 position = end;
             }
-            Ok(())
+            Ok(true)
         })?,
     }
     // Bytes that were appended meanwhile are ignored.
@@ -188,7 +195,7 @@ fn extents(file: &File, size: u64, holes: Holes, all: bool) -> Result<Vec<(u64, 
 fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let mut small = true;
-    for_each_piece_while(file, |_, piece| {
+    for_each_piece(file, |_, piece| {
         bytes.extend_from_slice(piece);
         small = bytes.len() as u64 <= IN_MEMORY;
         Ok(small)
@@ -200,7 +207,7 @@ fn read_small(file: &File) -> Result<Option<Vec<u8>>> {
 /// are text; base64 has no such limit.
 fn encoding_of(file: &File) -> Result<(Encoding, u64)> {
     let (mut detector, mut len) = (Detector::default(), 0);
-    for_each_piece_while(file, |_, piece| {
+    for_each_piece(file, |_, piece| {
         len += piece.len() as u64;
         Ok(detector.take(piece))
     })?;
@@ -219,7 +226,7 @@ pub(super) fn stream(
     mut write: impl FnMut(&[u8]) -> Result<()>,
 ) -> Result<bool> {
     let (mut rest, mut text) = (len, Repair::default());
-    for_each_piece_while(file, |_, piece| {
+    for_each_piece(file, |_, piece| {
         let piece =
             &piece[..usize::try_from(rest).map_or(piece.len(), |rest| rest.min(piece.len()))];
         rest -= piece.len() as u64;
@@ -286,18 +293,8 @@ impl Repair {
     }
 }
 
-/// Reads a file from start to end.
-pub(super) fn for_each_piece(
-    file: &File,
-    mut take: impl FnMut(u64, &[u8]) -> Result<()>,
-) -> Result<()> {
-    for_each_piece_while(file, |offset, piece| take(offset, piece).map(|()| true))
-}
-
-fn for_each_piece_while(
-    file: &File,
-    mut take: impl FnMut(u64, &[u8]) -> Result<bool>,
-) -> Result<()> {
+/// Reads a file from start to end, as long as `take` returns true.
+fn for_each_piece(file: &File, mut take: impl FnMut(u64, &[u8]) -> Result<bool>) -> Result<()> {
     let mut buffer = vec![0; PIECE];
     let mut offset = 0;
     loop {

@@ -1,6 +1,5 @@
 //! How an archive is created.
 
-use std::fmt;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -68,11 +67,7 @@ pub struct Creator<'o> {
     pub(super) progress: Option<Progress<'o>>,
 }
 
-impl fmt::Debug for Creator<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Creator").field("root", &self.root).finish_non_exhaustive()
-    }
-}
+partial_debug! { Creator: root; }
 
 impl<'o> Creator<'o> {
     /// Creates archives with paths relative to a directory.

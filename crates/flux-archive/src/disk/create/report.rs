@@ -16,6 +16,8 @@ pub struct CreateReport {
     pub absolute: Vec<String>,
     /// Paths that were found and are [left out](crate::Creator::leave_out).
     pub left_out: Vec<String>,
+    /// Bytes of holes that were written as zeros, since only blobs can have holes between them.
+    pub holes: u64,
     /// Files that could not be read.
     pub failures: Vec<Failure>,
 }

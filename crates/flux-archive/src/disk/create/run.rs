@@ -1,5 +1,6 @@
 //! The files of a walk, prepared some at a time and written in order.
 
+use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::io::Write;
 use std::path::Path;
@@ -8,9 +9,11 @@ use super::content::{self, Prepared};
 use super::options::{Creator, Times};
 use super::report::CreateReport;
 use super::walk::{Item, Walker};
-use crate::error::Result;
+use crate::diagnostic::Code;
+use crate::disk::dir::FileId;
+use crate::error::{ErrorKind, Result, StoreError};
 use crate::json::Text;
-use crate::model::{Content, Entry};
+use crate::model::{Content, Entry, FileType};
 use crate::parallel::try_map;
 use crate::write::Writer;
 
@@ -21,20 +24,31 @@ const WINDOW_BYTES: u64 = 8 << 20;
 impl Creator<'_> {
     /// Writes files, and directories with their content.
     ///
-    /// Files that cannot be read are in the report, and the rest is written. An error means that the archive
-    /// could not be written.
+    /// A file that is below two of the paths is written once. Files that cannot be read are in the report, and
+    /// the rest is written. An error means that the archive or, with [`ErrorKind::Store`], the store could not
+    /// be written.
     pub fn write<W: Write>(
         &self,
         paths: impl IntoIterator<Item = impl AsRef<Path>>,
         writer: &mut Writer<W>,
     ) -> Result<CreateReport> {
         let mut report = CreateReport::default();
+        let paths: Vec<_> = paths.into_iter().collect();
+        let mut taken = (paths.len() > 1).then(Taken::default);
         for path in paths {
             let mut walker = Walker::new(self, path.as_ref(), &mut report);
             loop {
                 let (mut window, mut bytes) = (Vec::new(), 0);
                 while window.len() < WINDOW && bytes < WINDOW_BYTES {
                     let Some(item) = walker.next_item(&mut report) else { break };
+                    match taken.as_mut().map_or(Ok(true), |taken| taken.take(&item)) {
+                        Ok(true) => {}
+                        Ok(false) => continue,
+                        Err(error) => {
+                            report.fail(item.path.as_str(), error);
+                            continue;
+                        }
+                    }
                     bytes += item.found.size().min(content::IN_MEMORY);
                     window.push(item);
                 }
@@ -63,11 +77,21 @@ impl Creator<'_> {
     ) -> Result<()> {
         let prepared = match prepared {
             Ok(prepared) => prepared,
+            // The store is at fault, not the file.
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    ErrorKind::Store(StoreError::Io(_) | StoreError::Damaged(_))
+                ) =>
+            {
+                return Err(error);
+            }
             Err(error) => {
                 report.fail(item.path.as_str(), error);
                 return Ok(());
             }
         };
+        report.holes += prepared.holes;
         let mut changed = prepared.changed;
         let size = prepared.size;
         match prepared.body {
@@ -104,4 +128,43 @@ impl Creator<'_> {
             Times::Omit => entry,
         }
     }
+}
+
+/// The files so far, by their paths in the archive.
+#[derive(Default)]
+struct Taken {
+    files: HashMap<String, (FileId, FileType)>,
+    /// Directories of these files.
+    above: HashSet<String>,
+}
+
+impl Taken {
+    /// Whether a file is new. Fails if another file has its path, or if a path would lead through a link or
+    /// file.
+    fn take(&mut self, item: &Item) -> Result<bool> {
+        let (path, id) = (item.path.as_str(), item.found.id());
+        if let Some(&(before, _)) = self.files.get(path) {
+            return if before == id {
+                Ok(false)
+            } else {
+                refuse(item, "another file has this path")
+            };
+        }
+        let is_file = |file_type| file_type != FileType::Directory;
+        let through = |above: &str| self.files.get(above).is_some_and(|(_, above)| is_file(*above));
+        if item.path.ancestors().any(through) {
+            return refuse(item, "a file or link has the path of its directory");
+        }
+        if is_file(item.file_type) && self.above.contains(path) {
+            return refuse(item, "other files have paths below it");
+        }
+        self.above.extend(item.path.ancestors().map(str::to_owned));
+        self.files.insert(path.to_owned(), (id, item.file_type));
+        Ok(true)
+    }
+}
+
+fn refuse(item: &Item, message: &str) -> Result<bool> {
+    let (code, path) = (Code::BelowNoDirectory, item.path.to_string());
+    Err(ErrorKind::NotWritable { code, path, message: message.to_owned() }.into())
 }

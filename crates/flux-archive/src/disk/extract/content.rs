@@ -1,9 +1,8 @@
 //! The content of an extracted file.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use crate::diagnostic::Code;
@@ -14,6 +13,9 @@ use crate::store::{BlobStore, fetch};
 
 /// Size in bytes from which a file is written by all threads.
 const PARALLEL_FROM: u64 = 4 << 20;
+
+/// Zeros that become a hole, where they begin at a multiple of it in the file: a few blocks of any file system.
+const HOLE: usize = 16 << 10;
 
 /// Buffers for blobs, which are used again.
 #[derive(Default)]
@@ -37,64 +39,66 @@ pub(super) fn is_parallel(content: &Content<'_>) -> bool {
         Content::Text(text) => return text.len() >= PARALLEL_FROM,
         _ => return false,
     };
-    let data: u64 = regions.iter().fold(0, |sum, region| region.size.saturating_add(sum));
-    let apart = |pair: &[Region]| pair[0].end() <= pair[1].offset;
-    regions.len() > 1 && data >= PARALLEL_FROM && regions.windows(2).all(apart)
+    regions.len() > 1 && content.data_size() >= PARALLEL_FROM && are_apart(regions)
 }
 
-/// Writes the bytes of files, and counts them.
+/// Writes the bytes of files.
 pub(super) struct ContentWriter<'o> {
     store: Option<&'o dyn BlobStore>,
     progress: Option<Progress<'o>>,
     buffers: Buffers,
-    written: AtomicU64,
 }
 
 impl<'o> ContentWriter<'o> {
     pub(super) fn new(store: Option<&'o dyn BlobStore>, progress: Option<Progress<'o>>) -> Self {
-        Self { store, progress, buffers: Buffers::default(), written: AtomicU64::new(0) }
+        Self { store, progress, buffers: Buffers::default() }
     }
 
-    /// Bytes that were written, without holes.
-    pub(super) fn written(&self) -> u64 {
-        self.written.load(Ordering::Relaxed)
-    }
-
-    /// Writes the content of a new file, and sets its size.
+    /// Writes the content of a new file, and sets its size. Long runs of zeros become holes.
     pub(super) fn write(&self, mut file: &File, entry: &Entry<'_>) -> Result<()> {
         let content = entry.content();
+        let mut end = content.data_len();
         match content {
             Content::Directory | Content::Symlink(_) | Content::Empty => {}
             Content::Json(json) => file.write_all(json.get().as_bytes())?,
             Content::Text(text) if is_parallel(content) && threads() > 1 => {
                 text.for_each_piece(|piece| {
-                    self.count(piece.len() as u64);
+                    report(self.progress, piece.len() as u64);
                     file.write_all(piece)
                 })?;
-                return set_size(file, entry);
             }
             Content::Text(text) => text.write_to(&mut file)?,
             Content::Base64(data) if is_parallel(content) => {
                 // Set first, or else each piece grows the file.
                 file.set_len(entry.len())?;
                 data.for_each_piece(|position, piece| {
-                    self.count(piece.len() as u64);
-                    file.write_all_at(piece, position)
+                    report(self.progress, piece.len() as u64);
+                    write_with_holes(file, piece, position).map(drop)
                 })?;
                 return Ok(());
             }
-            Content::Base64(data) => data.write_to(&mut file)?,
+            Content::Base64(data) => {
+                let mut writer = WithHoles { file, position: 0, end: 0 };
+                data.write_to(&mut writer)?;
+                end = writer.end;
+            }
             Content::Blobvec(regions) => {
                 // Set first, so that the file system can refuse the size before anything is written.
                 file.set_len(entry.len())?;
                 return self.write_regions(file, regions, is_parallel(content));
             }
         }
-        self.count(content.data_len());
-        set_size(file, entry)
+        if !is_parallel(content) || threads() == 1 {
+            report(self.progress, content.data_len());
+        }
+        if entry.len() > end {
+            file.set_len(entry.len())?;
+        }
+        Ok(())
     }
 
     fn write_regions(&self, file: &File, regions: &[Region], parallel: bool) -> Result<()> {
+        let apart = are_apart(regions);
         let write = |region: &Region| {
             self.buffers.with(|blob| {
                 let missing = || {
@@ -103,8 +107,13 @@ impl<'o> ContentWriter<'o> {
                 };
                 let store = self.store.ok_or_else(missing)?;
                 fetch(store, region, blob)?;
-                file.write_all_at(blob, region.offset)?;
-                self.count(region.size);
+                if apart {
+                    write_with_holes(file, blob, region.offset)?;
+                } else {
+                    // Zeros replace what another region has written.
+                    file.write_all_at(blob, region.offset)?;
+                }
+                report(self.progress, region.size);
                 Ok(())
             })
         };
@@ -114,17 +123,58 @@ impl<'o> ContentWriter<'o> {
             regions.iter().try_for_each(write)
         }
     }
-
-    fn count(&self, bytes: u64) {
-        self.written.fetch_add(bytes, Ordering::Relaxed);
-        report(self.progress, bytes);
-    }
 }
 
-/// Sets the size of the entry; zeros follow the data.
-fn set_size(file: &File, entry: &Entry<'_>) -> Result<()> {
-    if entry.len() > entry.content().data_len() {
-        file.set_len(entry.len())?;
+/// Whether regions are in order and do not overlap.
+fn are_apart(regions: &[Region]) -> bool {
+    regions.windows(2).all(|pair| pair[0].end() <= pair[1].offset)
+}
+
+/// Writes bytes at a position of a new file, without runs of zeros as long as [`HOLE`]. Returns the end of what
+/// was written, or 0.
+fn write_with_holes(file: &File, bytes: &[u8], position: u64) -> io::Result<u64> {
+    if bytes.len() < HOLE {
+        file.write_all_at(bytes, position)?;
+        return Ok(position + bytes.len() as u64);
     }
-    Ok(())
+    let (mut end, mut start, mut at) = (0, 0, 0);
+    let mut write = |from: usize, to: usize| {
+        if from < to {
+            end = position + to as u64;
+            file.write_all_at(&bytes[from..to], position + from as u64)?;
+        }
+        Ok::<_, io::Error>(())
+    };
+    while at < bytes.len() {
+        // To the next multiple in the file.
+        let next = HOLE - usize::try_from((position + at as u64) % HOLE as u64).unwrap_or_default();
+        let to = (at + next).min(bytes.len());
+        if to - at == HOLE && bytes[at..to].iter().all(|&byte| byte == 0) {
+            write(start, at)?;
+            start = to;
+        }
+        at = to;
+    }
+    write(start, at)?;
+    Ok(end)
+}
+
+/// Writes a new file from its start, with holes.
+struct WithHoles<'f> {
+    file: &'f File,
+    position: u64,
+    /// The end of what was written.
+    end: u64,
+}
+
+impl Write for WithHoles<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.end = self.end.max(write_with_holes(self.file, bytes, self.position)?);
+        self.position += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }

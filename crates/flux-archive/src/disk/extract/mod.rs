@@ -1,7 +1,7 @@
 //! From an archive to files, never outside of the target.
 //!
 //! ```text
-//! plan          limits, paths that occur twice, targets of links: all before anything is written
+//! plan          limits and targets of links: all before anything is written
 //! directories   with mode 0700, so that they can be filled
 //! files         in parallel: a temporary file in the same directory, every blob verified, then renamed
 //! links         after all paths have been followed

@@ -1,6 +1,5 @@
 //! How an archive is extracted.
 
-use std::fmt;
 use std::io;
 use std::path::Path;
 
@@ -75,11 +74,7 @@ pub struct Extractor<'o> {
     pub(super) dry_run: bool,
 }
 
-impl fmt::Debug for Extractor<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Extractor").field("root", &self.root).finish_non_exhaustive()
-    }
-}
+partial_debug! { Extractor: root; }
 
 impl<'o> Extractor<'o> {
     /// Extracts into a directory that exists.

@@ -1,6 +1,5 @@
 //! The plan of an extraction, made before anything is written.
 
-use std::collections::hash_map::Entry as Slot;
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -8,7 +7,6 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::model::{Archive, Content, Entry, FileType, HashType};
 use binio::check_limit;
 
-use super::existing::Existing;
 use super::options::Extractor;
 
 /// Entries by type, each list in the order of paths.
@@ -19,8 +17,6 @@ pub(super) struct Plan {
     pub(super) links: Vec<usize>,
     /// Entries that fail whatever files exist.
     pub(super) failures: Vec<(usize, Error)>,
-    /// Entries that are left out for another one with the same path.
-    pub(super) skipped: u64,
     /// Paths that some file system may take for the same: they differ by case, or by how accents are written.
     pub(super) twins: HashSet<String>,
 }
@@ -29,14 +25,13 @@ impl Plan {
     pub(super) fn new(options: &Extractor<'_>, archive: &Archive<'_>) -> Result<Self> {
         let entries = archive.entries();
         let mut plan = Self::default();
-        let mut chosen: HashMap<&str, usize> = HashMap::new();
         let (mut total, mut materialized) = (0_u64, 0_u64);
         for (index, entry) in entries.iter().enumerate() {
             if options.select.is_some_and(|select| !select(entry)) {
                 continue;
             }
             total = total.saturating_add(entry.len());
-            materialized = materialized.saturating_add(data_size(entry.content()));
+            materialized = materialized.saturating_add(entry.content().data_size());
             let limits = &options.limits;
             check_limit("bytes of a file", limits.max_file_size, entry.len())?;
             check_limit("bytes of all files", limits.max_total_size, total)?;
@@ -45,31 +40,14 @@ impl Plan {
                 plan.failures.push((index, error));
                 continue;
             }
-            match chosen.entry(entry.path().as_str()) {
-                Slot::Vacant(slot) => {
-                    slot.insert(index);
-                }
-                Slot::Occupied(mut slot) => {
-                    match choose(options.existing, &entries[*slot.get()], entry) {
-                        Ok(true) => drop(slot.insert(index)),
-                        Ok(false) => {}
-                        Err(error) => {
-                            plan.failures.push((index, error));
-                            continue;
-                        }
-                    }
-                    plan.skipped += 1;
-                }
-            }
-        }
-        plan.twins = twins(chosen.keys().copied());
-        for index in chosen.into_values() {
             match entries[index].file_type() {
                 FileType::Directory => plan.directories.push(index),
                 FileType::Regular => plan.files.push(index),
                 FileType::Symlink => plan.links.push(index),
             }
         }
+        let chosen = plan.directories.iter().chain(&plan.files).chain(&plan.links);
+        plan.twins = twins(chosen.map(|&index| entries[index].path().as_str()));
         for list in [&mut plan.directories, &mut plan.files, &mut plan.links] {
             list.sort_unstable_by_key(|&index| entries[index].path());
         }
@@ -98,16 +76,6 @@ fn twins<'p>(paths: impl Iterator<Item = &'p str> + Clone) -> HashSet<String> {
     paths.filter(|path| count.contains_key(&folded(path))).map(str::to_owned).collect()
 }
 
-/// Bytes that are written for an entry.
-fn data_size(content: &Content<'_>) -> u64 {
-    match content {
-        Content::Blobvec(regions) => {
-            regions.iter().fold(0, |sum, region| region.size.saturating_add(sum))
-        }
-        other => other.data_len(),
-    }
-}
-
 fn allowed(options: &Extractor<'_>, entry: &Entry<'_>) -> Result<()> {
     match entry.content() {
         Content::Symlink(target) if !options.links.allows(entry, target) => {
@@ -122,25 +90,6 @@ fn allowed(options: &Extractor<'_>, entry: &Entry<'_>) -> Result<()> {
             }
         }
         _ => Ok(()),
-    }
-}
-
-/// Whether the later one of two entries with the same path is used.
-fn choose(existing: Existing, earlier: &Entry<'_>, later: &Entry<'_>) -> Result<bool> {
-    let twice = || Err(ErrorKind::Exists { found: "another entry of the path" }.into());
-    let (before, now) = (earlier.file_type(), later.file_type());
-    if before == FileType::Directory && now == FileType::Directory {
-        return Ok(true);
-    }
-    if before == FileType::Directory || now == FileType::Directory {
-        return twice();
-    }
-    match existing {
-        Existing::Error => twice(),
-        Existing::Overwrite => Ok(true),
-        Existing::Skip | Existing::Newer if before != now => twice(),
-        Existing::Skip => Ok(false),
-        Existing::Newer => Ok(later.mtime() > earlier.mtime()),
     }
 }
 

@@ -19,7 +19,7 @@ pub struct ExtractReport {
     pub links: u64,
     /// Entries that were left out because a file exists.
     pub skipped: u64,
-    /// Bytes that were written, without holes.
+    /// Bytes of the files that were written, without holes.
     pub bytes: u64,
     /// Entries that failed, sorted by path.
     pub failures: Vec<Failure>,
@@ -31,6 +31,7 @@ pub(super) struct Tally {
     pub(super) directories: AtomicU64,
     pub(super) links: AtomicU64,
     pub(super) skipped: AtomicU64,
+    pub(super) bytes: AtomicU64,
     pub(super) stop: AtomicBool,
     pub(super) failures: Mutex<Vec<Failure>>,
 }
@@ -44,7 +45,7 @@ impl Tally {
             directories: self.directories.into_inner(),
             links: self.links.into_inner(),
             skipped: self.skipped.into_inner(),
-            bytes: 0,
+            bytes: self.bytes.into_inner(),
             failures,
         }
     }

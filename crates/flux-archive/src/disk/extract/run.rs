@@ -37,7 +37,6 @@ impl Extractor<'_> {
         for (index, error) in plan.failures {
             run.fail(&archive.entries()[index], error);
         }
-        run.tally.skipped.fetch_add(plan.skipped, Ordering::Relaxed);
         if self.dry_run {
             run.look(plan.directories.iter().chain(&plan.files).chain(&plan.links));
         } else {
@@ -46,7 +45,7 @@ impl Extractor<'_> {
             run.make_links(&plan.links, &made);
             run.finish_directories(&made);
         }
-        Ok(ExtractReport { bytes: run.content.written(), ..run.tally.into_report() })
+        Ok(run.tally.into_report())
     }
 }
 
@@ -285,7 +284,9 @@ impl Run<'_, '_> {
             drop(file);
             self.put_in_place(parent, &temporary, name, entry, decision)
         });
-        if !matches!(written, Ok(Decision::Create | Decision::Replace)) {
+        if matches!(written, Ok(Decision::Create | Decision::Replace)) {
+            self.tally.bytes.fetch_add(entry.content().data_size(), Ordering::Relaxed);
+        } else {
             // The first failure is the one to report.
             let _ = parent.remove(&temporary);
         }

@@ -1,0 +1,42 @@
+//! The patterns that select entries.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use flux_archive::selects;
+
+use crate::output::Output;
+
+/// Patterns of paths that are wanted, and of those that are not.
+pub(super) struct Patterns<'p> {
+    /// With whether each has matched.
+    wanted: Vec<(&'p str, AtomicBool)>,
+    exclude: &'p [String],
+}
+
+impl<'p> Patterns<'p> {
+    pub(super) fn new(wanted: &'p [String], exclude: &'p [String]) -> Self {
+        let wanted = wanted.iter().map(|pattern| (pattern.as_str(), AtomicBool::new(false)));
+        Self { wanted: wanted.collect(), exclude }
+    }
+
+    /// Whether a path is wanted. Without patterns every path is.
+    pub(super) fn select(&self, path: &str) -> bool {
+        let mut wanted = self.wanted.is_empty();
+        for (pattern, found) in &self.wanted {
+            if selects(pattern, path) {
+                found.store(true, Ordering::Relaxed);
+                wanted = true;
+            }
+        }
+        wanted && !self.exclude.iter().any(|pattern| selects(pattern, path))
+    }
+
+    /// Reports the patterns that matched nothing, as Flux does.
+    pub(super) fn remark(&self, output: Output) {
+        for (pattern, found) in &self.wanted {
+            if !found.load(Ordering::Relaxed) {
+                output.remark(&format_args!("No files matched pattern '{pattern}'"));
+            }
+        }
+    }
+}

@@ -1,0 +1,112 @@
+//! `scibin flux put`: an archive and its blobs into a running instance, by the program `flux`.
+//!
+//! ```text
+//! flux kvs get --raw archive.NAME          whether an archive has the name
+//! flux content store < BLOB                once for each blob; prints its blobref
+//! flux kvs put --raw archive.NAME=- < JSON
+//! ```
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, Stdio};
+
+use flux_archive::store::BlobStore;
+use flux_archive::{ArchivePath, BlobRef, Entry, Form};
+use serde_json::json;
+
+use super::source::Source;
+use super::{buffered, count, remark};
+use crate::Verdict;
+use crate::arguments::flux::Put;
+use crate::failure::Failure;
+use crate::output::{Output, print_json, size};
+use crate::progress::Progress;
+
+pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
+    let is_name =
+        ArchivePath::parse(&command.name).is_ok() && !command.name.contains(['/', '.', '=']);
+    if !is_name {
+        return Err(Failure::other("--name", "expected a name without \".\", \"/\" and \"=\""));
+    }
+    let source = Source::of_file(&command.archive, &command.reading)?;
+    let archive = source.parse()?;
+    remark(&source.name, &archive, output);
+    let key = format!("archive.{}", command.name);
+    let exists = run(command, &["kvs", "get", "--raw", &key], &[])?.is_ok();
+    if exists && !command.overwrite {
+        let message =
+            format!("the instance has an archive {}; --overwrite replaces it", command.name);
+        return Err(Failure::other(source.name.display(), message));
+    }
+
+    // Blobs first: an archive in the instance always has its blobs.
+    let regions = archive.entries().iter().flat_map(Entry::regions);
+    let blobs: BTreeMap<BlobRef, u64> =
+        regions.map(|region| (region.blobref, region.size)).collect();
+    let total = blobs.values().fold(0, |sum: u64, size| sum.saturating_add(*size));
+    let store = source.stores(&command.stores)?;
+    let progress = Progress::new(total, output.quiet);
+    let mut blob = Vec::new();
+    for (blobref, size) in &blobs {
+        let fail = |message: String| Failure::other(format!("blob {blobref}"), message);
+        store.get_sized(blobref, *size, &mut blob).map_err(|error| fail(error.to_string()))?;
+        if !blobref.names(&blob) {
+            return Err(fail("the blob in the store has another digest".to_owned()));
+        }
+        let stored = run(command, &["content", "store"], &blob)?.map_err(fail)?;
+        if stored.trim() != blobref.to_string() {
+            let stored = stored.trim();
+            return Err(fail(format!(
+                "the instance names it {stored}: does it use another hash? --hash of `flux create` sets it"
+            )));
+        }
+        progress.add(*size);
+    }
+    drop(progress);
+    let mut json = Vec::new();
+    let converted = buffered(&mut json, Form::Array, |writer| {
+        flux_archive::convert(&source.document, &source.options, writer)
+    });
+    converted.map_err(|error| source.failure(error))?;
+    run(command, &["kvs", "put", "--raw", &format!("{key}=-")], &json)?
+        .map_err(|message| Failure::other(&key, message))?;
+
+    let (entries, blobs) = (archive.entries().len() as u64, blobs.len() as u64);
+    if output.json {
+        let file = source.name.display().to_string();
+        print_json(
+            &json!({"file": file, "key": key, "entries": entries, "blobs": blobs, "bytes": total}),
+        )?;
+    } else {
+        let (entries, blobs) = (count(entries, "entry"), count(blobs, "blob"));
+        output.result(&format_args!("{key}: {entries}, {blobs} of {}", size(total)))?;
+    }
+    Ok(Verdict::Fine)
+}
+
+/// Runs the program `flux`. Returns its output, or if it fails what it says.
+fn run(command: &Put, arguments: &[&str], input: &[u8]) -> Result<Result<String, String>, Failure> {
+    let fail = |error| Failure::io(&command.flux, error);
+    let mut child = Command::new(&command.flux)
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(fail)?;
+    let stdin = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        scope.spawn(move || {
+            // A program that does not want all of it closes its end; its status says whether that is a failure.
+            let _ = stdin.map(|mut stdin| stdin.write_all(input));
+        });
+        child.wait_with_output()
+    });
+    let output = output.map_err(fail)?;
+    if output.status.success() {
+        return Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()));
+    }
+    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    let program = command.flux.display();
+    Ok(Err(format!("`{program} {}` failed ({}): {said}", arguments.join(" "), output.status)))
+}
