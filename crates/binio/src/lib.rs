@@ -17,6 +17,7 @@ pub mod diagnostic;
 pub mod error;
 mod limits;
 pub mod memory;
+mod nearest;
 mod number;
 pub mod pointer;
 mod scan;
@@ -29,6 +30,7 @@ pub use checksum::{Algorithm, Digest, Hasher};
 pub use error::{Context, Error, ErrorKind, Result};
 pub use limits::{Limits, check_limit};
 pub use memory::prefer_huge_pages;
+pub use nearest::nearest;
 pub use number::{ByteReader, Endian, Scalar, decode, decode_into, swap_in_place};
 pub use scan::Scanner;
 #[cfg(all(feature = "mmap", any(unix, windows)))]

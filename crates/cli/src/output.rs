@@ -4,8 +4,9 @@ use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 
 use clap::builder::styling::{AnsiColor, Style};
-use serde::Serialize;
 use serde_json::Value;
+
+pub(crate) use binio::array::{escape_controls, write_json};
 
 use crate::failure::Failure;
 
@@ -183,40 +184,6 @@ pub(crate) fn print_json(value: &Value) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Writes a JSON value on one line, in which every control character is escaped: JSON would leave those
-/// from U+007F to U+009F as they are, and some terminals obey them.
-pub(crate) fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
-    let mut serializer = serde_json::Serializer::with_formatter(out, Escaped);
-    Ok(value.serialize(&mut serializer)?)
-}
-
-struct Escaped;
-
-impl serde_json::ser::Formatter for Escaped {
-    fn write_string_fragment<W: ?Sized + Write>(
-        &mut self,
-        out: &mut W,
-        fragment: &str,
-    ) -> io::Result<()> {
-        escape_controls(out, fragment)
-    }
-}
-
-/// Writes JSON text, or a part of it, with its control characters escaped but for those below U+0020.
-pub(crate) fn escape_controls<W: ?Sized + Write>(out: &mut W, json: &str) -> io::Result<()> {
-    let mut rest = json;
-    while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {
-        let (plain, special) = rest.split_at(at);
-        out.write_all(plain.as_bytes())?;
-        let mut characters = special.chars();
-        if let Some(control) = characters.next() {
-            write!(out, "\\u{:04x}", u32::from(control))?;
-        }
-        rest = characters.as_str();
-    }
-    out.write_all(rest.as_bytes())
-}
-
 /// Bytes as people read them: `1.5 MiB`.
 pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
@@ -270,16 +237,6 @@ mod tests {
             ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]
         );
         assert_eq!(size(u64::MAX), "16.0 EiB");
-    }
-
-    #[test]
-    fn json_has_no_control_characters() {
-        let value = serde_json::json!({"\u{9b}k": ["a\u{1b}\u{7f}b\u{80}é\u{9f}", 1.5, null]});
-        let mut out = Vec::new();
-        write_json(&mut out, &value).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        assert_eq!(text, r#"{"\u009bk":["a\u001b\u007fb\u0080é\u009f",1.5,null]}"#);
-        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
     }
 
     #[test]

@@ -67,7 +67,7 @@ pub use data::{Access, Data};
 pub use datatype::{ByteOrder, Datatype};
 pub use element::{Element, Elements};
 pub use error::ArrayError;
-pub use print::Style;
+pub use print::{Style, escape_controls, write_json};
 pub use record::{Field, MAX_RECORD_DEPTH, Record};
 pub use scalar::{Kind, ScalarType, TimeUnit};
 pub use slice::Slice;

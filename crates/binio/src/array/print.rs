@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use serde::Serialize as _;
 use serde_json::Value;
 
-use crate::array::{Array, ArrayError, Data, Datatype, Order, Slice, json};
+use crate::array::buffer::zeroed;
+use crate::array::swap::Swap;
+use crate::array::{Array, ArrayError, Data, Datatype, Order, Slice, Strided, json, read};
 
 /// Elements are read in pieces of about this many bytes, so that memory does not grow with the
 /// array.
@@ -22,6 +24,9 @@ const SUMMARY: u64 = 1000;
 
 /// Elements shown at each end of an axis in a summary.
 const EDGE: u64 = 3;
+
+/// The most elements that are printed where they are the same bytes again and again.
+const MAX_REPEATED: u64 = 1 << 24;
 
 /// Lines of a summary.
 const MAX_LINES: usize = 1000;
@@ -192,6 +197,13 @@ impl<D: Data> Array<D> {
         style: Style,
         mask: Option<&[bool]>,
     ) -> Result<(), D::Error> {
+        let extent = self.layout().extent();
+        let is_repeated =
+            self.layout().byte_size().is_none_or(|size| size > extent.end - extent.start);
+        if is_repeated && self.len() > MAX_REPEATED {
+            let (what, limit, requested) = ("repeated elements to print", MAX_REPEATED, self.len());
+            return Err(ArrayError::Limit { what, limit, requested }.into());
+        }
         let mut printer = Printer::new(out, style, self.datatype(), self.shape())?;
         let mut masks = mask.into_iter().flatten().copied().chain(std::iter::repeat(false));
         let mut put = |item: &[u8]| {
@@ -213,7 +225,8 @@ impl<D: Data> Array<D> {
     }
 
     /// Writes the elements as [`Style::Text`] does, but of arrays of more than 1,000 elements only
-    /// the first and the last three of each axis, with `...` between them. Only these are read.
+    /// the first and the last three of each axis, with `...` between them. Only these are read. `mask`
+    /// has an entry for each element, true where it is missing.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
@@ -222,29 +235,32 @@ impl<D: Data> Array<D> {
     /// let layout = Strided::packed(vec![4096], Order::C, 0, 2, 8192)?;
     /// let array = Array::new(Bytes::from(vec![0; 8192]), Datatype::of::<u16>(), layout, Limits::default())?;
     /// let mut out = Vec::new();
-    /// array.write_summary(&mut out)?;
+    /// array.write_summary(&mut out, None)?;
     /// assert_eq!(out, b"0 0 0 ... 0 0 0\n");
     /// # Ok::<(), binio::Error>(())
     /// ```
-    pub fn write_summary(&self, out: &mut dyn Write) -> Result<(), D::Error>
-    where
-        D: Clone,
-    {
+    pub fn write_summary(
+        &self,
+        out: &mut dyn Write,
+        mask: Option<&[bool]>,
+    ) -> Result<(), D::Error> {
         if self.len() <= SUMMARY {
-            return self.write_elements(out, Style::Text, None);
+            return self.write_elements(out, Style::Text, mask);
         }
         check_empty_fields(self.datatype())?;
-        let mut lines = 0;
-        self.summarise(&mut *out, &mut lines)
+        self.summarise(self.layout(), out, mask, &mut 0)
     }
 
     /// The lines of one part. It recurses once an axis, and arrays have at most 64.
-    fn summarise(&self, out: &mut dyn Write, lines: &mut usize) -> Result<(), D::Error>
-    where
-        D: Clone,
-    {
+    fn summarise(
+        &self,
+        layout: &Strided,
+        out: &mut dyn Write,
+        mask: Option<&[bool]>,
+        lines: &mut usize,
+    ) -> Result<(), D::Error> {
         let output = |error: io::Error| D::Error::from(ArrayError::from(error));
-        let Some((&count, inner)) = self.shape().split_first() else { return Ok(()) };
+        let Some((&count, inner)) = layout.shape().split_first() else { return Ok(()) };
         let is_cut = count > 2 * EDGE;
         let shown = if is_cut { 2 * EDGE } else { count };
         let position = |i: u64| if is_cut && i >= EDGE { count - shown + i } else { i };
@@ -253,11 +269,22 @@ impl<D: Data> Array<D> {
                 return Ok(());
             }
             let gap = is_cut && i == EDGE;
-            let part =
-                self.slice(&[Slice::Index(i64::try_from(position(i)).unwrap_or(i64::MAX))])?;
+            let index = i64::try_from(position(i)).unwrap_or(i64::MAX);
+            let part = layout.slice(&[Slice::Index(index)])?;
+            let mask = mask.map(|mask| {
+                let len = mask.len() / usize::try_from(count).unwrap_or(usize::MAX).max(1);
+                let start = usize::try_from(position(i)).unwrap_or(usize::MAX).saturating_mul(len);
+                mask.get(start..).and_then(|mask| mask.get(..len)).unwrap_or_default()
+            });
             if inner.is_empty() {
-                let bytes = part.read_bytes(Order::C, crate::array::ByteOrder::Stored)?;
-                let text = cell(&json::element(self.datatype(), &bytes));
+                let text = if mask.and_then(|mask| mask.first()) == Some(&true) {
+                    "--".to_owned()
+                } else {
+                    let size = usize::try_from(part.itemsize()).unwrap_or(usize::MAX);
+                    let mut bytes = zeroed(size)?;
+                    read::fill(self.data(), &part, &Swap::None, &mut bytes)?;
+                    cell(&json::element(self.datatype(), &bytes))
+                };
                 let between = if i > 0 { " " } else { "" };
                 let dots = if gap { "... " } else { "" };
                 write!(out, "{between}{dots}{text}").map_err(output)?;
@@ -270,7 +297,7 @@ impl<D: Data> Array<D> {
                 let end = if inner.len() > 1 { "...\n\n" } else { "...\n" };
                 out.write_all(end.as_bytes()).map_err(output)?;
             }
-            part.summarise(out, lines)?;
+            self.summarise(&part, out, mask, lines)?;
             if *lines >= MAX_LINES {
                 return Ok(());
             }
@@ -333,13 +360,13 @@ fn quoted(cell: String) -> String {
     cell
 }
 
-fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
+/// Writes a JSON value on one line, in which every control character is escaped: JSON would leave
+/// those from U+007F to U+009F as they are, and some terminals obey them.
+pub fn write_json(out: &mut dyn Write, value: &Value) -> io::Result<()> {
     let mut serializer = serde_json::Serializer::with_formatter(out, Escaped);
     Ok(value.serialize(&mut serializer)?)
 }
 
-/// JSON in which every control character is escaped: by itself, JSON leaves those from U+007F to
-/// U+009F as they are.
 struct Escaped;
 
 impl serde_json::ser::Formatter for Escaped {
@@ -348,24 +375,29 @@ impl serde_json::ser::Formatter for Escaped {
         out: &mut W,
         fragment: &str,
     ) -> io::Result<()> {
-        let mut rest = fragment;
-        while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {
-            let (plain, special) = rest.split_at(at);
-            out.write_all(plain.as_bytes())?;
-            let mut characters = special.chars();
-            if let Some(control) = characters.next() {
-                write!(out, "\\u{:04x}", u32::from(control))?;
-            }
-            rest = characters.as_str();
-        }
-        out.write_all(rest.as_bytes())
+        escape_controls(out, fragment)
     }
+}
+
+/// Writes JSON text, or a part of it, with its control characters escaped but for those below U+0020,
+/// which JSON has escaped already.
+pub fn escape_controls<W: ?Sized + Write>(out: &mut W, json: &str) -> io::Result<()> {
+    let mut rest = json;
+    while let Some(at) = rest.find(|c: char| c.is_control() && c >= '\u{7f}') {
+        let (plain, special) = rest.split_at(at);
+        out.write_all(plain.as_bytes())?;
+        let mut characters = special.chars();
+        if let Some(control) = characters.next() {
+            write!(out, "\\u{:04x}", u32::from(control))?;
+        }
+        rest = characters.as_str();
+    }
+    out.write_all(rest.as_bytes())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::array::Strided;
     use crate::{Bytes, Limits};
 
     fn array(datatype: &str, shape: &[u64], bytes: Vec<u8>) -> Array<Bytes> {
@@ -464,7 +496,7 @@ mod tests {
         let len = shape.iter().product::<u64>();
         let bytes = (0..len).flat_map(|i| u32::try_from(i).unwrap().to_le_bytes()).collect();
         let mut out = Vec::new();
-        array("<u4", shape, bytes).write_summary(&mut out).unwrap();
+        array("<u4", shape, bytes).write_summary(&mut out, None).unwrap();
         String::from_utf8(out).unwrap()
     }
 

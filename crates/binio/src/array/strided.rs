@@ -242,20 +242,6 @@ impl Strided {
         }
     }
 
-    /// The axes in another order: axis `i` of the result is axis `axes[i]` of the array.
-    ///
-    /// Fails with [`ArrayError::Shape`] unless each axis is named once.
-    pub fn permute(&self, axes: &[usize]) -> Result<Self, ArrayError> {
-        let mut sorted = axes.to_vec();
-        sorted.sort_unstable();
-        if !sorted.into_iter().eq(0..self.shape.len()) {
-            return Err(bad_shape(format!("{axes:?} does not name each of the axes once")));
-        }
-        let shape = axes.iter().map(|&axis| self.shape[axis]).collect();
-        let strides = axes.iter().map(|&axis| self.strides[axis]).collect();
-        Ok(Self { shape, strides, ..*self })
-    }
-
     /// A field of each element, with the dimensions of the field after those of the array.
     ///
     /// Fails with [`ArrayError::Shape`] if these are more than 64, and with
@@ -547,16 +533,6 @@ mod tests {
         assert!(array.broadcast(&[2, 5]).is_err());
         assert!(array.broadcast(&[3]).is_err());
         assert!(array.broadcast(&[u64::MAX, 3, 5]).is_err());
-    }
-
-    #[test]
-    fn axes_are_permuted_if_each_is_named_once() {
-        let array = c_order(&[2, 3, 5], 1, 30).unwrap();
-        let permuted = array.permute(&[2, 0, 1]).unwrap();
-        assert_eq!((permuted.shape(), permuted.strides()), (&[5, 2, 3][..], &[1, 15, 5][..]));
-        for axes in [&[0, 1][..], &[0, 1, 1], &[0, 1, 3], &[0, 1, 2, 2]] {
-            assert!(array.permute(axes).is_err(), "{axes:?}");
-        }
     }
 
     #[test]

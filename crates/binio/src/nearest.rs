@@ -1,0 +1,32 @@
+//! The name that was probably meant.
+
+/// The name with the fewest changes from a text: at most two, and at most half of its characters.
+///
+/// ```
+/// let names = ["exposure_time", "gain"];
+/// assert_eq!(binio::nearest("exposure_tme", names), Some("exposure_time".to_owned()));
+/// assert_eq!(binio::nearest("other", names), None);
+/// ```
+pub fn nearest<N: AsRef<str>>(text: &str, names: impl IntoIterator<Item = N>) -> Option<String> {
+    let limit = (text.chars().count() / 2).min(2);
+    let near = names.into_iter().filter(|name| name.as_ref().len() <= text.len() + 2);
+    let near = near.map(|name| (distance(text, name.as_ref()), name));
+    let near = near.filter(|near| near.0 <= limit).min_by_key(|near| near.0)?;
+    Some(near.1.as_ref().to_owned())
+}
+
+/// The number of characters to change, add or remove.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, from) in one.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = at + 1;
+        for (column, &to) in other.iter().enumerate() {
+            let change = diagonal + usize::from(from != to);
+            diagonal = row[column + 1];
+            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
