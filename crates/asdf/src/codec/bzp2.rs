@@ -9,7 +9,7 @@
 use bzip2::{Decompress, Status};
 
 use super::Failure;
-use super::stream::{Filled, Format, State, Stream, counted};
+use super::stream::{Decoder, Decoding, Format, Stream, counted};
 use crate::error::CodecError;
 
 pub(super) struct Bzip2;
@@ -24,36 +24,17 @@ impl Format for Bzip2 {
             let message = "not a bzip2 stream: expected \"BZh\" and a digit".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
-        Ok(Box::new(Bzip2Stream { decoder: Decompress::new(false), input, consumed: 0 }))
+        Ok(Box::new(Decoding::new(Decompress::new(false), input)))
     }
 }
 
-struct Bzip2Stream<'a> {
-    decoder: Decompress,
-    input: &'a [u8],
-    consumed: usize,
-}
-
-impl Stream for Bzip2Stream<'_> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError> {
-        let (in_before, out_before) = (self.decoder.total_in(), self.decoder.total_out());
-        let input = &self.input[self.consumed..];
-        let result = self.decoder.decompress(input, output);
-        self.consumed += counted(in_before, self.decoder.total_in(), input.len());
-        let status = result.map_err(|error| CodecError::Corrupt {
-            message: error.to_string(),
-            offset: self.consumed as u64,
-        })?;
-        let len = counted(out_before, self.decoder.total_out(), output.len());
-        let state = match status {
-            Status::StreamEnd => State::Ended,
-            _ if self.consumed == self.input.len() && len < output.len() => State::Cut,
-            _ => State::Running,
-        };
-        Ok(Filled { len, state })
-    }
-
-    fn consumed(&self) -> usize {
-        self.consumed
+impl Decoder for Decompress {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>) {
+        let (in_before, out_before) = (self.total_in(), self.total_out());
+        let result = self.decompress(input, output);
+        let read = counted(in_before, self.total_in(), input.len());
+        let written = counted(out_before, self.total_out(), output.len());
+        let ended = result.map(|status| status == Status::StreamEnd);
+        (read, written, ended.map_err(|error| error.to_string()))
     }
 }

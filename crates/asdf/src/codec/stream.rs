@@ -146,6 +146,45 @@ fn shift(failure: Failure, by: usize) -> Failure {
     }
 }
 
+/// A decoder that takes its input in slices.
+pub(super) trait Decoder {
+    /// Decodes what it can. Returns the bytes read and written, and whether the stream has ended or
+    /// what is wrong with it.
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>);
+}
+
+/// The stream of such a decoder.
+pub(super) struct Decoding<'a, D> {
+    decoder: D,
+    input: &'a [u8],
+    consumed: usize,
+}
+
+impl<'a, D> Decoding<'a, D> {
+    pub(super) fn new(decoder: D, input: &'a [u8]) -> Self {
+        Self { decoder, input, consumed: 0 }
+    }
+}
+
+impl<D: Decoder> Stream for Decoding<'_, D> {
+    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError> {
+        let (read, len, result) = self.decoder.decode(&self.input[self.consumed..], output);
+        self.consumed += read;
+        let offset = self.consumed as u64;
+        let state = match result {
+            Err(message) => return Err(CodecError::Corrupt { message, offset }),
+            Ok(true) => State::Ended,
+            Ok(false) if self.consumed == self.input.len() && len < output.len() => State::Cut,
+            Ok(false) => State::Running,
+        };
+        Ok(Filled { len, state })
+    }
+
+    fn consumed(&self) -> usize {
+        self.consumed
+    }
+}
+
 /// How far a decoder's counter went, within a slice of `max` bytes.
 pub(super) fn counted(before: u64, after: u64, max: usize) -> usize {
     usize::try_from(after.saturating_sub(before)).unwrap_or(max).min(max)

@@ -11,7 +11,7 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::Failure;
-use super::stream::{Filled, Format, State, Stream, counted};
+use super::stream::{Decoder, Decoding, Format, Stream, counted};
 use crate::error::CodecError;
 
 pub(super) struct Zlib;
@@ -27,7 +27,7 @@ impl Format for Zlib {
             let message = format!("{}, expected a zlib stream (RFC 1950)", what_it_is(input));
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
-        Ok(Box::new(ZlibStream { decoder: Decompress::new(true), input, consumed: 0 }))
+        Ok(Box::new(Decoding::new(Decompress::new(true), input)))
     }
 }
 
@@ -44,35 +44,18 @@ fn what_it_is(input: &[u8]) -> &'static str {
     }
 }
 
-struct ZlibStream<'a> {
-    decoder: Decompress,
-    input: &'a [u8],
-    consumed: usize,
-}
-
-impl Stream for ZlibStream<'_> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError> {
-        let (in_before, out_before) = (self.decoder.total_in(), self.decoder.total_out());
-        let input = &self.input[self.consumed..];
-        let result = self.decoder.decompress(input, output, FlushDecompress::None);
-        self.consumed += counted(in_before, self.decoder.total_in(), input.len());
-        let status = result.map_err(|error| {
-            let message = match error.needs_dictionary() {
-                Some(_) => "the zlib stream needs a preset dictionary".to_owned(),
-                None => format!("zlib: {}", error.message().unwrap_or("damaged stream")),
-            };
-            CodecError::Corrupt { message, offset: self.consumed as u64 }
-        })?;
-        let len = counted(out_before, self.decoder.total_out(), output.len());
-        let state = match status {
-            Status::StreamEnd => State::Ended,
-            _ if self.consumed == self.input.len() && len < output.len() => State::Cut,
-            _ => State::Running,
-        };
-        Ok(Filled { len, state })
-    }
-
-    fn consumed(&self) -> usize {
-        self.consumed
+impl Decoder for Decompress {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>) {
+        let (in_before, out_before) = (self.total_in(), self.total_out());
+        let result = self.decompress(input, output, FlushDecompress::None);
+        let read = counted(in_before, self.total_in(), input.len());
+        let written = counted(out_before, self.total_out(), output.len());
+        let result = result.map(|status| status == Status::StreamEnd).map_err(|error| match error
+            .needs_dictionary()
+        {
+            Some(_) => "the zlib stream needs a preset dictionary".to_owned(),
+            None => format!("zlib: {}", error.message().unwrap_or("damaged stream")),
+        });
+        (read, written, result)
     }
 }

@@ -1,9 +1,9 @@
 //! `zstd`: one Zstandard frame (RFC 8878).
 
-use zstd::stream::raw::{Decoder, Operation};
+use zstd::stream::raw::{self, Operation};
 
 use super::Failure;
-use super::stream::{Filled, Format, State, Stream};
+use super::stream::{Decoder, Decoding, Format, Stream};
 use crate::error::CodecError;
 
 pub(super) struct Zstd;
@@ -19,37 +19,19 @@ impl Format for Zstd {
             let message = "not a Zstandard frame: expected 28 b5 2f fd".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
-        let decoder = Decoder::new().map_err(binio::Error::from)?;
-        Ok(Box::new(ZstdStream { decoder, input, consumed: 0 }))
+        let decoder = raw::Decoder::new().map_err(binio::Error::from)?;
+        Ok(Box::new(Decoding::new(decoder, input)))
     }
 }
 
-struct ZstdStream<'a> {
-    decoder: Decoder<'static>,
-    input: &'a [u8],
-    consumed: usize,
-}
-
-impl Stream for ZstdStream<'_> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError> {
-        let input = &self.input[self.consumed..];
-        let result = self.decoder.run_on_buffers(input, output);
-        let status = result.map_err(|error| CodecError::Corrupt {
-            message: format!("zstd: {error}"),
-            offset: self.consumed as u64,
-        })?;
-        self.consumed += status.bytes_read.min(input.len());
-        let state = if status.remaining == 0 {
-            State::Ended
-        } else if self.consumed == self.input.len() && status.bytes_written < output.len() {
-            State::Cut
-        } else {
-            State::Running
-        };
-        Ok(Filled { len: status.bytes_written.min(output.len()), state })
-    }
-
-    fn consumed(&self) -> usize {
-        self.consumed
+impl Decoder for raw::Decoder<'static> {
+    fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>) {
+        match self.run_on_buffers(input, output) {
+            Ok(status) => {
+                let read = status.bytes_read.min(input.len());
+                (read, status.bytes_written.min(output.len()), Ok(status.remaining == 0))
+            }
+            Err(error) => (0, 0, Err(format!("zstd: {error}"))),
+        }
     }
 }
