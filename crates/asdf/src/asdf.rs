@@ -213,6 +213,19 @@ impl Asdf {
         self.blocks.reports()
     }
 
+    /// The other files that were opened so far, by their paths from the folder of this one.
+    pub(crate) fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
+        let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
+        let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
+        let files = self.other_files.iter().map_while(OnceLock::get);
+        files.map(move |(key, file)| match key {
+            FileKey::Path(path) => {
+                (path.strip_prefix(&folder).unwrap_or(path).display().to_string(), &**file)
+            }
+            FileKey::Uri(uri) => (uri.clone(), &**file),
+        })
+    }
+
     /// The other file of a key, opened if it is not yet.
     pub(crate) fn other_file(
         &self,
@@ -249,7 +262,8 @@ impl std::fmt::Debug for Asdf {
 fn yaml_error(diagnostic: Diagnostic) -> Error {
     let Diagnostic { place, message, .. } = diagnostic;
     let (line, column) = (place.line.unwrap_or(1), place.column.unwrap_or(1));
-    Error::new(ErrorKind::Yaml { message, line, column }).at(place.offset.unwrap_or(0))
+    let kind = ErrorKind::Yaml { message, pointer: place.pointer, line, column };
+    Error::new(kind).at(place.offset.unwrap_or(0))
 }
 
 /// Turns the first diagnostic into an error.

@@ -34,10 +34,12 @@ pub enum ErrorKind {
     #[error("{0}")]
     Layout(String),
     /// The tree is not a YAML 1.1 document, or a node is not what its tag says.
-    #[error("line {line}, column {column}: {message}")]
+    #[error("{}: {message}", place(pointer.as_deref(), "", *line, *column))]
     Yaml {
         /// What was expected and what was found.
         message: String,
+        /// JSON Pointer to the node, if the tree could be parsed.
+        pointer: Option<String>,
         /// Line in the file, from 1.
         line: u32,
         /// Column in characters, from 1.
@@ -62,8 +64,10 @@ pub enum ErrorKind {
         kind: CodecError,
     },
     /// A node is not an array, or its data cannot be read.
-    #[error("array at line {line}, column {column}: {kind}")]
+    #[error("{}: {kind}", place(pointer.as_deref(), "array at ", *line, *column))]
     Array {
+        /// JSON Pointer to the node.
+        pointer: Option<String>,
         /// Line in the file, from 1.
         line: u32,
         /// Column in characters, from 1.
@@ -140,6 +144,16 @@ impl Error {
         ErrorKind::Limit { what, limit, requested }.into()
     }
 
+    /// The JSON Pointer to the node that it is about, if it is about one.
+    pub fn pointer(&self) -> Option<&str> {
+        match self.kind() {
+            ErrorKind::Yaml { pointer, .. } | ErrorKind::Array { pointer, .. } => {
+                pointer.as_deref()
+            }
+            _ => None,
+        }
+    }
+
     /// A reference or pointer that cannot be followed.
     pub(crate) fn reference(target: impl Into<String>, kind: ReferenceError) -> Self {
         ErrorKind::Reference { target: target.into(), kind }.into()
@@ -150,6 +164,9 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, Eq, ThisError)]
 #[non_exhaustive]
 pub enum BlockError {
+    /// Blocks may be missing before it, so that its number may be wrong.
+    #[error("the number is not certain: a gap in the file may have held other blocks")]
+    Uncertain,
     /// The file has no block of this number.
     #[error("no such block, the file has {count}")]
     NoSuchBlock {
@@ -344,14 +361,10 @@ pub enum ReferenceError {
 
 impl BlockError {
     fn is_bad_data(&self) -> bool {
-        match self {
-            Self::NoSuchBlock { .. } | Self::BufferSize { .. } | Self::RangeOutside { .. } => false,
-            Self::Magic { .. }
-            | Self::HeaderSize { .. }
-            | Self::HeaderTruncated { .. }
-            | Self::PastEnd { .. }
-            | Self::Checksum { .. } => true,
-        }
+        !matches!(
+            self,
+            Self::NoSuchBlock { .. } | Self::BufferSize { .. } | Self::RangeOutside { .. }
+        )
     }
 }
 
@@ -364,22 +377,14 @@ impl CodecError {
 impl ArrayError {
     fn is_bad_data(&self) -> bool {
         match self {
-            Self::Missing(_)
-            | Self::Invalid { .. }
-            | Self::OutsideBlock { .. }
-            | Self::Inline(_)
-            | Self::Element { .. }
-            | Self::Mask(_) => true,
-            Self::NotAnArray(_)
-            | Self::Type { .. }
-            | Self::BufferSize { .. }
-            | Self::Slice(_)
-            | Self::Field(_) => false,
+            Self::NotAnArray(_) | Self::Type { .. } | Self::BufferSize { .. } => false,
+            Self::Slice(_) | Self::Field(_) => false,
             // Here it is the file that asks for the block.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,
                 _ => error.is_bad_data(),
             },
+            _ => true,
         }
     }
 }
@@ -387,10 +392,18 @@ impl ArrayError {
 impl ReferenceError {
     fn is_bad_data(&self) -> bool {
         match self {
-            Self::Cycle(_) | Self::TooDeep(_) => true,
             Self::External(error) => error.is_bad_data(),
-            Self::Syntax(_) | Self::NotFound(_) | Self::Forbidden(_) => false,
+            _ => matches!(self, Self::Cycle(_) | Self::TooDeep(_)),
         }
+    }
+}
+
+/// The place of a node: its pointer, or else its place in the text.
+fn place(pointer: Option<&str>, prefix: &str, line: u32, column: u32) -> String {
+    match pointer {
+        Some("") => "the root of the tree".to_owned(),
+        Some(pointer) => pointer.to_owned(),
+        None => format!("{prefix}line {line}, column {column}"),
     }
 }
 

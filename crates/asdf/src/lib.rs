@@ -23,7 +23,7 @@ pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceE
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;
 pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
-pub use tree::{BigInteger, Node, json, metadata};
+pub use tree::{BigInteger, Found, Node, json, metadata};
 pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use yaml::{complex, tag};
 

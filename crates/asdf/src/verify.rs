@@ -1,14 +1,13 @@
 //! Checking a file: its layout, its tree, its arrays, and every block with its checksum.
 
-use std::collections::{HashMap, HashSet};
 use std::fmt;
 
 use crate::asdf::Asdf;
 use crate::blocks::ChecksumVerdict;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::tree::Node;
-use crate::yaml::{self, Kind, NodeId, tag};
+use crate::yaml::tag;
 
 /// Called with the number of stored bytes of each block that was checked, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);
@@ -45,7 +44,7 @@ impl fmt::Debug for VerifyOptions<'_> {
 pub struct VerifyReport {
     /// Everything that is irregular or wrong, by its place in the file.
     pub diagnostics: Vec<Diagnostic>,
-    /// The blocks, in the order of the file.
+    /// The blocks, in the order of the file, then those of other files that arrays are in.
     pub blocks: Vec<CheckedBlock>,
 }
 
@@ -53,6 +52,10 @@ pub struct VerifyReport {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CheckedBlock {
+    /// The file that it is in, if that is another than the one that was checked.
+    pub path: Option<String>,
+    /// Number of the block in its file, from 0.
+    pub index: usize,
     /// Size of the stored data in bytes; 0 if the block cannot be read.
     pub stored_len: u64,
     /// The verdict on its checksum; `None` if the block cannot be read.
@@ -74,6 +77,8 @@ impl VerifyReport {
 impl Asdf {
     /// Checks the whole file: every block is decoded and compared with its checksum, in parallel,
     /// the tree is parsed, and each node must be what its tag says, each array inside its block.
+    /// Blocks of other files that arrays are in are checked too; where the policy for external files
+    /// forbids it, or where such a file is missing, the report has [`Code::NotChecked`].
     /// Fails only if the source fails while the block headers are read: what is wrong with the
     /// file is in the report.
     ///
@@ -88,7 +93,7 @@ impl Asdf {
     /// ```
     pub fn verify(&self, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
         let mut found = Vec::new();
-        let blocks = check_blocks(self, options, &mut found)?;
+        let mut blocks = check_blocks(self, None, options, &mut found)?;
         check_tree(self, &mut found);
         // Decoding and parsing have added to the diagnostics. Why a block is bad was just found
         // out, in more words.
@@ -100,13 +105,26 @@ impl Asdf {
         diagnostics.retain(|diagnostic| !is_known(diagnostic));
         diagnostics.extend(found);
         diagnostics.sort_by_key(|diagnostic| (diagnostic.place.offset, diagnostic.code));
+        for (path, file) in self.other_files() {
+            let mut found = Vec::new();
+            match check_blocks(file, Some(&path), options, &mut found) {
+                Ok(checked) => blocks.extend(checked),
+                Err(error) => found.push(at_error(Code::BadBlock, &error)),
+            }
+            found.extend(file.diagnostics().into_iter().filter(|d| d.code != Code::BadBlock));
+            diagnostics.extend(found.into_iter().map(|mut diagnostic| {
+                diagnostic.place.path = Some(path.clone());
+                diagnostic
+            }));
+        }
         Ok(VerifyReport { diagnostics, blocks })
     }
 }
 
-/// Decodes every block and compares its checksum.
+/// Decodes every block of a file and compares its checksum.
 fn check_blocks(
     file: &Asdf,
+    path: Option<&String>,
     options: &VerifyOptions<'_>,
     found: &mut Vec<Diagnostic>,
 ) -> Result<Vec<CheckedBlock>> {
@@ -135,7 +153,7 @@ fn check_blocks(
                 None
             }
         };
-        blocks.push(CheckedBlock { stored_len, checksum });
+        blocks.push(CheckedBlock { path: path.cloned(), index, stored_len, checksum });
     }
     Ok(blocks)
 }
@@ -146,25 +164,27 @@ fn check_tree(file: &Asdf, found: &mut Vec<Diagnostic>) {
         Ok(nodes) => nodes,
         Err(error) => return found.push(at_error(Code::BadTree, &error)),
     };
-    let mut bad: Vec<(NodeId, Diagnostic)> = Vec::new();
+    // Where the blocks are not where the index has them, that was said once.
+    let has_drifted = file.reports().sorted().iter().any(|d| d.code == Code::IndexDrift);
     for node in nodes {
-        if let Err(error) = check_node(node) {
-            let position = node.position();
-            bad.push((node.id(), position.diagnostic(Code::BadNode, without_place(&error))));
-        }
+        let Err(error) = check_node(node) else { continue };
+        let code = match error.kind() {
+            ErrorKind::Array { kind: ArrayError::Data(inner), .. } => match inner.kind() {
+                ErrorKind::Reference { .. } => Code::NotChecked,
+                ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } if has_drifted => {
+                    continue;
+                }
+                _ => Code::BadNode,
+            },
+            _ => Code::BadNode,
+        };
+        found.push(node.diagnostic(code, without_place(&error)));
     }
-    let wanted = bad.iter().map(|(id, _)| *id).collect();
-    let mut pointers =
-        file.document().map(|tree| pointers(tree.root(), &wanted)).unwrap_or_default();
-    found.extend(bad.into_iter().map(|(id, mut diagnostic)| {
-        diagnostic.place.pointer = pointers.remove(&id);
-        diagnostic
-    }));
 }
 
 fn check_node(node: Node<'_>) -> Result<()> {
     match node.tag().and_then(tag::core_name) {
-        Some("ndarray") => node.ndarray().map(drop),
+        Some("ndarray") => node.ndarray()?.check_inside(),
         Some("complex") => node.complex().map(drop),
         Some("integer") => node.integer().map(drop),
         _ => node.value().map(drop),
@@ -187,41 +207,4 @@ fn without_place(error: &Error) -> String {
         ErrorKind::Array { kind, .. } => kind.to_string(),
         kind => kind.to_string(),
     }
-}
-
-/// JSON Pointers to some nodes of a tree: for each the first in the order of the text.
-fn pointers(root: yaml::Node<'_>, wanted: &HashSet<NodeId>) -> HashMap<NodeId, String> {
-    let mut found = HashMap::new();
-    if wanted.is_empty() {
-        return found;
-    }
-    let mut seen = HashSet::from([root.id()]);
-    let mut stack = vec![(root, String::new())];
-    while let Some((node, pointer)) = stack.pop() {
-        let from = stack.len();
-        let mut add = |child: yaml::Node<'_>, token: &str| {
-            let mut pointer = pointer.clone();
-            binio::pointer::push(&mut pointer, token);
-            (seen.insert(child.id())).then_some(pointer)
-        };
-        match node.kind() {
-            Kind::Sequence => {
-                for (index, item) in node.items().enumerate() {
-                    stack.extend(add(item, &index.to_string()).map(|pointer| (item, pointer)));
-                }
-            }
-            Kind::Mapping => {
-                for (key, value) in node.entries() {
-                    let Ok(token) = key.to_key() else { continue };
-                    stack.extend(add(value, &token).map(|pointer| (value, pointer)));
-                }
-            }
-            _ => {}
-        }
-        stack[from..].reverse();
-        if wanted.contains(&node.id()) {
-            found.insert(node.id(), pointer);
-        }
-    }
-    found
 }

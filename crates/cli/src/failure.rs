@@ -54,6 +54,12 @@ impl Failure {
         Self { subject, error: error.into(), format: None, is_bad_data: false }
     }
 
+    /// The same, about a part of the subject.
+    pub(crate) fn about(mut self, part: &str) -> Self {
+        self.subject = format!("{}: {part}", self.subject);
+        self
+    }
+
     /// The outcome of the command: bad data are a finding, everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }

@@ -1,7 +1,7 @@
 //! Writes an array: its elements to standard output, or the array to a file, in the form that is asked
 //! for.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
 use binio::array::Style;
 use serde_json::Value;
@@ -17,6 +17,8 @@ pub(crate) struct Elements<'a, E> {
     pub(crate) dtype: Value,
     pub(crate) shape: &'a [u64],
     pub(crate) write: &'a dyn Fn(&mut dyn Write, Style) -> Result<(), E>,
+    /// As numpy shows a large array: the first and the last elements.
+    pub(crate) write_summary: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
     pub(crate) write_npy: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
 }
 
@@ -45,7 +47,12 @@ impl<E: From<io::Error>> Elements<'_, E> {
             return out.finish(written, fail, Failure::from);
         }
         let mut out = Sink::new(text_out());
-        let written = self.write_form(form, &mut out);
+        let is_for_people = request.form.is_none() && !request.full && io::stdout().is_terminal();
+        let written = if form == Form::Text && is_for_people {
+            (self.write_summary)(&mut out)
+        } else {
+            self.write_form(form, &mut out)
+        };
         out.finish(written, fail, Failure::from)
     }
 

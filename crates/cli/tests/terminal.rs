@@ -207,3 +207,26 @@ fn values_cannot_move_the_cursor() {
         assert_eq!(stdout(&folder.done(arguments)), "x\u{1b}[2Jy\u{9b}z\n\n", "{arguments:?}");
     }
 }
+
+#[test]
+fn a_large_array_is_summarised_on_a_terminal_only() {
+    let folder = Folder::new();
+    let data: Vec<u8> = [0, 1, 2, 3].repeat(500);
+    folder.write("a.npy", [program::npy_header("|u1", &[2000]), data.clone()].concat());
+    folder.done(&["bloscpack", "pack", "a.npy", "-o", "a.blp"]);
+    let mut file = b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+        a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [2000], mask: 3}\n...\n\
+        \xd3BLK\0\x30\0\0\0\0\0\0\0\0".to_vec();
+    file.extend([2000_u64.to_be_bytes(); 3].concat());
+    file.extend([0; 16]);
+    file.extend(data);
+    folder.write("a.asdf", file);
+    for (arguments, summary) in
+        [(&["get", "a.asdf", "/a"][..], "0 1 2 ... 1 2 --"), (&["get", "a.blp"], "0 1 2 ... 1 2 3")]
+    {
+        assert_eq!(lines_on_a_terminal(&folder, arguments), [summary], "{arguments:?}");
+        let full = lines_on_a_terminal(&folder, &[arguments, &["--full"]].concat()).concat();
+        assert!(full.starts_with("0 1 2") && full.split(' ').count() == 2000, "{full}");
+        assert!(!stdout(&folder.done(arguments)).contains("..."), "{arguments:?}");
+    }
+}

@@ -60,17 +60,20 @@ impl<'a> Blocks<'a> {
     }
 
     /// The block that an array's `source` names: negative numbers count from the end, -1 is the
-    /// last block.
+    /// last block. Fails where blocks may be missing between it and the end that it is counted
+    /// from, in a file that was opened with [`Strictness::Salvage`](crate::Strictness::Salvage).
     pub fn by_source(&self, source: i64) -> Result<Block<'a>> {
-        if let Ok(index) = usize::try_from(source) {
-            return self.get(index);
-        }
-        let count = self.len()?;
-        let from_end = usize::try_from(source.unsigned_abs()).unwrap_or(usize::MAX);
-        match count.checked_sub(from_end) {
-            Some(index) => self.get(index),
-            None => Err(no_such_block(0, count)),
-        }
+        let certain = self.store.certain();
+        let (index, is_certain) = if let Ok(index) = usize::try_from(source) {
+            (index, index < certain)
+        } else {
+            let count = self.len()?;
+            let from_end = usize::try_from(source.unsigned_abs()).unwrap_or(usize::MAX);
+            let index = count.checked_sub(from_end).ok_or_else(|| no_such_block(0, count))?;
+            (index, index >= certain || count <= certain)
+        };
+        let block = self.get(index)?;
+        if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }
     }
 
     /// All blocks in the order of the file. Each header is read when its turn comes; a source that
@@ -126,15 +129,6 @@ impl<'a> Blocks<'a> {
             };
             Block { store: self.store, index, offset, header }
         }))
-    }
-}
-
-impl<'a> IntoIterator for &Blocks<'a> {
-    type Item = Result<Block<'a>>;
-    type IntoIter = Iter<'a>;
-
-    fn into_iter(self) -> Iter<'a> {
-        self.iter()
     }
 }
 
@@ -349,7 +343,11 @@ impl Block<'_> {
         let len = self.data_len()?;
         match self.job()? {
             Some(job) if !job.is_chunked() || range == (0..len) => {
-                let data = self.decode()?;
+                let data = match self.decode() {
+                    // A stream that is cut has a beginning.
+                    Err(_) if self.store.is_salvage() => return self.decode_range(range),
+                    data => data?,
+                };
                 if range.start > range.end || range.end > len {
                     return Err(self.error(BlockError::RangeOutside { range, len }));
                 }

@@ -64,6 +64,11 @@ impl BlockStore {
         self.verify
     }
 
+    /// The first number of a block that may be wrong, after a gap.
+    pub(super) fn certain(&self) -> usize {
+        lock(&self.table).certain()
+    }
+
     /// How many blocks there are; reads the headers that are not known yet.
     pub(super) fn len(&self) -> Result<usize> {
         lock(&self.table).len(self.reading())

@@ -13,10 +13,13 @@ use binio::ReadAt;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::layout::index::INDEX_HEADER;
-use crate::locate::{Chain, Entry, Header, Reading, RejectedIndex};
+use crate::locate::{Chain, Drift, Entry, Header, Reading, RejectedIndex};
 
 /// How many bytes after the last block are looked at for bytes other than NUL.
 const TRAILING_LOOK: u64 = 1 << 20;
+
+/// How many entries of an index are compared with the file to find out why it is wrong.
+const MAX_COMPARED: usize = 1000;
 
 /// The blocks known so far.
 #[derive(Debug)]
@@ -26,6 +29,8 @@ pub(super) struct BlockTable {
     /// The index that was not used, until the walk shows what is wrong with it.
     rejected: Option<RejectedIndex>,
     first_block: Option<u64>,
+    /// From this number on, numbers may be wrong.
+    certain: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +51,7 @@ impl BlockTable {
             progress: Progress::Complete,
             rejected: None,
             first_block: None,
+            certain: usize::MAX,
         };
         match chain {
             Chain::Indexed { offsets, first, last, index_offset } => {
@@ -63,8 +69,9 @@ impl BlockTable {
                 table.rejected = rejected;
                 table.push(first);
             }
-            Chain::All { entries, rejected } => {
+            Chain::All { entries, certain, rejected } => {
                 table.entries = entries;
+                table.certain = certain;
                 table.rejected = rejected;
             }
         }
@@ -73,6 +80,11 @@ impl BlockTable {
             table.judge_index(reading);
         }
         table
+    }
+
+    /// The first number that may be wrong.
+    pub(super) fn certain(&self) -> usize {
+        self.certain
     }
 
     /// How many blocks there are.
@@ -107,7 +119,7 @@ impl BlockTable {
         let listed_next = self.entries.get(index + 1).map(|entry| entry.offset);
         if reading.index_is_wrong(&entry.header, listed_next)? {
             if let Progress::Indexed { index_offset } = self.progress {
-                let entries = Some(self.entries.len());
+                let entries = Some(self.entries.iter().map(|entry| entry.offset).collect());
                 self.rejected = Some(RejectedIndex::report(index_offset, entries, reading.reports));
                 self.entries = Vec::new();
                 self.progress = match self.first_block {
@@ -127,8 +139,10 @@ impl BlockTable {
         reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
         let entry = reading.entry(next)?;
         if entry.header.has_no_magic() {
-            report_trailing(next, self.entries.last(), reading)?;
             self.progress = Progress::Complete;
+            if let Some(offset) = trailing_bytes(next, self.entries.last(), reading)? {
+                self.report_trailing(offset, reading)?;
+            }
         } else {
             reading.judge(&entry);
             self.push(entry);
@@ -160,7 +174,7 @@ impl BlockTable {
             return;
         }
         let blocks = self.entries.len();
-        let Some(entries) = entries else { return };
+        let Some(entries) = entries.map(|entries| entries.len()) else { return };
         let code = match entries.cmp(&blocks) {
             Ordering::Less => Code::IndexShort,
             Ordering::Equal => return,
@@ -169,6 +183,24 @@ impl BlockTable {
         reading.reports.retract(Code::IndexStale, offset);
         let message = format!("the block index lists {entries} blocks, the file has {blocks}");
         reading.reports.report(code, offset, message);
+    }
+
+    /// Reports bytes after the last block: the likely cause if the index shows it.
+    fn report_trailing(&mut self, offset: u64, reading: Reading<'_>) -> Result<()> {
+        if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
+            let listed = index.entries.as_deref().unwrap_or_default();
+            let listed = listed.get(..MAX_COMPARED).unwrap_or(listed);
+            let drift = Drift::find(listed, first, reading)?;
+            if let Some(message) = drift.as_ref().and_then(Drift::message) {
+                reading.reports.retract(index.code, index.offset);
+                self.rejected = None;
+                reading.reports.report(Code::IndexDrift, first, message);
+                return Ok(());
+            }
+        }
+        let message = "bytes after the last block that are neither a block nor the index";
+        reading.reports.report(Code::TrailingBytes, offset, message);
+        Ok(())
     }
 
     /// Whether the byte at `offset` is used data of a block.
@@ -184,9 +216,9 @@ impl BlockTable {
     }
 }
 
-/// Reports bytes after the last block, unless they are a block index or all zero. `end` is where
-/// the next block would begin.
-fn report_trailing(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Result<()> {
+/// The offset of bytes after the last block that are not a block index and not zero. `end` is
+/// where the next block would begin.
+fn trailing_bytes(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Result<Option<u64>> {
     let file_len = reading.file_len();
     // Used bytes above the allocated ones are data, not trailing.
     let used_end = match last.map(|entry| &entry.header) {
@@ -202,15 +234,12 @@ fn report_trailing(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Resu
         let piece = &mut window[..len];
         reading.ends.read_exact_at(piece, at)?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {
-            return Ok(());
+            return Ok(None);
         }
         if let Some(place) = piece.iter().position(|&b| b != 0) {
-            let offset = at + place as u64;
-            let message = "bytes after the last block that are neither a block nor the index";
-            reading.reports.report(Code::TrailingBytes, offset, message);
-            return Ok(());
+            return Ok(Some(at + place as u64));
         }
         at += len as u64;
     }
-    Ok(())
+    Ok(None)
 }

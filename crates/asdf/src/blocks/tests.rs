@@ -108,7 +108,7 @@ fn a_streamed_block_runs_to_the_end_and_has_no_compressed_form() {
 #[test]
 fn a_range_must_lie_in_the_data_and_a_buffer_must_fit_it() {
     let file = file(&[block("one"), abc()]);
-    for block in &file.blocks() {
+    for block in file.blocks() {
         let block = block.unwrap();
         assert_eq!(block.decode_range(1..3).unwrap(), block.decode().unwrap()[1..3]);
         assert_eq!(block.decode_range(3..3).unwrap(), "");

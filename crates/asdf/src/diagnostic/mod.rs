@@ -52,6 +52,9 @@ binio::codes! {
         IndexShort = "IndexShort": Warning;
         /// The block index has more entries than there are blocks.
         IndexLong = "IndexLong": Warning;
+        /// The blocks are not where the index has them, but near: bytes were added or removed, as a
+        /// conversion of line ends does.
+        IndexDrift = "IndexDrift": Error;
         /// The block index is not a list of offsets.
         IndexUnparsable = "IndexUnparsable": Warning;
         /// A block, or a part of one, that only salvage finds.
@@ -70,12 +73,12 @@ binio::codes! {
         BadTree = "BadTree": Error;
         /// A node is not what its tag says, or an array does not lie in its block.
         BadNode = "BadNode": Error;
+        /// The data of an array is in another file that was not opened, so it was not checked.
+        NotChecked = "NotChecked": Error;
         /// A `%YAML` version of major 1 other than 1.1.
         YamlVersion = "YamlVersion": Warning;
         /// A directive that is neither `%YAML` nor `%TAG`.
         UnknownDirective = "UnknownDirective": Note;
-        /// A line break of YAML 1.1 (NEL, LS, PS) inside quotes, kept as it is.
-        UnicodeLineBreak = "UnicodeLineBreak": Warning;
         /// The root of the tree is not a mapping.
         RootNotMapping = "RootNotMapping": Warning;
         /// The root of the tree has no `core/asdf` tag.

@@ -9,6 +9,7 @@
 //! blocks lie between the first and the last is found out when somebody asks, by
 //! [`BlockStore`](crate::blocks::BlockStore).
 
+mod drift;
 mod ends;
 mod entry;
 mod first_block;
@@ -30,6 +31,7 @@ use crate::options::{OpenOptions, Strictness};
 use first_block::Candidates;
 use index::Index;
 
+pub(crate) use drift::Drift;
 pub(crate) use ends::Ends;
 pub(crate) use entry::{Entry, Header};
 pub(crate) use reading::Reading;
@@ -50,24 +52,24 @@ pub(crate) enum Chain {
     Indexed { offsets: Vec<u64>, first: Header, last: Header, index_offset: u64 },
     /// The first block, to go on from.
     From { first: Entry, rejected: Option<RejectedIndex> },
-    /// These are all.
-    All { entries: Vec<Entry>, rejected: Option<RejectedIndex> },
+    /// These are all. From `certain` on, their numbers may be wrong.
+    All { entries: Vec<Entry>, certain: usize, rejected: Option<RejectedIndex> },
 }
 
 /// An index that did not agree with the blocks.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct RejectedIndex {
     pub(crate) offset: u64,
-    /// How many entries it lists, if it is a list.
-    pub(crate) entries: Option<usize>,
+    /// The offsets that it lists, if it is a list.
+    pub(crate) entries: Option<Vec<u64>>,
     /// As what it was reported.
     pub(crate) code: Code,
 }
 
 impl RejectedIndex {
     /// Reports an index that is not used.
-    pub(crate) fn report(offset: u64, entries: Option<usize>, reports: &Reports) -> Self {
-        let (code, message) = match entries {
+    pub(crate) fn report(offset: u64, entries: Option<Vec<u64>>, reports: &Reports) -> Self {
+        let (code, message) = match &entries {
             None => (Code::IndexUnparsable, "the block index is not a list of offsets"),
             Some(_) => (Code::IndexStale, "the block index does not agree with the blocks"),
         };
@@ -109,7 +111,7 @@ pub(crate) fn locate(ends: &mut Ends, options: &OpenOptions, reports: &Reports) 
     let first = candidates.choose(index.as_ref().and_then(Index::first_listed), reports);
     let reading = Reading { ends, limits, reports };
     let mut chain = match first {
-        None => Chain::All { entries: Vec::new(), rejected: None },
+        None => Chain::All { entries: Vec::new(), certain: 0, rejected: None },
         Some(first) => {
             layout.first_block = Some(first.offset);
             reading.judge(&first);
@@ -148,23 +150,37 @@ fn chain_from(
     let Index { offset, entries } = index;
     let listed = entries.as_ref().map(Vec::len);
     layout.index = Some(IndexText { offset, entries: listed, accepted: last.is_some() });
-    if let (Some(offsets), Some(last)) = (entries, last) {
-        return Ok(Chain::Indexed { offsets, first: first.header, last, index_offset: offset });
-    }
-    let rejected = Some(RejectedIndex::report(offset, listed, reading.reports));
-    Ok(Chain::From { first, rejected })
+    Ok(match (entries, last) {
+        (Some(offsets), Some(last)) => {
+            Chain::Indexed { offsets, first: first.header, last, index_offset: offset }
+        }
+        (entries, _) => {
+            let rejected = Some(RejectedIndex::report(offset, entries, reading.reports));
+            Chain::From { first, rejected }
+        }
+    })
 }
 
-/// The blocks of a damaged file. The index is not trusted.
+/// The blocks of a damaged file. Of the index only the numbers of blocks after a gap are used.
 fn salvage_chain(chain: Chain, from: u64, reading: Reading<'_>) -> Result<Chain> {
-    let (first, rejected) = match chain {
+    let (first, listed, rejected) = match chain {
         Chain::Indexed { offsets, first, .. } => {
-            (offsets.first().map(|&offset| Entry { offset, header: first }), None)
+            let first = offsets.first().map(|&offset| Entry { offset, header: first });
+            (first, Some(offsets), None)
         }
-        Chain::From { first, rejected } => (Some(first), rejected),
-        Chain::All { rejected, .. } => (None, rejected),
+        Chain::From { first, rejected } => {
+            (Some(first), rejected.as_ref().and_then(|index| index.entries.clone()), rejected)
+        }
+        Chain::All { rejected, .. } => (None, None, rejected),
     };
-    Ok(Chain::All { entries: salvage::find_blocks(from, first, reading)?, rejected })
+    let found = salvage::find_blocks(from, first, listed.as_deref(), reading)?;
+    let rejected = rejected.filter(|index| {
+        if found.by_index {
+            reading.reports.retract(index.code, index.offset);
+        }
+        !found.by_index
+    });
+    Ok(Chain::All { entries: found.entries, certain: found.certain, rejected })
 }
 
 #[cfg(test)]

@@ -8,27 +8,44 @@
 //! ```
 //!
 //! The blocks are numbered by their place in the file, bad ones included, so that numbers before
-//! the damage stay. What was found beyond the normal walk is reported.
+//! the damage stay. After a gap that may have held a block, numbers are those of the index, if it
+//! agrees with what was found before the gap; otherwise they are not certain, and arrays do not use
+//! them. What was found beyond the normal walk is reported.
+
+use std::collections::HashSet;
 
 use binio::Scanner;
 
+use super::drift::Drift;
 use super::ends::Ends;
 use super::entry::{Entry, Header};
 use super::reading::Reading;
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
+use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
+
+/// What was found.
+pub(super) struct Found {
+    pub(super) entries: Vec<Entry>,
+    /// From here on, numbers are those in the file, which may be wrong.
+    pub(super) certain: usize,
+    /// Whether numbers are those of the index.
+    pub(super) by_index: bool,
+}
 
 /// All blocks of the file, of which the first, if there is one, is known. Without one the search
-/// begins at `from`.
+/// begins at `from`. `listed` are the offsets of the index.
 pub(super) fn find_blocks(
     from: u64,
     first: Option<Entry>,
+    listed: Option<&[u64]>,
     reading: Reading<'_>,
-) -> Result<Vec<Entry>> {
+) -> Result<Found> {
     let file_len = reading.file_len();
     let mut at = first.as_ref().map_or(from, |first| resume_after(first, reading));
     let mut entries: Vec<Entry> = first.into_iter().collect();
+    let mut gaps = Vec::new();
+    let mut certain = None;
     // One for the whole file: what it has read once it does not read again.
     let mut scanner = Scanner::new(reading.ends, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
@@ -36,21 +53,56 @@ pub(super) fn find_blocks(
         if !(chained && reading.ends.has_magic(at)?) {
             let Some(found) = next_plausible(&mut scanner, at, reading)? else { break };
             let gap = found - at;
-            let message = format!("a block {gap} bytes after the end of the chain of blocks");
-            reading.reports.report(Code::Salvaged, found, message);
+            gaps.push((found, gap));
+            if chained && gap >= BLOCK_HEADER_LEN as u64 {
+                certain.get_or_insert(entries.len());
+            }
             at = found;
         }
         let items = entries.len() as u64 + 1;
         reading.limits.check_items("blocks", items)?;
         let entry = reading.entry(at)?;
-        reading.judge(&entry);
         at = resume_after(&entry, reading);
         entries.push(entry);
     }
-    for entry in &entries {
+    let mut found = Found { certain: certain.unwrap_or(usize::MAX), entries, by_index: false };
+    let drift = found.number_by(listed.filter(|_| !gaps.is_empty()), reading)?;
+    match drift.as_ref().and_then(Drift::message) {
+        Some(message) => {
+            let first = found.entries.first().map_or(from, |first| first.offset);
+            reading.reports.report(Code::IndexDrift, first, message);
+        }
+        None => {
+            for (found, gap) in gaps {
+                let message = format!("a block {gap} bytes after the end of the chain of blocks");
+                reading.reports.report(Code::Salvaged, found, message);
+            }
+        }
+    }
+    for entry in &found.entries {
+        reading.judge(entry);
         report_cut(entry, reading);
     }
-    Ok(entries)
+    Ok(found)
+}
+
+impl Found {
+    /// Numbers the blocks by an index that agrees with those whose numbers are certain.
+    fn number_by(&mut self, listed: Option<&[u64]>, reading: Reading<'_>) -> Result<Option<Drift>> {
+        let (Some(listed), Some(first)) = (listed, self.entries.first()) else { return Ok(None) };
+        let drift = Drift::find(listed, first.offset, reading)?;
+        let before_gap = self.entries.get(..self.certain).unwrap_or(&self.entries);
+        let Some(drift) = drift.filter(|drift| drift.begins_with(before_gap)) else {
+            return Ok(None);
+        };
+        let mut entries = drift.entries(reading)?;
+        self.certain = entries.len();
+        self.by_index = true;
+        let known: HashSet<u64> = entries.iter().map(|entry| entry.offset).collect();
+        entries.extend(self.entries.drain(..).filter(|entry| !known.contains(&entry.offset)));
+        self.entries = entries;
+        Ok(Some(drift))
+    }
 }
 
 /// Where to go on after a block: after its end if it is whole, else inside it.

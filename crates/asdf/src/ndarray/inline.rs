@@ -22,7 +22,6 @@ use binio::{Endian, Limits};
 use bytes::Bytes;
 
 use crate::error::{ArrayError, Error, Result};
-use crate::ndarray::Place;
 use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
 use crate::ndarray::number::{self, put};
 use crate::ndarray::parse::{ArrayHeader, Shape};
@@ -81,7 +80,7 @@ pub(crate) fn read(data: Node<'_>, inferred: &Inferred, limits: &Limits) -> Resu
 }
 
 fn error(node: Node<'_>, message: impl Into<String>) -> Error {
-    Place::of(node).error(ArrayError::Inline(message.into()))
+    node.array_error(ArrayError::Inline(message.into()))
 }
 
 /// Takes the lengths of the first item of each level, unless declared.

@@ -43,7 +43,7 @@ impl<'a> Mask<'a> {
             let message = format!("{:?} cannot be repeated to {shape:?}", mask.shape());
             mask.error(ArrayError::Mask(message))
         })?;
-        Ok(Self::Array(Box::new(NdArray { array, mask: Self::None, place: mask.place })))
+        Ok(Self::Array(Box::new(NdArray { array, mask: Self::None, node: mask.node })))
     }
 
     pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {

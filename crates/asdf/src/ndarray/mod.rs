@@ -26,56 +26,43 @@ pub use binio::array::{
 pub use datatype::datatype_name;
 pub use view::{Masked, NdArray, Origin};
 
-use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{ArrayError, Error, ErrorKind};
-use crate::yaml;
+use crate::yaml::Node;
 
-/// Where in the file an array or one of its keys is, for messages.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Place(yaml::Position);
-
-impl Place {
-    pub(crate) fn of(node: yaml::Node<'_>) -> Self {
-        Self(node.position())
-    }
-
-    pub(crate) fn error(self, kind: ArrayError) -> Error {
-        ErrorKind::Array { line: self.0.line, column: self.0.column, kind }.into()
+/// Errors of arrays, at the node that has what is wrong.
+impl Node<'_> {
+    pub(crate) fn array_error(self, kind: ArrayError) -> Error {
+        let position = self.position();
+        let (line, column, pointer) = (position.line, position.column, self.to_pointer());
+        ErrorKind::Array { pointer, line, column, kind }.into()
     }
 
     pub(crate) fn invalid(self, key: &'static str, message: impl Into<String>) -> Error {
-        self.error(ArrayError::Invalid { key, message: message.into() })
+        self.array_error(ArrayError::Invalid { key, message: message.into() })
     }
 
-    /// An error of an array at this place, whose elements are of a type if that is known.
-    pub(crate) fn array_error(
+    /// An error of the elements of an array, which are of a type if that is known.
+    pub(crate) fn elements_error(
         self,
         error: binio::array::ArrayError,
         datatype: Option<&Datatype>,
     ) -> Error {
         use binio::array::ArrayError as Kind;
-        match error {
-            Kind::Shape(message) => self.invalid("shape", message),
-            Kind::Strides(message) => self.invalid("strides", message),
-            Kind::Outside { low, high, len } => {
-                self.error(ArrayError::OutsideBlock { low, high, len })
-            }
-            Kind::Type { datatype: numpy, asked } => {
-                let dtype = datatype.map_or(numpy, datatype_name);
-                self.error(ArrayError::Type { dtype, asked })
-            }
-            Kind::BufferSize { want, got } => self.error(ArrayError::BufferSize { want, got }),
-            Kind::Slice(message) => self.error(ArrayError::Slice(message)),
-            Kind::Element { index, message } => self.error(ArrayError::Element { index, message }),
+        self.array_error(match error {
+            Kind::Shape(message) => return self.invalid("shape", message),
+            Kind::Strides(message) => return self.invalid("strides", message),
+            Kind::Datatype(message) => return self.invalid("datatype", message),
             Kind::Limit { .. } | Kind::Memory { .. } | Kind::Output(_) => {
-                binio::Error::from(error).into()
+                return binio::Error::from(error).into();
             }
-            Kind::Datatype(message) => self.invalid("datatype", message),
-            other => self.invalid("datatype", other.to_string()),
-        }
-    }
-
-    pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
-        self.0.diagnostic(code, message)
+            Kind::Outside { low, high, len } => ArrayError::OutsideBlock { low, high, len },
+            Kind::Type { datatype: numpy, asked } => {
+                ArrayError::Type { dtype: datatype.map_or(numpy, datatype_name), asked }
+            }
+            Kind::BufferSize { want, got } => ArrayError::BufferSize { want, got },
+            Kind::Slice(message) => ArrayError::Slice(message),
+            Kind::Element { index, message } => ArrayError::Element { index, message },
+            other => return self.invalid("datatype", other.to_string()),
+        })
     }
 }

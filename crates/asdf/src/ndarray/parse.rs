@@ -21,7 +21,7 @@ use binio::array::{
 
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{ArrayError, Result};
-use crate::ndarray::{Place, datatype};
+use crate::ndarray::datatype;
 use crate::yaml::{Kind, Node};
 
 /// The most fields that a datatype may have, those of nested records counted.
@@ -67,11 +67,10 @@ pub(crate) struct ArrayHeader<'a> {
 impl<'a> ArrayHeader<'a> {
     /// Reads a mapping or a bare sequence, whatever its tag.
     pub(crate) fn parse(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
-        let place = Place::of(node);
         match node.kind() {
             Kind::Sequence => Ok(Self::inline(node)),
             Kind::Mapping => Self::parse_mapping(node, diagnostics),
-            _ => Err(place.error(ArrayError::NotAnArray(
+            _ => Err(node.array_error(ArrayError::NotAnArray(
                 "expected a mapping with `source` or `data`, or a sequence".into(),
             ))),
         }
@@ -89,17 +88,16 @@ impl<'a> ArrayHeader<'a> {
     }
 
     fn parse_mapping(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
-        let place = Place::of(node);
         let present = |key| node.get(key).filter(|value| !value.is_null());
         let source = match (present("source"), node.get("data")) {
             (Some(source), None) => parse_source(source)?,
             (None, Some(data)) => Source::Inline(data),
             (Some(_), Some(_)) => {
                 return Err(
-                    place.invalid("source", "`data` is given, too: only one of them is allowed")
+                    node.invalid("source", "`data` is given, too: only one of them is allowed")
                 );
             }
-            (None, None) => return Err(place.error(ArrayError::Missing("source"))),
+            (None, None) => return Err(node.array_error(ArrayError::Missing("source"))),
         };
         let is_inline = matches!(source, Source::Inline(_));
         let declared = present("byteorder").map(parse_byteorder).transpose()?;
@@ -112,17 +110,17 @@ impl<'a> ArrayHeader<'a> {
         if !is_inline {
             if let (Some(Datatype::Scalar(scalar)), None) = (&datatype, byteorder) {
                 if scalar.component_width() > 1 {
-                    return Err(place.error(ArrayError::Missing("byteorder")));
+                    return Err(node.array_error(ArrayError::Missing("byteorder")));
                 }
             }
             if declared.is_none() {
                 let message = "`byteorder` is missing on an array that can be read without";
-                diagnostics.push(place.diagnostic(Code::MissingByteorder, message));
+                diagnostics.push(node.diagnostic(Code::MissingByteorder, message));
             }
         }
         let strides = present("strides").map(parse_strides).transpose()?;
         if strides.as_ref().is_some_and(|strides| strides.contains(&0)) {
-            diagnostics.push(place.diagnostic(Code::ZeroStride, "a stride is 0"));
+            diagnostics.push(node.diagnostic(Code::ZeroStride, "a stride is 0"));
         }
         let header = Self {
             source,
@@ -133,7 +131,7 @@ impl<'a> ArrayHeader<'a> {
             mask: present("mask"),
         };
         if !is_inline {
-            header.type_and_shape(place)?;
+            header.type_and_shape(node)?;
         }
         Ok(header)
     }
@@ -141,10 +139,11 @@ impl<'a> ArrayHeader<'a> {
 
 impl ArrayHeader<'_> {
     /// Type and shape, which an array in a block always declares.
-    pub(crate) fn type_and_shape(&self, place: Place) -> Result<(&Datatype, &Shape)> {
+    pub(crate) fn type_and_shape(&self, node: Node<'_>) -> Result<(&Datatype, &Shape)> {
         let datatype = self.datatype.as_ref();
-        let datatype = datatype.ok_or_else(|| place.error(ArrayError::Missing("datatype")))?;
-        let shape = self.shape.as_ref().ok_or_else(|| place.error(ArrayError::Missing("shape")))?;
+        let datatype = datatype.ok_or_else(|| node.array_error(ArrayError::Missing("datatype")))?;
+        let shape =
+            self.shape.as_ref().ok_or_else(|| node.array_error(ArrayError::Missing("shape")))?;
         Ok((datatype, shape))
     }
 }
@@ -153,32 +152,31 @@ fn parse_source(node: Node<'_>) -> Result<Source<'_>> {
     if let Some(name) = node.as_str() {
         return Ok(Source::External(name));
     }
-    node.as_i64().map(Source::Block).ok_or_else(|| {
-        Place::of(node).invalid("source", "expected a block number or the name of a file")
-    })
+    node.as_i64()
+        .map(Source::Block)
+        .ok_or_else(|| node.invalid("source", "expected a block number or the name of a file"))
 }
 
 fn parse_byteorder(node: Node<'_>) -> Result<Endian> {
     match node.as_str() {
         Some("little") => Ok(Endian::Little),
         Some("big") => Ok(Endian::Big),
-        _ => Err(Place::of(node).invalid("byteorder", "expected `little` or `big`")),
+        _ => Err(node.invalid("byteorder", "expected `little` or `big`")),
     }
 }
 
 fn parse_offset(node: Node<'_>) -> Result<u64> {
-    node.as_u64()
-        .ok_or_else(|| Place::of(node).invalid("offset", "expected a number of bytes, 0 or more"))
+    node.as_u64().ok_or_else(|| node.invalid("offset", "expected a number of bytes, 0 or more"))
 }
 
 /// The items of a list of numbers, one a dimension.
 fn dimensions<'a>(node: Node<'a>, key: &'static str) -> Result<crate::yaml::Items<'a>> {
     if node.kind() != Kind::Sequence {
-        return Err(Place::of(node).invalid(key, "expected a list of integers"));
+        return Err(node.invalid(key, "expected a list of integers"));
     }
     if node.len() > MAX_DIMENSIONS {
         let message = format!("{} dimensions, the limit is {MAX_DIMENSIONS}", node.len());
-        return Err(Place::of(node).invalid(key, message));
+        return Err(node.invalid(key, message));
     }
     Ok(node.items())
 }
@@ -186,8 +184,7 @@ fn dimensions<'a>(node: Node<'a>, key: &'static str) -> Result<crate::yaml::Item
 fn parse_strides(node: Node<'_>) -> Result<Vec<i64>> {
     dimensions(node, "strides")?
         .map(|item| {
-            item.as_i64()
-                .ok_or_else(|| Place::of(item).invalid("strides", "expected integers of 64 bits"))
+            item.as_i64().ok_or_else(|| item.invalid("strides", "expected integers of 64 bits"))
         })
         .collect()
 }
@@ -207,7 +204,7 @@ fn parse_shape(node: Node<'_>) -> Result<Shape> {
 fn parse_dimension(node: Node<'_>) -> Result<u64> {
     node.as_u64().filter(|&count| i64::try_from(count).is_ok()).ok_or_else(|| {
         let message = "expected integers from 0 to 2^63 - 1, the first may be '*'";
-        Place::of(node).invalid("shape", message)
+        node.invalid("shape", message)
     })
 }
 
@@ -219,18 +216,17 @@ struct DatatypeParser {
 impl DatatypeParser {
     /// `byteorder` is that of what encloses the type; `None` when it is not stated.
     fn parse(&mut self, node: Node<'_>, byteorder: Option<Endian>, depth: u32) -> Result<Datatype> {
-        let place = Place::of(node);
         let endian = byteorder.unwrap_or(Endian::Little);
         match node.kind() {
             Kind::String => match node.text().and_then(|name| datatype::from_name(name, endian)) {
                 Some(scalar) => Ok(scalar.into()),
-                None => Err(place.invalid("datatype", unknown_name(node))),
+                None => Err(node.invalid("datatype", unknown_name(node))),
             },
             Kind::Sequence => match parse_string_type(node, endian)? {
                 Some(scalar) => Ok(scalar.into()),
                 None => self.parse_record(node, byteorder, depth).map(Datatype::Record),
             },
-            _ => Err(place.invalid("datatype", "expected a name or a list of fields")),
+            _ => Err(node.invalid("datatype", "expected a name or a list of fields")),
         }
     }
 
@@ -240,21 +236,20 @@ impl DatatypeParser {
         byteorder: Option<Endian>,
         depth: u32,
     ) -> Result<Record> {
-        let place = Place::of(node);
         if depth >= MAX_RECORD_DEPTH {
             let message = format!("records nest deeper than {MAX_RECORD_DEPTH}");
-            return Err(place.invalid("datatype", message));
+            return Err(node.invalid("datatype", message));
         }
         let mut fields = Vec::new();
         for (i, item) in node.items().enumerate() {
             self.fields += 1;
             if self.fields > MAX_FIELDS {
                 let message = format!("more than {MAX_FIELDS} fields");
-                return Err(place.invalid("datatype", message));
+                return Err(node.invalid("datatype", message));
             }
             fields.push(self.parse_field(item, i, byteorder, depth)?);
         }
-        Record::packed(fields).map_err(|error| place.array_error(error, None))
+        Record::packed(fields).map_err(|error| node.elements_error(error, None))
     }
 
     /// A bare datatype, or a mapping `{name, datatype, byteorder, shape}`.
@@ -265,15 +260,15 @@ impl DatatypeParser {
         byteorder: Option<Endian>,
         depth: u32,
     ) -> Result<Field> {
-        let place = Place::of(node);
         let (mut name, mut datatype, mut shape) = (format!("f{index}"), node, Vec::new());
         let mut byteorder = byteorder;
         if node.kind() == Kind::Mapping {
-            datatype =
-                node.get("datatype").ok_or_else(|| place.error(ArrayError::Missing("datatype")))?;
+            datatype = node
+                .get("datatype")
+                .ok_or_else(|| node.array_error(ArrayError::Missing("datatype")))?;
             if let Some(given) = node.get("name").filter(|name| !name.is_null()) {
                 let text = given.text();
-                text.ok_or_else(|| place.invalid("datatype", "the name of a field is not text"))?
+                text.ok_or_else(|| node.invalid("datatype", "the name of a field is not text"))?
                     .clone_into(&mut name);
             }
             if let Some(order) = node.get("byteorder").filter(|order| !order.is_null()) {
@@ -286,7 +281,7 @@ impl DatatypeParser {
         let datatype = self.parse(datatype, byteorder, depth + 1)?;
         let needs_order = datatype.as_scalar().is_some_and(|scalar| scalar.component_width() > 1);
         if byteorder.is_none() && needs_order {
-            return Err(place.error(ArrayError::Missing("byteorder")));
+            return Err(node.array_error(ArrayError::Missing("byteorder")));
         }
         Ok(Field::new(name, datatype).with_shape(shape))
     }
@@ -311,9 +306,9 @@ fn parse_string_type(node: Node<'_>, endian: Endian) -> Result<Option<ScalarType
         _ => return Ok(None),
     };
     let scalar = length.as_u64().and_then(|length| datatype::text(kind, length, endian));
-    scalar.map(Some).ok_or_else(|| {
-        Place::of(node).invalid("datatype", "expected a length of fewer than 2^63 bytes")
-    })
+    scalar
+        .map(Some)
+        .ok_or_else(|| node.invalid("datatype", "expected a length of fewer than 2^63 bytes"))
 }
 
 #[cfg(test)]

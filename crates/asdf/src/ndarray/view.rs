@@ -1,6 +1,7 @@
 //! Arrays of a file: type and shape, parts, and all ways of reading.
 
 use std::io::Write;
+use std::ops::Range;
 
 use binio::array::{
     Array, ByteOrder, Data as _, Datatype, Element, Elements, Field, Order, Record, Slice, Strided,
@@ -8,12 +9,12 @@ use binio::array::{
 };
 use bytes::Bytes;
 
-use super::Place;
 use super::data::{ArrayData, Failure};
 use super::mask::Mask;
 use crate::asdf::Asdf;
 use crate::blocks::Block;
 use crate::error::{ArrayError, Error, Result};
+use crate::yaml::Node;
 
 /// An array: its type, its shape, and where its elements are.
 ///
@@ -34,7 +35,7 @@ use crate::error::{ArrayError, Error, Result};
 pub struct NdArray<'a> {
     pub(crate) array: Array<ArrayData<'a>>,
     pub(crate) mask: Mask<'a>,
-    pub(crate) place: Place,
+    pub(crate) node: Node<'a>,
 }
 
 /// Where the elements of an array come from.
@@ -106,8 +107,8 @@ impl<'a> NdArray<'a> {
 
     /// A part of the array; nothing is read.
     pub fn slice(&self, slices: &[Slice]) -> Result<Self> {
-        let array = self.array.slice(slices).map_err(|error| self.array_error(error))?;
-        Ok(Self { array, mask: self.mask.slice(slices)?, place: self.place })
+        let array = self.array.slice(slices).map_err(|error| self.elements_error(error))?;
+        Ok(Self { array, mask: self.mask.slice(slices)?, node: self.node })
     }
 
     /// One field of an array of records, with the dimensions of the field after those of the
@@ -123,8 +124,8 @@ impl<'a> NdArray<'a> {
             let message = format!("no field named {name:?}; the fields are {}", names.join(", "));
             return Err(self.error(ArrayError::Field(message)));
         }
-        let array = self.array.field(name).map_err(|error| self.array_error(error))?;
-        Ok(Self { mask: self.mask.for_field(array.shape()), array, place: self.place })
+        let array = self.array.field(name).map_err(|error| self.elements_error(error))?;
+        Ok(Self { mask: self.mask.for_field(array.shape()), array, node: self.node })
     }
 
     /// The elements in C order, without a copy where they lie in memory just so: in native byte
@@ -186,12 +187,32 @@ impl<'a> NdArray<'a> {
             layout.itemsize(),
             bytes.len() as u64,
         );
-        Ok((bytes, relative.map_err(|error| self.array_error(error))?))
+        Ok((bytes, relative.map_err(|error| self.elements_error(error))?))
     }
 
     /// For each element in C order, whether it is masked; `None` if the array has no mask.
     pub fn mask(&self) -> Result<Option<Vec<bool>>> {
         self.mask.evaluate(self)
+    }
+
+    /// The [mask](Self::mask) of an array that has one, as an array.
+    pub(crate) fn mask_array(&self) -> Result<Self> {
+        let mask = self.mask()?.unwrap_or_default();
+        let bytes: Vec<u8> = mask.into_iter().map(u8::from).collect();
+        let (datatype, len) = (Datatype::of::<bool>(), bytes.len() as u64);
+        let array =
+            Strided::packed(self.shape().to_vec(), Order::C, 0, 1, len).and_then(|layout| {
+                Array::new(ArrayData::Memory(bytes.into()), datatype, layout, *self.array.limits())
+            });
+        let array = array.map_err(|error| self.elements_error(error))?;
+        Ok(Self { array, mask: Mask::None, node: self.node })
+    }
+
+    /// Writes the elements as text for people: of a large array only the first and the last of each
+    /// dimension. Masked elements are `--`.
+    pub fn write_summary(&self, mut out: impl Write) -> Result<()> {
+        let mask = self.mask()?;
+        self.read_by(|array| array.write_summary(&mut out, mask.as_deref()))
     }
 
     /// The elements and their mask.
@@ -237,12 +258,46 @@ impl<'a> NdArray<'a> {
         Ok(())
     }
 
+    /// The positions on the first dimension whose elements are all in the block. These are all
+    /// positions, unless the block is cut and the file was opened with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage); reading others fails. A single element
+    /// is taken for a dimension of 1.
+    pub fn available(&self) -> Result<Range<u64>> {
+        let len = self.array.data().len()?;
+        if self.layout().extent().end <= len {
+            return Ok(0..self.shape().first().copied().unwrap_or(1));
+        }
+        let (Some(&count), Some(&step)) = (self.shape().first(), self.strides().first()) else {
+            return Ok(0..0);
+        };
+        let first = self.layout().slice(&[Slice::Index(0)]);
+        let end = first.map_err(|error| self.elements_error(error))?.extent().end;
+        Ok(match (len.checked_sub(end), step.unsigned_abs()) {
+            (Some(room), step) => {
+                0..room.checked_div(step).map_or(count, |last| last + 1).min(count)
+            }
+            (None, step) if self.strides()[0] < 0 => (end - len).div_ceil(step).min(count)..count,
+            (None, _) => 0..0,
+        })
+    }
+
+    /// Fails if elements are outside of the block, as they may be in a file that is salvaged.
+    pub(crate) fn check_inside(&self) -> Result<()> {
+        let (extent, len) = (self.layout().extent(), self.array.data().len()?);
+        if extent.end <= len {
+            return Ok(());
+        }
+        let (low, high) = (extent.start.into(), extent.end.into());
+        Err(self.error(ArrayError::OutsideBlock { low, high, len }))
+    }
+
     /// Reads after the checksum was checked, if the options ask for that.
     fn read_by<T>(
         &self,
         read: impl FnOnce(&Array<ArrayData<'a>>) -> Result<T, Failure>,
     ) -> Result<T> {
         if !self.is_empty() {
+            self.check_inside()?;
             self.array.data().prepare()?;
         }
         read(&self.array).map_err(|failure| self.failure(failure))
@@ -250,16 +305,16 @@ impl<'a> NdArray<'a> {
 
     fn failure(&self, failure: Failure) -> Error {
         match failure {
-            Failure::Array(error) => self.array_error(error),
+            Failure::Array(error) => self.elements_error(error),
             Failure::Block(error) => error,
         }
     }
 
-    pub(super) fn array_error(&self, error: binio::array::ArrayError) -> Error {
-        self.place.array_error(error, Some(self.datatype()))
+    fn elements_error(&self, error: binio::array::ArrayError) -> Error {
+        self.node.elements_error(error, Some(self.datatype()))
     }
 
     pub(crate) fn error(&self, kind: ArrayError) -> Error {
-        self.place.error(kind)
+        self.node.array_error(kind)
     }
 }

@@ -6,14 +6,14 @@ use std::sync::Arc;
 use binio::array::{Array, c_strides};
 
 use super::external::Files;
-use crate::blocks::Block;
 use crate::diagnostic::Code;
 use crate::error::{ArrayError, Error, ErrorKind, Result};
 use crate::ndarray::data::ArrayData;
 use crate::ndarray::mask::Mask;
 use crate::ndarray::parse::{ArrayHeader, Shape, Source};
 use crate::ndarray::view::NdArray;
-use crate::ndarray::{Datatype, Order, Place, Strided, inline};
+use crate::ndarray::{Datatype, Order, Strided, inline};
+use crate::options::Strictness;
 use crate::yaml::{Kind, Node};
 
 /// The array of a node.
@@ -33,7 +33,7 @@ pub(crate) fn open<'a>(files: Files<'a>, node: Node<'a>) -> Result<NdArray<'a>> 
         }
         _ => Mask::Value(inline::number_of(mask).ok_or_else(|| {
             let message = "expected a number or an array";
-            Place::of(mask).error(ArrayError::Mask(message.into()))
+            mask.array_error(ArrayError::Mask(message.into()))
         })?),
     };
     Ok(NdArray { mask, ..array })
@@ -51,35 +51,42 @@ fn open_unmasked<'a>(
     node: Node<'a>,
     header: &ArrayHeader<'a>,
 ) -> Result<NdArray<'a>> {
-    let place = Place::of(node);
     let limits = files.root.options().limits;
-    let found = match header.source {
-        Source::Inline(data) => return open_inline(files, data, header, place),
-        Source::Block(number) => internal(files, number),
-        Source::External(uri) => external(files, uri),
-    };
-    let (data, len) = found.map_err(|error| place.error(ArrayError::Data(Arc::new(error))))?;
-    let (datatype, shape) = header.type_and_shape(place)?;
-    let (shape, partial) = concrete_shape(shape, header, datatype.itemsize(), len, place)?;
+    if let Source::Inline(data) = header.source {
+        return open_inline(files, data, header, node);
+    }
+    let found = find_block(files, &header.source);
+    let (data, len) = found.map_err(|error| node.array_error(ArrayError::Data(Arc::new(error))))?;
+    let (datatype, shape) = header.type_and_shape(node)?;
+    let (shape, partial) = concrete_shape(shape, header, datatype.itemsize(), len, node)?;
     if partial > 0 {
         let message = format!("{partial} bytes at the end of the block are less than a row");
-        files.current.reports().add(place.diagnostic(Code::PartialRow, message));
+        files.current.reports().add(node.diagnostic(Code::PartialRow, message));
     }
     let itemsize = datatype.itemsize();
-    let layout = match header.strides.clone() {
-        Some(strides) => Strided::new(shape, strides, header.offset, itemsize, len),
-        None => Strided::packed(shape, Order::C, header.offset, itemsize, len),
+    let layout_in = |len| match header.strides.clone() {
+        Some(strides) => Strided::new(shape.clone(), strides, header.offset, itemsize, len),
+        None => Strided::packed(shape.clone(), Order::C, header.offset, itemsize, len),
+    };
+    let layout = match layout_in(len) {
+        // A block that is cut has some of the elements: which is found out when they are read.
+        Err(binio::array::ArrayError::Outside { .. })
+            if files.root.options().strictness == Strictness::Salvage =>
+        {
+            layout_in(u64::MAX)
+        }
+        layout => layout,
     };
     let array = layout.and_then(|layout| Array::new(data, datatype.clone(), layout, limits));
-    let array = array.map_err(|error| place.array_error(error, Some(datatype)))?;
-    Ok(NdArray { array, mask: Mask::None, place })
+    let array = array.map_err(|error| node.elements_error(error, Some(datatype)))?;
+    Ok(NdArray { array, mask: Mask::None, node })
 }
 
 fn open_inline<'a>(
     files: Files<'a>,
     data: Node<'a>,
     header: &ArrayHeader<'a>,
-    place: Place,
+    node: Node<'a>,
 ) -> Result<NdArray<'a>> {
     let limits = files.root.options().limits;
     let inferred = inline::infer(header, data, &limits)?;
@@ -89,8 +96,8 @@ fn open_inline<'a>(
         let layout = Strided::packed(shape, Order::C, 0, datatype.itemsize(), len);
         let data = ArrayData::Memory(bytes);
         let array = layout.and_then(|layout| Array::new(data, datatype, layout, limits));
-        let array = array.map_err(|error| place.array_error(error, None))?;
-        Ok::<_, Error>(NdArray { array, mask, place })
+        let array = array.map_err(|error| node.elements_error(error, None))?;
+        Ok::<_, Error>(NdArray { array, mask, node })
     };
     let mask = match read.mask {
         None => Mask::None,
@@ -101,25 +108,18 @@ fn open_inline<'a>(
     array(read.elements, inferred.datatype.clone(), mask)
 }
 
-/// A block of this file, and the size of its data.
-fn internal(files: Files<'_>, number: i64) -> Result<(ArrayData<'_>, u64)> {
-    with_len(files, files.current.blocks().by_source(number)?, false)
-}
-
-/// The first block of another file, and the size of its data.
-fn external<'a>(files: Files<'a>, uri: &str) -> Result<(ArrayData<'a>, u64)> {
-    // What follows `#` has no meaning here.
-    let files = files.open(uri.split_once('#').map_or(uri, |(uri, _)| uri))?;
-    with_len(files, files.current.blocks().get(0)?, true)
-}
-
-fn with_len<'a>(
-    files: Files<'a>,
-    block: Block<'a>,
-    external: bool,
-) -> Result<(ArrayData<'a>, u64)> {
+/// The block that an array is in, of this file or of another, and the size of its data.
+fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a>, u64)> {
+    let (block, other) = match source {
+        Source::External(uri) => {
+            // What follows `#` has no meaning here.
+            let files = files.open(uri.split_once('#').map_or(uri, |(uri, _)| uri))?;
+            (files.current.blocks().get(0)?, Some(files.current))
+        }
+        Source::Block(number) => (files.current.blocks().by_source(*number)?, None),
+        Source::Inline(_) => return Ok((ArrayData::Memory(bytes::Bytes::new()), 0)),
+    };
     let len = block.data_len()?;
-    let other = external.then_some(files.current);
     Ok((ArrayData::Block { block, other }, len))
 }
 
@@ -129,7 +129,7 @@ fn concrete_shape(
     header: &ArrayHeader<'_>,
     item_size: u64,
     len: u64,
-    place: Place,
+    node: Node<'_>,
 ) -> Result<(Vec<u64>, u64)> {
     if !shape.streamed {
         return Ok((shape.dimensions.clone(), 0));
@@ -138,12 +138,12 @@ fn concrete_shape(
         strides.clone()
     } else {
         let whole: Vec<u64> = std::iter::once(1).chain(shape.dimensions.iter().copied()).collect();
-        c_strides(&whole, item_size).map_err(|error| place.array_error(error, None))?
+        c_strides(&whole, item_size).map_err(|error| node.elements_error(error, None))?
     };
     let row = strides.first().copied();
     let row = row.and_then(|row| u64::try_from(row).ok()).filter(|&row| row > 0);
     let row = row.ok_or_else(|| {
-        place.invalid("shape", "'*' needs a row of at least one byte and a positive stride")
+        node.invalid("shape", "'*' needs a row of at least one byte and a positive stride")
     })?;
     let available = len.saturating_sub(header.offset);
     let rows = std::iter::once(available / row);
@@ -166,20 +166,15 @@ pub(super) fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> 
     let header = ArrayHeader::parse(node, &mut diagnostics);
     file.reports().extend(diagnostics);
     let header = header?;
-    let place = Place::of(node);
-    let found = match header.source {
-        Source::Inline(data) => {
-            let inferred = inline::infer(&header, data, &file.options().limits)?;
-            let dtype = inferred.datatype.descr_json().to_string();
-            return Ok(Described { dtype, shape: inferred.shape });
-        }
-        // The block matters only where the shape is open.
-        _ if !header.shape.as_ref().is_some_and(|shape| shape.streamed) => Ok(0),
-        Source::Block(number) => internal(Files::of(file), number).map(|(_, len)| len),
-        Source::External(uri) => external(Files::of(file), uri).map(|(_, len)| len),
-    };
-    let (datatype, shape) = header.type_and_shape(place)?;
-    let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), found?, place)?;
+    if let Source::Inline(data) = header.source {
+        let inferred = inline::infer(&header, data, &file.options().limits)?;
+        let dtype = inferred.datatype.descr_json().to_string();
+        return Ok(Described { dtype, shape: inferred.shape });
+    }
+    let (datatype, shape) = header.type_and_shape(node)?;
+    // The block matters only where the shape is open.
+    let len = if shape.streamed { find_block(Files::of(file), &header.source)?.1 } else { 0 };
+    let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), len, node)?;
     Ok(Described { dtype: datatype.descr_json().to_string(), shape })
 }
 

@@ -49,7 +49,7 @@ impl BigInteger {
     /// Reads a node whatever its tag.
     pub(crate) fn read(node: Node<'_>) -> Result<Self> {
         let words = node.get("words").ok_or_else(|| node.error("expected `words`"))?;
-        let negative = match node.get("sign").and_then(Node::text) {
+        let negative = match node.get("sign").and_then(|sign| sign.text()) {
             Some("+") => false,
             Some("-") => true,
             _ => return Err(node.error("expected `sign` to be `+` or `-`")),
@@ -63,7 +63,7 @@ impl BigInteger {
         };
         let words = words.ok_or_else(|| node.error("expected words from 0 to 2^32 - 1"))?;
         let integer = Self::new(negative, words);
-        if let Some(text) = node.get("string").and_then(Node::text) {
+        if let Some(text) = node.get("string").and_then(|text| text.text()) {
             integer.compare(text, node);
         }
         Ok(integer)
@@ -74,7 +74,7 @@ impl BigInteger {
         // Where the digits are too many to be found, nothing can be said.
         if self.to_decimal().is_ok_and(|digits| digits != text.trim()) {
             let message = "`string` is another number than `words`, which are used";
-            node.file().reports().add(node.position().diagnostic(Code::IntegerText, message));
+            node.file().reports().add(node.diagnostic(Code::IntegerText, message));
         }
     }
 

@@ -36,6 +36,9 @@ use crate::yaml::{
 /// billions.
 const EXPANSION_LIMIT: u64 = 10_000_000;
 
+/// How many bytes may come out more than that: a merge key repeats keys of any length.
+const EXPANSION_BYTES: u64 = 32 << 20;
+
 /// How many bytes of an array's type are charged as one node: about one field.
 const DTYPE_BYTES_PER_NODE: u64 = 16;
 
@@ -117,12 +120,13 @@ pub(super) fn write_node<'a>(
     let mut writer = Writer {
         options,
         files,
-        out,
+        out: Counted { out, written: 0 },
         stack: Vec::new(),
         on_path: HashSet::new(),
         written: HashMap::new(),
         spent: 0,
         budget: EXPANSION_LIMIT.saturating_add(node.document().node_count() as u64),
+        max_bytes: EXPANSION_BYTES.saturating_add(node.document().text_len().saturating_mul(32)),
     };
     writer.value(node.mention())?;
     while let Some(frame) = writer.stack.last_mut() {
@@ -206,7 +210,7 @@ struct Writer<'a, 'w> {
     options: Options,
     /// The file of the node, if it has one.
     files: Option<Files<'a>>,
-    out: &'w mut dyn Write,
+    out: Counted<'w>,
     stack: Vec<Frame<'a>>,
     /// The collections of the stack.
     on_path: HashSet<NodeId>,
@@ -215,6 +219,25 @@ struct Writer<'a, 'w> {
     /// Nodes written.
     spent: u64,
     budget: u64,
+    max_bytes: u64,
+}
+
+/// An output that counts what is written to it.
+struct Counted<'w> {
+    out: &'w mut dyn Write,
+    written: u64,
+}
+
+impl Write for Counted<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.written = self.written.saturating_add(written as u64);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 impl<'a> Writer<'a, '_> {
@@ -302,7 +325,7 @@ impl<'a> Writer<'a, '_> {
             Value::DateTime(time) => self.string(&time.to_string()),
             Value::Binary(bytes) => {
                 self.text("{\"$binary\":\"")?;
-                encode_base64(bytes, self.out).map_err(io_error)?;
+                encode_base64(bytes, &mut self.out).map_err(io_error)?;
                 self.text("\"}")
             }
             Value::Null | Value::Sequence | Value::Mapping => self.text("null"),
@@ -377,6 +400,10 @@ impl<'a> Writer<'a, '_> {
             let (limit, requested) = (self.budget, self.spent);
             return Err(Error::limit("nodes of expanded aliases", limit, requested));
         }
+        if self.out.written > self.max_bytes {
+            let what = "bytes of expanded aliases and merge keys";
+            return Err(Error::limit(what, self.max_bytes, self.out.written));
+        }
         Ok(())
     }
 
@@ -391,12 +418,12 @@ impl<'a> Writer<'a, '_> {
             _ if value.is_nan() => self.text("\"nan\""),
             f64::INFINITY => self.text("\"inf\""),
             f64::NEG_INFINITY => self.text("\"-inf\""),
-            _ => serde_json::to_writer(&mut *self.out, &value).map_err(|e| io_error(e.into())),
+            _ => serde_json::to_writer(&mut self.out, &value).map_err(|e| io_error(e.into())),
         }
     }
 
     fn string(&mut self, text: &str) -> Result<()> {
-        serde_json::to_writer(&mut *self.out, text).map_err(|error| io_error(error.into()))
+        serde_json::to_writer(&mut self.out, text).map_err(|error| io_error(error.into()))
     }
 
     fn text(&mut self, text: &str) -> Result<()> {

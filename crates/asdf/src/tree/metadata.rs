@@ -137,7 +137,7 @@ fn extension(node: Node<'_>) -> Result<ExtensionMetadata> {
 }
 
 fn entry(node: Node<'_>) -> Result<HistoryEntry> {
-    let time = match node.get("time").map(Node::value) {
+    let time = match node.get("time").map(|time| time.value()) {
         Some(Ok(Value::DateTime(time))) => Some(time.to_string()),
         _ => optional(node, "time"),
     };

@@ -4,12 +4,15 @@
 //! [`yaml::Node`](crate::yaml::Node) together with the file that it is in.
 
 mod array;
+mod emit;
 mod external;
+mod find;
 mod integer;
 pub mod json;
 pub mod metadata;
 mod node;
 mod refs;
 
+pub use find::Found;
 pub use integer::BigInteger;
 pub use node::Node;

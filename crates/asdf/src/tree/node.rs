@@ -1,6 +1,7 @@
 //! Nodes that know their file: navigation as in [`yaml`], arrays and references.
 
 use std::io::Write;
+use std::ops::Deref;
 
 use num_complex::Complex;
 
@@ -8,14 +9,14 @@ use super::external::Files;
 use super::integer::BigInteger;
 use super::{array, json};
 use crate::asdf::Asdf;
-use crate::error::{ArrayError, Error, ErrorKind, Result};
+use crate::error::{ArrayError, Result};
 use crate::ndarray::NdArray;
-use crate::yaml::{self, Kind, NodeId, Position, Style, Value, complex, tag};
+use crate::yaml::{self, Kind, NodeId, Value, complex, tag};
 
 /// A node of a file's tree; free to copy.
 ///
-/// It is a [`yaml::Node`] with the file that its arrays and references need. Aliases are followed;
-/// references are not: see [`Self::resolve`].
+/// It is a [`yaml::Node`], whose methods it has, with the file that its arrays and references need.
+/// Aliases are followed; references are not: see [`Self::resolve`].
 ///
 /// ```
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
@@ -54,101 +55,6 @@ impl<'a> Node<'a> {
         self.files.current
     }
 
-    /// The number of the node in its document; the same for all aliases of it.
-    pub fn id(self) -> NodeId {
-        self.yaml.id()
-    }
-
-    /// The document it belongs to.
-    pub fn document(self) -> &'a yaml::Document {
-        self.yaml.document()
-    }
-
-    /// Where its content begins; see [`yaml::Node::position`].
-    pub fn position(self) -> Position {
-        self.yaml.position()
-    }
-
-    /// The tag in full; see [`yaml::Node::tag`].
-    pub fn tag(self) -> Option<&'a str> {
-        self.yaml.tag()
-    }
-
-    /// The name of its anchor.
-    pub fn anchor(self) -> Option<&'a str> {
-        self.yaml.anchor()
-    }
-
-    /// What it is.
-    pub fn kind(self) -> Kind {
-        self.yaml.kind()
-    }
-
-    /// How it is written.
-    pub fn style(self) -> Style {
-        self.yaml.style()
-    }
-
-    /// The text of a scalar; see [`yaml::Node::text`].
-    pub fn text(self) -> Option<&'a str> {
-        self.yaml.text()
-    }
-
-    /// What it holds; see [`yaml::Node::value`].
-    pub fn value(self) -> Result<Value<'a>> {
-        self.yaml.value()
-    }
-
-    /// The text of a string.
-    pub fn as_str(self) -> Option<&'a str> {
-        self.yaml.as_str()
-    }
-
-    /// The value, if it is a boolean.
-    pub fn as_bool(self) -> Option<bool> {
-        self.yaml.as_bool()
-    }
-
-    /// The value of an integer that fits.
-    pub fn as_i64(self) -> Option<i64> {
-        self.yaml.as_i64()
-    }
-
-    /// The value of an integer that fits.
-    pub fn as_u64(self) -> Option<u64> {
-        self.yaml.as_u64()
-    }
-
-    /// The value of an integer that fits.
-    pub fn as_i128(self) -> Option<i128> {
-        self.yaml.as_i128()
-    }
-
-    /// The value of a float, or of an integer as the nearest float.
-    pub fn as_f64(self) -> Option<f64> {
-        self.yaml.as_f64()
-    }
-
-    /// Like [`as_f64`](Self::as_f64), and the number that a string spells.
-    pub fn coerce_f64(self) -> Option<f64> {
-        self.yaml.coerce_f64()
-    }
-
-    /// Whether it is null.
-    pub fn is_null(self) -> bool {
-        self.yaml.is_null()
-    }
-
-    /// Items of a sequence, entries of a mapping; 0 for a scalar.
-    pub fn len(self) -> usize {
-        self.yaml.len()
-    }
-
-    /// Whether there are no items or entries; also for a scalar.
-    pub fn is_empty(self) -> bool {
-        self.yaml.is_empty()
-    }
-
     /// The value of a key of a mapping; see [`yaml::Node::get`].
     pub fn get(self, key: &str) -> Option<Self> {
         self.yaml.get(key).map(|node| self.with(node))
@@ -169,24 +75,9 @@ impl<'a> Node<'a> {
         self.yaml.entries().map(move |(key, value)| (self.with(key), self.with(value)))
     }
 
-    /// Entries of a mapping as written; see [`yaml::Node::raw_entries`].
-    pub fn raw_entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> {
-        self.yaml.raw_entries().map(move |(key, value)| (self.with(key), self.with(value)))
-    }
-
     /// The node that a JSON Pointer from this one leads to.
     pub fn pointer(self, pointer: &str) -> Result<Self> {
         self.yaml.pointer(pointer).map(|node| self.with(node))
-    }
-
-    /// What the node is called as a key; see [`yaml::Node::to_key`].
-    pub fn to_key(self) -> Result<std::borrow::Cow<'a, str>> {
-        self.yaml.to_key()
-    }
-
-    /// An error about this node.
-    pub fn error(self, message: impl Into<String>) -> Error {
-        self.yaml.error(message)
     }
 
     /// The name of its tag, if that is of the core schemas in a version that this crate knows.
@@ -212,8 +103,7 @@ impl<'a> Node<'a> {
             Some(tag) => format!("its tag is {tag}"),
             None => "it has no ndarray tag and is not a sequence".into(),
         };
-        let Position { line, column, .. } = self.position();
-        Err(ErrorKind::Array { line, column, kind: ArrayError::NotAnArray(message) }.into())
+        Err(self.array_error(ArrayError::NotAnArray(message)))
     }
 
     /// The same whatever the tag.
@@ -241,6 +131,14 @@ impl<'a> Node<'a> {
                 .ok_or_else(|| self.error("the integer has too many digits")),
             _ => Err(self.error("expected an integer")),
         }
+    }
+}
+
+impl<'a> Deref for Node<'a> {
+    type Target = yaml::Node<'a>;
+
+    fn deref(&self) -> &yaml::Node<'a> {
+        &self.yaml
     }
 }
 

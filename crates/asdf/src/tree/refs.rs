@@ -47,8 +47,7 @@ impl<'a> Node<'a> {
             }
             if node.len() > 1 {
                 let message = "keys next to `$ref` are ignored";
-                let found = node.position().diagnostic(Code::ReferenceSiblings, message);
-                node.file().reports().add(found);
+                node.file().reports().add(node.diagnostic(Code::ReferenceSiblings, message));
             }
             path.push((node, uri));
             node = node.follow(uri)?;

@@ -4,19 +4,24 @@
 //! collection ends and then move to the arena in one piece.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
-use super::characters::{self, is_unicode_line_break};
+use super::characters;
 use super::directives::Directives;
 use super::document::{Class, Document, ParseOptions, Record};
 use super::events::{self, Event, EventSource, Fault, Place, Properties};
 use super::mapping::{INDEX_ABOVE, KeyIndex, Rearranged};
 use super::position::{Lines, Position};
 use super::scalar::{self, Kind, ScalarRules, Style};
+use super::separators::{self, is_separator};
 use super::timestamp::{self, Timestamp};
 use crate::{Code, Diagnostic, Error, Result};
 
 /// A longer text might hold more text than 32 bits can count: an escape may grow by half.
 const MAX_TEXT: usize = i32::MAX as usize;
+
+/// The most bytes of distinct tags.
+const MAX_TAGS: u64 = 64 << 20;
 
 /// YAML's own tags.
 const YAML_TAG: &str = "tag:yaml.org,2002:";
@@ -38,6 +43,8 @@ pub(super) fn parse(
             return Err(error(options, bad.message, Place { line, column }, bad.offset));
         }
     };
+    let checked = separators::with_line_feeds(checked);
+    let checked = &*checked;
     let lines = Lines::new(checked);
     let directives = Directives::read(checked, |offset, code, message| {
         let (line, column) = lines.line_and_column(offset);
@@ -56,13 +63,16 @@ pub(super) fn parse(
         start: Place { line, column },
         options,
         diagnostics,
-        check_breaks: !content.is_ascii() && content.contains(is_unicode_line_break),
+        separators: separators::offsets(checked),
+        next_separator: 0,
         stack: Vec::new(),
         pending: Vec::new(),
         own: Vec::new(),
         anchored: Vec::new(),
         anchor_names: HashMap::new(),
         tag_numbers: HashMap::new(),
+        tags_len: 0,
+        reported: Vec::new(),
         document: Document {
             records: Vec::new(),
             text: String::new(),
@@ -75,6 +85,7 @@ pub(super) fn parse(
             base: options.offset,
             scalars: options.scalars,
             root: 0,
+            parents: OnceLock::new(),
         },
     };
     events::with_source(content, &directives, |source| builder.run(source))
@@ -115,8 +126,10 @@ struct Builder<'a> {
     start: Place,
     options: &'a ParseOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
-    /// Whether there is any line break of YAML 1.1 beyond CR and LF.
-    check_breaks: bool,
+    /// Offsets of all LS and PS.
+    separators: Vec<usize>,
+    /// The first of them that is not in a scalar so far.
+    next_separator: usize,
     stack: Vec<Open>,
     /// Children of the open collections.
     pending: Vec<u32>,
@@ -126,6 +139,10 @@ struct Builder<'a> {
     anchored: Vec<u32>,
     anchor_names: HashMap<String, u32>,
     tag_numbers: HashMap<Box<str>, u32>,
+    /// Bytes of all distinct tags.
+    tags_len: u64,
+    /// Diagnostics about nodes, whose pointers are known at the end.
+    reported: Vec<(usize, u32)>,
     document: Document,
 }
 
@@ -135,7 +152,10 @@ impl Builder<'_> {
         loop {
             let (event, place) = source.next_event().map_err(|fault| self.fault(&fault))?;
             match event {
-                Event::StreamEnd => break,
+                Event::StreamEnd => {
+                    self.check_separators(self.text.len())?;
+                    break;
+                }
                 Event::DocumentStart => {
                     documents += 1;
                     if documents > 1 {
@@ -145,6 +165,7 @@ impl Builder<'_> {
                 }
                 Event::DocumentEnd => {
                     let offset = self.offset(place);
+                    self.check_separators(offset)?;
                     if self.text.get(offset..).is_some_and(|rest| rest.starts_with("...")) {
                         // What follows is padding.
                         break;
@@ -165,6 +186,9 @@ impl Builder<'_> {
         }
         self.finish_root()?;
         self.document.check_merges(&self.options.limits)?;
+        for (at, id) in self.reported {
+            self.diagnostics[at].place.pointer = self.document.pointer_of(id);
+        }
         Ok(self.document)
     }
 
@@ -203,9 +227,12 @@ impl Builder<'_> {
         let resolved_as = if properties.non_specific { Style::Plain } else { style };
         let (kind, by_tag, code) =
             kind_of(text, resolved_as, properties.tag.as_deref(), self.options.scalars);
-        if self.check_breaks && text.contains(is_unicode_line_break) {
-            self.unicode_line_break(style, place)?;
-        }
+        let unindented = if self.separators.is_empty() {
+            None
+        } else {
+            self.unindented(text, style, place, is_key)?
+        };
+        let text = unindented.as_deref().unwrap_or(text);
         let start = index(self.document.text.len());
         self.document.text.push_str(text);
         let id = self.push(Class::Node(kind), style, place)?;
@@ -324,14 +351,10 @@ impl Builder<'_> {
         source: &dyn EventSource,
     ) -> Result<()> {
         if let Some(tag) = properties.tag {
-            let known = self.tag_numbers.get(&*tag).copied();
-            let number = known.unwrap_or_else(|| {
-                let tag: Box<str> = tag.into();
-                self.document.tags.push(tag.clone());
-                let number = index(self.document.tags.len());
-                self.tag_numbers.insert(tag, number);
-                number
-            });
+            let number = match self.tag_numbers.get(&*tag) {
+                Some(&number) => number,
+                None => self.add_tag(tag.into())?,
+            };
             if let Some(record) = self.document.records.last_mut() {
                 record.tag = number;
             }
@@ -340,7 +363,7 @@ impl Builder<'_> {
             return Ok(());
         }
         let name = source.anchor_name(properties.anchor).to_owned();
-        if self.check_breaks && name.contains(is_unicode_line_break) {
+        if name.contains(is_separator) {
             let message = "a line break of YAML 1.1 in an anchor".to_owned();
             return Err(self.document.node_at(id).error(message));
         }
@@ -354,6 +377,18 @@ impl Builder<'_> {
             self.report(Code::AnchorRedefined, id, message);
         }
         Ok(())
+    }
+
+    /// Adds a tag that was not met before. A short text can spell very long ones.
+    fn add_tag(&mut self, tag: Box<str>) -> Result<u32> {
+        self.tags_len = self.tags_len.saturating_add(tag.len() as u64);
+        if self.tags_len > MAX_TAGS {
+            return Err(Error::limit("bytes of distinct tags", MAX_TAGS, self.tags_len));
+        }
+        self.document.tags.push(tag.clone());
+        let number = index(self.document.tags.len());
+        self.tag_numbers.insert(tag, number);
+        Ok(number)
     }
 
     /// Moves the children of the innermost collection to the arena.
@@ -466,29 +501,46 @@ impl Builder<'_> {
         self.report(Code::DuplicateKey, key, message);
     }
 
-    /// NEL, LS or PS in a scalar: as text only inside quotes and in block scalars.
-    fn unicode_line_break(&mut self, style: Style, place: Place) -> Result<()> {
+    /// The text of a scalar without the indentation around LS and PS; `None` if it has none.
+    fn unindented(
+        &mut self,
+        text: &str,
+        style: Style,
+        place: Place,
+        is_key: bool,
+    ) -> Result<Option<String>> {
         let offset = self.offset(place);
-        let rest = self.text.get(offset..).unwrap_or_default();
-        let written = match style {
-            Style::Plain => {
-                let message = "a line break of YAML 1.1 (NEL, LS or PS) in a plain scalar";
-                return Err(self.error_at(message.to_owned(), place));
-            }
-            // `\N` in double quotes is not a line break.
-            Style::DoubleQuoted => double_quoted(rest).find(is_unicode_line_break),
-            _ => rest.find(is_unicode_line_break),
+        self.check_separators(offset)?;
+        let written = self.text.get(offset..).unwrap_or_default();
+        let count = match style {
+            Style::DoubleQuoted => double_quoted(written).matches(is_separator).count(),
+            _ => text.matches(is_separator).count(),
         };
-        if let Some(at) = written {
-            let (line, column) = self.lines.line_and_column(offset + at);
-            let message = "NEL, LS or PS ends a line in YAML 1.1 and is kept as text here";
-            let position = file_position(self.options, Place { line, column }, offset + at);
-            self.diagnostics.push(position.diagnostic(Code::UnicodeLineBreak, message));
+        if count == 0 {
+            return Ok(None);
         }
-        Ok(())
+        self.next_separator += count;
+        if is_key {
+            return Err(self.error_at("a key of several lines: it has LS or PS".to_owned(), place));
+        }
+        separators::unindented(text, written, count, style, place.column)
+            .map(Some)
+            .map_err(|message| self.error_at(message.to_owned(), place))
+    }
+
+    /// Fails if an LS or PS before an offset is in no scalar: it ends a line there.
+    fn check_separators(&self, before: usize) -> Result<()> {
+        let Some(&offset) = self.separators.get(self.next_separator) else { return Ok(()) };
+        if offset >= before {
+            return Ok(());
+        }
+        let (line, column) = self.lines.line_and_column(offset);
+        let message = "LS or PS ends a line in YAML 1.1, which is read in text only".to_owned();
+        Err(error(self.options, message, Place { line, column }, offset))
     }
 
     fn report(&mut self, code: Code, id: u32, message: String) {
+        self.reported.push((self.diagnostics.len(), id));
         self.diagnostics.push(self.document.position(id).diagnostic(code, message));
     }
 

@@ -13,11 +13,6 @@ pub(super) struct BadCharacter {
     pub(super) message: String,
 }
 
-/// NEL, LINE SEPARATOR and PARAGRAPH SEPARATOR: line breaks in YAML 1.1, text in YAML 1.2.
-pub(super) fn is_unicode_line_break(c: char) -> bool {
-    matches!(c, '\u{85}' | '\u{2028}' | '\u{2029}')
-}
-
 /// A text as `str`, if it is UTF-8 and every character is one that YAML 1.1 allows.
 pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
     let checked = match std::str::from_utf8(text) {

@@ -13,6 +13,9 @@ use std::collections::HashMap;
 
 use crate::Code;
 
+/// The longest prefix, in bytes: it is repeated in each tag.
+const MAX_PREFIX: usize = 4096;
+
 /// The directives of one document.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Directives {
@@ -92,6 +95,10 @@ impl Directives {
         }
         if prefix.is_empty() || !(rest.is_empty() || rest.starts_with('#')) {
             return Err(format!("expected one prefix after the tag handle `{handle}`"));
+        }
+        if prefix.len() > MAX_PREFIX {
+            let len = prefix.len();
+            return Err(format!("a tag prefix of {len} bytes, the limit is {MAX_PREFIX}"));
         }
         let prefix = decode_percent(prefix)
             .ok_or_else(|| format!("`{prefix}` has a `%` that escapes no UTF-8"))?;

@@ -5,6 +5,7 @@
 //! a handful of allocations whatever its size, drops without recursion, and may hold cycles.
 
 use std::collections::HashMap;
+use std::sync::OnceLock;
 
 use binio::Limits;
 
@@ -94,6 +95,8 @@ pub struct Document {
     pub(super) base: u64,
     pub(super) scalars: ScalarRules,
     pub(super) root: u32,
+    /// The collection that each record is in; made when the first pointer is asked for.
+    pub(super) parents: OnceLock<Vec<u32>>,
 }
 
 /// What a record is: a [`Kind`], or the mention of another node.
@@ -160,14 +163,18 @@ impl Document {
         nodes.map(|(id, _)| self.node_at(id))
     }
 
+    /// A measure of the length of the text.
+    pub(crate) fn text_len(&self) -> u64 {
+        (self.text.len() + self.records.len()) as u64
+    }
+
     /// How many nodes there are, aliases included.
     pub fn node_count(&self) -> usize {
         self.records.len()
     }
 
-    /// The distinct tags, each with the position of the first node that carries it, in the order
-    /// of the file.
-    pub fn tags(&self) -> Vec<(&str, Position)> {
+    /// The distinct tags, each with the first node that carries it, in the order of the file.
+    pub fn tags(&self) -> Vec<(&str, Node<'_>)> {
         let mut first: Vec<Option<u32>> = vec![None; self.tags.len()];
         for (id, record) in (0u32..).zip(&self.records) {
             let slot = (record.tag as usize).checked_sub(1).and_then(|tag| first.get_mut(tag));
@@ -176,7 +183,7 @@ impl Document {
             }
         }
         let tags = self.tags.iter().zip(first);
-        tags.filter_map(|(tag, id)| Some((&**tag, self.position(id?)))).collect()
+        tags.filter_map(|(tag, id)| Some((&**tag, Node::new(self, id?)))).collect()
     }
 
     /// The node of a record, the aliased one for an alias.

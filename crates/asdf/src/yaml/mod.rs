@@ -34,6 +34,7 @@ mod number;
 mod pointer;
 mod position;
 mod scalar;
+mod separators;
 pub mod tag;
 mod timestamp;
 

@@ -8,7 +8,7 @@ use super::mapping::{Entries, EntryMentions, Pairs};
 use super::scalar::{self, Kind, Style};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
-use crate::{Error, Result};
+use crate::{Code, Diagnostic, Error, ErrorKind, Result};
 
 /// A node of a [`Document`]: a reference and a number, free to copy.
 ///
@@ -273,6 +273,11 @@ impl<'a> Node<'a> {
         Entries(EntryMentions { document: self.document, pairs })
     }
 
+    /// Like [`raw_entries`](Self::raw_entries), aliases not followed.
+    pub(crate) fn written_entries(self) -> EntryMentions<'a> {
+        self.raw_entries().0
+    }
+
     /// The node as the file mentions it where it defines it.
     pub(crate) fn mention(self) -> Mention<'a> {
         Mention::new(self.document, self.id)
@@ -296,9 +301,24 @@ impl<'a> Node<'a> {
             .ok_or_else(|| self.error(format!("a {} cannot be a key", name_of(self.kind()))))
     }
 
+    /// The JSON Pointer to where the node is written. `None` for a node inside a key, and for a
+    /// pointer of more than 1 KiB, which would not help in a message.
+    pub fn to_pointer(self) -> Option<String> {
+        self.document.pointer_of(self.id)
+    }
+
     /// An error about this node.
     pub fn error(self, message: impl Into<String>) -> Error {
-        self.position().error(message)
+        let Position { line, column, offset } = self.position();
+        let (message, pointer) = (message.into(), self.to_pointer());
+        Error::new(ErrorKind::Yaml { message, pointer, line, column }).at(offset)
+    }
+
+    /// A diagnostic about this node.
+    pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
+        let mut diagnostic = self.position().diagnostic(code, message);
+        diagnostic.place.pointer = self.to_pointer();
+        diagnostic
     }
 
     /// The value if the node is of a kind and its text fits.

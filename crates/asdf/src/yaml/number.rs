@@ -123,7 +123,8 @@ fn python_form(text: &str) -> Option<Form> {
     let end = bare.bytes().position(|b| !is_digit_or_underscore(b)).unwrap_or(bare.len());
     let is_float = match bare.as_bytes().get(end) {
         None if first != b'0' || bare == "0" => return Some(Form::Int),
-        None => return of_base(&bare[1..], |b| matches!(b, b'0'..=b'7')),
+        // `0_` is an octal zero.
+        None => return of_base(&bare[1..], |b| matches!(b, b'0'..=b'7')).map(|_| Form::Int),
         Some(b'.') => is_decimal_float(bare, false),
         Some(b':') if first != b'0' && is_base60(bare, false) => return Some(Form::Int),
         Some(b':') => is_base60(bare, true),
@@ -252,6 +253,8 @@ mod tests {
             ("1_", 1),
             ("017", 15),
             ("0_7", 7),
+            ("0_", 0),
+            ("-0_", 0),
             ("00", 0),
             ("-017", -15),
             ("0b101", 5),
@@ -272,7 +275,7 @@ mod tests {
         {
             assert_eq!(form(text, ScalarRules::Python), None, "{text}");
         }
-        for text in ["0x_", "0b__", "-0x_", "0_"] {
+        for text in ["0x_", "0b__", "-0x_"] {
             assert_eq!(form(text, ScalarRules::Python), Some(Form::NoDigits), "{text}");
         }
     }

@@ -3,9 +3,16 @@
 //! `/history/entries/0`: keys by their JSON form, items by number from 0; `~1` stands for `/` and
 //! `~0` for `~`; the empty pointer is the node itself.
 
+use super::document::Document;
 use super::node::Node;
 use super::scalar::Kind;
 use crate::{Error, ReferenceError, Result};
+
+/// The longest pointer that is made, in bytes: a key may have a megabyte.
+const MAX_POINTER: usize = 1 << 10;
+
+/// How many keys are compared with one that is not found.
+const MAX_SUGGESTED: usize = 1000;
 
 impl<'a> Node<'a> {
     /// The node that a JSON Pointer from this one leads to; aliases and merge keys are followed.
@@ -18,7 +25,7 @@ impl<'a> Node<'a> {
         for name in tokens {
             node = node
                 .step(&name)
-                .map_err(|why| fail(ReferenceError::NotFound(format!("{why} at `{walked}`"))))?;
+                .map_err(|why| fail(ReferenceError::NotFound(format!("at `{walked}`: {why}"))))?;
             binio::pointer::push(&mut walked, &name);
         }
         Ok(node)
@@ -26,13 +33,56 @@ impl<'a> Node<'a> {
 
     fn step(self, name: &str) -> Result<Node<'a>, String> {
         match self.kind() {
-            Kind::Mapping => self.get(name).ok_or_else(|| format!("no key `{name}`")),
+            Kind::Mapping => self.get(name).ok_or_else(|| {
+                let keys = self.entries().take(MAX_SUGGESTED).filter_map(|(key, _)| key.text());
+                let near = Some(name).filter(|name| name.len() < MAX_POINTER);
+                match near.and_then(|name| binio::nearest(name, keys)) {
+                    Some(near) => format!("no key `{name}`, did you mean `{near}`?"),
+                    None => format!("no key `{name}`"),
+                }
+            }),
             Kind::Sequence => {
                 let item = binio::pointer::index(name).and_then(|index| self.at(index));
                 item.ok_or_else(|| format!("no item `{name}` of {}", self.len()))
             }
             _ => Err(format!("no `{name}` in a scalar")),
         }
+    }
+}
+
+impl Document {
+    /// The pointer to a node where it is written; see [`Node::to_pointer`].
+    pub(super) fn pointer_of(&self, id: u32) -> Option<String> {
+        let parents = self.parents.get_or_init(|| {
+            let mut parents = vec![self.root; self.records.len()];
+            for (parent, _) in (0..).zip(&self.records) {
+                for &child in self.written_children(parent) {
+                    parents[child as usize] = parent;
+                }
+            }
+            parents
+        });
+        let mut tokens = Vec::new();
+        let (mut id, mut len) = (id, 0);
+        while id != self.root {
+            let parent = *parents.get(id as usize)?;
+            // Children are numbered in the order of the text.
+            let children = self.written_children(parent);
+            let at = children.binary_search(&id).ok()?;
+            let token = match self.kind(parent) {
+                Kind::Sequence => at.to_string().into(),
+                _ => self.key_text(*children.get(at - at % 2)?)?,
+            };
+            len += token.len() + 1;
+            if len > MAX_POINTER {
+                return None;
+            }
+            tokens.push(token);
+            id = parent;
+        }
+        let mut pointer = String::new();
+        tokens.iter().rev().for_each(|token| binio::pointer::push(&mut pointer, token));
+        Some(pointer)
     }
 }
 
@@ -65,11 +115,11 @@ mod tests {
         for (pointer, want) in [
             ("a", "\"a\": expected `/` at the start"),
             ("/a/~2", "\"/a/~2\": `~` in `~2` is neither `~0` nor `~1`"),
-            ("/a/1", "\"/a/1\": no item `1` of 1 at `/a`"),
-            ("/a/00", "\"/a/00\": no item `00` of 1 at `/a`"),
-            ("/a/-", "\"/a/-\": no item `-` of 1 at `/a`"),
-            ("/b/c", "\"/b/c\": no key `b` at ``"),
-            ("/a/0/x", "\"/a/0/x\": no `x` in a scalar at `/a/0`"),
+            ("/a/1", "\"/a/1\": at `/a`: no item `1` of 1"),
+            ("/a/00", "\"/a/00\": at `/a`: no item `00` of 1"),
+            ("/a/-", "\"/a/-\": at `/a`: no item `-` of 1"),
+            ("/b/c", "\"/b/c\": at ``: no key `b`"),
+            ("/a/0/x", "\"/a/0/x\": at `/a/0`: no `x` in a scalar"),
         ] {
             assert_eq!(find(text, pointer).unwrap_err(), want);
         }

@@ -22,7 +22,8 @@ impl Position {
     /// An error at this place.
     pub(crate) fn error(self, message: impl Into<String>) -> Error {
         let Self { line, column, offset } = self;
-        Error::new(ErrorKind::Yaml { message: message.into(), line, column }).at(offset)
+        let message = message.into();
+        Error::new(ErrorKind::Yaml { message, pointer: None, line, column }).at(offset)
     }
 
     /// A diagnostic at this place.

@@ -123,7 +123,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
     let root = document.root();
     let root_tag = root.tag().map(TagUri::new);
     let is_asdf = root_tag.is_some_and(|tag| tag.prefix == CORE_PREFIX && tag.name == "asdf");
-    let at_root = |code, message: String| root.position().diagnostic(code, message);
+    let at_root = |code, message: String| root.diagnostic(code, message);
     if root.kind() != Kind::Mapping {
         let message = "the root of the tree is not a mapping".to_owned();
         diagnostics.push(at_root(Code::RootNotMapping, message));
@@ -132,7 +132,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
         let message = format!("the root of the tree has {tag}, expected `{CORE_PREFIX}asdf-1.1.0`");
         diagnostics.push(at_root(Code::RootTag, message));
     }
-    for (tag, position) in document.tags() {
+    for (tag, node) in document.tags() {
         let uri = TagUri::new(tag);
         let is_known_name = uri.known_versions().next().is_some();
         let (code, message) = match (uri.since(), declared) {
@@ -146,7 +146,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
             ),
             _ => continue,
         };
-        diagnostics.push(position.diagnostic(code, message));
+        diagnostics.push(node.diagnostic(code, message));
     }
 }
 

@@ -38,7 +38,7 @@ fn parse_reported(text: impl AsRef<[u8]>) -> (Document, Vec<Code>) {
 /// The error of a text that is not YAML: line, column, offset and message.
 fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
     let error = try_parse(text).0.expect_err("the text is not YAML");
-    let ErrorKind::Yaml { line, column, message } = error.kind() else {
+    let ErrorKind::Yaml { line, column, message, .. } = error.kind() else {
         panic!("another error: {error}");
     };
     (*line, *column, error.offset().expect("an offset"), message.clone())

@@ -452,6 +452,16 @@ mod tests {
     }
 
     #[test]
+    fn json_has_no_control_characters() {
+        let value = serde_json::json!({"\u{9b}k": ["a\u{1b}\u{7f}b\u{80}é\u{9f}", 1.5, null]});
+        let mut out = Vec::new();
+        write_json(&mut out, &value).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, r#"{"\u009bk":["a\u001b\u007fb\u0080é\u009f",1.5,null]}"#);
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
+    }
+
+    #[test]
     fn missing_elements_are_shown_as_such_in_every_style() {
         let array = array("|u1", &[3], vec![1, 2, 3]);
         for (style, expected) in

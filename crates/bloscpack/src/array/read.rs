@@ -148,6 +148,12 @@ impl<'r> Array<'r> {
         self.decoding().write_elements(out, style, None)
     }
 
+    /// Writes the elements as text for people: of a large array only the first and the last of each
+    /// dimension, as [`Array::write_summary`](binio::array::Array::write_summary).
+    pub fn write_summary(&self, out: &mut dyn Write) -> Result<()> {
+        self.decoding().write_summary(out, None)
+    }
+
     /// Writes the array as a `.npy` file, in the order and the byte order of the file. Memory is
     /// that of some chunks, however large the array.
     pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {

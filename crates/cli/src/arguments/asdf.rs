@@ -21,19 +21,8 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
-    /// The tree: an outline, or with --json its values
-    Tree {
-        /// The file, or "-" for standard input
-        file: PathBuf,
-        /// JSON: wrap tagged nodes as {"$tag": .., "$value": ..}
-        #[arg(long)]
-        tags: bool,
-        /// JSON: how to write an alias
-        #[arg(long, value_enum, value_name = "HOW", default_value_t = Aliases::Expand)]
-        aliases: Aliases,
-        #[command(flatten)]
-        reading: Reading,
-    },
+    /// The tree or a part of it: an outline, YAML, or with --json its values
+    Tree(TreeRequest),
     /// The binary blocks: offsets, sizes, compression, checksums
     Blocks {
         /// The file, or "-" for standard input
@@ -59,6 +48,28 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct TreeRequest {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// JSON Pointer to the part to show, such as /meta/instrument
+    pub(crate) pointer: Option<String>,
+    /// Outline: show so many levels
+    #[arg(long, value_name = "LEVELS", conflicts_with = "yaml")]
+    pub(crate) depth: Option<usize>,
+    /// Print YAML, with tags, anchors and aliases
+    #[arg(long)]
+    pub(crate) yaml: bool,
+    /// JSON: wrap tagged nodes as {"$tag": .., "$value": ..}
+    #[arg(long)]
+    pub(crate) tags: bool,
+    /// JSON: how to write an alias
+    #[arg(long, value_enum, value_name = "HOW", default_value_t = Aliases::Expand)]
+    pub(crate) aliases: Aliases,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
 }
 
 /// How a file is read.

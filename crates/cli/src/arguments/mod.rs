@@ -100,6 +100,9 @@ pub(crate) struct GetRequest {
     /// Part of an array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
+    /// On a terminal: print all elements of a large array instead of the first and the last
+    #[arg(long)]
+    pub(crate) full: bool,
     /// Write the array to this file, or to standard output for "-"
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,

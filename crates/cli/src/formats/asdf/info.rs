@@ -6,15 +6,19 @@ use std::path::Path;
 use asdf::{Asdf, Block, BlockHeader};
 use serde_json::{Value, json};
 
+use super::arrays;
 use super::blocks::{self, block_json};
-use super::outline::outline;
+use super::outline::{Extent, outline};
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, one_line, print_json, size, table};
 
 /// Lines of the outline.
-const MAX_LINES: usize = 40;
+const MAX_LINES: u64 = 40;
+
+/// Rows of the table of arrays.
+const MAX_ARRAYS: usize = 20;
 
 pub(crate) fn info(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
@@ -26,7 +30,7 @@ pub(crate) fn info(path: &Path, reading: &Reading, output: Output) -> Result<Ver
         write_text(&mut out, path, &file, &blocks)?;
         out.flush()?;
     }
-    Ok(Verdict::Fine)
+    Ok(if file.tree().is_ok() { Verdict::Fine } else { Verdict::Found })
 }
 
 fn write_text(
@@ -41,10 +45,7 @@ fn write_text(
     let (version, size) = (layout.format_version, size(layout.file_len));
     writeln!(out, "{}", path.display())?;
     writeln!(out, "  format    ASDF {version}, standard {standard}, {size}")?;
-    if let Ok(Some(library)) = file.library() {
-        let library = format!("{} {}", library.name, library.version);
-        writeln!(out, "  written   by {}", one_line(&library))?;
-    }
+    write_about(out, file)?;
     writeln!(out, "  blocks    {}", blocks_line(file, blocks))?;
     let tree = file.tree();
     for diagnostic in file.diagnostics() {
@@ -52,13 +53,74 @@ fn write_text(
     }
     match tree {
         Ok(root) => {
+            write_arrays(out, file)?;
             writeln!(out, "  tree      {} nodes", root.document().node_count())?;
-            outline(out, root, "  ", Some(MAX_LINES))
+            let extent = Extent { lines: Some(MAX_LINES), only_content: true, ..Extent::default() };
+            outline(out, root, "  ", extent)
         }
         Err(error) => {
             writeln!(out, "  tree      cannot be read: {}", one_line(&error.to_string()))
         }
     }
+}
+
+/// What wrote the file and what was done to it, a line each.
+fn write_about(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
+    if let Ok(Some(library)) = file.library() {
+        let library = format!("{} {}", library.name, library.version);
+        writeln!(out, "  written   by {}", one_line(&library))?;
+    }
+    let Ok(history) = file.history() else { return Ok(()) };
+    if !history.extensions.is_empty() {
+        let mut software: Vec<String> = history
+            .extensions
+            .iter()
+            .filter_map(|extension| extension.software.as_ref())
+            .map(|software| format!("{} {}", software.name, software.version))
+            .collect();
+        software.sort();
+        software.dedup();
+        let count = history.extensions.len();
+        let software = cut(&one_line(&software.join(", ")));
+        writeln!(out, "  software  {} of {software}", counted(count, "extension", "extensions"))?;
+    }
+    if let Some(last) = history.entries.last() {
+        let time = last.time.as_ref().map(|time| format!(", {time}")).unwrap_or_default();
+        let last = cut(&one_line(&format!("{}{time}", last.description)));
+        let count = counted(history.entries.len(), "entry", "entries");
+        writeln!(out, "  history   {count}, the last: {last}")?;
+    }
+    Ok(())
+}
+
+fn counted(count: usize, one: &str, more: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { more })
+}
+
+/// A line that fits a terminal.
+fn cut(line: &str) -> String {
+    match line.char_indices().nth(60) {
+        Some((end, _)) => format!("{} ...", &line[..end]),
+        None => line.to_owned(),
+    }
+}
+
+fn write_arrays(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
+    let count = arrays::nodes(file).count();
+    if count == 0 {
+        return Ok(());
+    }
+    writeln!(out, "  arrays    {count}")?;
+    let heading = arrays::HEADING.map(str::to_owned).to_vec();
+    let rows = arrays::nodes(file).take(MAX_ARRAYS).map(arrays::row);
+    let rows: Vec<_> = std::iter::once(heading).chain(rows).collect();
+    for line in table(&rows, &[false, false, false, true, false, true]).lines() {
+        writeln!(out, "    {line}")?;
+    }
+    if count > MAX_ARRAYS {
+        writeln!(out, "    ... ({} more arrays; --json has all)", count - MAX_ARRAYS)?;
+    }
+    Ok(())
 }
 
 fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
@@ -96,16 +158,21 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
     };
     let library = file.library().ok().flatten();
     let range = |range: &std::ops::Range<u64>| json!([range.start, range.end]);
+    let diagnostics = file.diagnostics();
+    let is_error = |diagnostic: &asdf::Diagnostic| diagnostic.severity == asdf::Severity::Error;
+    let ok = file.tree().is_ok() && !diagnostics.iter().any(is_error);
     json!({
         "file": path.display().to_string(),
         "format": "asdf",
+        "ok": ok,
         "size": layout.file_len,
         "version": layout.format_version.to_string(),
         "standard": layout.standard_version.map(|version| version.to_string()),
         "library": library.map(|library| json!({"name": library.name, "version": library.version})),
         "tree_range": layout.tree.as_ref().map(range),
         "tree": tree,
+        "arrays": arrays::nodes(file).map(arrays::row_json).collect::<Value>(),
         "blocks": blocks,
-        "diagnostics": file.diagnostics(),
+        "diagnostics": diagnostics,
     })
 }

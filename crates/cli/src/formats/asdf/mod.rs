@@ -1,5 +1,6 @@
 //! The commands for ASDF files.
 
+mod arrays;
 mod blocks;
 mod get;
 mod info;
@@ -29,9 +30,7 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         AsdfCommand::Info { files, reading } => {
             each(&files.files, output, |file| info(file, reading, output))
         }
-        AsdfCommand::Tree { file, tags, aliases, reading } => {
-            tree::tree(file, *tags, *aliases, reading, output)
-        }
+        AsdfCommand::Tree(request) => tree::tree(request, output),
         AsdfCommand::Blocks { file, reading } => blocks::blocks(file, reading, output),
         AsdfCommand::Get { request, no_verify, reading } => {
             get(request, *no_verify, reading, output)
@@ -65,6 +64,17 @@ fn options(reading: &Reading) -> OpenOptions {
     };
     let strictness = if reading.salvage { Strictness::Salvage } else { Strictness::Lenient };
     OpenOptions::new().strictness(strictness).external(external)
+}
+
+/// An error about what a pointer leads to, with the pointer as it was typed.
+fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
+    let is_named = pointer.is_empty()
+        || error.pointer().is_some_and(|named| named.starts_with(pointer))
+        || matches!(error.kind(), asdf::ErrorKind::Reference { .. });
+    if is_named {
+        return Failure::asdf(path, error);
+    }
+    Failure::asdf(path, error).about(pointer)
 }
 
 /// Prints what is irregular about the file to standard error, so that results stay clean.

@@ -13,66 +13,214 @@ use crate::output::one_line;
 /// Longest text of a scalar in the outline.
 const MAX_TEXT: usize = 60;
 
-/// A line to come: its node, key and the drawing before it.
-struct Line<'a> {
-    node: Node<'a>,
-    key: String,
-    /// The same for all children of a node.
-    prefix: Rc<str>,
-    last: bool,
+/// Lines are counted up to this number.
+const MAX_COUNT: u64 = 1_000_000;
+
+/// How many bytes an outline may have: so many and some for each node. With merge keys a few KB can
+/// ask for gigabytes.
+const MAX_BYTES: u64 = 32 << 20;
+const BYTES_PER_NODE: u64 = 128;
+
+/// The keys of the root that say how a file was made, which people know.
+pub(crate) const ABOUT_THE_FILE: [&str; 2] = ["asdf_library", "history"];
+
+/// How much of a tree to show.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Extent {
+    /// At most so many levels.
+    pub(crate) depth: Option<usize>,
+    /// At most so many lines: level by level, from the outermost, as far as they go.
+    pub(crate) lines: Option<u64>,
+    /// Without what is about the file.
+    pub(crate) only_content: bool,
 }
 
-/// Writes the outline, cut after `max_lines`, with a line that counts what was cut.
+/// Writes the outline of what is below a node. Fails with [`io::ErrorKind::FileTooLarge`] where merge
+/// keys repeat entries without end.
 pub(crate) fn outline(
     out: &mut dyn Write,
     root: Node<'_>,
     indent: &str,
-    max_lines: Option<usize>,
+    extent: Extent,
 ) -> io::Result<()> {
-    let mut seen = HashSet::from([root.id()]);
-    let mut stack = children(root, indent);
-    let mut lines = 0;
-    while let Some(line) = stack.pop() {
-        if max_lines.is_some_and(|max| lines >= max) {
-            let more = stack.len() + 1;
-            return writeln!(out, "{indent}... ({more} more nodes; `scibin asdf tree` shows all)");
+    let mut depth = extent.depth.unwrap_or(usize::MAX);
+    let mut room_at_last = u64::MAX;
+    let mut hidden = 0;
+    if let Some(max) = extent.lines {
+        let levels = count_levels(root, extent);
+        let mut shown = 0;
+        let whole = levels.iter().take_while(|&&count| {
+            shown += count;
+            shown <= max
+        });
+        let whole = whole.count();
+        let before: u64 = levels[..whole].iter().sum();
+        if whole < levels.len() {
+            (depth, room_at_last) = (whole + 1, max - before);
+            hidden = (levels.iter().sum::<u64>() - max).min(MAX_COUNT);
         }
-        lines += 1;
-        let branch = if line.last { "└─" } else { "├─" };
-        let summary = summary(line.node, &seen);
-        writeln!(out, "{}{branch}{}: {summary}", line.prefix, line.key)?;
-        let is_container =
-            matches!(line.node.kind(), Kind::Mapping | Kind::Sequence) && !line.node.is_ndarray();
-        if is_container && seen.insert(line.node.id()) {
-            let prefix = format!("{}{}", line.prefix, if line.last { "  " } else { "│ " });
-            stack.extend(children(line.node, &prefix));
+    }
+    let limit = root.document().node_count() as u64 * BYTES_PER_NODE + MAX_BYTES;
+    let mut written = 0;
+    let mut walk = Walk::new(root, indent, extent.only_content);
+    while let Some(line) = walk.next() {
+        if walk.depth() == depth && room_at_last != u64::MAX {
+            if room_at_last == 0 {
+                break_off(out, &mut walk, &line)?;
+                continue;
+            }
+            room_at_last -= 1;
         }
+        // The branch, the colon and the line end are nine bytes.
+        written += (line.prefix.len() + line.key.len() + line.summary.len() + 9) as u64;
+        if written > limit {
+            let message = format!("merge keys repeat entries: stopped after {limit} bytes");
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+        }
+        writeln!(out, "{}{}{}: {}", line.prefix, line.branch(), line.key, line.summary)?;
+        if walk.depth() < depth {
+            walk.descend(&line);
+        }
+    }
+    if hidden > 0 {
+        let more = if hidden == MAX_COUNT { "more than " } else { "" };
+        writeln!(out, "{indent}... ({more}{hidden} more nodes; `scibin asdf tree` shows all)")?;
     }
     Ok(())
 }
 
-/// The children of a node, last first.
-fn children<'a>(node: Node<'a>, prefix: &str) -> Vec<Line<'a>> {
-    let named: Vec<(String, Node<'a>)> = match node.kind() {
-        Kind::Mapping => node
-            .entries()
-            .map(|(key, value)| (cut(key.text().unwrap_or("?"), false), value))
-            .collect(),
-        Kind::Sequence if node.items().all(is_plain) => Vec::new(),
-        Kind::Sequence => {
-            node.items().enumerate().map(|(index, item)| (index.to_string(), item)).collect()
+/// Ends a container of which some children were shown.
+fn break_off(out: &mut dyn Write, walk: &mut Walk<'_>, line: &Line<'_>) -> io::Result<()> {
+    let (shown, left) = walk.skip_siblings();
+    if shown > 0 {
+        writeln!(out, "{}└─... ({} more)", line.prefix, left + 1)?;
+    }
+    Ok(())
+}
+
+/// How many lines each level of the outline has.
+fn count_levels(root: Node<'_>, extent: Extent) -> Vec<u64> {
+    let mut levels = Vec::new();
+    let mut total = 0;
+    let mut walk = Walk::new(root, "", extent.only_content);
+    while let Some(line) = walk.next() {
+        let depth = walk.depth();
+        if levels.len() < depth {
+            levels.push(0);
         }
-        _ => Vec::new(),
+        levels[depth - 1] += 1;
+        total += 1;
+        if total > MAX_COUNT + extent.lines.unwrap_or(0) {
+            break;
+        }
+        if extent.depth.is_none_or(|max| depth < max) {
+            walk.descend(&line);
+        }
+    }
+    levels
+}
+
+/// A node on its line.
+struct Line<'a> {
+    node: Node<'a>,
+    key: String,
+    summary: String,
+    /// The drawing before it, the same for all children of a node.
+    prefix: Rc<str>,
+    last: bool,
+}
+
+impl Line<'_> {
+    fn branch(&self) -> &'static str {
+        if self.last { "└─" } else { "├─" }
+    }
+}
+
+/// The lines of a tree in their order; containers are entered by [`Walk::descend`].
+struct Walk<'a> {
+    seen: HashSet<NodeId>,
+    stack: Vec<Children<'a>>,
+}
+
+/// The children of a node that are still to come.
+struct Children<'a> {
+    iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a>,
+    left: usize,
+    shown: usize,
+    prefix: Rc<str>,
+}
+
+impl<'a> Walk<'a> {
+    fn new(root: Node<'a>, indent: &str, only_content: bool) -> Self {
+        let mut walk = Self { seen: HashSet::from([root.id()]), stack: Vec::new() };
+        let is_top = root.id() == root.document().root().id() && root.kind() == Kind::Mapping;
+        let is_about = |key: &str| ABOUT_THE_FILE.contains(&key);
+        if is_top && ABOUT_THE_FILE.iter().any(|key| root.get(key).is_some()) {
+            let named = |about: bool| {
+                let entries = root.entries().map(|(key, value)| (name(key), value));
+                entries.filter(move |(key, _)| is_about(key) == about)
+            };
+            let about = named(true).filter(move |_| !only_content);
+            let left = root.entries().filter(|(key, _)| !is_about(&name(*key))).count()
+                + if only_content { 0 } else { named(true).count() };
+            let iter = Box::new(named(false).chain(about));
+            walk.stack.push(Children { iter, left, shown: 0, prefix: indent.into() });
+        } else {
+            walk.stack.extend(children(root, indent));
+        }
+        walk
+    }
+
+    /// The level of the line that came last, from 1.
+    fn depth(&self) -> usize {
+        self.stack.len()
+    }
+
+    fn next(&mut self) -> Option<Line<'a>> {
+        loop {
+            let children = self.stack.last_mut()?;
+            let Some((key, node)) = children.iter.next() else {
+                self.stack.pop();
+                continue;
+            };
+            children.left = children.left.saturating_sub(1);
+            children.shown += 1;
+            let (last, prefix) = (children.left == 0, Rc::clone(&children.prefix));
+            let (key, summary) = (cut(&key, false), summary(node, &self.seen));
+            return Some(Line { node, key, summary, prefix, last });
+        }
+    }
+
+    /// Goes on with what is in the container of a line, if it is one that was not entered before.
+    fn descend(&mut self, line: &Line<'a>) {
+        if is_plain(line.node) || line.node.is_ndarray() || !self.seen.insert(line.node.id()) {
+            return;
+        }
+        let prefix = format!("{}{}", line.prefix, if line.last { "  " } else { "│ " });
+        self.stack.extend(children(line.node, &prefix));
+    }
+
+    /// Leaves the container of the last line; returns how many lines came before that one, and how
+    /// many come after it.
+    fn skip_siblings(&mut self) -> (usize, usize) {
+        self.stack.pop().map_or((0, 0), |children| (children.shown - 1, children.left))
+    }
+}
+
+/// The children of a container, unless the line of it has them all.
+fn children<'a>(node: Node<'a>, prefix: &str) -> Option<Children<'a>> {
+    let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
+        Kind::Mapping => Box::new(node.entries().map(|(key, value)| (name(key), value))),
+        Kind::Sequence if !node.items().all(is_plain) => {
+            Box::new(node.items().enumerate().map(|(index, item)| (index.to_string(), item)))
+        }
+        _ => return None,
     };
-    let count = named.len();
-    let prefix: Rc<str> = prefix.into();
-    let line = |(index, (key, node))| Line {
-        node,
-        key,
-        prefix: Rc::clone(&prefix),
-        last: index + 1 == count,
-    };
-    named.into_iter().enumerate().map(line).rev().collect()
+    Some(Children { iter, left: node.len(), shown: 0, prefix: prefix.into() })
+}
+
+fn name(key: Node<'_>) -> String {
+    key.text().unwrap_or("?").to_owned()
 }
 
 fn is_plain(node: Node<'_>) -> bool {
@@ -91,13 +239,16 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
         };
     }
     let again = if seen.contains(&node.id()) { " (as above)" } else { "" };
+    let count =
+        |one: &str| format!("{} {one}{}", node.len(), if node.len() == 1 { "" } else { "s" });
     match node.kind() {
-        Kind::Mapping => format!("{{{}}}{tag}{again}", node.len()),
-        Kind::Sequence if node.items().all(is_plain) && !node.is_empty() => {
-            let items: Vec<&str> = node.items().take(12).filter_map(Node::text).collect();
+        Kind::Mapping if node.is_empty() => format!("{{}}{tag}"),
+        Kind::Mapping => format!("{{..}} {}{tag}{again}", count("key")),
+        Kind::Sequence if node.items().all(is_plain) => {
+            let items: Vec<&str> = node.items().take(12).filter_map(|item| item.text()).collect();
             cut(&format!("[{}]", items.join(", ")), node.len() > 12) + &tag
         }
-        Kind::Sequence => format!("[{}]{tag}{again}", node.len()),
+        Kind::Sequence => format!("[..] {}{tag}{again}", count("item")),
         _ => cut(node.text().unwrap_or(""), false) + &tag,
     }
 }

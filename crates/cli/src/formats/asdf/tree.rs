@@ -1,42 +1,51 @@
-//! `scibin asdf tree`: the tree, as an outline or with its values as JSON.
+//! `scibin asdf tree`: the tree or a part of it, as an outline, as YAML, or with its values as JSON.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
+use asdf::Node;
 use asdf::json::{self, Options};
 
-use super::outline::outline;
+use super::outline::{Extent, outline};
 use crate::Verdict;
-use crate::arguments::asdf::{Aliases, Reading};
+use crate::arguments::asdf::{Aliases, TreeRequest};
 use crate::failure::Failure;
 use crate::output::{Output, Sink};
 
-pub(crate) fn tree(
-    path: &Path,
-    tags: bool,
-    aliases: Aliases,
-    reading: &Reading,
-    output: Output,
-) -> Result<Verdict, Failure> {
-    let file = super::open(path, reading)?;
-    let root = file.tree().map_err(|error| Failure::asdf(path, error))?;
-    if output.json {
-        let aliases = match aliases {
-            Aliases::Expand => json::Aliases::Expand,
-            Aliases::Ref => json::Aliases::Reference,
+pub(crate) fn tree(request: &TreeRequest, output: Output) -> Result<Verdict, Failure> {
+    let path = &request.file;
+    let file = super::open(path, &request.reading)?;
+    let pointer = request.pointer.as_deref().unwrap_or_default();
+    let node = file.tree().and_then(|root| root.pointer(pointer));
+    let node = node.map_err(|error| super::at_pointer(path, pointer, error))?;
+    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    if output.json || request.yaml {
+        let written = if output.json {
+            write_json(&mut out, node, request)
+        } else {
+            node.write_yaml(&mut out)
         };
-        let options = Options::new().with_tags(tags).with_aliases(aliases);
-        let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
-        let written = root.write_json(&mut out, &options);
-        if written.is_ok() {
-            out.write_all(b"\n")?;
-        }
-        out.finish(written, |error| Failure::asdf(path, error), Failure::from)?;
-    } else {
-        let mut out = BufWriter::new(io::stdout().lock());
-        outline(&mut out, root, "", None)?;
-        out.flush()?;
-        super::remark(path, &file, output);
+        return out
+            .finish(written, |error| super::at_pointer(path, pointer, error), Failure::from)
+            .map(|()| Verdict::Fine);
     }
+    let extent = Extent { depth: request.depth, ..Extent::default() };
+    match outline(&mut out, node, "", extent) {
+        Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
+            return Err(Failure::other(path.display(), error.to_string()));
+        }
+        written => written?,
+    }
+    out.flush()?;
+    super::remark(path, &file, output);
     Ok(Verdict::Fine)
+}
+
+fn write_json(out: &mut dyn Write, node: Node<'_>, request: &TreeRequest) -> asdf::Result<()> {
+    let aliases = match request.aliases {
+        Aliases::Expand => json::Aliases::Expand,
+        Aliases::Ref => json::Aliases::Reference,
+    };
+    let options = Options::new().with_tags(request.tags).with_aliases(aliases);
+    node.write_json(out, &options)?;
+    Ok(out.write_all(b"\n")?)
 }

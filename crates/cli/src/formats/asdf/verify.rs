@@ -40,16 +40,22 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     if report.is_fine() && !output.quiet {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
         let count = report.blocks.len();
-        writeln!(out, "{}: fine, {count} blocks of {} checked", path.display(), size(bytes))?;
+        let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
+        let external = match external {
+            0 => String::new(),
+            count => format!(", {count} of them in other files"),
+        };
+        let (path, size) = (path.display(), size(bytes));
+        writeln!(out, "{path}: fine, {count} blocks of {size} checked{external}")?;
         for diagnostic in &report.diagnostics {
-            output.remark(&format_args!("{}: {diagnostic}", path.display()));
+            output.remark(&format_args!("{path}: {diagnostic}"));
         }
     }
     Ok(())
 }
 
 fn report_json(path: &Path, report: &VerifyReport) -> Value {
-    let blocks = report.blocks.iter().enumerate().map(|(index, block)| {
+    let blocks = report.blocks.iter().map(|block| {
         let checksum = match block.checksum {
             Some(ChecksumVerdict::Absent) => "absent",
             Some(ChecksumVerdict::Stored) => "stored",
@@ -57,7 +63,12 @@ fn report_json(path: &Path, report: &VerifyReport) -> Value {
             Some(_) => "mismatch",
             None => "error",
         };
-        json!({"index": index, "bytes": block.stored_len, "checksum": checksum})
+        let mut value =
+            json!({"index": block.index, "bytes": block.stored_len, "checksum": checksum});
+        if let Some(path) = &block.path {
+            value["path"] = json!(path);
+        }
+        value
     });
     json!({
         "file": path.display().to_string(), "format": "asdf", "ok": report.is_fine(),

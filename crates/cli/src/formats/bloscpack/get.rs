@@ -50,6 +50,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
         dtype: dtype_json(array.datatype()),
         shape: array.shape(),
         write: &|out, style| array.write_elements(out, style),
+        write_summary: &|out| array.write_summary(out),
         write_npy: &|out| array.write_npy(out, &options),
     };
     elements.write(request, output, fail)?;

@@ -1,0 +1,119 @@
+//! Blocks that are not where the index has them, but near.
+//!
+//! A tool that takes a file for text and converts its line ends adds or removes a byte at each of
+//! them, in blocks too. Each block is then a little further from its listed place than the one
+//! before, and sizes no longer lead from block to block:
+//!
+//! ```text
+//! listed    |block 0         |block 1         |block 2
+//! found     |block 0        |block 1       |block 2
+//! drift      0               -1             -3
+//! ```
+
+use binio::ReadAt;
+use memchr::memmem;
+
+use super::entry::{Entry, Header};
+use super::reading::Reading;
+use crate::error::{BlockError, Result};
+use crate::layout::block_header::BLOCK_MAGIC;
+
+/// How far from its place a block is searched for: a byte for so many bytes since the block before,
+/// since lines are rarely shorter; at least so far, and at most.
+const BYTES_PER_LINE: u64 = 8;
+const MIN_REACH: u64 = 64;
+const MAX_REACH: u64 = 64 << 10;
+
+/// Where the blocks of an index are.
+pub(crate) struct Drift {
+    /// Each listed offset, and the offset of the block that is there or near.
+    blocks: Vec<(u64, Option<u64>)>,
+}
+
+impl Drift {
+    /// Searches the blocks of an index, of which the first is known, near their places. `None` if the
+    /// index is out of order, or if fewer than half of them are found: it is about another file.
+    pub(crate) fn find(listed: &[u64], first: u64, reading: Reading<'_>) -> Result<Option<Self>> {
+        if listed.windows(2).any(|pair| pair[0] >= pair[1]) {
+            return Ok(None);
+        }
+        let mut blocks = Vec::with_capacity(listed.len());
+        let (mut last_listed, mut last) = (0, 0);
+        for (at, &offset) in listed.iter().enumerate() {
+            let reach = offset.saturating_sub(last_listed) / BYTES_PER_LINE;
+            let reach = reach.clamp(MIN_REACH, MAX_REACH);
+            // What is nearer to the place of another block is that block.
+            let neighbours = [at.checked_sub(1), at.checked_add(1)].into_iter().flatten();
+            let neighbours = neighbours.filter_map(|at| listed.get(at));
+            let reach = neighbours.fold(reach, |reach, it| reach.min(it.abs_diff(offset) / 2));
+            let found = if blocks.is_empty() {
+                Some(first).filter(|first| first.abs_diff(offset) <= reach)
+            } else {
+                // As far from its place as the block before it.
+                let expected = offset.saturating_add(last).saturating_sub(last_listed);
+                nearest(expected, reach, last, reading)?
+            };
+            if let Some(found) = found {
+                (last_listed, last) = (offset, found);
+            }
+            blocks.push((offset, found));
+        }
+        let found = blocks.iter().filter(|(_, found)| found.is_some()).count();
+        Ok((2 * found > blocks.len()).then_some(Self { blocks }))
+    }
+
+    /// Whether the blocks found begin with these.
+    pub(super) fn begins_with(&self, entries: &[Entry]) -> bool {
+        self.blocks.len() >= entries.len()
+            && entries.iter().zip(&self.blocks).all(|(entry, (_, at))| Some(entry.offset) == *at)
+    }
+
+    /// The blocks by their numbers in the index. One that is not found has an error for a header.
+    pub(super) fn entries(&self, reading: Reading<'_>) -> Result<Vec<Entry>> {
+        let entry = |&(listed, found): &(u64, Option<u64>)| match found {
+            Some(offset) => reading.entry(offset),
+            None => {
+                let header = Header::Bad(Box::new(BlockError::Magic { offset: listed }));
+                Ok(Entry { offset: listed, header })
+            }
+        };
+        self.blocks.iter().map(entry).collect()
+    }
+
+    /// What is wrong, with the likely cause; `None` if each block found is in its place.
+    pub(crate) fn message(&self) -> Option<String> {
+        let drift = |&(listed, found): &(u64, Option<u64>)| {
+            Some(i128::from(found?) - i128::from(listed)).filter(|&drift| drift != 0)
+        };
+        let mut drifts: Vec<i128> = self.blocks.iter().filter_map(drift).collect();
+        drifts.dedup();
+        let shown: Vec<String> = drifts.iter().take(3).map(|drift| format!("{drift:+}")).collect();
+        let more = if drifts.len() > shown.len() { ", .." } else { "" };
+        (!drifts.is_empty()).then(|| {
+            format!(
+                "offsets of blocks drift from the index by {}{more} bytes: were line ends converted?",
+                shown.join(", ")
+            )
+        })
+    }
+}
+
+/// The block magic nearest to an offset, after another offset.
+fn nearest(expected: u64, reach: u64, after: u64, reading: Reading<'_>) -> Result<Option<u64>> {
+    let start = expected.saturating_sub(reach).max(after.saturating_add(1));
+    let end = expected.saturating_add(reach).min(reading.file_len());
+    let Ok(len) = usize::try_from(end.saturating_sub(start)) else { return Ok(None) };
+    if start >= end {
+        return Ok(None);
+    }
+    let bytes = reading.ends.bytes_at(start, len)?;
+    let mut found: Vec<u64> =
+        memmem::find_iter(&bytes, &BLOCK_MAGIC).map(|at| start + at as u64).collect();
+    found.sort_by_key(|at| at.abs_diff(expected));
+    for at in found {
+        if matches!(reading.entry(at)?.header, Header::Good(_)) {
+            return Ok(Some(at));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,67 @@
+//! Pointers that go on in an array: to a field of its records, or to its mask.
+
+use binio::pointer::{push, tokens};
+
+use super::Node;
+use crate::error::Result;
+use crate::ndarray::{NdArray, Record};
+
+/// What a pointer leads to.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Found<'a> {
+    /// A node of the tree, which may be an array.
+    Node(Node<'a>),
+    /// A field of an array of records, or a mask.
+    Array(NdArray<'a>),
+}
+
+impl<'a> Node<'a> {
+    /// What a pointer from this node leads to. After a node that is an array it may go on with the
+    /// name of a field, and with `mask` for the array of booleans that are true where elements are
+    /// masked.
+    ///
+    /// ```
+    /// # use asdf::Found;
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {data: [1, 2], mask: 2}\n...\n"[..])?;
+    /// let Found::Array(mask) = file.tree()?.find("/a/mask")? else { panic!("not an array") };
+    /// assert_eq!(mask.read::<bool>()?, [false, true]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn find(self, pointer: &str) -> Result<Found<'a>> {
+        let tokens = tokens(pointer).unwrap_or_default();
+        let mut walked = String::new();
+        for (at, token) in tokens.iter().enumerate() {
+            let Ok(node) = self.pointer(&walked) else { break };
+            let mut child = String::new();
+            push(&mut child, token);
+            walked += &child;
+            let is_last = at + 1 == tokens.len();
+            let is_child = node.pointer(&child).is_ok() && !(is_last && token == "mask");
+            if !node.is_ndarray() || is_child {
+                continue;
+            }
+            let array = node.ndarray()?;
+            let fields = array.datatype().as_record().map_or(&[][..], Record::fields);
+            let is_field = fields.iter().any(|field| field.name() == token);
+            if is_field || (is_last && token == "mask" && array.is_masked()) || !fields.is_empty() {
+                let part = tokens[at..].iter().try_fold(array, |array, token| array.part(token));
+                return part.map(Found::Array);
+            }
+        }
+        self.pointer(pointer).map(Found::Node)
+    }
+}
+
+impl NdArray<'_> {
+    /// A field of this name, or the mask.
+    fn part(self, name: &str) -> Result<Self> {
+        let has_field =
+            self.datatype().as_record().is_some_and(|record| record.field(name).is_some());
+        if name == "mask" && !has_field && self.is_masked() {
+            return self.mask_array();
+        }
+        self.field(name)
+    }
+}

@@ -1,0 +1,68 @@
+//! The arrays of a file as a table: where each is, what it is, and how it is stored.
+
+use asdf::ndarray::{Origin, datatype_name};
+use asdf::{Asdf, Block, Node};
+use serde_json::{Value, json};
+
+use super::blocks::compression;
+use crate::output::one_line;
+
+/// The nodes that are arrays, in the order of the text.
+pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
+    file.nodes().into_iter().flatten().filter(|node| node.is_ndarray())
+}
+
+/// The names of the columns of [`row`].
+pub(super) const HEADING: [&str; 6] = ["pointer", "datatype", "shape", "block", "codec", "ratio"];
+
+/// The cells of an array.
+pub(super) fn row(node: Node<'_>) -> Vec<String> {
+    let pointer = one_line(&node.to_pointer().unwrap_or_default());
+    let array = match node.ndarray() {
+        Ok(array) => array,
+        Err(error) => return vec![pointer, one_line(&error.to_string())],
+    };
+    let mut dtype = datatype_name(array.datatype());
+    if let Some(record) = array.datatype().as_record() {
+        dtype = format!("{} fields", record.fields().len());
+    }
+    let (block, codec, ratio) = match array.source() {
+        Origin::Block(block) => (block.index().to_string(), compression(&block), ratio(&block)),
+        Origin::External(_, block) => ("external".into(), compression(&block), ratio(&block)),
+        _ => ("inline".into(), String::new(), None),
+    };
+    let ratio = ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default();
+    vec![pointer, dtype, format!("{:?}", array.shape()), block, codec, ratio]
+}
+
+/// An array as JSON.
+pub(super) fn row_json(node: Node<'_>) -> Value {
+    let pointer = node.to_pointer();
+    match node.ndarray() {
+        Ok(array) => {
+            let (block, external) = match array.source() {
+                Origin::Block(block) => (Some(block), false),
+                Origin::External(_, block) => (Some(block), true),
+                _ => (None, false),
+            };
+            json!({
+                "pointer": pointer,
+                "dtype": array.datatype().descr_json(),
+                "shape": array.shape(),
+                "block": block.as_ref().filter(|_| !external).map(Block::index),
+                "external": external,
+                "compression": block.as_ref().filter(|it| it.is_compressed()).map(compression),
+                "ratio": block.as_ref().and_then(ratio),
+            })
+        }
+        Err(error) => json!({"pointer": pointer, "error": error.to_string()}),
+    }
+}
+
+/// How much smaller a compressed block is than its data.
+#[allow(clippy::cast_precision_loss, reason = "two decimals are printed")]
+fn ratio(block: &Block<'_>) -> Option<f64> {
+    let range = block.data_range().ok().filter(|_| block.is_compressed())?;
+    let stored = (range.end - range.start) as f64;
+    block.data_len().ok().filter(|_| stored > 0.0).map(|len| len as f64 / stored)
+}

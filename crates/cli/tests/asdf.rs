@@ -1,0 +1,373 @@
+//! ASDF files as their users meet them: damaged, hostile, in parts, and looked at by people.
+
+mod program;
+
+use serde_json::{Value, json};
+
+use program::{Folder, json_of, status, stderr, stdout};
+
+const HEAD: &str = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+     --- !core/asdf-1.1.0\n";
+
+/// A block of these bytes, of which the header may state another size.
+fn block(data: &[u8], size: u64) -> Vec<u8> {
+    let mut bytes = b"\xd3BLK\0\x30".to_vec();
+    bytes.extend([0; 8]); // flags, compression
+    bytes.extend([size.to_be_bytes(); 3].concat()); // allocated, used and decoded size
+    bytes.extend([0; 16]); // no checksum
+    bytes.extend(data);
+    bytes
+}
+
+fn whole(data: &[u8]) -> Vec<u8> {
+    block(data, data.len() as u64)
+}
+
+/// The tree of arrays of bytes, named by letters, one in each block.
+fn tree_of(lengths: &[usize]) -> String {
+    let array = |(source, len): (usize, &usize)| {
+        let name = char::from(b'a' + u8::try_from(source).unwrap_or(0));
+        format!(
+            "{name}: !core/ndarray-1.1.0 {{source: {source}, datatype: uint8, byteorder: big, \
+             shape: [{len}]}}\n"
+        )
+    };
+    lengths.iter().enumerate().map(array).collect()
+}
+
+fn file_of(tree: &str, blocks: &[Vec<u8>]) -> Vec<u8> {
+    [format!("{HEAD}{tree}...\n").as_bytes(), &blocks.concat()].concat()
+}
+
+fn with_index(tree: &str, blocks: &[Vec<u8>]) -> Vec<u8> {
+    let mut bytes = format!("{HEAD}{tree}...\n").into_bytes();
+    let mut index = String::from("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
+    for block in blocks {
+        index += &format!("- {}\n", bytes.len());
+        bytes.extend(block);
+    }
+    bytes.extend(format!("{index}...\n").as_bytes());
+    bytes
+}
+
+/// A file of only a tree, in a folder.
+fn tree_file(tree: &str) -> Folder {
+    let folder = Folder::new();
+    folder.write("a.asdf", file_of(tree, &[]));
+    folder
+}
+
+// Damage
+
+/// Four arrays of text with line ends of two bytes.
+fn lines_of_text() -> (String, Vec<Vec<u8>>) {
+    let data: Vec<Vec<u8>> =
+        (b'a'..=b'd').map(|letter| [&[letter; 30][..], b"\r\n"].concat().repeat(20)).collect();
+    let tree = tree_of(&data.iter().map(Vec::len).collect::<Vec<_>>());
+    (tree, data.iter().map(|data| whole(data)).collect())
+}
+
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let mut rest = bytes;
+    while !rest.is_empty() {
+        if let Some(after) = rest.strip_prefix(from) {
+            out.extend(to);
+            rest = after;
+        } else {
+            out.push(rest[0]);
+            rest = &rest[1..];
+        }
+    }
+    out
+}
+
+#[test]
+fn arrays_of_a_file_with_converted_line_ends_are_in_their_own_blocks() {
+    let folder = Folder::new();
+    let (tree, blocks) = lines_of_text();
+    let file = with_index(&tree, &blocks);
+    // Block 0 now ends after the beginning of block 1.
+    folder.write("unix.asdf", replaced(&file, b"\r\n", b"\n"));
+    folder.write("dos.asdf", replaced(&file, b"\n", b"\r\n"));
+    for name in ["unix.asdf", "dos.asdf"] {
+        for letter in "abcd".chars() {
+            let pointer = format!("/{letter}");
+            let output = folder.run(&["asdf", "get", "--salvage", "--slice", ":5", name, &pointer]);
+            let expected = [u32::from(letter).to_string().as_str(); 5].join(" ") + "\n";
+            assert_eq!(stdout(&output), expected, "{name} {letter}: {}", stderr(&output));
+        }
+    }
+}
+
+#[test]
+fn the_likely_cause_is_named_once_where_line_ends_were_converted() {
+    let folder = Folder::new();
+    let (tree, blocks) = lines_of_text();
+    folder.write("a.asdf", replaced(&with_index(&tree, &blocks), b"\r\n", b"\n"));
+    for arguments in [&["asdf", "verify", "a.asdf"][..], &["asdf", "verify", "--salvage", "a.asdf"]]
+    {
+        let output = folder.run(arguments);
+        let text = stdout(&output);
+        assert_eq!(status(&output), 1, "{text}");
+        assert_eq!(text.matches("IndexDrift").count(), 1, "{text}");
+        assert!(text.contains("by -20, -40, -60 bytes: were line ends converted?"), "{text}");
+        assert!(!text.contains("no such block"), "{text}");
+    }
+}
+
+#[test]
+fn numbers_after_a_gap_without_an_index_are_not_used() {
+    let folder = Folder::new();
+    let lost = [&b"?"[..]; 100].concat();
+    let blocks = [whole(b"one"), lost, whole(b"three")];
+    folder.write("a.asdf", file_of(&tree_of(&[3, 3, 5]), &blocks));
+    let get = |pointer| folder.run(&["asdf", "get", "--salvage", "a.asdf", pointer]);
+    assert_eq!(stdout(&get("/a")), "111 110 101\n");
+    for pointer in ["/b", "/c"] {
+        let output = get(pointer);
+        assert_eq!((status(&output), stdout(&output)), (1, String::new()), "{}", stderr(&output));
+    }
+    assert!(stderr(&get("/b")).contains("the number is not certain"), "{}", stderr(&get("/b")));
+    // With an index they are those of the index.
+    let blocks = [whole(b"one"), vec![b'?'; 57], whole(b"three")];
+    folder.write("a.asdf", with_index(&tree_of(&[3, 3, 5]), &blocks));
+    assert_eq!(stdout(&get("/c")), "116 104 114 101 101\n", "{}", stderr(&get("/c")));
+    let lost = get("/b");
+    assert_eq!(status(&lost), 1);
+    assert!(stderr(&lost).contains("block 1: no block magic"), "{}", stderr(&lost));
+}
+
+#[test]
+fn rows_of_a_cut_array_that_are_in_the_file_are_salvaged() {
+    let folder = Folder::new();
+    let tree =
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [5, 4]}\n";
+    folder.write("a.asdf", file_of(tree, &[block(&[7; 14], 20)]));
+    let get = |more: &[&str]| {
+        folder.run(&[&["asdf", "get", "--salvage", "a.asdf", "/a"][..], more].concat())
+    };
+    let rows = get(&["--slice", "1:3"]);
+    assert_eq!((status(&rows), stdout(&rows)), (0, "7 7 7 7\n7 7 7 7\n".to_owned()));
+    for cut in [&["--slice", "2:"][..], &["--slice", "::-1"], &[]] {
+        let output = get(cut);
+        let count = if cut == ["--slice", "2:"] { 1 } else { 3 };
+        assert_eq!(stdout(&output), "7 7 7 7\n".repeat(count), "{cut:?}: {}", stderr(&output));
+        assert_eq!(status(&output), 1, "{cut:?}");
+        assert!(stderr(&output).contains("are in the file"), "{}", stderr(&output));
+    }
+    let none = get(&["--slice", "4"]);
+    assert_eq!((status(&none), stdout(&none)), (1, String::new()), "{}", stderr(&none));
+    let without = folder.run(&["asdf", "get", "a.asdf", "/a", "--slice", "0"]);
+    assert_eq!(status(&without), 1, "only salvage reads from cut blocks");
+}
+
+#[test]
+fn verify_checks_the_blocks_of_an_exploded_file() {
+    let folder = Folder::new();
+    for name in ["exploded.asdf", "exploded0000.asdf", "exploded0001.asdf"] {
+        folder.copy(&testdata::path(&format!("asdf/{name}")), name);
+    }
+    let fine = folder.done(&["verify", "exploded.asdf"]);
+    assert!(stdout(&fine).contains("2 of them in other files"), "{}", stdout(&fine));
+    let denied = folder.run(&["asdf", "verify", "--external", "deny", "exploded.asdf"]);
+    assert_eq!(status(&denied), 1, "{}", stdout(&denied));
+    assert!(stdout(&denied).contains("NotChecked"), "{}", stdout(&denied));
+
+    let mut bytes = folder.read("exploded0001.asdf");
+    let magic = bytes.windows(4).position(|four| four == b"\xd3BLK").expect("a block");
+    bytes[magic + 54] ^= 1;
+    folder.write("exploded0001.asdf", bytes);
+    let damaged = folder.run(&["verify", "--json", "exploded.asdf"]);
+    assert_eq!(status(&damaged), 1, "{}", stdout(&damaged));
+    let found = &json_of(&damaged)["diagnostics"][0];
+    assert_eq!(found["code"], "ChecksumMismatch");
+    assert_eq!(found["path"], "exploded0001.asdf");
+}
+
+#[test]
+fn bad_data_are_status_1_whatever_the_command() {
+    let folder = tree_file("a: [1\n");
+    for command in ["tree", "info"] {
+        let output = folder.run(&["asdf", command, "a.asdf"]);
+        assert_eq!(status(&output), 1, "{command}: {}", stderr(&output));
+        assert_eq!(status(&folder.run(&["asdf", command, "a.asdf", "--json"])), 1, "{command}");
+    }
+    let info = folder.run(&["info", "a.asdf"]);
+    assert!(stdout(&info).contains("ASDF 1.0.0"), "what can be read is printed");
+    assert!(stdout(&info).contains("cannot be read"), "{}", stdout(&info));
+    assert_eq!(json_of(&folder.run(&["info", "a.asdf", "--json"]))["ok"], false);
+
+    folder.write("cut.asdf", file_of(&tree_of(&[100]), &[block(&[0; 40], 100)]));
+    assert_eq!(status(&folder.run(&["get", "cut.asdf", "/a"])), 1);
+    assert_eq!(status(&folder.run(&["get", "missing.asdf", "/a"])), 2);
+}
+
+// Attacks
+
+#[test]
+fn merge_keys_cannot_fill_a_disk() {
+    let keys: Vec<String> = (0..1000).map(|n| format!("a_key_of_some_length_{n}: 1")).collect();
+    let uses = "- {<<: *b}\n".repeat(6000);
+    let folder = tree_file(&format!("b: &b {{{}}}\nuses:\n{uses}", keys.join(", ")));
+    for arguments in [&["asdf", "tree", "a.asdf"][..], &["asdf", "tree", "--json", "a.asdf"]] {
+        let output = folder.run(arguments);
+        assert_eq!(status(&output), 2, "{arguments:?}");
+        assert!(output.stdout.len() < 48 << 20, "{arguments:?}: {} bytes", output.stdout.len());
+        assert!(stderr(&output).contains("merge keys"), "{arguments:?}: {}", stderr(&output));
+    }
+    let info = folder.done(&["info", "a.asdf"]);
+    assert!(stdout(&info).contains("more than 1000000 more nodes"), "{}", stdout(&info));
+}
+
+#[test]
+fn long_tags_are_refused() {
+    let folder = Folder::new();
+    let prefix = "x".repeat(100_000);
+    let head = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG !x! tag:{prefix}\n---\n");
+    folder.write("a.asdf", head + "a:\n" + &"- !x!y 1\n".repeat(200_000) + "...\n");
+    let output = folder.run(&["asdf", "tree", "a.asdf"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("a tag prefix of 100004 bytes"), "{}", stderr(&output));
+
+    // Many different tags of a prefix that is not too long.
+    let head = format!("#ASDF 1.0.0\n%YAML 1.1\n%TAG !x! tag:{}\n---\n", "x".repeat(4000));
+    let tags: String = (0..20_000).map(|n| format!("- !x!{n} 1\n")).collect();
+    folder.write("a.asdf", head + "a:\n" + &tags + "...\n");
+    let output = folder.run(&["asdf", "tree", "a.asdf"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("bytes of distinct tags"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_array_without_end_is_not_printed() {
+    let folder = Folder::new();
+    let tree = "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, \
+                shape: [1000000000000], strides: [0]}\n";
+    folder.write("a.asdf", file_of(tree, &[whole(b"x")]));
+    for more in [&["--json"][..], &[]] {
+        let output = folder.run(&[&["get", "a.asdf", "/a"], more].concat());
+        assert_eq!((status(&output), output.stdout.len()), (2, 0), "{more:?}");
+        assert!(stderr(&output).contains("repeated elements"), "{}", stderr(&output));
+    }
+    let part = folder.done(&["get", "a.asdf", "/a", "--slice", ":3"]);
+    assert_eq!(stdout(&part), "120 120 120\n");
+}
+
+// People
+
+/// A file like those of a telescope: much software, much history, a deep tree.
+fn observation() -> Folder {
+    let software = "!core/software-1.0.0 {name: asdf, version: 6.0.0}";
+    let extension = format!(
+        "  - !core/extension_metadata-1.0.0\n    extension_class: x.Y\n    software: {software}\n"
+    );
+    let entry =
+        "  - !core/history_entry-1.0.0 {description: Flat-fielded, time: 2026-11-20 23:24:27}\n";
+    let meta: String = (0..60).map(|n| format!("    key{n}: {{value: {n}}}\n")).collect();
+    let image =
+        "!core/ndarray-1.1.0 {source: 0, datatype: float32, byteorder: little, shape: [2, 3]}";
+    let table = "!core/ndarray-1.1.0 {source: 1, byteorder: big, shape: [2], datatype: \
+                 [{name: ra, datatype: uint16}, {name: dec, datatype: uint8}], mask: [1, 0]}";
+    let tree = format!(
+        "asdf_library: {software}\nhistory:\n  extensions:\n{}  entries:\n{entry}roman:\n  meta:\n\
+         {meta}  data: {image}\n  table: {table}\n  pair: [2]\n  pairs: [[2], [3]]\n",
+        extension.repeat(30)
+    );
+    let folder = Folder::new();
+    let pixels: Vec<u8> =
+        (0..6).flat_map(|n| f32::from(i8::try_from(n).unwrap_or(0)).to_le_bytes()).collect();
+    folder.write("a.asdf", file_of(&tree, &[whole(&pixels), whole(&[0, 1, 5, 1, 0, 6])]));
+    folder
+}
+
+#[test]
+fn info_shows_the_data_of_a_file_with_much_software() {
+    let folder = observation();
+    let text = stdout(&folder.done(&["info", "a.asdf"]));
+    assert!(text.contains("  software  30 extensions of asdf 6.0.0\n"), "{text}");
+    assert!(text.contains("  history   1 entry, the last: Flat-fielded, 2026-11-20"), "{text}");
+    assert!(!text.contains("extension_class"), "{text}");
+    let row = |name: &str| {
+        let line =
+            text.lines().find(|line| line.contains(name)).unwrap_or_else(|| panic!("{text}"));
+        line.split_whitespace().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(row("/roman/data"), ["/roman/data", "float32", "[2,", "3]", "0", "none"]);
+    assert_eq!(row("/roman/table "), ["/roman/table", "2", "fields", "[2]", "1", "none"]);
+    assert!(text.contains("└─roman: {..} 5 keys"), "{text}");
+    assert!(text.contains("pair: [2]\n") && text.contains("pairs: [..] 2 items\n"), "{text}");
+    // Level by level: the 5 keys and 60 entries of meta are more than fit.
+    let outline = text.lines().skip_while(|line| !line.contains("  tree  ")).skip(1);
+    let is_node = |line: &&str| !line.ends_with("more)") && !line.ends_with("shows all)");
+    let shown = outline.filter(is_node).count();
+    assert_eq!(shown, 40, "{text}");
+    // 6 + 60 + 60 nodes, and the two lists of one in `pairs`, less those shown.
+    assert!(text.contains("... (88 more nodes; `scibin asdf tree` shows all)"), "{text}");
+    let arrays = &json_of(&folder.done(&["info", "--json", "a.asdf"]))["arrays"];
+    assert_eq!(
+        arrays[0],
+        json!({
+            "pointer": "/roman/data", "dtype": "<f4", "shape": [2, 3], "block": 0, "external": false,
+            "compression": null, "ratio": null,
+        })
+    );
+}
+
+#[test]
+fn tree_shows_a_part_some_levels_and_yaml() {
+    let folder = observation();
+    let text = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman", "--depth", "1"]));
+    assert_eq!(text.lines().next(), Some("├─meta: {..} 60 keys"));
+    assert_eq!(text.lines().count(), 5);
+    let json = json_of(&folder.done(&["asdf", "tree", "a.asdf", "/roman/pairs", "--json"]));
+    assert_eq!(json, json!([[2], [3]]));
+    let yaml = stdout(&folder.done(&["asdf", "tree", "a.asdf", "/roman/data", "--yaml"]));
+    assert!(yaml.contains("--- !core/ndarray-1.1.0 {source: 0, datatype: float32"), "{yaml}");
+    let whole = stdout(&folder.done(&["asdf", "tree", "a.asdf", "--yaml"]));
+    assert!(whole.starts_with("%YAML 1.1\n") && whole.ends_with("...\n"), "{whole}");
+}
+
+#[test]
+fn fields_and_masks_are_pointers() {
+    let folder = observation();
+    let get = |pointer: &str| folder.run(&["get", "a.asdf", pointer, "--json"]);
+    let values = |pointer: &str| json_of(&get(pointer))["values"].clone();
+    assert_eq!(values("/roman/table/ra"), json!([null, 256]));
+    assert_eq!(values("/roman/table/mask"), json!([true, false]));
+    assert_eq!(values("/roman/table/dec/mask"), json!([true, false]));
+    let wrong = get("/roman/table/rah");
+    assert_eq!(status(&wrong), 2);
+    assert!(stderr(&wrong).contains("the fields are ra, dec"), "{}", stderr(&wrong));
+    assert_eq!(json_of(&get("/roman/table/shape")), json!([2]), "keys of the tree stay");
+}
+
+#[test]
+fn errors_name_the_pointer_and_the_key_that_was_meant() {
+    let folder = observation();
+    let output = folder.run(&["get", "a.asdf", "/roman/dta"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("did you mean `data`?"), "{}", stderr(&output));
+
+    folder.write("b.asdf", file_of(&format!("x:\n  {}", tree_of(&[100])), &[block(&[0; 4], 100)]));
+    let output = folder.run(&["get", "b.asdf", "/x/a"]);
+    assert!(stderr(&output).contains("b.asdf: /x/a: "), "{}", stderr(&output));
+    let bad =
+        "x:\n  a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [-1]}\n";
+    folder.write("b.asdf", file_of(bad, &[whole(b"x")]));
+    let output = folder.run(&["get", "b.asdf", "/x/a"]);
+    assert!(stderr(&output).contains("b.asdf: /x/a/shape/0: "), "{}", stderr(&output));
+    let Value::Array(found) = &json_of(&folder.run(&["verify", "b.asdf", "--json"]))["diagnostics"]
+    else {
+        panic!("no diagnostics")
+    };
+    assert_eq!(found[0]["pointer"], "/x/a");
+}
+
+#[test]
+fn diagnostics_have_the_pointer_of_their_node() {
+    let folder = tree_file("x:\n  y: {k: 1, k: 2}\n");
+    let value = json_of(&folder.run(&["info", "--json", "a.asdf"]));
+    let found = &value["diagnostics"][0];
+    assert_eq!((&found["code"], &found["pointer"]), (&json!("DuplicateKey"), &json!("/x/y/k")));
+}
