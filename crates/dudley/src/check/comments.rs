@@ -73,6 +73,9 @@ impl Checker<'_> {
                         .with_help("write `# ###` for a ruler")
                 });
             }
+            if let Some(item) = item_after(self.cursor.text, comment) {
+                self.warn_doc_before_item(comment, item);
+            }
             let Some(subject) = subject else { continue };
             let comments = &mut self.layout.comments;
             let start = index(comments.text.len());
@@ -82,6 +85,19 @@ impl Checker<'_> {
         let comments = &mut self.layout.comments;
         comments.docs.sort_by_key(|line| line.0);
         self.drop_repeated_attributes(attributes);
+    }
+
+    #[cold]
+    fn warn_doc_before_item(&mut self, comment: &Comment, item: Span) {
+        self.report.warn(Code::DocBeforeItem, || {
+            let name = short(self.cursor.text_at(item));
+            let message = format!("this documents what is before it, not `{name}` after it");
+            Diagnostic::new(Code::DocBeforeItem, comment.span(), message)
+                .with_label(item, "the next item")
+                .with_help(
+                    "documentation follows its subject, on the same line or indented on the next lines",
+                )
+        });
     }
 
     /// The attributes of a line; reports what cannot be parsed.
@@ -122,6 +138,35 @@ impl Checker<'_> {
         let attributes = attributes.into_iter().enumerate().filter(is_kept);
         let attributes = attributes.map(|(_, (subject, attribute, _))| (subject, attribute));
         self.layout.comments.attributes = attributes.collect();
+    }
+}
+
+/// The name of the item that a documentation comment seems to be about although it belongs to what is before
+/// it: the comment stands alone on its line, below a line of code without documentation, and the item begins
+/// in the same column on the next line.
+fn item_after(text: &str, comment: &Comment) -> Option<Span> {
+    let (before, mut after) = text.split_at(comment.start as usize);
+    let (before, indent) = before.rsplit_once(['\n', '\r'])?;
+    if comment.subject == Comment::LAYOUT || !indent.bytes().all(|blank| blank == b' ') {
+        return None;
+    }
+    let line = before.rsplit(['\n', '\r']).find(|line| !line.trim().is_empty())?;
+    // After these it may be about the dict, list or struct.
+    if line.contains('#') || line.trim_end().ends_with(['/', '.', '[', '{']) {
+        return None;
+    }
+    loop {
+        let end = after.find(['\n', '\r'])?;
+        let rest = &after[end..];
+        after = rest.strip_prefix("\r\n").unwrap_or(&rest[1..]);
+        let item = after.strip_prefix(indent)?;
+        if !item.starts_with("##") {
+            let is_part = |part: char| part.is_alphanumeric() || part == '_';
+            let len = item.find(|part| !is_part(part))?;
+            let start = index(text.len() - item.len());
+            return (len > 0).then_some(Span::new(start, start + index(len)));
+        }
+        after = item;
     }
 }
 

@@ -48,6 +48,14 @@ impl<'a> Cursor<'a> {
         if self.peek() == Some(kind) { self.next() } else { None }
     }
 
+    /// Where a type with a name is defined after this node.
+    pub(super) fn type_defined_later(&self, name: &str) -> Option<Span> {
+        let pairs = self.nodes[self.at..].windows(2);
+        let mut types = pairs
+            .filter(|pair| (pair[0].kind, pair[1].kind) == (NodeKind::Name, NodeKind::StructOpen));
+        types.find(|pair| self.text_at(pair[0].span()) == name).map(|pair| pair[0].span())
+    }
+
     /// Ends the walk: nothing more is looked at.
     pub(super) fn stop(&mut self) {
         self.at = self.nodes.len();

@@ -69,6 +69,9 @@ impl Checker<'_> {
                         self.leave();
                     }
                     self.subjects.declare(self.cursor.last(), self.dict.id.into());
+                    if self.cursor.text[..node.start as usize].ends_with('/') {
+                        self.warn_double_slash(node.span());
+                    }
                 }
                 NodeKind::Up => {
                     if self.dict.id == self.dict.top {

@@ -6,11 +6,31 @@ use super::Checker;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
 use crate::layout::{
-    Body, Data, Datatype, Declaration, Field, FilterKind, Item, ItemId, NameId, ParamId,
-    ParamValue, Placement,
+    Binding, Body, Data, Datatype, Declaration, Dim, Field, FilterKind, Item, ItemId, Layout,
+    NameId, ParamId, ParamValue, Placement,
 };
 use crate::source::{Encoding, Source, Span};
 use crate::syntax::short;
+
+/// The two versions of the language.
+pub(super) const SWAPPED: &str =
+    "here `:` declares a parameter and `=` data; in the version of 2026 it is the reverse";
+
+impl Layout {
+    /// The first item that looks like a parameter of the version of 2026: an integer in capitals.
+    pub(super) fn constant(&self) -> Option<usize> {
+        self.items.iter().position(|item| {
+            let Body::Data(data) = item.body else { return false };
+            let Some(data) = self.data.get(data.index()) else { return false };
+            let is_integer =
+                matches!(data.datatype, Datatype::Primitive(primitive, _) if primitive.is_integer());
+            let name = self.names.text(item.name);
+            let is_capital = name.starts_with(|first: char| first.is_ascii_uppercase())
+                && !name.contains(char::is_lowercase);
+            is_integer && data.shape.len == 0 && is_capital
+        })
+    }
+}
 
 impl Checker<'_> {
     pub(super) fn warn_param_named_as_item(&mut self, param: Span, item: Span) {
@@ -43,6 +63,44 @@ impl Checker<'_> {
         });
     }
 
+    #[cold]
+    pub(super) fn warn_double_slash(&mut self, second: Span) {
+        self.report.warn(Code::DoubleSlash, || {
+            let span = Span::new(second.start - 1, second.end);
+            let message =
+                "`//` is not a comment: it leads to the root, where what follows is declared";
+            Diagnostic::new(Code::DoubleSlash, span, message)
+                .with_help("a comment begins with `#`; for the root a single `/` is enough")
+        });
+    }
+
+    /// Reports a layout that looks like one of the 2026 version of the language, in which `N = i4` is a
+    /// parameter and `x : i4` is data: stored parameters that no shape uses, and integers in capitals.
+    fn find_swapped_dialect(&mut self) {
+        let layout = &self.layout;
+        let begin = layout.summary.map_or(0, |summary| summary.declarations);
+        let mut params = layout.declarations[begin..].iter().filter_map(|found| match *found {
+            Declaration::Param(id) if layout.param(id).value.is_stored() => Some(id),
+            _ => None,
+        });
+        let Some(first) = params.next() else { return };
+        let Some(constant) = layout.constant() else { return };
+        let of_dims = layout.dims.iter().filter_map(|dim| match *dim {
+            Dim::Named(binding, _) => Some(binding),
+            Dim::Fixed(_) => None,
+        });
+        let used: HashSet<Binding> = of_dims.chain(layout.bindings.iter().copied()).collect();
+        if params.chain([first]).any(|id| used.contains(&Binding::Param(id))) {
+            return;
+        }
+        let (span, label) = (layout.spans.params[first.index()], layout.spans.items[constant]);
+        self.report.warn(Code::SwappedDialect, || {
+            Diagnostic::new(Code::SwappedDialect, span, "no shape uses this parameter")
+                .with_label(label, "this is data")
+                .with_help(SWAPPED)
+        });
+    }
+
     /// Reports what only shows in the complete layout.
     pub(super) fn find_irregularities(&mut self, source: &Source) {
         if source.encoding() != Encoding::Utf8 {
@@ -58,6 +116,7 @@ impl Checker<'_> {
             });
         }
         self.find_hidden_members();
+        self.find_swapped_dialect();
         self.check_template();
     }
 

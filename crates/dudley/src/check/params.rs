@@ -1,6 +1,7 @@
 //! Parameters: their types and scopes.
 
 use super::Checker;
+use super::notes::SWAPPED;
 use super::types::nearest;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
@@ -133,10 +134,11 @@ impl Checker<'_> {
         self.report.error(|| {
             let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is not a scalar integer");
-            Diagnostic::new(Code::NotInteger, node.span(), message)
+            let found = Diagnostic::new(Code::NotInteger, node.span(), message)
                 .with_text("expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8")
                 .with_label(span, "`:` declares a parameter")
-                .with_help(format!("data is declared by `{text} = ..`"))
+                .with_help(format!("data is declared by `{text} = ..`"));
+            if self.layout.constant().is_some() { found.with_help(SWAPPED) } else { found }
         });
         self.broken.insert(name);
         self.check_data();
@@ -224,10 +226,12 @@ impl Layout {
         let text = self.names.text(name);
         let near = if text.len() > 40 { None } else { nearest(text, names) };
         match near {
-            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
-            None if self.item_index.knows(name) => {
-                diagnostic.with_help("this name is data; a parameter is declared by `name : type`")
+            _ if self.item_index.knows(name) => {
+                let help = "this name is data; a parameter is declared by `name : type`";
+                let diagnostic = diagnostic.with_help(help);
+                if self.constant().is_some() { diagnostic.with_help(SWAPPED) } else { diagnostic }
             }
+            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
             None => diagnostic.with_help(format!("declare it before its use: `{text} : i8`")),
         }
     }

@@ -8,7 +8,7 @@ use crate::layout::{
     Run, TypeId,
 };
 use crate::source::Span;
-use crate::syntax::{NodeKind, short};
+use crate::syntax::{NodeKind, primitive_of, short};
 
 /// The primitive types that were used or redefined.
 #[derive(Default)]
@@ -100,6 +100,11 @@ impl Checker<'_> {
                 return diagnostic
                     .with_label(open, "this type is complete only after its `}`")
                     .with_help("a type cannot contain itself; `<- ref` refers to items");
+            }
+            if let Some(later) = self.cursor.type_defined_later(text) {
+                return diagnostic
+                    .with_label(later, "defined here, after its use")
+                    .with_help("move the definition of the type before its first use");
             }
             let diagnostic = match self.layout.nearest_type(text) {
                 Some(near) => {
@@ -210,9 +215,23 @@ impl Layout {
         }
         let types = self.types.iter().map(|found| found.name);
         let types = types.filter(|&name| name != NameId::NONE).take(1000);
-        let names = types.map(|name| self.names.text(name));
-        let primitives: Vec<&str> = Primitive::all().map(Primitive::name).collect();
-        nearest(text, names.chain(primitives))
+        let mut names: Vec<&str> = types.map(|name| self.names.text(name)).collect();
+        if let Some(same) = names.iter().find(|name| name.eq_ignore_ascii_case(text)) {
+            return Some((*same).to_owned());
+        }
+        if let Some(primitive) = primitive_of(text) {
+            return Some(primitive.to_owned());
+        }
+        // numpy's texts of a length.
+        if let Some((kind, len)) = text.split_at_checked(1) {
+            if matches!(kind, "S" | "U") && len.parse::<u32>().is_ok() {
+                return Some(format!("{}[{len}]", if kind == "S" { "S1" } else { "U4" }));
+            }
+        }
+        for primitive in Primitive::all() {
+            names.push(primitive.name());
+        }
+        nearest(text, names.into_iter())
     }
 }
 

@@ -83,6 +83,12 @@ binio::codes! {
         LeadingZeros = "L-leading-zeros": Note;
         /// a documentation comment that looks like a ruler
         HashRun = "L-hash-run": Note;
+        /// documentation of what is before it that stands like one of the next item
+        DocBeforeItem = "L-doc-before-item": Note;
+        /// `//`, which is not a comment
+        DoubleSlash = "L-double-slash": Note;
+        /// a layout like those of the version of 2026, in which `=` and `:` are swapped
+        SwappedDialect = "L-swapped-dialect": Note;
         /// an unquoted name with non-ASCII letters
         NonAsciiName = "L-non-ascii-name": Note;
         /// more than 31 suffixes

@@ -1,11 +1,14 @@
 //! Messages for what is wrong, and help on what was probably meant.
 
-use super::TokenKind;
+use super::foreign::primitive_of;
 use super::parse::{Parsed, Parser, Stop};
+use super::{NodeKind, TokenKind};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::source::Span;
 
 const LATER: &str = "this is the syntax of later versions of the language";
+
+const COMMENTS: &str = "a comment begins with `#`";
 
 const NO_DICTS: &str = "a struct cannot contain dicts, but a member may be a struct";
 
@@ -41,7 +44,8 @@ impl Parser<'_> {
                 let character = text.chars().next().unwrap_or_default();
                 let message = format!("illegal character {}", named(character));
                 let found = Diagnostic::new(Code::IllegalCharacter, span, message);
-                return later(found.with_text(format!("expected {expected}")), text);
+                let found = found.with_text(format!("expected {expected}"));
+                return self.explain_character(found, text, span);
             }
             TokenKind::Unterminated => {
                 let line = text.lines().next().unwrap_or_default();
@@ -69,12 +73,48 @@ impl Parser<'_> {
         };
         let message = format!("expected {expected}, found {found}");
         let diagnostic = Diagnostic::new(code, span, message).with_text("unexpected");
-        match token.kind {
-            TokenKind::Float => diagnostic.with_help("only arguments and attributes may be floats"),
-            TokenKind::OpenParen => {
+        let last = self.tree.nodes.last().map(|node| node.kind);
+        match (token.kind, last) {
+            (
+                TokenKind::Integer | TokenKind::Float,
+                Some(NodeKind::Compress | NodeKind::Reference),
+            ) => diagnostic
+                .with_help(format!("an argument of a filter stands in parentheses: `({text})`"))
+                .with_fix(span, format!("({text})")),
+            (TokenKind::Float, _) => {
+                diagnostic.with_help("only arguments and attributes may be floats")
+            }
+            (TokenKind::OpenParen, _) => {
                 diagnostic.with_help(format!("{LATER}; here a shape is written in `[` and `]`"))
             }
+            (
+                TokenKind::OpenBracket,
+                Some(NodeKind::Dim | NodeKind::DimName | NodeKind::Suffix),
+            ) => {
+                let before = self.text[..span.start as usize].trim_end();
+                let close = u32::try_from(before.len()).unwrap_or(1) - 1;
+                diagnostic
+                    .with_help("dimensions are separated by commas: `[3, 4]`")
+                    .with_fix(Span::new(close, span.end), ", ")
+            }
             _ => diagnostic,
+        }
+    }
+
+    /// Adds help on an illegal character: other languages and versions have it.
+    fn explain_character(&self, found: Diagnostic, text: &str, span: Span) -> Diagnostic {
+        let later = |here: &str| format!("{LATER}; here {here}");
+        match text {
+            ";" => found.with_help("nothing stands between declarations").with_fix(span, ""),
+            "*" if self.text[..span.start as usize].ends_with('/') => found.with_help(COMMENTS),
+            "*" => found.with_help(
+                "a dimension is a number or a parameter: write `[2, N]`, or a parameter for the product",
+            ),
+            "." => found.with_help(later("an address is a number")),
+            "!" => found.with_help(later("a struct begins with `{`")),
+            "?" => found.with_help(later("a dimension of 0 leaves out an array")),
+            "&" => found.with_help(later("references are `type[shape] <- ref`")),
+            _ => found,
         }
     }
 
@@ -133,9 +173,47 @@ impl Parser<'_> {
             TokenKind::OpenBrace | TokenKind::OpenBracket if is_member => {
                 diagnostic.with_help("a member is declared by `name = datatype`")
             }
+            TokenKind::Minus => self.explain_minus(diagnostic, name),
+            _ if self.line_before(name).contains("//") => diagnostic.with_help(COMMENTS),
+            TokenKind::Name => self.explain_name(diagnostic, name, token.span()),
             _ => diagnostic,
         };
         self.report(diagnostic.with_label(name, "this name"))
+    }
+
+    /// The text of the line before something.
+    fn line_before(&self, span: Span) -> &str {
+        let before = &self.text[..span.start as usize];
+        &before[before.rfind(['\n', '\r']).map_or(0, |end| end + 1)..]
+    }
+
+    /// `my-var`
+    fn explain_minus(&self, diagnostic: Diagnostic, name: Span) -> Diagnostic {
+        let rest = &self.text[name.start as usize..];
+        let is_part = |part: char| part.is_alphanumeric() || matches!(part, '_' | '-');
+        let len = rest.find(|part| !is_part(part)).unwrap_or(rest.len());
+        let quoted = format!("\"{}\"", &rest[..len]);
+        if len > 80 || !rest[name.len()..].starts_with('-') {
+            return diagnostic;
+        }
+        let end = name.start + u32::try_from(len).unwrap_or_default();
+        diagnostic
+            .with_help(format!("a name with `-` is written in quotes: `{quoted}`"))
+            .with_fix(Span::new(name.start, end), quoted)
+    }
+
+    /// `f8 x`, `double x` and `struct point`.
+    fn explain_name(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
+        let [datatype, name] = [first, second].map(|span| self.text_at(span));
+        if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
+            return diagnostic
+                .with_help("`scibin dudley from-c FILE` makes a layout of the structs of C");
+        }
+        let Some(datatype) = primitive_of(datatype) else { return diagnostic };
+        let declared = format!("{} = {datatype}", short(name));
+        diagnostic
+            .with_help(format!("the name comes first: `{declared}`"))
+            .with_fix(first.to(second), format!("{name} = {datatype}"))
     }
 
     pub(super) fn expected_datatype(&mut self) -> Stop {
@@ -148,6 +226,14 @@ impl Parser<'_> {
             }
             TokenKind::Comma => diagnostic.with_help("a list element is missing before the comma"),
             TokenKind::OpenBracket => diagnostic.with_help("the datatype comes before the shape"),
+            TokenKind::Integer | TokenKind::Plus | TokenKind::Minus => {
+                match self.tree.nodes.last().filter(|node| node.kind == NodeKind::Data) {
+                    Some(equals) => diagnostic
+                        .with_help("a number is the value of a parameter: `name : 4`")
+                        .with_fix(equals.span(), ":"),
+                    None => diagnostic,
+                }
+            }
             _ => diagnostic,
         };
         self.report(diagnostic)
@@ -217,17 +303,6 @@ fn go_on(stop: Stop) -> Parsed {
     match stop {
         Stop::Recover => Ok(()),
         Stop::Fatal => Err(Stop::Fatal),
-    }
-}
-
-/// Adds help to the syntax of other versions of the language.
-fn later(diagnostic: Diagnostic, text: &str) -> Diagnostic {
-    match text {
-        "." => diagnostic.with_help(format!("{LATER}; here an address is a number")),
-        "!" => diagnostic.with_help(format!("{LATER}; here a struct begins with `{{`")),
-        "?" => diagnostic.with_help(format!("{LATER}; here a dimension of 0 leaves out an array")),
-        "&" => diagnostic.with_help(format!("{LATER}; here references are `type[shape] <- ref`")),
-        _ => diagnostic,
     }
 }
 

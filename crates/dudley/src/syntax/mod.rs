@@ -17,12 +17,14 @@
 //! `Broken` stands for what had an error; the rest of the tree is complete.
 
 mod expect;
+mod foreign;
 mod lex;
 mod parse;
 pub(crate) mod quote;
 mod tree;
 
 pub(crate) use expect::short;
+pub(crate) use foreign::primitive_of;
 
 pub use lex::{Lexer, TokenKind};
 pub use tree::{Comment, Node, NodeKind, Token, Tree};

@@ -14,6 +14,7 @@ mod properties;
 mod reference;
 mod resolve;
 mod semantics;
+mod suggestions;
 mod textmate;
 
 use dudley::{Diagnostics, Layout};
