@@ -29,7 +29,7 @@ import time
 # in a text of a million items than in the cheapest, how many times faster than h5py. Checking and addresses
 # use a plain hash table and one general path; they were 80 and 15 with a table that prefetched its slots and
 # with short cuts for simple arrays.
-SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 53, 30, 1.5, 200
+SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 53, 22.5, 1.5, 200
 
 SIZES = [10_000, 100_000, 1_000_000]
 ARRAYS, LENGTH = 100_000, 16

@@ -32,6 +32,7 @@ impl<'a> Alignments<'a> {
     }
 
     /// The alignment of an array without placement.
+    #[inline]
     pub(super) fn of_data(&mut self, data: &Data) -> u64 {
         if is_compressed(self.layout, data) { COUNT_LEN } else { self.of_datatype(data.datatype) }
     }
@@ -47,7 +48,8 @@ impl<'a> Alignments<'a> {
         }
     }
 
-    /// Computes the alignment of a struct. The nesting of types is limited, so the recursion is too.
+    /// Computes the alignment of a struct, once. The nesting of types is limited, so the recursion is too.
+    #[cold]
     fn find(&mut self, id: TypeId) -> u64 {
         let align = match self.layout.struct_type(id).align {
             Some(align) if align > 0 => align,

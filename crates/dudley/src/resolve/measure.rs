@@ -41,14 +41,14 @@ pub(super) struct Measure<'r, 'a> {
     asked: u64,
     steps: u64,
     max_steps: u64,
-    /// The path of what is measured, from an item inwards.
+    /// The path of what is measured: an item, and the steps from there inwards.
+    item: ItemId,
     trail: Vec<Step>,
 }
 
 /// A step from an item to what lies in it.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
-    Item(ItemId),
     Member(MemberId),
     /// An instance of an array, counted through all its dimensions.
     Instance(u64),
@@ -114,8 +114,14 @@ impl<'r, 'a> Measure<'r, 'a> {
             asked: 0,
             steps: 0,
             max_steps,
+            item: ItemId::ROOT,
             trail: Vec::new(),
         }
+    }
+
+    /// Sets the item whose path the others continue.
+    pub(super) fn begin(&mut self, item: ItemId) {
+        self.item = item;
     }
 
     pub(super) fn enter(&mut self, step: Step) {
@@ -135,61 +141,87 @@ impl<'r, 'a> Measure<'r, 'a> {
         Ok(())
     }
 
-    /// The offset and size of an array that follows `cursor`; both offsets count from `base`, the
-    /// address of the instance that the array is in, or of the dicts. `frame` has the free names of the
-    /// struct that it is in. `visit` is called with each member.
-    pub(super) fn array(
+    /// The offset and size of an item that follows `cursor`; the offset counts from `base`.
+    pub(super) fn item(
         &mut self,
-        step: Step,
+        id: ItemId,
         data: &Data,
+        cursor: Option<u64>,
+        base: u64,
+    ) -> Result<Placed> {
+        self.begin(id);
+        let element = self.scope.element(self.layout, data, 0, |_| ())?;
+        let placed = self.place(data, &element, cursor, Some(base))?;
+        self.scope.leave(0);
+        Ok(placed)
+    }
+
+    /// The offset and size of a member that follows `cursor`; both offsets count from `base`, the address
+    /// of the instance. `frame` has the free names of the struct. `visit` is called with the member.
+    fn member(
+        &mut self,
+        id: MemberId,
         frame: Frame,
         cursor: Option<u64>,
         base: Option<u64>,
         visit: Option<&mut Visit<'_, 'r, 'a>>,
     ) -> Result<Placed> {
         let inner = self.scope.frame();
+        self.enter(Step::Member(id));
+        let data = self.layout.data(self.layout.member(id).data);
         let element = self.scope.element(self.layout, data, frame, |_| ())?;
-        self.enter(step);
-        let placed = self.place(data, element, cursor, base)?;
-        if let (Some(visit), Step::Member(id)) = (visit, step) {
-            let (field, element) = (Field::Member(id), Some(element));
-            visit(self, Visited { field, placed, element })?;
+        let placed = self.place(data, &element, cursor, base)?;
+        if let Some(visit) = visit {
+            visit(self, Visited { field: Field::Member(id), placed, element: Some(element) })?;
         }
         self.leave();
         self.scope.leave(inner);
         Ok(placed)
     }
 
+    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
+    #[inline(always)]
     fn place(
         &mut self,
         data: &Data,
-        element: Element,
+        element: &Element,
         cursor: Option<u64>,
         base: Option<u64>,
     ) -> Result<Placed> {
         let align = self.alignments.of_data(data);
-        if let Some(nbytes) = self.size(element)? {
-            let offset = place(data.placement, cursor, nbytes, align)?;
-            return Ok(Placed { offset, nbytes: Some(nbytes) });
-        }
-        let offset = place(data.placement, cursor, 1, align)?;
-        let address = match (base, offset) {
-            (Some(base), Some(offset)) => Some(add(base, offset)?),
-            _ => None,
+        let Some(nbytes) = self.size(element)? else {
+            return self.place_unsized(data.placement, *element, cursor, base, align);
         };
+        let offset = place(data.placement, cursor, nbytes, align)?;
+        Ok(Placed { offset, nbytes: Some(nbytes) })
+    }
+
+    /// The offset and size of an array whose size depends on its address or on the stream.
+    #[inline(never)]
+    fn place_unsized(
+        &mut self,
+        placement: Option<Placement>,
+        element: Element,
+        cursor: Option<u64>,
+        base: Option<u64>,
+        align: u64,
+    ) -> Result<Placed> {
+        let offset = place(placement, cursor, 1, align)?;
+        let address = base.zip(offset).map(|(base, offset)| add(base, offset)).transpose()?;
         let nbytes = self.stored_size(element, address)?;
-        let is_placed = matches!(data.placement, Some(Placement::Address(_)));
+        let is_placed = matches!(placement, Some(Placement::Address(_)));
         Ok(Placed { offset: if nbytes == Some(0) && !is_placed { cursor } else { offset }, nbytes })
     }
 
     /// The size of an array, if it depends neither on an address nor on the stream.
-    #[inline]
-    fn size(&mut self, element: Element) -> Result<Option<u64>> {
+    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
+    #[inline(always)]
+    fn size(&mut self, element: &Element) -> Result<Option<u64>> {
         let Some(count) = element.count else { return Ok(None) };
         if count == 0 {
             return Ok(Some(0));
         }
-        if element.compress.is_some() {
+        if element.is_compressed {
             return Ok(None);
         }
         let size = match element.base {
@@ -201,11 +233,15 @@ impl<'r, 'a> Measure<'r, 'a> {
     }
 
     /// The size of an instance of a type that does not depend on what is stored in it.
+    #[inline]
     pub(super) fn struct_size(&mut self, id: TypeId, frame: Frame) -> Result<u64> {
-        let known = self.sizes[id.index()];
-        if known != UNMEASURED {
-            return Ok(known);
+        match self.sizes[id.index()] {
+            UNMEASURED => self.measure_struct(id, frame),
+            known => Ok(known),
         }
+    }
+
+    fn measure_struct(&mut self, id: TypeId, frame: Frame) -> Result<u64> {
         let count = self.layout.free_names(id).len();
         if count == 0 {
             let size = self.fields(id, frame, None, None)?.unwrap_or_default();
@@ -257,7 +293,7 @@ impl<'r, 'a> Measure<'r, 'a> {
     /// The size of a non-empty array at an address, from the stream or the given values; none if it is
     /// not known.
     fn stored_size(&mut self, element: Element, address: Option<u64>) -> Result<Option<u64>> {
-        if element.compress.is_some() {
+        if element.is_compressed {
             let Input::Stream(stream) = self.input else { return Ok(None) };
             self.asked += 1;
             let len = address.map(|address| self.compressed_len(*stream, address));
@@ -312,10 +348,7 @@ impl<'r, 'a> Measure<'r, 'a> {
                     }
                     placed
                 }
-                Field::Member(id) => {
-                    let data = self.layout.data(self.layout.member(id).data);
-                    self.array(Step::Member(id), data, frame, cursor, base, visit.as_deref_mut())?
-                }
+                Field::Member(id) => self.member(id, frame, cursor, base, visit.as_deref_mut())?,
             };
             cursor = placed.end()?;
             end = end.zip(cursor).map(|(end, cursor)| end.max(cursor));
@@ -382,10 +415,9 @@ impl<'r, 'a> Measure<'r, 'a> {
     pub(super) fn trail_path(&self) -> String {
         use std::fmt::Write as _;
 
-        let mut path = String::new();
+        let mut path = self.layout.path(self.item);
         for step in &self.trail {
             match *step {
-                Step::Item(id) => path = self.layout.path(id),
                 Step::Member(id) => {
                     path.push('.');
                     crate::layout::push_name(&mut path, self.layout.member_name(id));

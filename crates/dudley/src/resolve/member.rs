@@ -114,10 +114,9 @@ fn of_row<'a>(
     let mut shape = Vec::new();
     let element = measure.scope.element(measure.layout, data, 0, |len| shape.push(len))?;
     let outer = shape.len();
-    measure.enter(Step::Item(id));
+    measure.begin(id);
     let around = Around { address: row.address(), outer, ..Around::default() };
     of_array(measure, &element, shape, &around, order, sink)?;
-    measure.leave();
     measure.scope.leave(0);
     Ok(())
 }
@@ -132,7 +131,7 @@ fn of_array<'a>(
     sink: &mut Sink<'_, 'a>,
 ) -> Result<()> {
     let Base::Struct(id, frame) = element.base else { return Ok(()) };
-    if element.compress.is_some() {
+    if element.is_compressed {
         return Ok(());
     }
     if !measure.layout.struct_type(id).is_indeterminate {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::diagnose::short_path;
-use super::measure::{Measure, Placed, Step};
+use super::measure::{Measure, Placed};
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
 use super::{Input, Resolver};
@@ -99,7 +99,7 @@ impl<'r, 'a> Pass<'r, 'a> {
             },
             Subject::Item(id) => {
                 let Some(data) = self.layout.data_of(id) else { return Ok(()) };
-                self.measure.array(Step::Item(id), data, 0, self.cursor, Some(self.base), None)?
+                self.measure.item(id, data, self.cursor, self.base)?
             }
             _ => return Ok(()),
         };
@@ -114,9 +114,8 @@ impl<'r, 'a> Pass<'r, 'a> {
     }
 
     pub(super) fn into_table(self) -> AddressTable<'a> {
-        let order = self.resolver.default_order();
         let end = self.cursor.map(|cursor| cursor + self.base);
-        AddressTable::new(self.layout, order, self.rows, end, self.measure.scope.params)
+        AddressTable::new(self.resolver, self.rows, end, self.measure.scope.params)
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::Deref;
 
 use crate::diagnostic::Code;
 use crate::layout::{
-    Binding, Data, Datatype, Dim, FilterId, FilterKind, Layout, Order, ParamId, ParamValue,
-    Primitive, TypeId,
+    Binding, Data, Datatype, Dim, FilterId, FilterKind, Layout, MemberId, Order, ParamId,
+    ParamValue, Primitive, TypeId,
 };
 
 /// The largest size or address.
@@ -36,15 +36,15 @@ impl From<binio::Error> for Box<Trouble> {
 pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[cold]
-fn overflow(what: &str) -> Trouble {
-    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1"))
+fn overflow<T>(what: &str) -> Result<T> {
+    Err(Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into())
 }
 
 #[inline]
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
     match a.checked_add(b) {
         Some(sum) if sum <= MAX => Ok(sum),
-        _ => Err(overflow("the address").into()),
+        _ => overflow("the address"),
     }
 }
 
@@ -52,7 +52,7 @@ pub(super) fn add(a: u64, b: u64) -> Result<u64> {
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
     match a.checked_mul(b) {
         Some(product) if product <= MAX => Ok(product),
-        _ => Err(overflow("the size").into()),
+        _ => overflow("the size"),
     }
 }
 
@@ -80,10 +80,39 @@ pub(super) struct Element {
     /// The product of all dimensions; none if it depends on the unknown value of a parameter stored in a
     /// struct.
     pub(super) count: Option<u64>,
-    /// The outermost `->`.
-    pub(super) compress: Option<FilterId>,
-    /// The outermost `<-`.
-    pub(super) reference: Option<FilterId>,
+    /// The outermost `->`, or else the outermost `<-`.
+    pub(super) filter: Option<FilterId>,
+    /// Whether that is `->`.
+    pub(super) is_compressed: bool,
+}
+
+/// The dimensions and the filter of an array, typedefs included.
+#[derive(Clone, Copy)]
+struct Extent {
+    /// The product of the dimensions. One that is too large stays at the largest number, or becomes 0.
+    count: u64,
+    is_known: bool,
+    filter: Option<FilterId>,
+    is_compressed: bool,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { count: 1, is_known: true, filter: None, is_compressed: false }
+    }
+}
+
+impl Extent {
+    #[inline]
+    fn finish(self, base: Base) -> Result<Element> {
+        let count = match self.count {
+            0 => Some(0),
+            _ if !self.is_known => None,
+            1..=MAX => Some(self.count),
+            _ => return overflow("the size"),
+        };
+        Ok(Element { base, count, filter: self.filter, is_compressed: self.is_compressed })
+    }
 }
 
 /// The type of an element.
@@ -130,6 +159,7 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
         &self.free[frame..frame + len]
     }
 
+    #[inline]
     fn value(&self, binding: Binding, frame: Frame) -> i64 {
         match binding {
             Binding::Param(id) => self.params[id.index()],
@@ -138,8 +168,9 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
     }
 
     /// The element of an array; `frame` has the values of the enclosing struct. `dim` is called with the
-    /// dimensions, outermost first. Inlined, since copying the result takes longer than computing it.
-    #[inline]
+    /// dimensions, outermost first.
+    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
+    #[inline(always)]
     pub(super) fn element(
         &mut self,
         layout: &Layout,
@@ -147,100 +178,130 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
         frame: Frame,
         mut dim: impl FnMut(u64),
     ) -> Result<Element> {
-        let (mut data, mut frame) = (data, frame);
-        // A product that is too large stays at the largest number, or becomes 0.
-        let (mut count, mut is_known) = (1_u64, true);
-        let (mut compress, mut reference) = (None, None);
-        let base = loop {
-            for &stated in layout.shape(data) {
-                let extent = match stated {
-                    Dim::Fixed(-1) => Extent::Removed,
-                    Dim::Fixed(len) => Extent::Known(len.unsigned_abs()),
-                    Dim::Named(binding, suffix) => self.named(layout, binding, suffix, frame)?,
-                };
-                match extent {
-                    Extent::Removed => {}
-                    Extent::Unknown => is_known = false,
-                    Extent::Known(len) => {
-                        count = count.saturating_mul(len);
-                        dim(len);
-                    }
+        let extent = self.multiply(Extent::default(), layout, data, frame, &mut dim)?;
+        match data.datatype {
+            Datatype::Primitive(primitive, order) => {
+                extent.finish(Base::Primitive(primitive, order))
+            }
+            Datatype::Struct(id) => {
+                let frame = self.bind(layout, data, frame);
+                match layout.typedef_member(id) {
+                    None => extent.finish(Base::Struct(id, frame)),
+                    Some(member) => self.stands_for(extent, layout, member, frame, &mut dim),
                 }
             }
-            if let Some(id) = data.filter {
-                let slot = match layout.filter(data).map(|filter| filter.kind) {
-                    Some(FilterKind::Reference) => &mut reference,
-                    _ => &mut compress,
-                };
-                slot.get_or_insert(id);
-            }
+        }
+    }
+
+    /// The element of a typedef, which may be another typedef.
+    #[inline(never)]
+    fn stands_for(
+        &mut self,
+        mut extent: Extent,
+        layout: &Layout,
+        mut member: MemberId,
+        mut frame: Frame,
+        dim: &mut impl FnMut(u64),
+    ) -> Result<Element> {
+        loop {
+            let data = layout.data(layout.member(member).data);
+            extent = self.multiply(extent, layout, data, frame, dim)?;
             let id = match data.datatype {
-                Datatype::Primitive(primitive, order) => break Base::Primitive(primitive, order),
+                Datatype::Primitive(primitive, order) => {
+                    return extent.finish(Base::Primitive(primitive, order));
+                }
                 Datatype::Struct(id) => id,
             };
-            let inner = self.frame();
-            for &binding in layout.bindings(data) {
-                let value = self.value(binding, frame);
-                self.free.push(value);
-            }
-            frame = inner;
+            frame = self.bind(layout, data, frame);
             match layout.typedef_member(id) {
-                Some(member) => data = layout.data(layout.member(member).data),
-                None => break Base::Struct(id, frame),
+                None => return extent.finish(Base::Struct(id, frame)),
+                Some(next) => member = next,
             }
-        };
-        let count = match count {
-            0 => Some(0),
-            _ if !is_known => None,
-            1..=MAX => Some(count),
-            _ => return Err(overflow("the size").into()),
-        };
-        Ok(Element { base, count, compress, reference })
+        }
+    }
+
+    /// Adds the values of the free names of a struct.
+    #[inline]
+    fn bind(&mut self, layout: &Layout, data: &Data, frame: Frame) -> Frame {
+        let inner = self.frame();
+        for &binding in layout.bindings(data) {
+            let value = self.value(binding, frame);
+            self.free.push(value);
+        }
+        inner
+    }
+
+    /// Adds the dimensions and the filter of a declaration.
+    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
+    #[inline(always)]
+    fn multiply(
+        &self,
+        mut extent: Extent,
+        layout: &Layout,
+        data: &Data,
+        frame: Frame,
+        dim: &mut impl FnMut(u64),
+    ) -> Result<Extent> {
+        for &stated in layout.shape(data) {
+            let len = match stated {
+                Dim::Fixed(-1) => Len::Removed,
+                Dim::Fixed(len) => Len::Known(len.unsigned_abs()),
+                Dim::Named(binding, suffix) => self.named(layout, binding, suffix, frame)?,
+            };
+            match len {
+                Len::Removed => {}
+                Len::Unknown => extent.is_known = false,
+                Len::Known(len) => {
+                    extent.count = extent.count.saturating_mul(len);
+                    dim(len);
+                }
+            }
+        }
+        if let Some(id) = data.filter {
+            let compresses = layout.filter_of(id).kind == FilterKind::Compress;
+            if extent.filter.is_none() || compresses && !extent.is_compressed {
+                (extent.filter, extent.is_compressed) = (Some(id), compresses);
+            }
+        }
+        Ok(extent)
     }
 
     /// A named dimension.
     #[inline]
-    fn named(
-        &self,
-        layout: &Layout,
-        binding: Binding,
-        suffix: i32,
-        frame: Frame,
-    ) -> Result<Extent> {
-        let value = self.value(binding, frame);
-        match value {
-            -1 => Ok(Extent::Removed),
-            0 => Ok(Extent::Known(0)),
-            1.. => match value.checked_add(suffix.into()) {
-                Some(len) => Ok(Extent::Known(len.max(0).unsigned_abs())),
-                None => Err(overflow("a dimension").into()),
+    fn named(&self, layout: &Layout, binding: Binding, suffix: i32, frame: Frame) -> Result<Len> {
+        match self.value(binding, frame) {
+            -1 => Ok(Len::Removed),
+            0 => Ok(Len::Known(0)),
+            value @ 1.. => match value.checked_add(suffix.into()) {
+                Some(len) => Ok(Len::Known(len.max(0).unsigned_abs())),
+                None => overflow("a dimension"),
             },
-            UNKNOWN..=-2 => {
-                let id = match binding {
-                    Binding::Param(id) => Some(id),
-                    Binding::Free(_) => None,
-                };
-                let message = if value == UNKNOWN {
-                    "a dimension is far below -1".to_owned()
-                } else {
-                    format!("a dimension is {value}, expected at least -1")
-                };
-                Err(Box::new(match id {
-                    Some(id) => Trouble::Param(Code::ParamTooSmall, id, message),
-                    None => Trouble::Is(Code::ParamTooSmall, message),
-                }))
-            }
-            _ => {
-                let Some(id) = known_as(layout, value) else { return Ok(Extent::Unknown) };
-                let name = layout.param_name(id);
-                let message = format!("the value of parameter `{name}` is not known");
-                Err(Trouble::Param(Code::ValueUnknown, id, message).into())
-            }
+            value => without_length(layout, binding, value),
         }
     }
 }
 
-enum Extent {
+/// A dimension whose value is not known or below -1.
+#[cold]
+fn without_length(layout: &Layout, binding: Binding, value: i64) -> Result<Len> {
+    if value < UNKNOWN {
+        let Some(id) = known_as(layout, value) else { return Ok(Len::Unknown) };
+        let name = layout.param_name(id);
+        let message = format!("the value of parameter `{name}` is not known");
+        return Err(Trouble::Param(Code::ValueUnknown, id, message).into());
+    }
+    let message = if value == UNKNOWN {
+        "a dimension is far below -1".to_owned()
+    } else {
+        format!("a dimension is {value}, expected at least -1")
+    };
+    Err(Box::new(match binding {
+        Binding::Param(id) => Trouble::Param(Code::ParamTooSmall, id, message),
+        Binding::Free(_) => Trouble::Is(Code::ParamTooSmall, message),
+    }))
+}
+
+enum Len {
     /// -1: the dimension does not exist.
     Removed,
     Unknown,

@@ -1,9 +1,10 @@
 //! The result: addresses, and what is stored there.
 
 use super::scope::{Base, Element, Scope};
+use super::{ComplexAlign, Resolver};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{
-    Datatype, Filter, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
+    Data, Datatype, Filter, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
 };
 
 /// Stands for an address or size that is not known.
@@ -48,17 +49,23 @@ pub struct AddressTable<'a> {
     end: Option<u64>,
     /// By number of the parameter.
     pub(super) values: Vec<i64>,
+    /// How structs were measured.
+    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for records only"))]
+    pub(super) complex_align: ComplexAlign,
+    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for records only"))]
+    pub(super) tail_padding: bool,
 }
 
 impl<'a> AddressTable<'a> {
     pub(super) fn new(
-        layout: &'a Layout,
-        order: Order,
+        resolver: &Resolver<'a>,
         rows: Vec<Row>,
         end: Option<u64>,
         values: Vec<i64>,
     ) -> Self {
-        Self { layout, order, rows, end, values }
+        let &Resolver { layout, complex_align, tail_padding, .. } = resolver;
+        let order = resolver.default_order();
+        Self { layout, order, rows, end, values, complex_align, tail_padding }
     }
 
     /// The byte order of types without a prefix.
@@ -136,7 +143,7 @@ impl<'a> AddressTable<'a> {
 /// A row with what is stored there.
 #[derive(Clone, Copy)]
 pub struct Array<'t, 'a> {
-    table: &'t AddressTable<'a>,
+    pub(super) table: &'t AddressTable<'a>,
     row: Row,
 }
 
@@ -198,10 +205,14 @@ impl<'a> Array<'_, 'a> {
         self.table.layout
     }
 
+    pub(super) fn data(&self) -> Option<&'a Data> {
+        let Subject::Item(id) = self.row.subject else { return None };
+        self.table.layout.data_of(id)
+    }
+
     pub(super) fn element(&self) -> (Option<Element>, Vec<u64>) {
         let mut shape = Vec::new();
-        let Subject::Item(id) = self.row.subject else { return (None, shape) };
-        let Some(data) = self.table.layout.data_of(id) else { return (None, shape) };
+        let Some(data) = self.data() else { return (None, shape) };
         let mut scope = Scope::new(&*self.table.values);
         let element = scope.element(self.table.layout, data, 0, |len| shape.push(len)).ok();
         (element, shape)
@@ -220,15 +231,13 @@ impl Element {
     }
 
     pub(super) fn filter<'a>(&self, layout: &'a Layout) -> Option<&'a Filter> {
-        self.compress.or(self.reference).map(|id| layout.filter_of(id))
+        self.filter.map(|id| layout.filter_of(id))
     }
 
     pub(super) fn is_indeterminate(&self, layout: &Layout) -> bool {
         match self.base {
             Base::Primitive(..) => false,
-            Base::Struct(id, _) => {
-                layout.struct_type(id).is_indeterminate && self.compress.is_none()
-            }
+            Base::Struct(id, _) => layout.struct_type(id).is_indeterminate && !self.is_compressed,
         }
     }
 }
