@@ -11,14 +11,22 @@ use std::ops::ControlFlow;
 
 use super::table::filter_text;
 use super::{AddressTable, MemberRow, Resolver, Row, Values};
+use crate::diagnostic::Code;
 use crate::error::Error;
-use crate::layout::{Layout, ParamValue, Scope, Subject};
+use crate::layout::{Layout, Scope, Subject, Summary};
+use crate::options::Limits;
 
 /// Members of structs that are compared: nested types may have far too many.
-const MAX_MEMBERS: usize = 1 << 18;
+const MAX_MEMBERS: usize = 1 << 17;
 
 /// Bytes of paths and types that are compared: each may be as long as the layout.
-const MAX_BYTES: usize = 1 << 27;
+const MAX_BYTES: usize = 1 << 26;
+
+/// Fields that are visited for one set of values, beyond a few times those that the layout declares.
+const STEPS: u32 = 1 << 18;
+
+/// After so many rows no set of values beyond the first three is compared.
+const ENOUGH_ROWS: usize = 1 << 18;
 
 /// How an array or stored parameter changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,7 +82,7 @@ impl Comparison {
         !self.changes.iter().all(harmless)
     }
 
-    /// Whether the comparison is incomplete: only the first 262,144 members of structs, and 128 MiB of
+    /// Whether the comparison is incomplete: only the first 131,072 members of structs, and 64 MiB of
     /// paths, are compared. Additions and removals are not reported then.
     pub fn is_partial(&self) -> bool {
         self.is_partial
@@ -131,20 +139,26 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
     let mut changes: Vec<Change> = Vec::new();
     let mut known = HashSet::new();
     let mut failed = None;
-    let (mut is_compared, mut is_partial) = (false, false);
-    for values in &samples {
+    let (mut is_compared, mut is_partial, mut rows_seen) = (false, false, 0);
+    for (sample, values) in samples.iter().enumerate() {
+        if is_partial || sample > 2 && rows_seen > ENOUGH_ROWS {
+            break;
+        }
         let pair = rows(before, values).and_then(|old| Ok((old, rows(after, values)?)));
         let (old, new, is_whole) = match pair {
             Ok(((old, is_old_whole), (new, is_new_whole))) => {
                 (old, new, is_old_whole && is_new_whole)
             }
             Err(error) => {
+                // Other values would cost as much.
+                is_partial |= error.code() == Some(Code::BeyondLimit);
                 failed.get_or_insert(error);
                 continue;
             }
         };
         is_compared = true;
         is_partial |= !is_whole;
+        rows_seen += old.len() + new.len();
         let mut shown: Vec<(String, i64)> =
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
@@ -180,7 +194,9 @@ fn sampled(layouts: [&Layout; 2], sample: u64) -> Values {
     for layout in layouts {
         for id in layout.params() {
             let param = layout.param(id);
-            if !matches!(param.value, ParamValue::Stored { .. }) {
+            // The summary as a struct repeats parameters of the root.
+            let is_repeated = |summary: Summary| param.scope == Scope::Struct(summary.struct_type);
+            if !param.value.is_stored() || layout.summary().is_some_and(is_repeated) {
                 continue;
             }
             let key = match param.scope {
@@ -261,12 +277,17 @@ impl Seeing<'_, '_> {
 
 /// The rows of a layout, and whether they include all members.
 fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
-    let resolver = Resolver::new(layout).order(crate::Order::Little).values(values.clone());
+    let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
+    let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
+    let resolver = Resolver::new(layout)
+        .order(crate::Order::Little)
+        .values(values.clone())
+        .limits(Limits::default().with_max_steps(steps));
     let table = resolver.table()?;
     let since = DefaultHasher::new();
     let mut seen = Seeing { table: &table, rows: Vec::new(), since, last: 0 };
     let (mut walked, mut members, mut bytes) = (0, 0, 0);
-    resolver.walk(&table, table.rows(), |row, member| {
+    let walk = resolver.walk(&table, table.rows(), |row, member| {
         if let Some(member) = member {
             seen.member(row, member);
             members += 1;
@@ -277,7 +298,12 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
         bytes += seen.rows.last().map_or(0, Seen::len);
         let is_enough = members == MAX_MEMBERS || bytes > MAX_BYTES;
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-    })?;
+    });
+    let is_walked = match walk {
+        Ok(()) => members < MAX_MEMBERS,
+        Err(error) if error.code() == Some(Code::BeyondLimit) => false,
+        Err(error) => return Err(error),
+    };
     for &row in &table.rows()[walked..] {
         if bytes > MAX_BYTES {
             break;
@@ -286,7 +312,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
         bytes += seen.rows.last().map_or(0, Seen::len);
     }
     seen.end_row();
-    Ok((seen.rows, members < MAX_MEMBERS && bytes <= MAX_BYTES))
+    Ok((seen.rows, is_walked && bytes <= MAX_BYTES))
 }
 
 fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {

@@ -102,3 +102,20 @@ fn given_values_are_the_only_ones() {
     assert!(diff(&before, &after, Some(&values)).unwrap().changes().is_empty());
     assert!(diff(&before, &after, Some(&Values::new())).is_err());
 }
+
+/// Without a parameter there is one set of values, with one there are up to eight. Types that are not compared
+/// completely are compared once.
+#[test]
+fn comparing_nested_types_takes_as_long_with_parameters_as_without() {
+    let mut text = "t0 { a = f8  b = f8 }\n".to_owned();
+    for level in 1..=24 {
+        text += &format!("t{level} {{ a = t{0} b = t{0} }}\n", level - 1);
+    }
+    let [plain, with_param] = ["", "N : i4 y = f8[N] "].map(|params| {
+        let layout = Layout::parse(format!("{text}{params}x = t24")).unwrap();
+        let begin = std::time::Instant::now();
+        assert!(diff(&layout, &layout, None).unwrap().is_partial());
+        begin.elapsed()
+    });
+    assert!(with_param < 4 * plain, "{with_param:?} and {plain:?}");
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 use dudley::ParseOptions;
 use serde_json::json;
 
-use super::{parse, show, values};
+use super::{name, parse, show, values, verdict_of};
 use crate::Verdict;
 use crate::arguments::dudley::Params;
 use crate::failure::Failure;
@@ -25,21 +25,26 @@ pub(super) fn diff(
         ));
     }
     let options = ParseOptions::new();
+    let names = [name(before), name(after)];
     let (Some(before), Some(after)) = (parse(before, &options)?, parse(after, &options)?) else {
-        return Ok(Verdict::Failed);
+        return Ok(Verdict::Found);
     };
     let given = values(params, &[&before, &after])?;
     let comparison =
         match dudley::diff(&before, &after, Some(&given).filter(|_| !params.params.is_empty())) {
             Ok(comparison) => comparison,
             Err(error) => {
-                show(&error);
-                return Ok(Verdict::Failed);
+                show(&error, "");
+                return Ok(verdict_of(&error));
             }
         };
     if output.json {
         print_json(&json!(comparison))?;
     } else {
+        if !comparison.changes().is_empty() {
+            output.result(&format_args!("--- {}", names[0]))?;
+            output.result(&format_args!("+++ {}", names[1]))?;
+        }
         for change in comparison.changes() {
             output.result(change)?;
         }
@@ -49,11 +54,11 @@ pub(super) fn diff(
             )?;
         }
         let verdict = if comparison.keeps_files_readable() {
-            "files of the first layout can be read by the second"
+            "files of the first layout (-) can be read by the second (+)"
         } else if !comparison.breaks_files() {
-            "whether files of the first layout can be read by the second is not known"
+            "whether files of the first layout (-) can be read by the second (+) is not known"
         } else {
-            "files of the first layout cannot be read by the second"
+            "files of the first layout (-) cannot be read by the second (+)"
         };
         output.result(&verdict)?;
     }
