@@ -235,6 +235,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("dudley diff", &["scibin dudley diff old.dud new.dud --param N=100"]),
+    ("dudley from-c", &["scibin dudley from-c particles.h > particles.dud"]),
+    (
+        "dudley from-numpy",
+        &[
+            "scibin dudley from-numpy rho.npy > rho.dud",
+            "scibin dudley from-numpy \"[('id', '<i4'), ('pos', '<f8', (3,))]\" --name p --shape 100",
+        ],
+    ),
     (
         "flux create",
         &[

@@ -85,6 +85,7 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
             Format::Bloscpack => {
                 of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
             }
+            Format::Dudley => of_dudley::info(file, output),
             Format::Flux => of_flux::info(&flux::One::of(file), output),
         }),
         Command::Verify(verify) => each(&verify.files, output, |file| match probe::format(file)? {
@@ -92,6 +93,7 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
             Format::Bloscpack => {
                 of_bloscpack::verify(file, bloscpack::Verifying::default(), output)
             }
+            Format::Dudley => of_dudley::verify(file, output),
             Format::Flux => {
                 of_flux::verify(&flux::One::of(file), &flux::Verifying::default(), output)
             }
@@ -102,6 +104,10 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
                 let reading = bloscpack::Reading { no_verify, ..Default::default() };
                 of_bloscpack::get(request, reading, output)
             }
+            Format::Dudley => Err(Failure::other(
+                request.file.display(),
+                "arrays of Dudley are not read yet: `scibin dudley resolve` prints their addresses",
+            )),
             Format::Flux => of_flux::get(request, output),
         },
         Command::Asdf(command) => of_asdf::run(command, output),

@@ -1,4 +1,4 @@
-//! Detects a format by content, never by the name of the file.
+//! Detects a format by content, and only a layout of Dudley, which is any text, by the name of the file.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -13,6 +13,7 @@ use crate::input;
 pub(crate) enum Format {
     Asdf,
     Bloscpack,
+    Dudley,
     Flux,
 }
 
@@ -33,18 +34,26 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     };
     let mut head = Vec::new();
     file.take(64).read_to_end(&mut head).map_err(fail)?;
-    let unknown = if head.starts_with(b"\x8d<BD") || head.starts_with(b"\x8d>BD") {
-        "the data of a Dudley layout: `scibin dudley resolve LAYOUT --stream` lists what is where"
-    } else {
-        "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", or JSON"
-    };
+    // A layout is any text, and may begin as JSON does.
+    if path.extension().is_some_and(|extension| extension == "dud") {
+        return Ok(Format::Dudley);
+    }
+    let unknown = "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", the \
+                   signature of Dudley, or JSON, or a layout whose name ends with .dud";
     of_head(&head).ok_or_else(|| Failure::other(name(path), unknown))
+}
+
+/// Whether a file begins with the signature of a native file of Dudley. A transfer as text may have cleared the
+/// first bit.
+pub(crate) fn is_native_dudley(head: &[u8]) -> bool {
+    matches!(head, [0x8d | 0x0d, b'<' | b'>', b'B', b'D', ..])
 }
 
 fn of_head(head: &[u8]) -> Option<Format> {
     let known = BEGINNINGS.iter().find(|(beginning, _)| head.starts_with(beginning));
     let is_json = matches!(head.trim_ascii_start(), [b'[' | b'{', ..]);
-    known.map(|(_, format)| *format).or(is_json.then_some(Format::Flux))
+    let known = known.map(|(_, format)| *format);
+    known.or(is_native_dudley(head).then_some(Format::Dudley)).or(is_json.then_some(Format::Flux))
 }
 
 #[cfg(test)]
@@ -57,6 +66,7 @@ mod tests {
         assert_eq!(of_head(b"blpk\x03"), Some(Format::Bloscpack));
         assert_eq!(of_head(b" \n[]"), Some(Format::Flux));
         assert_eq!(of_head(b"{\"path\":"), Some(Format::Flux));
+        assert_eq!(of_head(b"\x8d>BD\r\n\x1a\n"), Some(Format::Dudley));
         assert_eq!(of_head(b"\x89HDF\r\n"), None);
         assert_eq!(of_head(b""), None);
     }

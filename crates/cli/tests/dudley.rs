@@ -92,9 +92,6 @@ fn binary_file_and_missing_file_are_distinguished() {
     let output = folder.run(&["dudley", "check", "a.bd"]);
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("error[E001]"), "{}", stderr(&output));
-    let output = folder.run(&["info", "a.bd"]);
-    assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("scibin dudley resolve"), "{}", stderr(&output));
     let output = folder.run(&["dudley", "check", "none.dud"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: none.dud: "), "{}", stderr(&output));
@@ -115,6 +112,23 @@ fn fmt_rewrites_unformatted_layouts_and_keeps_comments() {
     assert_eq!(status(&folder.run(&["dudley", "fmt", "bad.dud"])), 1);
     assert_eq!(folder.read("bad.dud"), b"x = = f8\n");
     assert_eq!(folder.names(), ["a.dud", "bad.dud"]);
+}
+
+#[test]
+fn fmt_prints_json_if_asked() {
+    let folder = Folder::new();
+    folder.write("a.dud", "x=f8\n");
+    folder.write("bad.dud", "x = = f8\n");
+    let run = |arguments: &[&str]| {
+        let output = folder.run(&[&["dudley", "fmt", "--json"], arguments].concat());
+        (status(&output), json_of(&output))
+    };
+    let (code, json) = run(&["--check", "a.dud"]);
+    assert_eq!((code, &json["ok"], &json["changed"]), (1, &json!(false), &json!(true)));
+    let (code, json) = run(&["a.dud"]);
+    assert_eq!((code, &json["ok"], &json["changed"]), (0, &json!(true), &json!(true)));
+    let (code, json) = run(&["bad.dud"]);
+    assert_eq!((code, &json["diagnostics"][0]["code"]), (1, &json!("E014")));
 }
 
 #[test]
@@ -298,7 +312,6 @@ fn failures_exit_with_status_2() {
         &["resolve", "run.dud", "--order", "="],
         &["diff", "run.dud"],
         &["diff", "run.dud", "none.dud"],
-        &["diff", "run.dud", "run.bd"],
         &["diff", "-", "-"],
         &["compile", "run.dud"],
     ] {
@@ -337,20 +350,209 @@ fn diff_reports_changes_and_whether_old_files_stay_readable() {
     folder.write("more.dud", LAYOUT.to_owned() + "new = i8\n");
     let output = folder.run(&["dudley", "diff", "run.dud", "more.dud"]);
     assert_eq!(status(&output), 1);
-    assert_eq!(stdout(&output), "+ /new\nfiles of the first layout can be read by the second\n");
+    assert_eq!(
+        stdout(&output),
+        "--- run.dud\n+++ more.dud\n+ /new\n\
+         files of the first layout (-) can be read by the second (+)\n"
+    );
     folder.write("moved.dud", LAYOUT.replace("IMAX+", "IMAX"));
     let output = folder.run(&["dudley", "diff", "run.dud", "moved.dud", "--param", "IMAX=4"]);
     assert_eq!(
         stdout(&output),
-        "~ /grid/x: shape [5] -> [4]  (for IMAX=4)\n\
+        "--- run.dud\n+++ moved.dud\n\
+         ~ /grid/x: shape [5] -> [4]  (for IMAX=4)\n\
          ~ /grid/cells: address 48 -> 40  (for IMAX=4)\n\
          ~ /grid/cells.a: address 48 -> 40  (for IMAX=4)\n\
          ~ /grid/cells.b: address 52 -> 44  (for IMAX=4)\n\
          ~ /list[0]: address 96 -> 88  (for IMAX=4)\n\
-         files of the first layout cannot be read by the second\n"
+         files of the first layout (-) cannot be read by the second (+)\n"
     );
     let output = folder.run(&["dudley", "diff", "run.dud", "run.dud", "--json"]);
     assert_eq!((status(&output), json_of(&output)), (0, json!({"changes": [], "readable": true})));
+}
+
+#[test]
+fn diff_prints_a_parameter_of_the_summary_once() {
+    let folder = Folder::new();
+    folder.write("a.dud", "{ N : i8 }\nx = u1[N]\n");
+    folder.write("b.dud", "{ N : i8 }\nx = u1[N+]\n");
+    let output = stdout(&folder.run(&["dudley", "diff", "a.dud", "b.dud"]));
+    assert!(output.contains("~ /x: shape [1] -> [2]  (for /N=1)\n"), "{output}");
+}
+
+#[test]
+fn a_layout_with_errors_is_bad_data_in_every_command() {
+    let folder = folder();
+    folder.write("bad.dud", "x = f9\n");
+    for arguments in [
+        &["verify", "bad.dud"][..],
+        &["info", "bad.dud"],
+        &["dudley", "check", "bad.dud"],
+        &["dudley", "fmt", "--check", "bad.dud", "run.dud"],
+        &["dudley", "tree", "bad.dud"],
+        &["dudley", "resolve", "bad.dud"],
+        &["dudley", "diff", "bad.dud", "run.dud"],
+        &["dudley", "diff", "run.dud", "bad.dud"],
+    ] {
+        let output = folder.run(arguments);
+        assert_eq!(status(&output), 1, "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+/// The native file (a) of the specification: with its layout at the end.
+fn native() -> Vec<u8> {
+    let mut bytes = b"\x8d<BD\r\n\x1a\n\x30\0\0\0\0\0\0\0\x03\0\0\0\0\0\0\0".to_vec();
+    bytes.extend([1.0_f64, 2.0, -0.5].map(f64::to_le_bytes).concat());
+    bytes.extend(b"N : i2  x = f8[N]  ## (cm) demo\n");
+    bytes
+}
+
+#[test]
+fn info_and_verify_know_layouts_and_native_files() {
+    let folder = folder();
+    folder.write("summary.dud", "{ N : i8  time = f8 }\nx = f8[N]\n");
+    folder.write("a.bd", native());
+    let mut separate = native();
+    separate.truncate(48);
+    separate[8] = 0;
+    folder.write("b.bd", &separate);
+    for file in ["run.dud", "summary.dud", "a.bd", "b.bd"] {
+        let output = folder.run(&["verify", file]);
+        assert_eq!((status(&output), stderr(&output).as_str()), (0, ""), "{file}");
+        assert!(stdout(&output).starts_with(&format!("{file}: 0 errors, ")), "{}", stdout(&output));
+        let json = json_of(&folder.run(&["verify", file, "--json"]));
+        let expected = json!({
+            "file": file, "format": "dudley", "ok": true, "errors": 0, "diagnostics": []
+        });
+        assert_eq!(json, expected);
+        assert_eq!(status(&folder.run(&["info", file])), 0, "{file}");
+    }
+    assert!(stdout(&folder.run(&["verify", "b.bd"])).contains("only the signature is checked"));
+    assert_eq!(
+        stdout(&folder.run(&["info", "a.bd"])),
+        "a.bd: Dudley native file\n  byte order         little\n  layout address     48\n  \
+         arrays             1\n  dicts and lists    0\n  parameters         N\n  types              0\n"
+    );
+    let json = json_of(&folder.run(&["info", "run.dud", "--json"]));
+    assert_eq!((&json["kind"], &json["arrays"]), (&json!("layout"), &json!(4)));
+}
+
+#[test]
+fn verify_reports_damaged_native_files_with_status_1() {
+    let folder = Folder::new();
+    let mut more = native();
+    more[16] = 4;
+    let mut broken = native();
+    broken.truncate(native().len() - 18);
+    broken.extend(b"[");
+    let mut outside = native();
+    outside[8] = 0x60;
+    let mut text_mode = native();
+    text_mode.remove(4);
+    for (name, bytes, message) in [
+        ("more.bd", more, "error[L-past-end]: `/x` ends at 56, after the end of the stream at 48"),
+        ("broken.bd", broken, "error[E0"),
+        ("outside.bd", outside, "the file ends at 80"),
+        ("text.bd", text_mode, "damaged by a text-mode transfer"),
+        ("short.bd", native()[..10].to_vec(), "inside the signature"),
+    ] {
+        folder.write(name, bytes);
+        let output = folder.run(&["verify", name]);
+        assert_eq!(status(&output), 1, "{name}: {}", stderr(&output));
+        assert!(stderr(&output).contains(message), "{name}: {}", stderr(&output));
+        let json = json_of(&folder.run(&["verify", name, "--json"]));
+        assert_eq!((&json["ok"], &json["errors"]), (&json!(false), &json!(1)), "{name}");
+        assert_eq!(status(&folder.run(&["info", name])), 1, "{name}");
+    }
+    assert_eq!(status(&folder.run(&["verify", "none.bd"])), 2);
+}
+
+#[test]
+fn a_stream_that_is_too_short_is_an_error_unless_it_is_allowed() {
+    let folder = Folder::new();
+    folder.write("a.dud", "N : i2\nx = f8[N]\ny = i1 @4\n");
+    folder.write("a.bd", [3, 0, 0, 0, 0]);
+    let resolve = |options: &[&str]| {
+        let arguments = ["dudley", "resolve", "a.dud", "--stream", "a.bd"];
+        folder.run(&[&arguments[..], options].concat())
+    };
+    let output = resolve(&[]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("error[L-past-end]"), "{}", stderr(&output));
+    assert!(stdout(&output).contains("/x"), "the addresses are printed all the same");
+    assert_eq!(status(&resolve(&["--quiet"])), 1);
+    let output = resolve(&["--allow", "L-past-end"]);
+    assert_eq!(status(&output), 0);
+    assert!(!stderr(&output).contains("L-past-end"), "{}", stderr(&output));
+    assert_eq!(status(&resolve(&["--allow", "notes"])), 0);
+    assert_eq!(stderr(&resolve(&["--allow", "notes"])), "");
+    folder.write("b.dud", "a = f8[2]  b = i1 @5\n");
+    let overlap = |options: &[&str]| {
+        status(&folder.run(&[&["dudley", "resolve", "b.dud"][..], options].concat()))
+    };
+    assert_eq!((overlap(&[]), overlap(&["--deny", "L-overlap"])), (0, 1));
+    assert_eq!(overlap(&["--deny", "E031"]), 2);
+}
+
+#[test]
+fn the_list_of_members_is_limited() {
+    let mut text = "t0 { a = i1  b = i1 }\n".to_owned();
+    for level in 1..40 {
+        let before = level - 1;
+        text += &format!("t{level} {{ a = t{before}  b = t{before} }}\n");
+    }
+    let folder = Folder::new();
+    folder.write("bomb.dud", text + "x = t39\n");
+    let arguments = ["dudley", "resolve", "bomb.dud", "--members", "--max-members", "1000"];
+    let output = folder.run(&arguments);
+    assert_eq!(status(&output), 1);
+    assert_eq!(stdout(&output).lines().count(), 1002);
+    let message = "scibin: only the first 1000 members are listed; see `--max-members`\n";
+    assert_eq!(stderr(&output), message);
+    let json = json_of(&folder.run(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(json.as_array().unwrap().len(), 1001);
+    let output = folder.run(&arguments[..4]);
+    assert_eq!(status(&output), 1);
+    assert!(stdout(&output).len() < 40_000_000, "{}", stdout(&output).len());
+}
+
+#[test]
+fn layouts_are_made_from_c_and_numpy() {
+    let folder = Folder::new();
+    folder.write("p.h", "struct p { int id; double pos[3]; };\n");
+    let output = folder.run(&["dudley", "from-c", "p.h"]);
+    assert_eq!(
+        (status(&output), stdout(&output).as_str()),
+        (0, "p {\n  id = i4\n  pos = f8[3]\n}\n")
+    );
+    folder.write("bad.h", "struct p {\n  int *id;\n};\n");
+    let output = folder.run(&["dudley", "from-c", "bad.h"]);
+    assert_eq!(status(&output), 1);
+    assert_eq!(
+        stderr(&output),
+        "scibin: bad.h: line 2 of the C text: a pointer has no meaning in a file\n"
+    );
+    let output = folder.run(&[
+        "dudley",
+        "from-numpy",
+        "[('id', '<i4'), ('pos', '>f8', (3,))]",
+        "--name",
+        "p",
+        "--shape",
+        "10,2",
+    ]);
+    assert_eq!(stdout(&output), "p = {\n  id = <i4\n  pos = >f8[3] %1\n}[10, 2]\n");
+    let mut npy = program::npy_header("<f4", &[2, 3]);
+    npy.extend([0; 24]);
+    folder.write("rho.npy", npy);
+    let output = folder.run(&["dudley", "from-numpy", "rho.npy"]);
+    assert_eq!(stdout(&output), "rho = <f4[2, 3] @128\n");
+    folder.write("rho.dud", stdout(&output));
+    let resolve = ["dudley", "resolve", "rho.dud", "--stream", "rho.npy"];
+    assert_eq!(status(&folder.run(&resolve)), 0);
+    assert_eq!(status(&folder.run(&["dudley", "from-numpy", "no dtype"])), 2);
+    assert_eq!(status(&folder.run(&["dudley", "from-c", "p.h", "--json"])), 2);
+    assert_eq!(status(&folder.run(&["dudley", "from-numpy", "p.h"])), 1);
 }
 
 #[test]

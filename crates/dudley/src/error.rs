@@ -54,6 +54,22 @@ pub enum ErrorKind {
         /// What is missing there.
         missing: String,
     },
+    /// A description in another language has no layout.
+    Foreign {
+        /// The language.
+        language: &'static str,
+        /// The line of the text, from 1.
+        line: u32,
+        /// What is wrong.
+        message: String,
+    },
+    /// Something that is stored is not an array of equal elements at equal distances.
+    NotStrided {
+        /// Its path.
+        path: String,
+        /// Why it is not.
+        reason: &'static str,
+    },
     /// A stream cannot be read.
     Read(binio::Error),
 }
@@ -86,7 +102,7 @@ impl binio::error::Kind for ErrorKind {
 
     fn is_bad_data(&self) -> bool {
         match self {
-            Self::Path { .. } | Self::NotFound { .. } => false,
+            Self::Path { .. } | Self::NotFound { .. } | Self::NotStrided { .. } => false,
             Self::Read(error) => error.is_bad_data(),
             _ => true,
         }
@@ -125,6 +141,12 @@ impl fmt::Display for ErrorKind {
             }
             Self::NotFound { path, parent, missing } => {
                 write!(f, "nothing at `{path}`: {parent} has no {missing}")
+            }
+            Self::Foreign { language, line, message } => {
+                write!(f, "line {line} of the {language} text: {message}")
+            }
+            Self::NotStrided { path, reason } => {
+                write!(f, "`{path}` cannot be read as an array: {reason}")
             }
             Self::Read(error) => error.fmt(f),
         }

@@ -3,11 +3,9 @@
 #![doc = include_str!("../DESIGN.md")]
 #![forbid(unsafe_code)]
 
-mod builder;
 mod check;
 mod diagnostic;
 mod error;
-mod format;
 mod layout;
 mod options;
 mod parse;
@@ -15,11 +13,11 @@ mod resolve;
 mod signature;
 mod source;
 pub mod syntax;
+mod verify;
+mod write;
 
-pub use builder::{ArrayBuilder, Builder, ListBuilder};
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity};
 pub use error::{Error, ErrorKind};
-pub use format::format;
 pub use layout::{
     Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
     FilterId, FilterKind, Found, Item, ItemId, ItemKind, Kind, Layout, Member, MemberId, NameId,
@@ -33,8 +31,14 @@ pub use resolve::{
 };
 pub use signature::{SIGNATURE_LEN, Signature};
 pub use source::{Encoding, Source, Span};
+pub use verify::{VerifyOptions, VerifyReport, verify};
+pub use write::{ArrayBuilder, Builder, ListBuilder, format, from_c};
+#[cfg(feature = "array")]
+pub use write::{from_npy, from_numpy};
 
 pub use binio::ReadAt;
+#[cfg(feature = "array")]
+pub use binio::array;
 
 pub mod language {
     #![allow(

@@ -23,6 +23,13 @@ pub(crate) enum DudleyCommand {
     },
     /// Print the address of everything that a layout stores
     Resolve(Resolve),
+    /// Print the layout of an array of numpy: of a .npy file or of a datatype
+    FromNumpy(FromNumpy),
+    /// Print the layout of the plain structs of a C file
+    FromC {
+        /// The file, or "-" for standard input
+        file: PathBuf,
+    },
     /// Compare two layouts, and whether files of the first can be read by the second
     Diff {
         /// The first layout
@@ -39,6 +46,12 @@ pub(crate) struct Check {
     /// The layouts, "-" for standard input
     #[arg(required = true, value_name = "LAYOUT")]
     pub(crate) layouts: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Judging {
     /// Silence a warning or note, such as L-leading-zeros; "notes" means all notes
     #[arg(long, value_name = "CODE")]
     pub(crate) allow: Vec<String>,
@@ -68,7 +81,8 @@ pub(crate) struct Params {
 pub(crate) struct Resolve {
     /// The layout, or "-" for standard input
     pub(crate) layout: PathBuf,
-    /// Read the values of parameters and other sizes from this file
+    /// Read the values of parameters and other sizes from this file. If it ends before the data do, the status
+    /// is 1, unless L-past-end is allowed
     #[arg(long, value_name = "FILE", conflicts_with = "params")]
     pub(crate) stream: Option<PathBuf>,
     #[command(flatten)]
@@ -85,6 +99,24 @@ pub(crate) struct Resolve {
     /// List the members of structs too
     #[arg(long)]
     pub(crate) members: bool,
+    /// List at most so many members: types within types may have far too many
+    #[arg(long, value_name = "N", default_value_t = 250_000, requires = "members")]
+    pub(crate) max_members: u64,
+    #[command(flatten)]
+    pub(crate) judging: Judging,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FromNumpy {
+    /// A .npy file, or a datatype as numpy writes it, such as "[('id', '<i4'), ('pos', '<f8', (3,))]"
+    #[arg(value_name = "FILE|DTYPE")]
+    pub(crate) source: String,
+    /// The name of the array [default: that of the file, or "data"]
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// The shape of the array, such as 100,3; a .npy file states its own
+    #[arg(long, value_name = "N,..", value_delimiter = ',')]
+    pub(crate) shape: Vec<u64>,
 }
 
 /// The byte order of a number.

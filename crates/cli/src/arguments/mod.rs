@@ -38,6 +38,10 @@ impl Command {
     pub(crate) fn is_without_json(&self) -> bool {
         match self {
             Self::Bloscpack(all) => matches!(all.command, bloscpack::BloscpackCommand::Cat(_)),
+            Self::Dudley(all) => matches!(
+                all.command,
+                dudley::DudleyCommand::FromC { .. } | dudley::DudleyCommand::FromNumpy(_)
+            ),
             Self::Flux(all) => matches!(all.command, flux::FluxCommand::Cat(_)),
             Self::Completions { .. } | Self::Man { .. } => true,
             _ => false,

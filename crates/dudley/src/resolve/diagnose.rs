@@ -70,14 +70,13 @@ impl<'a> Resolver<'a> {
 
     /// The first data that end after the end of the stream.
     fn past_end(&self, table: &AddressTable<'a>) -> Option<Diagnostic> {
-        let Input::Stream(stream) = self.input else { return None };
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
-        let is_past = |row: &&Row| end(row).is_some_and(|end| end > stream.len());
+        let is_past = |row: &&Row| end(row).is_some_and(|end| end > self.end);
         let row = table.rows().iter().find(is_past)?;
         let path = short_path(self.layout(), row.subject());
         let end = end(row)?;
         let message =
-            format!("`{path}` ends at {end}, after the end of the stream at {}", stream.len());
+            format!("`{path}` ends at {end}, after the end of the stream at {}", self.end);
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 

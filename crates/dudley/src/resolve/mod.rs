@@ -27,6 +27,8 @@ mod pass;
 mod scope;
 #[cfg(feature = "serde")]
 mod serialize;
+#[cfg(feature = "array")]
+mod strided;
 mod table;
 mod values;
 
@@ -93,6 +95,8 @@ pub struct Resolver<'a> {
     order: Option<Order>,
     signed_order: Option<Order>,
     start: u64,
+    /// Where data end: at the layout that is appended to the stream, or at the end of the stream.
+    end: u64,
     origin: Origin,
     complex_align: ComplexAlign,
     tail_padding: bool,
@@ -108,6 +112,7 @@ impl<'a> Resolver<'a> {
             order: None,
             signed_order: None,
             start: 0,
+            end: u64::MAX,
             origin: Origin::default(),
             complex_align: ComplexAlign::default(),
             tail_padding: true,
@@ -133,6 +138,10 @@ impl<'a> Resolver<'a> {
             Ok(signature) if signature.layout_address <= stream.len() => {
                 self.signed_order = Some(signature.order);
                 self.start = SIGNATURE_LEN;
+                self.end = match signature.layout_address {
+                    0 => stream.len(),
+                    address => address,
+                };
             }
             Ok(Signature { layout_address, .. }) => {
                 let address = i64::try_from(layout_address).unwrap_or(i64::MAX);
@@ -141,7 +150,7 @@ impl<'a> Resolver<'a> {
             Err(error) => match *error.kind() {
                 // A short stream may be anything.
                 ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => {
-                    self.start = 0;
+                    (self.start, self.end) = (0, stream.len());
                 }
                 _ => return Err(error),
             },

@@ -174,6 +174,15 @@ def rows(record, dtype, path, outer, found):
             rows(view, inner, f"{path}{name}.", outer + len(own), found)
 
 
+def described(dtype):
+    """A record as numpy writes it, and where it has the fields: aligned, or packed."""
+    record, found = np.zeros((), dtype), []
+    rows(record, dtype, "/x.", 0, found)
+    begin = record.__array_interface__["data"][0]
+    found = [row | {"address": row["address"] - begin} for row in found]
+    return {"descr": str(np.lib.format.dtype_to_descr(dtype)), "size": dtype.itemsize, "rows": found}
+
+
 def main(directory):
     directory = pathlib.Path(directory)
     cases, seed = [], 0
@@ -193,7 +202,10 @@ def main(directory):
         last, offset = dtype.fields[dtype.names[-1]]
         end = offset + last.itemsize
         layout = "\n".join(case.lines)
-        cases.append({"layout": layout, "values": case.values, "rows": found, "end": end, "stream": record.tobytes().hex()})
+        records = [described(dtype), described(np.dtype([(name, dtype.fields[name][0]) for name in dtype.names]))]
+        cases.append(
+            {"layout": layout, "values": case.values, "rows": found, "end": end, "stream": record.tobytes().hex(), "records": records}
+        )
     (directory / "numpy.json").write_text(json.dumps(cases))
     print(f"{len(cases)} layouts, {sum(len(case['rows']) for case in cases)} rows, numpy {np.__version__}")
 

@@ -1,77 +1,94 @@
-//! `scibin dudley check`: reports what is wrong with layouts.
+//! `scibin dudley check` and `scibin verify`: report what is wrong with layouts and native files.
 
 use std::path::Path;
 
-use dudley::{Code, Diagnostic, Layout, ParseOptions, Resolver, Severity, Source};
+use dudley::{Diagnostic, Severity, Source, VerifyOptions, VerifyReport};
 use serde_json::json;
 
-use super::{name, read, show_all};
+use super::{is_native, judging, name, read, show, show_all, verdict_of};
 use crate::arguments::dudley::Check;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::{Output, print_json};
 use crate::{Verdict, each};
 
 pub(super) fn check(command: &Check, output: Output) -> Result<Verdict, Failure> {
-    let mut options = ParseOptions::new();
-    for code in codes("--allow", &command.allow)? {
-        options = options.silence(code);
-    }
-    for code in codes("--deny", &command.deny)? {
-        options = options.deny(code);
-    }
-    each(&command.layouts, output, |path| one(path, &options, output))
+    let options = VerifyOptions::new().parse(judging(&command.judging)?);
+    each(&command.layouts, output, |path| print(path, &of_layout(path, &options)?, output))
 }
 
-/// The warnings and notes that an option names.
-fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
-    let mut codes = Vec::new();
-    for name in names {
-        match (name.as_str(), Code::from_name(name)) {
-            ("notes", _) => {
-                codes.extend(Code::ALL.iter().filter(|code| code.severity() == Severity::Note));
-            }
-            (_, Some(found)) if found.severity() != Severity::Error => codes.push(found),
-            (_, Some(_)) => return Err(Failure::other(option, format!("{name} is an error"))),
-            (_, None) => return Err(Failure::other(option, format!("no code named `{name}`"))),
-        }
-    }
-    Ok(codes)
+/// Checks a layout, or a native file with its layout.
+pub(crate) fn verify(path: &Path, output: Output) -> Result<Verdict, Failure> {
+    print(path, &report(path)?, output)
 }
 
-/// What is wrong with addresses that do not depend on values.
-fn of_addresses(layout: &Layout, options: &ParseOptions) -> Vec<Diagnostic> {
-    let resolver = Resolver::new(layout);
-    match resolver.table() {
-        Ok(table) => options.judge(resolver.diagnose(&table)),
-        Err(error) if error.code() == Some(Code::ValueUnknown) => Vec::new(),
-        Err(error) => error.diagnostics().into_iter().flatten().cloned().collect(),
+/// The report on a layout or a native file.
+pub(super) fn report(path: &Path) -> Result<Result<VerifyReport, dudley::Error>, Failure> {
+    let options = VerifyOptions::new().name(name(path));
+    if !is_native(path)? {
+        return of_layout(path, &options);
     }
+    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    Ok(dudley::verify(&file, &options))
 }
 
-fn one(path: &Path, options: &ParseOptions, output: Output) -> Result<Verdict, Failure> {
+fn of_layout(
+    path: &Path,
+    options: &VerifyOptions,
+) -> Result<Result<VerifyReport, dudley::Error>, Failure> {
     let source = Source::decode_named(&read(path)?, name(path));
-    let parsed = source.and_then(|source| options.parse_source(source));
-    let (found, source) = match &parsed {
-        Ok(layout) => {
-            let found = [layout.diagnostics(), &of_addresses(layout, options)].concat();
-            (found, layout.source().as_ref())
+    Ok(source.map(|source| options.verify_layout(source)))
+}
+
+fn print(
+    path: &Path,
+    report: &Result<VerifyReport, dudley::Error>,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let name = name(path);
+    let (found, source, verdict) = match report {
+        Ok(report) => {
+            (json!(report.diagnostics), Some(&report.source), verdict_on(&report.diagnostics))
         }
-        Err(error) => match error.diagnostics() {
-            Some(found) => (found.iter().cloned().collect(), found.source()),
-            None => return Err(Failure::other(name(path), error.to_string())),
-        },
+        Err(error) if error.diagnostics().is_some() => {
+            (json!(error.diagnostics()), None, Verdict::Found)
+        }
+        Err(error) => {
+            let found = json!([{"severity": "error", "message": error.to_string()}]);
+            (found, None, verdict_of(error))
+        }
     };
-    let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
-    let errors = found.iter().filter(is_error).count();
     if output.json {
-        print_json(&json!({"file": name(path), "errors": errors, "diagnostics": found}))?;
-    } else if errors > 0 || !output.quiet {
-        show_all(&found, source);
-        let others = found.len() - errors;
-        output.result(&format_args!(
-            "{}: {errors} errors, {others} warnings and notes",
-            name(path)
-        ))?;
+        let errors = found.as_array().into_iter().flatten();
+        let errors = errors.filter(|found| found["severity"] == "error").count();
+        print_json(&json!({
+            "file": name, "format": "dudley", "ok": verdict == Verdict::Fine, "errors": errors,
+            "diagnostics": found,
+        }))?;
+        return Ok(verdict);
     }
-    Ok(if errors > 0 { Verdict::Found } else { Verdict::Fine })
+    match (report, source) {
+        (Ok(report), Some(source)) if verdict != Verdict::Fine || !output.quiet => {
+            show_all(&report.diagnostics, source);
+            let (errors, all) = (report.errors(), report.diagnostics.len());
+            let rest = if report.is_signature_only() {
+                "; the layout is in another file, only the signature is checked"
+            } else {
+                ""
+            };
+            output.result(&format_args!(
+                "{name}: {errors} errors, {} warnings and notes{rest}",
+                all - errors
+            ))?;
+        }
+        (Err(error), _) => show(error, &name),
+        _ => {}
+    }
+    Ok(verdict)
+}
+
+/// The outcome of a command that found these diagnostics.
+pub(super) fn verdict_on(found: &[Diagnostic]) -> Verdict {
+    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
+    if found.iter().any(is_error) { Verdict::Found } else { Verdict::Fine }
 }

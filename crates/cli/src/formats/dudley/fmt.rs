@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use dudley::{ParseOptions, Source};
+use serde_json::json;
 
 use super::{name, read, show};
 use crate::arguments::dudley::Fmt;
 use crate::failure::Failure;
 use crate::goal::{self, is_standard};
-use crate::output::Output;
+use crate::output::{Output, print_json};
 use crate::{Verdict, each};
 
 pub(super) fn fmt(command: &Fmt, output: Output) -> Result<Verdict, Failure> {
@@ -17,28 +18,46 @@ pub(super) fn fmt(command: &Fmt, output: Output) -> Result<Verdict, Failure> {
 }
 
 fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> {
-    let bytes = read(path)?;
-    let source = Source::decode_named(&bytes, name(path));
+    let (bytes, name) = (read(path)?, name(path));
+    let source = Source::decode_named(&bytes, &*name);
     let formatted = match source.and_then(|source| ParseOptions::new().format_source(source)) {
         Ok(formatted) => formatted,
+        Err(error) if output.json => {
+            let found = error.diagnostics();
+            print_json(
+                &json!({"file": name, "format": "dudley", "ok": false, "diagnostics": found}),
+            )?;
+            return Ok(Verdict::Found);
+        }
         Err(error) => {
-            show(&error);
+            show(&error, &name);
             return Ok(Verdict::Found);
         }
     };
+    let changed = formatted.as_bytes() != bytes;
+    let mut json = json!({
+        "file": name, "format": "dudley", "ok": !(is_check && changed), "changed": changed,
+        "diagnostics": [],
+    });
     if is_check {
-        let is_formatted = formatted.as_bytes() == bytes;
-        if !is_formatted {
-            output.result(&format_args!("{}: not formatted", name(path)))?;
+        if changed && !output.json {
+            output.result(&format_args!("{name}: not formatted"))?;
         }
-        return Ok(if is_formatted { Verdict::Fine } else { Verdict::Found });
-    }
-    if is_standard(path) {
-        io::stdout().lock().write_all(formatted.as_bytes())?;
-    } else if formatted.as_bytes() != bytes {
+    } else if is_standard(path) {
+        if output.json {
+            json["text"] = formatted.into();
+        } else {
+            io::stdout().lock().write_all(formatted.as_bytes())?;
+        }
+    } else if changed {
         let body = |out: &mut dyn Write| out.write_all(formatted.as_bytes());
         goal::write(path, true, body, |error| Failure::io(path, error))?;
-        output.result(&format_args!("{}: formatted", name(path)))?;
+        if !output.json {
+            output.result(&format_args!("{name}: formatted"))?;
+        }
     }
-    Ok(Verdict::Fine)
+    if output.json {
+        print_json(&json)?;
+    }
+    Ok(if is_check && changed { Verdict::Found } else { Verdict::Fine })
 }

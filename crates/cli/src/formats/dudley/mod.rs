@@ -3,20 +3,26 @@
 mod check;
 mod diff;
 mod fmt;
+mod foreign;
+mod info;
 mod resolve;
 mod tree;
+
+pub(crate) use check::verify;
+pub(crate) use info::info;
 
 use std::fs;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
 use anstream::{AutoStream, ColorChoice};
-use dudley::{Diagnostic, Layout, ParseOptions, Source, Values};
+use dudley::{Code, Diagnostic, Layout, ParseOptions, Severity, Source, Values};
 
 use crate::Verdict;
-use crate::arguments::dudley::{self as arguments, DudleyCommand, Params};
+use crate::arguments::dudley::{self as arguments, DudleyCommand, Judging, Params};
 use crate::failure::Failure;
 use crate::goal::is_standard;
+use crate::input;
 use crate::output::Output;
 
 /// Runs `scibin dudley ..`.
@@ -26,8 +32,14 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::Fmt(command) => fmt::fmt(command, output),
         DudleyCommand::Tree { layout } => tree::tree(layout, output),
         DudleyCommand::Resolve(command) => resolve::resolve(command, output),
+        DudleyCommand::FromC { file } => foreign::from_c(file),
+        DudleyCommand::FromNumpy(command) => foreign::from_numpy(command),
         DudleyCommand::Diff { before, after, params } => diff::diff(before, after, params, output),
     }
+}
+
+fn file(path: &Path) -> io::Result<fs::File> {
+    if is_standard(path) { input::standard() } else { fs::File::open(path) }
 }
 
 /// The bytes of a layout, or those of standard input.
@@ -35,11 +47,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     // More than a layout can have, so that input without end is rejected too.
     let limit = 1 << 31;
-    let read = if is_standard(path) {
-        io::stdin().lock().take(limit).read_to_end(&mut bytes)
-    } else {
-        fs::File::open(path).and_then(|file| file.take(limit).read_to_end(&mut bytes))
-    };
+    let read = file(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|error| Failure::io(path, error))?;
     Ok(bytes)
 }
@@ -52,15 +60,64 @@ fn name(path: &Path) -> String {
 /// Parses a layout. If it has errors, shows them and returns nothing.
 fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
     let source = Source::decode_named(&read(path)?, name(path));
-    Ok(source.and_then(|source| options.parse_source(source)).map_err(|error| show(&error)).ok())
+    Ok(source
+        .and_then(|source| options.parse_source(source))
+        .map_err(|error| show(&error, ""))
+        .ok())
 }
 
-/// Shows an error on standard error: of a layout with the lines that it is about.
-fn show(error: &dudley::Error) {
+/// Shows an error on standard error: of a layout with the lines that it is about, else with the name of the
+/// file.
+fn show(error: &dudley::Error, name: &str) {
     match error.diagnostics() {
         Some(diagnostics) => print(&diagnostics.render(color())),
-        None => print(&error.to_string()),
+        None if name.is_empty() => print(&format!("scibin: {error}")),
+        None => print(&format!("scibin: {name}: {error}")),
     }
+}
+
+/// The outcome of a command that failed.
+fn verdict_of(error: &dudley::Error) -> Verdict {
+    if error.is_bad_data() { Verdict::Found } else { Verdict::Failed }
+}
+
+/// Whether a file begins with the signature of a native file, be it damaged.
+fn is_native(path: &Path) -> Result<bool, Failure> {
+    let mut head = Vec::new();
+    // What is read from a pipe is gone.
+    if is_standard(path) || fs::metadata(path).is_ok_and(|found| found.is_file()) {
+        let read = file(path).and_then(|file| file.take(4).read_to_end(&mut head));
+        read.map_err(|error| Failure::io(path, error))?;
+    }
+    Ok(crate::probe::is_native_dudley(&head))
+}
+
+/// The options that silence and deny.
+fn judging(judging: &Judging) -> Result<ParseOptions, Failure> {
+    let mut options = ParseOptions::new();
+    for code in codes("--allow", &judging.allow)? {
+        options = options.silence(code);
+    }
+    for code in codes("--deny", &judging.deny)? {
+        options = options.deny(code);
+    }
+    Ok(options)
+}
+
+/// The warnings and notes that an option names.
+fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
+    let mut codes = Vec::new();
+    for name in names {
+        match (name.as_str(), Code::from_name(name)) {
+            ("notes", _) => {
+                codes.extend(Code::ALL.iter().filter(|code| code.severity() == Severity::Note));
+            }
+            (_, Some(found)) if found.severity() != Severity::Error => codes.push(found),
+            (_, Some(_)) => return Err(Failure::other(option, format!("{name} is an error"))),
+            (_, None) => return Err(Failure::other(option, format!("no code named `{name}`"))),
+        }
+    }
+    Ok(codes)
 }
 
 /// Shows diagnostics on standard error.

@@ -4,17 +4,27 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
 use binio::{FileSource, ReadAt};
-use dudley::{ComplexAlign, Order, ParseOptions, Resolver};
+use dudley::{Code, ComplexAlign, Order, ParseOptions, Resolver};
 use serde_json::{Value, json};
 
-use super::{parse, show, show_all, values};
+use super::check::verdict_on;
+use super::{codes, judging, parse, print, show, show_all, values, verdict_of};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
 use crate::output::{Output, one_line, write_json};
 
+/// Bytes of paths that are listed with members: a name may be as long as the layout, and is in the paths of all
+/// that is below it.
+const MAX_LEN: usize = 1 << 27;
+
 pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Failure> {
-    let Some(layout) = parse(&command.layout, &ParseOptions::new())? else {
+    let mut options = judging(&command.judging)?;
+    if !codes("--allow", &command.judging.allow)?.contains(&Code::PastEnd) {
+        // Of a file that is too short, data are missing.
+        options = options.deny(Code::PastEnd);
+    }
+    let Some(layout) = parse(&command.layout, &options)? else {
         return Ok(Verdict::Found);
     };
     let stream = command.stream.as_ref().map(|path| {
@@ -34,14 +44,13 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
             arguments::Order::Big => Order::Big,
         });
     }
-    let printed =
-        resolve_to(resolver, stream.as_ref().map(|stream| stream as &dyn ReadAt), command, output);
-    match printed {
-        Ok(()) => Ok(Verdict::Fine),
+    let stream = stream.as_ref().map(|stream| stream as &dyn ReadAt);
+    match resolve_to(resolver, stream, command, &options, output) {
+        Ok(verdict) => Ok(verdict),
         Err(Trouble::Output(error)) => Err(error.into()),
         Err(Trouble::Layout(error)) => {
-            show(&error);
-            Ok(if error.is_bad_data() { Verdict::Found } else { Verdict::Failed })
+            show(&error, "");
+            Ok(verdict_of(&error))
         }
     }
 }
@@ -67,35 +76,49 @@ fn resolve_to<'a>(
     resolver: Resolver<'a>,
     stream: Option<&'a dyn ReadAt>,
     command: &Resolve,
+    options: &ParseOptions,
     output: Output,
-) -> Result<(), Trouble> {
+) -> Result<Verdict, Trouble> {
     let resolver = match stream {
         Some(stream) => resolver.stream(stream)?,
         None => resolver,
     };
     let table = resolver.table()?;
-    if !output.quiet {
-        show_all(&resolver.diagnose(&table), resolver.layout().source());
+    let found = options.judge(resolver.diagnose(&table));
+    let mut verdict = verdict_on(&found);
+    if verdict != Verdict::Fine || !output.quiet {
+        show_all(&found, resolver.layout().source());
     }
     let mut rows = Rows::begin(output.json)?;
     if command.members {
+        let mut left = command.max_members;
         let mut failed = None;
+        let mut is_cut = false;
         resolver.walk(&table, table.rows(), |row, member| {
-            let row = match member {
-                Some(member) => json!(member),
-                None => json!(table.array(row)),
-            };
+            is_cut = member.is_some() && (left == 0 || rows.len > MAX_LEN);
+            if is_cut {
+                return ControlFlow::Break(());
+            }
+            left -= u64::from(member.is_some());
+            let row = member.map_or_else(|| json!(table.array(row)), |member| json!(member));
             failed = rows.put(&row).err();
             if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         failed.map_or(Ok(()), Err)?;
+        if is_cut {
+            let listed = command.max_members - left;
+            print(&format!(
+                "scibin: only the first {listed} members are listed; see `--max-members`"
+            ));
+            verdict = Verdict::Found;
+        }
     } else {
         for row in table.iter() {
             rows.put(&json!(row))?;
         }
     }
     rows.end()?;
-    Ok(())
+    Ok(verdict)
 }
 
 /// Prints rows: of a JSON array, or of a table.
@@ -103,6 +126,8 @@ struct Rows {
     out: BufWriter<io::StdoutLock<'static>>,
     json: bool,
     is_first: bool,
+    /// Bytes of paths.
+    len: usize,
 }
 
 impl Rows {
@@ -111,10 +136,12 @@ impl Rows {
         if !json {
             writeln!(out, "{:>12} {:>12}  {:<20} path", "address", "nbytes", "type")?;
         }
-        Ok(Self { out, json, is_first: true })
+        Ok(Self { out, json, is_first: true, len: 0 })
     }
 
     fn put(&mut self, row: &Value) -> io::Result<()> {
+        let path = row["path"].as_str().unwrap_or_default();
+        self.len += path.len();
         if self.json {
             self.out.write_all(if self.is_first { b"[" } else { b",\n" })?;
             self.is_first = false;
@@ -135,7 +162,6 @@ impl Rows {
                 other => kind = format!("{kind}{before}{other}"),
             }
         }
-        let path = row["path"].as_str().unwrap_or_default();
         writeln!(
             self.out,
             "{:>12} {:>12}  {:<20} {}",

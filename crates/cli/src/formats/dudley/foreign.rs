@@ -1,0 +1,50 @@
+//! `scibin dudley from-c` and `from-numpy`: layouts of what other programs describe.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use dudley::array::Datatype;
+
+use super::{name, read, show, verdict_of};
+use crate::Verdict;
+use crate::arguments::dudley::FromNumpy;
+use crate::failure::Failure;
+use crate::input;
+
+pub(super) fn from_c(path: &Path) -> Result<Verdict, Failure> {
+    let text = read(path)?;
+    finish(dudley::from_c(&String::from_utf8_lossy(&text)), &name(path))
+}
+
+pub(super) fn from_numpy(command: &FromNumpy) -> Result<Verdict, Failure> {
+    let path = Path::new(&command.source);
+    if !path.exists() {
+        let invalid = |error: dudley::array::ArrayError| {
+            Failure::other(&command.source, format!("neither a file nor a datatype: {error}"))
+        };
+        let datatype = Datatype::parse(&command.source).map_err(invalid)?;
+        let name = command.name.as_deref().unwrap_or("data");
+        return finish(dudley::from_numpy(name, &datatype, &command.shape), &command.source);
+    }
+    if !command.shape.is_empty() {
+        return Err(Failure::other("--shape", "a .npy file states its own shape"));
+    }
+    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy());
+    let item = command.name.as_deref().or(stem.as_deref()).unwrap_or("data");
+    finish(dudley::from_npy(item, &file), &name(path))
+}
+
+/// Prints a layout.
+fn finish(layout: Result<String, dudley::Error>, source: &str) -> Result<Verdict, Failure> {
+    match layout {
+        Ok(text) => {
+            io::stdout().lock().write_all(text.as_bytes())?;
+            Ok(Verdict::Fine)
+        }
+        Err(error) => {
+            show(&error, source);
+            Ok(verdict_of(&error))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! `scibin info`: what a layout declares, and what a native file is.
+
+use std::path::Path;
+
+use dudley::{Declaration, ItemId, Layout, Order};
+use serde_json::{Value, json};
+
+use super::check::{report, verdict_on};
+use super::{name, show, show_all, verdict_of};
+use crate::Verdict;
+use crate::failure::Failure;
+use crate::output::{Output, one_line, print_json};
+
+/// Names of parameters that are shown.
+const MAX_NAMES: usize = 20;
+
+pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
+    let report = match report(path)? {
+        Ok(report) => report,
+        Err(error) => {
+            show(&error, &name(path));
+            return Ok(verdict_of(&error));
+        }
+    };
+    let verdict = verdict_on(&report.diagnostics);
+    let mut rows: Vec<(&str, Value)> = Vec::new();
+    if let Some(signature) = report.signature {
+        rows.push(("byte order", order(signature.order).into()));
+        rows.push(match signature.layout_address {
+            0 => ("layout", "in another file".into()),
+            address => ("layout address", address.into()),
+        });
+    }
+    if let Some(layout) = &report.layout {
+        rows.extend(declared(layout));
+    }
+    let kind = if report.signature.is_some() { "native file" } else { "layout" };
+    if output.json {
+        let mut object = json!({
+            "file": name(path), "format": "dudley", "kind": kind,
+            "ok": verdict == Verdict::Fine, "diagnostics": report.diagnostics,
+        });
+        for (key, value) in rows {
+            object[key.replace(' ', "_")] = value;
+        }
+        print_json(&object)?;
+        return Ok(verdict);
+    }
+    if verdict != Verdict::Fine {
+        show_all(&report.diagnostics, &report.source);
+    }
+    output.result(&format_args!("{}: Dudley {kind}", name(path)))?;
+    for (key, value) in rows {
+        let shown = match value {
+            Value::String(text) => text,
+            Value::Array(names) => {
+                names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+            }
+            other => other.to_string(),
+        };
+        output.result(&format_args!("  {key:<17}  {}", one_line(&shown)))?;
+    }
+    Ok(verdict)
+}
+
+fn order(order: Order) -> &'static str {
+    match order {
+        Order::Little => "little",
+        Order::Big => "big",
+    }
+}
+
+/// What a layout declares, in numbers and names.
+fn declared(layout: &Layout) -> Vec<(&'static str, Value)> {
+    let data = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
+    let params = layout.declarations().iter().filter_map(|found| match *found {
+        Declaration::Param(id) => Some(id),
+        _ => None,
+    });
+    let stored = params.filter(|&id| layout.param(id).value.is_stored());
+    let stored: Vec<&str> = stored.take(MAX_NAMES).map(|id| layout.param_name(id)).collect();
+    let types = layout.types().filter(|&id| layout.type_name(id).is_some()).count();
+    let docs: Vec<&str> = layout.docs(ItemId::ROOT.into()).collect();
+    let rows = [
+        ("order", layout.order().map(|stated| order(stated).into())),
+        ("arrays", Some(data.into())),
+        ("dicts and lists", Some((layout.items().len() - data).into())),
+        ("parameters", (!stored.is_empty()).then(|| stored.into())),
+        ("types", Some(types.into())),
+        ("summary", layout.summary().map(|_| true.into())),
+        ("documentation", (!docs.is_empty()).then(|| docs.join(" ").into())),
+    ];
+    rows.into_iter().filter_map(|(key, value)| Some((key, value?))).collect()
+}

@@ -1,0 +1,191 @@
+//! Checking a layout or a native file.
+
+use std::sync::Arc;
+
+use binio::ReadAt;
+
+use crate::diagnostic::{Code, Diagnostic, Severity};
+use crate::error::{Error, ErrorKind};
+use crate::layout::Layout;
+use crate::options::ParseOptions;
+use crate::resolve::Resolver;
+use crate::signature::{SIGNATURE_LEN, Signature};
+use crate::source::Source;
+
+/// Options of [`verify`].
+#[derive(Clone, Debug, Default)]
+pub struct VerifyOptions {
+    parse: ParseOptions,
+    name: Option<String>,
+}
+
+impl VerifyOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets how the layout is parsed, and which warnings and notes are silenced or denied.
+    #[must_use]
+    pub fn parse(mut self, options: ParseOptions) -> Self {
+        self.parse = options;
+        self
+    }
+
+    /// Sets the name that messages call the layout by: mostly that of the file.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Checks a layout: its text, and those addresses that do not depend on values.
+    pub fn verify_layout(&self, source: impl Into<Arc<Source>>) -> VerifyReport {
+        self.report(source.into(), None)
+    }
+
+    /// Checks a layout, and the addresses in a stream if there is one.
+    fn report(&self, source: Arc<Source>, stream: Option<&dyn ReadAt>) -> VerifyReport {
+        let parsed = self.parse.parse_source(Arc::clone(&source));
+        let (layout, mut diagnostics) = match parsed {
+            Ok(layout) => {
+                let found = layout.diagnostics().to_vec();
+                (Some(layout), found)
+            }
+            Err(error) => (None, of_error(&error)),
+        };
+        if let Some(layout) = &layout {
+            diagnostics.extend(self.of_addresses(layout, stream));
+        }
+        VerifyReport { signature: None, layout, diagnostics, source }
+    }
+
+    fn of_addresses(&self, layout: &Layout, stream: Option<&dyn ReadAt>) -> Vec<Diagnostic> {
+        let resolver = match stream {
+            Some(stream) => Resolver::new(layout).stream(stream),
+            None => Ok(Resolver::new(layout)),
+        };
+        let table = resolver.and_then(|resolver| {
+            let table = resolver.table()?;
+            Ok(self.parse.judge(resolver.diagnose(&table)))
+        });
+        match table {
+            Ok(found) => found,
+            Err(error) if error.code() == Some(Code::ValueUnknown) => Vec::new(),
+            Err(error) => of_error(&error),
+        }
+    }
+}
+
+fn of_error(error: &Error) -> Vec<Diagnostic> {
+    error.diagnostics().into_iter().flatten().cloned().collect()
+}
+
+/// What [`verify`] found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct VerifyReport {
+    /// The signature, if the file is a native file.
+    pub signature: Option<Signature>,
+    /// The layout, if it has no errors. A native file without layout has none.
+    pub layout: Option<Layout>,
+    /// What is wrong or irregular in the layout and in its addresses.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text that they are about.
+    pub source: Arc<Source>,
+}
+
+impl VerifyReport {
+    /// Whether this is a native file whose layout is elsewhere, so that only the signature was checked.
+    pub fn is_signature_only(&self) -> bool {
+        self.signature.is_some_and(|signature| signature.layout_address == 0)
+    }
+
+    /// Whether nothing is wrong.
+    pub fn is_ok(&self) -> bool {
+        self.errors() == 0
+    }
+
+    /// The number of errors.
+    pub fn errors(&self) -> usize {
+        self.diagnostics.iter().filter(|found| found.severity == Severity::Error).count()
+    }
+}
+
+/// Checks a file: the text of a layout, or a native file with the layout that is appended to it and the
+/// addresses that this layout has there. Data beyond the end of a native file is an error, unless it is
+/// [silenced](ParseOptions::silence). Of a native file whose layout is elsewhere, the signature is checked.
+///
+/// # Errors
+/// If the file cannot be read, or if the signature of a native file is damaged.
+///
+/// ```
+/// use dudley::{Code, VerifyOptions, verify};
+///
+/// let report = verify("x = f8  x = f4".as_bytes(), &VerifyOptions::new())?;
+/// assert_eq!(report.diagnostics[0].code, Code::Redeclared);
+///
+/// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = f4";
+/// assert!(verify(&native[..], &VerifyOptions::new())?.is_ok());
+/// # Ok::<(), dudley::Error>(())
+/// ```
+pub fn verify(
+    file: &(impl ReadAt + ?Sized),
+    options: &VerifyOptions,
+) -> Result<VerifyReport, Error> {
+    let file: &dyn ReadAt = &file;
+    let head = part(file, 0, file.len().min(SIGNATURE_LEN))?;
+    let signature = match Signature::parse(&head) {
+        Ok(signature) => signature,
+        Err(error) => {
+            let is_text = matches!(error.kind(), ErrorKind::NotNative)
+                || head.first().is_none_or(|&first| first != 0x8d);
+            if !is_text || matches!(error.kind(), ErrorKind::TextMode { .. }) {
+                return Err(error);
+            }
+            let text = part(file, 0, file.len())?;
+            return Ok(options.verify_layout(decode(&text, options)?));
+        }
+    };
+    let mut report = match signature.layout_address {
+        0 => VerifyReport {
+            signature: None,
+            layout: None,
+            diagnostics: Vec::new(),
+            source: Arc::default(),
+        },
+        address => {
+            let Some(len) = file.len().checked_sub(address) else {
+                let address = i64::try_from(address).unwrap_or(i64::MAX);
+                return Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into());
+            };
+            let text = part(file, address, len)?;
+            let mut options = options.clone();
+            if options.parse.severity(Code::PastEnd).is_some() {
+                options.parse = options.parse.deny(Code::PastEnd);
+            }
+            options.report(decode(&text, &options)?.into(), Some(file))
+        }
+    };
+    report.signature = Some(signature);
+    Ok(report)
+}
+
+fn part(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
+    /// No layout is longer.
+    const LIMIT: u64 = i32::MAX.unsigned_abs() as u64;
+
+    if len > LIMIT {
+        let (what, requested) = ("the layout", len);
+        let limit = binio::ErrorKind::Limit { what, limit: LIMIT, requested };
+        return Err(binio::Error::new(limit).at(offset).into());
+    }
+    Ok(file.bytes_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?.into())
+}
+
+fn decode(text: &[u8], options: &VerifyOptions) -> Result<Source, Error> {
+    match &options.name {
+        Some(name) => Source::decode_named(text, name.clone()),
+        None => Source::decode(text),
+    }
+}

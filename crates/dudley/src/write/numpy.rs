@@ -1,0 +1,191 @@
+//! Layouts of what numpy stores.
+
+use std::fmt::Write as _;
+
+use binio::ReadAt;
+use binio::array::npy::Header;
+use binio::array::{Datatype, Kind, Order, Record, ScalarType};
+
+use super::format;
+use crate::error::Error;
+use crate::layout::{Attribute, Value, attributes};
+use crate::syntax::quote;
+
+/// A layout with one item: an array of a datatype of numpy, as `tofile` writes it.
+///
+/// A record becomes a struct; each member is where numpy has it. What Dudley has no type for, as dates, becomes
+/// an integer or bytes, with the attribute `numpy`.
+///
+/// # Errors
+/// If an itemsize or offset is too large for a layout.
+///
+/// ```
+/// use dudley::array::Datatype;
+///
+/// let record = Datatype::parse("[('id', '<i4'), ('pos', '<f8', (3,)), ('label', 'S5')]")?;
+/// assert_eq!(
+///     dudley::from_numpy("p", &record, &[100])?,
+///     "p = { %1\n  id = <i4\n  pos = <f8[3] %1\n  label = S1[5]\n}[100]\n"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<String, Error> {
+    declaration(name, datatype, shape, "", None)
+}
+
+/// The layout of a `.npy` file: one item at the address of its data. Of an array in Fortran order, the
+/// dimensions are reversed, and an attribute says so.
+///
+/// # Errors
+/// If the file cannot be read or is not a `.npy` file.
+///
+/// ```
+/// use dudley::array::npy::Header;
+/// use dudley::array::{Datatype, Order};
+///
+/// let header = Header::new(Datatype::parse("<f4")?, Order::F, vec![2, 3])?.to_bytes();
+/// let layout = dudley::from_npy("x", &header)?;
+/// assert_eq!(layout, "x = <f4[3, 2] @128  #: order=\"F\"\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
+    let (header, address) = Header::read(file)?;
+    let mut shape = header.shape().to_vec();
+    let order = (header.order() == Order::F && shape.len() > 1).then_some(("order", "F"));
+    if order.is_some() {
+        shape.reverse();
+    }
+    declaration(name, header.datatype(), &shape, &format!(" @{address}"), order)
+}
+
+fn declaration(
+    name: &str,
+    datatype: &Datatype,
+    shape: &[u64],
+    place: &str,
+    attribute: Option<(&str, &str)>,
+) -> Result<String, Error> {
+    let described = Described::of(datatype);
+    let mut text = String::new();
+    described.declare(&mut text, name, shape, place, attribute);
+    format(text)
+}
+
+/// A datatype in a layout.
+struct Described {
+    text: String,
+    /// The length of text or bytes.
+    len: Option<u64>,
+    align: u64,
+    /// The type of numpy, where it is another one.
+    numpy: Option<String>,
+}
+
+impl Described {
+    fn of(datatype: &Datatype) -> Self {
+        match datatype {
+            Datatype::Scalar(scalar) => Self::scalar(*scalar),
+            Datatype::Record(record) => Self::record(record),
+        }
+    }
+
+    fn bytes(size: u64, numpy: String) -> Self {
+        Self { text: "u1".to_owned(), len: Some(size), align: 1, numpy: Some(numpy) }
+    }
+
+    fn scalar(scalar: ScalarType) -> Self {
+        let size = scalar.size();
+        let (letter, unit, is_text) = match scalar.kind() {
+            Kind::Bool => ('b', size, false),
+            Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_) => ('i', size, false),
+            Kind::Uint => ('u', size, false),
+            Kind::Float if size <= 8 => ('f', size, false),
+            Kind::Complex if size <= 16 => ('c', size, false),
+            Kind::Bytes => ('S', 1, true),
+            Kind::Utf8 => ('U', 1, true),
+            Kind::Utf16 => ('U', 2, true),
+            Kind::Unicode => ('U', 4, true),
+            _ => return Self::bytes(size, scalar.to_string()),
+        };
+        let is_number = !matches!(scalar.kind(), Kind::Timedelta(_) | Kind::Datetime(_));
+        let mark = match scalar.component_width() {
+            1 => "",
+            _ if scalar.endian() == binio::Endian::Big => ">",
+            _ => "<",
+        };
+        Self {
+            text: format!("{mark}{letter}{unit}"),
+            len: is_text.then_some(size / unit),
+            align: unit.min(8),
+            numpy: (!is_number).then(|| scalar.to_string()),
+        }
+    }
+
+    fn record(record: &Record) -> Self {
+        let (mut cursor, mut end, mut align) = (0_u64, 0_u64, 1);
+        let mut members = String::new();
+        for field in record.fields() {
+            let (datatype, offset, size) =
+                (Self::of(field.datatype()), field.offset(), field.size());
+            let aligned = if size == 0 { cursor } else { cursor.next_multiple_of(datatype.align) };
+            let place = if offset == aligned {
+                align = align.max(datatype.align);
+                String::new()
+            } else if offset == cursor {
+                " %1".to_owned()
+            } else {
+                format!(" @{offset}")
+            };
+            // Alone, a member without name and place would make the struct a typedef.
+            let place = if field.name().is_empty() { format!(" @{offset}") } else { place };
+            let title = field.title().map(|title| ("title", title));
+            datatype.declare(&mut members, field.name(), field.shape(), &place, title);
+            cursor = offset + size;
+            end = end.max(cursor);
+        }
+        let size = record.itemsize();
+        let mut text = "{".to_owned();
+        if end.next_multiple_of(align) != size {
+            align = 1;
+            text.push_str(" %1");
+        }
+        text.push('\n');
+        text.push_str(&members);
+        if end.next_multiple_of(align) != size {
+            let name = (0..=record.fields().len())
+                .map(|n| format!("padding{n}"))
+                .find(|name| record.field(name).is_none());
+            let place = if cursor == end { String::new() } else { format!(" @{end}") };
+            let _ = writeln!(text, "{} = u1[{}]{place}", name.unwrap_or_default(), size - end);
+        }
+        text.push('}');
+        Self { text, len: None, align, numpy: None }
+    }
+
+    /// Appends `name = type[shape] place  #: attributes`.
+    fn declare(
+        &self,
+        out: &mut String,
+        name: &str,
+        shape: &[u64],
+        place: &str,
+        attribute: Option<(&str, &str)>,
+    ) {
+        quote::push_name(out, name);
+        let _ = write!(out, " = {}", self.text);
+        let dims: Vec<String> = shape.iter().chain(&self.len).map(ToString::to_string).collect();
+        if !dims.is_empty() {
+            let _ = write!(out, "[{}]", dims.join(", "));
+        }
+        out.push_str(place);
+        let numpy = self.numpy.as_ref().map(|numpy| ("numpy", numpy.as_str()));
+        let mut before = "  #: ";
+        for (name, value) in attribute.into_iter().chain(numpy) {
+            out.push_str(before);
+            before = ", ";
+            let value = Value::Text(value.to_owned());
+            attributes::push(out, &Attribute { name: name.to_owned(), value });
+        }
+        out.push('\n');
+    }
+}
