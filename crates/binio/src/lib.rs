@@ -15,10 +15,10 @@ pub mod blosc;
 mod checksum;
 pub mod diagnostic;
 pub mod error;
-mod limits;
 pub mod memory;
 mod nearest;
 mod number;
+mod options;
 pub mod pointer;
 mod scan;
 pub mod source;
@@ -28,10 +28,10 @@ pub mod write;
 #[cfg(feature = "checksum")]
 pub use checksum::{Algorithm, Digest, Hasher};
 pub use error::{Context, Error, ErrorKind, Result};
-pub use limits::{Limits, check_limit};
 pub use memory::prefer_huge_pages;
 pub use nearest::nearest;
 pub use number::{ByteReader, Endian, Scalar, decode, decode_into, swap_in_place};
+pub use options::{Limits, check_limit};
 pub use scan::Scanner;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use source::Mmap;

@@ -57,8 +57,8 @@ proptest! {
         let packed = compress(&data, &options).unwrap();
         prop_assert!(packed.len() <= data.len() + HEADER_LEN);
         let buffer = Buffer::parse(&packed).unwrap();
-        prop_assert_eq!(buffer.header().codec(), options.get_compressor().codec());
-        prop_assert_eq!(buffer.header().shuffle(), options.get_shuffle());
+        prop_assert_eq!(buffer.header().codec(), options.compressor.codec());
+        prop_assert_eq!(buffer.header().shuffle(), options.shuffle);
         prop_assert_eq!(buffer.decode(&Limits::default()).unwrap(), &data[..]);
         let mut out = vec![0; data.len()];
         buffer.decode_into(&mut out, &mut Scratch::default()).unwrap();

@@ -6,8 +6,6 @@ use binio::Digest;
 use binio::error::Kind;
 use thiserror::Error as ThisError;
 
-use crate::Version;
-
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -139,12 +137,12 @@ pub enum ErrorKind {
         message: String,
     },
     /// A layout of another version cannot do this.
-    #[error("{what} in {version}")]
+    #[error("{what} in version {version}")]
     NotInVersion {
         /// What cannot be done.
         what: &'static str,
-        /// The layout.
-        version: Version,
+        /// The number of the layout: 0 for files older than the version byte.
+        version: u8,
     },
     /// Bytes that the data do not have.
     #[error("bytes {start}..{end} are past the end of the data at {len}")]

@@ -75,51 +75,24 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Sets what to do about a file that breaks a rule of the format.
-    #[must_use]
-    pub fn strictness(mut self, strictness: Strictness) -> Self {
-        self.strictness = strictness;
-        self
-    }
-
-    /// Sets when the digest of a chunk is checked.
-    #[must_use]
-    pub fn verify(mut self, verify: Verify) -> Self {
-        self.verify = verify;
-        self
-    }
-
-    /// Which order of the chunks to trust when offset table and file disagree.
-    #[must_use]
-    pub fn order(mut self, order: ChunkOrder) -> Self {
-        self.order = order;
-        self
-    }
-
-    /// Sets what the file may make this crate allocate, decode and count.
-    ///
-    /// `max_decoded` (here 16 GiB by default) is for what is decoded to memory in one call; what is
-    /// written elsewhere is not limited. `max_alloc` is for any one buffer, such as a chunk;
-    /// `max_items` for the number of chunks.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets the most bytes that the text of the metadata may have. Default: 16 MiB.
-    #[must_use]
-    pub fn max_metadata(mut self, bytes: u64) -> Self {
-        self.max_metadata = bytes;
-        self
-    }
-
-    /// Sets whether a wrong digest of the metadata is a diagnostic and fails only
-    /// [`Reader::metadata`](crate::Reader::metadata), instead of failing to open the file. In lenient reading all other
-    /// faults of metadata are handled in this way anyway.
-    #[must_use]
-    pub fn ignore_metadata(mut self, ignore: bool) -> Self {
-        self.ignore_metadata = ignore;
-        self
+    binio::setters! {
+        /// Sets what to do about a file that breaks a rule of the format.
+        strictness: Strictness;
+        /// Sets when the digest of a chunk is checked.
+        verify: Verify;
+        /// Which order of the chunks to trust when offset table and file disagree.
+        order: ChunkOrder;
+        /// Sets what the file may make this crate allocate, decode and count.
+        ///
+        /// `max_decoded` (here 16 GiB by default) is for what is decoded to memory in one call; what is
+        /// written elsewhere is not limited. `max_alloc` is for any one buffer, such as a chunk;
+        /// `max_items` for the number of chunks.
+        limits: Limits;
+        /// Sets the most bytes that the text of the metadata may have. Default: 16 MiB.
+        max_metadata: u64;
+        /// Sets whether a wrong digest of the metadata is a diagnostic and fails only
+        /// [`Reader::metadata`](crate::Reader::metadata), instead of failing to open the file. In lenient reading all other
+        /// faults of metadata are handled in this way anyway.
+        ignore_metadata: bool;
     }
 }

@@ -22,23 +22,6 @@ pub(crate) fn workers(threads: usize) -> usize {
     threads.min(1)
 }
 
-/// Runs `work` on every job, with a state that each thread makes for itself. Returns the error of the
-/// first job that failed.
-pub(crate) fn for_each<J, S>(
-    threads: usize,
-    mut jobs: impl Iterator<Item = J> + Send,
-    state: impl Fn() -> S + Sync,
-    work: impl Fn(&mut S, J) -> Result<()> + Sync,
-) -> Result<()> {
-    #[cfg(feature = "rayon")]
-    if workers(threads) > 1 {
-        return pool::for_each(workers(threads), jobs, &state, &work);
-    }
-    let _ = threads;
-    let mut state = state();
-    jobs.try_for_each(|job| work(&mut state, job))
-}
-
 /// Runs `work` on every job over `threads`, with a state that each makes for itself, and `take` on
 /// the results, one after another in the order of the jobs, on the caller's thread.
 ///
@@ -64,6 +47,16 @@ pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     })
 }
 
+/// Runs `work` on every job, as [`in_order`] does, where there is no result to take.
+pub(crate) fn for_each<J: Send, S: Send>(
+    threads: usize,
+    jobs: impl Iterator<Item = J> + Send,
+    state: impl Fn() -> S + Sync,
+    work: impl Fn(&mut S, J) -> Result<()> + Sync,
+) -> Result<()> {
+    in_order(threads, jobs, state, |state, job, (): &mut ()| work(state, job), |()| Ok(()))
+}
+
 #[cfg(feature = "rayon")]
 mod pool {
     use std::collections::VecDeque;
@@ -71,57 +64,12 @@ mod pool {
     use std::thread;
     use std::time::Duration;
 
-    use crate::error::{Error, Result};
+    use crate::error::Result;
 
     fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
         // Nothing that panics runs under these locks but a caller's iterator, which is then not used
         // any more, since the panic goes on when the threads are done.
         mutex.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What the threads of [`for_each`] share.
-    struct Shared<I> {
-        jobs: I,
-        next: usize,
-        /// The first job that failed, of those that are done.
-        failed: Option<(usize, Error)>,
-    }
-
-    pub(super) fn for_each<J, S>(
-        threads: usize,
-        jobs: impl Iterator<Item = J> + Send,
-        state: &(impl Fn() -> S + Sync),
-        work: &(impl Fn(&mut S, J) -> Result<()> + Sync),
-    ) -> Result<()> {
-        let shared = Mutex::new(Shared { jobs, next: 0, failed: None });
-        let run = || {
-            let mut state = state();
-            loop {
-                let (index, job) = {
-                    let mut shared = lock(&shared);
-                    if shared.failed.is_some() {
-                        return;
-                    }
-                    let Some(job) = shared.jobs.next() else { return };
-                    shared.next += 1;
-                    (shared.next, job)
-                };
-                if let Err(error) = work(&mut state, job) {
-                    let mut shared = lock(&shared);
-                    if shared.failed.as_ref().is_none_or(|(first, _)| index < *first) {
-                        shared.failed = Some((index, error));
-                    }
-                }
-            }
-        };
-        rayon::scope(|scope| {
-            for _ in 1..threads {
-                scope.spawn(|_| run());
-            }
-            run();
-        });
-        let shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-        shared.failed.map_or(Ok(()), |(_, error)| Err(error))
     }
 
     pub(super) fn in_order<J: Send, S: Send, T: Default + Send>(
@@ -355,10 +303,6 @@ mod tests {
                 },
             );
             assert_eq!((outcome.unwrap_err().to_string(), taken), ("30".to_owned(), 30));
-
-            let work = |(): &mut (), job: usize| work(&mut (), job, &mut ());
-            let outcome = for_each(threads, 0..100, || (), work);
-            assert_eq!(outcome.unwrap_err().to_string(), "30");
         }
     }
 
@@ -373,24 +317,6 @@ mod tests {
             let outcome = in_order(threads, 0..1000, || (), work, |()| Err(failure(7)));
             assert_eq!(outcome.unwrap_err().to_string(), "7");
             assert!(worked.into_inner() <= threads * 2);
-        }
-    }
-
-    #[test]
-    fn every_job_is_done_once() {
-        for threads in [0, 1, 2, 7] {
-            let sum = AtomicUsize::new(0);
-            for_each(
-                threads,
-                1..=1000,
-                || (),
-                |(), job| {
-                    sum.fetch_add(job, Ordering::Relaxed);
-                    Ok(())
-                },
-            )
-            .unwrap();
-            assert_eq!(sum.into_inner(), 500_500);
         }
     }
 
@@ -429,7 +355,6 @@ mod tests {
     #[test]
     fn no_jobs_are_no_work() {
         let none = std::iter::empty::<usize>;
-        assert!(for_each(3, none(), || (), |(), _| Err(failure(0))).is_ok());
         let work = |(): &mut (), _, (): &mut ()| Err(failure(0));
         assert!(in_order(3, none(), || (), work, |()| Ok(())).is_ok());
     }

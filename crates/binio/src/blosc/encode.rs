@@ -78,12 +78,14 @@ impl Compressor {
 /// # Ok::<(), binio::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the methods that set them say what they are")]
+#[non_exhaustive]
 pub struct CompressOptions {
-    compressor: Compressor,
-    level: u8,
-    shuffle: Shuffle,
-    typesize: u8,
-    blocksize: u32,
+    pub compressor: Compressor,
+    pub level: u8,
+    pub shuffle: Shuffle,
+    pub typesize: u8,
+    pub blocksize: u32,
 }
 
 impl CompressOptions {
@@ -92,58 +94,16 @@ impl CompressOptions {
         Self { compressor, level: 5, shuffle: Shuffle::Byte, typesize: 8, blocksize: 0 }
     }
 
-    /// Sets the level, 0 (stored) to 9 (smallest).
-    #[must_use]
-    pub fn level(mut self, level: u8) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// Sets the shuffle.
-    #[must_use]
-    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
-        self.shuffle = shuffle;
-        self
-    }
-
-    /// Sets the bytes of an element, 1 to 255.
-    #[must_use]
-    pub fn typesize(mut self, bytes: u8) -> Self {
-        self.typesize = bytes;
-        self
-    }
-
-    /// Asks for blocks of so many bytes; 0 leaves it to level and compressor. Blocks are whole
-    /// elements, and 128 bytes at least.
-    #[must_use]
-    pub fn blocksize(mut self, bytes: u32) -> Self {
-        self.blocksize = bytes;
-        self
-    }
-
-    /// The compressor.
-    pub fn get_compressor(&self) -> Compressor {
-        self.compressor
-    }
-
-    /// The level.
-    pub fn get_level(&self) -> u8 {
-        self.level
-    }
-
-    /// The shuffle.
-    pub fn get_shuffle(&self) -> Shuffle {
-        self.shuffle
-    }
-
-    /// Bytes of an element.
-    pub fn get_typesize(&self) -> u8 {
-        self.typesize
-    }
-
-    /// The block size asked for, 0 for an automatic one.
-    pub fn get_blocksize(&self) -> u32 {
-        self.blocksize
+    crate::setters! {
+        /// Sets the level, 0 (stored) to 9 (smallest).
+        level: u8;
+        /// Sets the shuffle.
+        shuffle: Shuffle;
+        /// Sets the bytes of an element, 1 to 255.
+        typesize: u8;
+        /// Asks for blocks of so many bytes; 0 leaves it to level and compressor. Blocks are whole
+        /// elements, and 128 bytes at least.
+        blocksize: u32;
     }
 
     fn check(self, nbytes: usize) -> Result<()> {

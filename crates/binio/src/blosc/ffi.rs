@@ -9,8 +9,8 @@ use crate::{Error, Result};
 
 /// Compresses `data` to `out`, which is empty. The options have been checked.
 pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>) -> Result<()> {
-    let level = options.get_level();
-    let typesize = options.get_typesize();
+    let level = options.level;
+    let typesize = options.typesize;
     // What the library is promised below.
     if data.len() > MAX_NBYTES as usize || level > 9 || typesize == 0 {
         return Err(Error::invalid("options of the compressor are out of range"));
@@ -18,16 +18,16 @@ pub(super) fn compress(data: &[u8], options: CompressOptions, out: &mut Vec<u8>)
     let room = data.len() + HEADER_LEN;
     out.clear();
     out.try_reserve_exact(room).map_err(|error| Error::from(std::io::Error::from(error)))?;
-    let Some(name) = name(options.get_compressor()) else {
+    let Some(name) = name(options.compressor) else {
         return Err(Error::unsupported("snappy in the C library"));
     };
-    let shuffle: c_int = match options.get_shuffle() {
+    let shuffle: c_int = match options.shuffle {
         Shuffle::None => 0,
         Shuffle::Byte => 1,
         Shuffle::Bit => 2,
     };
     // The library takes it as an i32.
-    let blocksize = options.get_blocksize().min(MAX_NBYTES);
+    let blocksize = options.blocksize.min(MAX_NBYTES);
     let place = out.spare_capacity_mut();
     // SAFETY: the source pointer is valid for reads of `data.len()` bytes, which the library only
     // reads; the destination pointer is valid for writes of `room` bytes, the reserved capacity,

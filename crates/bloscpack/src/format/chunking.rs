@@ -167,6 +167,17 @@ impl Chunking {
     }
 }
 
+/// What a header says of chunks of these sizes: the size of all but the last, which is not larger, if
+/// there is such a size, and that of the last.
+pub(crate) fn sizes_of(
+    mut chunks: impl DoubleEndedIterator<Item = u32> + Clone,
+) -> (Option<u32>, Option<u32>) {
+    let Some(last) = chunks.next_back() else { return (Some(0), Some(0)) };
+    let first = chunks.clone().next().unwrap_or(last);
+    let is_uniform = last <= first && chunks.all(|size| size == first && size > 0);
+    (is_uniform.then_some(first), Some(last))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -295,12 +295,15 @@ impl Header {
         let what = "a header is not written";
         let version = match self.version {
             Version::V2 | Version::V3 => self.version,
-            version => return Err(ErrorKind::NotInVersion { what, version }.into()),
+            version => {
+                let version = version.number();
+                return Err(ErrorKind::NotInVersion { what, version }.into());
+            }
         };
         let (is_v3, mut out) = (version == Version::V3, [0; LEN]);
         if !is_v3 && (self.metadata || self.max_app_chunks != 0) {
             let what = "no metadata and no room for appending";
-            return Err(ErrorKind::NotInVersion { what, version }.into());
+            return Err(ErrorKind::NotInVersion { what, version: version.number() }.into());
         }
         out[..4].copy_from_slice(MAGIC);
         out[4] = version.number();

@@ -12,13 +12,13 @@ use binio::write::Journaled;
 use binio::{FileSource, ReadAt, prefer_huge_pages};
 use bytes::Bytes;
 
-use crate::change::journal;
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::{ErrorKind, Result};
 use crate::format::header::Header;
 use crate::format::layout::ChunkEntry;
 use crate::format::layout::Layout;
 use crate::format::metadata::{MetaHeader, Metadata};
+use crate::journal;
 use crate::options::{OpenOptions, Strictness, Verify};
 use crate::read::chunk::{self, ChunkSource, Scratch, zeroed};
 use crate::read::open::{self, Opened};

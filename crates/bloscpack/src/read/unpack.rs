@@ -39,19 +39,12 @@ impl<'a> UnpackOptions<'a> {
         Self::default()
     }
 
-    /// Sets how many threads of the caller's `rayon` pool decode at most; with 1 only the caller's thread.
-    /// Default: all.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Sets the function that is called with the number of bytes that are done.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'a>) -> Self {
-        self.progress = Some(progress);
-        self
+    binio::setters! {
+        /// Sets how many threads of the caller's `rayon` pool decode at most; with 1 only the caller's thread.
+        /// Default: all.
+        threads: usize;
+        /// Sets the function that is called with the number of bytes that are done.
+        progress: Progress<'a> => Some(progress);
     }
 
     pub(crate) fn done(&self, bytes: usize) {

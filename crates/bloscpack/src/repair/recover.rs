@@ -20,6 +20,7 @@ use bytes::Bytes;
 
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};
+use crate::format::chunking::sizes_of;
 use crate::format::header::{Header, Version};
 use crate::format::layout::ChunkEntry;
 use crate::format::metadata::{MetaHeader, Metadata};
@@ -45,21 +46,14 @@ impl RecoverOptions {
         Self::default()
     }
 
-    /// Sets whether to continue after bad chunks. The data of what follows then begin earlier than they
-    /// did, unless [`fill_zeros`](Self::fill_zeros) is set.
-    #[must_use]
-    pub fn skip_bad(mut self, skip: bool) -> Self {
-        self.skip_bad = skip;
-        self
-    }
-
-    /// Sets whether to continue after bad chunks and put as many zeros in their place: for each chunk as
-    /// many as the header says a chunk has. How many chunks are bad follows from the table; where it
-    /// does not, it is taken to be one.
-    #[must_use]
-    pub fn fill_zeros(mut self, fill: bool) -> Self {
-        self.fill_zeros = fill;
-        self
+    binio::setters! {
+        /// Sets whether to continue after bad chunks. The data of what follows then begin earlier than they
+        /// did, unless [`fill_zeros`](Self::fill_zeros) is set.
+        skip_bad: bool;
+        /// Sets whether to continue after bad chunks and put as many zeros in their place: for each chunk as
+        /// many as the header says a chunk has. How many chunks are bad follows from the table; where it
+        /// does not, it is taken to be one.
+        fill_zeros: bool;
     }
 
     /// Limits of the reading.
@@ -219,7 +213,7 @@ fn write<W: Write + Seek>(
     sink: &mut W,
 ) -> Result<()> {
     let nchunks: u64 = pieces.iter().map(Piece::count).sum();
-    let (chunk_size, last_chunk) = sizes(pieces);
+    let (chunk_size, last_chunk) = sizes_of(pieces.iter().map(Piece::size));
     let typesize = match (old.typesize, pieces.iter().find_map(kept)) {
         // Versions without a typesize: it is the chunks'.
         (0, Some(chunk)) => reader.header(0, chunk.offset)?.typesize().max(1),
@@ -273,16 +267,6 @@ fn zeros(reader: ChunkSource<'_>, typesize: u8, size: u32) -> Result<Vec<u8>> {
     let digest = reader.checksum.compute(&stored);
     stored.extend_from_slice(&digest);
     Ok(stored)
-}
-
-/// The header's `chunk_size` and `last_chunk`: the first is unknown where chunks differ.
-fn sizes(pieces: &[Piece]) -> (Option<u32>, Option<u32>) {
-    let Some((last, others)) = pieces.split_last() else { return (None, None) };
-    let first = pieces.first().unwrap_or(last).size();
-    let is_uniform = others.iter().all(|piece| piece.size() == first)
-        && last.size() <= first
-        && (first > 0 || others.is_empty());
-    (is_uniform.then_some(first), Some(last.size()))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use crate::error::Result;
+use crate::WriteOptions;
+use crate::error::{ErrorKind, Result};
 use crate::parallel::{in_order, workers};
 use crate::write::chunk_encoder::Recipe;
 
@@ -20,20 +21,38 @@ pub(crate) struct Filling {
     /// Length at which the batch is compressed, a multiple of the chunk size.
     batch_len: usize,
     len: u64,
+    /// How long the data will be, if that was promised.
+    expected: Option<u64>,
     failed: bool,
 }
 
 impl Filling {
-    pub(crate) fn new(recipe: Recipe, threads: usize, chunk_size: u32) -> Self {
-        let (chunk_size, threads) = (chunk_size as usize, workers(threads));
+    /// Begins with data of these options; also returns the metadata section.
+    pub(crate) fn new(options: &WriteOptions, expected: Option<u64>) -> Result<(Self, Vec<u8>)> {
+        let (recipe, section) = options.check()?;
+        let (chunk_size, threads) =
+            (options.chunk_size.bytes()? as usize, workers(options.threads));
         let chunks = if threads > 1 { threads.max(BATCH / chunk_size) } else { 1 };
         let batch_len = chunk_size.saturating_mul(chunks);
-        Self { recipe, threads, chunk_size, batch: Vec::new(), batch_len, len: 0, failed: false }
+        let batch = Vec::new();
+        let (len, failed) = (0, false);
+        Ok((Self { recipe, threads, chunk_size, batch, batch_len, len, expected, failed }, section))
     }
 
     /// Length of the data so far.
     pub(crate) fn len(&self) -> u64 {
         self.len
+    }
+
+    /// Fails if data of this length are not those that were promised.
+    fn check_len(&self, is_right: impl Fn(u64, u64) -> bool, len: u64) -> Result<()> {
+        match self.expected {
+            Some(expected) if !is_right(len, expected) => {
+                let message = format!("{len} bytes were written, {expected} were promised");
+                Err(ErrorKind::InvalidOption { option: "len", message }.into())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes data from the front and returns how many bytes. Passes stored chunks to `commit` in their
@@ -44,6 +63,7 @@ impl Filling {
         commit: impl FnMut(&mut Vec<u8>) -> Result<()>,
     ) -> Result<usize> {
         self.check()?;
+        self.check_len(|len, expected| len <= expected, self.len + data.len() as u64)?;
         let taken = if self.batch.is_empty() && data.len() >= self.batch_len {
             // As they are, without a copy.
             let whole = data.len() - data.len() % self.batch_len;
@@ -61,10 +81,12 @@ impl Filling {
         Ok(taken)
     }
 
-    /// Passes all that is left to `commit`; nothing if there were no data.
+    /// Passes all that is left to `commit`; nothing if there were no data. Fails if they are not as
+    /// long as was promised.
     pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {
         self.check()?;
-        self.store_batch(commit)
+        self.store_batch(commit)?;
+        self.check_len(|len, expected| len == expected, self.len)
     }
 
     fn check(&self) -> Result<()> {

@@ -81,96 +81,40 @@ impl WriteOptions {
         Self::default()
     }
 
-    /// Sets the layout: version 3 or 2.
-    #[must_use]
-    pub fn version(mut self, version: Version) -> Self {
-        self.version = version;
-        self
-    }
-
-    /// Sets the compressor.
-    #[must_use]
-    pub fn compressor(mut self, compressor: Compressor) -> Self {
-        self.compressor = compressor;
-        self
-    }
-
-    /// Sets the level, 0 (stored) to 9 (smallest).
-    #[must_use]
-    pub fn level(mut self, level: u8) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// Sets the shuffle.
-    #[must_use]
-    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
-        self.shuffle = shuffle;
-        self
-    }
-
-    /// Sets the size of an element in bytes, 1 to 255.
-    #[must_use]
-    pub fn typesize(mut self, bytes: u32) -> Self {
-        self.typesize = bytes;
-        self
-    }
-
-    /// Sets the plain size of a chunk. Data that are smaller make one chunk of their size.
-    #[must_use]
-    pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
-        self.chunk_size = chunk_size;
-        self
-    }
-
-    /// Sets the checksum of the chunks.
-    #[must_use]
-    pub fn checksum(mut self, checksum: Checksum) -> Self {
-        self.checksum = checksum;
-        self
-    }
-
-    /// Sets whether a table of offsets is written.
-    #[must_use]
-    pub fn offsets(mut self, offsets: bool) -> Self {
-        self.offsets = offsets;
-        self
-    }
-
-    /// Sets how many chunks can be appended before the table of offsets is full. Cut to what the
-    /// format can count.
-    #[must_use]
-    pub fn max_app_chunks(mut self, max_app_chunks: u64) -> Self {
-        self.max_app_chunks = Some(max_app_chunks);
-        self
-    }
-
-    /// Sets the metadata, any JSON value.
-    #[must_use]
-    pub fn metadata(mut self, metadata: &Value) -> Self {
-        self.metadata = Some(to_text(metadata).into());
-        self
-    }
-
-    /// Sets how the metadata are stored.
-    #[must_use]
-    pub fn metadata_options(mut self, options: MetadataOptions) -> Self {
-        self.metadata_options = options;
-        self
-    }
-
-    /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
-    /// thread. Default: all.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
-        self
+    binio::setters! {
+        /// Sets the layout: version 3 or 2.
+        version: Version;
+        /// Sets the compressor.
+        compressor: Compressor;
+        /// Sets the level, 0 (stored) to 9 (smallest).
+        level: u8;
+        /// Sets the shuffle.
+        shuffle: Shuffle;
+        /// Sets the size of an element in bytes, 1 to 255.
+        typesize: u32;
+        /// Sets the plain size of a chunk. Data that are smaller make one chunk of their size.
+        chunk_size: ChunkSize;
+        /// Sets the checksum of the chunks.
+        checksum: Checksum;
+        /// Sets whether a table of offsets is written.
+        offsets: bool;
+        /// Sets how many chunks can be appended before the table of offsets is full. Cut to what the
+        /// format can count.
+        max_app_chunks: u64 => Some(max_app_chunks);
+        /// Sets the metadata, any JSON value.
+        metadata: &Value => Some(to_text(metadata).into());
+        /// Sets how the metadata are stored.
+        metadata_options: MetadataOptions;
+        /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
+        /// thread. Default: all.
+        threads: usize => threads.max(1);
     }
 
     /// The options of each chunk, and the bytes of the metadata section; all options are checked.
     pub(crate) fn check(&self) -> Result<(Recipe, Vec<u8>)> {
         let version = self.version;
-        let not_here = |what| Error::new(ErrorKind::NotInVersion { what, version });
+        let not_here =
+            |what| Error::new(ErrorKind::NotInVersion { what, version: version.number() });
         match version {
             Version::V2 if self.metadata.is_some() => return Err(not_here("no metadata")),
             Version::V2 if self.max_app_chunks.is_some_and(|room| room > 0) => {
@@ -235,8 +179,8 @@ mod tests {
         let (recipe, section) = options.check().unwrap();
         assert_eq!(recipe.checksum, Checksum::Adler32);
         let compress = recipe.compress;
-        assert_eq!((compress.get_level(), compress.get_typesize()), (7, 8));
-        assert_eq!(compress.get_shuffle(), Shuffle::Byte);
+        assert_eq!((compress.level, compress.typesize), (7, 8));
+        assert_eq!(compress.shuffle, Shuffle::Byte);
         assert!(section.is_empty());
         let chunking = Chunking::of(3 << 20, options.chunk_size).unwrap();
         let header = options.header(chunking).unwrap();

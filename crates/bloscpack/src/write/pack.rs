@@ -113,8 +113,7 @@ pub fn pack_reader(
     progress: Option<Progress<'_>>,
 ) -> Result<()> {
     let output = output.as_ref();
-    let (recipe, section) = options.check()?;
-    let mut filling = Filling::new(recipe, options.threads, options.chunk_size.bytes()?);
+    let (mut filling, section) = Filling::new(options, None)?;
     let section_here = if options.offsets { &[][..] } else { &section };
     let spool = AtomicFile::create(output)?;
     let mut spool = ContainerWriter::new(spool, options.stream_header()?, section_here)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::{self, Seek, Write};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
 use crate::{Chunking, Header, Version, WriteOptions};
@@ -39,7 +39,6 @@ const MIN_ENTRIES: u64 = 1 << 16;
 pub struct Writer<W> {
     filling: Filling,
     output: Output<W>,
-    expected: Option<u64>,
 }
 
 /// Where the chunks go: into memory until the header can be written, then to the sink.
@@ -64,8 +63,7 @@ impl<W: Write + Seek> Writer<W> {
     }
 
     fn begin(sink: W, options: &WriteOptions, expected: Option<u64>) -> Result<Self> {
-        let (recipe, section) = options.check()?;
-        let filling = Filling::new(recipe, options.threads, options.chunk_size.bytes()?);
+        let (filling, section) = Filling::new(options, expected)?;
         let mut output = Output {
             options: options.clone(),
             waiting: Some((sink, section)),
@@ -78,7 +76,7 @@ impl<W: Write + Seek> Writer<W> {
             None if !options.offsets => output.begin(options.stream_header()?)?,
             None => {}
         }
-        Ok(Self { filling, output, expected })
+        Ok(Self { filling, output })
     }
 
     /// Writes what is left, fills in offsets and header, and hands back the sink, which stands at
@@ -87,9 +85,6 @@ impl<W: Write + Seek> Writer<W> {
         let output = &mut self.output;
         self.filling.end(|stored| output.put(stored))?;
         let len = self.filling.len();
-        if let Some(expected) = self.expected.filter(|&expected| expected != len) {
-            return Err(wrong_len(expected, len));
-        }
         if len == 0 {
             self.output.put(&self.filling.empty_chunk()?)?;
         }
@@ -127,7 +122,7 @@ impl<W: Write + Seek> Output<W> {
         let options = &self.options;
         if options.version != Version::V3 {
             let what = "no offsets of data whose length is not known";
-            return Err(ErrorKind::NotInVersion { what, version: options.version }.into());
+            return Err(ErrorKind::NotInVersion { what, version: options.version.number() }.into());
         }
         let nchunks = self.lens.len() as u64;
         let room = options.max_app_chunks.unwrap_or(10 * nchunks).max(MIN_ENTRIES);
@@ -142,17 +137,8 @@ impl<W: Write + Seek> Output<W> {
     }
 }
 
-pub(crate) fn wrong_len(expected: u64, len: u64) -> Error {
-    let message = format!("{len} bytes were written, {expected} were promised");
-    ErrorKind::InvalidOption { option: "len", message }.into()
-}
-
 impl<W: Write + Seek> Write for Writer<W> {
     fn write(&mut self, data: &[u8]) -> io::Result<usize> {
-        let len = self.filling.len().saturating_add(data.len() as u64);
-        if let Some(expected) = self.expected.filter(|&expected| expected < len) {
-            return Err(wrong_len(expected, len).into());
-        }
         let output = &mut self.output;
         Ok(self.filling.take(data, |stored| output.put(stored))?)
     }
@@ -174,7 +160,7 @@ mod tests {
     use std::io::Cursor;
 
     use super::*;
-    use crate::{ChunkSize, pack_to_vec};
+    use crate::{ChunkSize, Error, pack_to_vec};
 
     fn options() -> WriteOptions {
         WriteOptions::new().chunk_size(ChunkSize::Bytes(1000)).threads(2)

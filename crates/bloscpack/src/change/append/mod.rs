@@ -80,71 +80,29 @@ impl AppendOptions {
         Self { in_place: true, ..Self::atomic() }
     }
 
-    /// Sets the compressor.
-    #[must_use]
-    pub fn compressor(mut self, compressor: Compressor) -> Self {
-        self.compressor = Some(compressor);
-        self
-    }
-
-    /// Sets the level, 0 to 9.
-    #[must_use]
-    pub fn level(mut self, level: u8) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// Sets the shuffle.
-    #[must_use]
-    pub fn shuffle(mut self, shuffle: Shuffle) -> Self {
-        self.shuffle = Some(shuffle);
-        self
-    }
-
-    /// Sets the size of an element in bytes, 1 to 255.
-    #[must_use]
-    pub fn typesize(mut self, bytes: u32) -> Self {
-        self.typesize = Some(bytes);
-        self
-    }
-
-    /// Sets the plain size of a chunk, for a file that has no data yet. All others have theirs.
-    #[must_use]
-    pub fn chunk_size(mut self, chunk_size: ChunkSize) -> Self {
-        self.chunk_size = chunk_size;
-        self
-    }
-
-    /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
-    /// thread. Default: all.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads.max(1);
-        self
-    }
-
-    /// Sets whether the table of offsets gets more room if it has too little. That moves all chunks, so
-    /// it is atomic.
-    #[must_use]
-    pub fn grow(mut self, grow: bool) -> Self {
-        self.grow = grow;
-        self
-    }
-
-    /// Sets whether to append to the first axis of a numpy array: the metadata get the new shape. Without
-    /// this, appending to an array is refused, since it would not be one any more.
-    #[must_use]
-    pub fn axis0(mut self, axis0: bool) -> Self {
-        self.axis0 = axis0;
-        self
-    }
-
-    /// Sets whether to append to a file whose header does not state the number or size of chunks (-1);
-    /// they are filled in as found.
-    #[must_use]
-    pub fn scan(mut self, scan: bool) -> Self {
-        self.scan = scan;
-        self
+    binio::setters! {
+        /// Sets the compressor.
+        compressor: Compressor => Some(compressor);
+        /// Sets the level, 0 to 9.
+        level: u8;
+        /// Sets the shuffle.
+        shuffle: Shuffle => Some(shuffle);
+        /// Sets the size of an element in bytes, 1 to 255.
+        typesize: u32 => Some(typesize);
+        /// Sets the plain size of a chunk, for a file that has no data yet. All others have theirs.
+        chunk_size: ChunkSize;
+        /// Sets how many threads of the caller's `rayon` pool compress at most; with 1 only the caller's
+        /// thread. Default: all.
+        threads: usize => threads.max(1);
+        /// Sets whether the table of offsets gets more room if it has too little. That moves all chunks, so
+        /// it is atomic.
+        grow: bool;
+        /// Sets whether to append to the first axis of a numpy array: the metadata get the new shape. Without
+        /// this, appending to an array is refused, since it would not be one any more.
+        axis0: bool;
+        /// Sets whether to append to a file whose header does not state the number or size of chunks (-1);
+        /// they are filled in as found.
+        scan: bool;
     }
 }
 
@@ -228,12 +186,10 @@ impl Appender {
         &self.reader
     }
 
-    /// Sets other metadata, any JSON value, which the file gets in the same step as the data. They
-    /// have to fit the room that there is, unless the file may [grow](AppendOptions::grow).
-    #[must_use]
-    pub fn metadata(mut self, metadata: &Value) -> Self {
-        self.metadata = Some(metadata.clone());
-        self
+    binio::setters! {
+        /// Sets other metadata, any JSON value, which the file gets in the same step as the data. They
+        /// have to fit the room that there is, unless the file may [grow](AppendOptions::grow).
+        metadata: &Value => Some(metadata.clone());
     }
 
     /// Appends all bytes of a source. No bytes change no data.
@@ -245,10 +201,10 @@ impl Appender {
             nchunks: reader.chunks().len() as u64,
             new_chunks: 0,
             len: reader.len(),
-            compressor: compress.get_compressor(),
-            level: compress.get_level(),
-            shuffle: compress.get_shuffle(),
-            typesize: compress.get_typesize(),
+            compressor: compress.compressor,
+            level: compress.level,
+            shuffle: compress.shuffle,
+            typesize: compress.typesize,
             in_place: false,
             rolled_back: *rolled_back,
         };

@@ -36,6 +36,7 @@ pub(super) struct Plan {
 pub(super) fn check(reader: &Reader) -> Result<()> {
     let version = reader.header().version;
     if version < Version::V2 {
+        let version = version.number();
         return Err(ErrorKind::NotInVersion { what: "nothing is appended", version }.into());
     }
     if let Some(diagnostic) = reader.diagnostics().iter().find(|f| f.severity == Severity::Error) {
@@ -209,6 +210,7 @@ fn other_section(
 ) -> Result<(Vec<u8>, bool)> {
     let version = reader.header().version;
     if version != Version::V3 {
+        let version = version.number();
         return Err(ErrorKind::NotInVersion { what: "no metadata", version }.into());
     }
     if options.axis0 {

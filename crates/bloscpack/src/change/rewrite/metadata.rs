@@ -31,19 +31,12 @@ impl MetadataEdit {
         Self::default()
     }
 
-    /// Sets the checksum of the metadata.
-    #[must_use]
-    pub fn checksum(mut self, checksum: Checksum) -> Self {
-        self.checksum = Some(checksum);
-        self
-    }
-
-    /// Sets whether the whole file is rewritten, by way of another one, if the new metadata do not fit
-    /// the old room.
-    #[must_use]
-    pub fn grow(mut self, grow: bool) -> Self {
-        self.grow = grow;
-        self
+    binio::setters! {
+        /// Sets the checksum of the metadata.
+        checksum: Checksum => Some(checksum);
+        /// Sets whether the whole file is rewritten, by way of another one, if the new metadata do not fit
+        /// the old room.
+        grow: bool;
     }
 }
 

@@ -17,6 +17,7 @@ use bytes::Bytes;
 use serde_json::Value;
 
 use crate::error::Result;
+use crate::format::chunking::sizes_of;
 use crate::format::metadata::encode::{section, to_text};
 use crate::parallel::in_order;
 use crate::write::chunk_encoder::Recipe;
@@ -71,39 +72,17 @@ impl RewriteOptions {
         Self::default()
     }
 
-    /// Sets the layout: version 3 or 2.
-    #[must_use]
-    pub fn version(mut self, version: Version) -> Self {
-        self.version = Some(version);
-        self
-    }
-
-    /// Sets the checksum of the chunks.
-    #[must_use]
-    pub fn checksum(mut self, checksum: Checksum) -> Self {
-        self.checksum = Some(checksum);
-        self
-    }
-
-    /// Sets whether there is a table of offsets.
-    #[must_use]
-    pub fn offsets(mut self, offsets: bool) -> Self {
-        self.offsets = Some(offsets);
-        self
-    }
-
-    /// Sets for how many more chunks the table of offsets has room.
-    #[must_use]
-    pub fn max_app_chunks(mut self, max_app_chunks: u64) -> Self {
-        self.max_app_chunks = Some(max_app_chunks);
-        self
-    }
-
-    /// Sets other metadata.
-    #[must_use]
-    pub fn metadata(mut self, metadata: &Value) -> Self {
-        self.metadata = NewMetadata::Text(to_text(metadata));
-        self
+    binio::setters! {
+        /// Sets the layout: version 3 or 2.
+        version: Version => Some(version);
+        /// Sets the checksum of the chunks.
+        checksum: Checksum => Some(checksum);
+        /// Sets whether there is a table of offsets.
+        offsets: bool => Some(offsets);
+        /// Sets for how many more chunks the table of offsets has room.
+        max_app_chunks: u64 => Some(max_app_chunks);
+        /// Sets other metadata.
+        metadata: &Value => NewMetadata::Text(to_text(metadata));
     }
 
     /// Leaves the metadata out.
@@ -113,11 +92,9 @@ impl RewriteOptions {
         self
     }
 
-    /// Sets how the metadata are stored, such as the room that they get.
-    #[must_use]
-    pub fn metadata_options(mut self, options: MetadataOptions) -> Self {
-        self.metadata_options = Some(options);
-        self
+    binio::setters! {
+        /// Sets how the metadata are stored, such as the room that they get.
+        metadata_options: MetadataOptions => Some(metadata_options);
     }
 
     /// The metadata section of the new file.
@@ -199,7 +176,7 @@ impl<'a> Plan<'a> {
             .collect();
         let nchunks = (chunks.len() as u64).max(1);
         let (chunk_size, last_chunk) =
-            sizes(chunks.iter().map(|&index| old.chunks()[index].nbytes));
+            sizes_of(chunks.iter().map(|&index| old.chunks()[index].nbytes));
         let offsets = options.offsets.unwrap_or(is_old || before.offsets);
         let had_room = before.version == Version::V3 && before.offsets;
         let room = options.max_app_chunks.or(had_room.then_some(before.max_app_chunks));
@@ -274,14 +251,6 @@ impl<'a> Plan<'a> {
         let threads = self.chunks.len();
         in_order(threads, self.chunks.iter(), || (), copy, |stored| container.put(stored))
     }
-}
-
-/// What the header says of chunks of these sizes: the size of all but the last, which is not larger,
-/// if there is such a size, and that of the last.
-fn sizes(mut chunks: impl DoubleEndedIterator<Item = u32> + Clone) -> (Option<u32>, Option<u32>) {
-    let (first, last) = (chunks.clone().next().unwrap_or(0), chunks.next_back().unwrap_or(0));
-    let is_uniform = last <= first && chunks.all(|size| size == first);
-    (is_uniform.then_some(first), Some(last))
 }
 
 /// The typesize that the header has, or where it has none the first chunk.

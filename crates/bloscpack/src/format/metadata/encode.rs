@@ -52,32 +52,15 @@ impl MetadataOptions {
         Self::default()
     }
 
-    /// Sets the checksum of the payload.
-    #[must_use]
-    pub fn checksum(mut self, checksum: Checksum) -> Self {
-        self.checksum = checksum;
-        self
-    }
-
-    /// Sets whether to compress by zlib, where that makes it smaller.
-    #[must_use]
-    pub fn compress(mut self, compress: bool) -> Self {
-        self.compress = compress;
-        self
-    }
-
-    /// Sets the level of compression, 0 to 9.
-    #[must_use]
-    pub fn level(mut self, level: u8) -> Self {
-        self.level = level;
-        self
-    }
-
-    /// Sets the room for the payload in bytes.
-    #[must_use]
-    pub fn max_size(mut self, bytes: u32) -> Self {
-        self.max_size = Some(bytes);
-        self
+    binio::setters! {
+        /// Sets the checksum of the payload.
+        checksum: Checksum;
+        /// Sets whether to compress by zlib, where that makes it smaller.
+        compress: bool;
+        /// Sets the level of compression, 0 to 9.
+        level: u8;
+        /// Sets the room for the payload in bytes.
+        max_size: u32 => Some(max_size);
     }
 }
 

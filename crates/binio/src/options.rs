@@ -1,4 +1,5 @@
-//! What a file may make its reader allocate, decode, nest and count.
+//! What a caller chooses: the options of a call, and what a file may make its reader allocate,
+//! decode, nest and count.
 //!
 //! Numbers in a file are claims. Before a claim turns into memory or work, a reader checks it
 //! against the caller's [`Limits`]. The limits are absolute: a ratio of compressed to decoded size
@@ -6,6 +7,42 @@
 //! limits by [`limits!`](crate::limits).
 
 use crate::{Error, ErrorKind, Result};
+
+/// Defines the methods by which a caller sets options, inside of an `impl`: each sets the field of its
+/// name, to the value or to what follows the arrow.
+///
+/// ```
+/// #[derive(Debug, Default, PartialEq)]
+/// pub struct Options {
+///     level: u8,
+///     room: Option<u64>,
+/// }
+///
+/// impl Options {
+///     binio::setters! {
+///         /// Sets the level, 0 to 9.
+///         level: u8;
+///         /// Sets the room in bytes.
+///         room: u64 => Some(room);
+///     }
+/// }
+///
+/// let options = Options::default().level(3).room(100);
+/// assert_eq!(options, Options { level: 3, room: Some(100) });
+/// ```
+#[macro_export]
+macro_rules! setters {
+    (@value $name:ident) => { $name };
+    (@value $name:ident $value:expr) => { $value };
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty $(=> $value:expr)?;)+) => {
+        $($(#[doc = $doc])+
+        #[must_use]
+        pub fn $name(mut self, $name: $type) -> Self {
+            self.$name = $crate::setters!(@value $name $($value)?);
+            self
+        })+
+    };
+}
 
 /// Defines the limits of a reader: fields with their defaults, and a `with_` method for each. After
 /// a colon, the limits that it extends by `Deref`, with their defaults.
