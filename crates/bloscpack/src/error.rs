@@ -107,7 +107,7 @@ pub enum ErrorKind {
     /// A dtype that numpy does not have.
     #[error("dtype: {0}")]
     InvalidDtype(String),
-    /// The shape does not fit the data, or what was asked for does not fit the shape.
+    /// The shape of an array does not fit its data.
     #[error("shape: {0}")]
     ShapeMismatch(String),
     /// The element type asked for is not the array's.
@@ -300,6 +300,7 @@ impl Kind for ErrorKind {
             | Self::Metadata(_)
             | Self::ObjectDtype
             | Self::InvalidDtype(_)
+            | Self::ShapeMismatch(_)
             | Self::Damaged(_) => true,
             Self::Io(error) => error.is_bad_data(),
             _ => false,

@@ -16,6 +16,13 @@ pub use binio::write::journal::Pending;
 /// What the name of a journal ends with.
 pub(crate) const SUFFIX: &str = ".blpk-journal";
 
+/// How a change in place that was interrupted is undone, for messages.
+pub(crate) const REMEDY: &str =
+    "appending to the file, editing its metadata or recovering it undoes it";
+/// Why a file is not read.
+pub(crate) const FOREIGN: &str = "the journal beside the file, of the name with .blpk-journal, belongs to \
+    another file: remove it if this file is the right one";
+
 /// Reports whether there is a journal beside a file: a change in place was interrupted, or another
 /// process is making one.
 pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
@@ -39,7 +46,7 @@ pub(crate) fn roll_back_locked(lock: &FileLock) -> Result<bool> {
 /// A journal of another file is a damage of this one.
 fn foreign(error: binio::Error) -> Error {
     match error.kind() {
-        binio::ErrorKind::Invalid(message) => ErrorKind::Damaged(message.to_string()).into(),
+        binio::ErrorKind::Invalid(_) => ErrorKind::Damaged(FOREIGN.to_owned()).into(),
         _ => error.into(),
     }
 }

@@ -43,26 +43,14 @@ impl<'a> VerifyOptions<'a> {
         Self::default()
     }
 
-    /// Sets whether every chunk is decoded; otherwise only its digest is checked.
-    #[must_use]
-    pub fn deep(mut self, deep: bool) -> Self {
-        self.deep = deep;
-        self
-    }
-
-    /// Sets how many threads of the caller's `rayon` pool check chunks at most; with 1 only the caller's
-    /// thread. Default: all.
-    #[must_use]
-    pub fn threads(mut self, threads: usize) -> Self {
-        self.threads = threads;
-        self
-    }
-
-    /// Sets the function that is called with the number of bytes that are done.
-    #[must_use]
-    pub fn progress(mut self, progress: Progress<'a>) -> Self {
-        self.progress = Some(progress);
-        self
+    binio::setters! {
+        /// Sets whether every chunk is decoded; otherwise only its digest is checked.
+        deep: bool;
+        /// Sets how many threads of the caller's `rayon` pool check chunks at most; with 1 only the caller's
+        /// thread. Default: all.
+        threads: usize;
+        /// Sets the function that is called with the number of bytes that are done.
+        progress: Progress<'a> => Some(progress);
     }
 }
 
@@ -86,6 +74,13 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
+    /// The report about a file that does not open. Fails with the error again where its header is not
+    /// right, or where the source or a limit failed.
+    pub fn of_opening(error: Error) -> Result<Self> {
+        let diagnostic = diagnostic_of(&error).ok_or(error)?;
+        Ok(Self { diagnostics: vec![diagnostic], chunks: 0 })
+    }
+
     /// Returns whether nothing is wrong; notes are allowed.
     pub fn is_fine(&self) -> bool {
         self.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Note)
@@ -186,21 +181,19 @@ pub fn verify_source(
 ) -> Result<VerifyReport> {
     match opening.clone().ignore_metadata(true).from_source(source) {
         Ok(file) => verify(&file, options),
-        Err(error) => {
-            let diagnostic = of_opening(&error).ok_or(error)?;
-            Ok(VerifyReport { diagnostics: vec![diagnostic], chunks: 0 })
-        }
+        Err(error) => VerifyReport::of_opening(error),
     }
 }
 
 /// What keeps a file from opening after its header, as a diagnostic.
-fn of_opening(error: &Error) -> Option<Diagnostic> {
+fn diagnostic_of(error: &Error) -> Option<Diagnostic> {
     let code = match error.kind() {
         ErrorKind::CorruptChunk { .. } | ErrorKind::Blosc2Chunk { .. } => Code::BadChunk,
         ErrorKind::OffsetMismatch { .. } => Code::OffsetMismatch,
         ErrorKind::SizeMismatch { .. } => Code::SizeMismatch,
         ErrorKind::Metadata(_) => Code::Metadata,
         ErrorKind::Truncated { .. } if error.offset() > Some(0) => Code::Truncated,
+        ErrorKind::Damaged(_) => Code::Journal,
         _ => return None,
     };
     Some(diagnostic::from_error(code, error))

@@ -34,6 +34,7 @@ impl From<ArrayError> for Error {
         let message = error.to_string();
         match error {
             ArrayError::Shape(message) => ErrorKind::ShapeMismatch(message),
+            ArrayError::Slice(message) => ErrorKind::InvalidOption { option: "slice", message },
             ArrayError::Datatype(message) => ErrorKind::InvalidDtype(message),
             ArrayError::Object => ErrorKind::ObjectDtype,
             ArrayError::Type { datatype: dtype, asked } => ErrorKind::ElementType { dtype, asked },

@@ -97,8 +97,8 @@ impl<'r> Array<'r> {
         let count = self.shape().first().copied().unwrap_or(0);
         let [start, stop] = [rows.start, rows.end].map(|row| i64::try_from(row).ok());
         if self.shape().is_empty() || rows.start > rows.end || rows.end > count {
-            let message = format!("rows {}..{} of {count}", rows.start, rows.end);
-            return Err(ErrorKind::ShapeMismatch(message).into());
+            let message = format!("{}..{} of {count}", rows.start, rows.end);
+            return Err(ErrorKind::InvalidOption { option: "rows", message }.into());
         }
         self.slice(&[Slice::Range { start, stop, step: 1 }])
     }
@@ -145,7 +145,14 @@ impl<'r> Array<'r> {
 
     /// Writes all elements in C order as text, JSON or CSV; see [`Style`].
     pub fn write_elements(&self, out: &mut dyn Write, style: Style) -> Result<()> {
-        self.decoding().write_elements(out, style, None)
+        let written = self.decoding().write_elements(out, style, None);
+        written.map_err(|error| match error.kind() {
+            // Too many to be written in this style, which is no fault of the file.
+            ErrorKind::ShapeMismatch(message) => {
+                ErrorKind::InvalidOption { option: "style", message: message.clone() }.into()
+            }
+            _ => error,
+        })
     }
 
     /// Writes the elements as text for people: of a large array only the first and the last of each
@@ -183,8 +190,6 @@ impl<'r> Array<'r> {
 
 #[cfg(test)]
 mod tests {
-    use binio::array::half;
-    use binio::array::num_complex::Complex;
     use binio::blosc::{CompressOptions, Compressor, compress};
     use proptest::prelude::*;
     use serde_json::json;
@@ -304,28 +309,8 @@ mod tests {
         assert!(array.read::<u32>().is_err());
         assert!(array.rows(1..3).is_err() && array.rows(3..3).is_err());
         let outside = array.slice(&[Slice::Index(2)]).unwrap_err();
-        assert!(matches!(outside.kind(), ErrorKind::ShapeMismatch(_)), "{outside}");
-    }
-
-    #[test]
-    fn every_type_with_a_rust_type_is_read() {
-        fn read<T: Element>(dtype: &str, data: &[u8]) -> Vec<T> {
-            let info = info(dtype, &[1], Order::C);
-            open(&file(&info, data, 9)).array().unwrap().read().unwrap()
-        }
-        assert_eq!(read::<bool>("|b1", &[7]), [true]);
-        assert_eq!(read::<i8>("|i1", &[0xff]), [-1]);
-        assert_eq!(read::<i64>("<i8", &[1, 0, 0, 0, 0, 0, 0, 0]), [1]);
-        assert_eq!(read::<i64>(">M8[ns]", &[0, 0, 0, 0, 0, 0, 1, 2]), [258]);
-        assert_eq!(read::<i64>("<m8", &[1, 0, 0, 0, 0, 0, 0, 0]), [1]);
-        assert_eq!(read::<half::f16>("<f2", &[0, 0x3c]), [half::f16::ONE]);
-        assert_eq!(read::<f32>(">f4", &[0x3f, 0x80, 0, 0]), [1.0]);
-        let two_parts = [0x3f, 0x80, 0, 0, 0x40, 0, 0, 0];
-        assert_eq!(read::<Complex<f32>>(">c8", &two_parts), [Complex::new(1.0, 2.0)]);
-        for dtype in [Datatype::of::<Complex<f64>>(), Datatype::of::<i64>(), Datatype::of::<bool>()]
-        {
-            assert_eq!(Datatype::parse(&dtype.to_string()).unwrap(), dtype);
-        }
+        assert!(matches!(outside.kind(), ErrorKind::InvalidOption { .. }), "{outside}");
+        assert!(!outside.is_bad_data());
     }
 
     #[test]

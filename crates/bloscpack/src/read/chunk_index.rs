@@ -211,6 +211,24 @@ impl Chain<'_> {
         Ok(chunks)
     }
 
+    /// Whether what follows the chunks looks like another one, whole or cut: a Blosc header that says
+    /// of its data what the header of the file says of chunks. The rest of a chunk, which appending
+    /// leaves, does not.
+    pub(crate) fn begins_chunk(&self, index: u64, offset: u64) -> Result<bool> {
+        if self.source.len().saturating_sub(offset) < MIN_CHUNK {
+            return Ok(false);
+        }
+        match self.reader().header(index, offset) {
+            Ok(found) => {
+                let is_size = |size: Option<u32>| size.is_none_or(|size| found.nbytes() == size);
+                let (size, last) = (self.header.chunk_size, self.header.last_chunk);
+                Ok(found.nbytes() > 0 && (is_size(size) || is_size(last)))
+            }
+            Err(error) if error.is_of_caller() => Err(error),
+            Err(_) => Ok(false),
+        }
+    }
+
     /// The end of the last of some chunks in the file.
     pub(crate) fn end(&self, chunks: &[ChunkEntry]) -> Option<u64> {
         let reader = self.reader();

@@ -59,6 +59,11 @@ pub(crate) fn open(
     let data_end = chain.end(&chunks).unwrap_or(sections.data_start);
     check_sizes(&header, &chunks, options.strictness, diagnostics)?;
     if data_end < source.len() {
+        let nchunks = chunks.len() as u64;
+        if chain.begins_chunk(nchunks, data_end)? {
+            let message = format!("{nchunks} chunks in the header, and another follows the last");
+            return Err(Error::new(ErrorKind::SizeMismatch { message }).at(data_end));
+        }
         let message = format!("{} bytes after the last chunk", source.len() - data_end);
         diagnostics.push(diagnostic::at(Code::StaleTail, data_end, message));
     }

@@ -18,7 +18,7 @@ use crate::format::header::Header;
 use crate::format::layout::ChunkEntry;
 use crate::format::layout::Layout;
 use crate::format::metadata::{MetaHeader, Metadata};
-use crate::journal;
+use crate::journal::{self, Pending};
 use crate::options::{OpenOptions, Strictness, Verify};
 use crate::read::chunk::{self, ChunkSource, Scratch, zeroed};
 use crate::read::open::{self, Opened};
@@ -351,28 +351,36 @@ impl OpenOptions {
     /// map, which gains nothing here, goes through [`from_source`](Self::from_source).
     ///
     /// If a change in place was interrupted, or another process is making one (see [`journal`]), the
-    /// reader sees the file as it was before, and reports that; in strict reading it is an error.
+    /// reader sees the file as it was before, and reports that; in strict reading it is an error. A
+    /// journal of another file is always an error.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Reader> {
         let path = path.as_ref();
         let file = FileSource::open(path)?;
-        let (source, message): (Arc<dyn ReadAt>, _) = match Journaled::open(path, journal::SUFFIX) {
-            Ok(None) => return self.from_source(Arc::new(file)),
-            Ok(Some(journaled)) => {
-                let message =
-                    "a change in place is not finished: the file is read as it was before";
-                (Arc::new(journaled), message.to_owned())
-            }
-            Err(error) => {
-                (Arc::new(file), format!("the journal beside the file cannot be read: {error}"))
-            }
+        let Some(pending) = journal::pending(path)? else {
+            return self.from_source(Arc::new(file));
         };
+        let (source, message): (Arc<dyn ReadAt>, _) = match pending {
+            Pending::Unchanged => {
+                (Arc::new(file), "a change in place was interrupted before it began")
+            }
+            Pending::Changed => {
+                match Journaled::open(path, journal::SUFFIX)? {
+                    Some(journaled) => (
+                        Arc::new(journaled),
+                        "a change in place is not finished: the file is read as it was before",
+                    ),
+                    // It has been finished meanwhile.
+                    None => return self.open(path),
+                }
+            }
+            _ => return Err(ErrorKind::Damaged(journal::FOREIGN.to_owned()).into()),
+        };
+        let message = format!("{message}; {}", journal::REMEDY);
         if self.strictness == Strictness::Strict {
             return Err(ErrorKind::Damaged(message).into());
         }
-        match self.from_source(source) {
-            Ok(reader) => Ok(reader.with_diagnostic(diagnostic::at(Code::Journal, 0, message))),
-            Err(error) => Err(ErrorKind::Damaged(format!("{message}: {error}")).into()),
-        }
+        let reader = self.from_source(source)?;
+        Ok(reader.with_diagnostic(diagnostic::at(Code::Journal, 0, message)))
     }
 
     /// Reads a file that is in memory. Nothing is copied.

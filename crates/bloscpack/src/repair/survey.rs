@@ -250,6 +250,8 @@ impl Search<'_> {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,
             (Some(Found::Chunk(_)), None) => true,
+            // A file has a chunk at least.
+            (None, _) => true,
             _ => false,
         }
     }
