@@ -14,6 +14,7 @@ mod formats;
 mod goal;
 mod help;
 mod input;
+mod interrupt;
 mod man;
 mod output;
 mod print;
@@ -53,6 +54,7 @@ impl From<Verdict> for ExitCode {
 ///
 /// Status 0: fine. 1: a check found something, or the data are bad. 2: error, named on standard error.
 pub fn main() -> ExitCode {
+    interrupt::remove_temporaries_on_signals();
     let name = std::env::args_os().next().map(PathBuf::from);
     if name.as_deref().and_then(Path::file_stem) == Some(OsStr::new("blpk")) {
         return blpk::main();

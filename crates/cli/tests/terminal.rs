@@ -138,7 +138,15 @@ fn much_work() -> Folder {
 /// Stops a program for more than a second while it extracts. Returns whether it was still at work.
 fn interrupt(folder: &Folder, child: &mut Child) -> bool {
     let pid = Pid::from_child(child);
-    let begun = || std::fs::read_dir(folder.path("out")).unwrap().next().is_some();
+    // The file has no name before it is complete, so the open files of the program show it.
+    let (files, out) = (format!("/proc/{}/fd", child.id()), folder.path("out"));
+    let begun = || {
+        let mut links = std::fs::read_dir(&files).into_iter().flatten().flatten();
+        links.any(|link| {
+            let file = std::fs::read_link(link.path()).unwrap_or_default();
+            file != out && file.starts_with(&out)
+        })
+    };
     while child.try_wait().unwrap().is_none() {
         if begun() {
             kill_process(pid, Signal::STOP).unwrap();

@@ -11,14 +11,14 @@
 //! first, `.atomic-1234-0.tmp`, for the moment until it is renamed.
 //!
 //! Systems other than Linux, and some of its file systems, have no unnamed files. There the file has
-//! its temporary name from the beginning, and a crash leaves it to be deleted.
+//! its temporary name from the beginning, and a crash leaves it to be deleted; a program that is ended
+//! by a signal can [remove it](super::remove_temporaries).
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::NewFile;
 use crate::{Context, Error, Result};
 
 /// A file that appears under its name when it is complete. Dropped without
@@ -44,38 +44,22 @@ use crate::{Context, Error, Result};
 pub struct AtomicFile {
     target: PathBuf,
     /// `None` once the file is committed.
-    temporary: Option<Temporary>,
-}
-
-/// The file that is written. If it has a name of its own, the name is removed when this is dropped.
-#[derive(Debug)]
-struct Temporary {
-    writer: BufWriter<File>,
-    name: Option<PathBuf>,
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        if let Some(name) = &self.name {
-            // A failure cannot be reported here.
-            let _ = fs::remove_file(name);
-        }
-    }
+    writer: Option<BufWriter<NewFile>>,
 }
 
 impl AtomicFile {
     /// Begins a file that will be called `target`, in a directory that exists.
     pub fn create(target: impl AsRef<Path>) -> Result<Self> {
-        Self::create_as(target.as_ref(), Temporary::create)
+        Self::create_as(target.as_ref(), NewFile::create)
     }
 
-    fn create_as(target: &Path, create: fn(&Path) -> Result<Temporary>) -> Result<Self> {
+    fn create_as(target: &Path, create: fn(&Path) -> Result<NewFile>) -> Result<Self> {
         let begin = || {
             let target = resolve(target)?;
-            let temporary = create(&target)?;
+            let file = create(&target)?;
             // At once, so that nobody reads in the temporary file what the old file protects.
-            temporary.take_mode_of(&target)?;
-            Ok::<_, Error>(Self { target, temporary: Some(temporary) })
+            take_mode(file.file(), &target)?;
+            Ok::<_, Error>(Self { target, writer: Some(BufWriter::new(file)) })
         };
         begin().with_context(|| target.display().to_string())
     }
@@ -105,7 +89,7 @@ impl AtomicFile {
     pub fn file(&mut self) -> Result<&File> {
         let writer = self.writer()?;
         writer.flush()?;
-        Ok(writer.get_ref())
+        Ok(writer.get_ref().file())
     }
 
     /// Puts the file in its place. When this returns, it is on the disk under its name.
@@ -113,151 +97,34 @@ impl AtomicFile {
     /// On failure the old file is as it was, with one exception: if only the last step fails, which
     /// writes the directory to the disk, the new file is in place but may not survive a crash.
     pub fn commit(mut self) -> Result<()> {
-        match self.temporary.take() {
-            Some(temporary) => temporary
-                .rename_to(&self.target)
-                .with_context(|| format!("commit {}", self.target.display())),
-            None => Ok(()),
-        }
+        let Some(mut writer) = self.writer.take() else { return Ok(()) };
+        let target = &self.target;
+        let commit = || {
+            writer.flush()?;
+            take_mode(writer.get_ref().file(), target)?;
+            writer.get_ref().file().sync_all()?;
+            let (file, _) = writer.into_parts();
+            file.put(target)?;
+            sync_directory(target)
+        };
+        commit().with_context(|| format!("commit {}", target.display()))
     }
 
-    fn writer(&mut self) -> io::Result<&mut BufWriter<File>> {
-        let open = self.temporary.as_mut().map(|temporary| &mut temporary.writer);
-        open.ok_or_else(|| io::Error::other("the file is committed"))
-    }
-}
-
-impl Temporary {
-    /// Creates a new file in the directory of `target`, unnamed if the system can do that.
-    fn create(target: &Path) -> Result<Self> {
-        if target.file_name().is_none() {
-            return Err(Error::invalid("the path has no file name"));
-        }
-        match unnamed::create(target)? {
-            Some(file) => Ok(Self { writer: BufWriter::new(file), name: None }),
-            None => Self::create_named(target),
-        }
-    }
-
-    /// Creates a new file under a name that nobody else uses.
-    fn create_named(target: &Path) -> Result<Self> {
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create_new(true);
-        let (file, name) = with_temporary_name(target, |name| options.open(name))?;
-        Ok(Self { writer: BufWriter::new(file), name: Some(name) })
-    }
-
-    fn rename_to(mut self, target: &Path) -> Result<()> {
-        self.writer.flush()?;
-        self.take_mode_of(target)?;
-        self.writer.get_ref().sync_all()?;
-        if self.name.is_none() {
-            let file = self.writer.get_ref();
-            match unnamed::link(file, target) {
-                Ok(()) => return sync_directory(target),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(error.into()),
-            }
-            // A link replaces nothing, a renaming does.
-            let ((), name) = with_temporary_name(target, |name| unnamed::link(file, name))?;
-            self.name = Some(name);
-        }
-        if let Some(name) = &self.name {
-            fs::rename(name, target)?;
-            self.name = None;
-        }
-        sync_directory(target)
-    }
-
-    fn take_mode_of(&self, target: &Path) -> Result<()> {
-        let Some(old) = regular_file(target)? else { return Ok(()) };
-        let file = self.writer.get_ref();
-        take_owner(file, &old)?;
-        Ok(file.set_permissions(old.permissions())?)
+    fn writer(&mut self) -> io::Result<&mut BufWriter<NewFile>> {
+        self.writer.as_mut().ok_or_else(|| io::Error::other("the file is committed"))
     }
 }
 
-/// Calls `create` with names in the directory of `target`, until one is not in use.
-fn with_temporary_name<T>(
-    target: &Path,
-    create: impl Fn(&Path) -> io::Result<T>,
-) -> Result<(T, PathBuf)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-
-    loop {
-        // Without the name of the target, which may be as long as names can be.
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = target.with_file_name(format!(".atomic-{}-{count}.tmp", process::id()));
-        match create(&name) {
-            Ok(created) => return Ok((created, name)),
-            // Left over by a process that had the same number and crashed.
-            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-mod unnamed {
-    //! Files without a name, which vanish when they are closed unless they are linked before.
-
-    use std::fs::File;
-    use std::io;
-    use std::os::fd::AsRawFd;
-    use std::path::{Path, PathBuf};
-
-    use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
-    use rustix::io::Errno;
-
-    use super::directory_of;
-
-    /// Creates an unnamed file in the directory of `target`; returns `None` where that is not
-    /// possible.
-    pub(super) fn create(target: &Path) -> io::Result<Option<File>> {
-        let flags = OFlags::TMPFILE | OFlags::RDWR | OFlags::CLOEXEC;
-        let mode = Mode::RUSR | Mode::WUSR | Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH;
-        match open(directory_of(target), flags, mode) {
-            Ok(file) => {
-                let file = File::from(file);
-                // Without this the file could not be linked.
-                Ok(path_of(&file).exists().then_some(file))
-            }
-            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Gives an unnamed file a name that is not in use.
-    pub(super) fn link(file: &File, name: &Path) -> io::Result<()> {
-        Ok(linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW)?)
-    }
-
-    fn path_of(file: &File) -> PathBuf {
-        format!("/proc/self/fd/{}", file.as_raw_fd()).into()
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-mod unnamed {
-    //! Other systems have no files without a name.
-
-    use std::fs::File;
-    use std::io;
-    use std::path::Path;
-
-    #[allow(clippy::unnecessary_wraps, reason = "the same signature as on Linux")]
-    pub(super) fn create(_: &Path) -> io::Result<Option<File>> {
-        Ok(None)
-    }
-
-    pub(super) fn link(_: &File, _: &Path) -> io::Result<()> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
+/// Gives a file the mode and owner of another, if that exists.
+fn take_mode(file: &File, old: &Path) -> Result<()> {
+    let Some(old) = regular_file(old)? else { return Ok(()) };
+    take_owner(file, &old)?;
+    Ok(file.set_permissions(old.permissions())?)
 }
 
 /// The directory that a path is in.
 #[cfg(unix)]
-fn directory_of(path: &Path) -> &Path {
+pub(super) fn directory_of(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
@@ -348,7 +215,7 @@ mod tests {
     use crate::ErrorKind;
 
     /// Without a name where the system can do that, and with one.
-    const WAYS: [fn(&Path) -> Result<Temporary>; 2] = [Temporary::create, Temporary::create_named];
+    const WAYS: [fn(&Path) -> Result<NewFile>; 2] = [NewFile::create, NewFile::create_named];
 
     /// The names in a folder.
     fn names(folder: &tempfile::TempDir) -> Vec<String> {
@@ -375,7 +242,7 @@ mod tests {
     fn file_without_a_name_cannot_be_left_over() {
         let folder = tempfile::tempdir().unwrap();
         let file = AtomicFile::create(folder.path().join("target")).unwrap();
-        if file.temporary.as_ref().unwrap().name.is_some() {
+        if file.writer.as_ref().unwrap().get_ref().has_name() {
             eprintln!("skipped: this file system has no unnamed files");
             return;
         }

@@ -2,11 +2,12 @@
 //!
 //! | task | type |
 //! |---|---|
-//! | make a file, or replace all of it | [`AtomicFile`] |
+//! | make a file, or replace all of it | [`AtomicFile`], or [`NewFile`] without waiting for the disk |
 //! | write a number that is known only after what follows it | [`PatchWriter`] |
 //! | change a part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
 //! | undo a change that was interrupted | [`journal::roll_back`], [`FileLock::roll_back`] |
 //! | read a file as it was before a change that was interrupted | [`Journaled`] |
+//! | leave no temporary file when a signal ends the program | [`remove_temporaries`] |
 //!
 //! A *target* is a source that can also be written at a position: [`WriteAt`] extends [`ReadAt`].
 
@@ -20,8 +21,10 @@ mod journaled;
 mod lock;
 #[cfg(any(test, feature = "testing"))]
 mod memory;
+mod new_file;
 mod patch;
 mod storage;
+mod temporary;
 
 use std::io;
 
@@ -34,8 +37,10 @@ pub use journaled::Journaled;
 pub use lock::FileLock;
 #[cfg(any(test, feature = "testing"))]
 pub use memory::{MemoryFile, MemoryStorage, Operation, Place};
+pub use new_file::NewFile;
 pub use patch::{PatchWriter, Slot};
 pub use storage::Storage;
+pub use temporary::{TemporaryFile, remove_temporaries};
 
 /// Bytes that are read and written by position.
 ///

@@ -6,12 +6,13 @@
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
 use std::process;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use binio::write::TemporaryFile;
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, Timespec, Timestamps, UTIME_OMIT};
 
 use crate::model::FileType;
@@ -165,28 +166,89 @@ impl Dir {
         Ok(target.into_bytes())
     }
 
-    /// Creates a file with an unused name, and `mode` without the bits of the umask.
-    pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<(String, File)> {
+    /// Creates a file with `mode` without the bits of the umask, which gets its name later.
+    pub(crate) fn make_temporary(&self, mode: u32) -> io::Result<Temporary> {
+        let mode = Mode::from_raw_mode(raw(mode));
+        if let Some(file) = self.make_unnamed(mode)? {
+            return Ok(Temporary { file: Some(file), name: None });
+        }
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        with_temporary_name(|name| {
-            let mode = Mode::from_raw_mode(raw(mode));
-            Ok(rustix::fs::openat(&self.0, name, flags, mode)?.into())
-        })
+        let make = |name: &str| Ok(rustix::fs::openat(&self.0, name, flags, mode)?.into());
+        let (file, name) = self.with_temporary_name(make)?;
+        Ok(Temporary { file: Some(file), name: Some(name) })
     }
 
-    /// Creates a link with an unused name.
-    pub(crate) fn make_temporary_link(&self, target: &str) -> io::Result<String> {
-        Ok(with_temporary_name(|name| self.make_link(name, target))?.0)
+    /// Creates a link that gets its name later.
+    pub(crate) fn make_temporary_link(&self, target: &str) -> io::Result<Temporary> {
+        let ((), name) = self.with_temporary_name(|name| self.make_link(name, target))?;
+        Ok(Temporary { file: None, name: Some(name) })
     }
 
-    /// Renames a file, and replaces an existing one.
-    pub(crate) fn replace(&self, from: &str, to: &str) -> io::Result<()> {
-        Ok(rustix::fs::renameat(&self.0, from, &self.0, to)?)
+    /// Creates a file without a name, which vanishes unless it gets one; `None` where that is not
+    /// possible.
+    #[cfg(target_os = "linux")]
+    fn make_unnamed(&self, mode: Mode) -> io::Result<Option<File>> {
+        use std::sync::LazyLock;
+
+        use rustix::io::Errno;
+
+        // Without this the file could not get a name.
+        static CAN_LINK: LazyLock<bool> = LazyLock::new(|| Path::new("/proc/self/fd").exists());
+
+        let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
+        match CAN_LINK.then(|| rustix::fs::openat(&self.0, ".", flags, mode)).transpose() {
+            Ok(file) => Ok(file.map(File::from)),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
     }
 
-    /// Renames a file. Fails if the new name exists.
-    pub(crate) fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
+    #[cfg(not(target_os = "linux"))]
+    #[allow(clippy::unused_self, clippy::unnecessary_wraps, reason = "the same signature")]
+    fn make_unnamed(&self, _: Mode) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    /// Gives an unnamed file a name. Fails if the name exists.
+    fn link_unnamed(&self, temporary: &Temporary, name: &str) -> io::Result<()> {
+        let path = format!("/proc/self/fd/{}", temporary.file()?.as_raw_fd());
+        let flags = AtFlags::SYMLINK_FOLLOW;
+        Ok(rustix::fs::linkat(rustix::fs::CWD, path, &self.0, name, flags)?)
+    }
+
+    /// Gives a file its name, and replaces an existing one.
+    pub(crate) fn replace(&self, mut temporary: Temporary, to: &str) -> io::Result<()> {
+        let (from, registered) = match temporary.name.take() {
+            Some(name) => name,
+            // A link replaces nothing, a renaming does.
+            None => self.with_temporary_name(|name| self.link_unnamed(&temporary, name))?.1,
+        };
+        rustix::fs::renameat(&self.0, from, &self.0, to)?;
+        registered.keep();
+        Ok(())
+    }
+
+    /// Gives a file its name. Fails if the name exists, and then returns the file with the error.
+    pub(crate) fn rename_new(
+        &self,
+        mut temporary: Temporary,
+        to: &str,
+    ) -> Result<(), (io::Error, Temporary)> {
+        let named = match &temporary.name {
+            Some((from, _)) => self.rename_named(from, to),
+            None => self.link_unnamed(&temporary, to),
+        };
+        match (named, temporary.name.take()) {
+            (Err(error), name) => Err((error, Temporary { name, ..temporary })),
+            (Ok(()), name) => {
+                name.into_iter().for_each(|(_, registered)| registered.keep());
+                Ok(())
+            }
+        }
+    }
+
+    fn rename_named(&self, from: &str, to: &str) -> io::Result<()> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
             use rustix::fs::{RenameFlags, renameat_with};
@@ -202,34 +264,65 @@ impl Dir {
         self.remove(from)
     }
 
+    fn with_temporary_name<T>(
+        &self,
+        make: impl Fn(&str) -> io::Result<T>,
+    ) -> io::Result<(T, (String, TemporaryFile))> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let name = format!(".flux-{}-{count}.tmp", process::id());
+            let (dir, remove) = (self.clone(), name.clone());
+            // A failure to remove it cannot be reported.
+            let registered = TemporaryFile::new(move || drop(dir.remove(&remove)));
+            match make(&name) {
+                Ok(made) => return Ok((made, (name, registered))),
+                Err(error) => {
+                    registered.keep();
+                    // Left by a process that had our process id and crashed.
+                    if error.kind() != io::ErrorKind::AlreadyExists {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
     /// Removes a file or link.
     pub(crate) fn remove(&self, name: &str) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(&self.0, name, AtFlags::empty())?)
     }
 
-    pub(crate) fn set_link_mtime(&self, name: &str, seconds: i64) -> io::Result<()> {
+    fn set_link_mtime(&self, name: &str, seconds: i64) -> io::Result<()> {
         let times = only_mtime(seconds);
         Ok(rustix::fs::utimensat(&self.0, name, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+}
+
+/// A file or link that does not have its name yet: without a name where the system can do that, else
+/// under a temporary one. Dropped it leaves nothing.
+#[derive(Debug)]
+pub(crate) struct Temporary {
+    file: Option<File>,
+    name: Option<(String, TemporaryFile)>,
+}
+
+impl Temporary {
+    /// The file; a link is none.
+    pub(crate) fn file(&self) -> io::Result<&File> {
+        self.file.as_ref().ok_or_else(|| io::ErrorKind::InvalidInput.into())
+    }
+
+    pub(crate) fn set_link_mtime(&self, dir: &Dir, seconds: i64) -> io::Result<()> {
+        let Some((name, _)) = &self.name else { return Ok(()) };
+        dir.set_link_mtime(name, seconds)
     }
 }
 
 impl AsFd for Dir {
     fn as_fd(&self) -> std::os::fd::BorrowedFd<'_> {
         self.0.as_fd()
-    }
-}
-
-fn with_temporary_name<T>(make: impl Fn(&str) -> io::Result<T>) -> io::Result<(String, T)> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-
-    loop {
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = format!(".flux-{}-{count}.tmp", process::id());
-        match make(&name) {
-            // Left by a process that had our process id and crashed.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            made => return Ok((name, made?)),
-        }
     }
 }
 
@@ -296,12 +389,12 @@ mod tests {
     fn renaming_to_a_new_name_replaces_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let dir = Dir::open(folder.path()).unwrap();
-        let (name, _) = dir.make_temporary(0o600).unwrap();
+        let temporary = dir.make_temporary(0o600).unwrap();
         fs::write(folder.path().join("there"), "kept").unwrap();
-        let error = dir.rename_new(&name, "there").unwrap_err();
+        let (error, temporary) = dir.rename_new(temporary, "there").unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::AlreadyExists);
         assert_eq!(fs::read(folder.path().join("there")).unwrap(), b"kept");
-        dir.rename_new(&name, "free").unwrap();
+        dir.rename_new(temporary, "free").unwrap();
         assert_eq!(dir.names().unwrap().len(), 2);
     }
 

@@ -5,15 +5,15 @@
 //! blobs/a9/sha1-a9993e364706816aba3e25717850c26c9cd0d89d       sharded
 //! ```
 //!
-//! A file name is always that of a parsed [`BlobRef`], never text of an archive. A blob is written under a
-//! temporary name and renamed. It is not synced: after a crash of the system a blob may be missing or
+//! A file name is always that of a parsed [`BlobRef`], never text of an archive. A blob gets its
+//! name when it is complete. It is not synced: after a crash of the system a blob may be missing or
 //! damaged; reading detects that, and storing the blob again repairs it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
+
+use binio::write::NewFile;
 
 use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
@@ -124,21 +124,9 @@ impl DirStore {
     }
 
     fn write(path: &Path, blob: &[u8]) -> io::Result<()> {
-        static COUNT: AtomicU64 = AtomicU64::new(0);
-
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let temporary = path.with_file_name(format!(".blob-{}-{count}.tmp", process::id()));
-        let written = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&temporary)
-            .and_then(|mut file| file.write_all(blob))
-            .and_then(|()| fs::rename(&temporary, path));
-        if written.is_err() {
-            // The first failure is the one to report.
-            let _ = fs::remove_file(&temporary);
-        }
-        written
+        let mut file = NewFile::create(path)?;
+        file.write_all(blob)?;
+        Ok(file.put(path)?)
     }
 }
 
@@ -312,7 +300,7 @@ mod tests {
             let blobref = BlobRef::of(HashType::Sha1, blob);
             (blobref, store.flat_path(&blobref))
         });
-        let made = process::Command::new("mkfifo").arg(&fifo.1).status();
+        let made = std::process::Command::new("mkfifo").arg(&fifo.1).status();
         if !made.is_ok_and(|status| status.success()) {
             eprintln!("skipped: no mkfifo here");
             return;

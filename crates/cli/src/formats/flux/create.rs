@@ -13,6 +13,7 @@ use crate::Verdict;
 use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
 use crate::goal::{self, OutputFile, is_standard};
+use crate::interrupt::Spool;
 use crate::output::{Output, Sink, print_json, size};
 use crate::progress::Progress;
 
@@ -68,14 +69,14 @@ fn to_standard_output(
         let written = collect(collecting, &[], form, &mut out, output)?;
         return out.finish(written, fail, Failure::from);
     }
-    let mut spool = tempfile::NamedTempFile::new()?;
+    let mut spool = Spool::new()?;
     let mut spooled = Sink::new(BufWriter::new(spool.as_file()));
     let written = collect(collecting, &[spool.as_file()], form, &mut spooled, output)?;
     let report = spooled.finish(written, fail, |error| Failure::io(spool.path(), error))?;
     drop(spooled);
     if is_wanted(&report, collecting) {
         spool.rewind()?;
-        io::copy(&mut spool, &mut out)?;
+        io::copy(&mut *spool, &mut out)?;
         out.flush()?;
     }
     Ok(report)
@@ -108,7 +109,7 @@ fn add(
     let form = source.form(true)?;
     // Before any file is read and any blob is stored.
     source.parse()?;
-    let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(path, error))?;
+    let spool = Spool::new().map_err(|error| Failure::io(path, error))?;
     let old = File::open(path).ok();
     let left_out: Vec<&File> =
         [Some(spool.as_file()), old.as_ref()].into_iter().flatten().collect();

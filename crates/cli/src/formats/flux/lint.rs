@@ -11,6 +11,7 @@ use crate::Verdict;
 use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
 use crate::goal;
+use crate::interrupt::Spool;
 use crate::output::{Output, Sink, one_line, write_json};
 
 /// Diagnostics that are printed: one of each kind for each of very many entries.
@@ -42,7 +43,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     if !in_place {
         goal::check(target, command.replacing.force)?;
     }
-    let spool = tempfile::NamedTempFile::new().map_err(|error| Failure::io(target, error))?;
+    let spool = Spool::new().map_err(|error| Failure::io(target, error))?;
     let mut writer = Writer::new(BufWriter::new(spool.as_file()), form);
     let fixed = fix(&source.document, &source.options, &mut writer);
     let fixed = fixed.map_err(|error| source.failure(error))?;

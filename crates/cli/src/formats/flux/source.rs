@@ -13,6 +13,7 @@ use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
 use crate::goal::is_standard;
 use crate::input;
+use crate::interrupt::Spool;
 
 /// Size in bytes from which an archive is mapped, since it may not fit in memory.
 const MAP_FROM: u64 = 1 << 30;
@@ -151,8 +152,8 @@ fn spool() -> flux_archive::Result<Bytes> {
         standard.read_to_end(&mut document)?;
         return Ok(document.into());
     }
-    let mut file = tempfile::NamedTempFile::new()?;
-    io::copy(&mut standard, &mut file)?;
+    let mut file = Spool::new()?;
+    io::copy(&mut standard, &mut *file)?;
     OpenOptions::new().mmap(true).read(file.path())
 }
 

@@ -11,7 +11,7 @@ use super::existing::{Decision, Existing};
 use super::options::Extractor;
 use super::plan::Plan;
 use super::report::{ExtractReport, Tally};
-use crate::disk::dir::{Dir, FileId, set_mtime, set_permissions, stat};
+use crate::disk::dir::{Dir, FileId, Temporary, set_mtime, set_permissions, stat};
 use crate::disk::walk::{Walk, name_of};
 use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Content, Entry, FileType};
@@ -270,34 +270,30 @@ impl Run<'_, '_> {
             return Ok(decision);
         }
         let permissions = entry.mode().permissions();
-        let (temporary, file) = parent.make_temporary(permissions & 0o777)?;
-        let written = self.content.write(&file, entry).and_then(|()| {
-            if self.options.preserve_permissions {
-                set_permissions(&file, permissions)?;
-            }
-            if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
-                set_mtime(&file, mtime)?;
-            }
-            if self.options.sync {
-                file.sync_all()?;
-            }
-            drop(file);
-            self.put_in_place(parent, &temporary, name, entry, decision)
-        });
-        if matches!(written, Ok(Decision::Create | Decision::Replace)) {
-            self.tally.bytes.fetch_add(entry.content().data_size(), Ordering::Relaxed);
-        } else {
-            // The first failure is the one to report.
-            let _ = parent.remove(&temporary);
+        let temporary = parent.make_temporary(permissions & 0o777)?;
+        let file = temporary.file()?;
+        self.content.write(file, entry)?;
+        if self.options.preserve_permissions {
+            set_permissions(file, permissions)?;
         }
-        written
+        if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
+            set_mtime(file, mtime)?;
+        }
+        if self.options.sync {
+            file.sync_all()?;
+        }
+        let decision = self.put_in_place(parent, temporary, name, entry, decision)?;
+        if decision != Decision::Skip {
+            self.tally.bytes.fetch_add(entry.content().data_size(), Ordering::Relaxed);
+        }
+        Ok(decision)
     }
 
-    /// Renames a temporary file or link to its final name.
+    /// Gives a file or link its final name.
     fn put_in_place(
         &self,
         parent: &Dir,
-        temporary: &str,
+        temporary: Temporary,
         name: &str,
         entry: &Entry<'_>,
         decision: Decision,
@@ -308,7 +304,7 @@ impl Run<'_, '_> {
         }
         match parent.rename_new(temporary, name) {
             Ok(()) => Ok(Decision::Create),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err((error, temporary)) if error.kind() == io::ErrorKind::AlreadyExists => {
                 // Created meanwhile, or not checked before.
                 let decision = self.decide(parent, entry)?;
                 if decision == Decision::Replace {
@@ -316,7 +312,7 @@ impl Run<'_, '_> {
                 }
                 Ok(decision)
             }
-            Err(error) => Err(error.into()),
+            Err((error, _)) => Err(error.into()),
         }
     }
 
@@ -340,16 +336,10 @@ impl Run<'_, '_> {
             return Ok(decision);
         }
         let temporary = parent.make_temporary_link(target)?;
-        let mtime = entry.mtime().filter(|_| self.options.times);
-        let timed = mtime.map_or(Ok(()), |mtime| parent.set_link_mtime(&temporary, mtime));
-        let linked = timed.map_err(Error::from).and_then(|()| {
-            self.put_in_place(parent, &temporary, name_of(entry.path()), entry, decision)
-        });
-        if !matches!(linked, Ok(Decision::Create | Decision::Replace)) {
-            // The first failure is the one to report.
-            let _ = parent.remove(&temporary);
+        if let Some(mtime) = entry.mtime().filter(|_| self.options.times) {
+            temporary.set_link_mtime(parent, mtime)?;
         }
-        linked
+        self.put_in_place(parent, temporary, name_of(entry.path()), entry, decision)
     }
 
     /// Sets the permissions and times of directories, children before parents.
@@ -373,10 +363,7 @@ impl Run<'_, '_> {
 
 /// The permissions that the umask allows for a new file.
 fn granted_to_new(parent: &Dir) -> io::Result<u32> {
-    let (name, file) = parent.make_temporary(0o777)?;
-    let granted = stat(&file);
-    parent.remove(&name)?;
-    Ok(granted?.permissions())
+    Ok(stat(parent.make_temporary(0o777)?.file()?)?.permissions())
 }
 
 /// Whether it existed.

@@ -1,0 +1,78 @@
+//! Temporary files that have a name, so that a program that is interrupted can remove them.
+//!
+//! A process that is ended by a signal runs no destructors. A program that wants to leave nothing
+//! behind calls [`remove_temporaries`] when it is told to end, before it does.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+type Remove = Box<dyn Fn() + Send>;
+
+static FILES: Mutex<BTreeMap<u64, Remove>> = Mutex::new(BTreeMap::new());
+
+fn files() -> MutexGuard<'static, BTreeMap<u64, Remove>> {
+    FILES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A temporary file that has a name. It is removed when this is dropped, or by
+/// [`remove_temporaries`], unless it is [kept](Self::keep).
+///
+/// ```
+/// use std::fs;
+/// use binio::write::TemporaryFile;
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join(".part.tmp");
+/// let remove = path.clone();
+/// let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
+/// fs::write(&path, b"so far")?;
+/// drop(temporary);
+/// assert!(!path.exists());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub struct TemporaryFile(u64);
+
+impl TemporaryFile {
+    /// Takes the function that removes the file. Call this before the file is made: in between, the
+    /// process may be interrupted.
+    pub fn new(remove: impl Fn() + Send + 'static) -> Self {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+
+        let id = COUNT.fetch_add(1, Ordering::Relaxed);
+        files().insert(id, Box::new(remove));
+        Self(id)
+    }
+
+    /// Does not remove the file: it was renamed, or was not made.
+    pub fn keep(self) {
+        files().remove(&self.0);
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for TemporaryFile {
+    fn drop(&mut self) {
+        let remove = files().remove(&self.0);
+        if let Some(remove) = remove {
+            remove();
+        }
+    }
+}
+
+impl fmt::Debug for TemporaryFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("TemporaryFile").field(&self.0).finish()
+    }
+}
+
+/// Removes all temporary files of this process that have a name, for a process that is about to end:
+/// whoever makes or finishes such a file after this waits forever.
+pub fn remove_temporaries() {
+    let files = files();
+    for remove in files.values() {
+        remove();
+    }
+    std::mem::forget(files);
+}

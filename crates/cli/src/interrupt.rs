@@ -1,0 +1,70 @@
+//! What happens when a signal ends the program: temporary files that have a name go first.
+
+use std::io;
+use std::ops::{Deref, DerefMut};
+
+use binio::write::TemporaryFile;
+use tempfile::NamedTempFile;
+
+/// A temporary file that others open by its name, and that goes with this value.
+pub(crate) struct Spool {
+    file: NamedTempFile,
+    _registered: TemporaryFile,
+}
+
+impl Spool {
+    pub(crate) fn new() -> io::Result<Self> {
+        let file = NamedTempFile::new()?;
+        let path = file.path().to_owned();
+        let registered = TemporaryFile::new(move || drop(std::fs::remove_file(&path)));
+        Ok(Self { file, _registered: registered })
+    }
+}
+
+impl Deref for Spool {
+    type Target = NamedTempFile;
+
+    fn deref(&self) -> &NamedTempFile {
+        &self.file
+    }
+}
+
+impl DerefMut for Spool {
+    fn deref_mut(&mut self) -> &mut NamedTempFile {
+        &mut self.file
+    }
+}
+
+/// From now on SIGHUP, SIGINT and SIGTERM remove temporary files, and then end the program as they
+/// do otherwise.
+#[cfg(unix)]
+pub(crate) fn remove_temporaries_on_signals() {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::iterator::Signals;
+    use signal_hook::low_level::emulate_default_handler;
+
+    let wanted = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|&signal| !is_ignored(signal));
+    let Ok(mut signals) = Signals::new(wanted) else { return };
+    let wait = move || {
+        for signal in signals.forever() {
+            binio::write::remove_temporaries();
+            // This ends the process.
+            let _ = emulate_default_handler(signal);
+        }
+    };
+    // Without the thread no signal would end the program, but a program that cannot start a thread
+    // does not come far.
+    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(wait);
+}
+
+/// Whether whoever started the program wants a signal to be ignored, as `nohup` does.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn remove_temporaries_on_signals() {}
