@@ -398,8 +398,12 @@ fn verify_is_0_for_a_whole_file_1_for_a_damaged_one_and_2_for_none() {
 
     folder.write("none.blp", &bytes[..20]);
     let output = folder.run(&["bloscpack", "verify", "none.blp"]);
-    assert_eq!((status(&output), stdout(&output)), (2, String::new()));
-    assert_eq!(status(&folder.run(&["verify", "a.blp", "none.blp"])), 2);
+    assert_eq!((status(&output), stdout(&output)), (1, String::new()), "a header that is cut");
+    for none in ["a", "missing.blp"] {
+        let output = folder.run(&["bloscpack", "verify", none]);
+        assert_eq!((status(&output), stdout(&output)), (2, String::new()));
+    }
+    assert_eq!(status(&folder.run(&["verify", "a.blp", "missing.blp"])), 2);
 }
 
 #[test]
@@ -649,15 +653,17 @@ fn recover_keeps_what_holds() {
     assert!(!folder.names().contains(&"whole.blp".to_owned()));
 }
 
-#[test]
+/// A folder with `a.blp`, which has the data of `a` and is being changed in place by a process that was
+/// killed.
 #[cfg(unix)]
-fn an_append_that_was_killed_is_undone() {
+fn killed_append() -> Folder {
     let folder = Folder::new();
-    let data: Vec<u8> = noise(1 << 20).into_bytes();
+    let data: Vec<u8> = noise(1_000_000).into_bytes();
     folder.write("a", &data);
+    folder.write("m.json", r#"{"unit": "K"}"#);
     folder.write("b", data.repeat(4));
-    folder.done(&["bloscpack", "pack", "-l", "0", "-z", "64K", "a"]);
-    let before = folder.read("a.blp");
+    folder.done(&["bloscpack", "pack", "-l", "0", "-z", "64K", "-m", "m.json", "a"]);
+    folder.copy(&folder.path("a.blp"), "before");
     // The system kills who writes a file that is too long.
     let script =
         "ulimit -c 0; ulimit -f 4096; exec \"$0\" bloscpack append --in-place -l 0 a.blp b";
@@ -667,14 +673,182 @@ fn an_append_that_was_killed_is_undone() {
         .output()
         .unwrap();
     assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
-    assert_eq!(folder.names(), ["a", "a.blp", "a.blp.blpk-journal", "b"]);
+    folder.remove("b");
+    assert_eq!(folder.names(), ["a", "a.blp", "a.blp.blpk-journal", "before", "m.json"]);
+    assert_ne!(folder.read("a.blp"), folder.read("before"));
+    folder
+}
+
+#[test]
+#[cfg(unix)]
+fn an_append_that_was_killed_is_undone() {
+    let folder = killed_append();
     let output = folder.run(&["verify", "a.blp"]);
     assert_eq!(status(&output), 1);
     assert!(stdout(&output).contains("Journal"), "{}", stdout(&output));
     let output = folder.done(&["bloscpack", "recover", "a.blp", "-o", "c.blp"]);
     assert!(stderr(&output).contains("was undone"), "{}", stderr(&output));
-    assert_eq!((folder.read("a.blp"), folder.names().len()), (before, 4));
-    assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, data);
+    assert_eq!(folder.read("a.blp"), folder.read("before"));
+    assert_eq!(folder.names(), ["a", "a.blp", "before", "c.blp", "m.json"]);
+    assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, folder.read("a"));
+}
+
+#[test]
+#[cfg(unix)]
+fn readers_see_the_data_from_before_an_append_that_was_killed() {
+    let folder = killed_append();
+    let data = folder.read("a");
+    let remedy = "appending to the file, editing its metadata or recovering it undoes it";
+    for arguments in
+        [&["bloscpack", "unpack", "a.blp", "-o", "-"][..], &["bloscpack", "cat", "a.blp"]]
+    {
+        let output = folder.done(arguments);
+        assert!(output.stdout == data, "{arguments:?}");
+        assert!(stderr(&output).contains(remedy), "{}", stderr(&output));
+        let strict = folder.run(&[arguments, &["--strict"]].concat());
+        assert_eq!((status(&strict), strict.stdout.len()), (1, 0), "{arguments:?}");
+    }
+    folder.done(&["blpk", "d", "a.blp", "b"]);
+    assert!(folder.read("b") == data);
+    assert_eq!(info(&folder, "a.blp")["nbytes"], data.len());
+    for arguments in [&["verify", "a.blp"][..], &["bloscpack", "verify", "--strict", "a.blp"]] {
+        let output = folder.run(arguments);
+        assert_eq!(status(&output), 1, "{arguments:?}");
+        assert!(stdout(&output).contains(remedy), "{}", stdout(&output));
+    }
+    // A journal that is not of this file, and one that was not written to its end.
+    let journal = folder.read("a.blp.blpk-journal");
+    folder.write("other.blp", &folder.read("before")[..32]);
+    folder.done(&["bloscpack", "pack", "-f", "m.json", "-o", "other.blp"]);
+    folder.write("other.blp.blpk-journal", &journal);
+    let output = folder.run(&["bloscpack", "cat", "other.blp"]);
+    assert_eq!((status(&output), output.stdout.len()), (1, 0));
+    assert!(stderr(&output).contains("belongs to another file: remove it"), "{output:?}");
+    folder.write("other.blp.blpk-journal", &journal[..100]);
+    let output = folder.done(&["bloscpack", "cat", "other.blp"]);
+    assert_eq!(output.stdout, folder.read("m.json"));
+    assert!(stderr(&output).contains("was interrupted before it began"), "{output:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn commands_for_metadata_undo_an_append_that_was_killed() {
+    for (arguments, expected) in [
+        (&["get", "a.blp", "/unit"][..], r#"{"unit":"K"}"#),
+        (&["set", "a.blp", "/unit", "7"], r#"{"unit":7}"#),
+        (&["rm", "a.blp", "/unit"], "{}"),
+    ] {
+        let folder = killed_append();
+        let output = folder.done(&[&["bloscpack", "meta"], arguments].concat());
+        assert!(stderr(&output).contains("was undone"), "{}", stderr(&output));
+        assert_eq!(folder.names(), ["a", "a.blp", "before", "m.json"]);
+        folder.done(&["verify", "a.blp"]);
+        assert!(folder.done(&["bloscpack", "cat", "a.blp"]).stdout == folder.read("a"));
+        let output = folder.done(&["bloscpack", "meta", "get", "a.blp"]);
+        assert_eq!(stdout(&output).trim(), expected);
+    }
+}
+
+#[test]
+fn chunks_that_the_header_does_not_count_are_damage() {
+    let folder = packed();
+    folder.done(&["bloscpack", "pack", "-f", "-z", "10000", "--no-offsets", "a"]);
+    let bytes = folder.read("a.blp");
+    for count in [0, 1, 2] {
+        let mut bytes = bytes.clone();
+        bytes[16] = count;
+        folder.write("b.blp", &bytes);
+        for arguments in [
+            &["bloscpack", "unpack", "b.blp"][..],
+            &["bloscpack", "cat", "b.blp"],
+            &["blpk", "d", "b.blp"],
+            &["verify", "b.blp"],
+        ] {
+            let output = folder.run(arguments);
+            assert_eq!(status(&output), 1, "{count} chunks, {arguments:?}");
+            let text = stdout(&output) + &stderr(&output);
+            assert!(text.contains("another follows the last"), "{arguments:?}: {text}");
+        }
+        assert_eq!(folder.names(), ["a", "a.blp", "b.blp"]);
+        folder.done(&["bloscpack", "recover", "b.blp", "-o", "c.blp"]);
+        assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, numbers(3000));
+        folder.remove("c.blp");
+    }
+    // What appending leaves of a chunk is no chunk.
+    folder.write("b.blp", [&bytes[..], &bytes[bytes.len() - 100..]].concat());
+    folder.done(&["verify", "b.blp"]);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn files_that_report_no_size_are_read_to_their_end() {
+    let source = "/proc/filesystems";
+    let data = std::fs::read(source).unwrap();
+    assert!(std::fs::metadata(source).unwrap().len() == 0 && !data.is_empty());
+    let folder = packed();
+    let cat = |name: &str| folder.done(&["bloscpack", "cat", name]).stdout;
+    folder.done(&["bloscpack", "pack", source, "-o", "b.blp"]);
+    assert_eq!(cat("b.blp"), data);
+    let output = folder.done(&["bloscpack", "pack", source, "-o", "-"]);
+    folder.write("b.blp", &output.stdout);
+    assert_eq!((cat("b.blp"), stderr(&output)), (data.clone(), String::new()));
+    let packed = [numbers(3000), data.clone()].concat();
+    for option in [&[][..], &["--in-place"]] {
+        folder.copy(&folder.path("a.blp"), "b.blp");
+        folder.done(&[&["bloscpack", "append", "b.blp", source], option].concat());
+        assert_eq!(cat("b.blp"), packed, "{option:?}");
+    }
+    folder.done(&["blpk", "-f", "c", source, "b.blp"]);
+    assert_eq!(cat("b.blp"), data);
+    folder.copy(&folder.path("a.blp"), "b.blp");
+    folder.done(&["blpk", "a", "b.blp", source]);
+    assert_eq!(cat("b.blp"), packed);
+    bloscpack::pack_file(source, folder.path("b.blp"), &bloscpack::WriteOptions::new(), None)
+        .unwrap();
+    assert_eq!(cat("b.blp"), data);
+}
+
+#[test]
+fn piped_npy_is_packed_as_the_array_that_it_is() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy", "-o", "file.blp"]);
+    let output = folder.feed(&["bloscpack", "pack", "-", "-o", "pipe.blp"], &npy());
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(folder.read("pipe.blp"), folder.read("file.blp"));
+    let output = folder.feed(&["bloscpack", "pack", "-"], &npy());
+    assert_eq!((status(&output), stderr(&output)), (0, String::new()));
+    folder.write("pipe.blp", &output.stdout);
+    assert_eq!(info(&folder, "pipe.blp")["array"]["shape"], json!([4, 3]));
+    folder.done(&["bloscpack", "unpack", "pipe.blp", "-o", "y.npy"]);
+    assert_eq!(folder.read("y.npy"), npy());
+    // Rows from a pipe.
+    let output = folder.feed(&["bloscpack", "append", "--axis0", "file.blp", "-"], &npy());
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(info(&folder, "file.blp")["array"]["shape"], json!([8, 3]));
+    // Bytes, if that is asked for; and what only begins so is refused, not stored as something else.
+    let output = folder.feed(&["bloscpack", "pack", "--raw", "-"], &npy());
+    folder.write("raw.blp", &output.stdout);
+    assert_eq!(folder.done(&["bloscpack", "cat", "raw.blp"]).stdout, npy());
+    let output = folder.feed(&["bloscpack", "pack", "-"], b"\x93NUMPY is its magic");
+    assert_eq!((status(&output), output.stdout.len()), (2, 0));
+}
+
+#[test]
+fn an_array_that_contradicts_the_data_is_status_1() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    folder.done(&["bloscpack", "meta", "set", "x.npy.blp", "/shape", "[5, 3]"]);
+    for arguments in
+        [&["get", "x.npy.blp"][..], &["bloscpack", "unpack", "x.npy.blp", "-o", "y.npy"]]
+    {
+        let output = folder.run(arguments);
+        assert_eq!(status(&output), 1, "{arguments:?}: {}", stderr(&output));
+    }
+    // A slice that is not there is the caller's.
+    folder.done(&["bloscpack", "meta", "set", "x.npy.blp", "/shape", "[4, 3]"]);
+    assert_eq!(status(&folder.run(&["get", "x.npy.blp", "--slice", "9"])), 2);
 }
 
 #[test]

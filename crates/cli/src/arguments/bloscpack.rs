@@ -69,7 +69,7 @@ pub(crate) enum BloscpackCommand {
 
 #[derive(Debug, Default, Args)]
 pub(crate) struct Pack {
-    /// The file, or "-" for standard input
+    /// The file, or "-" for standard input. A .npy file, or one that is piped, is packed as the array that it is
     pub(crate) input: PathBuf,
     /// The packed file, or "-" for standard output [default: FILE.blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]

@@ -5,11 +5,11 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use binio::{FileSource, ReadAt, Span};
-use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, Order};
+use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, ErrorKind, Order};
 use serde_json::json;
 
 use super::pack::read_json;
-use super::spool;
+use super::{is_npy, plain_source};
 use crate::Verdict;
 use crate::arguments::bloscpack::Append;
 use crate::failure::Failure;
@@ -62,10 +62,14 @@ pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failu
     let data = Joined::of(inputs.collect::<Result<_, _>>()?);
     let progress = Progress::new(data.len(), output.quiet);
     let add = |bytes| progress.add(bytes);
-    let appended = appender.append(&data, Some(&add)).map_err(fail)?;
+    let appended = appender.append(&data, Some(&add)).map_err(|error| match error.kind() {
+        // The file is right, and what is to be appended is not.
+        ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),
+        _ => fail(error),
+    })?;
     if appended.rolled_back {
         output.remark(&format_args!(
-            "{}: an append that had been interrupted was undone first",
+            "{}: a change that had been interrupted was undone",
             path.display()
         ));
     }
@@ -106,12 +110,12 @@ fn options(command: &Append) -> AppendOptions {
 /// The bytes of an input; those of the rows, if it is a `.npy` file for an array.
 fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
     let fail = |error: binio::Error| Failure::bloscpack(path, error.into());
-    let source =
-        if is_standard(path) { FileSource::new(spool(path)?) } else { FileSource::open(path) };
-    let source = source.map_err(fail)?;
-    let is_npy = path.extension().is_some_and(|extension| extension == "npy");
+    let source = plain_source(path)?;
+    let is_named = path.extension().is_some_and(|extension| extension == "npy");
     let range = match array {
-        Some(array) if is_npy => rows(path, &source, array)?,
+        Some(array) if is_named || is_standard(path) && is_npy(&source) => {
+            rows(path, &source, array)?
+        }
         _ => 0..source.len(),
     };
     Span::new(source, range).map_err(fail)

@@ -3,12 +3,13 @@
 use std::io::{self, Write};
 use std::time::Instant;
 
-use binio::{FileSource, ReadAt};
+use binio::ReadAt;
 use bloscpack::{ChunkSize, Chunking, Compressor, Shuffle, pack_to_vec};
 use serde_json::{Value, json};
 
 use super::chunks::ratio;
 use super::pack::writer_options;
+use super::plain_source;
 use crate::Verdict;
 use crate::arguments::bloscpack::{Estimate, Threads};
 use crate::failure::Failure;
@@ -29,7 +30,7 @@ struct Trial {
 pub(super) fn estimate(command: &Estimate, output: Output) -> Result<Verdict, Failure> {
     let path = &command.input;
     let fail = |error| Failure::bloscpack(path, error);
-    let source = FileSource::open(path).map_err(|error| fail(error.into()))?;
+    let source = plain_source(path)?;
     let sample = sample(&source, command.chunk_size.unwrap_or_default()).map_err(fail)?;
     let one = Threads { threads: Some(1) };
     let options = writer_options(&command.compression, command.chunk_size, one);
@@ -95,7 +96,7 @@ impl Trial {
 }
 
 /// Whole chunks from all over the file, or all of it if it is small.
-fn sample(source: &FileSource, chunk_size: ChunkSize) -> bloscpack::Result<Vec<u8>> {
+fn sample(source: &dyn ReadAt, chunk_size: ChunkSize) -> bloscpack::Result<Vec<u8>> {
     let chunking = Chunking::of(source.len(), chunk_size)?;
     let wanted = (SAMPLE / u64::from(chunking.chunk_size).max(1)).clamp(1, chunking.nchunks);
     let mut sample = Vec::new();

@@ -10,15 +10,20 @@ use serde_json::{Value, json};
 
 use super::get::{metadata, print_value};
 use super::pack::{parse_json, read_json};
-use super::pointer;
+use super::{pointer, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::MetaCommand;
 use crate::failure::Failure;
+use crate::goal::is_standard;
 use crate::output::{Output, print_json};
 
 pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Failure> {
     match command {
         MetaCommand::Get { file, pointer } => {
+            if !is_standard(file) {
+                // Where that is not possible now, the file is read as it was before the change.
+                let _ = undo_interrupted(file, output);
+            }
             let opened = super::open(file, &OpenOptions::new())?;
             super::remark_rounded(file, &opened, output);
             let all = metadata(&opened).map_err(|error| Failure::bloscpack(file, error))?;
@@ -29,6 +34,7 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
             print_value(value, output)?;
         }
         MetaCommand::Set { file, pointer, value, metadata, grow } => {
+            undo_interrupted(file, output)?;
             let value = match (value, metadata) {
                 (Some(text), _) => parse_json(text).map_err(|why| Failure::other("value", why))?,
                 (None, Some(path)) => read_json(path)?,
@@ -44,9 +50,11 @@ pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Fail
             write(file, &all, *grow, output)?;
         }
         MetaCommand::Rm { file, pointer, grow } if pointer.is_empty() => {
+            undo_interrupted(file, output)?;
             remove_all(file, *grow, output)?;
         }
         MetaCommand::Rm { file, pointer, grow } => {
+            undo_interrupted(file, output)?;
             let mut all = read(file)?;
             edit(file, pointer::remove(&mut all, pointer))?;
             write(file, &all, *grow, output)?;

@@ -16,11 +16,14 @@ mod unpack;
 mod verify;
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
 
-use binio::FileSource;
-use bloscpack::{ChunkOrder, Code, Diagnostic, OpenOptions, Reader, Severity, Strictness, Verify};
+use binio::{FileSource, ReadAt};
+use bloscpack::{
+    ChunkOrder, Code, Diagnostic, OpenOptions, Reader, Severity, Strictness, Verify, journal,
+};
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
 use crate::failure::Failure;
@@ -36,6 +39,9 @@ pub(crate) use info::info;
 pub(crate) use pack::{Packed, pack, report as report_packed};
 pub(crate) use unpack::{Form, Unpacked, report as report_unpacked, unpack};
 pub(crate) use verify::verify;
+
+/// What `.npy` files begin with.
+const NPY_MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Runs `scibin bloscpack ..`.
 pub(crate) fn run(command: &arguments::Bloscpack, output: Output) -> Result<Verdict, Failure> {
@@ -78,19 +84,58 @@ impl Reading {
 }
 
 /// Opens a file, or standard input for "-".
-fn open(path: &Path, options: &OpenOptions) -> Result<Reader, Failure> {
-    let opened = if is_standard(path) {
-        let source = FileSource::new(spool(path)?).map_err(Into::into);
-        source.and_then(|source| options.from_source(Arc::new(source)))
-    } else {
-        options.open(path)
-    };
-    opened.map_err(|error| Failure::bloscpack(path, error))
+pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Reader, Failure> {
+    try_open(path, options).map_err(|error| Failure::bloscpack(path, error))
 }
 
-/// Standard input as a file that has no name: a pipe cannot be read at any place.
-fn spool(path: &Path) -> Result<File, Failure> {
-    input::standard().map_err(|error| Failure::io(path, error))
+fn try_open(path: &Path, options: &OpenOptions) -> ::bloscpack::Result<Reader> {
+    if is_standard(path) {
+        return options.from_source(Arc::new(input::source(path)?));
+    }
+    options.open(path)
+}
+
+/// Opens what is to be packed or appended, standard input for "-". What has no size before it is
+/// read, such as a pipe or a file of `/proc`, is read to its end.
+fn plain_source(path: &Path) -> Result<FileSource, Failure> {
+    if is_standard(path) {
+        return input::source(path).map_err(|error| Failure::bloscpack(path, error.into()));
+    }
+    let open = || {
+        let file = File::open(path)?;
+        let metadata = file.metadata()?;
+        Ok((file, metadata))
+    };
+    let (file, metadata) = open().map_err(|error| Failure::io(path, error))?;
+    if metadata.is_dir() || metadata.is_file() && metadata.len() > 0 {
+        let source = FileSource::open(path);
+        return source.map_err(|error| Failure::bloscpack(path, error.into()));
+    }
+    spool(file, path)
+}
+
+/// What a reader delivers as a file that has no name: a pipe cannot be read at any place. `path` is
+/// for messages.
+fn spool(mut reader: impl Read, path: &Path) -> Result<FileSource, Failure> {
+    let spooled = tempfile::tempfile().and_then(|mut file| {
+        io::copy(&mut reader, &mut file)?;
+        Ok(FileSource::new(file)?)
+    });
+    spooled.map_err(|error| Failure::io(path, error))
+}
+
+/// Whether a source begins as `.npy` files do.
+fn is_npy(source: &dyn ReadAt) -> bool {
+    source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
+}
+
+/// Undoes a change in place that was interrupted, and says so.
+fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
+    if journal::roll_back(path).map_err(|error| Failure::bloscpack(path, error))? {
+        let path = path.display();
+        output.remark(&format_args!("{path}: a change that had been interrupted was undone"));
+    }
+    Ok(())
 }
 
 /// Remarks about what is wrong with a file and does not keep its data from being read.

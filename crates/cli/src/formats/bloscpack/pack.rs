@@ -1,7 +1,7 @@
 //! `scibin bloscpack pack`: a file, a pipe or an array into chunks.
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, Cursor, Read, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -13,7 +13,7 @@ use bloscpack::{
 use serde_json::{Value, json};
 
 use super::chunks::ratio;
-use super::names;
+use super::{NPY_MAGIC, names, plain_source, spool};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Compression, Pack, Threads};
 use crate::failure::Failure;
@@ -157,17 +157,42 @@ impl Input {
     fn open(command: &Pack, options: WriteOptions) -> Result<(Self, WriteOptions), Failure> {
         let path = &command.input;
         if is_standard(path) {
-            return Ok((Self::Pipe(Box::new(io::stdin().lock())), options));
+            return Self::of_pipe(io::stdin().lock(), command, options);
         }
         let file = File::open(path).map_err(|error| Failure::io(path, error))?;
         let kind = file.metadata().map_err(|error| Failure::io(path, error))?.file_type();
         if !kind.is_file() && !kind.is_dir() {
-            return Ok((Self::Pipe(Box::new(file)), options));
+            return Self::of_pipe(file, command, options);
         }
-        let fail = |error| Failure::bloscpack(path, error);
-        let source = FileSource::new(file).map_err(|error| fail(error.into()))?;
         let is_npy = path.extension().is_some_and(|extension| extension == "npy");
-        let (range, options) = if is_npy && !command.raw {
+        Self::of_file(plain_source(path)?, is_npy && !command.raw, command, options)
+    }
+
+    /// A pipe of bytes, or of a `.npy` file, which says so at its beginning.
+    fn of_pipe(
+        mut pipe: impl Read + 'static,
+        command: &Pack,
+        options: WriteOptions,
+    ) -> Result<(Self, WriteOptions), Failure> {
+        let mut head = Vec::new();
+        let read = pipe.by_ref().take(NPY_MAGIC.len() as u64).read_to_end(&mut head);
+        read.map_err(|error| Failure::io(&command.input, error))?;
+        let is_npy = head == NPY_MAGIC && !command.raw;
+        let whole = Cursor::new(head).chain(pipe);
+        if !is_npy {
+            return Ok((Self::Pipe(Box::new(whole)), options));
+        }
+        Self::of_file(spool(whole, &command.input)?, true, command, options)
+    }
+
+    fn of_file(
+        source: FileSource,
+        is_npy: bool,
+        command: &Pack,
+        options: WriteOptions,
+    ) -> Result<(Self, WriteOptions), Failure> {
+        let fail = |error| Failure::bloscpack(&command.input, error);
+        let (range, options) = if is_npy {
             let (array, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
             let options = options.array(&array).map_err(fail)?;
             // What was asked for goes before what suits the array.

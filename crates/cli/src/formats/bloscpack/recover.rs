@@ -7,7 +7,7 @@ use bloscpack::journal::{self, Pending};
 use bloscpack::{Loss, RecoverOptions, recover as recover_to};
 use serde_json::{Value, json};
 
-use super::remark;
+use super::{remark, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::Recover;
 use crate::failure::Failure;
@@ -17,10 +17,9 @@ use crate::output::{Output, one_line, print_json, size};
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
     let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
-    if journal::pending(input).map_err(fail)? == Some(Pending::Changed) {
-        journal::roll_back(input).map_err(fail)?;
-        let input = input.display();
-        output.remark(&format_args!("{input}: a change that had been interrupted was undone"));
+    // A journal of another file says nothing about this one.
+    if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
+        undo_interrupted(input, output)?;
     }
     let source = FileSource::open(input).map_err(|error| fail(error.into()))?;
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);

@@ -146,6 +146,7 @@ pub(crate) fn unpack(
 pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     let path = &command.file;
     let file = super::open(path, &command.reading.options())?;
+    super::remark_damage(path, &file, output);
     let range = bytes(command.range, &file);
     let progress = Progress::new(range.end - range.start, output.quiet);
     let add = |bytes| progress.add(bytes);

@@ -2,10 +2,8 @@
 
 use std::io;
 use std::path::Path;
-use std::sync::Arc;
 
-use binio::FileSource;
-use bloscpack::{Diagnostic, Severity, VerifyOptions, VerifyReport, verify_source};
+use bloscpack::{Diagnostic, Severity, VerifyOptions, VerifyReport};
 use serde_json::json;
 
 use crate::Verdict;
@@ -15,9 +13,8 @@ use crate::output::{Output, print_found, print_json, size};
 use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
-    let Checked { report, len } = check(path, how, output)
-        // What cannot be read at all is an error, not a diagnostic.
-        .map_err(|error| Failure::other(path.display(), error.to_string()))?;
+    let checked = check(path, how, output);
+    let Checked { report, len } = checked.map_err(|error| Failure::bloscpack(path, error))?;
     if output.json {
         print_json(&json!({
             "file": path.display().to_string(), "format": "bloscpack", "ok": report.is_fine(),
@@ -42,9 +39,12 @@ fn check(path: &Path, how: Verifying, output: Output) -> bloscpack::Result<Check
         Some(threads) => options.threads(threads.into()),
         None => options,
     };
-    let Ok(file) = opening.open(path) else {
-        let report = verify_source(Arc::new(FileSource::open(path)?), &opening, &options)?;
-        return Ok(Checked { report, len: 0 });
+    let file = match super::try_open(path, &opening) {
+        Ok(file) => file,
+        Err(error) => {
+            let report = VerifyReport::of_opening(error)?;
+            return Ok(Checked { report, len: 0 });
+        }
     };
     let progress = Progress::new(file.len(), output.quiet);
     let add = |bytes| progress.add(bytes);
