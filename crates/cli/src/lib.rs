@@ -60,7 +60,11 @@ pub fn main() -> ExitCode {
         return blpk::main();
     }
     color::apply(std::env::args_os());
-    let matches = help::command().get_matches();
+    let matches = match help::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) if blpk::is_called() => return blpk::explain(&error),
+        Err(error) => error.exit(),
+    };
     let arguments = Arguments::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let output = arguments.output();
     match run(&arguments.command, output) {

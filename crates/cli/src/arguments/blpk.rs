@@ -20,10 +20,16 @@ pub(crate) struct Blpk {
     #[arg(long, short)]
     pub(crate) force: bool,
     /// Number of threads, 1 to 256 [default: the number of processors]
-    #[arg(long, short, value_name = "N", allow_negative_numbers = true)]
-    pub(crate) nthreads: Option<i64>,
+    #[arg(long, short, value_name = "N", allow_negative_numbers = true, value_parser = threads)]
+    pub(crate) nthreads: Option<usize>,
     #[command(subcommand)]
     pub(crate) command: BlpkCommand,
+}
+
+/// A number of threads that the original takes.
+fn threads(text: &str) -> Result<usize, &'static str> {
+    let number = text.parse().ok().filter(|n| (1..=256).contains(n));
+    number.ok_or("expected a number from 1 to 256")
 }
 
 #[derive(Debug, Subcommand)]
@@ -94,7 +100,8 @@ pub(crate) struct Blosc {
     #[arg(long, short, value_name = "SIZE", allow_negative_numbers = true)]
     pub(crate) typesize: Option<i64>,
     /// Compression level, 0 to 9 [default: 7]
-    #[arg(long, short = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
+    #[arg(long, short = 'l', value_name = "LEVEL", allow_negative_numbers = true)]
+    #[arg(value_parser = clap::value_parser!(u8).range(..=9))]
     pub(crate) clevel: Option<u8>,
     /// Do not shuffle
     #[arg(long, short = 's')]

@@ -58,7 +58,7 @@ fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<
 }
 
 /// The metadata; that there are none is an error.
-pub(super) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
+pub(crate) fn metadata(file: &Reader) -> bloscpack::Result<Value> {
     match file.metadata()? {
         Some(metadata) => metadata.json(),
         None => Err(ErrorKind::Metadata(MetadataError::Absent).into()),

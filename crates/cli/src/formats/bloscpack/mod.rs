@@ -8,7 +8,6 @@ mod get;
 mod info;
 mod meta;
 pub(crate) mod names;
-pub(crate) mod original;
 mod pack;
 mod pointer;
 mod recover;
@@ -34,7 +33,7 @@ use crate::{Verdict, each};
 
 pub(crate) use append::{append, report as report_appended};
 pub(crate) use chunks::ratio;
-pub(crate) use get::get;
+pub(crate) use get::{get, metadata};
 pub(crate) use info::info;
 pub(crate) use pack::{Packed, pack, report as report_packed};
 pub(crate) use unpack::{Form, Unpacked, report as report_unpacked, unpack};

@@ -4,22 +4,32 @@
 //! Other than there, messages go to standard error, so that standard output has results only: what
 //! `info` prints, and the metadata that `decompress` finds.
 
+mod debug;
+mod original;
+mod python;
+mod usage;
+
 use std::fmt;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 
 use ::bloscpack::{ChunkSize, Chunking};
 use clap::Parser;
+use serde_json::Value;
 
 use crate::Verdict;
 use crate::arguments::bloscpack::{Append, Compression, Opening, Pack, Replacing, Threads, Unpack};
 use crate::arguments::blpk::{Blosc, Blpk, BlpkCommand, Compress};
 use crate::failure::Failure;
-use crate::formats::bloscpack::original::{double_pretty, pretty, print_as_original};
 use crate::formats::bloscpack::{self, Form, Packed, Unpacked, names, ratio};
 use crate::output::Output;
+
+use original::{double_pretty, pretty};
+
+pub(crate) use usage::explain;
 
 /// Runs the program on the process's arguments, called by the name `blpk`.
 pub(crate) fn main() -> ExitCode {
@@ -29,12 +39,13 @@ pub(crate) fn main() -> ExitCode {
             Ok(verdict) => verdict.into(),
             Err(_) => ExitCode::SUCCESS,
         },
-        Err(usage) if usage.use_stderr() => {
-            let _ = write!(io::stderr().lock(), "blpk: {usage}");
-            Verdict::Failed.into()
-        }
-        Err(help) => help.exit(),
+        Err(error) => explain(&error),
     }
+}
+
+/// Whether the program was called as `scibin blpk`.
+pub(crate) fn is_called() -> bool {
+    std::env::args_os().nth(1).is_some_and(|word| word == "blpk")
 }
 
 /// Runs a command. Whatever goes wrong is status 1, as in the original; an error is only that
@@ -45,7 +56,7 @@ pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> 
     match program.run() {
         Ok(()) => Ok(Verdict::Fine),
         Err(Wrong::Usage(message)) => {
-            output.say(&format_args!("error: {message}"));
+            message.lines().for_each(|line| output.say(&format_args!("error: {line}")));
             Ok(Verdict::Found)
         }
         Err(Wrong::Failure(failure)) if failure.is_closed_pipe() => Err(failure),
@@ -82,10 +93,12 @@ struct Program<'a> {
 
 impl Program<'_> {
     fn run(&self) -> Result<(), Wrong> {
+        let threads = self.arguments.nthreads.unwrap_or_else(available_threads);
         if self.arguments.debug {
-            self.verbose(&format_args!("command line arguments are: {:?}", self.arguments));
+            self.verbose_lines(debug::arguments(self.arguments, threads));
         }
-        let threads = self.threads()?;
+        self.verbose(&format_args!("using {threads} thread{}", if threads > 1 { "s" } else { "" }));
+        let threads = Threads { threads: self.arguments.nthreads.and_then(|n| n.try_into().ok()) };
         match &self.arguments.command {
             BlpkCommand::Compress(command) => self.compress(command, threads)?,
             BlpkCommand::Decompress { no_check_extension, in_file, out_file } => {
@@ -115,10 +128,15 @@ impl Program<'_> {
                 if !file.exists() {
                     return Err(Wrong::Usage(format!("file '{}' does not exist!", file.display())));
                 }
+                check_header(file)?;
+                self.tell_beginning(file)?;
+                if self.arguments.debug {
+                    self.verbose(&debug::chunk(file, false)?);
+                }
                 if self.output.json {
                     bloscpack::info(file, Opening::default(), false, self.output)?;
                 } else {
-                    print_as_original(file)?;
+                    original::print_info(file)?;
                 }
             }
         }
@@ -133,18 +151,16 @@ impl Program<'_> {
         }
     }
 
-    fn threads(&self) -> Result<Threads, Wrong> {
-        let threads = match self.arguments.nthreads {
-            None => Threads::default(),
-            Some(n) => match u16::try_from(n) {
-                Ok(n @ 1..=256) => Threads { threads: Some(n) },
-                _ => return Err(Wrong::Usage("-n must be 1 <= n <= 256".to_owned())),
-            },
-        };
-        let available = || std::thread::available_parallelism().map_or(1, NonZero::get);
-        let n = threads.threads.map_or_else(available, usize::from);
-        self.verbose(&format_args!("using {n} thread{}", if n > 1 { "s" } else { "" }));
-        Ok(threads)
+    fn verbose_lines(&self, lines: Vec<String>) {
+        lines.iter().for_each(|line| self.verbose(line));
+    }
+
+    /// Prints what is read of a packed file before its chunks.
+    fn tell_beginning(&self, path: &Path) -> Result<(), Failure> {
+        if self.arguments.verbose || self.arguments.debug {
+            self.verbose_lines(debug::beginning(path, self.arguments.debug)?);
+        }
+        Ok(())
     }
 
     fn compress(&self, command: &Compress, threads: Threads) -> Result<(), Wrong> {
@@ -154,12 +170,12 @@ impl Program<'_> {
             None => names::packed(&command.in_file),
         };
         self.check_files(&command.in_file, &out_file)?;
-        let chunk_size = command.chunk_size.as_deref().map(str::parse::<ChunkSize>).transpose();
+        let chunk_size = command.chunk_size.as_deref().map(chunk_size).transpose()?;
         let pack = Pack {
             input: command.in_file.clone(),
             replacing: self.replacing(),
             compression: compression(&command.blosc)?,
-            chunk_size: chunk_size.map_err(|error| Wrong::Usage(format!("-z error: {error}")))?,
+            chunk_size,
             checksum: command.checksum,
             no_offsets: command.no_offsets,
             metadata: command.metadata.clone(),
@@ -173,11 +189,17 @@ impl Program<'_> {
         }
         let Packed { plain, stored } = packed;
         self.verbose(&format_args!("input file size: {}", double_pretty(plain)));
-        if let Ok(chunking) = Chunking::of(plain, pack.chunk_size.unwrap_or_default()) {
+        let asked = pack.chunk_size.unwrap_or_default();
+        let smaller = asked.bytes().ok().and_then(|asked| debug::smaller(asked.into(), plain));
+        self.verbose_lines(smaller.into_iter().collect());
+        if let Some(chunking) = Chunking::of(plain, asked).ok().filter(|_| plain > 0) {
             let Chunking { nchunks, chunk_size, last_chunk, .. } = chunking;
             self.verbose(&format_args!("nchunks: {nchunks}"));
             self.verbose(&format_args!("chunk_size: {}", double_pretty(chunk_size.into())));
             self.verbose(&format_args!("last_chunk_size: {}", double_pretty(last_chunk.into())));
+        }
+        if self.arguments.debug {
+            self.verbose_lines(debug::packed(&out_file, &command.blosc)?);
         }
         self.verbose(&format_args!("output file size: {}", double_pretty(stored)));
         self.verbose(&format_args!("compression ratio: {:.6}", ratio(plain, stored)));
@@ -215,10 +237,17 @@ impl Program<'_> {
         }
         let Unpacked { plain, stored, metadata, .. } = unpacked;
         self.verbose(&format_args!("input file size: {}", pretty(stored)));
+        self.tell_beginning(in_file)?;
+        if self.arguments.debug {
+            self.verbose_lines(debug::unpacked(in_file)?);
+        }
         self.verbose(&format_args!("output file size: {}", pretty(plain)));
         self.verbose(&format_args!("decompression ratio: {:.6}", ratio(plain, stored)));
-        if let Some(metadata) = metadata.filter(|_| !self.output.json) {
-            writeln!(io::stdout().lock(), "blpk: Metadata:\nblpk: {metadata}")?;
+        if let Some(metadata) = metadata.filter(|value| !self.output.json && is_true(value)) {
+            let mut out = io::stdout().lock();
+            for line in original::metadata(Ok(metadata)) {
+                writeln!(out, "blpk: {line}")?;
+            }
         }
         Ok(())
     }
@@ -237,11 +266,18 @@ impl Program<'_> {
         let new = len_of(&command.inputs[0])?;
         self.verbose(&format_args!("orig file size before append: {}", double_pretty(before)));
         self.verbose(&format_args!("new file size: {}", double_pretty(new)));
+        self.tell_beginning(&command.file)?;
+        if self.arguments.debug {
+            self.verbose(&debug::chunk(&command.file, true)?);
+        }
         let appended = bloscpack::append(command, self.output)?;
         if self.output.json {
             bloscpack::report_appended(&command.file, &appended, self.output)?;
         }
-        self.verbose(&format_args!("nchunks: {}", appended.new_chunks));
+        if self.arguments.verbose || self.arguments.debug {
+            let (new, is_debug) = (appended.new_chunks, self.arguments.debug);
+            self.verbose_lines(debug::appended(&command.file, new, is_debug)?);
+        }
         let after = len_of(&command.file)?;
         self.verbose(&format_args!("orig file size after append: {}", double_pretty(after)));
         let ratio = ratio(after.saturating_sub(before), new);
@@ -269,6 +305,69 @@ impl Program<'_> {
     fn replacing(&self) -> Replacing {
         Replacing { force: self.arguments.force }
     }
+}
+
+/// Says in the original's words that a file is none of Bloscpack.
+fn check_header(path: &Path) -> Result<(), Wrong> {
+    const LEN: usize = 32;
+
+    let mut head = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(LEN as u64).read_to_end(&mut head));
+    read.map_err(|error| Failure::io(path, error))?;
+    let reason = if head.len() < LEN {
+        format!("attempting to decode a bloscpack header of length '{}', not '{LEN}'", head.len())
+    } else if !head.starts_with(b"blpk") {
+        let found = python::bytes_repr(&head[..4]);
+        format!(
+            "the magic marker b'blpk' is missing from the bloscpack header, instead we found: {found}"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Wrong::Usage(format!("{reason}\nThis might not be a bloscpack compressed file.")))
+}
+
+/// What a script of Python takes for true.
+fn is_true(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::Bool(value) => *value,
+        Value::Number(number) => number.as_f64() != Some(0.0),
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(object) => !object.is_empty(),
+    }
+}
+
+fn available_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get)
+}
+
+/// Why a number of threads is refused.
+fn threads_message() -> String {
+    format!("{} must be 1 <= n <= 256", usage::written("-n", "--nthreads"))
+}
+
+/// A chunk size; what is wrong with it is said in Python's words.
+fn chunk_size(text: &str) -> Result<ChunkSize, Wrong> {
+    text.parse().map_err(|error: ::bloscpack::Error| {
+        let option = usage::written("-z", "--chunk-size");
+        let number = text.strip_suffix(['B', 'K', 'M', 'G', 'T']);
+        Wrong::Usage(match (number, text.parse::<i64>()) {
+            (Some(number), _) if number.parse::<f64>().is_ok_and(f64::is_nan) => {
+                format!("{option} error: cannot convert float NaN to integer")
+            }
+            (Some(number), _) if number.parse::<f64>().is_err() => {
+                format!("{option} error: could not convert string to float: '{number}'")
+            }
+            (None, Err(_)) if text.parse::<i128>().is_err() => {
+                format!("{option} error: invalid literal for int() with base 10: '{text}'")
+            }
+            (None, Ok(..0)) => format!("{option} must be > 0"),
+            (Some(number), _) if number.starts_with('-') => format!("{option} must be > 0"),
+            _ => format!("{option} error: {error}"),
+        })
+    })
 }
 
 fn no_extension(what: &str, file: &Path) -> Wrong {

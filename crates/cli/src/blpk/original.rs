@@ -3,17 +3,22 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use ::bloscpack::{Header, MetaHeader, OpenOptions, Reader};
 use binio::blosc;
-use bloscpack::{Header, MetaHeader, OpenOptions, Reader};
+use serde_json::Value;
 
+use super::python::{bytes_repr, pformat};
 use crate::failure::Failure;
+use crate::formats::bloscpack;
 use crate::output::one_line;
 
 /// How many offsets are shown.
 const OFFSETS: usize = 5;
+/// The widest line of metadata.
+const WIDTH: usize = 90;
 
-pub(crate) fn print_as_original(path: &Path) -> Result<(), Failure> {
-    let file = super::open(path, &OpenOptions::new().ignore_metadata(true))?;
+pub(super) fn print_info(path: &Path) -> Result<(), Failure> {
+    let file = bloscpack::open(path, &OpenOptions::new().ignore_metadata(true))?;
     let first = file.chunk_header(0).map_err(|error| Failure::bloscpack(path, error))?;
     let mut out = BufWriter::new(io::stdout().lock());
     for line in lines(&file, &first) {
@@ -31,21 +36,12 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
         lines.extend(["'offsets':".to_owned(), format!("[{},...]", offsets.join(","))]);
     }
     if let Some(header) = file.meta_header() {
-        let value = super::get::metadata(file);
-        let value = value.map_or_else(|error| error.to_string(), |value| value.to_string());
-        lines.extend(["Metadata:".to_owned(), value, "MetadataHeader:".to_owned()]);
+        lines.extend(metadata(bloscpack::metadata(file)));
+        lines.push("MetadataHeader:".to_owned());
         lines.extend(fields(&meta_header(header)));
     }
     lines.push("First chunk blosc header:".to_owned());
-    lines.push(ordered(&[
-        ("version", first.version().to_string()),
-        ("versionlz", first.versionlz().to_string()),
-        ("flags", first.flags().to_string()),
-        ("typesize", first.typesize().to_string()),
-        ("nbytes", first.nbytes().to_string()),
-        ("blocksize", first.blocksize().to_string()),
-        ("ctbytes", first.ctbytes().to_string()),
-    ]));
+    lines.push(blosc_header(first));
     lines.push("First chunk blosc flags: ".to_owned());
     let is = |shuffle| truth(first.shuffle() == shuffle);
     lines.push(ordered(&[
@@ -59,9 +55,28 @@ fn lines(file: &Reader, first: &blosc::Header) -> Vec<String> {
     lines
 }
 
+/// The lines about metadata.
+pub(super) fn metadata(value: ::bloscpack::Result<Value>) -> Vec<String> {
+    let value = value.map_or_else(|error| error.to_string(), |value| pformat(&value, WIDTH));
+    let lines = value.lines().filter(|line| !line.is_empty()).map(str::to_owned);
+    std::iter::once("Metadata:".to_owned()).chain(lines).collect()
+}
+
+pub(super) fn blosc_header(first: &blosc::Header) -> String {
+    ordered(&[
+        ("version", first.version().to_string()),
+        ("versionlz", first.versionlz().to_string()),
+        ("flags", first.flags().to_string()),
+        ("typesize", first.typesize().to_string()),
+        ("nbytes", first.nbytes().to_string()),
+        ("blocksize", first.blocksize().to_string()),
+        ("ctbytes", first.ctbytes().to_string()),
+    ])
+}
+
 type Field = (&'static str, String);
 
-fn header(header: &Header) -> Vec<Field> {
+pub(super) fn header(header: &Header) -> Vec<Field> {
     let size = |size: Option<u32>| size.map_or("-1".to_owned(), |size| double_pretty(size.into()));
     vec![
         ("format_version", header.version.number().to_string()),
@@ -76,10 +91,10 @@ fn header(header: &Header) -> Vec<Field> {
     ]
 }
 
-fn meta_header(header: &MetaHeader) -> Vec<Field> {
+pub(super) fn meta_header(header: &MetaHeader) -> Vec<Field> {
     let bytes = |bytes: &[u8]| {
         let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
-        format!("b'{}'", bytes[..end].escape_ascii())
+        bytes_repr(&bytes[..end])
     };
     let size = |size: u32| double_pretty(size.into());
     vec![
@@ -95,7 +110,7 @@ fn meta_header(header: &MetaHeader) -> Vec<Field> {
     ]
 }
 
-fn fields(fields: &[Field]) -> impl Iterator<Item = String> {
+pub(super) fn fields(fields: &[Field]) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, value)| format!("    {name}: {value}"))
 }
 
@@ -106,17 +121,17 @@ fn ordered(fields: &[Field]) -> String {
     format!("OrderedDict([{}])", pairs.join(", "))
 }
 
-fn truth(value: bool) -> String {
+pub(super) fn truth(value: bool) -> String {
     if value { "True" } else { "False" }.to_owned()
 }
 
 /// A size in its largest unit, with at most two decimals, and in bytes.
-pub(crate) fn double_pretty(bytes: u64) -> String {
+pub(super) fn double_pretty(bytes: u64) -> String {
     format!("{} ({bytes}B)", pretty(bytes))
 }
 
 /// A size in its largest unit, with at most two decimals.
-pub(crate) fn pretty(bytes: u64) -> String {
+pub(super) fn pretty(bytes: u64) -> String {
     const UNITS: [(&str, u32); 5] = [("T", 40), ("G", 30), ("M", 20), ("K", 10), ("B", 0)];
     let unit = UNITS.into_iter().find(|&(_, shift)| bytes >> shift > 0);
     let Some((unit, shift)) = unit else { return "0B".to_owned() };

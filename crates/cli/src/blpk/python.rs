@@ -1,0 +1,233 @@
+//! Values as Python prints them: `repr`, and `pprint.pformat`, which breaks what is too wide.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Number, Value};
+
+/// A value as Python's `repr` prints it; the keys of objects are sorted, as `pprint` has them.
+pub(crate) fn repr(value: &Value) -> String {
+    match value {
+        Value::Null => "None".to_owned(),
+        Value::Bool(true) => "True".to_owned(),
+        Value::Bool(false) => "False".to_owned(),
+        Value::Number(number) => number_repr(number),
+        Value::String(text) => text_repr(text),
+        Value::Array(items) => format!("[{}]", join(items.iter().map(repr))),
+        Value::Object(object) => {
+            let pair =
+                |(key, value): (&String, &Value)| format!("{}: {}", text_repr(key), repr(value));
+            format!("{{{}}}", join(sorted(object).into_iter().map(pair)))
+        }
+    }
+}
+
+fn join(items: impl Iterator<Item = String>) -> String {
+    items.collect::<Vec<_>>().join(", ")
+}
+
+fn sorted(object: &Map<String, Value>) -> Vec<(&String, &Value)> {
+    let mut pairs: Vec<_> = object.iter().collect();
+    pairs.sort_by_key(|(key, _)| *key);
+    pairs
+}
+
+fn number_repr(number: &Number) -> String {
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else {
+        return number.to_string();
+    };
+    let text = format!("{float:e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    match exponent.parse::<i32>() {
+        Ok(exponent) if !(-4..16).contains(&exponent) => {
+            let sign = if exponent < 0 { '-' } else { '+' };
+            format!("{digits}e{sign}{:02}", exponent.abs())
+        }
+        _ if float.fract() == 0.0 => format!("{float:.1}"),
+        _ => float.to_string(),
+    }
+}
+
+/// A text in the quotes that need fewer escapes, single ones if both do.
+pub(crate) fn text_repr(text: &str) -> String {
+    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let mut out = String::from(quote);
+    for c in text.chars() {
+        let code = u32::from(c);
+        let _ = match c {
+            '\\' => write!(out, "\\\\"),
+            '\n' => write!(out, "\\n"),
+            '\r' => write!(out, "\\r"),
+            '\t' => write!(out, "\\t"),
+            c if c == quote => write!(out, "\\{c}"),
+            c if c.is_control() && code < 0x100 => write!(out, "\\x{code:02x}"),
+            c if c.is_control() || c.is_whitespace() && c != ' ' => write!(out, "\\u{code:04x}"),
+            c => write!(out, "{c}"),
+        };
+    }
+    out.push(quote);
+    out
+}
+
+/// Bytes as Python's `repr` prints them.
+pub(crate) fn bytes_repr(bytes: &[u8]) -> String {
+    let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
+    let mut out = format!("b{quote}");
+    for &byte in bytes {
+        let _ = match byte {
+            b'\\' => write!(out, "\\\\"),
+            b'\n' => write!(out, "\\n"),
+            b'\r' => write!(out, "\\r"),
+            b'\t' => write!(out, "\\t"),
+            byte if char::from(byte) == quote => write!(out, "\\{quote}"),
+            b' '..=b'~' => write!(out, "{}", char::from(byte)),
+            byte => write!(out, "\\x{byte:02x}"),
+        };
+    }
+    out.push(quote);
+    out
+}
+
+/// A value as `pprint.pformat` prints it: on one line if it is not wider than `width`, else with an item
+/// of it on a line.
+pub(crate) fn pformat(value: &Value, width: usize) -> String {
+    let mut out = String::new();
+    Printer { out: &mut out, width }.value(value, 0, 0, 1);
+    out
+}
+
+struct Printer<'a> {
+    out: &'a mut String,
+    width: usize,
+}
+
+impl Printer<'_> {
+    /// Prints a value that begins in column `indent` and is followed by `allowance` characters.
+    fn value(&mut self, value: &Value, indent: usize, allowance: usize, level: usize) {
+        let one_line = repr(value);
+        if indent + one_line.chars().count() + allowance <= self.width {
+            self.out.push_str(&one_line);
+            return;
+        }
+        match value {
+            Value::Array(items) if !items.is_empty() => {
+                self.out.push('[');
+                for (number, item) in items.iter().enumerate() {
+                    let allowance = self.separate(number, items.len(), indent + 1, allowance);
+                    self.value(item, indent + 1, allowance, level + 1);
+                }
+                self.out.push(']');
+            }
+            Value::Object(object) if !object.is_empty() => {
+                self.out.push('{');
+                for (number, (key, item)) in sorted(object).into_iter().enumerate() {
+                    let allowance = self.separate(number, object.len(), indent + 1, allowance);
+                    let key = text_repr(key);
+                    self.out.push_str(&key);
+                    self.out.push_str(": ");
+                    self.value(item, indent + 1 + key.chars().count() + 2, allowance, level + 1);
+                }
+                self.out.push('}');
+            }
+            Value::String(text) => self.text(text, indent, allowance, level),
+            _ => self.out.push_str(&one_line),
+        }
+    }
+
+    /// Begins another item, and returns how many characters follow it.
+    fn separate(&mut self, number: usize, count: usize, indent: usize, allowance: usize) -> usize {
+        if number > 0 {
+            self.out.push(',');
+            self.break_line(indent);
+        }
+        if number + 1 == count { allowance + 1 } else { 1 }
+    }
+
+    fn break_line(&mut self, indent: usize) {
+        self.out.push('\n');
+        self.out.extend(std::iter::repeat_n(' ', indent));
+    }
+
+    /// Prints a text in pieces: its lines, and if those are too wide some words of each.
+    fn text(&mut self, text: &str, indent: usize, allowance: usize, level: usize) {
+        let outer = usize::from(level == 1);
+        let (indent, allowance) = (indent + outer, allowance + outer);
+        let width = self.width.saturating_sub(indent);
+        let fits = |piece: &str, room: usize| text_repr(piece).chars().count() <= room;
+        let mut pieces = Vec::new();
+        let mut lines = text.split_inclusive('\n').peekable();
+        while let Some(line) = lines.next() {
+            let is_last = lines.peek().is_none();
+            let last_room = width.saturating_sub(if is_last { allowance } else { 0 });
+            if fits(line, last_room) {
+                pieces.push(line.to_owned());
+                continue;
+            }
+            let mut current = String::new();
+            let mut words = words(line).into_iter().peekable();
+            while let Some(word) = words.next() {
+                let room = if words.peek().is_none() { last_room } else { width };
+                let longer = format!("{current}{word}");
+                if fits(&longer, room) {
+                    current = longer;
+                } else {
+                    let full = std::mem::replace(&mut current, word.to_owned());
+                    pieces.extend((!full.is_empty()).then_some(full));
+                }
+            }
+            pieces.extend((!current.is_empty()).then_some(current));
+        }
+        let brackets = level == 1 && pieces.len() > 1;
+        self.out.push_str(if brackets { "(" } else { "" });
+        for (number, piece) in pieces.iter().enumerate() {
+            if number > 0 {
+                self.break_line(indent);
+            }
+            self.out.push_str(&text_repr(piece));
+        }
+        self.out.push_str(if brackets { ")" } else { "" });
+    }
+}
+
+/// The words of a line, each with the white space after it.
+fn words(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    let mut rest = line;
+    while !rest.is_empty() {
+        let space = rest.find(char::is_whitespace).unwrap_or(rest.len());
+        let after = &rest[space..];
+        let next = after.find(|c: char| !c.is_whitespace()).unwrap_or(after.len());
+        let (word, others) = rest.split_at(space + next);
+        words.push(word);
+        rest = others;
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Printed by `pprint.pformat(value, width=90)` of Python 3.11.
+    #[test]
+    fn wide_values_are_broken_as_by_python() {
+        let short =
+            json!({"shape": [3], "dtype": "<f8", "a'b": null, "t": true, "x": 1e16, "y": 0.5});
+        assert_eq!(
+            pformat(&short, 90),
+            r#"{"a'b": None, 'dtype': '<f8', 'shape': [3], 't': True, 'x': 1e+16, 'y': 0.5}"#
+        );
+        let wide = json!({"dtype": "x".repeat(60), "shape": [20_000_000, 1], "container": "numpy"});
+        let expected = format!(
+            "{{'container': 'numpy',\n 'dtype': '{}',\n 'shape': [20000000, 1]}}",
+            "x".repeat(60)
+        );
+        assert_eq!(pformat(&wide, 90), expected);
+        assert_eq!(
+            pformat(&json!("many words ".repeat(10)), 90),
+            "('many words many words many words many words many words many words many words many '\n \
+             'words many words many words ')"
+        );
+    }
+}
