@@ -377,8 +377,11 @@ impl CodecError {
 impl ArrayError {
     fn is_bad_data(&self) -> bool {
         match self {
-            Self::NotAnArray(_) | Self::Type { .. } | Self::BufferSize { .. } => false,
-            Self::Slice(_) | Self::Field(_) => false,
+            Self::NotAnArray(_)
+            | Self::Type { .. }
+            | Self::BufferSize { .. }
+            | Self::Slice(_)
+            | Self::Field(_) => false,
             // Here it is the file that asks for the block.
             Self::Data(error) => match error.kind() {
                 ErrorKind::Block { kind: BlockError::NoSuchBlock { .. }, .. } => true,

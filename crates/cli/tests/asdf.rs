@@ -1,5 +1,7 @@
 //! ASDF files as their users meet them: damaged, hostile, in parts, and looked at by people.
 
+#![allow(clippy::format_collect, clippy::format_push_string, reason = "small texts, built once")]
+
 mod program;
 
 use serde_json::{Value, json};

@@ -132,6 +132,15 @@ impl<'a> Blocks<'a> {
     }
 }
 
+impl<'a> IntoIterator for &Blocks<'a> {
+    type Item = Result<Block<'a>>;
+    type IntoIter = Iter<'a>;
+
+    fn into_iter(self) -> Iter<'a> {
+        self.iter()
+    }
+}
+
 impl<'a> IntoIterator for Blocks<'a> {
     type Item = Result<Block<'a>>;
     type IntoIter = Iter<'a>;

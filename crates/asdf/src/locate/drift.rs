@@ -70,12 +70,12 @@ impl Drift {
 
     /// The blocks by their numbers in the index. One that is not found has an error for a header.
     pub(super) fn entries(&self, reading: Reading<'_>) -> Result<Vec<Entry>> {
-        let entry = |&(listed, found): &(u64, Option<u64>)| match found {
-            Some(offset) => reading.entry(offset),
-            None => {
+        let entry = |&(listed, found): &(u64, Option<u64>)| {
+            let missing = || {
                 let header = Header::Bad(Box::new(BlockError::Magic { offset: listed }));
                 Ok(Entry { offset: listed, header })
-            }
+            };
+            found.map_or_else(missing, |offset| reading.entry(offset))
         };
         self.blocks.iter().map(entry).collect()
     }

@@ -13,7 +13,7 @@ pub enum Found<'a> {
     /// A node of the tree, which may be an array.
     Node(Node<'a>),
     /// A field of an array of records, or a mask.
-    Array(NdArray<'a>),
+    Array(Box<NdArray<'a>>),
 }
 
 impl<'a> Node<'a> {
@@ -47,7 +47,7 @@ impl<'a> Node<'a> {
             let is_field = fields.iter().any(|field| field.name() == token);
             if is_field || (is_last && token == "mask" && array.is_masked()) || !fields.is_empty() {
                 let part = tokens[at..].iter().try_fold(array, |array, token| array.part(token));
-                return part.map(Found::Array);
+                return part.map(|array| Found::Array(Box::new(array)));
             }
         }
         self.pointer(pointer).map(Found::Node)

@@ -66,7 +66,7 @@ fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a
     Ok(match root.find(pointer)? {
         Found::Node(node) if node.is_ndarray() => Ok(node.ndarray()?),
         Found::Node(node) => Err(node),
-        Found::Array(array) => Ok(array),
+        Found::Array(array) => Ok(*array),
         _ => Err(root),
     })
 }
