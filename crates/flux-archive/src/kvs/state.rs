@@ -276,6 +276,8 @@ fn step(key: &str, steps: &mut usize) -> Result<(), KvsError> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use serde_json::{Value, json};
 
@@ -340,6 +342,36 @@ mod tests {
         archives.sort_unstable();
         assert_eq!(archives, ["main", "of_blobs", "small"]);
         assert_eq!(state.checkpoints()[0].sequence, Some(7));
+    }
+
+    /// A store that counts how often it is asked.
+    struct Counting(MemoryStore, Arc<AtomicUsize>);
+
+    impl BlobStore for Counting {
+        fn get(&self, blobref: &BlobRef, out: &mut Vec<u8>) -> Result<(), StoreError> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.get(blobref, out)
+        }
+
+        fn contains(&self, blobref: &BlobRef) -> Result<bool, StoreError> {
+            self.0.contains(blobref)
+        }
+    }
+
+    #[test]
+    fn value_is_not_fetched_further_after_a_blob_that_fails() {
+        let store = MemoryStore::new();
+        let piece = store.put(HashType::Sha1, b"piece").unwrap().to_string();
+        let gone = BlobRef::of(HashType::Sha1, b"gone").to_string();
+        let mut pieces = vec![piece; 1000];
+        pieces[2] = gone;
+        let value = json!({"ver": 1, "type": "valref", "data": pieces});
+        let root = put(&store, &json!({"ver": 1, "type": "dir", "data": {"a": value}}));
+        let count = Arc::new(AtomicUsize::new(0));
+        let store = Counting(store, Arc::clone(&count));
+        let state = StateDir::new(store, [checkpoint(&root)]).unwrap();
+        assert!(matches!(state.value("a"), Err(KvsError::Blob { .. })));
+        assert_eq!(count.load(Ordering::Relaxed), 4, "the root, and three pieces");
     }
 
     #[test]
