@@ -176,10 +176,7 @@ fn content_told(a: &Entry<'_>, b: &Entry<'_>) -> Option<bool> {
 fn data<'c>(content: &'c Content<'_>) -> Cow<'c, [u8]> {
     match content {
         Content::Json(json) => Cow::Borrowed(json.get().as_bytes()),
-        Content::Text(text) => match text.decode() {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        },
+        Content::Text(text) => text.decode_bytes(),
         Content::Base64(data) => Cow::Owned(data.decode()),
         _ => Cow::Borrowed(&[]),
     }

@@ -72,10 +72,7 @@ impl Entry<'_> {
         }
         let source = match self.content() {
             Content::Json(json) => Source::Plain(Cow::Borrowed(json.get().as_bytes())),
-            Content::Text(text) => Source::Plain(match text.decode() {
-                Cow::Borrowed(plain) => Cow::Borrowed(plain.as_bytes()),
-                Cow::Owned(plain) => Cow::Owned(plain.into_bytes()),
-            }),
+            Content::Text(text) => Source::Plain(text.decode_bytes()),
             Content::Base64(data) => Source::Base64(data),
             Content::Blobvec(regions) => Source::Blobs(Blobs {
                 store,
@@ -89,9 +86,7 @@ impl Entry<'_> {
         };
         Ok(ContentReader { source, len: self.len(), position: 0 })
     }
-}
 
-impl Entry<'_> {
     /// Writes the content of a regular file. At most one blob is in memory.
     ///
     /// ```

@@ -101,6 +101,14 @@ impl<'a> Text<'a> {
         Cow::Owned(String::from_utf8(plain).unwrap_or_default())
     }
 
+    /// The bytes of the decoded text; borrowed if nothing is escaped.
+    pub(crate) fn decode_bytes(&self) -> Cow<'_, [u8]> {
+        match self.decode() {
+            Cow::Borrowed(plain) => Cow::Borrowed(plain.as_bytes()),
+            Cow::Owned(plain) => Cow::Owned(plain.into_bytes()),
+        }
+    }
+
     /// The decoded text; if nothing is escaped, borrowed for as long as the archive.
     pub fn into_decoded(self) -> Cow<'a, str> {
         if self.escaped.len() as u64 == self.len {

@@ -210,11 +210,6 @@ impl StateDir {
         Ok(value)
     }
 
-    /// The names in a directory of keys.
-    pub fn names(&self, key: &str) -> Result<Vec<String>, KvsError> {
-        Ok(self.entries(key, None)?.into_iter().map(|(name, _)| name).collect())
-    }
-
     /// The object of a key. Follows links, but not a reference at the end.
     fn look_up(&self, key: &str) -> Result<Object, KvsError> {
         let not_found = || KvsError::NotFound(key.to_owned());

@@ -6,7 +6,6 @@
 //! | `sha256` | 32 bytes | `sha256-ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad` |
 
 use std::fmt;
-use std::str::FromStr;
 
 use binio::{Algorithm, Digest};
 
@@ -144,14 +143,6 @@ impl fmt::Display for BlobRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}-", self.hash)?;
         self.digest().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl FromStr for BlobRef {
-    type Err = BlobRefError;
-
-    fn from_str(text: &str) -> Result<Self, BlobRefError> {
-        Self::parse(text)
     }
 }
 

@@ -55,15 +55,11 @@ impl<W: Write> Writer<W> {
     ) -> Result<Body<'w, 'e, W>> {
         self.begin(&Text::new(entry.path.as_str()))?;
         self.open = true;
-        Ok(Body::new(self, entry, encoding))
+        Ok(Body { writer: self, entry, encoding, carry: Vec::new(), len: 0 })
     }
 }
 
-impl<'w, 'e, W: Write> Body<'w, 'e, W> {
-    pub(super) fn new(writer: &'w mut Writer<W>, entry: &'e Entry<'e>, encoding: Encoding) -> Self {
-        Self { writer, entry, encoding, carry: Vec::new(), len: 0 }
-    }
-
+impl<W: Write> Body<'_, '_, W> {
     /// Ends the file. Returns its size in bytes.
     pub fn finish(mut self) -> Result<u64> {
         let last = mem::take(&mut self.carry);
