@@ -152,7 +152,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ("asdf info", &["scibin asdf info science.asdf", "scibin asdf info --salvage damaged.asdf"]),
     (
         "asdf tree",
-        &["scibin asdf tree science.asdf", "scibin asdf tree science.asdf --json --tags"],
+        &[
+            "scibin asdf tree science.asdf",
+            "scibin asdf tree science.asdf /meta --depth 2",
+            "scibin asdf tree science.asdf --json --tags",
+        ],
     ),
     ("asdf blocks", &["scibin asdf blocks science.asdf"]),
     (
@@ -240,7 +244,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "dudley from-numpy",
         &[
             "scibin dudley from-numpy rho.npy > rho.dud",
-            "scibin dudley from-numpy \"[('id', '<i4'), ('pos', '<f8', (3,))]\" --name p --shape 100",
+            "scibin dudley from-numpy '<f8' --name x --shape 100,3",
         ],
     ),
     (

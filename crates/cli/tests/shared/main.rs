@@ -6,6 +6,8 @@ mod forms;
 mod help;
 #[path = "../program/mod.rs"]
 mod program;
+mod reports;
+mod statuses;
 mod streams;
 
 use program::Folder;

@@ -152,19 +152,21 @@ fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
 fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
     let layout = file.layout();
     let blocks: Vec<Value> = blocks.iter().map(block_json).collect();
+    let mut diagnostics: Vec<Value> = file.diagnostics().iter().map(|one| json!(one)).collect();
     let tree = match file.tree() {
         Ok(root) => json!({"nodes": root.document().node_count()}),
-        Err(error) => json!({"error": error.to_string()}),
+        Err(error) => {
+            let message = error.to_string();
+            diagnostics.push(json!({"code": "BadTree", "severity": "error", "message": message}));
+            json!({"error": message})
+        }
     };
     let library = file.library().ok().flatten();
     let range = |range: &std::ops::Range<u64>| json!([range.start, range.end]);
-    let diagnostics = file.diagnostics();
-    let is_error = |diagnostic: &asdf::Diagnostic| diagnostic.severity == asdf::Severity::Error;
-    let ok = file.tree().is_ok() && !diagnostics.iter().any(is_error);
     json!({
         "file": path.display().to_string(),
         "format": "asdf",
-        "ok": ok,
+        "ok": diagnostics.iter().all(|one| one["severity"] != "error"),
         "size": layout.file_len,
         "version": layout.format_version.to_string(),
         "standard": layout.standard_version.map(|version| version.to_string()),

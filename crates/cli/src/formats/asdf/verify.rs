@@ -1,6 +1,6 @@
 //! `scibin verify`: what is wrong with a file.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use asdf::{ChecksumVerdict, VerifyOptions, VerifyReport};
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, print_found, print_json, size};
 use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
@@ -33,11 +33,10 @@ pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<V
 }
 
 fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
-    let mut out = io::stdout().lock();
     for error in report.errors() {
-        writeln!(out, "{}: {}", path.display(), one_line(&error.to_string()))?;
+        print_found(&path.display(), error)?;
     }
-    if report.is_fine() && !output.quiet {
+    if report.is_fine() {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
         let count = report.blocks.len();
         let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
@@ -46,7 +45,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
             count => format!(", {count} of them in other files"),
         };
         let (path, size) = (path.display(), size(bytes));
-        writeln!(out, "{path}: fine, {count} blocks of {size} checked{external}")?;
+        output.result(&format_args!("{path}: fine, {count} blocks of {size} checked{external}"))?;
         for diagnostic in &report.diagnostics {
             output.remark(&format_args!("{path}: {diagnostic}"));
         }

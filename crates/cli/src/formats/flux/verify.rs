@@ -1,6 +1,6 @@
 //! `scibin flux verify`: the archive against RFC 37, its blobs, and files.
 
-use std::io::{self, Write};
+use std::io;
 
 use flux_archive::{Archive, Entry, VerifyOptions, VerifyReport};
 use serde_json::json;
@@ -11,7 +11,7 @@ use super::{count, report_json, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{One, Verifying};
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, print_found, print_json, size};
 use crate::progress::Progress;
 
 pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result<Verdict, Failure> {
@@ -72,11 +72,10 @@ fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<(
     let diagnostics = report.diagnostics.iter().map(ToString::to_string);
     let differences = report.differences.iter().map(ToString::to_string);
     let failures = report.failures.iter().map(ToString::to_string);
-    let mut out = io::stdout().lock();
     for line in diagnostics.chain(differences).chain(failures) {
-        writeln!(out, "{name}: {}", one_line(&line))?;
+        print_found(&name, &line)?;
     }
-    if report.is_ok() && !output.quiet {
+    if report.is_ok() {
         let blobs = || format!(", {} of {}", count(report.blobs, "blob"), size(report.bytes));
         let checked = match (report.blobs, report.sha1) {
             (0, _) => String::new(),
@@ -84,7 +83,7 @@ fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<(
             (_, sha1) => format!("{} ({sha1} by sha1)", blobs()),
         };
         let entries = count(report.entries.unwrap_or_default(), "entry");
-        writeln!(out, "{name}: fine, {entries}{checked} checked")?;
+        output.result(&format_args!("{name}: fine, {entries}{checked} checked"))?;
     }
     Ok(())
 }

@@ -1,0 +1,75 @@
+//! The reports on files with `--json`: one shape for all commands and formats.
+
+use serde_json::{Value, json};
+
+use crate::files;
+use crate::program::{Folder, json_of, stdout};
+
+/// The lines of a command with `--json`.
+fn reports(folder: &Folder, command: &str) -> Vec<Value> {
+    let arguments: Vec<&str> = command.split(' ').chain(["--json"]).collect();
+    let output = folder.run(&arguments);
+    let line = |line: &str| {
+        serde_json::from_str(line).unwrap_or_else(|error| panic!("{command}: {error}: {line}"))
+    };
+    stdout(&output).lines().map(line).collect()
+}
+
+#[test]
+fn reports_have_file_format_ok_and_diagnostics() {
+    let folder = files();
+    for (commands, format, extension) in [
+        (&["info", "verify", "asdf info", "asdf verify"][..], "asdf", "asdf"),
+        (&["info", "verify", "bloscpack info", "bloscpack verify"], "bloscpack", "blp"),
+        (&["info", "verify", "flux info", "flux verify", "flux lint"], "flux", "json"),
+        (&["info", "verify", "dudley check", "dudley fmt --check"], "dudley", "dud"),
+    ] {
+        for command in commands {
+            for is_good in [true, false] {
+                let file = format!("{}.{extension}", if is_good { "good" } else { "bad" });
+                let reports = reports(&folder, &format!("{command} {file}"));
+                let [report] = &reports[..] else { panic!("{command} {file}: {reports:?}") };
+                assert_eq!(report["file"], json!(file), "{command} {file}: {report}");
+                assert_eq!(report["format"], json!(format), "{command} {file}: {report}");
+                assert_eq!(report["ok"], json!(is_good), "{command} {file}: {report}");
+                let diagnostics = report["diagnostics"].as_array().expect("a list");
+                let is_error = |one: &Value| one["severity"] == "error" && one["code"].is_string();
+                assert_eq!(!diagnostics.iter().any(is_error), is_good, "{command}: {report}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_has_a_line_too() {
+    let folder = files();
+    for command in ["info", "verify"] {
+        let reports = reports(&folder, &format!("{command} good.asdf missing good.blp"));
+        let of = |name: &str| reports.iter().map(|report| report[name].clone()).collect::<Value>();
+        assert_eq!(of("file"), json!(["good.asdf", "missing", "good.blp"]));
+        assert_eq!(of("format"), json!(["asdf", null, "bloscpack"]));
+        assert_eq!(of("ok"), json!([true, false, true]));
+        let diagnostic = &reports[1]["diagnostics"][0];
+        assert_eq!(
+            (&diagnostic["code"], &diagnostic["severity"]),
+            (&json!("Failed"), &json!("error"))
+        );
+    }
+    for command in ["flux info", "flux verify", "flux lint", "dudley check", "dudley fmt"] {
+        let reports = reports(&folder, &format!("{command} missing"));
+        assert_eq!(reports[0]["file"], "missing", "{command}");
+        assert_eq!(reports[0]["ok"], false, "{command}");
+    }
+}
+
+#[test]
+fn fmt_reports_layouts() {
+    let folder = files();
+    folder.write("untidy.dud", "x=f8[3]\n");
+    let of = |command: &str| reports(&folder, command)[0].clone();
+    assert_eq!(of("dudley fmt --check untidy.dud")["ok"], false);
+    assert_eq!(of("dudley fmt untidy.dud")["ok"], true);
+    assert_eq!(of("dudley fmt --check untidy.dud")["ok"], true);
+    let output = folder.feed(&["dudley", "fmt", "--json", "-"], b"x=f8[3]\n");
+    assert_eq!(json_of(&output)["text"], "x = f8[3]\n");
+}

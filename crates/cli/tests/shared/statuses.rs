@@ -1,0 +1,143 @@
+//! The exit statuses that the help states: 1 where the data are bad, 2 where a file cannot be opened or an
+//! option is wrong.
+
+use crate::files;
+use crate::program::{Folder, status, stderr, stdout};
+
+/// Every command of each format. `%` stands for the file, which is bad or missing.
+const COMMANDS: &[(&str, &[&str])] = &[
+    (
+        "asdf",
+        &[
+            "info %",
+            "verify %",
+            "get % /a",
+            "asdf info %",
+            "asdf tree %",
+            "asdf get % /a",
+            "asdf verify %",
+        ],
+    ),
+    (
+        "blp",
+        &[
+            "info %",
+            "verify %",
+            "get %",
+            "bloscpack unpack % -o out",
+            "bloscpack append % good.asdf",
+            "bloscpack info %",
+            "bloscpack verify %",
+            "bloscpack get %",
+            "bloscpack cat %",
+            "bloscpack meta get %",
+            "bloscpack meta set % /a 1",
+            "bloscpack meta rm % /a",
+            "bloscpack recover % -o out",
+            "bloscpack convert % -o out",
+        ],
+    ),
+    (
+        "dud",
+        &[
+            "info %",
+            "verify %",
+            "dudley check %",
+            "dudley fmt %",
+            "dudley fmt --check %",
+            "dudley tree %",
+            "dudley resolve %",
+            "dudley diff % good.dud",
+            "dudley diff good.dud %",
+        ],
+    ),
+    (
+        "json",
+        &[
+            "info %",
+            "verify %",
+            "get % /x",
+            "flux list %",
+            "flux extract % -C .",
+            "flux cat % f",
+            "flux verify %",
+            "flux diff % good.json",
+            "flux diff good.json %",
+            "flux lint %",
+            "flux lint --fix % -o out",
+            "flux convert %",
+            "flux append % good.asdf",
+            "flux delete % f",
+            "flux pack %",
+            "flux externalize % --store blobs",
+            "flux info %",
+            "flux gc --store store %",
+        ],
+    ),
+];
+
+/// Commands whose input is any file.
+const OTHERS: &[&str] = &[
+    "bloscpack pack % -o out",
+    "bloscpack estimate %",
+    "flux rescue %",
+    "flux create % -o out",
+    "dudley from-c %",
+    "dudley from-numpy %",
+];
+
+fn run(folder: &Folder, command: &str, file: &str) -> (i32, String) {
+    let command = command.replace('%', file);
+    let arguments: Vec<&str> = command.split(' ').collect();
+    let output = folder.run(&arguments);
+    (status(&output), format!("scibin {command}: {}{}", stdout(&output), stderr(&output)))
+}
+
+#[test]
+fn bad_data_are_status_1() {
+    let mut others = Vec::new();
+    for (extension, commands) in COMMANDS {
+        for command in *commands {
+            let folder = files();
+            std::fs::create_dir(folder.path("store")).unwrap();
+            let (status, said) = run(&folder, command, &format!("bad.{extension}"));
+            others.extend((status != 1).then(|| format!("status {status}: {said}")));
+        }
+    }
+    assert!(others.is_empty(), "{}", others.join("\n"));
+}
+
+#[test]
+fn a_missing_file_is_status_2() {
+    let all = COMMANDS.iter().flat_map(|(_, commands)| *commands).chain(OTHERS);
+    for command in all {
+        let folder = files();
+        std::fs::create_dir(folder.path("store")).unwrap();
+        let (status, said) = run(&folder, command, "missing");
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains("missing: "), "{said}");
+    }
+}
+
+#[test]
+fn a_wrong_option_is_status_2() {
+    let folder = files();
+    for (extension, commands) in COMMANDS {
+        for command in *commands {
+            let file = format!("good.{extension}");
+            let (status, said) = run(&folder, &format!("{command} --no-such-option"), &file);
+            assert_eq!(status, 2, "{said}");
+            assert!(said.contains("--no-such-option"), "{said}");
+        }
+    }
+}
+
+#[test]
+fn json_is_refused_where_the_output_is_the_content_of_a_file() {
+    let folder = files();
+    for command in ["bloscpack cat good.blp", "flux cat good.json f", "completions bash"] {
+        let (status, said) = run(&folder, &format!("{command} --json"), "");
+        assert_eq!(status, 2, "{said}");
+        assert!(said.contains("scibin: --json: "), "{said}");
+    }
+}
