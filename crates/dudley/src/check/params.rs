@@ -2,7 +2,6 @@
 
 use super::Checker;
 use super::notes::SWAPPED;
-use super::types::nearest;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
 use crate::layout::{
@@ -224,7 +223,7 @@ impl Layout {
         let is_dict = |param: &&Param| matches!(param.scope, Scope::Dict(_));
         let names = params.filter(is_dict).map(|param| self.names.text(param.name));
         let text = self.names.text(name);
-        let near = if text.len() > 40 { None } else { nearest(text, names) };
+        let near = if text.len() > 40 { None } else { binio::nearest(text, names) };
         match near {
             _ if self.item_index.knows(name) => {
                 let help = "this name is data; a parameter is declared by `name : type`";

@@ -8,7 +8,7 @@ use crate::layout::{
     Run, TypeId,
 };
 use crate::source::Span;
-use crate::syntax::{NodeKind, primitive_of, short};
+use crate::syntax::{Node, NodeKind, primitive_of, short};
 
 /// The primitive types that were used or redefined.
 #[derive(Default)]
@@ -20,7 +20,7 @@ pub(super) struct Primitives {
 impl Checker<'_> {
     /// `datatype shape filter placement`; none if the datatype has an error.
     pub(super) fn check_data(&mut self) -> Option<Data> {
-        let span = self.cursor.ahead(0).map_or_else(Span::default, |node| node.span());
+        let span = self.cursor.ahead(0).map_or_else(Span::default, Node::span);
         let datatype = self.check_datatype();
         let bindings = match datatype {
             Some(Datatype::Struct(id)) => self.bind(id, span),
@@ -231,43 +231,6 @@ impl Layout {
         for primitive in Primitive::all() {
             names.push(primitive.name());
         }
-        nearest(text, names.into_iter())
-    }
-}
-
-/// The name with the fewest changes: at most two, and less than half of the text.
-pub(super) fn nearest<'n>(text: &str, names: impl Iterator<Item = &'n str>) -> Option<String> {
-    let limit = (text.chars().count() / 2).min(2);
-    let near = names.filter(|name| name.len() <= text.len() + 2);
-    let near = near.map(|name| (distance(text, name), name)).filter(|near| near.0 <= limit);
-    near.min_by_key(|near| near.0).map(|near| near.1.to_owned())
-}
-
-/// The number of characters to change, add or remove.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, from) in one.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
-        for (column, &to) in other.iter().enumerate() {
-            let change = diagonal + usize::from(from != to);
-            diagonal = row[column + 1];
-            row[column + 1] = change.min(diagonal + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_nearest_name_is_the_one_with_the_fewest_changes() {
-        let names = ["mesh_data", "mesh", "f8"];
-        assert_eq!(nearest("mesh_dat", names.into_iter()), Some("mesh_data".to_owned()));
-        assert_eq!(nearest("mehs", names.into_iter()), Some("mesh".to_owned()));
-        assert_eq!(nearest("other", names.into_iter()), None);
+        binio::nearest(text, names)
     }
 }
