@@ -150,7 +150,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         base: u64,
     ) -> Result<Placed> {
         self.begin(id);
-        let element = self.scope.element(self.layout, data, 0, |_| ())?;
+        let element = self.scope.element_inlined(self.layout, data, 0, |_| ())?;
         let placed = self.place(data, &element, cursor, Some(base))?;
         self.scope.leave(0);
         Ok(placed)

@@ -91,6 +91,7 @@ impl<'r, 'a> Pass<'r, 'a> {
         Ok(())
     }
 
+    #[inline]
     fn declare(&mut self, subject: Subject) -> scope::Result<()> {
         let placed = match subject {
             Subject::Param(id) => match self.measure.param(id, self.cursor, Some(self.base))? {

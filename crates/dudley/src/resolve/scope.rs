@@ -35,16 +35,17 @@ impl From<binio::Error> for Box<Trouble> {
 /// The error is boxed, so that results are small.
 pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
+#[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
 #[cold]
-fn overflow<T>(what: &str) -> Result<T> {
-    Err(Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into())
+fn overflow(what: &str) -> Box<Trouble> {
+    Trouble::Is(Code::Overflow, format!("{what} is above 2^63-1")).into()
 }
 
 #[inline]
 pub(super) fn add(a: u64, b: u64) -> Result<u64> {
     match a.checked_add(b) {
         Some(sum) if sum <= MAX => Ok(sum),
-        _ => overflow("the address"),
+        _ => Err(overflow("the address")),
     }
 }
 
@@ -52,7 +53,7 @@ pub(super) fn add(a: u64, b: u64) -> Result<u64> {
 pub(super) fn multiply(a: u64, b: u64) -> Result<u64> {
     match a.checked_mul(b) {
         Some(product) if product <= MAX => Ok(product),
-        _ => overflow("the size"),
+        _ => Err(overflow("the size")),
     }
 }
 
@@ -109,7 +110,7 @@ impl Extent {
             0 => Some(0),
             _ if !self.is_known => None,
             1..=MAX => Some(self.count),
-            _ => return overflow("the size"),
+            _ => return Err(overflow("the size")),
         };
         Ok(Element { base, count, filter: self.filter, is_compressed: self.is_compressed })
     }
@@ -169,9 +170,22 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
 
     /// The element of an array; `frame` has the values of the enclosing struct. `dim` is called with the
     /// dimensions, outermost first.
-    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
-    #[inline(always)]
+    #[inline(never)]
     pub(super) fn element(
+        &mut self,
+        layout: &Layout,
+        data: &Data,
+        frame: Frame,
+        dim: impl FnMut(u64),
+    ) -> Result<Element> {
+        self.element_inlined(layout, data, frame, dim)
+    }
+
+    /// As [`element`](Self::element), where copying the result would take longer than computing it. It takes
+    /// much of the stack: not for what recurses.
+    #[allow(clippy::inline_always, reason = "see above")]
+    #[inline(always)]
+    pub(super) fn element_inlined(
         &mut self,
         layout: &Layout,
         data: &Data,
@@ -194,7 +208,8 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
     }
 
     /// The element of a typedef, which may be another typedef.
-    #[inline(never)]
+    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
+    #[inline(always)]
     fn stands_for(
         &mut self,
         mut extent: Extent,
@@ -274,7 +289,7 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
             0 => Ok(Len::Known(0)),
             value @ 1.. => match value.checked_add(suffix.into()) {
                 Some(len) => Ok(Len::Known(len.max(0).unsigned_abs())),
-                None => overflow("a dimension"),
+                None => Err(overflow("a dimension")),
             },
             value => without_length(layout, binding, value),
         }
