@@ -132,3 +132,20 @@ fn a_record_of_too_many_fields_is_refused() {
     let error = table.find("/x").unwrap().strided(1 << 50).unwrap_err();
     assert!(error.to_string().contains("more than 65536 fields"), "{error}");
 }
+
+#[test]
+fn a_record_that_nests_too_deeply_is_refused() {
+    let nested = |levels: usize| {
+        let text = format!("x = {}f8{}", "{ a = ".repeat(levels), " }".repeat(levels));
+        let options = dudley::ParseOptions::new();
+        let limits = dudley::Limits::default().with_max_depth(400);
+        let layout = options.limits(limits).parse(text).unwrap();
+        let table = Resolver::new(&layout).table().unwrap();
+        table.find("/x").unwrap().strided(8).map(|(datatype, _)| datatype.itemsize())
+    };
+    assert_eq!(nested(64).unwrap(), 8);
+    for levels in [65, 399] {
+        let error = nested(levels).unwrap_err();
+        assert!(error.to_string().contains("nest deeper"), "{error}");
+    }
+}

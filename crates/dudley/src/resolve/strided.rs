@@ -50,6 +50,11 @@ impl Array<'_, '_> {
                 return Err(fail("the instances of its struct differ in size"));
             }
             (Datatype::Primitive(primitive, order), _) => scalar(primitive, order, &mut shape)?,
+            (Datatype::Struct(id), _)
+                if self.layout().struct_type(id).depth > array::MAX_RECORD_DEPTH =>
+            {
+                return Err(fail("its structs nest deeper than records of numpy"));
+            }
             (Datatype::Struct(_), _) => {
                 let data = self.data().ok_or_else(|| fail("it is not data"))?;
                 self.record(data)?
