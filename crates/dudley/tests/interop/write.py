@@ -174,8 +174,18 @@ def rows(record, dtype, path, outer, found):
             rows(view, inner, f"{path}{name}.", outer + len(own), found)
 
 
+def flat(dtype):
+    """The same record without subarrays of subarrays, which no `.npy` file has."""
+    if dtype.names is None:
+        return dtype
+    formats = [(flat(inner), dims) for inner, dims in (base(dtype.fields[name][0]) for name in dtype.names)]
+    offsets = [dtype.fields[name][1] for name in dtype.names]
+    return np.dtype({"names": dtype.names, "formats": formats, "offsets": offsets, "itemsize": dtype.itemsize})
+
+
 def described(dtype):
     """A record as numpy writes it, and where it has the fields: aligned, or packed."""
+    dtype = flat(dtype)
     record, found = np.zeros((), dtype), []
     rows(record, dtype, "/x.", 0, found)
     begin = record.__array_interface__["data"][0]
