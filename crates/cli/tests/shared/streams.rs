@@ -8,7 +8,7 @@ fn standard_input_is_read_by_info_verify_and_get() {
     let folder = files();
     for (file, commands) in [
         ("good.asdf", &["info", "verify"][..]),
-        ("good.blp", &["info"]),
+        ("good.blp", &["info", "verify"]),
         ("good.json", &["info", "verify"]),
     ] {
         let input = folder.read(file);

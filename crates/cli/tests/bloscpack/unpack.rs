@@ -1,0 +1,241 @@
+//! Unpacking: parts, arrays, damaged files.
+
+use serde_json::json;
+
+use crate::program::{Folder, scibin, status, stderr, stdout};
+use crate::{info, npy, numbers, packed};
+
+#[test]
+fn parts_of_the_data_are_unpacked() {
+    let folder = packed();
+    let data = numbers(3000);
+    for (arguments, expected) in [
+        (&["--range", "0..8"][..], &data[..8]),
+        (&["--range", "9999..20001"], &data[9999..20_001]),
+        (&["--range", "23999.."], &data[23_999..]),
+        (&["--range", "..1"], &data[..1]),
+        (&["--range", "24000..24000"], &[]),
+        (&["--chunks", "1..2"], &data[10_000..20_000]),
+        (&["--chunks", "2.."], &data[20_000..]),
+        (&["--chunks", "3.."], &[]),
+    ] {
+        let unpack = &["bloscpack", "unpack", "a.blp", "-f", "-o"][..];
+        folder.done(&[unpack, &["part"], arguments].concat());
+        assert_eq!(folder.read("part"), expected, "{arguments:?}");
+        assert_eq!(folder.done(&[unpack, &["-"], arguments].concat()).stdout, expected);
+    }
+    let cat = folder.done(&["bloscpack", "cat", "a.blp", "--range", "100..20008", "-n", "1"]);
+    assert_eq!(cat.stdout, data[100..20_008]);
+    folder.remove("part");
+    for wrong in ["--range=0..24001", "--range=5..4", "--range=x", "--chunks=0..4", "--chunks=9.."]
+    {
+        let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", "part", wrong]);
+        assert_eq!(status(&output), 2, "{wrong}: {}", stderr(&output));
+        assert_eq!(folder.names(), ["a", "a.blp"], "{wrong}");
+    }
+}
+
+#[test]
+fn npy_files_are_arrays_on_both_ways() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    let info = info(&folder, "x.npy.blp");
+    assert_eq!(info["array"], json!({"dtype": "<i4", "shape": [4, 3], "order": "C"}));
+    assert_eq!((&info["nbytes"], &info["header"]["typesize"]), (&json!(48), &json!(4)));
+    folder.remove("x.npy");
+    folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
+    assert_eq!(folder.read("x.npy"), npy());
+    // By the option, and as plain bytes.
+    let array = ["bloscpack", "unpack", "x.npy.blp", "-o"];
+    assert_eq!(folder.done(&[&array[..], &["-", "--npy"]].concat()).stdout, npy());
+    folder.done(&[&array[..], &["bytes"]].concat());
+    assert_eq!(folder.read("bytes"), npy()[npy().len() - 48..]);
+    // Packed as the file that it is.
+    folder.done(&["bloscpack", "pack", "-f", "--raw", "x.npy"]);
+    folder.remove("x.npy");
+    folder.done(&["bloscpack", "unpack", "x.npy.blp"]);
+    assert_eq!(folder.read("x.npy"), npy());
+    for no_array in [&["--npy", "-o", "y"][..], &["-o", "y.npy"], &["-o", "y.npy", "--range", ".."]]
+    {
+        let output = folder.run(&[&["bloscpack", "unpack", "x.npy.blp"], no_array].concat());
+        assert_eq!(status(&output), 2, "{}", stderr(&output));
+        assert_eq!(folder.names(), ["bytes", "x.npy", "x.npy.blp"]);
+    }
+}
+
+#[test]
+fn what_is_no_npy_file_is_refused_under_that_name() {
+    let folder = Folder::new();
+    folder.write("x.npy", "no array");
+    let output = folder.run(&["bloscpack", "pack", "x.npy"]);
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    assert_eq!(folder.names(), ["x.npy"]);
+    folder.done(&["bloscpack", "pack", "x.npy", "--raw"]);
+}
+
+#[test]
+fn bad_data_are_status_1_and_leave_no_file() {
+    let folder = packed();
+    let mut bytes = folder.read("a.blp");
+    let last = bytes.len() - 10;
+    bytes[last] ^= 1;
+    folder.write("a.blp", &bytes);
+    for goal in ["b", "-"] {
+        let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", goal]);
+        assert_eq!(status(&output), 1, "{}", stderr(&output));
+        assert!(
+            stderr(&output).starts_with("scibin: a.blp: chunk 2: adler32"),
+            "{}",
+            stderr(&output)
+        );
+    }
+    assert_eq!(folder.names(), ["a", "a.blp"]);
+    // The first chunks are there.
+    folder.done(&["bloscpack", "unpack", "a.blp", "--chunks", "..2", "-o", "b"]);
+    assert_eq!(folder.read("b"), numbers(2500));
+}
+
+#[test]
+fn digests_are_not_checked_when_that_is_not_wanted() {
+    let folder = Folder::new();
+    folder.write("a", "stored as it is");
+    folder.done(&["bloscpack", "pack", "a"]);
+    let mut bytes = folder.read("a.blp");
+    let end = bytes.len() - 4;
+    bytes[end - 1] = b'!';
+    folder.write("a.blp", &bytes);
+    assert_eq!(status(&folder.run(&["bloscpack", "cat", "a.blp"])), 1);
+    let output = folder.done(&["bloscpack", "cat", "--no-verify", "a.blp"]);
+    assert_eq!(stdout(&output), "stored as it i!");
+    folder.done(&["bloscpack", "unpack", "--no-verify", "a.blp", "-o", "b"]);
+}
+
+#[test]
+fn strict_reading_refuses_what_lenient_reading_remarks() {
+    let folder = packed();
+    let mut bytes = folder.read("a.blp");
+    bytes[12..16].copy_from_slice(&3999_i32.to_le_bytes()); // last_chunk
+    folder.write("a.blp", &bytes);
+    let output = folder.done(&["bloscpack", "unpack", "a.blp", "-f"]);
+    assert!(stderr(&output).contains("SizeMismatch"), "{}", stderr(&output));
+    assert_eq!(folder.read("a"), numbers(3000));
+    assert_eq!(stderr(&folder.done(&["bloscpack", "-q", "unpack", "a.blp", "-f"])), "");
+    assert_eq!(status(&folder.run(&["bloscpack", "unpack", "a.blp", "-f", "--strict"])), 1);
+    assert_eq!(status(&folder.run(&["bloscpack", "info", "a.blp", "--strict"])), 1);
+    assert_eq!(status(&folder.run(&["bloscpack", "verify", "a.blp", "--strict"])), 1);
+}
+
+#[test]
+fn order_of_chunks_is_asked_for_where_it_is_in_doubt() {
+    let cases = testdata::cases(&testdata::path("bloscpack/expected.json"));
+    let case = cases.iter().find(|case| case.ours.get("order_file_sha256").is_some()).unwrap();
+    let path = case.file.to_str().unwrap();
+    assert_eq!(status(&scibin(&["bloscpack", "cat", path])), 1);
+    for order in ["file", "offsets"] {
+        let output = scibin(&["bloscpack", "cat", path, "--order", order]);
+        assert_eq!(status(&output), 0);
+        let digest = binio::Algorithm::Sha256.digest(&output.stdout).to_string();
+        assert_eq!(case.ours[format!("order_{order}_sha256")], digest, "{order}");
+    }
+}
+
+#[test]
+fn metadata_are_written_beside_the_data_and_may_be_ignored() {
+    let folder = Folder::new();
+    folder.write("a", "data");
+    folder.write("m.json", r#"{"unit":"K"}"#);
+    folder.done(&["bloscpack", "pack", "a", "-m", "m.json"]);
+    folder.done(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "n.json"]);
+    assert_eq!(folder.read("n.json"), b"{\"unit\":\"K\"}\n");
+    let to_output = ["bloscpack", "unpack", "-qf", "a.blp", "-o", "b", "--metadata-out", "-"];
+    assert_eq!(stdout(&folder.done(&to_output)), "{\"unit\":\"K\"}\n");
+    let mut bytes = folder.read("a.blp");
+    bytes[64] ^= 1;
+    folder.write("a.blp", &bytes);
+    let unpack = ["bloscpack", "unpack", "-f", "a.blp", "-o", "b"];
+    let output = folder.run(&unpack);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("metadata"), "{}", stderr(&output));
+    folder.done(&[&unpack[..], &["--ignore-metadata"]].concat());
+    assert_eq!(status(&folder.run(&["verify", "a.blp"])), 1);
+    assert!(stdout(&folder.done(&["info", "a.blp"])).contains("adler32 of the stored bytes"));
+    // A file without metadata.
+    folder.done(&["bloscpack", "pack", "-f", "a"]);
+    folder.remove("b");
+    let output = folder.run(&["bloscpack", "unpack", "a.blp", "-o", "b", "--metadata-out", "x"]);
+    assert_ne!(status(&output), 0);
+    assert_eq!(folder.names(), ["a", "a.blp", "m.json", "n.json"]);
+}
+
+#[test]
+fn chunks_that_the_header_does_not_count_are_damage() {
+    let folder = packed();
+    folder.done(&["bloscpack", "pack", "-f", "-z", "10000", "--no-offsets", "a"]);
+    let bytes = folder.read("a.blp");
+    for count in [0, 1, 2] {
+        let mut bytes = bytes.clone();
+        bytes[16] = count;
+        folder.write("b.blp", &bytes);
+        for arguments in [
+            &["bloscpack", "unpack", "b.blp"][..],
+            &["bloscpack", "cat", "b.blp"],
+            &["blpk", "d", "b.blp"],
+            &["verify", "b.blp"],
+        ] {
+            let output = folder.run(arguments);
+            assert_eq!(status(&output), 1, "{count} chunks, {arguments:?}");
+            let text = stdout(&output) + &stderr(&output);
+            assert!(text.contains("another follows the last"), "{arguments:?}: {text}");
+        }
+        assert_eq!(folder.names(), ["a", "a.blp", "b.blp"]);
+        folder.done(&["bloscpack", "recover", "b.blp", "-o", "c.blp"]);
+        assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, numbers(3000));
+        folder.remove("c.blp");
+    }
+    // What appending leaves of a chunk is no chunk.
+    folder.write("b.blp", [&bytes[..], &bytes[bytes.len() - 100..]].concat());
+    folder.done(&["verify", "b.blp"]);
+}
+
+#[test]
+fn an_array_that_contradicts_the_data_is_status_1() {
+    let folder = Folder::new();
+    folder.write("x.npy", npy());
+    folder.done(&["bloscpack", "pack", "x.npy"]);
+    folder.done(&["bloscpack", "meta", "set", "x.npy.blp", "/shape", "[5, 3]"]);
+    for arguments in
+        [&["get", "x.npy.blp"][..], &["bloscpack", "unpack", "x.npy.blp", "-o", "y.npy"]]
+    {
+        let output = folder.run(arguments);
+        assert_eq!(status(&output), 1, "{arguments:?}: {}", stderr(&output));
+    }
+    // A slice that is not there is the caller's.
+    folder.done(&["bloscpack", "meta", "set", "x.npy.blp", "/shape", "[4, 3]"]);
+    assert_eq!(status(&folder.run(&["get", "x.npy.blp", "--slice", "9"])), 2);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_reader_that_goes_away_is_no_failure() {
+    let folder = Folder::new();
+    folder.write("a", vec![7; 5 << 20]);
+    folder.done(&["bloscpack", "pack", "a", "-l", "0", "-z", "1K"]);
+    for arguments in [
+        &["bloscpack", "cat", "a.blp"][..],
+        &["bloscpack", "unpack", "a.blp", "-o", "-"],
+        &["bloscpack", "pack", "a", "-l", "0", "-o", "-"],
+        &["bloscpack", "info", "--chunks", "a.blp"],
+        &["info", "a.blp"],
+    ] {
+        let mut child = folder
+            .command(arguments)
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        drop(child.stdout.take());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!((status(&output), stderr(&output)), (0, String::new()), "{arguments:?}");
+    }
+}
