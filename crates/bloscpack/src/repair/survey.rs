@@ -249,9 +249,8 @@ impl Search<'_> {
     fn is_full(&self, found: Option<&Found>) -> bool {
         match (found, self.header.chunk_size) {
             (Some(Found::Chunk(chunk)), Some(size)) => chunk.nbytes == size,
-            (Some(Found::Chunk(_)), None) => true,
             // A file has a chunk at least.
-            (None, _) => true,
+            (Some(Found::Chunk(_)), None) | (None, _) => true,
             _ => false,
         }
     }
