@@ -1,5 +1,6 @@
 //! Commands that a signal ends: they leave nothing behind, and end by that signal.
 #![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 mod program;
 

@@ -56,7 +56,9 @@ pub(crate) fn run(arguments: &Blpk, output: Output) -> Result<Verdict, Failure> 
     match program.run() {
         Ok(()) => Ok(Verdict::Fine),
         Err(Wrong::Usage(message)) => {
-            message.lines().for_each(|line| output.say(&format_args!("error: {line}")));
+            for line in message.lines() {
+                output.say(&format_args!("error: {line}"));
+            }
             Ok(Verdict::Found)
         }
         Err(Wrong::Failure(failure)) if failure.is_closed_pipe() => Err(failure),
@@ -152,7 +154,9 @@ impl Program<'_> {
     }
 
     fn verbose_lines(&self, lines: Vec<String>) {
-        lines.iter().for_each(|line| self.verbose(line));
+        for line in lines {
+            self.verbose(&line);
+        }
     }
 
     /// Prints what is read of a packed file before its chunks.

@@ -273,7 +273,7 @@ fn threads_out_of_range(error: &clap::Error) -> Option<String> {
     let argument = context(error, ContextKind::InvalidArg);
     let value = context(error, ContextKind::InvalidValue);
     let is_number = argument.contains("--nthreads") && value.parse::<i64>().is_ok();
-    is_number.then(|| super::threads_message())
+    is_number.then(super::threads_message)
 }
 
 /// The reason in the words of Python's `argparse`.

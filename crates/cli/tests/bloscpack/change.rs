@@ -176,7 +176,7 @@ fn killed_append() -> Folder {
         .args(["-c", script, env!("CARGO_BIN_EXE_scibin")])
         .current_dir(folder.path(""))
         .output()
-        .unwrap();
+        .expect("a shell");
     assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
     folder.remove("b");
     assert_eq!(folder.names(), ["a", "a.blp", "a.blp.blpk-journal", "before", "m.json"]);

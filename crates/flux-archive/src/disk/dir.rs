@@ -242,7 +242,9 @@ impl Dir {
         match (named, temporary.name.take()) {
             (Err(error), name) => Err((error, Temporary { name, ..temporary })),
             (Ok(()), name) => {
-                name.into_iter().for_each(|(_, registered)| registered.keep());
+                if let Some((_, registered)) = name {
+                    registered.keep();
+                }
                 Ok(())
             }
         }
