@@ -132,13 +132,16 @@ impl<'r, 'a> Measure<'r, 'a> {
         self.trail.pop();
     }
 
+    #[inline]
     fn step(&mut self) -> Result<()> {
         self.steps += 1;
-        if self.steps > self.max_steps {
-            let message = format!("more than {} fields of structs are visited", self.max_steps);
-            return Err(Trouble::Is(Code::BeyondLimit, message).into());
-        }
-        Ok(())
+        if self.steps > self.max_steps { self.too_many_steps() } else { Ok(()) }
+    }
+
+    #[cold]
+    fn too_many_steps(&self) -> Result<()> {
+        let message = format!("more than {} fields of structs are visited", self.max_steps);
+        Err(Trouble::Is(Code::BeyondLimit, message).into())
     }
 
     /// The offset and size of an item that follows `cursor`; the offset counts from `base`.

@@ -170,7 +170,7 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
 
     /// The element of an array; `frame` has the values of the enclosing struct. `dim` is called with the
     /// dimensions, outermost first.
-    #[inline(never)]
+    #[inline]
     pub(super) fn element(
         &mut self,
         layout: &Layout,
