@@ -156,7 +156,7 @@ impl Asdf {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
-    /// The node of a number that [`Node::id`] returned for this file. For those who cannot hold a
+    /// The node of a number that [`yaml::Node::id`] returned for this file. For those who cannot hold a
     /// [`Node`], which borrows the file, such as objects of other languages.
     pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))
