@@ -19,8 +19,9 @@ use crate::options::Limits;
 /// Members of structs that are compared: nested types may have far too many.
 const MAX_MEMBERS: usize = 1 << 17;
 
-/// Bytes of paths and types that are compared: each may be as long as the layout.
-const MAX_BYTES: usize = 1 << 26;
+/// Bytes of paths and types that are compared, beyond a few times those of the layout: each may be as long as
+/// the layout.
+const MAX_BYTES: usize = 1 << 24;
 
 /// Fields that are visited for one set of values, beyond a few times those that the layout declares.
 const STEPS: u32 = 1 << 18;
@@ -82,8 +83,8 @@ impl Comparison {
         !self.changes.iter().all(harmless)
     }
 
-    /// Whether the comparison is incomplete: only the first 131,072 members of structs, and 64 MiB of
-    /// paths, are compared. Additions and removals are not reported then.
+    /// Whether the comparison is incomplete: only the first 131,072 members of structs, and 16 MiB of
+    /// paths and 16 times the layout, are compared. Additions and removals are not reported then.
     pub fn is_partial(&self) -> bool {
         self.is_partial
     }
@@ -283,6 +284,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
         .order(crate::Order::Little)
         .values(values.clone())
         .limits(Limits::default().with_max_steps(steps));
+    let max_bytes = MAX_BYTES + 16 * layout.source().text().len();
     let table = resolver.table()?;
     let since = DefaultHasher::new();
     let mut seen = Seeing { table: &table, rows: Vec::new(), since, last: 0 };
@@ -296,7 +298,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
             walked += 1;
         }
         bytes += seen.rows.last().map_or(0, Seen::len);
-        let is_enough = members == MAX_MEMBERS || bytes > MAX_BYTES;
+        let is_enough = members == MAX_MEMBERS || bytes > max_bytes;
         if is_enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     let is_walked = match walk {
@@ -305,14 +307,14 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
         Err(error) => return Err(error),
     };
     for &row in &table.rows()[walked..] {
-        if bytes > MAX_BYTES {
+        if bytes > max_bytes {
             break;
         }
         seen.row(row);
         bytes += seen.rows.last().map_or(0, Seen::len);
     }
     seen.end_row();
-    Ok((seen.rows, is_walked && bytes <= MAX_BYTES))
+    Ok((seen.rows, is_walked && bytes <= max_bytes))
 }
 
 fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {
