@@ -47,7 +47,7 @@ pub(crate) fn in_order<J: Send, S: Send, T: Default + Send>(
     })
 }
 
-/// Runs `work` on every job, as [`in_order`] does, where there is no result to take.
+/// Runs `work` on every job, as [`in_order`] does, for jobs without a result.
 pub(crate) fn for_each<J: Send, S: Send>(
     threads: usize,
     jobs: impl Iterator<Item = J> + Send,

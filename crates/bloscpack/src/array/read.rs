@@ -147,7 +147,7 @@ impl<'r> Array<'r> {
     pub fn write_elements(&self, out: &mut dyn Write, style: Style) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
-            // Too many to be written in this style, which is no fault of the file.
+            // Too many to be written in this style; the file is not at fault.
             ErrorKind::ShapeMismatch(message) => {
                 ErrorKind::InvalidOption { option: "style", message: message.clone() }.into()
             }

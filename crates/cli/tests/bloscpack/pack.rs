@@ -131,7 +131,7 @@ fn standard_input_and_output_are_dashes() {
     assert_eq!((status(&output), stderr(&output)), (0, String::new()));
     folder.done(&pack(&["a"]));
     assert_eq!(folder.read("pipe.blp"), folder.read("a.blp"));
-    // A file to a pipe: all numbers are known, but there is no way back for the offsets.
+    // A file to a pipe: all numbers are known, but the offsets cannot be written later.
     let output = folder.done(&pack(&["a", "-o", "-"]));
     assert_eq!(stderr(&output), "");
     folder.done(&pack(&["a", "--no-offsets", "-o", "b.blp"]));

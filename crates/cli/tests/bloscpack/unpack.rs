@@ -193,7 +193,7 @@ fn chunks_that_the_header_does_not_count_are_damage() {
         assert_eq!(folder.done(&["bloscpack", "cat", "c.blp"]).stdout, numbers(3000));
         folder.remove("c.blp");
     }
-    // What appending leaves of a chunk is no chunk.
+    // The part of a chunk that appending leaves is not a chunk.
     folder.write("b.blp", [&bytes[..], &bytes[bytes.len() - 100..]].concat());
     folder.done(&["verify", "b.blp"]);
 }

@@ -290,7 +290,7 @@ fn put_gives_an_archive_with_its_blobs_to_flux() {
         assert_eq!(status(&put(&[&["d.json", "--store", "blobs"], rest].concat())), 0);
     }
     assert_eq!(folder.read("keys/archive.other"), folder.read("b.json"));
-    // Without the blobs there is no key, and without Flux a failure that names it.
+    // Without the blobs no key is written, and without Flux a failure that names it.
     let output = put(&["b.json", "-n", "lost"]);
     assert_eq!((status(&output), folder.path("keys/archive.lost").exists()), (2, false));
     let output = put(&["b.json", "--store", "blobs", "--flux", "no-such-flux"]);

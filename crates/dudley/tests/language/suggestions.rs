@@ -76,7 +76,7 @@ fn help_names_what_was_meant() {
     assert!(!errors("x : f8").to_string().contains("2026"));
 }
 
-/// Types of the language that look like those of numpy are no mistake.
+/// Types of the language that look like those of numpy are not mistakes.
 #[test]
 fn types_of_the_language_get_no_suggestion() {
     for text in ["x = U2[4]", "x = U4", "x = S1[4]", "x = b1", "x = c4"] {
