@@ -496,11 +496,8 @@ fn a_stream_that_is_too_short_is_an_error_unless_it_is_allowed() {
 
 #[test]
 fn the_list_of_members_is_limited() {
-    let mut text = "t0 { a = i1  b = i1 }\n".to_owned();
-    for level in 1..40 {
-        let before = level - 1;
-        text += &format!("t{level} {{ a = t{before}  b = t{before} }}\n");
-    }
+    let nested = |level| format!("t{level} {{ a = t{0}  b = t{0} }}\n", level - 1);
+    let text = "t0 { a = i1  b = i1 }\n".to_owned() + &(1..40).map(nested).collect::<String>();
     let folder = Folder::new();
     folder.write("bomb.dud", text + "x = t39\n");
     let arguments = ["dudley", "resolve", "bomb.dud", "--members", "--max-members", "1000"];
