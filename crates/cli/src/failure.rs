@@ -8,7 +8,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::Verdict;
-use crate::goal::is_standard;
+use crate::output::file::is_standard;
 
 /// One line for people: the file, then what, where, expected and found.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use clap::builder::{StyledStr, Styles};
 use clap::{Arg, Command, CommandFactory, ValueHint};
 
 use crate::arguments::Arguments;
-use crate::color;
+use crate::output::color;
 
 /// The options under each heading, in all commands; the others are under "Options".
 const HEADINGS: &[(&str, &[&str])] = &[

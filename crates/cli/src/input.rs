@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use binio::FileSource;
 
-use crate::goal::is_standard;
+use crate::output::file::is_standard;
 
 /// The bytes of standard input in a file without a name, at its beginning. They are read once, however
 /// often they are asked for.

@@ -8,18 +8,14 @@ struct Readme;
 
 mod arguments;
 mod blpk;
-mod color;
 mod failure;
 mod formats;
-mod goal;
 mod help;
 mod input;
 mod interrupt;
 mod man;
 mod output;
-mod print;
 mod probe;
-mod progress;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -59,7 +55,7 @@ pub fn main() -> ExitCode {
     if name.as_deref().and_then(Path::file_stem) == Some(OsStr::new("blpk")) {
         return blpk::main();
     }
-    color::apply(std::env::args_os());
+    output::color::apply(std::env::args_os());
     let matches = match help::command().try_get_matches() {
         Ok(matches) => matches,
         Err(error) if blpk::is_called() => return blpk::explain(&error),

@@ -5,8 +5,8 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::failure::{Failure, name};
-use crate::goal::is_standard;
 use crate::input;
+use crate::output::file::is_standard;
 
 /// The formats that `scibin` knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -10,9 +10,9 @@ use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::arguments::{Form, GetRequest};
 use crate::failure::Failure;
+use crate::output::print::Elements;
+use crate::output::progress::Progress;
 use crate::output::{Output, Sink, text_out};
-use crate::print::Elements;
-use crate::progress::Progress;
 
 pub(crate) fn get(
     request: &GetRequest,

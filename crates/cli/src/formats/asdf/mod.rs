@@ -15,9 +15,9 @@ use asdf::{Asdf, External, OpenOptions, Strictness};
 
 use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading};
 use crate::failure::Failure;
-use crate::goal::is_standard;
 use crate::input;
 use crate::output::Output;
+use crate::output::file::is_standard;
 use crate::{Verdict, each};
 
 pub(crate) use get::get;

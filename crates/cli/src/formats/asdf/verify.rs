@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, print_found, print_json, size};
-use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;

@@ -13,9 +13,9 @@ use super::{is_npy, plain_source};
 use crate::Verdict;
 use crate::arguments::bloscpack::Append;
 use crate::failure::Failure;
-use crate::goal::is_standard;
+use crate::output::file::is_standard;
+use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
-use crate::progress::Progress;
 
 pub(super) fn run(command: &Append, output: Output) -> Result<Verdict, Failure> {
     let appended = append(command, output)?;

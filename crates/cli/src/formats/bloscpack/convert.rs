@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::Verdict;
 use crate::arguments::bloscpack::Convert;
 use crate::failure::Failure;
-use crate::goal;
+use crate::output::file as output_file;
 use crate::output::{Output, print_json};
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
@@ -23,7 +23,7 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
     }
     let body = |out: &mut _| rewrite(&file, out, &options).map(drop);
     let fail = |error| Failure::bloscpack(input, error);
-    goal::write_file(target, command.replacing.force, body, fail)?;
+    output_file::write_file(target, command.replacing.force, body, fail)?;
     let chunks = file.chunks().len();
     if output.json {
         print_json(&json!({

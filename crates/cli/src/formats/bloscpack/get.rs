@@ -10,9 +10,9 @@ use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::bloscpack::{Reading, Threads};
 use crate::failure::Failure;
+use crate::output::print::Elements;
+use crate::output::progress::Progress;
 use crate::output::{Output, print_json, text_out};
-use crate::print::Elements;
-use crate::progress::Progress;
 
 pub(crate) fn get(
     request: &GetRequest,

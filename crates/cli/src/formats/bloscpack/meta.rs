@@ -14,7 +14,7 @@ use super::{pointer, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::MetaCommand;
 use crate::failure::Failure;
-use crate::goal::is_standard;
+use crate::output::file::is_standard;
 use crate::output::{Output, print_json};
 
 pub(super) fn run(command: &MetaCommand, output: Output) -> Result<Verdict, Failure> {

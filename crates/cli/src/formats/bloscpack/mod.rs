@@ -26,9 +26,9 @@ use bloscpack::{
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
 use crate::failure::Failure;
-use crate::goal::is_standard;
 use crate::input;
 use crate::output::Output;
+use crate::output::file::is_standard;
 use crate::{Verdict, each};
 
 pub(crate) use append::{append, report as report_appended};

@@ -17,9 +17,9 @@ use super::{NPY_MAGIC, names, plain_source, spool};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Compression, Pack, Threads};
 use crate::failure::Failure;
-use crate::goal::{self, is_standard};
+use crate::output::file::{self as output_file, is_standard};
+use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
-use crate::progress::Progress;
 
 /// What was packed.
 pub(crate) struct Packed {
@@ -76,10 +76,10 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
     match (input, is_standard(target)) {
         (Input::File(source), false) => {
             let body = |out: &mut _| pack_source(&source, out, &options, Some(&add)).map(drop);
-            goal::write_file(target, replace, body, fail)?;
+            output_file::write_file(target, replace, body, fail)?;
         }
         (Input::Pipe(mut pipe), false) => {
-            goal::check(target, replace)?;
+            output_file::check(target, replace)?;
             // Files fail more often than pipes do.
             let fail = |error| Failure::bloscpack(target, error);
             pack_reader(&mut pipe, target, &options, Some(&add)).map_err(fail)?;
@@ -90,7 +90,7 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
                 let writer = StreamWriter::with_len(out, &options, len)?;
                 stream(SourceReader { source, position: 0 }, writer, &add)
             };
-            goal::write(target, replace, body, fail)?;
+            output_file::write(target, replace, body, fail)?;
         }
         (Input::Pipe(pipe), true) => {
             output.remark(
@@ -98,7 +98,7 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
                   the original program will take the packed file for an empty one",
             );
             let body = |out: &mut dyn Write| stream(pipe, StreamWriter::new(out, &options)?, &add);
-            goal::write(target, replace, body, fail)?;
+            output_file::write(target, replace, body, fail)?;
         }
     }
     let stored = if is_standard(target) { 0 } else { len_of(target)? };

@@ -11,7 +11,7 @@ use super::{remark, undo_interrupted};
 use crate::Verdict;
 use crate::arguments::bloscpack::Recover;
 use crate::failure::Failure;
-use crate::goal;
+use crate::output::file as output_file;
 use crate::output::{Output, one_line, print_json, size};
 
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
@@ -24,7 +24,7 @@ pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Fail
     let source = FileSource::open(input).map_err(|error| fail(error.into()))?;
     let options = RecoverOptions::new().skip_bad(command.skip_bad).fill_zeros(command.fill_zeros);
     let body = |out: &mut _| recover_to(&source, out, &options);
-    let report = goal::write_file(target, command.replacing.force, body, fail)?;
+    let report = output_file::write_file(target, command.replacing.force, body, fail)?;
     if output.json {
         print_json(&json!({
             "file": input.display().to_string(), "output": target.display().to_string(),

@@ -13,9 +13,9 @@ use super::{damage, names};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Cat, Span, Threads, Unpack};
 use crate::failure::Failure;
-use crate::goal::{self, OutputFile, is_standard};
+use crate::output::file::{self as output_file, OutputFile, is_standard};
+use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
-use crate::progress::Progress;
 
 /// What is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(crate) fn unpack(
     let replace = command.replacing.force;
     let metadata_out = match &command.metadata_out {
         Some(target) => {
-            goal::check(target, replace)?;
+            output_file::check(target, replace)?;
             Some((target, metadata_text(&file, path)?))
         }
         None => None,
@@ -129,13 +129,13 @@ pub(crate) fn unpack(
             let add = |bytes| progress.add(bytes);
             let options = decoding(command.threads).progress(&add);
             let body = |out: &mut dyn Write| array.write_npy(out, &options);
-            goal::write(target, replace, body, fail)?;
+            output_file::write(target, replace, body, fail)?;
             file.len()
         }
     };
     if let Some((target, text)) = metadata_out {
         let body = |out: &mut dyn Write| out.write_all(&text).and_then(|()| out.write_all(b"\n"));
-        goal::write(target, replace, body, |error| Failure::io(target, error))?;
+        output_file::write(target, replace, body, |error| Failure::io(target, error))?;
     }
     let metadata = file.metadata().ok().flatten().and_then(|metadata| metadata.json().ok());
     let diagnostics = damage(&file).map(|diagnostic| json!(diagnostic)).collect();
@@ -151,7 +151,7 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     let progress = Progress::new(range.end - range.start, output.quiet);
     let add = |bytes| progress.add(bytes);
     let options = decoding(command.threads).progress(&add);
-    goal::write(
+    output_file::write(
         Path::new("-"),
         false,
         |out| file.unpack_range_to(range, out, &options),
@@ -218,7 +218,12 @@ fn write_bytes(
     let add = |bytes| progress.add(bytes);
     let options = decoding(command.threads).progress(&add);
     if is_standard(target) {
-        return goal::write(target, false, |out| file.unpack_range_to(range, out, &options), fail);
+        return output_file::write(
+            target,
+            false,
+            |out| file.unpack_range_to(range, out, &options),
+            fail,
+        );
     }
     let mut out = OutputFile::create(target, command.replacing.force)?;
     file.unpack_range_to_file(range, out.file()?, &options).map_err(|error| {

@@ -9,8 +9,8 @@ use serde_json::json;
 use crate::Verdict;
 use crate::arguments::bloscpack::Verifying;
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, print_found, print_json, size};
-use crate::progress::Progress;
 
 pub(crate) fn verify(path: &Path, how: Verifying, output: Output) -> Result<Verdict, Failure> {
     let checked = check(path, how, output);

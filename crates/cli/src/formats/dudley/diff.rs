@@ -9,7 +9,7 @@ use super::{name, parse, show, values, verdict_of};
 use crate::Verdict;
 use crate::arguments::dudley::Params;
 use crate::failure::Failure;
-use crate::goal::is_standard;
+use crate::output::file::is_standard;
 use crate::output::{Output, print_json};
 
 pub(super) fn diff(

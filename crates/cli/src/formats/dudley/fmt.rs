@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{name, read, show};
 use crate::arguments::dudley::Fmt;
 use crate::failure::Failure;
-use crate::goal::{self, is_standard};
+use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, print_json};
 use crate::{Verdict, each};
 
@@ -51,7 +51,7 @@ fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> 
         }
     } else if changed {
         let body = |out: &mut dyn Write| out.write_all(formatted.as_bytes());
-        goal::write(path, true, body, |error| Failure::io(path, error))?;
+        output_file::write(path, true, body, |error| Failure::io(path, error))?;
         if !output.json {
             output.result(&format_args!("{name}: formatted"))?;
         }

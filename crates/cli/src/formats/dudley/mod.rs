@@ -21,9 +21,9 @@ use dudley::{Code, Diagnostic, Layout, ParseOptions, Severity, Source, Values};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, DudleyCommand, Judging, Params};
 use crate::failure::Failure;
-use crate::goal::is_standard;
 use crate::input;
 use crate::output::Output;
+use crate::output::file::is_standard;
 
 /// Runs `scibin dudley ..`.
 pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict, Failure> {

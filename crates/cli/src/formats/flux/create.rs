@@ -12,10 +12,10 @@ use super::{buffered, chunking, count, lock, report_json, say_failures, store_fa
 use crate::Verdict;
 use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
-use crate::goal::{self, OutputFile, is_standard};
 use crate::interrupt::Spool;
+use crate::output::file::{self as output_file, OutputFile, is_standard};
+use crate::output::progress::Progress;
 use crate::output::{Output, Sink, print_json, size};
-use crate::progress::Progress;
 
 /// Bytes of holes that are worth a remark if they become zeros.
 const MANY_HOLES: u64 = 1 << 20;
@@ -125,7 +125,7 @@ fn add(
                 flux_archive::append(document, addition, &source.options, writer)
             })
         };
-        goal::write(path, true, body, |error| source.failure(error))?;
+        output_file::write(path, true, body, |error| source.failure(error))?;
     }
     tell(path, &report, "added", collecting, output)
 }

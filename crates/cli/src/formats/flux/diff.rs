@@ -11,8 +11,8 @@ use super::{remark, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Diff, Disk};
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json};
-use crate::progress::Progress;
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     let source = Source::of_file(&command.archive, &command.reading)?;

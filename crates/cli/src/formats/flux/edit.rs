@@ -10,7 +10,7 @@ use super::{buffered, count, lock};
 use crate::Verdict;
 use crate::arguments::flux::Delete;
 use crate::failure::Failure;
-use crate::goal::{self, is_standard};
+use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, print_json};
 
 pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failure> {
@@ -39,7 +39,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
                 flux_archive::delete(&source.document, &source.options, &unwanted, writer)
             })
         };
-        goal::write(path, true, body, |error| source.failure(error))?;
+        output_file::write(path, true, body, |error| source.failure(error))?;
     }
     if output.json && !is_standard(path) {
         print_json(&json!({

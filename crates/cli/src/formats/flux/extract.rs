@@ -14,8 +14,8 @@ use super::{bytes, count, remark, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Extract, Links};
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json, size};
-use crate::progress::Progress;
 
 /// Columns to which Flux cuts a line of `extract -t`.
 const COLUMNS: usize = 79;

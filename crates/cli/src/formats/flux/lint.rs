@@ -10,8 +10,8 @@ use super::{Untidy, count, lock};
 use crate::Verdict;
 use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
-use crate::goal;
 use crate::interrupt::Spool;
+use crate::output::file as output_file;
 use crate::output::{Output, Sink, one_line, write_json};
 
 /// Diagnostics that are printed: one of each kind for each of very many entries.
@@ -41,7 +41,7 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
         Form::Array | Form::Objects => Form::Array,
     };
     if !in_place {
-        goal::check(target, command.replacing.force)?;
+        output_file::check(target, command.replacing.force)?;
     }
     let spool = Spool::new().map_err(|error| Failure::io(target, error))?;
     let mut writer = Writer::new(BufWriter::new(spool.as_file()), form);
@@ -52,9 +52,9 @@ pub(super) fn lint(command: &Lint, output: Output) -> Result<Verdict, Failure> {
     let reading = Reading { profile: Some(profile), ..Reading::default() };
     let mut written = Source::of_file(spool.path(), &reading)?;
     written.name.clone_from(target);
-    if !in_place || goal::is_standard(target) || written.document != source.document {
+    if !in_place || output_file::is_standard(target) || written.document != source.document {
         let body = |out: &mut dyn Write| out.write_all(&written.document);
-        goal::write(target, true, body, |error| Failure::io(target, error))?;
+        output_file::write(target, true, body, |error| Failure::io(target, error))?;
     }
     tell(&written, profile, Some(fixed), output)
 }
@@ -70,7 +70,7 @@ fn tell(
     let options = source.options.clone().limits(limits);
     let name = source.name.display();
     // Standard output is the archive.
-    let taken = fixed.is_some() && goal::is_standard(&source.name);
+    let taken = fixed.is_some() && output_file::is_standard(&source.name);
     let json = output.json && !taken;
     let head = json!({
         "file": name.to_string(), "format": "flux", "profile": profile.name(), "fixed": fixed,

@@ -31,8 +31,8 @@ use serde_json::Value;
 
 use crate::arguments::flux::{self as arguments, FluxCommand, Size};
 use crate::failure::Failure;
-use crate::goal::is_standard;
 use crate::output::Output;
+use crate::output::file::is_standard;
 use crate::{Verdict, report};
 
 pub(crate) use get::get;

@@ -13,9 +13,9 @@ use super::{
 use crate::Verdict;
 use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
 use crate::failure::Failure;
-use crate::goal::{self, is_standard};
+use crate::output::file::{self as output_file, is_standard};
+use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
-use crate::progress::Progress;
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
     let _lock = lock(&command.target.output)?;
@@ -34,7 +34,8 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
         writer.finish()?;
         Ok(diagnostics)
     };
-    let diagnostics = goal::write(path, replacing.force, body, |error| source.failure(error))?;
+    let diagnostics =
+        output_file::write(path, replacing.force, body, |error| source.failure(error))?;
     for line in summary(&diagnostics) {
         output.remark(&format_args!("{}: {line}", source.name.display()));
     }
@@ -65,7 +66,7 @@ pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
             flux_archive::pack(&source.document, &source.options, &store, Some(&add), writer)
         })
     };
-    let report = goal::write(target, replacing.force, body, |error| source.failure(error))?;
+    let report = output_file::write(target, replacing.force, body, |error| source.failure(error))?;
     drop(progress);
     tell(&source, &command.target, &report, "packed", output)
 }
@@ -84,7 +85,7 @@ pub(super) fn externalize(command: &Externalize, output: Output) -> Result<Verdi
     let body = |out: &mut dyn Write| {
         buffered(out, form, |writer| externalizer.run(&source.document, &source.options, writer))
     };
-    let report = goal::write(target, replacing.force, body, |error| {
+    let report = output_file::write(target, replacing.force, body, |error| {
         store_failure(&command.store, error, |error| source.failure(error))
     })?;
     drop(progress);

@@ -19,8 +19,8 @@ use super::{buffered, count, remark};
 use crate::Verdict;
 use crate::arguments::flux::Put;
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, print_json, size};
-use crate::progress::Progress;
 
 pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     let is_name =

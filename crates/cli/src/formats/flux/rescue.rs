@@ -13,8 +13,8 @@ use super::{count, extract};
 use crate::Verdict;
 use crate::arguments::flux::Rescue;
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json, size};
-use crate::progress::Progress;
 
 /// An archive or job in the state.
 enum Find {

@@ -11,9 +11,9 @@ use flux_archive::{Archive, ErrorKind, OpenOptions, repair_commas};
 
 use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
-use crate::goal::is_standard;
 use crate::input;
 use crate::interrupt::Spool;
+use crate::output::file::is_standard;
 
 /// Size in bytes from which an archive is mapped, since it may not fit in memory.
 const MAP_FROM: u64 = 1 << 30;

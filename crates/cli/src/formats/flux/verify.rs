@@ -11,8 +11,8 @@ use super::{count, report_json, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{One, Verifying};
 use crate::failure::Failure;
+use crate::output::progress::Progress;
 use crate::output::{Output, print_found, print_json, size};
-use crate::progress::Progress;
 
 pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result<Verdict, Failure> {
     let source = Source::open(one)?;

@@ -1,5 +1,10 @@
 //! How results are printed.
 
+pub(crate) mod color;
+pub(crate) mod file;
+pub(crate) mod print;
+pub(crate) mod progress;
+
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 
@@ -134,16 +139,16 @@ impl<W: Write> Sink<W> {
         Self { inner, failed: None }
     }
 
-    /// The outcome of writing here from a file: a failure of `source` there, of `goal` here.
+    /// The outcome of writing here from a file: a failure of `source` there, of `target` here.
     pub(crate) fn finish<T, E>(
         &mut self,
         written: Result<T, E>,
         source: impl FnOnce(E) -> Failure,
-        goal: impl FnOnce(io::Error) -> Failure,
+        target: impl FnOnce(io::Error) -> Failure,
     ) -> Result<T, Failure> {
         match (written, self.failed.take()) {
-            (Ok(value), _) => self.inner.flush().map(|()| value).map_err(goal),
-            (Err(_), Some(failed)) => Err(goal(failed)),
+            (Ok(value), _) => self.inner.flush().map(|()| value).map_err(target),
+            (Err(_), Some(failed)) => Err(target(failed)),
             (Err(error), None) => Err(source(error)),
         }
     }

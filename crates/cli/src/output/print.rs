@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::arguments::{Form, GetRequest};
 use crate::failure::Failure;
-use crate::goal;
+use crate::output::file as output_file;
 use crate::output::{Output, Sink, text_out};
 
 /// An array, by the functions that write it.
@@ -39,7 +39,7 @@ impl<E: From<io::Error>> Elements<'_, E> {
                 self.write_form(form, &mut out)?;
                 Ok(out.flush()?)
             };
-            return goal::write(target, request.force, body, fail);
+            return output_file::write(target, request.force, body, fail);
         }
         if matches!(form, Form::Npy | Form::Raw) {
             let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
