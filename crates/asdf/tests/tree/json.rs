@@ -112,7 +112,7 @@ fn an_anchor_that_was_not_written_is_expanded_where_it_is_used_first() {
 
 #[test]
 fn an_alias_bomb_ends_at_the_budget() {
-    let mut text = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    let mut text = String::from("a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1]\n");
     for level in 1..9 {
         let below = format!("*a{}", level - 1);
         let items = vec![below; 9].join(", ");
@@ -131,8 +131,9 @@ fn a_bomb_of_merges_ends_at_the_budget() {
     let uses = "{<<: *a}, ".repeat(4000);
     let document = parse(format!("a: &a {{{keys}}}\nb: [{uses}]\n"));
     let error = try_json(&document, Options::default()).unwrap_err();
+    let what = "bytes of expanded aliases and merge keys";
     assert!(
-        matches!(error.kind(), ErrorKind::Limit { what: "nodes of expanded aliases", .. }),
+        matches!(error.kind(), ErrorKind::Limit { what: limited, .. } if *limited == what),
         "{error}"
     );
 }

@@ -152,8 +152,10 @@ fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
 fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
     let layout = file.layout();
     let blocks: Vec<Value> = blocks.iter().map(block_json).collect();
+    // Parsing the tree adds diagnostics.
+    let tree = file.tree();
     let mut diagnostics: Vec<Value> = file.diagnostics().iter().map(|one| json!(one)).collect();
-    let tree = match file.tree() {
+    let tree = match tree {
         Ok(root) => json!({"nodes": root.document().node_count()}),
         Err(error) => {
             let message = error.to_string();
