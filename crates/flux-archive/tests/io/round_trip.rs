@@ -104,8 +104,14 @@ proptest! {
         let target = tempfile::tempdir().unwrap();
         extract(&first, &store, target.path());
         prop_assert_eq!(tree(source.path(), u64::MAX), tree(target.path(), u64::MAX));
-        let (second, _) = create(target.path());
-        prop_assert_eq!(String::from_utf8(first).unwrap(), String::from_utf8(second).unwrap());
+        // Blocks of zeros that are written come back as holes.
+        let has_zeros = nodes
+            .iter()
+            .any(|(_, _, data)| matches!(data, Data::Blocks(blocks) if blocks.contains(&Some(0))));
+        if zeros || !has_zeros {
+            let (second, _) = create(target.path());
+            prop_assert_eq!(String::from_utf8(first).unwrap(), String::from_utf8(second).unwrap());
+        }
     }
 }
 
