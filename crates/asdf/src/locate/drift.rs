@@ -68,12 +68,15 @@ impl Drift {
             && entries.iter().zip(&self.blocks).all(|(entry, (_, at))| Some(entry.offset) == *at)
     }
 
-    /// The blocks by their numbers in the index. One that is not found has an error for a header.
+    /// The blocks by their numbers in the index. One that is not found has an error for a header, and
+    /// the listed offset, or the end of a file that is shorter than that.
     pub(super) fn entries(&self, reading: Reading<'_>) -> Result<Vec<Entry>> {
+        let last = reading.file_len().saturating_sub(1);
         let entry = |&(listed, found): &(u64, Option<u64>)| {
             let missing = || {
-                let header = Header::Bad(Box::new(BlockError::Magic { offset: listed }));
-                Ok(Entry { offset: listed, header })
+                let offset = listed.min(last);
+                let header = Header::Bad(Box::new(BlockError::Magic { offset }));
+                Ok(Entry { offset, header })
             };
             found.map_or_else(missing, |offset| reading.entry(offset))
         };

@@ -223,6 +223,22 @@ fn an_index_proves_that_a_broken_first_block_is_one() {
 }
 
 #[test]
+fn a_lost_block_that_the_index_has_after_the_end_lies_in_the_file() {
+    let (one, two) = (block(b"one").bytes(), block(b"two").bytes());
+    let gap = [b'?'; 57];
+    let second = head_len() + one.len() + gap.len();
+    let index = index(&[head_len(), second, 1 << 40]);
+    let bytes = [HEAD, TREE, &one, &gap, &two, &index].concat();
+    let len = bytes.len() as u64;
+    let file = OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap();
+    let blocks: Vec<_> = file.blocks().iter().map(Result::unwrap).collect();
+    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks[1].decode().unwrap(), "two");
+    assert!(blocks[2].header().is_err());
+    assert_eq!(blocks[2].offset(), len - 1);
+}
+
+#[test]
 fn padding_as_long_as_the_tree_is_searched_and_longer_padding_is_reported() {
     let far = vec![b' '; (1 << 20) - 1];
     let file = open([HEAD, TREE, &far, &block(b"one").bytes()].concat());
