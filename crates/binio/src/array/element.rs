@@ -1,5 +1,8 @@
 //! The Rust types that elements are read as.
 
+use std::iter::FusedIterator;
+use std::ops::Range;
+
 use bytes::Bytes;
 use half::f16;
 use num_complex::Complex;
@@ -171,6 +174,67 @@ impl<T: Element> std::ops::Deref for Elements<T> {
     }
 }
 
+impl<T: Element> AsRef<[T]> for Elements<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+/// Equal to any slice, vector or array of the same elements.
+impl<T: Element, R: AsRef<[T]> + ?Sized> PartialEq<R> for Elements<T> {
+    fn eq(&self, other: &R) -> bool {
+        **self == *other.as_ref()
+    }
+}
+
+impl<'a, T: Element> IntoIterator for &'a Elements<T> {
+    type Item = &'a T;
+    type IntoIter = std::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<T: Element> IntoIterator for Elements<T> {
+    type Item = T;
+    type IntoIter = ElementsIntoIter<T>;
+
+    fn into_iter(self) -> ElementsIntoIter<T> {
+        ElementsIntoIter { rest: 0..self.len(), elements: self }
+    }
+}
+
+/// The elements of [`Elements`] one by one, without a copy of those that are borrowed.
+#[derive(Clone, Debug)]
+pub struct ElementsIntoIter<T: Element> {
+    elements: Elements<T>,
+    /// Positions that are still to come.
+    rest: Range<usize>,
+}
+
+impl<T: Element> Iterator for ElementsIntoIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.elements.get(self.rest.next()?).copied()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.rest.size_hint()
+    }
+}
+
+impl<T: Element> DoubleEndedIterator for ElementsIntoIter<T> {
+    fn next_back(&mut self) -> Option<T> {
+        self.elements.get(self.rest.next_back()?).copied()
+    }
+}
+
+impl<T: Element> ExactSizeIterator for ElementsIntoIter<T> {}
+
+impl<T: Element> FusedIterator for ElementsIntoIter<T> {}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,5 +284,22 @@ mod tests {
         assert_eq!(Elements::<f64>::shared(bytes.slice(0..16)).is_some(), aligned);
         let aligned = bytes.as_ptr().align_offset(8) == 1;
         assert_eq!(Elements::<f64>::shared(bytes.slice(1..17)).is_some(), aligned);
+    }
+
+    #[test]
+    fn elements_are_iterated_from_both_ends_and_compared_with_slices() {
+        for elements in [
+            Elements::from(vec![1u8, 2, 3]),
+            Elements::shared(Bytes::from_static(&[1, 2, 3])).unwrap(),
+        ] {
+            assert_eq!(elements, [1, 2, 3]);
+            assert_eq!(elements, vec![1, 2, 3]);
+            assert_ne!(elements, [1, 2][..]);
+            assert_eq!((&elements).into_iter().rev().copied().collect::<Vec<_>>(), [3, 2, 1]);
+            let mut all = elements.clone().into_iter();
+            assert_eq!((all.next(), all.next_back(), all.len()), (Some(1), Some(3), 1));
+            assert_eq!((all.next(), all.next(), all.next_back()), (Some(2), None, None));
+            assert_eq!(elements.into_iter().sum::<u8>(), 6);
+        }
     }
 }
