@@ -354,6 +354,8 @@ impl<'a> Writer<'a, '_> {
         let node = mention.node();
         self.spend(1)?;
         let mut entries = node.entry_mentions();
+        // Merged entries are found anew for each mention.
+        self.spend(entries.size_hint().0 as u64)?;
         match (entries.next(), entries.next()) {
             (Some((key, value)), None) => {
                 let pair = [key, value].into_iter().enumerate();
