@@ -20,8 +20,8 @@ pub(crate) mod parse;
 pub(crate) mod view;
 
 pub use binio::array::{
-    ByteOrder, Datatype, Element, Elements, Field, Kind, Order, Record, ScalarType, Slice, Strided,
-    Style,
+    ByteOrder, Datatype, Element, Elements, ElementsIntoIter, Field, Kind, Order, Record,
+    ScalarType, Slice, Strided, Style,
 };
 pub use datatype::datatype_name;
 pub use view::{Masked, NdArray, Origin};

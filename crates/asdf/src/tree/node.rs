@@ -66,13 +66,18 @@ impl<'a> Node<'a> {
     }
 
     /// Items of a sequence; none for other nodes.
-    pub fn items(self) -> impl ExactSizeIterator<Item = Self> {
+    pub fn items(self) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         self.yaml.items().map(move |node| self.with(node))
     }
 
     /// Entries of a mapping, merge keys applied; see [`yaml::Node::entries`].
-    pub fn entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> {
+    pub fn entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> + DoubleEndedIterator {
         self.yaml.entries().map(move |(key, value)| (self.with(key), self.with(value)))
+    }
+
+    /// Keys of a mapping; see [`yaml::Node::keys`].
+    pub fn keys(self) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
+        self.yaml.keys().map(move |key| self.with(key))
     }
 
     /// The node that a JSON Pointer from this one leads to.
@@ -141,6 +146,16 @@ impl<'a> Deref for Node<'a> {
         &self.yaml
     }
 }
+
+/// Nodes are equal as those of the tree alone are: see [`yaml::Node`]. Arrays are compared by what the
+/// tree says of them, not by their elements.
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.yaml == other.yaml
+    }
+}
+
+impl Eq for Node<'_> {}
 
 impl Node<'_> {
     /// Writes the node and all below it as JSON, in the form that [`json`] describes. Of arrays it is

@@ -12,6 +12,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
+use std::iter::FusedIterator;
 
 use binio::Limits;
 
@@ -295,6 +296,15 @@ impl Iterator for Pairs<'_> {
     }
 }
 
+impl DoubleEndedIterator for Pairs<'_> {
+    fn next_back(&mut self) -> Option<(u32, u32)> {
+        match self {
+            Self::Own(pairs) => pairs.next_back().map(|pair| (pair[0], pair[1])),
+            Self::Merged(pairs) => pairs.next_back(),
+        }
+    }
+}
+
 /// Entries of a mapping, key and value, aliases followed.
 #[derive(Clone, Debug)]
 pub struct Entries<'a>(pub(super) EntryMentions<'a>);
@@ -311,7 +321,41 @@ impl<'a> Iterator for Entries<'a> {
     }
 }
 
+impl DoubleEndedIterator for Entries<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(key, value)| (key.node(), value.node()))
+    }
+}
+
 impl ExactSizeIterator for Entries<'_> {}
+
+impl FusedIterator for Entries<'_> {}
+
+/// Keys of a mapping, aliases followed.
+#[derive(Clone, Debug)]
+pub struct Keys<'a>(pub(super) Entries<'a>);
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = Node<'a>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(key, _)| key)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Keys<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(|(key, _)| key)
+    }
+}
+
+impl ExactSizeIterator for Keys<'_> {}
+
+impl FusedIterator for Keys<'_> {}
 
 /// Entries of a mapping, aliases not followed.
 #[derive(Clone, Debug)]
@@ -330,5 +374,12 @@ impl<'a> Iterator for EntryMentions<'a> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.pairs.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for EntryMentions<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        let (key, value) = self.pairs.next_back()?;
+        Some((Mention::new(self.document, key), Mention::new(self.document, value)))
     }
 }

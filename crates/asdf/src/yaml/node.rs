@@ -1,10 +1,11 @@
 //! A node of a document and its value.
 
 use std::fmt;
+use std::iter::FusedIterator;
 
 use super::document::{Class, Document, NodeId};
 use super::integer::Integer;
-use super::mapping::{Entries, EntryMentions, Pairs};
+use super::mapping::{Entries, EntryMentions, Keys, Pairs};
 use super::scalar::{self, Kind, Style};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
@@ -263,6 +264,20 @@ impl<'a> Node<'a> {
         Entries(self.entry_mentions())
     }
 
+    /// Keys of a mapping in the order of its [`entries`](Self::entries); none for other nodes.
+    ///
+    /// ```
+    /// # use asdf::yaml::{Document, ParseOptions};
+    /// let text = b"b: 1\na: 2\n7: 3\n";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let keys: Vec<_> = document.root().keys().filter_map(|key| key.text()).collect();
+    /// assert_eq!(keys, ["b", "a", "7"]);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn keys(self) -> Keys<'a> {
+        Keys(self.entries())
+    }
+
     /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
     pub fn raw_entries(self) -> Entries<'a> {
         let pairs = match self.kind() {
@@ -398,7 +413,15 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
+impl DoubleEndedIterator for Items<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.0.next_back().map(Mention::node)
+    }
+}
+
 impl ExactSizeIterator for Items<'_> {}
+
+impl FusedIterator for Items<'_> {}
 
 impl<'a> Iterator for Mentions<'a> {
     type Item = Mention<'a>;
@@ -409,5 +432,11 @@ impl<'a> Iterator for Mentions<'a> {
 
     fn size_hint(&self) -> (usize, Option<usize>) {
         self.records.size_hint()
+    }
+}
+
+impl DoubleEndedIterator for Mentions<'_> {
+    fn next_back(&mut self) -> Option<Self::Item> {
+        self.records.next_back().map(|&item| Mention::new(self.document, item))
     }
 }

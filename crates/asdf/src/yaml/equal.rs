@@ -1,0 +1,246 @@
+//! Equality of nodes by value.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::ptr;
+
+use super::node::{Node, Value};
+use super::scalar::Kind;
+
+/// Longer texts are compared once, however often aliases mention them.
+const SHORT_TEXT: usize = 64;
+
+/// Tags of YAML's own that only say which kind a node has.
+const KIND_TAGS: [&str; 9] =
+    ["null", "bool", "int", "float", "str", "timestamp", "binary", "seq", "map"];
+
+/// Nodes are equal if they hold the same: the same [`Kind`], tag and value. They may be of different
+/// documents.
+///
+/// - The order of a mapping's entries does not matter; merge keys are applied. Keys are the same if
+///   they have the same kind and text, numbers and booleans whatever their spelling.
+/// - Numbers are equal by value, but an integer never equals a float. NaN equals NaN, so that every
+///   node equals itself; the sign of a zero is ignored.
+/// - A tag that only says the kind, such as `!!str` or `!!map`, is the same as none.
+/// - Scalars that do not fit their tag are equal if their texts are.
+/// - Aliases are followed: an alias equals a copy. Nodes that hold themselves are equal if no path
+///   leads to a difference. The time is about linear in the size of both documents.
+/// - Style, anchors, comments and positions do not matter.
+///
+/// ```
+/// use asdf::yaml::{Document, ParseOptions};
+///
+/// let parse = |text: &str| {
+///     Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new())
+/// };
+/// let (a, b) = (parse("x: &x [1, .nan]\ny: *x\n")?, parse("{y: [0x1, .NaN], 'x': [+1, .nan]}")?);
+/// assert_eq!(a.root(), b.root());
+/// assert_ne!(a.root().get("x"), a.root().pointer("/x/0").ok());
+/// # Ok::<(), asdf::Error>(())
+/// ```
+impl PartialEq for Node<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let mut known = Known::default();
+        let one_document = ptr::eq(self.document(), other.document());
+        let mut pairs = vec![(*self, *other)];
+        while let Some((a, b)) = pairs.pop() {
+            let is_long = a.text().is_none_or(|text| text.len() > SHORT_TEXT);
+            let key = |node: Node<'_>, second: bool| (second && !one_document, node.id());
+            if is_long && !known.join(key(a, false), key(b, true)) {
+                continue;
+            }
+            if a.kind() != b.kind() || tag(a) != tag(b) {
+                return false;
+            }
+            let is_equal = match a.kind() {
+                Kind::Sequence => {
+                    pairs.extend(a.items().zip(b.items()));
+                    a.len() == b.len()
+                }
+                Kind::Mapping => match_entries(a, b, &mut pairs),
+                _ => same_scalar(a, b),
+            };
+            if !is_equal {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl Eq for Node<'_> {}
+
+/// The tag of a node, unless it only says the kind.
+fn tag(node: Node<'_>) -> Option<&str> {
+    node.tag().filter(|tag| {
+        let own = tag.strip_prefix("tag:yaml.org,2002:");
+        !own.is_some_and(|name| KIND_TAGS.contains(&name))
+    })
+}
+
+fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
+    match (a.value(), b.value()) {
+        (Ok(Value::Float(a)), Ok(Value::Float(b))) => a == b || (a.is_nan() && b.is_nan()),
+        (Ok(a), Ok(b)) => a == b,
+        (Err(_), Err(_)) => a.text() == b.text(),
+        _ => false,
+    }
+}
+
+/// Adds the keys and values that must be equal; returns whether the keys are the same.
+fn match_entries<'a>(a: Node<'a>, b: Node<'a>, pairs: &mut Vec<(Node<'a>, Node<'a>)>) -> bool {
+    let (of_a, of_b) = (a.entries(), b.entries());
+    if of_a.len() != of_b.len() {
+        return false;
+    }
+    let mut named: HashMap<(Kind, Cow<'_, str>), (Node<'_>, Node<'_>)> = HashMap::new();
+    // Collections as keys have no name: they are taken in their order.
+    let mut unnamed = Vec::new();
+    for entry in of_b {
+        match entry.0.to_key() {
+            Ok(name) => drop(named.insert((entry.0.kind(), name), entry)),
+            Err(_) => unnamed.push(entry),
+        }
+    }
+    let mut unnamed = unnamed.into_iter();
+    for (key, value) in of_a {
+        let found = match key.to_key() {
+            Ok(name) => named.get(&(key.kind(), name)).copied(),
+            Err(_) => unnamed.next(),
+        };
+        let Some((same_key, same_value)) = found else { return false };
+        pairs.extend([(key, same_key), (value, same_value)]);
+    }
+    true
+}
+
+/// A node, and whether it is of the second document.
+type Key = (bool, super::NodeId);
+
+/// Sets of nodes that are equal unless a difference is found elsewhere. Two nodes of one set need no
+/// look, so that a comparison ends, in about as many steps as there are nodes.
+#[derive(Default)]
+struct Known {
+    parents: HashMap<Key, Key>,
+}
+
+impl Known {
+    /// Joins the sets of two nodes; returns whether they were different sets.
+    fn join(&mut self, a: Key, b: Key) -> bool {
+        let (a, b) = (self.find(a), self.find(b));
+        if a == b {
+            return false;
+        }
+        self.parents.insert(a, b);
+        true
+    }
+
+    /// The node that stands for the set of a node.
+    fn find(&mut self, mut node: Key) -> Key {
+        while let Some(&parent) = self.parents.get(&node) {
+            // Halve the way for the next search.
+            if let Some(&above) = self.parents.get(&parent) {
+                self.parents.insert(node, above);
+            }
+            node = parent;
+        }
+        node
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::yaml::{Document, ParseOptions};
+
+    fn parse(text: &str) -> Document {
+        Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new()).unwrap()
+    }
+
+    fn equal(a: &str, b: &str) -> bool {
+        let (a, b) = (parse(a), parse(b));
+        let equal = a.root() == b.root();
+        assert_eq!(equal, b.root() == a.root(), "symmetry");
+        assert_eq!(a.root(), a.root());
+        equal
+    }
+
+    #[test]
+    fn style_order_and_spelling_do_not_matter() {
+        for (a, b) in [
+            ("[a, 'b', \"c\"]", "- 'a'\n- b\n- >-\n  c\n"),
+            ("{a: 1, b: 2}", "b: 0b10\na: +1\n"),
+            ("{1: x, true: y, ~: z}", "{null: z, yes: y, 0x1: x}"),
+            ("[1:30, 1.50, .inf, 2001-12-14]", "[90, 1.5, +.inf, 2001-12-14]"),
+            ("[-0.0, .nan]", "[0.0, .NaN]"),
+            ("[!!str a, !!int '7', !!seq [], !!map {}]", "[a, 7, [], {}]"),
+            ("!!binary SGVs", "!!binary 'SG Vs'"),
+            ("{<<: {a: 1, b: 2}, b: 3}", "{a: 1, b: 3}"),
+            ("{a: 1, a: 2}", "{a: 2}"),
+            ("[!!int x, !t y]", "[!!int x, !t y]"),
+            ("&a [x]", "&b [x] # comment"),
+            ("{[a]: 1, [b]: 2}", "{[a]: 1, [b]: 2}"),
+        ] {
+            assert!(equal(a, b), "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn kind_tag_and_value_matter() {
+        for (a, b) in [
+            ("1", "1.0"),
+            ("1", "'1'"),
+            ("true", "'true'"),
+            ("~", "''"),
+            ("[]", "{}"),
+            ("[a, b]", "[b, a]"),
+            ("[a]", "[a, a]"),
+            ("{a: 1}", "{a: 1, b: 2}"),
+            ("{a: 1}", "{b: 1}"),
+            ("{1: a}", "{'1': a}"),
+            ("{!t a: 1}", "{a: 1}"),
+            ("!t a", "a"),
+            ("!!set {a}", "{a: }"),
+            ("!!int x", "!!int y"),
+            ("!!int x", "!!int '1'"),
+            ("2001-12-14", "2001-12-15"),
+            ("{[a]: 1}", "{[b]: 1}"),
+        ] {
+            assert!(!equal(a, b), "{a} and {b}");
+        }
+        let digits = "9".repeat(60);
+        assert!(equal(&digits, &format!("0{}", digits.replace('9', "9_")).replacen('0', "+", 1)));
+        assert!(!equal(&digits, &format!("-{digits}")));
+    }
+
+    #[test]
+    fn an_alias_equals_a_copy() {
+        assert!(equal("[&a [x], *a, *a]", "[[x], &b [x], *b]"));
+        assert!(!equal("[&a [x], *a, *a]", "[[x], [x], [y]]"));
+    }
+
+    #[test]
+    fn nodes_that_hold_themselves_compare_by_what_paths_find() {
+        assert!(equal("&a [x, *a]", "&a [x, &b [x, *a]]"));
+        assert!(equal("&a [x, *a]", "[x, &b [x, *b]]"));
+        assert!(!equal("&a [x, *a]", "&a [x, &b [y, *a]]"));
+        assert!(!equal("&a [x, *a]", "[x, [x, [x, []]]]"));
+        assert!(equal("&a {k: *a}", "&a {k: {k: *a}}"));
+        // Cycles of lengths without a common factor.
+        let ring = |len: usize| "&a ".to_owned() + &"[".repeat(len) + "*a" + &"]".repeat(len);
+        assert!(equal(&ring(251), &ring(241)));
+    }
+
+    #[test]
+    fn aliases_of_aliases_take_no_exponential_time() {
+        let bomb = |leaf: &str| {
+            let mut text = format!("- &a0 [{leaf}]\n");
+            for level in 1..200 {
+                let below = format!("*a{}", level - 1);
+                text += &format!("- &a{level} [{below}, {below}, {below}]\n");
+            }
+            text
+        };
+        assert!(equal(&bomb("x"), &bomb("x")));
+        assert!(!equal(&bomb("x"), &bomb("y")));
+    }
+}
