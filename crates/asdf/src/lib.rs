@@ -29,4 +29,5 @@ pub use yaml::{complex, tag};
 
 pub use bytes::Bytes;
 pub use half::f16;
+pub use num_bigint::BigInt;
 pub use num_complex::Complex;

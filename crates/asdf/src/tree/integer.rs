@@ -126,6 +126,37 @@ impl BigInteger {
     }
 }
 
+impl From<BigInteger> for BigInt {
+    fn from(integer: BigInteger) -> Self {
+        integer.to_big_int()
+    }
+}
+
+impl yaml::Integer<'_> {
+    /// The value, for arithmetic. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) above 9,864
+    /// digits.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions, Value};
+    ///
+    /// let text = b"340282366920938463463374607431768211456";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let Value::Int(integer) = document.root().value()? else { panic!("no integer") };
+    /// assert_eq!(integer.to_big_int()?, asdf::BigInt::from(1) << 128);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn to_big_int(&self) -> Result<BigInt> {
+        if let Some(integer) = BigInteger::from_literal(self) {
+            return Ok(integer.to_big_int());
+        }
+        let digits = match self {
+            Self::Large { digits, .. } => digits.len() as u64,
+            Self::Small(_) => 0,
+        };
+        Err(Error::limit("digits of an integer to convert", MAX_DECIMAL_DIGITS as u64, digits))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -190,6 +221,12 @@ mod tests {
         let long = BigInteger::new(false, vec![1; MAX_DECIMAL_WORDS + 1]);
         assert!(matches!(long.to_decimal().unwrap_err().kind(), ErrorKind::Limit { .. }));
         assert!(read(&"9".repeat(MAX_DECIMAL_DIGITS + 1)).0.is_err());
+        let literal = yaml::Integer::Large {
+            negative: true,
+            digits: "9".repeat(MAX_DECIMAL_DIGITS + 1).into(),
+        };
+        let error = literal.to_big_int().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { requested: 9865, .. }), "{error}");
         let longest = read(&"9".repeat(MAX_DECIMAL_DIGITS)).0.unwrap();
         assert_eq!(longest.to_decimal().unwrap(), "9".repeat(MAX_DECIMAL_DIGITS));
     }
@@ -201,6 +238,8 @@ mod tests {
             let integer = BigInteger::from_literal(&literal).unwrap();
             prop_assert_eq!(integer.as_i128(), Some(value));
             prop_assert_eq!(integer.to_decimal().unwrap(), value.to_string());
+            prop_assert_eq!(literal.to_big_int().unwrap(), BigInt::from(value));
+            prop_assert_eq!(BigInt::from(integer), BigInt::from(value));
         }
 
         #[test]
