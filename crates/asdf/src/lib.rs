@@ -23,6 +23,8 @@ pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceE
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;
 pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
+#[cfg(feature = "serde")]
+pub use tree::deserialize;
 pub use tree::{BigInteger, Found, Node, json, metadata};
 pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use yaml::{complex, tag};

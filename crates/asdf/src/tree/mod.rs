@@ -4,6 +4,8 @@
 //! [`yaml::Node`](crate::yaml::Node) together with the file that it is in.
 
 mod array;
+#[cfg(feature = "serde")]
+pub mod deserialize;
 mod emit;
 mod external;
 mod find;

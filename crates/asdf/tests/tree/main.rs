@@ -3,8 +3,11 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 mod corpus;
+#[cfg(feature = "serde")]
+mod deserialize;
 mod gaps;
 mod hostile;
+mod iterate;
 mod json;
 mod mappings;
 mod positions;

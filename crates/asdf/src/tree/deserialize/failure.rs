@@ -1,0 +1,78 @@
+//! An error on its way up from a visitor, which does not know where it is.
+
+use std::fmt;
+
+use serde::de;
+
+use crate::error::{Error, ErrorKind};
+use crate::yaml::Node;
+
+/// Characters of a message that are kept: a message may hold the text of the node.
+const MAX_MESSAGE: usize = 300;
+
+/// The longest pointer that is made, in bytes.
+const MAX_POINTER: usize = 1 << 10;
+
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// What is wrong; where, those above will know.
+    Unplaced(String),
+    Placed(Error),
+}
+
+impl Failure {
+    pub(super) fn at_node(node: Node<'_>, message: impl Into<String>) -> Self {
+        Self::Placed(node.error(message))
+    }
+
+    /// Adds the node that it is about, if it has none yet.
+    pub(super) fn at(self, node: Node<'_>) -> Self {
+        match self {
+            Self::Unplaced(message) => Self::at_node(node, message),
+            Self::Placed(_) => self,
+        }
+    }
+
+    /// The same for a key, which has no pointer of its own: that of its value.
+    pub(super) fn at_key(self, mapping: Node<'_>, key: Node<'_>) -> Self {
+        let Self::Unplaced(message) = self else { return self };
+        let pointer = mapping.to_pointer().zip(key.to_key().ok()).map(|(mut pointer, key)| {
+            binio::pointer::push(&mut pointer, &key);
+            pointer
+        });
+        let pointer = pointer.filter(|pointer| pointer.len() <= MAX_POINTER);
+        let place = key.position();
+        let (line, column) = (place.line, place.column);
+        let kind = ErrorKind::Yaml { message, pointer, line, column };
+        Self::Placed(Error::new(kind).at(place.offset))
+    }
+
+    pub(super) fn into_error(self, node: Node<'_>) -> Error {
+        match self {
+            Self::Unplaced(message) => node.error(message),
+            Self::Placed(error) => error,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unplaced(message) => f.write_str(message),
+            Self::Placed(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl de::Error for Failure {
+    fn custom<T: fmt::Display>(message: T) -> Self {
+        let mut message = message.to_string();
+        if let Some((end, _)) = message.char_indices().nth(MAX_MESSAGE) {
+            message.truncate(end);
+            message.push_str("..");
+        }
+        Self::Unplaced(message)
+    }
+}

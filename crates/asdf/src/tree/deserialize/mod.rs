@@ -1,0 +1,553 @@
+//! Nodes as values of Rust types, through `serde::Deserialize` (feature `serde`).
+//!
+//! | node | what the type sees |
+//! |---|---|
+//! | null | unit, `None` |
+//! | boolean, float, text | the same; text is borrowed from the document |
+//! | integer | an integer up to 128 bits; its decimal digits as text beyond that; a float if one is asked for |
+//! | date, date-time | text: `2001-12-14`, `2001-12-14T21:59:43.100000-05:00` |
+//! | `!!binary` | bytes, or a sequence of them |
+//! | sequence | sequence, tuple |
+//! | mapping | map, struct; merge keys applied |
+//! | key | text in its JSON form (`7`, `true`, `null`), or a number if one is asked for |
+//! | `!!set` | sequence of its keys, or map |
+//! | `!!omap`, `!!pairs` | sequence of pairs, or map |
+//! | `!core/complex` | sequence of real and imaginary part |
+//! | `!core/integer` of a file | the integer |
+//! | other tags | the content |
+//!
+//! An enum is tagged externally, as in JSON: the name of the variant as text, or a mapping of one
+//! entry from the name to the content. A name is taken as it is written, so that `on` is a variant,
+//! not a boolean. Arrays are what the tree says of them; their elements are read with
+//! [`Node::ndarray`](super::Node::ndarray).
+//!
+//! Aliases are followed. A node that holds itself, nesting, and aliases that expand to much more
+//! than the document has are errors at the node; what a type ignores is never visited.
+
+mod access;
+mod failure;
+
+use std::borrow::Cow;
+use std::cell::Cell;
+
+use serde::de::value::SeqDeserializer;
+use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
+
+use self::access::{Entries, Items, Variant};
+use self::failure::Failure;
+use super::external::Files;
+use super::integer::BigInteger;
+use crate::error::Result;
+use crate::yaml::{Integer, Kind, Node, NodeId, Value, complex, tag};
+
+const SET: &str = "tag:yaml.org,2002:set";
+const OMAP: &str = "tag:yaml.org,2002:omap";
+const PAIRS: &str = "tag:yaml.org,2002:pairs";
+
+binio::limits! {
+    /// What turning a node into a value may cost.
+    pub struct Limits {
+        /// Levels of nesting; each takes room on the stack. Default: 128.
+        max_depth: u32 = 128, with_max_depth;
+        /// Nodes that aliases and merge keys may add to those of the document. Default: 1 million.
+        max_expanded: u64 = 1_000_000, with_max_expanded;
+        /// Bytes of text that they may add. Default: 32 MiB.
+        max_expanded_bytes: u64 = 32 << 20, with_max_expanded_bytes;
+    }
+}
+
+macro_rules! forward {
+    ($($to:ident: $($method:ident)+;)+) => {$($(
+        fn $method<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+            self.$to(visitor)
+        }
+    )+)+};
+}
+
+impl<'a> Node<'a> {
+    /// The node and what it holds as a value of a Rust type. What of the document becomes what of the
+    /// type is in the table of [`crate::deserialize`].
+    ///
+    /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which has the JSON Pointer, line and
+    /// column of the node that does not fit.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// #[derive(serde::Deserialize)]
+    /// struct Exposure<'a> {
+    ///     filter: &'a str,
+    ///     seconds: Vec<f64>,
+    ///     comment: Option<String>,
+    /// }
+    ///
+    /// let text = b"filter: F110W\nseconds: [120.5, 90]\ncomment: ~\n";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let exposure: Exposure<'_> = document.root().deserialize()?;
+    /// assert_eq!((exposure.filter, exposure.seconds), ("F110W", vec![120.5, 90.0]));
+    /// assert_eq!(exposure.comment, None);
+    ///
+    /// let error = document.root().deserialize::<Vec<u8>>().unwrap_err();
+    /// let message = error.kind().to_string();
+    /// assert_eq!(message, "the root of the tree: invalid type: map, expected a sequence");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
+        self.deserialize_with(&Limits::default())
+    }
+
+    /// The same, with limits of the caller's.
+    pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &Limits) -> Result<T> {
+        deserialize(self, None, *limits)
+    }
+}
+
+impl<'a> super::Node<'a> {
+    /// The node and what it holds as a value of a Rust type; see [`crate::yaml::Node::deserialize`].
+    ///
+    /// ```
+    /// #[derive(serde::Deserialize)]
+    /// struct Meta {
+    ///     gain: f32,
+    ///     count: u128,
+    ///     phase: (f64, f64),
+    /// }
+    ///
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\nmeta:\n  gain: 2.5\n  phase: !core/complex-1.0.0 1-2j\n  \
+    ///     count: !core/integer-1.1.0 {words: [0, 0, 1], sign: +}\n...\n"[..])?;
+    /// let meta: Meta = file.tree()?.pointer("/meta")?.deserialize()?;
+    /// assert_eq!((meta.gain, meta.count, meta.phase), (2.5, 1 << 64, (1.0, -2.0)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
+        self.deserialize_with(&Limits::default())
+    }
+
+    /// The same, with limits of the caller's.
+    pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &Limits) -> Result<T> {
+        deserialize(self.yaml(), Some(self.files()), *limits)
+    }
+}
+
+fn deserialize<'a, T: Deserialize<'a>>(
+    node: Node<'a>,
+    files: Option<Files<'a>>,
+    limits: Limits,
+) -> Result<T> {
+    let walk = Walk { files, limits, nodes: Cell::new(0), bytes: Cell::new(0) };
+    let root = NodeDeserializer { node, form: Form::Value, path: None, walk: &walk };
+    T::deserialize(root).map_err(|failure| failure.into_error(node))
+}
+
+/// What all nodes of a call share.
+struct Walk<'a> {
+    /// The file of the nodes, if they have one.
+    files: Option<Files<'a>>,
+    limits: Limits,
+    /// Nodes visited, and bytes of their text.
+    nodes: Cell<u64>,
+    bytes: Cell<u64>,
+}
+
+impl Walk<'_> {
+    fn spend(&self, node: Node<'_>, nodes: u64) -> Result<(), Failure> {
+        let text = node.text().map_or(0, str::len) as u64;
+        self.nodes.set(self.nodes.get().saturating_add(nodes));
+        self.bytes.set(self.bytes.get().saturating_add(text));
+        let (document, limits) = (node.document(), &self.limits);
+        let max_nodes = limits.max_expanded.saturating_add(document.node_count() as u64);
+        let max_bytes = limits.max_expanded_bytes.saturating_add(document.text_len());
+        let what = if self.nodes.get() > max_nodes {
+            format!("{max_nodes} nodes")
+        } else if self.bytes.get() > max_bytes {
+            format!("{max_bytes} bytes of text")
+        } else {
+            return Ok(());
+        };
+        Err(Failure::at_node(node, format!("aliases and merge keys expand to more than {what}")))
+    }
+
+    /// Key and value of a mapping of one entry.
+    fn only_entry<'a>(&self, node: Node<'a>) -> Result<(Node<'a>, Node<'a>), Failure> {
+        let mut entries = node.entries();
+        let found = match (entries.len(), node.kind()) {
+            (1, _) => match entries.next() {
+                Some(entry) => return Ok(entry),
+                None => String::new(),
+            },
+            (len, Kind::Mapping) => format!("one of {len}"),
+            (_, Kind::Sequence) => "a sequence".to_owned(),
+            _ => "a scalar".to_owned(),
+        };
+        self.spend(node, entries.len() as u64)?;
+        Err(Failure::at_node(node, format!("expected a mapping of one entry, found {found}")))
+    }
+}
+
+/// The collections that a node is in, as the walk came to it.
+struct Path<'p> {
+    id: NodeId,
+    depth: u32,
+    parent: Option<&'p Path<'p>>,
+}
+
+/// How a node is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Form {
+    Value,
+    Key,
+    /// A mapping of one entry, as key and value.
+    Pair,
+}
+
+#[derive(Clone, Copy)]
+struct NodeDeserializer<'w, 'a> {
+    node: Node<'a>,
+    form: Form,
+    path: Option<&'w Path<'w>>,
+    walk: &'w Walk<'a>,
+}
+
+impl<'w, 'a> NodeDeserializer<'w, 'a> {
+    /// A place on the path for a collection.
+    fn enter(&self) -> Result<Path<'w>, Failure> {
+        let id = self.node.id();
+        let depth = self.path.map_or(0, |path| path.depth) + 1;
+        if depth > self.walk.limits.max_depth {
+            let limit = self.walk.limits.max_depth;
+            return Err(Failure::at_node(self.node, format!("nested more than {limit} deep")));
+        }
+        let mut above = self.path;
+        while let Some(path) = above {
+            if path.id == id {
+                return Err(Failure::at_node(self.node, "the node holds itself".to_owned()));
+            }
+            above = path.parent;
+        }
+        Ok(Path { id, depth, parent: self.path })
+    }
+
+    fn is_tagged(&self, name: &str) -> bool {
+        self.node.tag().and_then(tag::core_name) == Some(name)
+    }
+
+    /// The value of the node and its place, for errors of the visitor.
+    fn visit<T>(&self, visited: Result<T, Failure>) -> Result<T, Failure> {
+        visited.map_err(|failure| failure.at(self.node))
+    }
+
+    fn sequence<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let path = self.enter()?;
+        let place = |node, form| NodeDeserializer { node, form, path: Some(&path), ..self };
+        match (self.node.tag(), self.node.kind()) {
+            (Some(SET), Kind::Mapping) => {
+                let keys = self.entries()?.map(|(key, _)| place(key, Form::Key));
+                Items::visit(keys, self, visitor)
+            }
+            (tag, _) => {
+                let is_pairs = matches!(tag, Some(OMAP | PAIRS));
+                let form = if is_pairs { Form::Pair } else { Form::Value };
+                Items::visit(self.node.items().map(|item| place(item, form)), self, visitor)
+            }
+        }
+    }
+
+    fn mapping<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let path = self.enter()?;
+        if self.node.kind() == Kind::Mapping {
+            return Entries::visit(self.entries()?.map(Ok), &path, self, visitor);
+        }
+        // Pairs.
+        let entries = self.node.items().map(|item| self.walk.only_entry(item));
+        Entries::visit(entries, &path, self, visitor)
+    }
+
+    /// The entries of a mapping; merged ones are held in memory.
+    fn entries(&self) -> Result<crate::yaml::Entries<'a>, Failure> {
+        let entries = self.node.entries();
+        self.walk.spend(self.node, entries.len() as u64)?;
+        Ok(entries)
+    }
+
+    fn pair<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let path = self.enter()?;
+        let (key, value) = self.walk.only_entry(self.node)?;
+        let parts = [(key, Form::Key), (value, Form::Value)];
+        let parts = parts.map(|(node, form)| NodeDeserializer {
+            node,
+            form,
+            path: Some(&path),
+            walk: self.walk,
+        });
+        Items::visit(parts.into_iter(), self, visitor)
+    }
+
+    /// The integer that the node is, if it is one.
+    fn integer(&self) -> Result<Option<Number>, Failure> {
+        if self.node.kind() == Kind::Int {
+            return match self.value()? {
+                Value::Int(Integer::Small(value)) => Ok(Some(Number::Small(value))),
+                Value::Int(integer) => Ok(Some(Number::of_digits(integer.to_string()))),
+                _ => Ok(None),
+            };
+        }
+        let Some(files) = self.walk.files.filter(|_| self.is_tagged("integer")) else {
+            return Ok(None);
+        };
+        let integer = BigInteger::read(super::Node::new(files, self.node));
+        let integer = integer.map_err(Failure::Placed)?;
+        if let Some(value) = integer.as_i128() {
+            return Ok(Some(Number::Small(value)));
+        }
+        let digits = integer.to_decimal();
+        let digits = digits.map_err(|error| Failure::at_node(self.node, error.to_string()))?;
+        Ok(Some(Number::of_digits(digits)))
+    }
+
+    fn value(&self) -> Result<Value<'a>, Failure> {
+        self.node.value().map_err(Failure::Placed)
+    }
+
+    fn scalar<V: Visitor<'a>>(&self, visitor: V) -> Result<V::Value, Failure> {
+        let visited = match self.value()? {
+            Value::Null => visitor.visit_unit(),
+            Value::Bool(value) => visitor.visit_bool(value),
+            Value::Float(value) => visitor.visit_f64(value),
+            Value::String(text) => visitor.visit_borrowed_str(text),
+            Value::Date(date) => visitor.visit_string(date.to_string()),
+            Value::DateTime(time) => visitor.visit_string(time.to_string()),
+            Value::Binary(bytes) => visitor.visit_byte_buf(bytes),
+            // Those are visited elsewhere.
+            Value::Int(_) | Value::Sequence | Value::Mapping => visitor.visit_unit(),
+        };
+        self.visit(visited)
+    }
+
+    /// Both parts of a complex number, if the node is one.
+    fn complex(&self) -> Result<Option<[f64; 2]>, Failure> {
+        let Some(text) = self.node.text().filter(|_| self.is_tagged("complex")) else {
+            return Ok(None);
+        };
+        match complex::parse(text) {
+            Some(number) => Ok(Some([number.re, number.im])),
+            None => {
+                let message = "expected a complex number such as `(1+2j)`".to_owned();
+                Err(Failure::at_node(self.node, message))
+            }
+        }
+    }
+
+    fn any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.walk.spend(self.node, 1)?;
+        match self.form {
+            Form::Pair => return self.pair(visitor),
+            // A collection cannot be a key.
+            Form::Key if self.node.text().is_none() => {
+                self.node.to_key().map_err(Failure::Placed)?;
+            }
+            _ => {}
+        }
+        if let Some(number) = self.integer()? {
+            return self.visit(number.visit(visitor));
+        }
+        if let Some(parts) = self.complex()? {
+            return self.visit(visitor.visit_seq(SeqDeserializer::new(parts.into_iter())));
+        }
+        // A tag of YAML's own that is for other nodes.
+        match self.value()? {
+            Value::Sequence => self.sequence(visitor),
+            Value::Mapping if self.node.tag() == Some(SET) => self.sequence(visitor),
+            Value::Mapping => self.mapping(visitor),
+            _ => self.scalar(visitor),
+        }
+    }
+
+    /// Items, also the bytes of a binary.
+    fn list<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        if self.node.kind() != Kind::Binary {
+            return self.any(visitor);
+        }
+        self.walk.spend(self.node, 1)?;
+        match self.value()? {
+            Value::Binary(bytes) => {
+                self.visit(visitor.visit_seq(SeqDeserializer::new(bytes.into_iter())))
+            }
+            _ => self.scalar(visitor),
+        }
+    }
+
+    /// Entries, also those of sets, and pairs.
+    fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let is_map = match self.value()? {
+            Value::Mapping => true,
+            Value::Sequence => matches!(self.node.tag(), Some(OMAP | PAIRS)),
+            _ => false,
+        };
+        if !is_map {
+            return self.any(visitor);
+        }
+        self.walk.spend(self.node, 1)?;
+        self.mapping(visitor)
+    }
+
+    fn number<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.integer()? {
+            Some(Number::Large(digits)) => {
+                let message =
+                    format!("the integer has {} digits, more than 128 bits hold", digits.len());
+                Err(Failure::at_node(self.node, message))
+            }
+            _ => self.any(visitor),
+        }
+    }
+
+    fn float<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self.integer()? {
+            Some(number) => self.visit(visitor.visit_f64(number.to_f64())),
+            None => self.any(visitor),
+        }
+    }
+
+    /// Text, also where the node is a key that is not.
+    fn text<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        let text = match self.form {
+            Form::Key => self.node.to_key().map_err(Failure::Placed)?,
+            _ if self.is_tagged("complex") => self.node.text().unwrap_or_default().into(),
+            _ => return self.any(visitor),
+        };
+        self.walk.spend(self.node, 1)?;
+        self.visit(match text {
+            Cow::Borrowed(text) => visitor.visit_borrowed_str(text),
+            Cow::Owned(text) => visitor.visit_string(text),
+        })
+    }
+}
+
+/// The integer that a node is.
+enum Number {
+    Small(i128),
+    Unsigned(u128),
+    /// Decimal digits with their sign.
+    Large(String),
+}
+
+impl Number {
+    fn of_digits(digits: String) -> Self {
+        match (digits.parse(), digits.parse()) {
+            (Ok(value), _) => Self::Small(value),
+            (_, Ok(value)) => Self::Unsigned(value),
+            _ => Self::Large(digits),
+        }
+    }
+
+    fn visit<'a, V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        match self {
+            Self::Small(value) => match (u64::try_from(value), i64::try_from(value)) {
+                (Ok(value), _) => visitor.visit_u64(value),
+                (_, Ok(value)) => visitor.visit_i64(value),
+                _ => visitor.visit_i128(value),
+            },
+            Self::Unsigned(value) => visitor.visit_u128(value),
+            Self::Large(digits) => visitor.visit_string(digits),
+        }
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "the nearest value is what is asked for")]
+    fn to_f64(&self) -> f64 {
+        match self {
+            Self::Small(value) => *value as f64,
+            Self::Unsigned(value) => *value as f64,
+            Self::Large(digits) => digits.parse().unwrap_or(f64::NAN),
+        }
+    }
+}
+
+impl<'a> Deserializer<'a> for NodeDeserializer<'_, 'a> {
+    type Error = Failure;
+
+    fn deserialize_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        self.any(visitor)
+    }
+
+    forward! {
+        number: deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64 deserialize_i128
+            deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64 deserialize_u128;
+        float: deserialize_f32 deserialize_f64;
+        text: deserialize_char deserialize_str deserialize_string deserialize_identifier;
+        any: deserialize_bool deserialize_bytes deserialize_byte_buf deserialize_unit;
+        list: deserialize_seq;
+        map: deserialize_map;
+    }
+
+    fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        if matches!(self.value()?, Value::Null) {
+            return self.visit(visitor.visit_none());
+        }
+        self.visit(visitor.visit_some(self))
+    }
+
+    fn deserialize_unit_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.any(visitor)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.visit(visitor.visit_newtype_struct(self))
+    }
+
+    fn deserialize_tuple<V: Visitor<'a>>(self, _: usize, visitor: V) -> Result<V::Value, Failure> {
+        self.list(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: usize,
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.list(visitor)
+    }
+
+    fn deserialize_struct<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'a>>(
+        self,
+        _: &'static str,
+        _: &'static [&'static str],
+        visitor: V,
+    ) -> Result<V::Value, Failure> {
+        self.walk.spend(self.node, 1)?;
+        if let Some(name) = self.node.text() {
+            return self.visit(visitor.visit_enum(Variant { name, node: self, content: None }));
+        }
+        if self.node.kind() == Kind::Sequence {
+            let error = de::Error::invalid_type(Unexpected::Seq, &"a variant of an enum");
+            return self.visit(Err(error));
+        }
+        let path = self.enter()?;
+        let (key, value) = self.walk.only_entry(self.node)?;
+        let place = |node, form| NodeDeserializer { node, form, path: Some(&path), ..self };
+        let name = key.text().unwrap_or_default();
+        let (node, content) = (place(key, Form::Key), Some(place(value, Form::Value)));
+        self.visit(visitor.visit_enum(Variant { name, node, content }))
+    }
+
+    fn deserialize_ignored_any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
+        visitor.visit_unit()
+    }
+}
