@@ -1,10 +1,16 @@
 //! A file, read by position.
 
 use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
+use bytes::Bytes;
+
 use crate::source::check_range;
-use crate::{Context, Error, ReadAt, Result};
+use crate::{Context, Error, ReadAt, Result, check_limit};
+
+/// Bytes that are read of a file that reports no size.
+pub(super) const MAX_UNSIZED: u64 = 1 << 30;
 
 /// A regular file, read with `pread` (`seek_read` on Windows).
 ///
@@ -15,20 +21,31 @@ use crate::{Context, Error, ReadAt, Result};
 pub struct FileSource {
     pub(crate) file: File,
     pub(crate) len: u64,
+    /// What was read of a file that reports no size.
+    content: Bytes,
 }
 
 impl FileSource {
     /// Opens a file for reading. Pipes, devices and directories are refused, since they cannot be
-    /// read by position.
+    /// read by position. Some file systems, such as `/proc`, report a size of 0 for files that have
+    /// content: such a file is read to its end here.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        open_regular(path).and_then(Self::new).with_context(|| path.display().to_string())
+        let open = || {
+            let mut source = Self::new(open_regular(path)?)?;
+            if source.len == 0 {
+                source.content = content_of(&source.file, MAX_UNSIZED)?;
+                source.len = source.content.len() as u64;
+            }
+            Ok::<_, Error>(source)
+        };
+        open().with_context(|| path.display().to_string())
     }
 
     /// A file that is open for reading. Its cursor is not used (on Windows it is moved).
     pub fn new(file: File) -> Result<Self> {
         let len = file.metadata()?.len();
-        Ok(Self { file, len })
+        Ok(Self { file, len, content: Bytes::new() })
     }
 
     /// The error for a read that met the end of the file: it was cut after it was opened.
@@ -39,11 +56,19 @@ impl FileSource {
 }
 
 /// Opens a regular file; checks before opening, since opening a pipe waits for its writer.
-pub(crate) fn open_regular(path: &Path) -> Result<File> {
+pub(super) fn open_regular(path: &Path) -> Result<File> {
     if !fs::metadata(path)?.is_file() {
         return Err(Error::unsupported("only regular files can be read by position"));
     }
     Ok(File::open(path)?)
+}
+
+/// The content of a file that reports a size of 0.
+pub(super) fn content_of(file: &File, limit: u64) -> Result<Bytes> {
+    let mut content = Vec::new();
+    file.take(limit + 1).read_to_end(&mut content)?;
+    check_limit("bytes of a file that reports no size", limit, content.len() as u64)?;
+    Ok(content.into())
 }
 
 impl ReadAt for FileSource {
@@ -54,21 +79,24 @@ impl ReadAt for FileSource {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         let needed = buf.len() as u64;
         check_range(self.len, offset, needed)?;
+        if !self.content.is_empty() {
+            return self.content.read_exact_at(buf, offset);
+        }
         read_exact_at(&self.file, buf, offset).map_err(|error| match error.kind() {
-            std::io::ErrorKind::UnexpectedEof => self.cut_short(needed, offset),
+            io::ErrorKind::UnexpectedEof => self.cut_short(needed, offset),
             _ => Error::from(error).at(offset),
         })
     }
 }
 
 #[cfg(unix)]
-fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> std::io::Result<()> {
+fn read_exact_at(file: &File, buf: &mut [u8], offset: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, buf, offset)
 }
 
 #[cfg(windows)]
-fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> std::io::Result<()> {
-    use std::io::ErrorKind::{Interrupted, UnexpectedEof};
+fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> io::Result<()> {
+    use io::ErrorKind::{Interrupted, UnexpectedEof};
     use std::os::windows::fs::FileExt;
 
     while !buf.is_empty() {
@@ -87,8 +115,8 @@ fn read_exact_at(file: &File, mut buf: &mut [u8], mut offset: u64) -> std::io::R
 
 /// Other systems have no reading by position in the standard library.
 #[cfg(not(any(unix, windows)))]
-fn read_exact_at(_: &File, _: &mut [u8], _: u64) -> std::io::Result<()> {
-    Err(std::io::ErrorKind::Unsupported.into())
+fn read_exact_at(_: &File, _: &mut [u8], _: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(test)]
@@ -120,6 +148,19 @@ mod tests {
         assert_eq!(source.len(), 10);
         let error = source.bytes_at(2, 6).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 6, available: 2 }));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn file_that_reports_no_size_is_read_to_its_end() {
+        let path = "/proc/filesystems";
+        assert_eq!(fs::metadata(path).unwrap().len(), 0);
+        let source = FileSource::open(path).unwrap();
+        let len = usize::try_from(source.len()).unwrap();
+        assert_eq!(source.bytes_at(0, len).unwrap(), fs::read(path).unwrap());
+        assert!(source.bytes_at(0, len + 1).is_err());
+        let limited = content_of(&File::open(path).unwrap(), 3).unwrap_err();
+        assert!(matches!(limited.kind(), ErrorKind::Limit { limit: 3, requested: 4, .. }));
     }
 
     #[test]

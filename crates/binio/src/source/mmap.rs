@@ -4,7 +4,7 @@ use std::path::Path;
 
 use bytes::Bytes;
 
-use crate::source::open_regular;
+use crate::source::file::{MAX_UNSIZED, content_of, open_regular};
 use crate::{Context, ReadAt, Result};
 
 /// A file mapped into memory: reads are free, and [`bytes_at`](ReadAt::bytes_at) shares the map.
@@ -38,8 +38,8 @@ impl Mmap {
     fn map(path: &Path) -> Result<Self> {
         let file = open_regular(path)?;
         if file.metadata()?.len() == 0 {
-            // Most systems refuse a map of no bytes.
-            return Ok(Self { data: Bytes::new() });
+            // Most systems refuse a map of no bytes. The file may have content all the same.
+            return Ok(Self { data: content_of(&file, MAX_UNSIZED)? });
         }
         // SAFETY: the call asks that nobody changes the file while it is mapped. No system that we
         // run on lets a reader enforce that, so the type's documentation passes the condition on.

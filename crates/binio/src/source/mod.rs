@@ -33,8 +33,6 @@ use bytes::Bytes;
 use crate::{Error, Result};
 
 pub use file::FileSource;
-#[cfg(all(any(unix, windows), feature = "mmap"))]
-pub(crate) use file::open_regular;
 #[cfg(any(test, feature = "testing"))]
 pub use log::ReadLog;
 #[cfg(all(feature = "mmap", any(unix, windows)))]

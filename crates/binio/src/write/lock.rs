@@ -67,6 +67,10 @@ fn locked(path: &Path) -> Result<fs::File> {
     use rustix::io::Errno;
 
     loop {
+        // To open a pipe would wait for its writer.
+        if !fs::metadata(path)?.is_file() {
+            return Err(crate::Error::unsupported("only regular files can be locked"));
+        }
         let file = fs::File::open(path)?;
         if flock(&file, FlockOperation::NonBlockingLockExclusive) == Err(Errno::WOULDBLOCK) {
             return Err(crate::Error::new(crate::ErrorKind::Locked));

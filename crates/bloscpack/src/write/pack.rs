@@ -1,6 +1,5 @@
 //! Packing data that are complete, in memory or in a file.
 
-use std::fs::File;
 use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
@@ -97,11 +96,7 @@ pub fn pack_file(
     options: &WriteOptions,
     progress: Option<Progress<'_>>,
 ) -> Result<()> {
-    let source = FileSource::open(&input)?;
-    if source.is_empty() {
-        // Some file systems, such as /proc, report a size of 0 for files that have content.
-        return pack_reader(&mut File::open(input)?, output, options, progress);
-    }
+    let source = FileSource::open(input)?;
     let file = pack_source(&source, AtomicFile::create(output)?, options, progress)?;
     Ok(file.commit()?)
 }

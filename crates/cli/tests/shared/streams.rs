@@ -1,7 +1,11 @@
 //! Standard input and output, by "-" and by the names of devices.
 
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
 use crate::files;
-use crate::program::{json_of, status, stderr, stdout};
+use crate::program::{Folder, json_of, status, stderr, stdout};
 
 #[test]
 fn standard_input_is_read_by_info_verify_and_get() {
@@ -70,5 +74,156 @@ fn existing_output_is_replaced_by_force_and_by_overwrite() {
             folder.done(&[command, &[option]].concat());
             assert_ne!(folder.read("out"), b"old", "{command:?} {option}");
         }
+    }
+}
+
+/// A program of this name has it as the content of `/proc/self/comm`, which reports a size of 0.
+#[cfg(target_os = "linux")]
+fn named(folder: &Folder, name: &str, arguments: &[&str]) -> Output {
+    let _ = std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_scibin"), folder.path(name));
+    let mut command = Command::new(format!("./{name}"));
+    command.current_dir(folder.path("")).args(arguments).output().unwrap()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn files_that_report_no_size_are_read_to_their_end() {
+    let folder = Folder::new();
+    let file = "/proc/self/comm";
+    assert_eq!(std::fs::metadata(file).unwrap().len(), 0);
+
+    // An archive.
+    for (command, expected) in [
+        (&["flux", "list", "--json"][..], "[]\n"),
+        (&["flux", "convert", "--to", "array"], "[]"),
+        (&["flux", "lint"], ""),
+        (&["flux", "verify"], "/proc/self/comm: fine, 0 entries checked\n"),
+        (&["verify"], "/proc/self/comm: fine, 0 entries checked\n"),
+        (&["get"], "[]\n"),
+    ] {
+        let output = named(&folder, "[]", &[command, &[file]].concat());
+        assert_eq!((stdout(&output), stderr(&output)), (expected.to_owned(), String::new()));
+        assert_eq!(status(&output), 0, "{command:?}");
+    }
+    assert_eq!(status(&named(&folder, "[]", &["info", file])), 0);
+    folder.write("f", "content");
+    let created = ["flux", "create", "--overwrite", "-o", "a.json", "f", "/proc/filesystems"];
+    folder.done(&created);
+    let content = std::fs::read("/proc/filesystems").unwrap();
+    let cat = ["flux", "cat", "a.json", "proc/filesystems"];
+    assert!(!content.is_empty() && folder.done(&cat).stdout == content);
+    folder.done(&[&created[..], &["--store", "blobs", "--small-file-threshold", "1"]].concat());
+    assert_eq!(folder.done(&[&cat[..], &["--store", "blobs"]].concat()).stdout, content);
+
+    // A layout.
+    let layout = "x=f8[3]";
+    let row = stdout(&named(&folder, layout, &["dudley", "resolve", file]));
+    assert!(row.contains("<f8[3]") && row.ends_with(" /x\n"), "{row}");
+    for (command, expected) in [
+        (&["dudley", "check"][..], "0 errors"),
+        (&["dudley", "tree"], "x"),
+        (&["dudley", "diff", "-"], "/x"),
+    ] {
+        let output = named(&folder, layout, &[command, &[file]].concat());
+        let said = stdout(&output);
+        assert!(said.contains(expected), "{command:?}: {said}{}", stderr(&output));
+    }
+    // The stream of a layout: its first byte is that of the name.
+    folder.write("n.dud", "N : u1  x = u1[N]\n");
+    let resolve = ["dudley", "resolve", "n.dud", "--allow", "L-past-end", "--stream", file];
+    let output = named(&folder, "!", &resolve);
+    assert!(stdout(&output).contains(" u1[33]"), "{}{}", stdout(&output), stderr(&output));
+    folder.write("a.npy", "");
+    let output = named(&folder, "x", &["dudley", "from-numpy", file]);
+    assert_eq!(status(&output), 1, "no array, and not an empty file: {}", stderr(&output));
+
+    // What is not an ASDF file, and is not taken for an empty one either.
+    for command in ["info", "tree", "blocks", "verify", "get"] {
+        let output = named(&folder, "#ASDX 1.0.0", &["asdf", command, file]);
+        assert_eq!(status(&output), 1, "{command}: {}{}", stdout(&output), stderr(&output));
+        assert!(!stderr(&output).contains("empty"), "{}", stderr(&output));
+    }
+    // A header of ASDF and no tree.
+    let output = named(&folder, "#ASDF 1.0.0", &["info", "--json", file]);
+    assert_eq!(json_of(&output)["version"], "1.0.0", "{}", stdout(&output));
+}
+
+/// What cannot be read by position is read to its end, or refused; it is not waited for in vain, and not taken
+/// for empty.
+#[cfg(unix)]
+#[test]
+fn pipes_with_a_name_are_read_or_refused() {
+    let folder = files();
+    let made = Command::new("mkfifo").arg(folder.path("fifo")).status();
+    if !made.is_ok_and(|status| status.success()) {
+        eprintln!("skipped: no mkfifo here");
+        return;
+    }
+    for command in [
+        "info fifo",
+        "verify fifo",
+        "get fifo",
+        "asdf info fifo",
+        "asdf tree fifo",
+        "asdf blocks fifo",
+        "asdf get fifo",
+        "asdf verify fifo",
+        "bloscpack info fifo",
+        "bloscpack verify fifo",
+        "bloscpack get fifo",
+        "bloscpack cat fifo",
+        "bloscpack unpack fifo -o out",
+        "bloscpack append fifo good.dud",
+        "bloscpack recover fifo -o out",
+        "bloscpack convert fifo -o out",
+        "bloscpack meta get fifo",
+        "bloscpack meta set fifo /a 1",
+        "bloscpack meta rm fifo /a",
+        "dudley resolve good.dud --stream fifo",
+        "dudley from-numpy fifo",
+        "flux info fifo",
+        "flux list fifo",
+        "flux cat fifo f",
+        "flux extract fifo",
+        "flux verify fifo",
+        "flux verify --store fifo good.json",
+        "flux lint fifo",
+        "flux lint --fix fifo",
+        "flux convert fifo",
+        "flux append fifo good.dud",
+        "flux delete fifo f",
+        "flux pack fifo",
+        "flux put fifo",
+        "flux diff fifo good.json",
+        "flux diff good.json fifo",
+        "flux gc --store . fifo",
+        "flux rescue fifo",
+        "flux list --statedir fifo",
+        "flux create -o a.json fifo",
+        "dudley fmt fifo",
+    ] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let mut child = folder.command(&arguments).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        while child.try_wait().unwrap().is_none() {
+            let is_late = begun.elapsed() > Duration::from_secs(20);
+            if is_late {
+                child.kill().unwrap();
+            }
+            assert!(!is_late, "{command} waits");
+            thread::sleep(Duration::from_millis(2));
+        }
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(status(&output), 2, "{command}: {}", stderr(&output));
+        assert!(stderr(&output).contains("fifo"), "{command}: {}", stderr(&output));
+    }
+    // Those that read from start to end wait for a writer.
+    for command in ["dudley check fifo", "dudley tree fifo", "dudley from-c fifo"] {
+        let content = if command.ends_with("from-c fifo") { "good.h" } else { "good.dud" };
+        let script = format!("cat {content} > fifo & exec \"$0\" {command}");
+        let mut shell = Command::new("sh");
+        shell.args(["-c", &script, env!("CARGO_BIN_EXE_scibin")]).current_dir(folder.path(""));
+        let output = shell.output().unwrap();
+        assert_eq!(status(&output), 0, "{command}: {}", stderr(&output));
     }
 }

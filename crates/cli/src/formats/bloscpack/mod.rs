@@ -94,19 +94,14 @@ fn try_open(path: &Path, options: &OpenOptions) -> ::bloscpack::Result<Reader> {
     options.open(path)
 }
 
-/// Opens what is to be packed or appended, standard input for "-". What has no size before it is
-/// read, such as a pipe or a file of `/proc`, is read to its end.
+/// Opens what is to be packed or appended, standard input for "-". A pipe is read to its end.
 fn plain_source(path: &Path) -> Result<FileSource, Failure> {
     if is_standard(path) {
         return input::source(path).map_err(|error| Failure::bloscpack(path, error.into()));
     }
-    let open = || {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        Ok((file, metadata))
-    };
-    let (file, metadata) = open().map_err(|error| Failure::io(path, error))?;
-    if metadata.is_dir() || metadata.is_file() && metadata.len() > 0 {
+    let file = File::open(path).map_err(|error| Failure::io(path, error))?;
+    let kind = file.metadata().map_err(|error| Failure::io(path, error))?.file_type();
+    if kind.is_dir() || kind.is_file() {
         let source = FileSource::open(path);
         return source.map_err(|error| Failure::bloscpack(path, error.into()));
     }

@@ -1,5 +1,6 @@
 //! `scibin dudley fmt`: formats layouts.
 
+use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -18,6 +19,10 @@ pub(super) fn fmt(command: &Fmt, output: Output) -> Result<Verdict, Failure> {
 }
 
 fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> {
+    // What is not a file cannot be replaced, and to read a pipe would wait for its writer.
+    if !is_standard(path) && fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+        return Err(Failure::other(path.display(), "not a regular file"));
+    }
     let (bytes, name) = (read(path)?, name(path));
     let source = Source::decode_named(&bytes, &*name);
     let formatted = match source.and_then(|source| ParseOptions::new().format_source(source)) {
