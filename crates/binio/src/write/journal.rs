@@ -29,9 +29,6 @@
 //! and to remove the journal; if that is interrupted, it is done again. The journal is compared with
 //! the file first: each byte of the marker has to be the old or the new one, and the witness has to be
 //! unchanged. Otherwise somebody put another file in its place, which is left alone.
-//!
-//! Files of the first form, with the magic `blpkund1`, are read too. There the marker is the first 32
-//! bytes of the file, and only its bytes after the change follow offset 40.
 
 use std::ops::Range;
 
@@ -39,11 +36,8 @@ use super::{FileLock, FileStorage, Storage};
 use crate::{Algorithm, ByteReader, Endian, Error, FileSource, Hasher, ReadAt, Result};
 
 const MAGIC: &[u8; 8] = b"undolog2";
-const MAGIC_1: &[u8; 8] = b"blpkund1";
-/// Length of the marker in the first form.
-const MARKER_1: usize = 32;
-/// Bytes of every journal before marker and ranges.
-const FIXED: u64 = 40;
+/// Bytes of every journal before the content of the marker.
+const FIXED: usize = 56;
 const MAX_MARKER: u64 = 4096;
 const CRC: usize = 4;
 /// Bytes that are copied at once.
@@ -222,45 +216,41 @@ pub(super) struct Journal {
 }
 
 impl Journal {
-    /// Reads a journal; returns `None` if it is incomplete.
+    /// Reads a journal; returns `None` if it is incomplete. A complete one that is not understood is an
+    /// error, since the file may be changed in part.
     pub(super) fn read(source: &(impl ReadAt + ?Sized)) -> Result<Option<Self>> {
-        let Some(end) = source.len().checked_sub(CRC as u64).filter(|&end| end >= FIXED) else {
+        let Some(end) = source.len().checked_sub(CRC as u64).filter(|&end| end >= FIXED as u64)
+        else {
             return Ok(None);
         };
         if crc_of(source, &(0..end))? != *source.bytes_at(end, CRC)? {
             return Ok(None);
         }
-        Ok(Self::parse(&crate::Span::new(source, 0..end)?).ok())
+        Self::parse(&crate::Span::new(source, 0..end)?).map(Some)
     }
 
     /// Parses a journal without its CRC.
     fn parse(source: &dyn ReadAt) -> Result<Self> {
-        let fixed = source.bytes_at(0, 40)?;
-        let is_first_form = fixed.starts_with(MAGIC_1);
+        let fixed = source.bytes_at(0, FIXED)?;
         let mut fields = ByteReader::new(&fixed);
-        fields.magic(if is_first_form { MAGIC_1 } else { MAGIC })?;
+        fields.magic(MAGIC)?;
         let count: u32 = fields.read(Endian::Little)?;
         let witness_crc = fields.array()?;
         let witness = range(&mut fields)?;
         let len = fields.read(Endian::Little)?;
+        let marker = range(&mut fields)?;
+        let marker_len = usize::try_from(marker.end - marker.start)
+            .ok()
+            .filter(|&len| len as u64 <= MAX_MARKER)
+            .ok_or_else(|| Error::invalid("a marker that is too long"))?;
 
-        let mut at = FIXED;
+        let mut at = FIXED as u64;
         let mut take = |len: usize| {
             let bytes = source.bytes_at(at, len);
             at += len as u64;
             bytes
         };
-        let (mut marker_offset, mut marker_before) = (0, Vec::new());
-        let mut marker_len = MARKER_1;
-        if !is_first_form {
-            let marker = range(&mut ByteReader::new(&take(16)?))?;
-            marker_len = usize::try_from(marker.end - marker.start)
-                .ok()
-                .filter(|&len| len as u64 <= MAX_MARKER)
-                .ok_or_else(|| Error::invalid("a marker that is too long"))?;
-            marker_offset = marker.start;
-            marker_before = take(marker_len)?.to_vec();
-        }
+        let marker_before = take(marker_len)?.to_vec();
         let marker_after = take(marker_len)?.to_vec();
         let table = take(usize::try_from(count).unwrap_or(usize::MAX).saturating_mul(16))?;
         let mut fields = ByteReader::new(&table);
@@ -277,13 +267,8 @@ impl Journal {
         if !is_whole || saved.windows(2).any(|pair| pair[0].0.end > pair[1].0.start) {
             return Err(Error::invalid("the ranges do not fit the journal"));
         }
-        if is_first_form {
-            // The first range begins with it.
-            let first = saved.first().filter(|(range, _)| *range == (0..MARKER_1 as u64));
-            let (_, at) = first.ok_or_else(|| Error::invalid("no marker among the ranges"))?;
-            marker_before = source.bytes_at(*at, MARKER_1)?.to_vec();
-        }
         let ranges = saved.iter().map(|(range, _)| range.clone()).collect();
+        let marker_offset = marker.start;
         let head =
             Head { witness, witness_crc, len, marker_offset, marker_before, marker_after, ranges };
         Ok(Self { head, saved })
