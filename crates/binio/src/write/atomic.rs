@@ -96,7 +96,30 @@ impl AtomicFile {
     ///
     /// On failure the old file is as it was, with one exception: if only the last step fails, which
     /// writes the directory to the disk, the new file is in place but may not survive a crash.
-    pub fn commit(mut self) -> Result<()> {
+    pub fn commit(self) -> Result<()> {
+        self.commit_by(NewFile::put)
+    }
+
+    /// The same for a file that is new: if another process has made one of that name meanwhile, that one
+    /// stays, and this fails with [`AlreadyExists`](ErrorKind::AlreadyExists).
+    ///
+    /// ```
+    /// use binio::AtomicFile;
+    ///
+    /// # let folder = tempfile::tempdir().unwrap();
+    /// # let path = folder.path().join("table.asdf");
+    /// let file = AtomicFile::create(&path)?;
+    /// std::fs::write(&path, b"of another process")?;
+    /// let error = file.commit_new().unwrap_err();
+    /// assert_eq!(error.io_error().unwrap().kind(), std::io::ErrorKind::AlreadyExists);
+    /// assert_eq!(std::fs::read(&path)?, b"of another process");
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    pub fn commit_new(self) -> Result<()> {
+        self.commit_by(NewFile::put_new)
+    }
+
+    fn commit_by(mut self, put: fn(NewFile, &Path) -> Result<()>) -> Result<()> {
         let Some(mut writer) = self.writer.take() else { return Ok(()) };
         let target = &self.target;
         let commit = || {
@@ -104,7 +127,7 @@ impl AtomicFile {
             take_mode(writer.get_ref().file(), target)?;
             writer.get_ref().file().sync_all()?;
             let (file, _) = writer.into_parts();
-            file.put(target)?;
+            put(file, target)?;
             sync_directory(target)
         };
         commit().with_context(|| format!("commit {}", target.display()))
@@ -292,6 +315,22 @@ mod tests {
             one.commit().unwrap();
             two.commit().unwrap();
             assert_eq!(fs::read(&target).unwrap(), b"two");
+            assert_eq!(names(&folder), ["target"]);
+        }
+    }
+
+    #[test]
+    fn a_new_file_replaces_none_that_was_made_meanwhile() {
+        for create in WAYS {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("target");
+            let mut one = AtomicFile::create_as(&target, create).unwrap();
+            let two = AtomicFile::create_as(&target, create).unwrap();
+            one.write_all(b"one").unwrap();
+            one.commit_new().unwrap();
+            let error = two.commit_new().unwrap_err();
+            assert_eq!(error.io_error().unwrap().kind(), io::ErrorKind::AlreadyExists, "{error}");
+            assert_eq!(fs::read(&target).unwrap(), b"one");
             assert_eq!(names(&folder), ["target"]);
         }
     }

@@ -83,6 +83,28 @@ impl NewFile {
     }
 }
 
+impl NewFile {
+    /// Gives the file its name, in the directory that it was created in. If a file of that name exists,
+    /// this fails with [`AlreadyExists`](ErrorKind::AlreadyExists), and that file stays.
+    pub fn put_new(self, target: &Path) -> Result<()> {
+        let Self { file, name } = self;
+        let Some((name, temporary)) = name else { return Ok(unnamed::link(&file, target)?) };
+        match fs::hard_link(&name, target) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => return Err(error.into()),
+            // Some file systems have no second names.
+            Err(_) if fs::symlink_metadata(target).is_ok() => {
+                return Err(io::Error::from(ErrorKind::AlreadyExists).into());
+            }
+            Err(_) => {
+                fs::rename(name, target)?;
+                temporary.keep();
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Write for NewFile {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.file.write(buf)

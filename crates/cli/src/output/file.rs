@@ -12,6 +12,7 @@ use crate::output::Sink;
 /// A file to be written.
 pub(crate) struct OutputFile {
     path: PathBuf,
+    replace: bool,
     file: Kind,
 }
 
@@ -31,7 +32,7 @@ impl OutputFile {
         } else {
             Kind::Whole(AtomicFile::create(path).map_err(|error| failure(path, &error))?)
         };
-        Ok(Self { path: path.to_owned(), file })
+        Ok(Self { path: path.to_owned(), replace, file })
     }
 
     /// The file, for writing at positions.
@@ -44,25 +45,47 @@ impl OutputFile {
 
     /// Puts the file in its place. Dropped without it, the file leaves nothing.
     pub(crate) fn commit(self) -> Result<(), Failure> {
-        let Self { path, file } = self;
+        let path = self.path.clone();
+        if self.try_commit()? { Ok(()) } else { Err(exists(&path)) }
+    }
+
+    /// The same. Returns false if the file is not to be replaced, and another process has made one
+    /// meanwhile, which stays.
+    pub(crate) fn try_commit(self) -> Result<bool, Failure> {
+        let Self { path, replace, file } = self;
         match file {
-            Kind::Whole(file) => file.commit().map_err(|error| failure(&path, &error)),
+            Kind::Whole(file) => {
+                let committed = if replace { file.commit() } else { file.commit_new() };
+                match committed {
+                    Err(error) if !replace && is_existing(&error) => return Ok(false),
+                    committed => committed.map_err(|error| failure(&path, &error))?,
+                }
+            }
             Kind::Spooled(mut file) => {
                 let written = file.rewind().and_then(|()| {
                     let mut out = stream(&path)?;
                     io::copy(&mut file, &mut out)?;
                     out.flush()
                 });
-                written.map_err(|error| failure_of_stream(&path, error))
+                written.map_err(|error| failure_of_stream(&path, error))?;
             }
         }
+        Ok(true)
     }
+}
+
+fn is_existing(error: &binio::Error) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+}
+
+fn exists(path: &Path) -> Failure {
+    Failure::other(path.display(), "exists already; --force replaces it")
 }
 
 /// Fails for a file that exists, unless it is to be replaced.
 pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
     if !replace && !is_stream(path) && path.symlink_metadata().is_ok() {
-        return Err(Failure::other(path.display(), "exists already; --force replaces it"));
+        return Err(exists(path));
     }
     Ok(())
 }

@@ -247,6 +247,29 @@ fn of_two_appends_at_once_none_is_lost() {
 }
 
 #[test]
+fn of_two_creations_at_once_none_is_lost() {
+    let folder = Folder::new();
+    for name in ["x", "y"] {
+        folder.write(name, bytes(200_000));
+    }
+    for append in [&["--append"][..], &[]] {
+        for _ in 0..15 {
+            let _ = fs::remove_file(folder.path("a.json"));
+            let children = ["x", "y"].map(|name| {
+                let arguments = ["flux", "create", "-q", "-o", "a.json", name];
+                let mut command = folder.command(&[&arguments[..], append].concat());
+                command.stderr(std::process::Stdio::null()).spawn().unwrap()
+            });
+            let done = children.map(|mut child| child.wait().unwrap().success());
+            let listed = paths(&folder, "a.json");
+            for (name, done) in ["x", "y"].iter().zip(done) {
+                assert_eq!(listed.contains(&(*name).to_owned()), done, "{append:?}: {listed:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn store_that_loses_blobs_is_refused() {
     let folder = archived();
     let database = rusqlite::Connection::open(folder.path("content.sqlite")).unwrap();

@@ -36,7 +36,7 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
     let report = if is_standard(target) {
         to_standard_output(collecting, form, output)?
     } else {
-        let mut file = OutputFile::create(target, true)?;
+        let mut file = OutputFile::create(target, exists)?;
         let own = file.file()?.try_clone().map_err(|error| Failure::io(target, error))?;
         let old = File::open(target).ok();
         let left_out: Vec<&File> = [Some(&own), old.as_ref()].into_iter().flatten().collect();
@@ -44,12 +44,12 @@ pub(super) fn create(command: &Create, output: Output) -> Result<Verdict, Failur
         let written = collect(collecting, &left_out, form, &mut out, output)?;
         let fail = |error| blame(collecting, target, error);
         let report = out.finish(written, fail, |error| Failure::io(target, error))?;
-        if !exists && target.symlink_metadata().is_ok() {
+        if is_wanted(&report, collecting) && !out.into_inner().try_commit()? {
+            if command.append {
+                return add(target, collecting, &Reading::default(), output);
+            }
             let message = "another process has created the file meanwhile";
             return Err(Failure::other(target.display(), message));
-        }
-        if is_wanted(&report, collecting) {
-            out.into_inner().commit()?;
         }
         report
     };
