@@ -4,10 +4,13 @@
 
 mod program;
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
+use flux_archive::HashType;
+use flux_archive::store::{BlobStoreMut, SqliteStore};
 use program::Folder;
 
 const HUP: i32 = 1;
@@ -22,12 +25,13 @@ fn interrupted(mut command: Command, signal: i32) -> Option<i32> {
     let mut stdin = child.stdin.take().unwrap();
     // More than the pipe and the program's buffers hold, so that the program has begun to write.
     stdin.write_all(&vec![7; 4 << 20]).unwrap();
-    let kill = |signal: i32| {
-        let number = format!("-{signal}");
-        Command::new("kill").args([&number, &child.id().to_string()]).status().unwrap()
-    };
-    assert!(kill(signal).success());
+    send(signal, &child);
     child.wait().unwrap().signal()
+}
+
+fn send(signal: i32, child: &Child) {
+    let (number, id) = (format!("-{signal}"), child.id().to_string());
+    assert!(Command::new("kill").args([number, id]).status().unwrap().success());
 }
 
 #[test]
@@ -69,6 +73,71 @@ fn temporary_files_with_a_name_are_removed_on_a_signal() {
     }
 }
 
+/// A folder with a database of blobs that a broker left with its log, and an archive of a file that no pipe
+/// holds. `extra` zeros follow the database, so that it takes time to copy.
+fn crashed_broker(extra: u64) -> Folder {
+    let folder = Folder::new();
+    let running = SqliteStore::create(folder.path("running.sqlite")).unwrap();
+    running.put(HashType::Sha1, b"only in the log").unwrap();
+    for suffix in ["", "-wal"] {
+        let from = folder.path(&format!("running.sqlite{suffix}"));
+        folder.copy(&from, &format!("content.sqlite{suffix}"));
+    }
+    let database = std::fs::File::options().write(true).open(folder.path("content.sqlite"));
+    let database = database.unwrap();
+    database.set_len(database.metadata().unwrap().len() + extra).unwrap();
+    let text = "x".repeat(4 << 20);
+    let entry = format!(r#"{{"path":"f","mode":33188,"encoding":"utf-8","data":"{text}"}}"#);
+    folder.write("a.json", format!("[{entry}]"));
+    std::fs::create_dir(folder.path("temporary")).unwrap();
+    folder
+}
+
+/// The command that reads the archive of [`crashed_broker`] with its database, and waits for somebody who reads
+/// its output.
+fn cat_with_database(folder: &Folder) -> Command {
+    let mut command = folder.command(&["flux", "cat", "a.json", "f", "--store", "content.sqlite"]);
+    command.env("TMPDIR", folder.path("temporary")).stdout(Stdio::piped());
+    command
+}
+
+fn temporaries(folder: &Folder) -> usize {
+    std::fs::read_dir(folder.path("temporary")).unwrap().count()
+}
+
+#[test]
+fn copy_of_a_database_has_no_name_while_it_is_read() {
+    let folder = crashed_broker(0);
+    let mut child = cat_with_database(&folder).spawn().unwrap();
+    // The first byte is written when the store is open.
+    let mut stdout = child.stdout.take().unwrap();
+    stdout.read_exact(&mut [0]).unwrap();
+    assert_eq!(temporaries(&folder), 0);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(temporaries(&folder), 0);
+}
+
+#[test]
+fn copy_of_a_database_is_removed_if_a_signal_ends_the_copying() {
+    for signal in [HUP, INT, TERM] {
+        let seen_at_last = (0..20).any(|_| {
+            let folder = crashed_broker(64 << 20);
+            let mut child = cat_with_database(&folder).spawn().unwrap();
+            let begun = Instant::now();
+            let mut seen = false;
+            while !seen && begun.elapsed() < Duration::from_secs(5) {
+                seen = temporaries(&folder) > 0;
+            }
+            send(signal, &child);
+            assert_eq!(child.wait().unwrap().signal(), Some(signal));
+            assert_eq!(temporaries(&folder), 0, "signal {signal}");
+            seen
+        });
+        assert!(seen_at_last, "no copy was seen in all twenty attempts");
+    }
+}
+
 #[test]
 fn ignored_signals_stay_ignored() {
     let folder = Folder::new();
@@ -78,8 +147,7 @@ fn ignored_signals_stay_ignored() {
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     stdin.write_all(&vec![7; 4 << 20]).unwrap();
-    let id = child.id().to_string();
-    assert!(Command::new("kill").args(["-HUP", &id]).status().unwrap().success());
+    send(HUP, &child);
     drop(stdin);
     assert!(child.wait().unwrap().success());
     assert_eq!(folder.names(), ["new"]);

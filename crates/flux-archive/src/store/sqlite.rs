@@ -25,11 +25,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use binio::write::TemporaryFile;
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ErrorCode, OpenFlags, OptionalExtension, ToSql, params};
-use tempfile::TempDir;
 
 use super::{BlobStore, BlobStoreMut, MAX_CHECKPOINT, StoreError};
 use crate::model::{BlobRef, HashType};
@@ -59,14 +59,35 @@ const LZ4_RATIO: u64 = 255;
 /// A `content.sqlite` of Flux, offline: no broker may have it open.
 ///
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), database and log
-/// are copied to a temporary directory, and the copy is read.
+/// are copied to a temporary directory, and the copy is read. On Unix the copy has no name any more when
+/// the store is open, so that nothing is left of it whatever ends the process.
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,
     /// Steps since the last row, in thousands.
     steps: Arc<AtomicU32>,
-    /// The directory of the copy; removed with the store.
-    _copy: Option<TempDir>,
+    /// The copy that is read, where files that are open cannot be removed.
+    _copy: Option<Copied>,
+}
+
+/// A copy of a database and its logs, in a directory that is removed with this value or on a signal.
+#[derive(Debug)]
+struct Copied {
+    database: PathBuf,
+    _directory: TemporaryFile,
+}
+
+impl Copied {
+    fn of(path: &Path, logs: &[(PathBuf, &str)]) -> io::Result<Self> {
+        let directory = tempfile::tempdir()?.keep();
+        let database = directory.join("content.sqlite");
+        let registered = TemporaryFile::new(move || drop(fs::remove_dir_all(&directory)));
+        fs::copy(path, &database)?;
+        for (log, suffix) in logs {
+            fs::copy(log, beside(&database, suffix))?;
+        }
+        Ok(Self { database, _directory: registered })
+    }
 }
 
 /// A digest, bound as Flux binds it.
@@ -83,23 +104,19 @@ impl SqliteStore {
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {
         let path = path.as_ref();
         check_regular(path)?;
-        let logs = ["-wal", "-journal"].map(|suffix| (beside(path, suffix), suffix));
-        let is_file = |(log, _): &&(PathBuf, &str)| log.is_file();
-        let logs: Vec<_> = logs.iter().filter(is_file).collect();
+        let mut logs = Vec::from(["-wal", "-journal"].map(|suffix| (beside(path, suffix), suffix)));
+        logs.retain(|(log, _)| log.is_file());
         if logs.iter().any(|(log, _)| fs::metadata(log).is_ok_and(|log| log.len() > 0)) {
-            let copy = tempfile::tempdir()?;
-            let database = copy.path().join("content.sqlite");
-            fs::copy(path, &database)?;
-            for (log, suffix) in logs {
-                fs::copy(log, beside(&database, suffix))?;
-            }
-            return Self::new(Connection::open(&database)?, Some(copy), false);
+            let copy = Copied::of(path, &logs)?;
+            // This has the log applied, and every file of the copy open.
+            let store = Self::new(Connection::open(&copy.database)?, false)?;
+            return Ok(Self { _copy: (!cfg!(unix)).then_some(copy), ..store });
         }
         // The database has no log, so nothing is lost, and nothing is written next to the file.
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
             | OpenFlags::SQLITE_OPEN_URI
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        Self::new(Connection::open_with_flags(immutable_uri(path)?, flags)?, None, false)
+        Self::new(Connection::open_with_flags(immutable_uri(path)?, flags)?, false)
     }
 
     /// Opens a database for writing, and creates it if it does not exist.
@@ -111,14 +128,10 @@ impl SqliteStore {
         let connection = Connection::open(path)?;
         connection.pragma_update(None, "journal_mode", "WAL")?;
         connection.pragma_update(None, "synchronous", "NORMAL")?;
-        Self::new(connection, None, true)
+        Self::new(connection, true)
     }
 
-    fn new(
-        connection: Connection,
-        copy: Option<TempDir>,
-        writable: bool,
-    ) -> Result<Self, StoreError> {
+    fn new(connection: Connection, writable: bool) -> Result<Self, StoreError> {
         let steps = Arc::new(AtomicU32::new(0));
         let counter = Arc::clone(&steps);
         let count = move || counter.fetch_add(1, Ordering::Relaxed) >= MAX_STEPS;
@@ -138,7 +151,7 @@ impl SqliteStore {
         connection
             .authorizer(Some(move |context: AuthContext<'_>| authorize(&context, writable)))?;
         connection.prepare("SELECT hash, size, object FROM objects")?;
-        Ok(Self { connection: Mutex::new(connection), steps, _copy: copy })
+        Ok(Self { connection: Mutex::new(connection), steps, _copy: None })
     }
 
     /// The values of the checkpoints, the newest first.
@@ -478,9 +491,37 @@ mod tests {
         assert!(!before.is_empty());
         let store = SqliteStore::open(crashed.path().join("content.sqlite")).unwrap();
         assert!(store.contains(&blobref).unwrap());
+        let mut out = Vec::new();
+        store.get(&blobref, &mut out).unwrap();
+        assert_eq!(out, b"only in the log");
         drop(store);
         assert_eq!(fs::read(&log).unwrap(), before);
         assert_eq!(fs::read_dir(crashed.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn change_that_was_interrupted_is_not_read_and_its_journal_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("content.sqlite");
+        let names = flux_database(&path, SCHEMA);
+        let connection = Connection::open(&path).unwrap();
+        // Pages are written before the end of the transaction.
+        connection.pragma_update(None, "cache_size", 1).unwrap();
+        connection.execute_batch("BEGIN; UPDATE objects SET size = 7").unwrap();
+        let fill = "INSERT INTO objects(hash, size, object) VALUES (?1, -1, zeroblob(100000))";
+        for n in 0..20 {
+            connection.execute(fill, [n]).unwrap();
+        }
+        let crashed = tempfile::tempdir().unwrap();
+        for name in ["content.sqlite", "content.sqlite-journal"] {
+            fs::copy(folder.path().join(name), crashed.path().join(name)).unwrap();
+        }
+        let journal = crashed.path().join("content.sqlite-journal");
+        let before = fs::read(&journal).unwrap();
+        assert!(!before.is_empty());
+        let store = SqliteStore::open(crashed.path().join("content.sqlite")).unwrap();
+        suite::check_reading(&store, &names);
+        assert_eq!(fs::read(&journal).unwrap(), before);
     }
 
     #[test]
