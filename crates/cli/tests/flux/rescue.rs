@@ -303,3 +303,31 @@ fn put_gives_an_archive_with_its_blobs_to_flux() {
     assert!(stderr(&output).contains("another hash"), "{}", stderr(&output));
     assert_eq!(status(&put(&["b.json", "-n", "a.b"])), 2);
 }
+
+/// A few blobs that are named many times stand for any number of bytes.
+#[test]
+fn value_that_does_not_fit_in_memory_is_an_error() {
+    let folder = Folder::new();
+    mkdir(&folder, "state");
+    let store = DirStore::create(folder.path("state/content.files")).unwrap();
+    let put = |blob: &[u8]| store.put(HashType::Sha1, blob).unwrap().to_string();
+    let piece = put(&bytes(16 << 20));
+    let main = json!({"ver": 1, "type": "valref", "data": vec![piece; 60]});
+    let directory =
+        |name: &str, below: Value| json!({"ver": 1, "type": "dir", "data": {name: below}});
+    let root = put(directory("archive", directory("main", main)).to_string().as_bytes());
+    folder.write(
+        "state/content.files/kvs-primary",
+        json!({"version": 1, "rootref": root, "sequence": 1}).to_string(),
+    );
+    let program = env!("CARGO_BIN_EXE_scibin");
+    let command = format!("ulimit -v 524288; exec {program} flux list --statedir state");
+    let output = std::process::Command::new("sh")
+        .args(["-c", &command])
+        .env("RAYON_NUM_THREADS", "1")
+        .current_dir(folder.path(""))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot allocate 16777216 bytes"), "{}", stderr(&output));
+}
