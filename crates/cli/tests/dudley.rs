@@ -514,6 +514,31 @@ fn the_list_of_members_is_limited() {
 }
 
 #[test]
+fn the_list_of_differences_is_limited() {
+    let nested = |level| format!("t{level} {{ a = t{0}  b = t{0} }}\n", level - 1);
+    let bomb = |first: &str| {
+        let types: String = (1..40).map(nested).collect();
+        format!("t0 {{ a = {first}  b = i1 }}\n{types}x = t39\n")
+    };
+    let folder = Folder::new();
+    folder.write("a.dud", bomb("i1"));
+    folder.write("b.dud", bomb("i2"));
+    let arguments = ["dudley", "diff", "a.dud", "b.dud"];
+    let output = folder.run(&arguments);
+    assert_eq!(status(&output), 1);
+    // The names, the differences, that not all was compared, and the verdict.
+    assert_eq!(stdout(&output).lines().count(), 2 + 1000 + 2);
+    let message = stderr(&output);
+    assert!(message.starts_with("scibin: only the first 1000 of "), "{message}");
+    assert!(message.ends_with(" differences are printed; see `--max-changes`\n"), "{message}");
+    let json = json_of(&folder.run(&[&arguments[..], &["--json", "--max-changes", "7"]].concat()));
+    assert_eq!(json["changes"].as_array().unwrap().len(), 7);
+    assert!(json["more"].as_u64().unwrap() > 1000, "{}", json["more"]);
+    let output = folder.run(&[&arguments[..], &["--max-changes", "1000000"]].concat());
+    assert!(stdout(&output).lines().count() > 2000 && stderr(&output).is_empty());
+}
+
+#[test]
 fn layouts_are_made_from_c_and_numpy() {
     let folder = Folder::new();
     folder.write("p.h", "struct p { int id; double pos[3]; };\n");

@@ -31,14 +31,7 @@ pub(crate) enum DudleyCommand {
         file: PathBuf,
     },
     /// Compare two layouts, and whether files of the first can be read by the second
-    Diff {
-        /// The first layout
-        before: PathBuf,
-        /// The second layout
-        after: PathBuf,
-        #[command(flatten)]
-        params: Params,
-    },
+    Diff(Diff),
 }
 
 #[derive(Debug, Args)]
@@ -104,6 +97,19 @@ pub(crate) struct Resolve {
     pub(crate) max_members: u64,
     #[command(flatten)]
     pub(crate) judging: Judging,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The first layout
+    pub(crate) before: PathBuf,
+    /// The second layout
+    pub(crate) after: PathBuf,
+    #[command(flatten)]
+    pub(crate) params: Params,
+    /// Print at most so many differences
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) max_changes: usize,
 }
 
 #[derive(Debug, Args)]

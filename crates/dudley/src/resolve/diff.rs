@@ -163,12 +163,9 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
         let mut shown: Vec<(String, i64)> =
             values.keys().filter_map(|key| Some((key.to_owned(), values.get(key)?))).collect();
         shown.sort();
-        for (path, kind) in compare(&old, &new) {
-            // What is missing may be beyond what was compared.
-            if !is_whole && matches!(kind, ChangeKind::Added | ChangeKind::Removed) {
-                continue;
-            }
-            if known.insert(path.clone()) {
+        for (path, kind) in compare(&old, &new, is_whole) {
+            // With one set of values every path is new.
+            if samples.len() == 1 || known.insert(path.clone()) {
                 let matters = matches!(kind, ChangeKind::Moved(..) | ChangeKind::Reshaped(..));
                 let values = if matters { shown.clone() } else { Vec::new() };
                 changes.push(Change { path, kind, values });
@@ -317,17 +314,20 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
     Ok((seen.rows, is_walked && bytes <= max_bytes))
 }
 
-fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {
+/// The differences of rows. Where they are not all, what is missing may be beyond them: then additions and
+/// removals are left out.
+fn compare(old: &[Seen], new: &[Seen], is_whole: bool) -> Vec<(String, ChangeKind)> {
     let index: HashMap<&str, &Seen> = new.iter().map(|row| (row.path.as_str(), row)).collect();
-    let kept: HashSet<&str> = old.iter().map(|row| row.path.as_str()).collect();
     let described = |row: &Seen| match &row.filter {
         Some(filter) => format!("{} {filter}", row.dtype),
         None => row.dtype.clone(),
     };
-    let changed = old.iter().filter_map(|before| {
+    let mut changes = Vec::new();
+    for before in old {
         let kind = match index.get(before.path.as_str()) {
-            None => ChangeKind::Removed,
-            Some(after) if described(before) != described(after) => {
+            None if is_whole => ChangeKind::Removed,
+            None => continue,
+            Some(after) if (&before.dtype, &before.filter) != (&after.dtype, &after.filter) => {
                 ChangeKind::Retyped(described(before), described(after))
             }
             Some(after) if before.shape != after.shape => {
@@ -339,10 +339,14 @@ fn compare(old: &[Seen], new: &[Seen]) -> Vec<(String, ChangeKind)> {
             Some(after) if before.address.is_none() && before.since != after.since => {
                 ChangeKind::Moved(None, None)
             }
-            Some(_) => return None,
+            Some(_) => continue,
         };
-        Some((before.path.clone(), kind))
-    });
-    let added = new.iter().filter(|row| !kept.contains(row.path.as_str()));
-    changed.chain(added.map(|row| (row.path.clone(), ChangeKind::Added))).collect()
+        changes.push((before.path.clone(), kind));
+    }
+    if is_whole {
+        let kept: HashSet<&str> = old.iter().map(|row| row.path.as_str()).collect();
+        let added = new.iter().filter(|row| !kept.contains(row.path.as_str()));
+        changes.extend(added.map(|row| (row.path.clone(), ChangeKind::Added)));
+    }
+    changes
 }

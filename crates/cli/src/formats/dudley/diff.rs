@@ -1,23 +1,19 @@
 //! `scibin dudley diff`: compares two layouts.
 
-use std::path::Path;
+use std::io::{self, BufWriter, Write};
 
-use dudley::ParseOptions;
+use dudley::{Change, Comparison, ParseOptions};
 use serde_json::json;
 
-use super::{name, parse, show, values, verdict_of};
+use super::{name, parse, print, show, values, verdict_of};
 use crate::Verdict;
-use crate::arguments::dudley::Params;
+use crate::arguments::dudley::Diff;
 use crate::failure::Failure;
 use crate::output::file::is_standard;
-use crate::output::{Output, print_json};
+use crate::output::{Output, one_line, print_json};
 
-pub(super) fn diff(
-    before: &Path,
-    after: &Path,
-    params: &Params,
-    output: Output,
-) -> Result<Verdict, Failure> {
+pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
+    let Diff { before, after, params, max_changes } = command;
     if is_standard(before) && is_standard(after) {
         return Err(Failure::other(
             "standard input",
@@ -38,30 +34,52 @@ pub(super) fn diff(
                 return Ok(verdict_of(&error));
             }
         };
+    let changes = comparison.changes();
+    let shown = &changes[..changes.len().min(*max_changes)];
+    let more = changes.len() - shown.len();
     if output.json {
-        print_json(&json!(comparison))?;
-    } else {
-        if !comparison.changes().is_empty() {
-            output.result(&format_args!("--- {}", names[0]))?;
-            output.result(&format_args!("+++ {}", names[1]))?;
-        }
-        for change in comparison.changes() {
-            output.result(change)?;
-        }
+        let mut report = json!({"changes": shown, "readable": comparison.keeps_files_readable()});
         if comparison.is_partial() {
-            output.result(
-                &"the layouts are too large to compare completely; additions and removals are not shown",
-            )?;
+            report["partial"] = true.into();
         }
-        let verdict = if comparison.keeps_files_readable() {
-            "files of the first layout (-) can be read by the second (+)"
-        } else if !comparison.breaks_files() {
-            "whether files of the first layout (-) can be read by the second (+) is not known"
-        } else {
-            "files of the first layout (-) cannot be read by the second (+)"
-        };
-        output.result(&verdict)?;
+        if more > 0 {
+            report["more"] = more.into();
+        }
+        print_json(&report)?;
+    } else if !output.quiet {
+        print_changes(&comparison, shown, &names)?;
     }
-    let is_same = comparison.changes().is_empty() && !comparison.is_partial();
+    if more > 0 && (output.json || !output.quiet) {
+        let all = changes.len();
+        print(&format!(
+            "scibin: only the first {max_changes} of {all} differences are printed; see `--max-changes`"
+        ));
+    }
+    let is_same = changes.is_empty() && !comparison.is_partial();
     Ok(if is_same { Verdict::Fine } else { Verdict::Found })
+}
+
+fn print_changes(comparison: &Comparison, shown: &[Change], names: &[String; 2]) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    if !comparison.changes().is_empty() {
+        writeln!(out, "--- {}\n+++ {}", one_line(&names[0]), one_line(&names[1]))?;
+    }
+    for change in shown {
+        writeln!(out, "{}", one_line(&change.to_string()))?;
+    }
+    if comparison.is_partial() {
+        writeln!(
+            out,
+            "the layouts are too large to compare completely; additions and removals are not shown"
+        )?;
+    }
+    let verdict = if comparison.keeps_files_readable() {
+        "files of the first layout (-) can be read by the second (+)"
+    } else if !comparison.breaks_files() {
+        "whether files of the first layout (-) can be read by the second (+) is not known"
+    } else {
+        "files of the first layout (-) cannot be read by the second (+)"
+    };
+    writeln!(out, "{verdict}")?;
+    out.flush()
 }

@@ -34,7 +34,7 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::Resolve(command) => resolve::resolve(command, output),
         DudleyCommand::FromC { file } => foreign::from_c(file),
         DudleyCommand::FromNumpy(command) => foreign::from_numpy(command),
-        DudleyCommand::Diff { before, after, params } => diff::diff(before, after, params, output),
+        DudleyCommand::Diff(command) => diff::diff(command, output),
     }
 }
 
