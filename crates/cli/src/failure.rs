@@ -60,6 +60,11 @@ impl Failure {
         self
     }
 
+    /// The same, as the fault of the data.
+    pub(crate) fn of_bad_data(self) -> Self {
+        Self { is_bad_data: true, ..self }
+    }
+
     /// The outcome of the command: bad data are a finding, everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }
@@ -73,12 +78,16 @@ impl Failure {
 
     /// The report on a file that failed, of the same shape as that of a file that was read.
     pub(crate) fn report(&self, file: &Path) -> Value {
-        let code = if self.is_bad_data { "BadData" } else { "Failed" };
-        let message = self.error.to_string();
         json!({
             "file": file.display().to_string(), "format": self.format, "ok": false,
-            "diagnostics": [{"code": code, "severity": "error", "message": message}],
+            "diagnostics": [self.diagnostic()],
         })
+    }
+
+    /// The failure as a diagnostic.
+    pub(crate) fn diagnostic(&self) -> Value {
+        let code = if self.is_bad_data { "BadData" } else { "Failed" };
+        json!({"code": code, "severity": "error", "message": self.error.to_string()})
     }
 }
 

@@ -58,8 +58,16 @@ impl Output {
 
 /// Prints what is wrong with a file on standard output: its severity in colour, if it has one.
 pub(crate) fn print_found(file: &impl fmt::Display, found: &impl fmt::Display) -> io::Result<()> {
+    write_found(&mut anstream::stdout().lock(), file, found)
+}
+
+/// The same on an output that shows colours or removes them.
+pub(crate) fn write_found(
+    out: &mut dyn Write,
+    file: &impl fmt::Display,
+    found: &impl fmt::Display,
+) -> io::Result<()> {
     let (file, found) = (one_line(&file.to_string()), one_line(&found.to_string()));
-    let mut out = anstream::stdout().lock();
     let severities =
         [("error", AnsiColor::Red), ("warning", AnsiColor::Yellow), ("note", AnsiColor::Cyan)];
     let is_of = |(severity, _): &(&str, AnsiColor)| {

@@ -73,3 +73,20 @@ fn fmt_reports_layouts() {
     let output = folder.feed(&["dudley", "fmt", "--json", "-"], b"x=f8[3]\n");
     assert_eq!(json_of(&output)["text"], "x = f8[3]\n");
 }
+
+/// A line is printed as its diagnostics are found, so a failure after the first of them is one of them too.
+#[test]
+fn lint_has_one_line_for_an_archive_that_fails_after_its_first_diagnostic() {
+    let folder = Folder::new();
+    let members = r#","x":0"#.repeat(9000);
+    let entry = format!(r#"{{"path":"d","mode":16877{members}}}"#);
+    // More than the limit of 2^20.
+    folder.write("a.json", format!("[{entry}{}]", format!(",{entry}").repeat(120)));
+    let reports = reports(&folder, "flux lint a.json");
+    let [report] = &reports[..] else { panic!("{} lines", reports.len()) };
+    let diagnostics = report["diagnostics"].as_array().unwrap();
+    assert_eq!(diagnostics.last().unwrap()["code"], "Failed");
+    assert_eq!((&report["file"], &report["ok"]), (&json!("a.json"), &json!(false)));
+    let last = &diagnostics[diagnostics.len() - 2];
+    assert_eq!(last["severity"], "error", "{last}");
+}

@@ -12,7 +12,7 @@ use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
 use crate::interrupt::Spool;
 use crate::output::file as output_file;
-use crate::output::{Output, Sink, one_line, write_json};
+use crate::output::{Output, Sink, write_found, write_json};
 
 /// Diagnostics that are printed: one of each kind for each of very many entries.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;
@@ -79,7 +79,11 @@ fn tell(
     // What precedes the next diagnostic.
     let mut before = format!("{},\"diagnostics\":[", head.trim_end_matches('}'));
     let mut untidy = Untidy::default();
-    let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+    let mut out: Sink<Box<dyn Write>> = Sink::new(if json {
+        Box::new(BufWriter::new(io::stdout().lock()))
+    } else {
+        Box::new(BufWriter::new(anstream::stdout().lock()))
+    });
     // One after the other: there may be a million.
     let found = options.lint_each(&source.document, &mut |diagnostic| {
         if json {
@@ -91,20 +95,30 @@ fn tell(
         } else if taken {
             output.say(diagnostic);
         } else {
-            writeln!(out, "{name}: {}", one_line(&diagnostic.to_string()))?;
+            write_found(&mut out, &name, diagnostic)?;
         }
         Ok(())
     });
     match untidy.line() {
         Some(line) if taken => output.say(&line),
-        Some(line) => writeln!(out, "{name}: {}", one_line(&line))?,
+        Some(line) => write_found(&mut out, &name, &line)?,
         None => {}
     }
-    if json && (found.is_ok() || before == ",") {
-        let before = if before == "," { "" } else { &before };
-        writeln!(out, "{before}],\"ok\":{}}}", matches!(found, Ok(0)))?;
+    let is_begun = before == ",";
+    if json && (found.is_ok() || is_begun) {
+        let before = if is_begun { "" } else { &before };
+        let failed = found.as_ref().err().map(|error| source.failure(error.clone()).diagnostic());
+        let failed = failed.map_or_else(String::new, |failed| format!(",{failed}"));
+        writeln!(out, "{before}{failed}],\"ok\":{}}}", matches!(found, Ok(0)))?;
     }
-    let found = out.finish(found, |error| source.failure(error), Failure::from)?;
+    let found = match out.finish(found, |error| source.failure(error), Failure::from) {
+        // The line has it already.
+        Err(failure) if json && is_begun && !failure.is_closed_pipe() => {
+            output.fail(&failure);
+            return Ok(failure.verdict());
+        }
+        found => found?,
+    };
     if let (Some(fixed), false, false) = (fixed, output.json, taken) {
         output.result(&format_args!("{name}: {} fixed", count(fixed, "entry")))?;
     }
