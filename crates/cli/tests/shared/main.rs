@@ -23,14 +23,20 @@ fn files() -> Folder {
         r#"[{"path":"f","mode":33188,"size":2,"encoding":"utf-8","data":"ab"}]"#,
     );
     folder.write("good.dud", "x = f8[3]\n");
+    // Tree and block are cut.
     folder.write(
         "bad.asdf",
-        "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
-         --- !core/asdf-1.1.0\na: [1, {\n...\n",
+        b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+         --- !core/asdf-1.1.0\na: [1, {\n...\n\xd3BLK\0\x30",
     );
     let blp = folder.read("good.blp");
     folder.write("bad.blp", &blp[..blp.len() - 5]);
     folder.write("bad.json", r#"[{"path":"f","mode":33188,"size":2,"da"#);
     folder.write("bad.dud", "x = \n");
+    folder.write("good.h", "struct p { int id; double pos[3]; };\n");
+    folder.write("bad.h", "struct p { int *id; };\n");
+    let npy = [program::npy_header("<i2", &[2]), vec![1, 0, 2, 0]].concat();
+    folder.write("bad.npy", &npy[..60]);
+    folder.write("good.npy", npy);
     folder
 }

@@ -13,6 +13,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "verify %",
             "get % /a",
             "asdf info %",
+            "asdf blocks %",
             "asdf tree %",
             "asdf get % /a",
             "asdf verify %",
@@ -72,19 +73,20 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "flux externalize % --store blobs",
             "flux info %",
             "flux gc --store store %",
+            "flux put %",
         ],
     ),
+    ("h", &["dudley from-c %"]),
+    ("npy", &["dudley from-numpy %", "bloscpack pack % -o out"]),
 ];
 
+/// The commands of the original Bloscpack, whose statuses are 1 for any failure and 2 for a wrong option.
+const OF_THE_ORIGINAL: &[&str] =
+    &["blpk decompress % out", "blpk append % good.asdf", "blpk info %", "blpk -f d -e % out"];
+
 /// Commands whose input is any file.
-const OTHERS: &[&str] = &[
-    "bloscpack pack % -o out",
-    "bloscpack estimate %",
-    "flux rescue %",
-    "flux create % -o out",
-    "dudley from-c %",
-    "dudley from-numpy %",
-];
+const OTHERS: &[&str] =
+    &["bloscpack pack % -o out", "bloscpack estimate %", "flux rescue %", "flux create % -o out"];
 
 fn run(folder: &Folder, command: &str, file: &str) -> (i32, String) {
     let command = command.replace('%', file);
@@ -129,6 +131,24 @@ fn a_wrong_option_is_status_2() {
             assert_eq!(status, 2, "{said}");
             assert!(said.contains("--no-such-option"), "{said}");
         }
+    }
+}
+
+#[test]
+fn statuses_of_the_original_are_kept() {
+    for command in OF_THE_ORIGINAL {
+        for file in ["bad.blp", "missing.blp"] {
+            let (status, said) = run(&files(), command, file);
+            assert_eq!(status, 1, "{said}");
+        }
+        let (status, said) = run(&files(), &format!("{command} --no-such-option"), "good.blp");
+        assert_eq!(status, 2, "{said}");
+    }
+    for (command, expected) in
+        [("blpk compress missing", 1), ("blpk compress good.dud", 0), ("blpk compress", 2)]
+    {
+        let (status, said) = run(&files(), command, "");
+        assert_eq!(status, expected, "{said}");
     }
 }
 

@@ -13,14 +13,15 @@ use crate::output::{Output, print_json, table};
 
 pub(crate) fn blocks(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
+    let blocks = all(path, &file)?;
     if output.json {
-        let blocks = all(path, &file)?;
         print_json(&blocks.iter().map(block_json).collect())?;
     } else {
-        io::stdout().lock().write_all(text(&all(path, &file)?).as_bytes())?;
+        io::stdout().lock().write_all(text(&blocks).as_bytes())?;
         super::remark(path, &file, output);
     }
-    Ok(Verdict::Fine)
+    let is_broken = blocks.iter().any(|block| block.header().is_err());
+    Ok(if is_broken { Verdict::Found } else { super::verdict_on(&file) })
 }
 
 /// All blocks of a file.

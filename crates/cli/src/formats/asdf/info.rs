@@ -30,7 +30,7 @@ pub(crate) fn info(path: &Path, reading: &Reading, output: Output) -> Result<Ver
         write_text(&mut out, path, &file, &blocks)?;
         out.flush()?;
     }
-    Ok(if file.tree().is_ok() { Verdict::Fine } else { Verdict::Found })
+    Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
 }
 
 fn write_text(

@@ -11,7 +11,7 @@ mod verify;
 use std::path::Path;
 use std::sync::Arc;
 
-use asdf::{Asdf, External, OpenOptions, Strictness};
+use asdf::{Asdf, Diagnostic, External, OpenOptions, Severity, Strictness};
 
 use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading};
 use crate::failure::Failure;
@@ -75,6 +75,12 @@ fn at_pointer(path: &Path, pointer: &str, error: asdf::Error) -> Failure {
         return Failure::asdf(path, error);
     }
     Failure::asdf(path, error).about(pointer)
+}
+
+/// What the diagnostics of a file make of a command that prints what it can.
+fn verdict_on(file: &Asdf) -> Verdict {
+    let is_error = |found: &Diagnostic| found.severity == Severity::Error;
+    if file.diagnostics().iter().any(is_error) { Verdict::Found } else { Verdict::Fine }
 }
 
 /// Prints what is irregular about the file to standard error, so that results stay clean.

@@ -16,12 +16,11 @@ use crate::output::{Output, Sink};
 
 pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     let (state, reading) = (command.state.clone(), command.reading.clone());
-    let (archive, paths) = match (&state.statedir, command.operands.split_first()) {
-        (None, Some((archive, paths))) => (Some(PathBuf::from(archive)), paths),
-        _ => (None, &command.operands[..]),
-    };
-    if paths.is_empty() {
-        return Err(Failure::other("PATH", "name a file of the archive"));
+    let mut paths = command.paths.clone();
+    let mut archive = Some(command.archive.clone());
+    if state.statedir.is_some() {
+        let first = archive.take().map(|path| path.to_string_lossy().into_owned());
+        paths.splice(0..0, first);
     }
     let source = Source::open(&One { archive, state, reading })?;
     let archive = source.parse()?;
@@ -30,7 +29,7 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
     let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
     let mut found = false;
     for path in paths {
-        for entry in chosen(&archive, path, &command.exclude) {
+        for entry in chosen(&archive, &path, &command.exclude) {
             let written = match command.range {
                 None => entry.write_to(&store, &mut out),
                 Some(range) => write_range(entry, range, &store, &mut out),

@@ -8,10 +8,11 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
-use flux_archive::store::BlobStore;
-use flux_archive::{ArchivePath, BlobRef, Entry, Form};
+use flux_archive::store::{BlobStore, StoreError};
+use flux_archive::{ArchivePath, BlobRef, Entry, ErrorKind, Form};
 use serde_json::json;
 
 use super::source::Source;
@@ -48,11 +49,15 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     let progress = Progress::new(total, output.quiet);
     let mut blob = Vec::new();
     for (blobref, size) in &blobs {
-        let fail = |message: String| Failure::other(format!("blob {blobref}"), message);
-        store.get_sized(blobref, *size, &mut blob).map_err(|error| fail(error.to_string()))?;
+        let name = format!("blob {blobref}");
+        let of_store =
+            |error: StoreError| Failure::flux(Path::new(&name), ErrorKind::from(error).into());
+        store.get_sized(blobref, *size, &mut blob).map_err(of_store)?;
         if !blobref.names(&blob) {
-            return Err(fail("the blob in the store has another digest".to_owned()));
+            let message = "the blob in the store has another digest".to_owned();
+            return Err(of_store(StoreError::Corrupt(message)));
         }
+        let fail = |message: String| Failure::other(&name, message);
         let stored = run(command, &["content", "store"], &blob)?.map_err(fail)?;
         if stored.trim() != blobref.to_string() {
             let stored = stored.trim();
