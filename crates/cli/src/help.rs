@@ -11,7 +11,20 @@ use crate::output::color;
 
 /// The options under each heading, in all commands; the others are under "Options".
 const HEADINGS: &[(&str, &[&str])] = &[
-    ("Output", &["output", "force", "overwrite", "form", "npy", "metadata_out"]),
+    (
+        "Output",
+        &[
+            "output",
+            "force",
+            "overwrite",
+            "append",
+            "skip_existing",
+            "keep_newer",
+            "form",
+            "npy",
+            "metadata_out",
+        ],
+    ),
     (
         "Reading",
         &[
@@ -24,7 +37,6 @@ const HEADINGS: &[(&str, &[&str])] = &[
             "pointer",
             "lenient_json",
             "statedir",
-            "name",
             "job",
         ],
     ),
@@ -35,6 +47,17 @@ const HEADINGS: &[(&str, &[&str])] = &[
 
 /// What shared arguments mean for one format: the command, the argument, its help.
 const MEANINGS: &[(&str, &str, &str)] = &[
+    ("flux lint", "profile", "How much an archive may differ from RFC 37 [default: strict]"),
+    (
+        "bloscpack pack",
+        "typesize",
+        "Bytes of an element, 1 to 255 [default: 8, or that of the array]",
+    ),
+    ("bloscpack pack", "shuffle", "Order of the bytes before compression [default: byte]"),
+    ("bloscpack pack", "codec", "Codec [default: blosclz]"),
+    ("bloscpack estimate", "typesize", "Bytes of an element, 1 to 255 [default: 8]"),
+    ("bloscpack estimate", "shuffle", "Order of the bytes before compression [default: byte]"),
+    ("bloscpack estimate", "codec", "Codec [default: blosclz]"),
     ("asdf info", "files", "The ASDF files, \"-\" for standard input"),
     ("asdf verify", "files", "The ASDF files, \"-\" for standard input"),
     (
@@ -90,7 +113,6 @@ fn described_argument(mut argument: Arg, path: &str) -> Arg {
     let is_directory =
         argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "DIR"));
     match (argument.get_value_hint(), id.as_str()) {
-        (_, "operands") => argument.value_hint(ValueHint::AnyPath),
         _ if is_directory => argument.value_hint(ValueHint::DirPath),
         // So that no shell proposes files for a number.
         (ValueHint::Unknown, _) if argument.get_action().takes_values() => {
@@ -121,7 +143,7 @@ fn after_help(path: &str) -> StyledStr {
     text.trim_end().to_owned().into()
 }
 
-/// Examples of each command: command lines, each with what it does on the line after it.
+/// Examples of each command.
 const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "",
@@ -149,6 +171,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin get archive.json /0/path",
         ],
     ),
+    (
+        "asdf",
+        &[
+            "scibin asdf tree science.asdf",
+            "scibin asdf get science.asdf /image/data -o image.npy",
+            "scibin asdf verify *.asdf",
+        ],
+    ),
     ("asdf info", &["scibin asdf info science.asdf", "scibin asdf info --salvage damaged.asdf"]),
     (
         "asdf tree",
@@ -168,6 +198,18 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("asdf verify", &["scibin asdf verify *.asdf", "scibin asdf verify --external any a.asdf"]),
+    (
+        "bloscpack",
+        &[
+            "scibin bloscpack pack data.npy",
+            "scibin bloscpack unpack data.npy.blp",
+            "scibin bloscpack verify *.blp",
+        ],
+    ),
+    (
+        "bloscpack meta",
+        &["scibin bloscpack meta get data.blp", "scibin bloscpack meta set data.blp /unit '\"K\"'"],
+    ),
     (
         "bloscpack pack",
         &[
@@ -225,6 +267,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("bloscpack estimate", &["scibin bloscpack estimate data.bin"]),
+    ("dudley", &["scibin dudley check run.dud", "scibin dudley resolve run.dud --stream run.bd"]),
     (
         "dudley check",
         &["scibin dudley check run.dud", "scibin dudley check --deny notes --json *.dud"],
@@ -238,13 +281,24 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin dudley resolve run.dud --stream run.bd --json",
         ],
     ),
-    ("dudley diff", &["scibin dudley diff old.dud new.dud --param N=100"]),
+    (
+        "dudley diff",
+        &["scibin dudley diff old.dud new.dud", "scibin dudley diff old.dud new.dud --param N=100"],
+    ),
     ("dudley from-c", &["scibin dudley from-c particles.h > particles.dud"]),
     (
         "dudley from-numpy",
         &[
             "scibin dudley from-numpy rho.npy > rho.dud",
             "scibin dudley from-numpy '<f8' --name x --shape 100,3",
+        ],
+    ),
+    (
+        "flux",
+        &[
+            "scibin flux create -o archive.json folder",
+            "scibin flux list -l archive.json",
+            "scibin flux extract archive.json -C folder",
         ],
     ),
     (
@@ -255,7 +309,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin flux create -o archive.json --ignore-failed-read /home/me",
         ],
     ),
-    ("flux list", &["scibin flux list -l archive.json", "scibin flux list archive.json '*.h5'"]),
+    (
+        "flux list",
+        &[
+            "scibin flux list -l archive.json",
+            "scibin flux list archive.json '*.h5'",
+            "scibin flux list --statedir /var/lib/flux --name input",
+        ],
+    ),
     (
         "flux extract",
         &[
@@ -300,6 +361,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("flux put", &["scibin flux put archive.json --store blobs --name input"]),
+    ("blpk", &["scibin blpk compress data.bin", "scibin blpk decompress data.bin.blp"]),
     ("blpk compress", &["scibin blpk -n 4 compress data.bin", "blpk -f c data.bin packed.blp"]),
     ("blpk decompress", &["scibin blpk decompress data.bin.blp", "blpk d -e packed data.bin"]),
     ("blpk append", &["scibin blpk append data.bin.blp more.bin"]),
@@ -321,10 +383,17 @@ mod tests {
 
     /// All commands that do something, each with its path.
     fn leaves() -> Vec<(String, Command)> {
+        let mut all = all();
+        all.retain(|(_, command)| !command.has_subcommands());
+        all
+    }
+
+    /// All commands, each with its path.
+    fn all() -> Vec<(String, Command)> {
         let mut command = command();
         command.build();
         let mut stack = vec![(String::new(), command)];
-        let mut leaves = Vec::new();
+        let mut all = Vec::new();
         while let Some((path, command)) = stack.pop() {
             let below = |command: &Command| {
                 let path = format!("{path} {}", command.get_name()).trim_start().to_owned();
@@ -332,11 +401,9 @@ mod tests {
             };
             let commands = command.get_subcommands().filter(|command| command.get_name() != "help");
             stack.extend(commands.map(below));
-            if !command.has_subcommands() {
-                leaves.push((path, command));
-            }
+            all.push((path, command));
         }
-        leaves
+        all
     }
 
     /// The words of a command line, without quotes; only the last command of a pipe.
@@ -348,7 +415,7 @@ mod tests {
 
     #[test]
     fn every_command_has_examples_that_it_takes() {
-        for (path, _) in leaves() {
+        for (path, _) in all() {
             assert!(EXAMPLES.iter().any(|(of, _)| *of == path), "{path} has no example");
         }
         for (path, examples) in EXAMPLES {
@@ -360,6 +427,19 @@ mod tests {
                 };
                 assert!(parsed.is_ok(), "{path}: {example}: {}", parsed.unwrap_err());
                 assert!(example.len() <= 78, "{example} is too long for a terminal");
+            }
+        }
+    }
+
+    /// A user of the original sees its own texts.
+    #[test]
+    fn help_fits_a_terminal_of_80_columns() {
+        for (path, command) in all() {
+            let mut command = command.term_width(80);
+            for help in [command.render_help(), command.render_long_help()] {
+                for line in help.to_string().lines() {
+                    assert!(line.chars().count() <= 80, "{path}: {line}");
+                }
             }
         }
     }

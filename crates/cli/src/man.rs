@@ -61,7 +61,12 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    // As `--help` prints it; the options follow below.
+    let usage = command.clone().render_usage().to_string();
+    let usage = usage.trim_start_matches("Usage: ").trim();
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]).text([roman(usage)]);
+    roff.to_writer(&mut page)?;
     man.render_description_section(&mut page)?;
     man.render_options_section(&mut page)?;
     if command.has_subcommands() {
@@ -76,6 +81,8 @@ fn page(man: &Man, command: &Command) -> io::Result<Vec<u8>> {
                 roff.control("fi", []);
                 roff.control("SH", [heading.to_uppercase().as_str()]);
                 roff.control("nf", []);
+                // So that a line fits a terminal.
+                roff.control("in", ["4"]);
             }
             _ => {
                 roff.text([roman(line.strip_prefix("  ").unwrap_or(line))]);

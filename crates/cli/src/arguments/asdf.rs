@@ -85,7 +85,7 @@ pub(crate) struct Reading {
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum External {
-    /// None
+    /// No other files
     Deny,
     /// Files in the folder of the file itself, and below
     #[default]

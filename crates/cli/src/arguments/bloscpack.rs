@@ -71,7 +71,7 @@ pub(crate) enum BloscpackCommand {
 pub(crate) struct Pack {
     /// The file, or "-" for standard input. A .npy file, or one that is piped, is packed as the array that it is
     pub(crate) input: PathBuf,
-    /// The packed file, or "-" for standard output [default: FILE.blp, or "-" for "-"]
+    /// The packed file, or "-" for standard output [default: INPUT.blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -110,19 +110,19 @@ pub(crate) struct Pack {
 /// file.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Compression {
-    /// Bytes of an element, 1 to 255 [default: 8; that of the array, or of the file]
+    /// Bytes of an element, 1 to 255 [default: that of the file]
     #[arg(long, short_alias = 't', value_name = "N", value_parser = clap::value_parser!(u8).range(1..))]
     pub(crate) typesize: Option<u8>,
     /// Compression level, 0 (none) to 9 [default: 7]
     #[arg(long, short_alias = 'l', value_name = "LEVEL", value_parser = clap::value_parser!(u8).range(..=9))]
     pub(crate) clevel: Option<u8>,
-    /// Order of the bytes before compression [default: byte, or that of the file]
+    /// Order of the bytes before compression [default: that of the file]
     #[arg(long, value_name = "SHUFFLE", value_parser = shuffles())]
     pub(crate) shuffle: Option<Shuffle>,
     /// The same as --shuffle none
     #[arg(long, short = 's', conflicts_with = "shuffle")]
     pub(crate) no_shuffle: bool,
-    /// Codec [default: blosclz, or that of the file]
+    /// Codec [default: that of the file]
     #[arg(long, short, value_name = "CODEC", value_parser = compressors())]
     pub(crate) codec: Option<Compressor>,
 }
@@ -152,7 +152,7 @@ fn shuffles() -> impl TypedValueParser<Value = Shuffle> {
 pub(crate) struct Unpack {
     /// The packed file, or "-" for standard input
     pub(crate) input: PathBuf,
-    /// The file for the data, or "-" for standard output [default: FILE without .blp, or "-" for "-"]
+    /// The file for the data, or "-" for standard output [default: INPUT without .blp, or "-" for "-"]
     #[arg(long, short, value_name = "OUT")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -207,7 +207,7 @@ pub(crate) struct Verifying {
 #[allow(clippy::struct_excessive_bools, reason = "a command line has flags")]
 pub(crate) struct Append {
     /// The packed file
-    #[arg(value_name = "ORIG")]
+    #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
     /// The files to append, "-" for standard input
     #[arg(required = true, value_name = "NEW")]

@@ -78,7 +78,7 @@ fn job(text: &str) -> Result<JobId, String> {
 /// How an archive is read.
 #[derive(Debug, Default, Clone, Args)]
 pub(crate) struct Reading {
-    /// How much an archive may differ from RFC 37 [default: flux; strict for lint]
+    /// How much an archive may differ from RFC 37 [default: flux]
     #[arg(long, value_name = "PROFILE", value_parser = profiles())]
     pub(crate) profile: Option<Profile>,
     /// JSON Pointer to the archive in a larger document [default: the files of a jobspec, or the document]
@@ -166,7 +166,7 @@ pub(crate) enum HolesArgument {
     Fs,
     /// Blocks of 4096 zeros: the same on every file system
     Zeros,
-    /// None
+    /// No zeros
     None,
 }
 
@@ -322,10 +322,11 @@ pub(crate) enum Links {
 
 #[derive(Debug, Args)]
 pub(crate) struct Cat {
-    /// The archive, or "-" for standard input (not with --statedir), and paths of files or patterns; a
-    /// directory stands for the files below it
-    #[arg(required = true, value_name = "ARCHIVE PATH")]
-    pub(crate) operands: Vec<String>,
+    /// The archive, or "-" for standard input; with --statedir this is a path too
+    pub(crate) archive: PathBuf,
+    /// Paths of files, or patterns; a directory stands for the files below it
+    #[arg(value_name = "PATH", required_unless_present = "statedir")]
+    pub(crate) paths: Vec<String>,
     /// Leave out paths that match a pattern, and everything below them
     #[arg(long, value_name = "GLOB")]
     pub(crate) exclude: Vec<String>,

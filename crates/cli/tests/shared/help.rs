@@ -93,6 +93,15 @@ fn colours_are_used_where_they_are_wanted() {
         assert_eq!(colored(&with("never"), false), (false, false), "{command}");
     }
     assert!(colored(&["verify", "--color=always", "bad.blp"], false).0);
+    folder.write("odd.json", r#"[{"path":"./d","mode":16877,"x":0}]"#);
+    for command in [&["flux", "lint", "odd.json"][..], &["flux", "verify", "odd.json"]] {
+        assert!(!colored(command, false).0, "{command:?}");
+        assert!(!colored(&[command, &["--color", "never"]].concat(), false).0, "{command:?}");
+        assert!(!colored(&[command, &["--color", "always", "--json"]].concat(), false).0);
+    }
+    let lint = ["flux", "lint", "odd.json", "--color", "always"];
+    let shown = stdout(&folder.run(&lint));
+    assert_eq!(shown.matches("\u{1b}[0m").count(), shown.lines().count(), "{shown}");
     assert_eq!(colored(&["--help", "--color", "always"], false), (true, false));
     assert_eq!(status(&scibin(&["--color", "mauve", "info", "x"])), 2);
 }
