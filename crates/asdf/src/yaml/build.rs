@@ -7,18 +7,18 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use super::characters;
-use super::directives::Directives;
-use super::document::{Class, Document, ParseOptions, Record};
-use super::events::{self, Event, EventSource, Fault, Place, Properties};
+use super::document::{Class, Document, NumberList, ParseOptions, Record};
 use super::mapping::{INDEX_ABOVE, KeyIndex, Rearranged};
-use super::position::{Lines, Position};
+use super::parse::{Event, NodePlace, Parser};
+use super::position::Lines;
 use super::scalar::{self, Kind, ScalarRules, Style};
-use super::separators::{self, is_separator};
+use super::scan::{self, Fault, Span};
 use super::timestamp::{self, Timestamp};
 use crate::{Code, Diagnostic, Error, Result};
 
-/// A longer text might hold more text than 32 bits can count: an escape may grow by half.
-const MAX_TEXT: usize = i32::MAX as usize;
+/// A longer text might hold more text than 32 bits can count: a text may be followed by scalars
+/// that are half as long again, since an escape of two bytes may stand for three.
+const MAX_TEXT: usize = u32::MAX as usize / 5 * 2;
 
 /// The most bytes of distinct tags.
 const MAX_TAGS: u64 = 64 << 20;
@@ -39,76 +39,56 @@ pub(super) fn parse(
         Ok(checked) => checked,
         Err(bad) => {
             let before = text.get(..bad.offset).map(String::from_utf8_lossy).unwrap_or_default();
-            let (line, column) = Lines::new(&before).line_and_column(before.len());
-            return Err(error(options, bad.message, Place { line, column }, bad.offset));
+            let (line, column) = Lines::new(&before).line_and_column(&before, before.len());
+            let position = options.position(line, column, bad.offset);
+            return Err(position.error(bad.message));
         }
     };
-    let checked = separators::with_line_feeds(checked);
-    let checked = &*checked;
-    let lines = Lines::new(checked);
-    let directives = Directives::read(checked, |offset, code, message| {
-        let (line, column) = lines.line_and_column(offset);
-        let position = file_position(options, Place { line, column }, offset);
-        diagnostics.push(position.diagnostic(code, message));
-    })
-    .map_err(|bad| {
-        let (line, column) = lines.line_and_column(bad.offset);
-        error(options, bad.message, Place { line, column }, bad.offset)
-    })?;
-    let (line, column) = lines.line_and_column(directives.content);
-    let content = checked.get(directives.content..).unwrap_or_default();
+    let parser = Parser::new(checked);
+    build(checked, parser, options, diagnostics)
+}
+
+/// Builds the document of a text from its events.
+pub(super) fn build(
+    text: &str,
+    parser: Parser<'_>,
+    options: &ParseOptions,
+    diagnostics: &mut Vec<Diagnostic>,
+) -> Result<Document> {
     let builder = Builder {
-        text: checked,
-        lines,
-        start: Place { line, column },
+        text,
+        parser,
         options,
         diagnostics,
-        separators: separators::offsets(checked),
-        next_separator: 0,
         stack: Vec::new(),
         pending: Vec::new(),
         own: Vec::new(),
-        anchored: Vec::new(),
-        anchor_names: HashMap::new(),
+        anchored: HashMap::new(),
+        written_tags: HashMap::new(),
         tag_numbers: HashMap::new(),
         tags_len: 0,
+        nodes: 0,
         reported: Vec::new(),
         document: Document {
-            records: Vec::new(),
-            text: String::new(),
-            children: Vec::new(),
+            // Few trees have more than a node in eight bytes.
+            records: Vec::with_capacity(text.len() / 8),
+            written: text.into(),
+            changed: String::new(),
+            children: Vec::with_capacity(text.len() / 8),
+            elements: Vec::new(),
+            lists: Vec::new(),
             tags: Vec::new(),
             anchors: Vec::new(),
             rearranged: HashMap::new(),
             indexes: HashMap::new(),
             hasher: std::hash::RandomState::new(),
-            base: options.offset,
-            scalars: options.scalars,
+            options: *options,
             root: 0,
             parents: OnceLock::new(),
+            lines: OnceLock::new(),
         },
     };
-    events::with_source(content, &directives, |source| builder.run(source))
-}
-
-fn file_line(options: &ParseOptions, line: usize) -> u32 {
-    options.line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX))
-}
-
-fn file_offset(options: &ParseOptions, offset: usize) -> u64 {
-    options.offset.saturating_add(offset as u64)
-}
-
-fn error(options: &ParseOptions, message: String, place: Place, offset: usize) -> Error {
-    file_position(options, place, offset).error(message)
-}
-
-fn file_position(options: &ParseOptions, place: Place, offset: usize) -> Position {
-    Position {
-        line: file_line(options, place.line),
-        column: u32::try_from(place.column).unwrap_or(u32::MAX - 1) + 1,
-        offset: file_offset(options, offset),
-    }
+    builder.run()
 }
 
 /// A collection whose end has not come.
@@ -119,72 +99,64 @@ struct Open {
     children: usize,
 }
 
-struct Builder<'a> {
-    text: &'a str,
-    lines: Lines<'a>,
-    /// Where the content begins in the text.
-    start: Place,
+struct Builder<'a, 't> {
+    text: &'t str,
+    parser: Parser<'t>,
     options: &'a ParseOptions,
     diagnostics: &'a mut Vec<Diagnostic>,
-    /// Offsets of all LS and PS.
-    separators: Vec<usize>,
-    /// The first of them that is not in a scalar so far.
-    next_separator: usize,
     stack: Vec<Open>,
     /// Children of the open collections.
     pending: Vec<u32>,
     /// Entries of the mapping that ends, kept for its memory.
     own: Vec<u32>,
-    /// Nodes by the number of their anchor, from 1.
-    anchored: Vec<u32>,
-    anchor_names: HashMap<String, u32>,
+    /// The last node of each anchor.
+    anchored: HashMap<&'t str, u32>,
+    /// Numbers of tags as they are written; 0 for `!`.
+    written_tags: HashMap<&'t str, u32>,
     tag_numbers: HashMap<Box<str>, u32>,
     /// Bytes of all distinct tags.
     tags_len: u64,
+    /// Records and elements so far.
+    nodes: u64,
     /// Diagnostics about nodes, whose pointers are known at the end.
     reported: Vec<(usize, u32)>,
     document: Document,
 }
 
-impl Builder<'_> {
-    fn run(mut self, source: &mut dyn EventSource) -> Result<Document> {
-        let mut documents = 0;
+impl<'t> Builder<'_, 't> {
+    fn run(mut self) -> Result<Document> {
         loop {
-            let (event, place) = source.next_event().map_err(|fault| self.fault(&fault))?;
+            let event = self.parser.next_event();
+            self.report_directives();
+            let event = event.map_err(|fault| self.fault(fault))?;
             match event {
-                Event::StreamEnd => {
-                    self.check_separators(self.text.len())?;
-                    break;
+                Event::StreamEnd | Event::DocumentEnd { is_explicit: true } => break,
+                Event::DocumentStart { offset, .. } if !self.document.records.is_empty() => {
+                    return Err(self.error_at("a second document, expected `...`", offset));
                 }
-                Event::DocumentStart => {
-                    documents += 1;
-                    if documents > 1 {
-                        let message = "a second document, expected `...`".to_owned();
-                        return Err(self.error_at(message, place));
-                    }
+                Event::DocumentStart { .. } | Event::DocumentEnd { .. } => {}
+                Event::End(end) => self.end(end),
+                Event::Alias(name) => self.alias(name)?,
+                Event::Scalar { node, style, end, text } => self.scalar(node, style, end, text)?,
+                Event::Numbers { node, end, elements, floats } => {
+                    self.check_depth()?;
+                    self.count(elements.range().len() as u64)?;
+                    let id = self.push(Class::Numbers { floats }, Style::Flow, node, end)?;
+                    self.data(elements.start, elements.range().len());
+                    self.document.lists.push(NumberList { first: elements.start, record: id });
+                    self.properties(id, node)?;
                 }
-                Event::DocumentEnd => {
-                    let offset = self.offset(place);
-                    self.check_separators(offset)?;
-                    if self.text.get(offset..).is_some_and(|rest| rest.starts_with("...")) {
-                        // What follows is padding.
-                        break;
-                    }
+                Event::SequenceStart { node, style } => {
+                    self.collection(Kind::Sequence, style, node)?;
                 }
-                Event::End => self.end(),
-                Event::Alias(anchor) => self.alias(anchor, place)?,
-                Event::Scalar { text, style, properties } => {
-                    self.scalar(&text, style, properties, place, source)?;
-                }
-                Event::SequenceStart(properties) => {
-                    self.collection(Kind::Sequence, properties, place, source)?;
-                }
-                Event::MappingStart(properties) => {
-                    self.collection(Kind::Mapping, properties, place, source)?;
+                Event::MappingStart { node, style } => {
+                    self.collection(Kind::Mapping, style, node)?
                 }
             }
         }
         self.finish_root()?;
+        let (changed, elements) = self.parser.into_parts();
+        (self.document.changed, self.document.elements) = (changed, elements);
         self.document.check_merges(&self.options.limits)?;
         for (at, id) in self.reported {
             self.diagnostics[at].place.pointer = self.document.pointer_of(id);
@@ -192,191 +164,173 @@ impl Builder<'_> {
         Ok(self.document)
     }
 
+    fn report_directives(&mut self) {
+        for (offset, code, message) in self.parser.irregularities.drain(..) {
+            let position = self.document.position_at(offset);
+            self.diagnostics.push(position.diagnostic(code, message));
+        }
+    }
+
     /// An empty document is an empty mapping.
     fn finish_root(&mut self) -> Result<()> {
-        let Some(root) = self.document.records.first() else {
-            let end = Place { line: usize::MAX, column: 0 };
-            self.push(Class::Node(Kind::Mapping), Style::Block, end)?;
-            return Ok(());
-        };
-        let is_scalar = !matches!(root.class, Class::Node(Kind::Sequence | Kind::Mapping));
-        let tag = self.document.tag_of(0);
-        let is_yaml_tag = tag.is_some_and(|tag| tag.starts_with(YAML_TAG));
-        if is_scalar && root.style == Style::Plain && root.len == 0 && !is_yaml_tag {
-            if let Some(root) = self.document.records.first_mut() {
+        if self.document.records.is_empty() {
+            let end = scan::offset(self.text.len());
+            let place = NodePlace { start: end, content: end, ..NodePlace::default() };
+            self.push(Class::Node(Kind::Mapping), Style::Block, place, end)?;
+        }
+        let is_yaml_tag = self.document.tag_of(0).is_some_and(|tag| tag.starts_with(YAML_TAG));
+        if let Some(root) = self.document.records.first_mut() {
+            let is_scalar = matches!(root.class, Class::Node(kind) if !kind.is_collection());
+            if is_scalar && root.style == Style::Plain && root.len == 0 && !is_yaml_tag {
                 root.class = Class::Node(Kind::Mapping);
                 root.style = Style::Block;
-                root.start = 0;
+                root.data = 0;
             }
         }
         Ok(())
     }
 
-    fn scalar(
-        &mut self,
-        text: &str,
-        style: Style,
-        properties: Properties,
-        place: Place,
-        source: &dyn EventSource,
-    ) -> Result<()> {
+    fn scalar(&mut self, node: NodePlace, style: Style, end: u32, text: Span) -> Result<()> {
         let is_key = self
             .stack
             .last()
             .is_some_and(|open| open.is_mapping && (self.pending.len() - open.children) % 2 == 0);
-        let resolved_as = if properties.non_specific { Style::Plain } else { style };
-        let (kind, by_tag, code) =
-            kind_of(text, resolved_as, properties.tag.as_deref(), self.options.scalars);
-        let unindented = if self.separators.is_empty() {
-            None
-        } else {
-            self.unindented(text, style, place, is_key)?
-        };
-        let text = unindented.as_deref().unwrap_or(text);
-        let start = index(self.document.text.len());
-        self.document.text.push_str(text);
-        let id = self.push(Class::Node(kind), style, place)?;
+        let tag = self.tag(node.tag)?;
+        let full_tag = tag.checked_sub(1).and_then(|tag| self.document.tags.get(tag as usize));
+        let is_non_specific = tag == 0 && !node.tag.is_empty();
+        let resolved_as = if is_non_specific { Style::Plain } else { style };
+        let scalar = self.parser.text(text);
+        let rules = self.options.scalars;
+        let (kind, by_tag, code) = kind_of(scalar, resolved_as, full_tag.map(|tag| &**tag), rules);
+        // As a key it is a merge key, unless the mapping's end shows otherwise.
+        let code = code.filter(|_| !(is_key && scalar == "<<"));
+        let irregular = code.map(|code| (code, irregularity(code, scalar)));
+        let id = self.push(Class::Node(kind), style, node, end)?;
+        self.data(text.start, text.range().len());
         if let Some(record) = self.document.records.last_mut() {
-            record.start = start;
-            record.len = index(text.len());
             record.by_tag = by_tag;
         }
-        self.properties(id, properties, source)?;
-        if let Some(code) = code {
-            // As a key it is a merge key, unless the mapping's end shows otherwise.
-            if !(is_key && text == "<<") {
-                let message = irregularity(code, text);
-                self.report(code, id, message);
-            }
+        self.properties(id, node)?;
+        if let Some((code, message)) = irregular {
+            self.report(code, id, message);
         }
         Ok(())
     }
 
-    fn collection(
-        &mut self,
-        kind: Kind,
-        properties: Properties,
-        place: Place,
-        source: &dyn EventSource,
-    ) -> Result<()> {
-        let limit = self.options.limits.max_depth;
-        if self.stack.len() as u64 >= u64::from(limit) {
-            let requested = self.stack.len() as u64 + 1;
-            return Err(Error::limit("depth of the tree", limit.into(), requested));
+    fn check_depth(&self) -> Result<()> {
+        let limit = u64::from(self.options.limits.max_depth);
+        let requested = self.stack.len() as u64 + 1;
+        if requested > limit {
+            return Err(Error::limit("depth of the tree", limit, requested));
         }
-        let offset = self.offset(place);
-        let bracket = if kind == Kind::Mapping { b'{' } else { b'[' };
-        let is_flow = self.text.as_bytes().get(offset) == Some(&bracket);
-        let style = if is_flow { Style::Flow } else { Style::Block };
-        let record = self.push(Class::Node(kind), style, place)?;
-        self.properties(record, properties, source)?;
+        Ok(())
+    }
+
+    fn collection(&mut self, kind: Kind, style: Style, node: NodePlace) -> Result<()> {
+        self.check_depth()?;
+        let record = self.push(Class::Node(kind), style, node, node.content)?;
+        self.properties(record, node)?;
         let is_mapping = kind == Kind::Mapping;
         self.stack.push(Open { record, is_mapping, children: self.pending.len() });
         Ok(())
     }
 
-    fn alias(&mut self, anchor: usize, place: Place) -> Result<()> {
-        let target = anchor.checked_sub(1).and_then(|at| self.anchored.get(at)).copied();
-        let Some(target) = target else {
-            return Err(self.error_at("an alias of no anchor".to_owned(), place));
+    fn alias(&mut self, span: Span) -> Result<()> {
+        let name = self.text.get(span.range()).and_then(|text| text.strip_prefix('*'));
+        let name = name.unwrap_or_default();
+        let Some(&target) = self.anchored.get(name) else {
+            let message = format!("no anchor `{name}` before this alias");
+            return Err(self.error_at(message, span.start));
         };
-        self.push(Class::Alias, Style::Plain, place)?;
-        if let Some(record) = self.document.records.last_mut() {
-            record.start = target;
+        let place = NodePlace { start: span.start, content: span.start, ..NodePlace::default() };
+        self.push(Class::Alias, Style::Plain, place, span.end)?;
+        self.data(target, 0);
+        Ok(())
+    }
+
+    /// Counts nodes.
+    fn count(&mut self, nodes: u64) -> Result<()> {
+        // Twice as many children as nodes must fit into 32 bits, and elements have a bit of their own.
+        let limit = self.options.limits.max_items.min(1 << 30);
+        self.nodes += nodes;
+        if self.nodes > limit {
+            return Err(Error::limit("nodes of the tree", limit, self.nodes));
         }
         Ok(())
     }
 
     /// Adds a record and makes it a child of the open collection.
-    fn push(&mut self, class: Class, style: Style, place: Place) -> Result<u32> {
-        // Twice as many children as nodes must fit into 32 bits.
-        let limit = self.options.limits.max_items.min(1 << 30);
-        let count = self.document.records.len();
-        if count as u64 >= limit {
-            let requested = count as u64 + 1;
-            return Err(Error::limit("nodes of the tree", limit, requested));
-        }
-        let offset = self.offset(place);
-        let id = index(count);
-        let place = self.in_text(place);
+    fn push(&mut self, class: Class, style: Style, place: NodePlace, end: u32) -> Result<u32> {
+        self.count(1)?;
+        let id = index(self.document.records.len());
+        let NodePlace { start, content, .. } = place;
+        let (by_tag, tag, data, len) = (false, 0, 0, 0);
         self.document.records.push(Record {
             class,
             style,
-            by_tag: false,
-            tag: 0,
-            start: 0,
-            len: 0,
-            line: file_line(self.options, place.line),
-            column: index(place.column).saturating_add(1),
-            offset: index(offset),
+            by_tag,
+            tag,
+            data,
+            len,
+            start,
+            content,
+            end,
         });
-        if let Some(open) = self.stack.last() {
-            if self.pending.len() == open.children {
-                self.correct_position(open.record, id);
-            }
+        if !self.stack.is_empty() {
             self.pending.push(id);
         }
         Ok(id)
     }
 
-    /// The parser gives a block mapping the place of its first `:`, and a sequence that is not
-    /// indented that of its first item.
-    fn correct_position(&mut self, parent: u32, child: u32) {
-        let records = &mut self.document.records;
-        let Some(&Record { line, mut column, mut offset, .. }) = records.get(child as usize) else {
-            return;
-        };
-        let Some(parent) = records.get_mut(parent as usize) else { return };
-        if offset > parent.offset {
-            return;
+    /// Sets what the last record stands for.
+    fn data(&mut self, data: u32, len: usize) {
+        if let Some(record) = self.document.records.last_mut() {
+            (record.data, record.len) = (data, index(len));
         }
-        if parent.class == Class::Node(Kind::Sequence) {
-            let before = self.text.get(..offset as usize).unwrap_or_default();
-            let dash = before.trim_end_matches([' ', '\t']);
-            if dash.ends_with('-') {
-                let back = index(before.len() - dash.len() + 1);
-                column = column.saturating_sub(back);
-                offset = offset.saturating_sub(back);
-            }
-        }
-        parent.style = Style::Block;
-        (parent.line, parent.column, parent.offset) = (line, column, offset);
     }
 
     /// Adds anchor and tag to the last record.
-    fn properties(
-        &mut self,
-        id: u32,
-        properties: Properties,
-        source: &dyn EventSource,
-    ) -> Result<()> {
-        if let Some(tag) = properties.tag {
-            let number = match self.tag_numbers.get(&*tag) {
-                Some(&number) => number,
-                None => self.add_tag(tag.into())?,
-            };
-            if let Some(record) = self.document.records.last_mut() {
-                record.tag = number;
-            }
+    fn properties(&mut self, id: u32, place: NodePlace) -> Result<()> {
+        let tag = self.tag(place.tag)?;
+        if let Some(record) = self.document.records.last_mut() {
+            record.tag = tag;
         }
-        if properties.anchor == 0 {
+        if place.anchor.is_empty() {
             return Ok(());
         }
-        let name = source.anchor_name(properties.anchor).to_owned();
-        if name.contains(is_separator) {
-            let message = "a line break of YAML 1.1 in an anchor".to_owned();
-            return Err(self.document.node_at(id).error(message));
-        }
-        self.anchored.resize(properties.anchor, id);
-        self.document.anchors.push((id, name.as_str().into()));
-        let message = format!("anchor `{name}` once more");
-        if let Some(first) = self.anchor_names.insert(name, id) {
+        let name = self.text.get(place.anchor.range()).and_then(|text| text.strip_prefix('&'));
+        let name = name.unwrap_or_default();
+        self.document.anchors.push((id, name.into()));
+        if let Some(first) = self.anchored.insert(name, id) {
             let first = self.document.position(first);
-            let message =
-                format!("{message}: first at line {}, column {}", first.line, first.column);
+            let message = format!(
+                "anchor `{name}` once more: first at line {}, column {}",
+                first.line, first.column
+            );
             self.report(Code::AnchorRedefined, id, message);
         }
         Ok(())
+    }
+
+    /// The number of a tag as written; 0 for none and for `!`.
+    fn tag(&mut self, span: Span) -> Result<u32> {
+        if span.is_empty() {
+            return Ok(0);
+        }
+        let written = self.text.get(span.range()).unwrap_or_default();
+        if let Some(&number) = self.written_tags.get(written) {
+            return Ok(number);
+        }
+        let full = self.parser.directives().resolve(written);
+        let number = match full.map_err(|message| self.error_at(message, span.start))? {
+            None => 0,
+            Some(full) => match self.tag_numbers.get(&*full) {
+                Some(&number) => number,
+                None => self.add_tag(full.into())?,
+            },
+        };
+        self.written_tags.insert(written, number);
+        Ok(number)
     }
 
     /// Adds a tag that was not met before. A short text can spell very long ones.
@@ -392,18 +346,20 @@ impl Builder<'_> {
     }
 
     /// Moves the children of the innermost collection to the arena.
-    fn end(&mut self) {
+    fn end(&mut self, end: u32) {
         let Some(Open { record, is_mapping, children }) = self.stack.pop() else { return };
         let start = self.document.children.len();
         let len = self.pending.len() - children;
         self.document.children.extend_from_slice(self.pending.get(children..).unwrap_or_default());
         self.pending.truncate(children);
         if let Some(record) = self.document.records.get_mut(record as usize) {
-            record.start = index(start);
-            record.len = index(len);
+            (record.data, record.len, record.end) = (index(start), index(len), end);
         }
         if is_mapping {
+            // Keys may have texts that the scanner holds.
+            self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
             self.arrange(record);
+            self.parser.swap_parts(&mut self.document.changed, &mut self.document.elements);
         }
     }
 
@@ -416,7 +372,7 @@ impl Builder<'_> {
         let mut index_of_keys = (pairs > INDEX_ABOVE).then(|| KeyIndex::new(pairs));
         for pair in 0..pairs {
             let written = self.document.written_children(mapping);
-            let [key, value] = [2 * pair, 2 * pair + 1].map(|at| written.get(at).copied());
+            let [key, value] = [2 * pair, 2 * pair + 1].map(|at| written.get(at));
             let (Some(key), Some(value)) = (key, value) else { break };
             if self.document.is_merge_key(key) {
                 if self.can_merge(value) {
@@ -473,10 +429,10 @@ impl Builder<'_> {
     /// this very mapping.
     fn can_merge(&self, value: u32) -> bool {
         let kind = |id| self.document.kind(self.document.resolve(id));
-        let items = self.document.written_children(self.document.resolve(value));
+        let mut items = self.document.written_children(self.document.resolve(value));
         match kind(value) {
             Kind::Mapping => true,
-            Kind::Sequence => items.iter().all(|&item| kind(item) == Kind::Mapping),
+            Kind::Sequence => items.all(|item| kind(item) == Kind::Mapping),
             _ => false,
         }
     }
@@ -501,89 +457,23 @@ impl Builder<'_> {
         self.report(Code::DuplicateKey, key, message);
     }
 
-    /// The text of a scalar without the indentation around LS and PS; `None` if it has none.
-    fn unindented(
-        &mut self,
-        text: &str,
-        style: Style,
-        place: Place,
-        is_key: bool,
-    ) -> Result<Option<String>> {
-        let offset = self.offset(place);
-        self.check_separators(offset)?;
-        let written = self.text.get(offset..).unwrap_or_default();
-        let count = match style {
-            Style::DoubleQuoted => double_quoted(written).matches(is_separator).count(),
-            _ => text.matches(is_separator).count(),
-        };
-        if count == 0 {
-            return Ok(None);
-        }
-        self.next_separator += count;
-        if is_key {
-            return Err(self.error_at("a key of several lines: it has LS or PS".to_owned(), place));
-        }
-        separators::unindented(text, written, count, style, place.column)
-            .map(Some)
-            .map_err(|message| self.error_at(message.to_owned(), place))
-    }
-
-    /// Fails if an LS or PS before an offset is in no scalar: it ends a line there.
-    fn check_separators(&self, before: usize) -> Result<()> {
-        let Some(&offset) = self.separators.get(self.next_separator) else { return Ok(()) };
-        if offset >= before {
-            return Ok(());
-        }
-        let (line, column) = self.lines.line_and_column(offset);
-        let message = "LS or PS ends a line in YAML 1.1, which is read in text only".to_owned();
-        Err(error(self.options, message, Place { line, column }, offset))
-    }
-
     fn report(&mut self, code: Code, id: u32, message: String) {
         self.reported.push((self.diagnostics.len(), id));
         self.diagnostics.push(self.document.position(id).diagnostic(code, message));
     }
 
-    /// The parser sees the content only, and has the end of the stream on a line of its own.
-    fn in_text(&self, place: Place) -> Place {
-        let line = place.line.saturating_add(self.start.line);
-        if line >= self.lines.count() {
-            let (line, column) = self.lines.line_and_column(self.text.len());
-            return Place { line, column };
-        }
-        let column = if place.line == 0 { self.start.column } else { 0 };
-        Place { line, column: place.column.saturating_add(column) }
+    fn error_at(&self, message: impl Into<String>, offset: u32) -> Error {
+        self.document.position_at(offset as usize).error(message)
     }
 
-    fn offset(&mut self, place: Place) -> usize {
-        let place = self.in_text(place);
-        self.lines.offset(place.line, place.column)
-    }
-
-    fn error_at(&mut self, message: String, place: Place) -> Error {
-        let offset = self.offset(place);
-        error(self.options, message, self.in_text(place), offset)
-    }
-
-    fn fault(&mut self, fault: &Fault) -> Error {
-        self.error_at(fault.message.clone(), fault.place)
+    fn fault(&self, fault: Fault) -> Error {
+        self.document.position_at(fault.offset).error(fault.message)
     }
 }
 
 /// A count that the limits on text and nodes keep below 2³².
 fn index(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
-}
-
-/// A double-quoted scalar from its opening quote to its closing one.
-fn double_quoted(text: &str) -> &str {
-    let mut escaped = false;
-    let end = text.bytes().enumerate().skip(1).find_map(|(at, byte)| {
-        let closes = byte == b'"' && !escaped;
-        escaped = byte == b'\\' && !escaped;
-        closes.then_some(at)
-    });
-    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// The kind of a scalar, whether its tag decides it, and what is irregular about it.

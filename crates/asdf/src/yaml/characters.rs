@@ -1,8 +1,7 @@
 //! Which characters a tree may hold, before the YAML parser sees it.
 //!
-//! YAML 1.1 allows tab, line feed, carriage return, NEL and everything printable. The parser
-//! of this crate takes a NUL for the end of the document and accepts the other control characters,
-//! so they are rejected here, with the offset of the first.
+//! YAML 1.1 allows tab, line feed, carriage return, NEL and everything printable. The scanner
+//! takes a NUL for the end of the text, so this comes first.
 
 /// The first bytes that no tree may hold.
 #[derive(Debug, PartialEq, Eq)]
@@ -12,6 +11,9 @@ pub(super) struct BadCharacter {
     /// What it is.
     pub(super) message: String,
 }
+
+/// Bytes that are looked at together.
+const CHUNK: usize = 64;
 
 /// A text as `str`, if it is UTF-8 and every character is one that YAML 1.1 allows.
 pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
@@ -34,14 +36,13 @@ pub(super) fn check(text: &[u8]) -> Result<&str, BadCharacter> {
 }
 
 fn reject_controls(text: &str) -> Result<(), BadCharacter> {
-    for (offset, &byte) in text.as_bytes().iter().enumerate() {
-        // Nearly all bytes end here: printable ASCII, or inside a character beyond it.
-        let suspect = match byte {
-            0x20..=0x7e | b'\t' | b'\n' | b'\r' => false,
-            0x00..=0x1f | 0x7f | 0xc2 | 0xef => true,
-            _ => false,
-        };
-        if suspect {
+    for (number, chunk) in text.as_bytes().chunks(CHUNK).enumerate() {
+        // Nearly all chunks end here. Without a branch a byte this takes a tenth of the time.
+        if !chunk.iter().fold(false, |found, &byte| found | is_suspect(byte)) {
+            continue;
+        }
+        for (at, _) in chunk.iter().enumerate().filter(|(_, byte)| is_suspect(**byte)) {
+            let offset = number * CHUNK + at;
             let c = text.get(offset..).and_then(|rest| rest.chars().next());
             if let Some(c) = c.filter(|&c| is_forbidden(c)) {
                 let message = format!("character U+{:04X} is not allowed in YAML", u32::from(c));
@@ -50,6 +51,12 @@ fn reject_controls(text: &str) -> Result<(), BadCharacter> {
         }
     }
     Ok(())
+}
+
+/// Whether a byte is a control character or may begin a forbidden one. Line feeds are not among
+/// them: they are in most chunks.
+fn is_suspect(byte: u8) -> bool {
+    (byte < b' ' && byte != b'\n') | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xef)
 }
 
 fn is_forbidden(c: char) -> bool {

@@ -6,11 +6,11 @@
 //! %TAG !x! tag:example.com,2026:     and so does `!x!`
 //! ```
 //!
-//! The parser of this crate keeps one handle only and checks nothing, so it never sees these
-//! lines: tags arrive as handle and suffix, and [`Directives::expand`] puts them together.
+//! Each document has its own. Without any, `!` is local and `!!` YAML's own.
 
 use std::collections::HashMap;
 
+use super::scan::{Fault, fault};
 use crate::Code;
 
 /// The longest prefix, in bytes: it is repeated in each tag.
@@ -25,36 +25,27 @@ pub(super) struct Directives {
     pub(super) content: usize,
 }
 
-/// What is wrong, and its offset in the text.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct BadDirective {
-    pub(super) offset: usize,
-    pub(super) message: String,
-}
-
 impl Directives {
-    /// Reads the directive lines; `report` is called for each irregularity, with its offset.
+    /// Reads the directive lines, of which the first is at `start`; `report` is called for each
+    /// irregularity, with its offset.
     pub(super) fn read(
         text: &str,
+        start: usize,
         mut report: impl FnMut(usize, Code, String),
-    ) -> Result<Self, BadDirective> {
+    ) -> Result<Self, Fault> {
         let mut directives = Self::default();
         let mut version_seen = false;
-        let mut offset = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
-        let mut any = false;
+        let mut offset = start;
         while offset < text.len() {
             let rest = &text[offset..];
-            let end = rest.find(['\n', '\r']).unwrap_or(rest.len());
+            let end = rest.find(is_line_break).unwrap_or(rest.len());
             let line = &rest[..end];
             if let Some(directive) = line.strip_prefix('%') {
-                any = true;
-                let fail = |message: String| BadDirective { offset, message };
+                let fail = |message: String| Fault { offset, message: message.into() };
                 let end = directive.find([' ', '\t']).unwrap_or(directive.len());
                 let (name, parameters) = directive.split_at(end);
                 match name {
-                    "YAML" if version_seen => {
-                        return Err(fail("a second %YAML directive".into()));
-                    }
+                    "YAML" if version_seen => return fault(offset, "a second %YAML directive"),
                     "YAML" => {
                         version_seen = true;
                         if let Some(message) = check_version(parameters).map_err(fail)? {
@@ -62,7 +53,7 @@ impl Directives {
                         }
                     }
                     "TAG" => directives.add_handle(parameters).map_err(fail)?,
-                    "" => return Err(fail("expected the name of a directive after `%`".into())),
+                    "" => return fault(offset, "expected the name of a directive after `%`"),
                     _ => report(offset, Code::UnknownDirective, format!("directive `%{name}`")),
                 }
             } else {
@@ -71,16 +62,16 @@ impl Directives {
                     break;
                 }
             }
-            let break_len = if rest[end..].starts_with("\r\n") { 2 } else { 1 };
-            offset = (offset + end + break_len).min(text.len());
+            let line_break = rest[end..].chars().next().map_or(0, char::len_utf8);
+            let is_pair = rest[end..].starts_with("\r\n");
+            offset += end + line_break + usize::from(is_pair);
         }
         let follows = &text[offset..];
-        let explicit = follows
-            .strip_prefix("---")
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']));
-        if any && !explicit && !follows.is_empty() {
-            let message = "expected `---` after the directives".into();
-            return Err(BadDirective { offset, message });
+        let is_explicit = follows.strip_prefix("---").is_some_and(|rest| {
+            rest.is_empty() || rest.starts_with([' ', '\t']) || rest.starts_with(is_line_break)
+        });
+        if !is_explicit {
+            return fault(offset, "expected `---` after the directives");
         }
         directives.content = offset;
         Ok(directives)
@@ -108,26 +99,38 @@ impl Directives {
         }
     }
 
-    /// Whether there are handles of the form `!name!`.
-    pub(super) fn has_named_handles(&self) -> bool {
-        self.handles.keys().any(|handle| handle.len() > 2)
-    }
-
-    /// Whether a handle was declared.
-    pub(super) fn has_handle(&self, handle: &str) -> bool {
-        self.handles.contains_key(handle)
-    }
-
-    /// The whole tag of a handle and its suffix. A handle that was not declared stays as it is,
-    /// but for `!!`.
-    pub(super) fn expand(&self, handle: &str, suffix: &str) -> String {
+    /// What a tag as written stands for; `None` for `!`. Its form was checked by the scanner.
+    pub(super) fn resolve(&self, written: &str) -> Result<Option<String>, String> {
+        if let Some(whole) = written.strip_prefix("!<") {
+            let whole = whole.strip_suffix('>').and_then(decode_percent).unwrap_or_default();
+            return Ok(Some(whole).filter(|whole| whole != "!"));
+        }
+        if written == "!" {
+            return Ok(None);
+        }
+        let after = written.strip_prefix('!').unwrap_or(written);
+        let handle_end =
+            after.find(|c: char| !is_name(c)).filter(|&end| after[end..].starts_with('!'));
+        let (handle, suffix) = written.split_at(handle_end.map_or(1, |end| end + 2));
         let prefix = match self.handles.get(handle) {
             Some(prefix) => prefix,
             None if handle == "!!" => "tag:yaml.org,2002:",
-            None => handle,
+            None if handle == "!" => "!",
+            None => return Err(format!("no %TAG declares the tag handle `{handle}`")),
         };
-        [prefix, suffix].concat()
+        let suffix = decode_percent(suffix).unwrap_or_default();
+        Ok(Some([prefix, &suffix].concat()))
     }
+}
+
+/// What ends a line in YAML 1.1.
+pub(super) fn is_line_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// What names of handles are made of.
+fn is_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_')
 }
 
 /// The first word of a text and what follows it and the blanks after it.
@@ -139,16 +142,17 @@ fn split_word(text: &str) -> (&str, &str) {
 
 /// Checks `MAJOR.MINOR`; returns what is irregular about it.
 fn check_version(parameters: &str) -> Result<Option<String>, String> {
-    let (version, rest) = split_word(parameters);
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    let Some((major, minor)) =
-        version.split_once('.').filter(|(a, b)| is_number(a) && is_number(b))
-    else {
-        return Err(format!("`{version}` is not a YAML version, expected `1.1`"));
+    let parameters = parameters.trim_start_matches([' ', '\t']);
+    let is_digit = |c: char| c.is_ascii_digit();
+    let end = parameters.find(|c| !is_digit(c) && c != '.').unwrap_or(parameters.len());
+    let (version, rest) = parameters.split_at(end);
+    let rest = rest.trim_start_matches([' ', '\t']);
+    let is_number = |text: &str| !text.is_empty() && text.chars().all(is_digit);
+    let numbers = version.split_once('.').filter(|(a, b)| is_number(a) && is_number(b));
+    let Some((major, minor)) = numbers.filter(|_| rest.is_empty() || rest.starts_with('#')) else {
+        let found: String = parameters.chars().take(40).collect();
+        return Err(format!("`{found}` is not a YAML version, expected `1.1`"));
     };
-    if !(rest.is_empty() || rest.starts_with('#')) {
-        return Err(format!("`{rest}` after the YAML version"));
-    }
     if major.trim_start_matches('0') != "1" {
         return Err(format!("YAML {version} cannot be read, expected 1.1"));
     }
@@ -160,8 +164,7 @@ fn is_handle(handle: &str) -> bool {
         "!" | "!!" => return true,
         _ => handle.strip_prefix('!').and_then(|rest| rest.strip_suffix('!')),
     };
-    let is_word = |b: u8| b.is_ascii_alphanumeric() || b == b'-' || b == b'_';
-    name.is_some_and(|name| !name.is_empty() && name.bytes().all(is_word))
+    name.is_some_and(|name| !name.is_empty() && name.chars().all(is_name))
 }
 
 /// Resolves `%21` and the like; `None` if what they stand for is not UTF-8.
@@ -183,7 +186,7 @@ mod tests {
 
     fn read(text: &str) -> Result<(Directives, Vec<(usize, Code)>), String> {
         let mut found = Vec::new();
-        Directives::read(text, |offset, code, _| found.push((offset, code)))
+        Directives::read(text, 0, |offset, code, _| found.push((offset, code)))
             .map(|directives| (directives, found))
             .map_err(|error| format!("{}: {}", error.offset, error.message))
     }
@@ -194,23 +197,29 @@ mod tests {
         let (directives, found) = read(text).unwrap();
         assert_eq!(found, []);
         assert_eq!(&text[directives.content..], "--- 1\n");
-        assert_eq!(directives.expand("!", "x"), "tag:a/x");
-        assert_eq!(directives.expand("!e!", "x"), "tag:b/x");
-        assert_eq!(directives.expand("!!", "x"), "tag:c/x");
-        assert!(directives.has_named_handles() && directives.has_handle("!e!"));
+        let resolve = |tag| directives.resolve(tag).unwrap().unwrap();
+        assert_eq!(["!x", "!e!x", "!!x"].map(resolve), ["tag:a/x", "tag:b/x", "tag:c/x"]);
+        assert_eq!(
+            ["!x-y/z!", "!e~x", "!e!%21"].map(resolve),
+            ["tag:a/x-y/z!", "tag:a/e~x", "tag:b/!"]
+        );
     }
 
     #[test]
     fn undeclared_handles_are_local_or_yamls_own() {
-        let (directives, _) = read("--- 1").unwrap();
-        assert_eq!(directives.expand("!", "foo"), "!foo");
-        assert_eq!(directives.expand("!!", "int"), "tag:yaml.org,2002:int");
-        assert_eq!(directives.expand("", "tag:x"), "tag:x");
+        let directives = Directives::default();
+        let resolve = |tag| directives.resolve(tag).unwrap();
+        assert_eq!(resolve("!foo").as_deref(), Some("!foo"));
+        assert_eq!(resolve("!!int").as_deref(), Some("tag:yaml.org,2002:int"));
+        assert_eq!(resolve("!<tag:x%21>").as_deref(), Some("tag:x!"));
+        assert_eq!([resolve("!"), resolve("!<!>")], [None, None]);
+        assert!(directives.resolve("!e!x").is_err());
     }
 
     #[test]
     fn versions_1_x_pass_and_others_do_not() {
         assert_eq!(read("%YAML 1.1 # x\n---").unwrap().1, []);
+        assert_eq!(read("%YAML 1.1#x\n---").unwrap().1, []);
         assert_eq!(read("%YAML 1.2\r\n---").unwrap().1, [(0, Code::YamlVersion)]);
         for bad in ["2.0", "1", "", "1.x", "1.1 1.1", "11"] {
             assert!(read(&format!("%YAML {bad}\n---")).is_err(), "{bad}");
@@ -246,9 +255,9 @@ mod tests {
             read("%YAML 1.1\na: 1\n").unwrap_err(),
             "10: expected `---` after the directives"
         );
-        assert_eq!(read("# c\n\na: 1\n").unwrap().0.content, 5);
-        assert_eq!(read("%YAML 1.1\n").unwrap().0.content, 10);
-        assert_eq!(read("").unwrap().0.content, 0);
+        assert_eq!(read("%YAML 1.1\n# c\n\n--- 1\n").unwrap().0.content, 15);
+        assert_eq!(read("%YAML 1.1\u{85}---").unwrap().0.content, 11);
+        assert_eq!(read("%YAML 1.1\n").unwrap_err(), "10: expected `---` after the directives");
     }
 
     #[test]

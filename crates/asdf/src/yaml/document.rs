@@ -1,17 +1,25 @@
-//! The arena: all nodes of a document in one list, all their text in one string.
+//! The arena: all nodes of a document in one list, with the text of the tree.
 //!
-//! A node is a record of 32 bytes. Scalars point into the text, collections into the list of
-//! children (a mapping's are key, value, key, value, ..), aliases at their node. So a document is
-//! a handful of allocations whatever its size, drops without recursion, and may hold cycles.
+//! A node is a record of 28 bytes. Scalars point into the text, or, where escapes and folded lines
+//! make them another text, into a string of such texts. Collections point into the list of children
+//! (a mapping's are key, value, key, value, ..), aliases at their node. So a document is a
+//! handful of allocations whatever its size, drops without recursion, and may hold cycles.
+//!
+//! The numbers of a flow sequence that holds nothing else, the *elements*, have no records: four
+//! bytes say where each begins, and the rest is found in the text when somebody asks.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use binio::Limits;
 
+use super::directives::is_line_break;
 use super::mapping::{KeyIndex, Rearranged};
 use super::node::Node;
+use super::parse::text_of;
+use super::position::Lines;
 use super::scalar::{Kind, ScalarRules, Style};
+use super::scan::{Span, number_end};
 use super::{Position, build};
 use crate::{Diagnostic, Result};
 
@@ -54,6 +62,15 @@ impl ParseOptions {
         self.scalars = rules;
         self
     }
+
+    /// A place in the text, line and column from 0, as one in the file.
+    pub(super) fn position(&self, line: usize, column: usize, offset: usize) -> Position {
+        Position {
+            line: self.line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)),
+            column: u32::try_from(column).unwrap_or(u32::MAX).saturating_add(1),
+            offset: self.offset.saturating_add(offset as u64),
+        }
+    }
 }
 
 impl Default for ParseOptions {
@@ -79,9 +96,15 @@ impl Default for ParseOptions {
 #[derive(Debug)]
 pub struct Document {
     pub(super) records: Vec<Record>,
-    /// Text of all scalars.
-    pub(super) text: String,
+    /// The text of the tree.
+    pub(super) written: Box<str>,
+    /// Texts of scalars that are not as written. Their offsets go on after those of the text.
+    pub(super) changed: String,
     pub(super) children: Vec<u32>,
+    /// Offsets of the elements of number lists.
+    pub(super) elements: Vec<u32>,
+    /// Lists of numbers, by their first element.
+    pub(super) lists: Vec<NumberList>,
     /// Distinct tags; a record's tag is an index from 1.
     pub(super) tags: Vec<Box<str>>,
     /// Anchors by node, in the order of nodes.
@@ -91,19 +114,111 @@ pub struct Document {
     /// Key tables of large mappings.
     pub(super) indexes: HashMap<u32, KeyIndex>,
     pub(super) hasher: std::hash::RandomState,
-    /// Offset of the text in the file.
-    pub(super) base: u64,
-    pub(super) scalars: ScalarRules,
+    pub(super) options: ParseOptions,
     pub(super) root: u32,
     /// The collection that each record is in; made when the first pointer is asked for.
     pub(super) parents: OnceLock<Vec<u32>>,
+    /// Made when the first position is asked for.
+    pub(super) lines: OnceLock<Lines>,
 }
+
+/// The bit that tells the number of an element from that of a record.
+pub(super) const ELEMENT: u32 = 1 << 31;
+
+/// A flow sequence of plain numbers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NumberList {
+    /// The first of its elements.
+    pub(super) first: u32,
+    pub(super) record: u32,
+}
+
+/// The records of a collection, as written: a part of the list of children, or a range of elements.
+#[derive(Clone, Debug)]
+pub(super) enum Children<'a> {
+    Records(&'a [u32]),
+    Elements(std::ops::Range<u32>),
+}
+
+impl Children<'_> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Self::Records(records) => records.len(),
+            Self::Elements(elements) => elements.len(),
+        }
+    }
+
+    pub(super) fn get(&self, at: usize) -> Option<u32> {
+        match self {
+            Self::Records(records) => records.get(at).copied(),
+            Self::Elements(elements) => elements.clone().nth(at),
+        }
+    }
+
+    /// The place of a child, if it is one. Children are numbered in the order of the text.
+    pub(super) fn place_of(&self, id: u32) -> Option<usize> {
+        match self {
+            Self::Records(records) => records.binary_search(&id).ok(),
+            Self::Elements(elements) => {
+                elements.contains(&id).then(|| (id - elements.start) as usize)
+            }
+        }
+    }
+}
+
+impl Iterator for Children<'_> {
+    type Item = u32;
+
+    fn next(&mut self) -> Option<u32> {
+        match self {
+            Self::Records(records) => {
+                let (first, rest) = records.split_first()?;
+                *records = rest;
+                Some(*first)
+            }
+            Self::Elements(elements) => elements.next(),
+        }
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.len(), Some(self.len()))
+    }
+
+    fn nth(&mut self, count: usize) -> Option<u32> {
+        match self {
+            Self::Records(records) => {
+                *records = records.get(count..).unwrap_or_default();
+                self.next()
+            }
+            Self::Elements(elements) => elements.nth(count),
+        }
+    }
+}
+
+impl DoubleEndedIterator for Children<'_> {
+    fn next_back(&mut self) -> Option<u32> {
+        match self {
+            Self::Records(records) => {
+                let (last, rest) = records.split_last()?;
+                *records = rest;
+                Some(*last)
+            }
+            Self::Elements(elements) => elements.next_back(),
+        }
+    }
+}
+
+impl ExactSizeIterator for Children<'_> {}
 
 /// What a record is: a [`Kind`], or the mention of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
     Node(Kind),
     Alias,
+    /// A sequence whose items are elements; whether one of them is a float.
+    Numbers {
+        floats: bool,
+    },
 }
 
 /// One node.
@@ -115,14 +230,17 @@ pub(super) struct Record {
     pub(super) by_tag: bool,
     /// Index into the tags from 1; 0 is none.
     pub(super) tag: u32,
-    /// Scalar: start in the text. Collection: start in the children. Alias: the node.
-    pub(super) start: u32,
+    /// Scalar: start in the text. Collection: start in the children. Numbers: start in the
+    /// elements. Alias: the node.
+    pub(super) data: u32,
     /// Scalar: bytes. Collection: number of records.
     pub(super) len: u32,
-    pub(super) line: u32,
-    pub(super) column: u32,
-    /// Offset in the text of the tree.
-    pub(super) offset: u32,
+    /// Offset in the text of the tree of its anchor, tag or content, whichever is first.
+    pub(super) start: u32,
+    /// Offset of its content.
+    pub(super) content: u32,
+    /// Offset of the end of its content.
+    pub(super) end: u32,
 }
 
 impl Document {
@@ -151,26 +269,35 @@ impl Document {
     /// The node of a number that this document returned. For a number of another document it is
     /// some node or the root.
     pub fn node(&self, id: NodeId) -> Node<'_> {
-        let known = (id.0 as usize) < self.records.len();
-        self.node_at(if known { id.0 } else { self.root })
+        let is_known = match id.0.checked_sub(ELEMENT) {
+            Some(element) => (element as usize) < self.elements.len(),
+            None => (id.0 as usize) < self.records.len(),
+        };
+        self.node_at(if is_known { id.0 } else { self.root })
     }
 
     /// All nodes, keys among them, in the order of the text; each once, however often aliases
     /// mention it.
     pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
         let nodes = (0u32..).zip(&self.records);
-        let nodes = nodes.filter(|(_, record)| matches!(record.class, Class::Node(_)));
-        nodes.map(|(id, _)| self.node_at(id))
+        let nodes = nodes.filter(|(_, record)| record.class != Class::Alias);
+        nodes.flat_map(|(id, record)| {
+            let elements = match record.class {
+                Class::Numbers { .. } => self.written_children(id),
+                _ => Children::Records(&[]),
+            };
+            std::iter::once(id).chain(elements).map(|id| Node::new(self, id))
+        })
     }
 
     /// A measure of the length of the text.
     pub(crate) fn text_len(&self) -> u64 {
-        (self.text.len() + self.records.len()) as u64
+        (self.written.len() + self.changed.len() + self.node_count()) as u64
     }
 
     /// How many nodes there are, aliases included.
     pub fn node_count(&self) -> usize {
-        self.records.len()
+        self.records.len() + self.elements.len()
     }
 
     /// The distinct tags, each with the first node that carries it, in the order of the file.
@@ -194,17 +321,40 @@ impl Document {
     /// Follows an alias. An alias never points at another one.
     pub(super) fn resolve(&self, id: u32) -> u32 {
         let record = self.record(id);
-        if record.class == Class::Alias { record.start } else { id }
+        if record.class == Class::Alias { record.data } else { id }
     }
 
-    /// All numbers come from the builder, which pushed the records before.
-    pub(super) fn record(&self, id: u32) -> &Record {
-        &self.records[id as usize]
+    /// All numbers come from the builder, which made the records and elements before.
+    pub(super) fn record(&self, id: u32) -> Record {
+        match id.checked_sub(ELEMENT) {
+            Some(element) => self.element(element as usize),
+            None => self.records[id as usize],
+        }
+    }
+
+    /// What a number in a list of numbers would have as its record.
+    fn element(&self, element: usize) -> Record {
+        let start = self.elements.get(element).copied().unwrap_or(0);
+        let number = number_end(self.written.as_bytes(), start as usize);
+        let (end, is_float) = number.unwrap_or((start as usize, false));
+        let span = Span::new(start as usize, end);
+        Record {
+            class: Class::Node(if is_float { Kind::Float } else { Kind::Int }),
+            style: Style::Plain,
+            by_tag: false,
+            tag: 0,
+            data: start,
+            len: span.end - start,
+            start,
+            content: start,
+            end: span.end,
+        }
     }
 
     pub(super) fn kind(&self, id: u32) -> Kind {
         match self.record(id).class {
             Class::Node(kind) => kind,
+            Class::Numbers { .. } => Kind::Sequence,
             // `resolve` was not called: show what the alias is to a reader, a mention by name.
             Class::Alias => Kind::String,
         }
@@ -214,33 +364,61 @@ impl Document {
     pub(super) fn scalar_text(&self, id: u32) -> &str {
         let record = self.record(id);
         match record.class {
-            Class::Node(Kind::Sequence | Kind::Mapping) | Class::Alias => "",
-            Class::Node(_) => {
-                let start = record.start as usize;
-                self.text.get(start..start + record.len as usize).unwrap_or_default()
+            Class::Node(kind) if !kind.is_collection() => {
+                let span = Span { start: record.data, end: record.data + record.len };
+                text_of(&self.written, &self.changed, span)
             }
+            _ => "",
         }
     }
 
-    /// Records of a collection as written; empty for others.
-    pub(super) fn written_children(&self, id: u32) -> &[u32] {
+    /// Records of a collection as written; none for others.
+    pub(super) fn written_children(&self, id: u32) -> Children<'_> {
         let record = self.record(id);
         match record.class {
-            Class::Node(Kind::Sequence | Kind::Mapping) => {
-                let start = record.start as usize;
-                self.children.get(start..start + record.len as usize).unwrap_or_default()
+            Class::Node(kind) if kind.is_collection() => {
+                Children::Records(self.children_at(record.data, record.len))
             }
-            _ => &[],
+            Class::Numbers { .. } => {
+                let first = ELEMENT + record.data;
+                Children::Elements(first..first + record.len)
+            }
+            _ => Children::Records(&[]),
         }
     }
 
+    /// A part of the list of children.
+    pub(super) fn children_at(&self, start: u32, len: u32) -> &[u32] {
+        let start = start as usize;
+        self.children.get(start..start + len as usize).unwrap_or_default()
+    }
+
+    /// Where the content of a node begins; of a block scalar its text.
     pub(super) fn position(&self, id: u32) -> Position {
         let record = self.record(id);
-        Position {
-            line: record.line,
-            column: record.column,
-            offset: self.base.saturating_add(record.offset.into()),
-        }
+        let is_block_scalar = matches!(record.style, Style::Literal | Style::Folded);
+        self.position_at(if is_block_scalar {
+            self.block_text_start(record)
+        } else {
+            record.content as usize
+        })
+    }
+
+    /// The place of an offset in the text.
+    pub(super) fn position_at(&self, offset: usize) -> Position {
+        let lines = self.lines.get_or_init(|| Lines::new(&self.written));
+        let (line, column) = lines.line_and_column(&self.written, offset);
+        self.options.position(line, column, offset)
+    }
+
+    /// Where the text of a block scalar begins, or else the scalar.
+    fn block_text_start(&self, record: Record) -> usize {
+        let (start, end) = (record.content as usize, record.end as usize);
+        let written = self.written.get(start..end).unwrap_or_default();
+        let after_header = written.find(is_line_break).and_then(|at| written.get(at..));
+        let text =
+            after_header.map(|rest| rest.trim_start_matches(|c| c == ' ' || is_line_break(c)));
+        text.filter(|text| !text.is_empty()).map_or(start, |text| end - text.len())
     }
 
     pub(super) fn tag_of(&self, id: u32) -> Option<&str> {
@@ -249,6 +427,7 @@ impl Document {
     }
 
     pub(super) fn anchor_of(&self, id: u32) -> Option<&str> {
+        // Elements have none, and their numbers are above all records.
         let at = self.anchors.binary_search_by_key(&id, |(node, _)| *node).ok()?;
         self.anchors.get(at).map(|(_, name)| &**name)
     }

@@ -16,7 +16,7 @@ use std::iter::FusedIterator;
 
 use binio::Limits;
 
-use super::document::{Class, Document};
+use super::document::{Children, Class, Document};
 use super::node::{Mention, Node};
 use super::number;
 use super::scalar::{self, Kind, Style};
@@ -86,12 +86,12 @@ impl Document {
         Some(match self.kind(key) {
             Kind::Sequence | Kind::Mapping => return None,
             Kind::Null => "null".into(),
-            Kind::Bool => match scalar::boolean(text, self.scalars) {
+            Kind::Bool => match scalar::boolean(text, self.options.scalars) {
                 Some(true) => "true".into(),
                 Some(false) => "false".into(),
                 None => text.into(),
             },
-            Kind::Int => match number::integer(text, self.scalars) {
+            Kind::Int => match number::integer(text, self.options.scalars) {
                 Some(integer) => integer.to_string().into(),
                 None => text.into(),
             },
@@ -119,7 +119,7 @@ impl Document {
     /// Whether a key is a plain `<<`.
     pub(super) fn is_merge_key(&self, key: u32) -> bool {
         let record = self.record(key);
-        if self.scalar_text(key) != "<<" || self.scalars == scalar::ScalarRules::Core12 {
+        if self.scalar_text(key) != "<<" || self.options.scalars == scalar::ScalarRules::Core12 {
             return false;
         }
         match self.tag_of(key) {
@@ -131,12 +131,11 @@ impl Document {
     /// A mapping's own entries, key and value in turn: without merge keys, a key once.
     pub(super) fn own_entries(&self, mapping: u32) -> &[u32] {
         match self.rearranged.get(&mapping) {
-            Some(Rearranged { own: (start, len), .. }) => {
-                let start = *start as usize;
-                self.children.get(start..start + *len as usize).unwrap_or_default()
-            }
-            None if self.kind(mapping) == Kind::Mapping => self.written_children(mapping),
-            None => &[],
+            Some(Rearranged { own: (start, len), .. }) => self.children_at(*start, *len),
+            None => match (self.kind(mapping), self.written_children(mapping)) {
+                (Kind::Mapping, Children::Records(records)) => records,
+                _ => &[],
+            },
         }
     }
 
@@ -260,8 +259,8 @@ impl Iterator for MergeOrder<'_> {
                 }
                 // The first in a list wins. A list within a list is not merged.
                 Kind::Sequence => {
-                    let items = document.written_children(id).iter().rev();
-                    let items = items.map(|&item| document.resolve(item));
+                    let Children::Records(items) = document.written_children(id) else { continue };
+                    let items = items.iter().rev().map(|&item| document.resolve(item));
                     self.push(items.filter(|&item| document.kind(item) == Kind::Mapping));
                 }
                 _ => {}

@@ -12,6 +12,9 @@
 //! ...                                end
 //! ```
 //!
+//! It is read as libyaml reads it: `scan` divides the text into tokens, `parse` makes events of
+//! them, `build` puts nodes into the arena of the [`Document`].
+//!
 //! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
 //! returns keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
 //! its [`value`](Node::value) is asked for. Aliases are edges of the arena, so a document may hold
@@ -27,15 +30,17 @@ pub mod complex;
 mod directives;
 mod document;
 mod equal;
-mod events;
 mod integer;
 mod mapping;
 mod node;
+#[doc(hidden)]
+pub mod notation;
 mod number;
+mod parse;
 mod pointer;
 mod position;
 mod scalar;
-mod separators;
+mod scan;
 pub mod tag;
 mod timestamp;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::iter::FusedIterator;
 
-use super::document::{Class, Document, NodeId};
+use super::document::{Children, Class, Document, NodeId};
 use super::integer::Integer;
 use super::mapping::{Entries, EntryMentions, Keys, Pairs};
 use super::scalar::{self, Kind, Style};
@@ -55,7 +55,7 @@ pub struct Items<'a>(Mentions<'a>);
 #[derive(Clone, Debug)]
 pub(crate) struct Mentions<'a> {
     document: &'a Document,
-    records: std::slice::Iter<'a, u32>,
+    records: Children<'a>,
 }
 
 /// A node as the file mentions it: where it stands, or by an alias.
@@ -137,7 +137,7 @@ impl<'a> Node<'a> {
     /// integer in another base than ten of more than 4,300 decimal digits.
     pub fn value(self) -> Result<Value<'a>> {
         let text = self.document.scalar_text(self.id);
-        let rules = self.document.scalars;
+        let rules = self.document.options.scalars;
         let by_tag = self.document.record(self.id).by_tag;
         let value = match self.kind() {
             Kind::Sequence | Kind::Mapping => return self.collection_value(),
@@ -244,16 +244,16 @@ impl<'a> Node<'a> {
             return None;
         }
         let item = self.document.written_children(self.id).get(index)?;
-        Some(self.document.node_at(*item))
+        Some(self.document.node_at(item))
     }
 
     /// Items of a sequence; none for other nodes.
     pub fn items(self) -> Items<'a> {
         let records = match self.kind() {
             Kind::Sequence => self.document.written_children(self.id),
-            _ => &[],
+            _ => Children::Records(&[]),
         };
-        Items(Mentions { document: self.document, records: records.iter() })
+        Items(Mentions { document: self.document, records })
     }
 
     /// Entries of a mapping; none for other nodes.
@@ -280,8 +280,8 @@ impl<'a> Node<'a> {
 
     /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
     pub fn raw_entries(self) -> Entries<'a> {
-        let pairs = match self.kind() {
-            Kind::Mapping => self.document.written_children(self.id),
+        let pairs = match (self.kind(), self.document.written_children(self.id)) {
+            (Kind::Mapping, Children::Records(records)) => records,
             _ => &[],
         };
         let pairs = Pairs::Own(pairs.chunks_exact(2));
@@ -427,7 +427,7 @@ impl<'a> Iterator for Mentions<'a> {
     type Item = Mention<'a>;
 
     fn next(&mut self) -> Option<Mention<'a>> {
-        self.records.next().map(|&item| Mention::new(self.document, item))
+        self.records.next().map(|item| Mention::new(self.document, item))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -437,6 +437,6 @@ impl<'a> Iterator for Mentions<'a> {
 
 impl DoubleEndedIterator for Mentions<'_> {
     fn next_back(&mut self) -> Option<Self::Item> {
-        self.records.next_back().map(|&item| Mention::new(self.document, item))
+        self.records.next_back().map(|item| Mention::new(self.document, item))
     }
 }

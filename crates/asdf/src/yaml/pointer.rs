@@ -3,7 +3,7 @@
 //! `/history/entries/0`: keys by their JSON form, items by number from 0; `~1` stands for `/` and
 //! `~0` for `~`; the empty pointer is the node itself.
 
-use super::document::Document;
+use super::document::{Children, Document, ELEMENT};
 use super::node::Node;
 use super::scalar::Kind;
 use crate::{Error, ReferenceError, Result};
@@ -51,13 +51,21 @@ impl<'a> Node<'a> {
 }
 
 impl Document {
+    /// The list that an element is in.
+    fn list_of(&self, element: u32) -> Option<u32> {
+        let after = self.lists.partition_point(|list| list.first <= element);
+        Some(self.lists.get(after.checked_sub(1)?)?.record)
+    }
+
     /// The pointer to a node where it is written; see [`Node::to_pointer`].
     pub(super) fn pointer_of(&self, id: u32) -> Option<String> {
         let parents = self.parents.get_or_init(|| {
             let mut parents = vec![self.root; self.records.len()];
             for (parent, _) in (0..).zip(&self.records) {
-                for &child in self.written_children(parent) {
-                    parents[child as usize] = parent;
+                if let Children::Records(children) = self.written_children(parent) {
+                    for &child in children {
+                        parents[child as usize] = parent;
+                    }
                 }
             }
             parents
@@ -65,13 +73,15 @@ impl Document {
         let mut tokens = Vec::new();
         let (mut id, mut len) = (id, 0);
         while id != self.root {
-            let parent = *parents.get(id as usize)?;
-            // Children are numbered in the order of the text.
+            let parent = match id.checked_sub(ELEMENT) {
+                Some(element) => self.list_of(element)?,
+                None => *parents.get(id as usize)?,
+            };
             let children = self.written_children(parent);
-            let at = children.binary_search(&id).ok()?;
+            let at = children.place_of(id)?;
             let token = match self.kind(parent) {
                 Kind::Sequence => at.to_string().into(),
-                _ => self.key_text(*children.get(at - at % 2)?)?,
+                _ => self.key_text(children.get(at - at % 2)?)?,
             };
             len += token.len() + 1;
             if len > MAX_POINTER {

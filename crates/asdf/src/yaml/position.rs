@@ -1,8 +1,8 @@
-//! Where a node stands: from the parser's line and column to bytes.
+//! Where a node stands: from an offset to line and column.
 //!
-//! The parser counts characters, and counts the index wrongly after a block scalar with text
-//! beyond ASCII; its line and its column within a line are right. So the byte offset comes from a
-//! table of line starts, and in text beyond ASCII from walking the line.
+//! A node keeps offsets only. Lines are counted when the first position is asked for, and
+//! characters, where they are not bytes, once for each block of the text, so that a position in a
+//! document that is one long line costs no more than others.
 
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{Error, ErrorKind};
@@ -33,108 +33,99 @@ impl Position {
     }
 }
 
-/// Byte offsets of line starts in a text of less than 4 GiB.
-pub(super) struct Lines<'a> {
-    text: &'a str,
+/// Bytes of a block whose characters are counted together.
+const BLOCK: usize = 256;
+
+/// The lines of a text of less than 4 GiB.
+#[derive(Debug)]
+pub(super) struct Lines {
+    /// Where lines begin.
     starts: Vec<u32>,
-    ascii: bool,
-    /// The last place asked for, in a text beyond ASCII: line, column and offset.
-    last: (usize, usize, usize),
+    /// How many characters are before each block; empty for a text in ASCII.
+    characters: Vec<u32>,
 }
 
-impl<'a> Lines<'a> {
-    /// A line ends at LF, CR LF or a lone CR.
-    pub(super) fn new(text: &'a str) -> Self {
+impl Lines {
+    /// A line ends at LF, CR LF, a lone CR, or NEL.
+    pub(super) fn new(text: &str) -> Self {
         let bytes = text.as_bytes();
+        let is_ascii = text.is_ascii();
         let mut starts = vec![0];
-        for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
-            let lone = bytes[at] == b'\n' || bytes.get(at + 1) != Some(&b'\n');
-            if lone {
-                starts.push(u32::try_from(at + 1).unwrap_or(u32::MAX));
+        let mut start = |at: usize| starts.push(u32::try_from(at).unwrap_or(u32::MAX));
+        if is_ascii {
+            for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+                if bytes[at] == b'\n' || bytes.get(at + 1) != Some(&b'\n') {
+                    start(at + 1);
+                }
+            }
+            return Self { starts, characters: Vec::new() };
+        }
+        for at in memchr::memchr3_iter(b'\n', b'\r', 0xc2, bytes) {
+            match (bytes[at], bytes.get(at + 1)) {
+                (b'\r', Some(b'\n')) => {}
+                (b'\n' | b'\r', _) => start(at + 1),
+                (_, Some(0x85)) => start(at + 2),
+                _ => {}
             }
         }
-        Self { text, starts, ascii: text.is_ascii(), last: (0, 0, 0) }
+        let mut before = 0;
+        let characters = bytes.chunks(BLOCK).map(|block| {
+            let characters = before;
+            before += characters_in(block);
+            characters
+        });
+        Self { characters: characters.collect(), starts }
     }
 
-    /// How many lines there are, the one after the last line break included.
-    pub(super) fn count(&self) -> usize {
-        self.starts.len()
-    }
-
-    /// Byte offset of a line (from 0) and column in characters (from 0); past the end of the text
-    /// it is the end.
-    pub(super) fn offset(&mut self, line: usize, column: usize) -> usize {
-        let Some(&start) = self.starts.get(line) else { return self.text.len() };
-        let start = start as usize;
-        if self.ascii {
-            return (start + column).min(self.text.len());
-        }
-        let (last_line, last_column, last_offset) = self.last;
-        // Events come nearly in order, so the walk from the last one is short even in a document
-        // that is one long line.
-        let offset = if last_line == line && column >= last_column {
-            self.forward(last_offset, column - last_column)
-        } else if last_line == line && last_column - column < column {
-            self.backward(last_offset, last_column - column)
-        } else {
-            self.forward(start, column)
-        };
-        self.last = (line, column, offset);
-        offset
-    }
-
-    /// Line (from 0) of a byte offset.
-    pub(super) fn line(&self, offset: usize) -> usize {
-        self.starts.partition_point(|&start| start as usize <= offset).saturating_sub(1)
-    }
-
-    /// Line (from 0) and column in characters (from 0) of a byte offset.
-    pub(super) fn line_and_column(&self, offset: usize) -> (usize, usize) {
-        let line = self.line(offset);
+    /// Line and column, in characters, of an offset; both from 0.
+    pub(super) fn line_and_column(&self, text: &str, offset: usize) -> (usize, usize) {
+        let line = self.starts.partition_point(|&start| start as usize <= offset).saturating_sub(1);
         let start = self.starts.get(line).map_or(0, |&start| start as usize);
-        let column = self.text.get(start..offset).map_or(0, |text| text.chars().count());
-        (line, column)
-    }
-
-    fn forward(&self, from: usize, characters: usize) -> usize {
-        let rest = self.text.get(from..).unwrap_or_default();
-        rest.char_indices().nth(characters).map_or(self.text.len(), |(at, _)| from + at)
-    }
-
-    fn backward(&self, from: usize, characters: usize) -> usize {
-        let before = self.text.get(..from).unwrap_or_default();
-        match characters {
-            0 => from,
-            _ => before.char_indices().nth_back(characters - 1).map_or(0, |(at, _)| at),
+        if self.characters.is_empty() {
+            return (line, offset - start);
         }
+        let before = |offset: usize| {
+            let block = offset / BLOCK;
+            let rest = text.as_bytes().get(block * BLOCK..offset).unwrap_or_default();
+            let counted = self.characters.get(block).copied().unwrap_or(0);
+            counted as usize + characters_in(rest) as usize
+        };
+        (line, before(offset) - before(start))
     }
+}
+
+/// How many characters begin in bytes of UTF-8.
+fn characters_in(bytes: &[u8]) -> u32 {
+    let starts = bytes.iter().filter(|&&byte| byte & 0xc0 != 0x80).count();
+    u32::try_from(starts).unwrap_or(u32::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn lf_crlf_and_lone_cr_end_a_line() {
-        let mut lines = Lines::new("a\nb\r\nc\rd");
-        assert_eq!([0, 1, 2, 3].map(|line| lines.offset(line, 0)), [0, 2, 5, 7]);
+    fn at(text: &str, offset: usize) -> (usize, usize) {
+        Lines::new(text).line_and_column(text, offset)
     }
 
     #[test]
-    fn columns_count_characters_forward_and_backward() {
-        let mut lines = Lines::new("é: €x\né");
-        assert_eq!(lines.offset(0, 4), 7);
-        assert_eq!(lines.offset(0, 3), 4);
-        assert_eq!(lines.offset(0, 1), 2);
-        assert_eq!(lines.offset(0, 4), 7);
-        assert_eq!(lines.offset(1, 1), 11);
-        assert_eq!(lines.line_and_column(7), (0, 4));
+    fn lf_crlf_lone_cr_and_nel_end_a_line() {
+        let places = [0, 2, 5, 7].map(|offset| at("a\nb\r\nc\rd", offset));
+        assert_eq!(places, [(0, 0), (1, 0), (2, 0), (3, 0)]);
+        assert_eq!([3, 7].map(|offset| at("a\u{85}b\u{2028}c", offset)), [(1, 0), (1, 2)]);
     }
 
     #[test]
-    fn a_place_past_the_end_is_the_end() {
-        assert_eq!(Lines::new("a").offset(0, 99), 1);
-        assert_eq!(Lines::new("a").offset(9, 0), 1);
-        assert_eq!(Lines::new("é").offset(0, 99), 2);
+    fn columns_count_characters() {
+        assert_eq!([0, 3, 7].map(|offset| at("é: €x\né", offset)), [(0, 0), (0, 2), (0, 4)]);
+        assert_eq!(at("é: €x\né", 11), (1, 1));
+    }
+
+    #[test]
+    fn columns_are_right_across_blocks() {
+        let text = "xé€\n".to_owned() + &"é€".repeat(1000);
+        for (index, (offset, _)) in text.char_indices().enumerate().skip(4) {
+            assert_eq!(at(&text, offset), (1, index - 4));
+        }
     }
 }

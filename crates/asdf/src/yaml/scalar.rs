@@ -43,6 +43,13 @@ pub enum Kind {
     Mapping,
 }
 
+impl Kind {
+    /// Whether it is a sequence or a mapping.
+    pub(super) fn is_collection(self) -> bool {
+        matches!(self, Self::Sequence | Self::Mapping)
+    }
+}
+
 /// How a node is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Style {
@@ -56,7 +63,7 @@ pub enum Style {
     Literal,
     /// A scalar after `>`.
     Folded,
-    /// A collection by indentation.
+    /// A collection by indentation, or a pair without braces in a flow sequence.
     Block,
     /// A collection in `[]` or `{}`.
     Flow,

@@ -1,4 +1,4 @@
-//! What the parser underneath lacks, one test each.
+//! What parsers of YAML often lack, one test each.
 
 use asdf::Code;
 use asdf::yaml::{Kind, Style};
@@ -69,15 +69,15 @@ fn ls_and_ps_stay_without_the_indentation_around_them() {
             let value = document.root().get("a").unwrap().as_str().unwrap();
             assert_eq!(value.trim_end(), format!("x{c}y"), "{text:?}");
         }
-        // What ends a line elsewhere would be read as something else.
-        for text in [
-            format!("a: x{c}y\n"),
-            format!("a: 1 # c{c}b: 2\n"),
-            format!("'a{c}  b': 1\n"),
-            format!("a: 'x{c}\n  y'\n"),
-            format!("a: &x{c}y 1\n"),
-            format!("a: \"\\L{c} y\"\n"),
+        for (text, value) in [
+            (format!("a: 'x{c}\n  y'\n"), format!("x{c}\ny")),
+            (format!("a: \"\\L{c} y\"\n"), format!("\u{2028}{c}y")),
+            (format!("a: 1 # c{c}b: 2\n"), "1".to_owned()),
         ] {
+            let document = parse(&text);
+            assert_eq!(document.root().get("a").unwrap().text(), Some(&*value), "{text:?}");
+        }
+        for text in [format!("a: x{c}y\n"), format!("'a{c}  b': 1\n"), format!("a: &x{c}y 1\n")] {
             assert!(try_parse(&text).0.is_err(), "{text:?}");
         }
     }
@@ -201,17 +201,48 @@ fn tabs_do_not_indent_and_a_quoted_end_marker_in_column_0_is_an_error() {
     assert!(try_parse("a: 'x\n...\n y'\n").0.is_err());
 }
 
-/// What the parser cannot read is an error, and never read as something else.
 #[test]
-fn rare_forms_of_yaml_1_1_are_rejected() {
-    for text in [
-        "[k: [1]]",
-        "[k: {a: 1}, 2]",
-        "a:\n  b: 'two\n lines'\n",
-        "a: 'x'# no comment\n",
-        "a: |\n\n    \n  x\n",
-        "a: !x%E2%82%AC 1",
+fn rare_forms_of_yaml_1_1() {
+    for (text, want) in [
+        ("[k: [1]]", r#"[{"k":[1]}]"#),
+        ("[k: {a: 1}, 2]", r#"[{"k":{"a":1}},2]"#),
+        ("[? a, ? b : c, ?]", r#"[{"a":null},{"b":"c"},{"null":null}]"#),
+        ("a:\n  b: 'two\n lines'\n", r#"{"a":{"b":"two lines"}}"#),
+        ("a: 'x'# no blank before\n", r#"{"a":"x"}"#),
+        ("a: |2-\n    x\n   y\n", r#"{"a":"  x\n y"}"#),
+        ("{\"a\":1, 'b':2}", r#"{"a":1,"b":2}"#),
+        ("{a, b: , 'c'}", r#"{"a":null,"b":null,"c":null}"#),
     ] {
-        assert!(try_parse(text).0.is_err(), "{text}");
+        assert_eq!(to_json(text), want, "{text:?}");
     }
+    // Blanks beyond the indentation of the text.
+    assert!(try_parse("a: |\n\n    \n  x\n").0.is_err());
+    let document = parse("a: !x%E2%82%AC 1");
+    assert_eq!(document.root().get("a").unwrap().tag(), Some("!x€"));
+}
+
+#[test]
+fn a_key_has_at_most_1024_characters_on_one_line() {
+    for (key, is_read) in [
+        ("k".repeat(1024), true),
+        ("k".repeat(1025), false),
+        ("€".repeat(1024), true),
+        ("€".repeat(1025), false),
+        (format!("[{}]", "1, ".repeat(300)), true),
+        (format!("[{}]", "1, ".repeat(400)), false),
+        ("[1,\n 2]".to_owned(), false),
+    ] {
+        assert_eq!(try_parse(format!("{key}: 1\n")).0.is_ok(), is_read, "{}", key.len());
+        assert_eq!(try_parse(format!("a: 1\n{key}: 1\n")).0.is_ok(), is_read, "{}", key.len());
+        assert!(try_parse(format!("? {key}\n: 1\n")).0.is_ok());
+    }
+}
+
+#[test]
+fn brackets_nest_as_deep_as_the_limit() {
+    let limits = binio::Limits::default().with_max_depth(100_000);
+    let options = asdf::yaml::ParseOptions::default().with_limits(limits);
+    let text = "[".repeat(99_999) + &"]".repeat(99_999);
+    let document = asdf::yaml::Document::parse(text.as_bytes(), &options, &mut Vec::new());
+    assert_eq!(document.unwrap().node_count(), 99_999);
 }

@@ -12,6 +12,7 @@ mod json;
 mod mappings;
 mod positions;
 mod properties;
+mod suite;
 mod tags;
 
 use asdf::json::Options;

@@ -1,0 +1,145 @@
+//! Scalars of whole lines.
+//!
+//! ```text
+//! a: |          literal: lines stay lines
+//!   text
+//! b: >-2        folded; `-` drops the last line feed, `+` keeps all; `2` is the indentation
+//!   text
+//! ```
+
+use super::{Fault, Scanner, fault};
+use crate::yaml::scalar::Style;
+
+/// What becomes of the line breaks at the end.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Chomping {
+    Strip,
+    /// The first stays.
+    Clip,
+    Keep,
+}
+
+impl Scanner<'_> {
+    pub(super) fn block_scalar(&mut self) -> Result<(), Fault> {
+        self.forget_key()?;
+        // A line of its own follows.
+        self.is_key_allowed = true;
+        let start = self.cursor.at;
+        let is_literal = self.cursor.byte() == b'|';
+        self.cursor.at += 1;
+        let (chomping, increment) = self.block_header()?;
+        let mut end = self.cursor.at;
+        self.header_line_end()?;
+        let mut indent = match increment {
+            0 => 0,
+            increment => usize::try_from(self.indent).unwrap_or(0) + increment,
+        };
+        let from = self.changed.len();
+        let text = self.cursor.text;
+        // The line break after the last line, and whether that line begins with a blank.
+        let (mut line_break, mut was_blank) = ("", false);
+        self.breaks.clear();
+        let mut last_break = self.block_breaks(&mut indent)?;
+        while self.cursor.column() == indent && !self.cursor.is_end() {
+            let is_blank = self.cursor.is_blank();
+            if is_literal || line_break != "\n" || was_blank || is_blank {
+                self.changed.push_str(line_break);
+            } else if self.breaks.is_empty() {
+                self.changed.push(' ');
+            }
+            self.changed.push_str(&self.breaks);
+            self.breaks.clear();
+            was_blank = is_blank;
+            let line = self.cursor.at;
+            end = self.cursor.line_end();
+            self.changed.push_str(text.get(line..end).unwrap_or_default());
+            self.cursor.at = end;
+            line_break = match self.cursor.break_len(end) {
+                0 => "",
+                len => {
+                    let line_break = self.cursor.break_text(end, len);
+                    self.cursor.next_line(len);
+                    line_break
+                }
+            };
+            last_break = self.block_breaks(&mut indent)?;
+        }
+        if chomping != Chomping::Strip {
+            self.changed.push_str(line_break);
+        }
+        if chomping == Chomping::Keep {
+            self.changed.push_str(&self.breaks);
+            end = last_break.unwrap_or(end);
+        }
+        let style = if is_literal { Style::Literal } else { Style::Folded };
+        let text = self.changed_from(from);
+        self.push_scalar(style, start, end, text);
+        Ok(())
+    }
+
+    /// The indicators after `|` or `>`, in any order: chomping, and indentation or 0.
+    fn block_header(&mut self) -> Result<(Chomping, usize), Fault> {
+        let (mut chomping, mut increment) = (None, 0);
+        loop {
+            match self.cursor.byte() {
+                b'+' if chomping.is_none() => chomping = Some(Chomping::Keep),
+                b'-' if chomping.is_none() => chomping = Some(Chomping::Strip),
+                b'0' if increment == 0 => {
+                    return fault(self.cursor.at, "expected an indentation of 1 to 9");
+                }
+                digit @ b'1'..=b'9' if increment == 0 => increment = usize::from(digit - b'0'),
+                _ => return Ok((chomping.unwrap_or(Chomping::Clip), increment)),
+            }
+            self.cursor.at += 1;
+        }
+    }
+
+    /// Goes over the rest of the header's line.
+    fn header_line_end(&mut self) -> Result<(), Fault> {
+        while self.cursor.is_blank() {
+            self.cursor.at += 1;
+        }
+        if self.cursor.byte() == b'#' {
+            self.cursor.at = self.cursor.line_end();
+        }
+        match self.cursor.break_len(self.cursor.at) {
+            0 if !self.cursor.is_end() => {
+                fault(self.cursor.at, "expected a comment or a line break after `|` or `>`")
+            }
+            len => {
+                if len > 0 {
+                    self.cursor.next_line(len);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Goes over empty lines and the indentation of the next line; 0 means that the indentation is
+    /// that of the first line with text. Returns where the last line break begins.
+    fn block_breaks(&mut self, indent: &mut usize) -> Result<Option<usize>, Fault> {
+        let (mut widest, mut last_break) = (0, None);
+        loop {
+            let is_inside = |column| *indent == 0 || column < *indent;
+            while is_inside(self.cursor.column()) && self.cursor.byte() == b' ' {
+                self.cursor.at += 1;
+            }
+            widest = widest.max(self.cursor.column());
+            if is_inside(self.cursor.column()) && self.cursor.byte() == b'\t' {
+                return fault(self.cursor.at, "a tab, expected blanks as indentation");
+            }
+            let at = self.cursor.at;
+            let len = self.cursor.break_len(at);
+            if len == 0 {
+                break;
+            }
+            self.breaks.push_str(self.cursor.break_text(at, len));
+            last_break = Some(at);
+            self.cursor.next_line(len);
+        }
+        if *indent == 0 {
+            *indent = widest.max(usize::try_from(self.indent + 1).unwrap_or(0)).max(1);
+        }
+        Ok(last_break)
+    }
+}

@@ -1,0 +1,550 @@
+//! Text to tokens, as libyaml divides it.
+//!
+//! ```text
+//! - a: [1, x]      block sequence, entry, block mapping, key, scalar, value, ..
+//!  ^ ^             the mapping and the key come before `a`, but only `:` shows them
+//! ```
+//!
+//! A node that may turn out to be a key (one line, at most 1024 characters) is remembered as a
+//! [`SimpleKey`], one a level of brackets, and its tokens are held back until `:` comes, or cannot
+//! come any more. Indentation opens and closes block collections. Nothing recurses, and each
+//! byte is looked at a bounded number of times, whatever the text.
+//!
+//! A scalar is a part of the text where possible. Escapes and folded lines make it another text,
+//! which goes to [`Scanner::changed`]; offsets from the length of the text on are places there.
+
+mod block;
+mod cursor;
+mod numbers;
+mod plain;
+mod quoted;
+mod tag;
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+
+use cursor::Cursor;
+pub(super) use numbers::number_end;
+
+use super::scalar::Style;
+
+/// The most characters between the start of a simple key and its `:`.
+const MAX_SIMPLE_KEY: usize = 1024;
+
+/// A part of the text: offsets in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Span {
+    pub(super) start: u32,
+    pub(super) end: u32,
+}
+
+impl Span {
+    pub(super) fn new(start: usize, end: usize) -> Self {
+        Self { start: offset(start), end: offset(end) }
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.start == self.end
+    }
+
+    pub(super) fn range(self) -> std::ops::Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// An offset, which the limit on the length of a text keeps below 2³².
+pub(super) fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// Why a text is not YAML, and where.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Fault {
+    pub(super) offset: usize,
+    pub(super) message: Cow<'static, str>,
+}
+
+pub(super) fn fault<T>(offset: usize, message: impl Into<Cow<'static, str>>) -> Result<T, Fault> {
+    Err(Fault { offset, message: message.into() })
+}
+
+/// What a token is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum TokenKind {
+    /// `%` at the start of a line; its line is not scanned.
+    Directive,
+    DocumentStart,
+    DocumentEnd,
+    StreamEnd,
+    BlockSequenceStart,
+    BlockMappingStart,
+    BlockEnd,
+    FlowSequenceStart,
+    FlowSequenceEnd,
+    FlowMappingStart,
+    FlowMappingEnd,
+    FlowEntry,
+    BlockEntry,
+    Key,
+    Value,
+    Alias,
+    Anchor,
+    Tag,
+    Scalar(Style),
+    /// A whole flow sequence of plain numbers; whether one of them is a float.
+    Numbers {
+        floats: bool,
+    },
+}
+
+/// A token and where it is. Those that nothing stands for in the text have no length.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub(super) kind: TokenKind,
+    pub(super) span: Span,
+    /// Of a scalar its text; of numbers their places among the elements.
+    pub(super) text: Span,
+}
+
+/// A node that is a key if `:` follows.
+#[derive(Clone, Copy, Debug, Default)]
+struct SimpleKey {
+    is_possible: bool,
+    /// It stands where only a key may stand.
+    is_required: bool,
+    /// The number of its first token.
+    token: usize,
+    start: usize,
+    column: usize,
+}
+
+pub(super) struct Scanner<'t> {
+    cursor: Cursor<'t>,
+    /// Texts of scalars that are not as written.
+    pub(super) changed: String,
+    /// Where the numbers of number lists begin.
+    pub(super) elements: Vec<u32>,
+    /// Whether flow sequences of numbers are made one token.
+    pub(super) joins_numbers: bool,
+    /// What the line breaks stand for that were skipped last.
+    breaks: String,
+    queue: VecDeque<Token>,
+    /// How many tokens were taken from the queue.
+    taken: usize,
+    /// Column of the innermost block collection, -1 outside of all.
+    indent: isize,
+    /// Those of the collections around it.
+    indents: Vec<isize>,
+    /// The last possible key of each level of brackets, level 0 first.
+    keys: Vec<SimpleKey>,
+    /// No level below has a possible key.
+    first_key: usize,
+    is_key_allowed: bool,
+}
+
+impl<'t> Scanner<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        Self {
+            cursor: Cursor::new(text),
+            changed: String::new(),
+            elements: Vec::new(),
+            joins_numbers: true,
+            breaks: String::new(),
+            queue: VecDeque::new(),
+            taken: 0,
+            indent: -1,
+            indents: Vec::new(),
+            keys: vec![SimpleKey::default()],
+            first_key: 0,
+            is_key_allowed: true,
+        }
+    }
+
+    pub(super) fn text(&self) -> &'t str {
+        self.cursor.text
+    }
+
+    /// Goes on at the start of a line, outside of all collections.
+    pub(super) fn restart(&mut self, at: usize) {
+        (self.cursor.at, self.cursor.line_start) = (at, at);
+        self.queue.clear();
+        (self.indent, self.first_key, self.is_key_allowed) = (-1, 0, true);
+        self.indents.clear();
+        self.keys.truncate(1);
+        self.keys[0].is_possible = false;
+    }
+
+    /// The next token.
+    pub(super) fn peek(&mut self) -> Result<Token, Fault> {
+        loop {
+            if let Some(&token) = self.queue.front() {
+                if !self.may_begin_key() {
+                    return Ok(token);
+                }
+            }
+            self.fetch()?;
+        }
+    }
+
+    /// Removes the token that [`Self::peek`] returned.
+    pub(super) fn take(&mut self) {
+        self.queue.pop_front();
+        self.taken += 1;
+    }
+
+    /// Whether the next token begins what may still turn out to be a key.
+    fn may_begin_key(&mut self) -> bool {
+        while let Some(key) = self.keys.get(self.first_key) {
+            if key.is_possible && !self.is_too_far(key) {
+                return key.token == self.taken;
+            }
+            self.first_key += 1;
+        }
+        false
+    }
+
+    /// Whether `:` can surely not follow a key any more. Below this a count of characters decides.
+    fn is_too_far(&self, key: &SimpleKey) -> bool {
+        key.start < self.cursor.line_start || self.cursor.at - key.start > 4 * MAX_SIMPLE_KEY
+    }
+
+    /// Whether `:` at the cursor makes a key of what may be one.
+    fn is_in_reach(&self, key: &SimpleKey) -> bool {
+        let Some(written) = self.cursor.text.get(key.start..self.cursor.at) else { return false };
+        !self.is_too_far(key)
+            && (written.len() <= MAX_SIMPLE_KEY || written.chars().count() <= MAX_SIMPLE_KEY)
+    }
+
+    fn is_flow(&self) -> bool {
+        self.keys.len() > 1
+    }
+
+    fn push(&mut self, kind: TokenKind, start: usize, end: usize) {
+        let span = Span::new(start, end);
+        self.queue.push_back(Token { kind, span, text: Span::default() });
+    }
+
+    /// Makes a token of the next bytes.
+    fn indicator(&mut self, kind: TokenKind, len: usize) {
+        let start = self.cursor.at;
+        self.cursor.at += len;
+        self.push(kind, start, start + len);
+    }
+
+    fn fetch(&mut self) -> Result<(), Fault> {
+        self.skip_to_token();
+        let key = self.keys[0];
+        if key.is_possible && key.is_required && self.is_too_far(&key) {
+            return missing_colon(&key);
+        }
+        let column = self.cursor.column();
+        if !self.is_flow() {
+            self.close_blocks(column);
+        }
+        if self.cursor.is_end() {
+            return self.document_mark(TokenKind::StreamEnd, 0);
+        }
+        let byte = self.cursor.byte();
+        if column == 0 {
+            if byte == b'%' {
+                return self.document_mark(TokenKind::Directive, 0);
+            }
+            if matches!(byte, b'-' | b'.') && self.cursor.is_document_mark() {
+                let is_start = byte == b'-';
+                let kind = if is_start { TokenKind::DocumentStart } else { TokenKind::DocumentEnd };
+                return self.document_mark(kind, 3);
+            }
+        }
+        match byte {
+            b'[' => self.open_bracket(TokenKind::FlowSequenceStart),
+            b'{' => self.open_bracket(TokenKind::FlowMappingStart),
+            b']' => self.close_bracket(TokenKind::FlowSequenceEnd),
+            b'}' => self.close_bracket(TokenKind::FlowMappingEnd),
+            b',' => {
+                self.forget_key()?;
+                self.is_key_allowed = true;
+                self.indicator(TokenKind::FlowEntry, 1);
+                Ok(())
+            }
+            b'-' if self.cursor.is_space(self.cursor.at + 1) => self.block_entry(),
+            b'?' if self.is_flow() || self.cursor.is_space(self.cursor.at + 1) => self.key(),
+            b':' if self.is_flow() || self.cursor.is_space(self.cursor.at + 1) => self.value(),
+            b'*' => self.name(TokenKind::Alias),
+            b'&' => self.name(TokenKind::Anchor),
+            b'!' => self.tag(),
+            b'|' | b'>' if !self.is_flow() => self.block_scalar(),
+            b'\'' => self.single_quoted(),
+            b'"' => self.double_quoted(),
+            b'\t' => fault(self.cursor.at, "a tab, expected blanks as indentation"),
+            b'#' | b'%' | b'@' | b'`' | b'|' | b'>' => {
+                let byte = char::from(byte);
+                fault(self.cursor.at, format!("`{byte}` cannot begin a plain scalar"))
+            }
+            _ => self.plain(),
+        }
+    }
+
+    /// Skips blanks, comments and line breaks.
+    fn skip_to_token(&mut self) {
+        loop {
+            self.cursor.skip_bom();
+            let takes_tabs = self.is_flow() || !self.is_key_allowed;
+            while self.cursor.byte() == b' ' || (takes_tabs && self.cursor.byte() == b'\t') {
+                self.cursor.at += 1;
+            }
+            if self.cursor.byte() == b'#' {
+                self.cursor.at = self.cursor.line_end();
+            }
+            match self.cursor.break_len(self.cursor.at) {
+                0 => return,
+                len => self.cursor.next_line(len),
+            }
+            if !self.is_flow() {
+                self.is_key_allowed = true;
+            }
+        }
+    }
+
+    /// Remembers that a key may begin at the cursor.
+    fn save_key(&mut self) -> Result<(), Fault> {
+        if self.is_key_allowed {
+            self.forget_key()?;
+            let column = self.cursor.column();
+            let level = self.keys.len() - 1;
+            self.keys[level] = SimpleKey {
+                is_possible: true,
+                is_required: level == 0 && is_column(self.indent, column),
+                token: self.taken + self.queue.len(),
+                start: self.cursor.at,
+                column,
+            };
+            self.first_key = self.first_key.min(level);
+        }
+        Ok(())
+    }
+
+    /// Gives up the possible key of this level.
+    fn forget_key(&mut self) -> Result<(), Fault> {
+        let level = self.keys.len() - 1;
+        let key = &mut self.keys[level];
+        if key.is_possible && key.is_required {
+            return missing_colon(key);
+        }
+        key.is_possible = false;
+        Ok(())
+    }
+
+    /// Begins a block collection at a column, if it is right of the innermost.
+    fn open_block(&mut self, kind: TokenKind, column: usize, start: usize, token: Option<usize>) {
+        let column = isize::try_from(column).unwrap_or(isize::MAX);
+        if self.is_flow() || self.indent >= column {
+            return;
+        }
+        self.indents.push(self.indent);
+        self.indent = column;
+        let span = Span::new(start, start);
+        let place = token.map_or(self.queue.len(), |token| token - self.taken);
+        self.queue.insert(place, Token { kind, span, text: Span::default() });
+    }
+
+    /// Ends the block collections that are right of a column.
+    fn close_blocks(&mut self, column: usize) {
+        let column = isize::try_from(column).unwrap_or(isize::MAX);
+        while self.indent > column {
+            self.close_block();
+        }
+    }
+
+    fn close_block(&mut self) {
+        self.push(TokenKind::BlockEnd, self.cursor.at, self.cursor.at);
+        self.indent = self.indents.pop().unwrap_or(-1);
+    }
+
+    /// What ends a document, or the text.
+    fn document_mark(&mut self, kind: TokenKind, len: usize) -> Result<(), Fault> {
+        if !self.is_flow() {
+            while self.indent >= 0 {
+                self.close_block();
+            }
+        }
+        self.forget_key()?;
+        // No key goes on after this, at no level.
+        self.first_key = self.keys.len();
+        self.is_key_allowed = false;
+        self.indicator(kind, len);
+        Ok(())
+    }
+
+    fn open_bracket(&mut self, kind: TokenKind) -> Result<(), Fault> {
+        self.save_key()?;
+        if kind == TokenKind::FlowSequenceStart && self.joins_numbers && self.numbers() {
+            self.is_key_allowed = false;
+            return Ok(());
+        }
+        self.keys.push(SimpleKey::default());
+        self.is_key_allowed = true;
+        self.indicator(kind, 1);
+        Ok(())
+    }
+
+    fn close_bracket(&mut self, kind: TokenKind) -> Result<(), Fault> {
+        self.forget_key()?;
+        if self.is_flow() {
+            self.keys.pop();
+            self.first_key = self.first_key.min(self.keys.len());
+        }
+        self.is_key_allowed = false;
+        self.indicator(kind, 1);
+        Ok(())
+    }
+
+    /// `- `
+    fn block_entry(&mut self) -> Result<(), Fault> {
+        if !self.is_flow() {
+            if !self.is_key_allowed {
+                return fault(self.cursor.at, "a sequence cannot begin here: expected a new line");
+            }
+            let (column, start) = (self.cursor.column(), self.cursor.at);
+            self.open_block(TokenKind::BlockSequenceStart, column, start, None);
+        }
+        self.forget_key()?;
+        self.is_key_allowed = true;
+        self.indicator(TokenKind::BlockEntry, 1);
+        Ok(())
+    }
+
+    /// `? `
+    fn key(&mut self) -> Result<(), Fault> {
+        if !self.is_flow() {
+            if !self.is_key_allowed {
+                return fault(self.cursor.at, "a key cannot begin here: expected a new line");
+            }
+            let (column, start) = (self.cursor.column(), self.cursor.at);
+            self.open_block(TokenKind::BlockMappingStart, column, start, None);
+        }
+        self.forget_key()?;
+        self.is_key_allowed = !self.is_flow();
+        self.indicator(TokenKind::Key, 1);
+        Ok(())
+    }
+
+    /// `: `
+    fn value(&mut self) -> Result<(), Fault> {
+        let level = self.keys.len() - 1;
+        let key = self.keys[level];
+        if key.is_possible && self.is_in_reach(&key) {
+            let span = Span::new(key.start, key.start);
+            let token = Token { kind: TokenKind::Key, span, text: Span::default() };
+            self.queue.insert(key.token - self.taken, token);
+            let mapping = TokenKind::BlockMappingStart;
+            self.open_block(mapping, key.column, key.start, Some(key.token));
+            self.keys[level].is_possible = false;
+            self.is_key_allowed = false;
+        } else {
+            self.forget_key()?;
+            if !self.is_flow() {
+                if !self.is_key_allowed {
+                    return fault(
+                        self.cursor.at,
+                        "a `:` where no key can end: a key is on one line and has at most 1024 \
+                         characters",
+                    );
+                }
+                let (column, start) = (self.cursor.column(), self.cursor.at);
+                self.open_block(TokenKind::BlockMappingStart, column, start, None);
+            }
+            self.is_key_allowed = !self.is_flow();
+        }
+        self.indicator(TokenKind::Value, 1);
+        Ok(())
+    }
+
+    /// `&name` or `*name`.
+    fn name(&mut self, kind: TokenKind) -> Result<(), Fault> {
+        self.save_key()?;
+        self.is_key_allowed = false;
+        let start = self.cursor.at;
+        let end = self.cursor.name_end(start + 1);
+        let ends_name = matches!(
+            self.cursor.byte_at(end),
+            b'?' | b':' | b',' | b']' | b'}' | b'%' | b'@' | b'`'
+        );
+        if end == start + 1 || !(ends_name || self.cursor.is_space(end)) {
+            return fault(end, "expected letters, digits, `-` or `_` as the name of an anchor");
+        }
+        self.cursor.at = end;
+        self.push(kind, start, end);
+        Ok(())
+    }
+
+    /// Whether a column is left of what belongs to the innermost block collection.
+    fn is_outside(&self, column: usize) -> bool {
+        isize::try_from(column).is_ok_and(|column| column <= self.indent)
+    }
+
+    /// Goes over line breaks and blanks to the next line that has text. Returns whether there was
+    /// a line break; then `breaks` is what stands for all of them: a blank, or line feeds for empty
+    /// lines. LS and PS stand for themselves.
+    fn fold(&mut self, is_plain: bool) -> Result<bool, Fault> {
+        self.breaks.clear();
+        let len = self.skip_blanks(false)?;
+        if len == 0 {
+            return Ok(false);
+        }
+        if len == 3 {
+            self.breaks.push_str(self.cursor.break_text(self.cursor.at, len));
+        }
+        self.cursor.next_line(len);
+        self.skip_breaks(is_plain)?;
+        if self.breaks.is_empty() {
+            self.breaks.push(' ');
+        }
+        Ok(true)
+    }
+
+    /// Adds the line breaks up to the next line that has text to `breaks`.
+    fn skip_breaks(&mut self, is_plain: bool) -> Result<(), Fault> {
+        loop {
+            match self.skip_blanks(is_plain)? {
+                0 => return Ok(()),
+                len => {
+                    self.breaks.push_str(self.cursor.break_text(self.cursor.at, len));
+                    self.cursor.next_line(len);
+                }
+            }
+        }
+    }
+
+    /// Skips blanks and returns the length of the line break after them. Indentation of plain
+    /// scalars has no tabs.
+    fn skip_blanks(&mut self, is_indentation: bool) -> Result<usize, Fault> {
+        while self.cursor.is_blank() {
+            let is_tab = self.cursor.byte() == b'\t';
+            if is_tab && is_indentation && self.is_outside(self.cursor.column()) {
+                return fault(self.cursor.at, "a tab, expected blanks as indentation");
+            }
+            self.cursor.at += 1;
+        }
+        Ok(self.cursor.break_len(self.cursor.at))
+    }
+
+    /// Adds a scalar.
+    fn push_scalar(&mut self, style: Style, start: usize, end: usize, text: Span) {
+        let span = Span::new(start, end);
+        self.queue.push_back(Token { kind: TokenKind::Scalar(style), span, text });
+    }
+
+    /// The part of [`Self::changed`] from a place on.
+    fn changed_from(&self, start: usize) -> Span {
+        let base = self.cursor.bytes.len();
+        Span::new(base + start, base + self.changed.len())
+    }
+}
+
+fn is_column(indent: isize, column: usize) -> bool {
+    usize::try_from(indent) == Ok(column)
+}
+
+fn missing_colon<T>(key: &SimpleKey) -> Result<T, Fault> {
+    fault(key.start, "expected `:` after this key, on the same line")
+}

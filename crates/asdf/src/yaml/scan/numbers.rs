@@ -1,0 +1,100 @@
+//! Flow sequences of plain numbers, which are one token.
+//!
+//! ```text
+//! [1.0, -2.5e-3, 7,
+//!  .nan]                  decimal integers and floats, blanks and line breaks between them
+//! ```
+//!
+//! Only what every reader takes for the same number is taken: no leading zeros, no `_`, no base
+//! 60, integers of less than 18 digits. Anything else, comments too, is scanned as usual; the
+//! nodes are the same then.
+
+use super::{Scanner, Span, Token, TokenKind, offset};
+
+impl Scanner<'_> {
+    /// Makes one token of the flow sequence that begins at the cursor, if it has only numbers.
+    pub(super) fn numbers(&mut self) -> bool {
+        let first = self.elements.len();
+        let Some((end, line_start, floats)) = self.find_numbers() else {
+            self.elements.truncate(first);
+            return false;
+        };
+        let span = Span::new(self.cursor.at, end);
+        let text = Span::new(first, self.elements.len());
+        self.queue.push_back(Token { kind: TokenKind::Numbers { floats }, span, text });
+        (self.cursor.at, self.cursor.line_start) = (end, line_start);
+        true
+    }
+
+    /// Notes where the numbers are, and returns the end of the list, the start of its last line,
+    /// and whether there is a float in it.
+    fn find_numbers(&mut self) -> Option<(usize, usize, bool)> {
+        let bytes = self.cursor.bytes;
+        let (mut line_start, mut floats) = (self.cursor.line_start, false);
+        let mut at = self.cursor.at + 1;
+        loop {
+            // After a number a tab may be wrong, before it never is.
+            skip_space(bytes, &mut at, &mut line_start, b'\t');
+            if bytes.get(at) == Some(&b']') && at > self.cursor.at + 1 {
+                let has_numbers =
+                    self.elements.last().is_some_and(|&last| last as usize > self.cursor.at);
+                return has_numbers.then_some((at + 1, line_start, floats));
+            }
+            let (end, is_float) = number_end(bytes, at)?;
+            floats |= is_float;
+            self.elements.push(offset(at));
+            at = end;
+            skip_space(bytes, &mut at, &mut line_start, b' ');
+            match bytes.get(at)? {
+                b',' => at += 1,
+                b']' => return Some((at + 1, line_start, floats)),
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// Skips blanks, line breaks and one more byte.
+fn skip_space(bytes: &[u8], at: &mut usize, line_start: &mut usize, more: u8) {
+    while let Some(&byte) = bytes.get(*at) {
+        match byte {
+            b' ' => *at += 1,
+            b'\n' | b'\r' => {
+                *at += 1;
+                *line_start = *at;
+            }
+            _ if byte == more => *at += 1,
+            _ => return,
+        }
+    }
+}
+
+/// The end of the number at a place, and whether it is a float; `None` if none is there.
+pub(in crate::yaml) fn number_end(bytes: &[u8], start: usize) -> Option<(usize, bool)> {
+    let digits_end = |mut at: usize| {
+        while bytes.get(at).is_some_and(u8::is_ascii_digit) {
+            at += 1;
+        }
+        at
+    };
+    let is_signed = matches!(bytes.get(start)?, b'+' | b'-');
+    let whole = start + usize::from(is_signed);
+    let end = digits_end(whole);
+    if end == whole {
+        let rest = bytes.get(whole..)?;
+        let is_special = rest.starts_with(b".inf") || (rest.starts_with(b".nan") && !is_signed);
+        return is_special.then_some((whole + 4, true));
+    }
+    if bytes.get(end) != Some(&b'.') {
+        let has_leading_zero = bytes[whole] == b'0' && end > whole + 1;
+        return (!has_leading_zero && end - start < 18).then_some((end, false));
+    }
+    let end = digits_end(end + 1);
+    if !matches!(bytes.get(end), Some(b'e' | b'E')) {
+        return Some((end, true));
+    }
+    let exponent = end + 2;
+    let is_signed = matches!(bytes.get(end + 1), Some(b'+' | b'-'));
+    let end = digits_end(exponent);
+    (is_signed && end > exponent).then_some((end, true))
+}

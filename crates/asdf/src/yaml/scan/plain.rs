@@ -1,0 +1,88 @@
+//! Scalars without quotes.
+//!
+//! ```text
+//! a: one line        its text is a part of the text of the tree
+//! b: two             `two lines`: a line break is a space, n empty lines are n line feeds
+//!   lines
+//! ```
+
+use super::cursor::{BLANK, BREAK, COLON, FLOW};
+use super::{Fault, Scanner, Span, fault};
+use crate::yaml::scalar::Style;
+
+impl Scanner<'_> {
+    pub(super) fn plain(&mut self) -> Result<(), Fault> {
+        self.save_key()?;
+        self.is_key_allowed = false;
+        let start = self.cursor.at;
+        let mut end = self.plain_line()?;
+        // Where the text begins in `changed`, if it has several lines.
+        let mut changed = None;
+        while self.fold(true)? {
+            let line = self.cursor.at;
+            let ends = self.cursor.is_document_mark()
+                || self.cursor.byte() == b'#'
+                || (!self.is_flow() && self.is_outside(self.cursor.column()));
+            let line_end = if ends { line } else { self.plain_line()? };
+            if line_end == line {
+                // What follows is on a line of its own.
+                self.is_key_allowed = true;
+                break;
+            }
+            let text = self.cursor.text;
+            if changed.is_none() {
+                changed = Some(self.changed.len());
+                self.changed.push_str(text.get(start..end).unwrap_or_default());
+            }
+            self.changed.push_str(&self.breaks);
+            self.changed.push_str(text.get(line..line_end).unwrap_or_default());
+            end = line_end;
+        }
+        let text = changed.map_or(Span::new(start, end), |at| self.changed_from(at));
+        self.push_scalar(Style::Plain, start, end, text);
+        Ok(())
+    }
+
+    /// Goes over the rest of a line, and returns where the text in it ends.
+    fn plain_line(&mut self) -> Result<usize, Fault> {
+        let is_flow = self.is_flow();
+        let stops = BLANK | BREAK | COLON | if is_flow { FLOW } else { 0 };
+        let mut at = self.cursor.at;
+        let mut end = at;
+        loop {
+            let word = at;
+            at = self.cursor.find(at, stops);
+            if at > word {
+                end = at;
+            }
+            match self.cursor.byte_at(at) {
+                b':' if self.cursor.is_space(at + 1) => break,
+                b':' if is_flow => {
+                    if matches!(
+                        self.cursor.byte_at(at + 1),
+                        b',' | b'?' | b'[' | b']' | b'{' | b'}'
+                    ) {
+                        return fault(at, "expected a blank after `:`");
+                    }
+                    at += 1;
+                    end = at;
+                }
+                b':' => {
+                    at += 1;
+                    end = at;
+                }
+                b' ' | b'\t' => {
+                    while matches!(self.cursor.byte_at(at), b' ' | b'\t') {
+                        at += 1;
+                    }
+                    if self.cursor.byte_at(at) == b'#' {
+                        break;
+                    }
+                }
+                _ => break,
+            }
+        }
+        self.cursor.at = at;
+        Ok(end)
+    }
+}

@@ -1,0 +1,156 @@
+//! Scalars in quotes.
+//!
+//! ```text
+//! 'it''s'              two quotes are one
+//! "\x41\u00e9\n"       escapes; a backslash at the end of a line joins it to the next
+//! 'two
+//!   lines'             `two lines`: folded as plain scalars are
+//! ```
+
+use super::cursor::{BREAK, DOUBLE, SINGLE};
+use super::{Fault, Scanner, Span, fault};
+use crate::yaml::scalar::Style;
+
+/// A quoted scalar while it is read.
+struct Quoted {
+    /// Where its opening quote is.
+    start: usize,
+    /// Where the part begins that is not yet in `changed`.
+    part: usize,
+    /// Where its text begins in `changed`, once some of it is there.
+    changed: Option<usize>,
+}
+
+impl Scanner<'_> {
+    pub(super) fn single_quoted(&mut self) -> Result<(), Fault> {
+        let mut quoted = self.open_quote()?;
+        loop {
+            let stop = self.cursor.find(self.cursor.at, SINGLE | BREAK);
+            match (self.cursor.byte_at(stop), self.cursor.byte_at(stop + 1)) {
+                (b'\'', b'\'') => {
+                    self.copy_part(&mut quoted, stop + 1);
+                    self.cursor.at = stop + 2;
+                    quoted.part = stop + 2;
+                }
+                (b'\'', _) => return self.close_quote(&mut quoted, Style::SingleQuoted, stop),
+                _ => self.fold_quoted(&mut quoted, stop)?,
+            }
+        }
+    }
+
+    pub(super) fn double_quoted(&mut self) -> Result<(), Fault> {
+        let mut quoted = self.open_quote()?;
+        loop {
+            let stop = self.cursor.find(self.cursor.at, DOUBLE | BREAK);
+            match self.cursor.byte_at(stop) {
+                b'"' => return self.close_quote(&mut quoted, Style::DoubleQuoted, stop),
+                b'\\' => {
+                    self.copy_part(&mut quoted, stop);
+                    self.escape(stop)?;
+                    quoted.part = self.cursor.at;
+                }
+                _ => self.fold_quoted(&mut quoted, stop)?,
+            }
+        }
+    }
+
+    fn open_quote(&mut self) -> Result<Quoted, Fault> {
+        self.save_key()?;
+        self.is_key_allowed = false;
+        let start = self.cursor.at;
+        self.cursor.at += 1;
+        Ok(Quoted { start, part: start + 1, changed: None })
+    }
+
+    /// Copies what is not yet copied, up to a place.
+    fn copy_part(&mut self, quoted: &mut Quoted, end: usize) {
+        quoted.changed.get_or_insert(self.changed.len());
+        let part = self.cursor.text.get(quoted.part..end);
+        self.changed.push_str(part.unwrap_or_default());
+    }
+
+    fn close_quote(&mut self, quoted: &mut Quoted, style: Style, end: usize) -> Result<(), Fault> {
+        let text = if let Some(changed) = quoted.changed {
+            self.copy_part(quoted, end);
+            self.changed_from(changed)
+        } else {
+            Span::new(quoted.part, end)
+        };
+        self.cursor.at = end + 1;
+        self.push_scalar(style, quoted.start, end + 1, text);
+        Ok(())
+    }
+
+    /// Goes on in the next line that has text.
+    fn fold_quoted(&mut self, quoted: &mut Quoted, line_end: usize) -> Result<(), Fault> {
+        let quote = char::from(self.cursor.byte_at(quoted.start));
+        let never_closed = || format!("expected a closing `{quote}` to this quote");
+        let part = self.cursor.bytes.get(quoted.part..line_end).unwrap_or_default();
+        let blanks = part.iter().rev().take_while(|&&byte| matches!(byte, b' ' | b'\t')).count();
+        self.copy_part(quoted, line_end - blanks);
+        self.cursor.at = line_end;
+        if !self.fold(false)? {
+            return fault(quoted.start, never_closed());
+        }
+        if self.cursor.is_document_mark() {
+            return fault(self.cursor.at, "`---` and `...` end a document: indent them in quotes");
+        }
+        self.changed.push_str(&self.breaks);
+        quoted.part = self.cursor.at;
+        Ok(())
+    }
+
+    /// Adds what an escape stands for, and goes past it.
+    fn escape(&mut self, at: usize) -> Result<(), Fault> {
+        let break_len = self.cursor.break_len(at + 1);
+        if break_len > 0 {
+            self.cursor.at = at + 1;
+            self.cursor.next_line(break_len);
+            self.breaks.clear();
+            self.skip_breaks(false)?;
+            if self.cursor.is_document_mark() {
+                return fault(
+                    self.cursor.at,
+                    "`---` and `...` end a document: indent them in quotes",
+                );
+            }
+            self.changed.push_str(&self.breaks);
+            return Ok(());
+        }
+        let (character, digits) = match self.cursor.byte_at(at + 1) {
+            b'0' => ('\0', 0),
+            b'a' => ('\x07', 0),
+            b'b' => ('\x08', 0),
+            b't' | b'\t' => ('\t', 0),
+            b'n' => ('\n', 0),
+            b'v' => ('\x0b', 0),
+            b'f' => ('\x0c', 0),
+            b'r' => ('\r', 0),
+            b'e' => ('\x1b', 0),
+            byte @ (b' ' | b'"' | b'/' | b'\\') => (char::from(byte), 0),
+            b'N' => ('\u{85}', 0),
+            b'_' => ('\u{a0}', 0),
+            b'L' => ('\u{2028}', 0),
+            b'P' => ('\u{2029}', 0),
+            b'x' => ('\0', 2),
+            b'u' => ('\0', 4),
+            b'U' => ('\0', 8),
+            _ => return fault(at, "an unknown escape, such as `\\n` or `\\u00e9` is expected"),
+        };
+        self.cursor.at = at + 2 + digits;
+        self.changed.push(if digits == 0 { character } else { self.hexadecimal(at, digits)? });
+        Ok(())
+    }
+
+    fn hexadecimal(&self, at: usize, digits: usize) -> Result<char, Fault> {
+        let text = self.cursor.text.get(at + 2..at + 2 + digits);
+        let text = text.filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let Some(number) = text.and_then(|text| u32::from_str_radix(text, 16).ok()) else {
+            return fault(at, format!("expected {digits} hexadecimal digits in this escape"));
+        };
+        match char::from_u32(number) {
+            Some(character) => Ok(character),
+            None => fault(at, "this escape is not a Unicode character"),
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Tags: `!suffix`, `!!suffix`, `!handle!suffix`, `!<whole>`, and `!` alone.
+//!
+//! Here only their form is checked; `Directives` knows what they stand for.
+
+use super::{Fault, Scanner, TokenKind, fault};
+use crate::yaml::directives::decode_percent;
+
+impl Scanner<'_> {
+    pub(super) fn tag(&mut self) -> Result<(), Fault> {
+        self.save_key()?;
+        self.is_key_allowed = false;
+        let start = self.cursor.at;
+        let end = if self.cursor.byte_at(start + 1) == b'<' {
+            let end = self.uri_end(start + 2, true)?;
+            if self.cursor.byte_at(end) != b'>' {
+                return fault(end, "expected `>` at the end of the tag");
+            }
+            end + 1
+        } else {
+            let name = self.cursor.name_end(start + 1);
+            let has_handle = self.cursor.byte_at(name) == b'!';
+            let suffix = if has_handle { name + 1 } else { start + 1 };
+            let end = self.uri_end(suffix, false)?;
+            if has_handle && end == suffix {
+                return fault(end, "expected the rest of the tag after its handle");
+            }
+            end
+        };
+        if !self.cursor.is_space(end) && !(self.is_flow() && self.cursor.byte_at(end) == b',') {
+            return fault(end, "expected a blank or a line break after the tag");
+        }
+        self.cursor.at = end;
+        self.push(TokenKind::Tag, start, end);
+        Ok(())
+    }
+
+    /// The end of a part of a tag; only whole ones may have commas and brackets.
+    fn uri_end(&self, start: usize, is_whole: bool) -> Result<usize, Fault> {
+        let is_uri = |&byte: &u8| {
+            byte.is_ascii_alphanumeric()
+                || b"-_;/?:@&=+$.!~*'()%".contains(&byte)
+                || (is_whole && b",[]".contains(&byte))
+        };
+        let rest = self.cursor.bytes.get(start..).unwrap_or_default();
+        let len = rest.iter().take_while(|byte| is_uri(byte)).count();
+        let uri = self.cursor.text.get(start..start + len).unwrap_or_default();
+        if is_whole && uri.is_empty() {
+            return fault(start, "expected the tag after `!<`");
+        }
+        if uri.contains('%') && decode_percent(uri).is_none() {
+            return fault(start, "a `%` that escapes no UTF-8 in this tag");
+        }
+        Ok(start + len)
+    }
+}
