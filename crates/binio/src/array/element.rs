@@ -1,5 +1,6 @@
 //! The Rust types that elements are read as.
 
+use std::borrow::Cow;
 use std::iter::FusedIterator;
 use std::ops::Range;
 
@@ -27,6 +28,8 @@ use crate::array::{Kind, ScalarType};
 pub trait Element: sealed::Storage {}
 
 pub(crate) mod sealed {
+    use std::borrow::Cow;
+
     use super::Kind;
 
     pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
@@ -40,12 +43,25 @@ pub(crate) mod sealed {
         type Raw: bytemuck::Pod + Send + Sync;
         /// The elements of what was read.
         fn from_raw(raw: Vec<Self::Raw>) -> Vec<Self>;
+        /// The elements as they are in memory.
+        fn to_raw(elements: &[Self]) -> Cow<'_, [Self::Raw]>;
         /// The memory of elements as bytes; `None` when it may not hold any bytes.
         fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]>;
         /// The bytes as elements without a copy; `None` when they are not aligned, or when this
         /// type is not any bytes.
         fn borrow(bytes: &[u8]) -> Option<&[Self]>;
     }
+}
+
+/// The bytes of elements as they are in memory, in native byte order.
+///
+/// ```
+/// assert_eq!(binio::array::to_bytes(&[true, false]), [1, 0]);
+/// assert_eq!(binio::array::to_bytes(&[1_u8, 2]), [1, 2]);
+/// ```
+pub fn to_bytes<T: Element>(elements: &[T]) -> Vec<u8> {
+    let raw = T::to_raw(elements);
+    bytemuck::cast_slice(&raw).to_vec()
 }
 
 /// How many of a type one element is; `None` when it is not of this type.
@@ -74,6 +90,10 @@ macro_rules! elements {
 
             fn from_raw(raw: Vec<Self>) -> Vec<Self> {
                 raw
+            }
+
+            fn to_raw(elements: &[Self]) -> Cow<'_, [Self]> {
+                Cow::Borrowed(elements)
             }
 
             fn bytes_mut(elements: &mut [Self]) -> Option<&mut [u8]> {
@@ -113,6 +133,10 @@ impl sealed::Storage for bool {
 
     fn from_raw(raw: Vec<u8>) -> Vec<Self> {
         raw.into_iter().map(|byte| byte != 0).collect()
+    }
+
+    fn to_raw(elements: &[Self]) -> Cow<'_, [u8]> {
+        Cow::Owned(elements.iter().map(|&element| element.into()).collect())
     }
 
     fn bytes_mut(_: &mut [Self]) -> Option<&mut [u8]> {

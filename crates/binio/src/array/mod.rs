@@ -65,7 +65,7 @@ mod write;
 
 pub use data::{Access, Data};
 pub use datatype::{ByteOrder, Datatype};
-pub use element::{Element, Elements, ElementsIntoIter};
+pub use element::{Element, Elements, ElementsIntoIter, to_bytes};
 pub use error::ArrayError;
 pub use print::{Style, escape_controls, write_json};
 pub use record::{Field, MAX_RECORD_DEPTH, Record};
