@@ -47,6 +47,8 @@ const FORMATS: &[Format] = &[
         interop: &[
             Step::Script("crates/asdf/tests/interop/write.py"),
             Step::Test("scibin-asdf", "golden", "interop"),
+            Step::Test("scibin-asdf", "write", "interop"),
+            Step::Script("crates/asdf/tests/interop/check.py"),
         ],
     },
     Format {

@@ -83,6 +83,15 @@ pub enum ErrorKind {
         /// Why it cannot be followed.
         kind: ReferenceError,
     },
+    /// What is to be written cannot be: ASDF has no form for it, or not in this version of the
+    /// standard.
+    #[error("{}{message}", pointer.as_ref().map(|pointer| format!("{pointer}: ")).unwrap_or_default())]
+    Unwritable {
+        /// JSON Pointer to the value, if it is known.
+        pointer: Option<String>,
+        /// What is wrong with it.
+        message: String,
+    },
     /// A limit of the caller was reached.
     #[error("{what}: {requested} is above the limit of {limit}")]
     Limit {
@@ -124,7 +133,7 @@ impl binio::error::Kind for ErrorKind {
             Self::Codec { kind, .. } => kind.is_bad_data(),
             Self::Array { kind, .. } => kind.is_bad_data(),
             Self::Reference { kind, .. } => kind.is_bad_data(),
-            Self::Limit { .. } | Self::OutOfMemory { .. } => false,
+            Self::Unwritable { .. } | Self::Limit { .. } | Self::OutOfMemory { .. } => false,
         }
     }
 
@@ -152,6 +161,11 @@ impl Error {
             }
             _ => None,
         }
+    }
+
+    /// What cannot be written, at no place that is known.
+    pub(crate) fn unwritable(message: impl Into<String>) -> Self {
+        ErrorKind::Unwritable { pointer: None, message: message.into() }.into()
     }
 
     /// A reference or pointer that cannot be followed.

@@ -11,7 +11,9 @@ mod locate;
 pub mod ndarray;
 mod options;
 mod tree;
+pub mod value;
 mod verify;
+pub mod write;
 pub mod yaml;
 
 pub use asdf::Asdf;
@@ -26,7 +28,9 @@ pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify
 #[cfg(feature = "serde")]
 pub use tree::deserialize;
 pub use tree::{BigInteger, Found, Node, json, metadata};
+pub use value::{Tree, Value};
 pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
+pub use write::{Compression, WriteOptions, Writer};
 pub use yaml::{complex, tag};
 
 pub use bytes::Bytes;

@@ -24,6 +24,7 @@ pub use binio::array::{
     ScalarType, Slice, Strided, Style,
 };
 pub use datatype::datatype_name;
+pub(crate) use datatype::scalar_name;
 pub use view::{Masked, NdArray, Origin};
 
 use crate::error::{ArrayError, Error, ErrorKind};

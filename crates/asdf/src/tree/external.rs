@@ -29,6 +29,11 @@ pub(crate) struct Files<'a> {
     pub(crate) current: &'a Asdf,
 }
 
+/// The file that a URI names, seen from another file, if its policy allows it.
+pub(crate) fn open_external<'a>(file: &'a Asdf, uri: &str) -> Result<&'a Asdf> {
+    Ok(Files::of(file).open(uri)?.current)
+}
+
 impl<'a> Files<'a> {
     /// The files of a node of the file that was opened first.
     pub(crate) fn of(root: &'a Asdf) -> Self {

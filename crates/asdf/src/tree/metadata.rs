@@ -74,6 +74,51 @@ pub struct HistoryEntry {
     pub software: Vec<Software>,
 }
 
+impl Software {
+    /// A program of a name and a version.
+    pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
+        Self { name: name.into(), version: version.into(), author: None, homepage: None }
+    }
+
+    binio::setters! {
+        /// Sets who made it.
+        author: String => Some(author);
+        /// Sets where it is described.
+        homepage: String => Some(homepage);
+    }
+}
+
+impl HistoryEntry {
+    /// Something that was done, in words.
+    pub fn new(description: impl Into<String>) -> Self {
+        Self { description: description.into(), time: None, software: Vec::new() }
+    }
+
+    binio::setters! {
+        /// Sets when it was done, such as `2026-11-20 23:24:27+00:00`.
+        time: String => Some(time);
+        /// Sets with what it was done.
+        software: Vec<Software>;
+    }
+}
+
+impl ExtensionMetadata {
+    /// An extension that a class implements.
+    pub fn new(extension_class: impl Into<String>) -> Self {
+        let extension_class = extension_class.into();
+        Self { extension_class, extension_uri: None, manifest_software: None, software: None }
+    }
+
+    binio::setters! {
+        /// Sets what names the extension.
+        extension_uri: String => Some(extension_uri);
+        /// Sets the package that has its list of tags.
+        manifest_software: Software => Some(manifest_software);
+        /// Sets the package that has the class.
+        software: Software => Some(software);
+    }
+}
+
 impl Asdf {
     /// The library that wrote the file, if the file names it.
     pub fn library(&self) -> Result<Option<Software>> {

@@ -15,6 +15,7 @@ pub mod metadata;
 mod node;
 mod refs;
 
+pub(crate) use external::open_external;
 pub use find::Found;
 pub use integer::BigInteger;
 pub use node::Node;

@@ -51,6 +51,8 @@ pub(crate) use mapping::EntryMentions;
 pub use mapping::{Entries, Keys};
 pub use node::{Items, Node, Value};
 pub(crate) use node::{Mention, Mentions};
+pub(crate) use number::integer as resolve_integer;
 pub use position::Position;
+pub(crate) use scalar::resolve;
 pub use scalar::{Kind, ScalarRules, Style};
 pub use timestamp::{Date, DateTime};

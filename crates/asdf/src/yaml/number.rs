@@ -39,7 +39,7 @@ pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
 
 /// The value of a text of the form [`Form::Int`]; `None` for another form, or if it is larger than
 /// this crate converts.
-pub(super) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
+pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
     if form(text, rules) != Some(Form::Int) {
         return None;
     }

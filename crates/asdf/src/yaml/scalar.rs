@@ -70,7 +70,7 @@ pub enum Style {
 }
 
 /// The type of an untagged plain scalar, and what is irregular about it.
-pub(super) fn resolve(text: &str, rules: ScalarRules) -> (Kind, Option<Code>) {
+pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (Kind, Option<Code>) {
     let core = rules == ScalarRules::Core12;
     if is_null(text) {
         return (Kind::Null, None);

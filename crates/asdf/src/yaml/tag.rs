@@ -101,7 +101,7 @@ impl<'a> TagUri<'a> {
     }
 
     /// The versions of a core tag of this name, and the standards that brought them.
-    fn known_versions(self) -> impl Iterator<Item = (Version, Version)> {
+    pub(crate) fn known_versions(self) -> impl Iterator<Item = (Version, Version)> {
         let core =
             CORE.iter().filter(move |(name, ..)| self.prefix == CORE_PREFIX && *name == self.name);
         core.map(|(_, version, minor)| (*version, Version::new(1, *minor, 0)))

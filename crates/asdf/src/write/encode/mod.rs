@@ -1,0 +1,111 @@
+//! Compression of the data of a block, in pieces and by the threads of the caller's rayon pool.
+//!
+//! | code | pieces |
+//! |---|---|
+//! | none | as they are read |
+//! | `zlib` | deflated by themselves, each with the 32 KiB before it as dictionary: one stream |
+//! | `bzp2` | blocks of a stream, joined bit by bit: one stream |
+//! | `lz4\0` | chunks of 4 MiB |
+//! | `lz4f`, `zstd` | one frame, compressed by one thread |
+//! | `blsc` | one buffer of all data |
+//!
+//! What is written does not depend on how many threads there are.
+
+mod bzip2;
+mod frame;
+mod lz4;
+mod zlib;
+
+use binio::ReadAt;
+use bytes::Bytes;
+#[cfg(feature = "rayon")]
+use rayon::prelude::*;
+
+use super::Compression;
+use crate::error::{Error, Result};
+
+/// Uncompressed data are read in pieces of this size.
+const PIECE: usize = 1 << 20;
+
+/// Bytes that are compressed at a time, at most.
+const BATCH: usize = 16 << 20;
+
+/// Takes the stored bytes, in their order.
+pub(super) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
+
+/// Compresses the data. `itemsize` is that of the elements.
+pub(super) fn encode(
+    data: &dyn ReadAt,
+    compression: Compression,
+    itemsize: u64,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    match compression {
+        Compression::None => {
+            let mut source = Source::new(data);
+            while let Some(piece) = source.next(PIECE)? {
+                sink(&piece)?;
+            }
+            Ok(())
+        }
+        Compression::Zlib(level) => zlib::encode(data, level, sink),
+        Compression::Bzip2(level) => bzip2::encode(data, level, sink),
+        Compression::Lz4 => lz4::encode(data, sink),
+        Compression::Lz4Frame => frame::lz4(data, sink),
+        Compression::Zstd(level) => frame::zstd(data, level, sink),
+        Compression::Blosc(level) => frame::blosc(data, level, itemsize, sink),
+    }
+}
+
+/// Data that are read from the beginning to the end.
+struct Source<'a> {
+    data: &'a dyn ReadAt,
+    offset: u64,
+}
+
+impl<'a> Source<'a> {
+    fn new(data: &'a dyn ReadAt) -> Self {
+        Self { data, offset: 0 }
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.offset >= self.data.len()
+    }
+
+    /// The next bytes: as many as asked for, unless the data end.
+    fn next(&mut self, len: usize) -> Result<Option<Bytes>> {
+        let left = self.data.len().saturating_sub(self.offset);
+        let len = usize::try_from(left).unwrap_or(usize::MAX).min(len);
+        if len == 0 {
+            return Ok(None);
+        }
+        let piece = self.data.bytes_at(self.offset, len)?;
+        self.offset += len as u64;
+        Ok(Some(piece))
+    }
+}
+
+/// How many pieces of a size are compressed at a time.
+fn batch(piece: usize) -> usize {
+    #[cfg(feature = "rayon")]
+    let threads = rayon::current_num_threads();
+    #[cfg(not(feature = "rayon"))]
+    let threads = 1;
+    (2 * threads).clamp(1, (BATCH / piece).max(1))
+}
+
+/// Calls the function for each item, over threads.
+fn map<T: Send, R: Send>(
+    items: Vec<T>,
+    compress: impl Fn(T) -> Result<R> + Sync + Send,
+) -> Result<Vec<R>> {
+    #[cfg(feature = "rayon")]
+    return items.into_par_iter().map(compress).collect();
+    #[cfg(not(feature = "rayon"))]
+    return items.into_iter().map(compress).collect();
+}
+
+/// A failure of a compressor, which happens to none on any input.
+fn failed(codec: &str, error: impl std::fmt::Display) -> Error {
+    Error::unwritable(format!("{codec}: {error}"))
+}

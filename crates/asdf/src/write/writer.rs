@@ -1,0 +1,236 @@
+//! A file from its tree: head, tree, blocks, index.
+
+use std::fmt::Write as _;
+use std::io::{Seek, Write};
+use std::path::{Path, PathBuf};
+
+use super::blocks::{self, BlockData, Output};
+use super::emitter::emit;
+use super::plan::{Origin, Plan, Planned};
+use super::{Compression, WriteOptions};
+use crate::asdf::Asdf;
+use crate::error::{Error, Result};
+use crate::value::Tree;
+use crate::yaml::tag::Version;
+
+/// The versions of the standard that can be written: all that are stable.
+pub const STANDARDS: &[Version] = {
+    let (stable, _) = crate::yaml::tag::STANDARDS.split_at(7);
+    stable
+};
+
+/// Writes a tree and its blocks as a file.
+///
+/// See [the module](crate::write) for an example.
+#[derive(Clone, Debug)]
+pub struct Writer<'a> {
+    tree: Tree,
+    file: Option<&'a Asdf>,
+    implode: bool,
+    options: WriteOptions,
+}
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct WriteReport {
+    /// Length of the file in bytes.
+    pub len: u64,
+    /// How many blocks it has.
+    pub blocks: usize,
+    /// Names of the files that have the blocks, if it was exploded.
+    pub files: Vec<PathBuf>,
+}
+
+impl<'a> Writer<'a> {
+    /// A writer of a tree, with the default options.
+    pub fn new(tree: Tree) -> Self {
+        Self { tree, file: None, implode: false, options: WriteOptions::default() }
+    }
+
+    binio::setters! {
+        /// Sets how the file is written.
+        options: WriteOptions;
+        /// Sets whether blocks of other files, which arrays name by URI, are copied into this one.
+        /// The policy of the file that names them decides which may be opened.
+        implode: bool;
+    }
+
+    /// Sets the file whose blocks the tree names by number. Its blocks are copied in their order,
+    /// with their compression unless the options have another; those of arrays that are no longer
+    /// in the tree are left out.
+    #[must_use]
+    pub fn blocks_of(mut self, file: &'a Asdf) -> Self {
+        self.file = Some(file);
+        self
+    }
+
+    /// Writes the file under a name, which it gets when it is complete and on the disk. A file of
+    /// that name is replaced.
+    #[cfg(any(unix, windows))]
+    pub fn write(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
+        let mut file = binio::AtomicFile::create(path)?;
+        let report = self.write_to(&mut file)?;
+        file.commit()?;
+        Ok(report)
+    }
+
+    /// Writes the file to an output that can seek, from where that stands.
+    pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
+        let plan = self.plan()?;
+        self.file_of(&plan, &plan.blocks, out)
+    }
+
+    /// Writes the tree under a name, and each block into a file of its own next to it:
+    /// `name0000.asdf` for `name.asdf`. The tree comes last. Files of these names are replaced.
+    #[cfg(any(unix, windows))]
+    pub fn explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
+        let path = path.as_ref();
+        let (plan, files) = self.exploded(path)?;
+        for (block, file) in plan.blocks.iter().zip(&files) {
+            let mut file = binio::AtomicFile::create(file)?;
+            let mut out = Output::new(&mut file);
+            out.put(head(self.options.standard).as_bytes())?;
+            self.block(&mut out, block)?;
+            out.finish()?;
+            file.commit()?;
+        }
+        let mut file = binio::AtomicFile::create(path)?;
+        let report = self.file_of(&plan, &[], &mut file)?;
+        file.commit()?;
+        Ok(WriteReport { files, ..report })
+    }
+
+    /// What [`Self::explode`] would write: the length of the file of the tree, and the names of the
+    /// others.
+    #[cfg(any(unix, windows))]
+    pub fn plan_explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
+        let (plan, files) = self.exploded(path.as_ref())?;
+        let report = self.file_of(&plan, &[], std::io::Cursor::new(Vec::new()))?;
+        Ok(WriteReport { files, ..report })
+    }
+
+    #[cfg(any(unix, windows))]
+    fn exploded(&self, path: &Path) -> Result<(Plan<'a>, Vec<PathBuf>)> {
+        let mut plan = self.plan()?;
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let names: Vec<String> =
+            (0..plan.blocks.len()).map(|number| format!("{stem}{number:04}.asdf")).collect();
+        plan.explode(names.iter().map(|name| percent_encoded(name)).collect())?;
+        Ok((plan, names.iter().map(|name| path.with_file_name(name)).collect()))
+    }
+
+    /// Writes the lines before the tree and the tree, without blocks, to an output that cannot
+    /// seek. Fails if an array is in a block.
+    pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
+        let plan = self.plan()?;
+        if !plan.blocks.is_empty() {
+            return Err(Error::unwritable("an array has a block, which text cannot hold"));
+        }
+        out.write_all(head(self.options.standard).as_bytes())?;
+        emit(&plan.tree, &plan, out)
+    }
+
+    fn plan(&self) -> Result<Plan<'a>> {
+        blocks::check_align(self.options.align)?;
+        let standard = self.options.standard;
+        if !STANDARDS.contains(&standard) {
+            return Err(Error::unwritable(format!("standard {standard}: expected 1.0.0 to 1.6.0")));
+        }
+        let origin = self.file.map(|file| Origin { file, implode: self.implode });
+        Plan::new(&self.tree, origin, &self.options)
+    }
+
+    fn file_of(
+        &self,
+        plan: &Plan<'_>,
+        blocks: &[Planned<'_>],
+        out: impl Write + Seek,
+    ) -> Result<WriteReport> {
+        let mut out = Output::new(out);
+        out.put(head(self.options.standard).as_bytes())?;
+        emit(&plan.tree, plan, &mut out)?;
+        pad(&mut out, self.options.pad_tree)?;
+        let offsets = blocks.iter().map(|block| self.block(&mut out, block));
+        let offsets = offsets.collect::<Result<Vec<u64>>>()?;
+        if self.options.index && !offsets.is_empty() {
+            out.put(index(&offsets).as_bytes())?;
+        }
+        let len = out.position();
+        out.finish()?;
+        Ok(WriteReport { len, blocks: offsets.len(), files: Vec::new() })
+    }
+
+    fn block<W: Write + Seek>(&self, out: &mut Output<W>, block: &Planned<'_>) -> Result<u64> {
+        let write =
+            |out: &mut Output<W>, data: &BlockData<'_>| blocks::write(out, data, &self.options);
+        match block {
+            Planned::New { data, compression, itemsize } => {
+                let (compression, itemsize) = (*compression, *itemsize);
+                write(out, &BlockData::New { data, compression, itemsize })
+            }
+            Planned::Stored(block) => write(out, &BlockData::Stored(block.clone())),
+            Planned::Decoded(block, compression) => self.decoded(out, block, *compression),
+        }
+    }
+
+    /// Writes a block of another file with another compression. The data of one that is not
+    /// compressed are read in pieces; others are decoded first.
+    fn decoded<W: Write + Seek>(
+        &self,
+        out: &mut Output<W>,
+        block: &crate::Block<'_>,
+        compression: Compression,
+    ) -> Result<u64> {
+        let itemsize = 1;
+        if block.is_compressed() {
+            let data = &block.decode()?;
+            let data = BlockData::New { data, compression, itemsize };
+            return blocks::write(out, &data, &self.options);
+        }
+        blocks::check(block, None)?;
+        let data = &binio::Span::new(block.source(), block.data_range()?)?;
+        blocks::write(out, &BlockData::New { data, compression, itemsize }, &self.options)
+    }
+}
+
+/// The lines before the tree.
+pub(super) fn head(standard: Version) -> String {
+    format!("#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n")
+}
+
+/// Writes blanks, the last a line end.
+fn pad<W: Write + Seek>(out: &mut Output<W>, len: u64) -> Result<()> {
+    const BLANKS: [u8; 4096] = [b' '; 4096];
+    let Some(mut left) = len.checked_sub(1) else { return Ok(()) };
+    while left > 0 {
+        let part = left.min(BLANKS.len() as u64);
+        out.put(&BLANKS[..usize::try_from(part).unwrap_or(0)])?;
+        left -= part;
+    }
+    out.put(b"\n")
+}
+
+/// The index of blocks at these offsets.
+pub(super) fn index(offsets: &[u64]) -> String {
+    let mut text = String::from("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
+    for offset in offsets {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {offset}");
+    }
+    text + "...\n"
+}
+
+/// The name of a file as a relative URI.
+#[cfg(any(unix, windows))]
+fn percent_encoded(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}

@@ -1,0 +1,311 @@
+//! Arrays: every datatype, byte order, layout and mask reads back as what was written.
+
+use std::sync::Arc;
+
+use asdf::ndarray::{ByteOrder, Datatype, Field, Kind, Order, Record, ScalarType, Strided};
+use asdf::value::{Array, Mask, Storage};
+use asdf::{Asdf, Bytes, Complex, Endian, Tree, Value, WriteOptions, f16};
+
+use crate::{bytes_of, open, written};
+
+/// All datatypes that have no fields.
+fn scalars() -> Vec<ScalarType> {
+    let kinds = [
+        (Kind::Bool, &[1][..]),
+        (Kind::Int, &[1, 2, 4, 8]),
+        (Kind::Uint, &[1, 2, 4, 8]),
+        (Kind::Float, &[2, 4, 8]),
+        (Kind::Complex, &[8, 16]),
+        (Kind::Bytes, &[5]),
+        (Kind::Unicode, &[12]),
+    ];
+    let orders = [Endian::Little, Endian::Big];
+    let of = |(kind, sizes): (Kind, &'static [u64])| {
+        sizes.iter().flat_map(move |&size| {
+            orders.into_iter().map(move |endian| ScalarType::new(kind, size, endian).unwrap())
+        })
+    };
+    kinds.into_iter().flat_map(of).collect()
+}
+
+fn records() -> Vec<Datatype> {
+    let field = |name: &str, text: &str| Field::new(name, Datatype::parse(text).unwrap());
+    let inner = Record::packed(vec![field("d", ">u4"), field("e", "|S2")]).unwrap();
+    let mixed = vec![
+        field("a", ">i2"),
+        field("b", "<f8").with_shape(vec![2, 3]),
+        Field::new("c", inner),
+        field("t", "<U3"),
+    ];
+    vec![
+        Record::packed(mixed).unwrap().into(),
+        Record::packed(vec![field("x", "<f4")]).unwrap().into(),
+    ]
+}
+
+/// Bytes that are valid elements: text of ASCII letters, booleans of 0 and 1.
+fn elements(datatype: &Datatype, count: usize) -> Vec<u8> {
+    (0..count).flat_map(|at| element(datatype, at)).collect()
+}
+
+fn element(datatype: &Datatype, at: usize) -> Vec<u8> {
+    let size = usize::try_from(datatype.itemsize()).unwrap();
+    let letter = |at: usize| b'a' + u8::try_from(at % 26).unwrap();
+    match datatype {
+        Datatype::Record(record) => {
+            let field = |field: &Field| {
+                let count = field.shape().iter().product::<u64>();
+                (0..usize::try_from(count).unwrap())
+                    .flat_map(|inner| element(field.datatype(), at + inner))
+                    .collect::<Vec<_>>()
+            };
+            record.fields().iter().flat_map(field).collect()
+        }
+        Datatype::Scalar(scalar) => match scalar.kind() {
+            Kind::Bool => vec![u8::from(at % 3 == 0)],
+            Kind::Bytes => (0..size).map(|inner| letter(at + inner)).collect(),
+            Kind::Unicode => (0..size / 4)
+                .flat_map(|inner| {
+                    let unit = u32::from(letter(at + inner));
+                    match scalar.endian() {
+                        Endian::Big => unit.to_be_bytes(),
+                        Endian::Little => unit.to_le_bytes(),
+                    }
+                })
+                .collect(),
+            _ => {
+                (0..size).map(|inner| u8::try_from((at * 7 + inner * 13) % 100).unwrap()).collect()
+            }
+        },
+    }
+}
+
+fn all_datatypes() -> Vec<Datatype> {
+    scalars().into_iter().map(Datatype::from).chain(records()).collect()
+}
+
+fn read(file: &Asdf, pointer: &str) -> (Datatype, Vec<u64>, Vec<u8>) {
+    let array = file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap();
+    let bytes = array.read_bytes(Order::C, ByteOrder::Stored).unwrap();
+    (array.datatype().clone(), array.shape().to_vec(), bytes)
+}
+
+#[test]
+fn every_datatype_and_byte_order_reads_back_from_a_block() {
+    for datatype in all_datatypes() {
+        let bytes = elements(&datatype, 12);
+        let array = Array::from_bytes(bytes.clone(), datatype.clone(), &[3, 4]).unwrap();
+        let mut tree = Tree::default();
+        tree.set("/a", array).unwrap();
+        let file = written(tree, WriteOptions::new());
+        let (found, shape, read) = read(&file, "/a");
+        assert_eq!((found, shape, read), (datatype.clone(), vec![3, 4], bytes), "{datatype}");
+    }
+}
+
+#[test]
+fn every_datatype_reads_back_from_the_tree() {
+    for datatype in all_datatypes() {
+        for shape in [&[3, 4][..], &[12], &[2, 3, 2], &[]] {
+            let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
+            let array = Array::from_bytes(elements(&datatype, count), datatype.clone(), shape);
+            let array = array.unwrap();
+            let expected = array.view().unwrap().read_bytes(Order::C, ByteOrder::Little).unwrap();
+            let mut tree = Tree::default();
+            tree.set("/a", array.storage(Storage::Inline)).unwrap();
+            let file = written(tree, WriteOptions::new());
+            assert_eq!(file.blocks().len().unwrap(), 0);
+            let (found, found_shape, read) = read(&file, "/a");
+            // In the tree a number has no byte order.
+            assert_eq!(found, datatype.with_byte_order(ByteOrder::Little), "{datatype} {shape:?}");
+            assert_eq!((found_shape.as_slice(), read), (shape, expected), "{datatype} {shape:?}");
+        }
+    }
+}
+
+#[test]
+fn floats_in_the_tree_are_exact() {
+    let doubles =
+        [0.0, -0.0, f64::MAX, 5e-324, 1e16, 0.1, f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
+    let singles = [3.3_f32, f32::MAX, 1e-45, f32::INFINITY];
+    let halves = [f16::from_f32(0.1), f16::MAX, f16::from_bits(1)];
+    let numbers = [Complex::new(-0.0, f64::NAN), Complex::new(f64::INFINITY, -1e-300)];
+    let mut tree = Tree::default();
+    let inline = Storage::Inline;
+    tree.set("/f8", Array::from_slice(&doubles, &[9]).unwrap().storage(inline)).unwrap();
+    tree.set("/f4", Array::from_slice(&singles, &[4]).unwrap().storage(inline)).unwrap();
+    tree.set("/f2", Array::from_slice(&halves, &[3]).unwrap().storage(inline)).unwrap();
+    tree.set("/c16", Array::from_slice(&numbers, &[2]).unwrap().storage(inline)).unwrap();
+    tree.set("/b1", Array::from_slice(&[true, false], &[2]).unwrap().storage(inline)).unwrap();
+    let file = written(tree, WriteOptions::new());
+    let root = file.tree().unwrap();
+    let array = |key: &str| root.get(key).unwrap().ndarray().unwrap();
+    let bits = |numbers: &[f64]| numbers.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    assert_eq!(bits(&array("f8").read::<f64>().unwrap()), bits(&doubles));
+    assert_eq!(array("f4").read::<f32>().unwrap(), singles);
+    assert_eq!(array("f2").read::<f16>().unwrap(), halves);
+    let read = array("c16").read::<Complex<f64>>().unwrap();
+    assert_eq!(format!("{read:?}"), format!("{numbers:?}"));
+    assert_eq!(array("b1").read::<bool>().unwrap(), [true, false]);
+}
+
+#[test]
+fn arrays_of_one_base_share_its_block() {
+    let numbers: Vec<u8> = (0..48_i32).flat_map(i32::to_le_bytes).collect();
+    let datatype = Datatype::parse("<i4").unwrap();
+    let base = Array::from_bytes(numbers, datatype.clone(), &[6, 8]).unwrap();
+    let view = |shape: &[u64], strides: &[i64], offset: u64| {
+        let layout = Strided::new(shape.to_vec(), strides.to_vec(), offset, 4, 192).unwrap();
+        base.with_layout(datatype.clone(), layout).unwrap()
+    };
+    let mut tree = Tree::default();
+    tree.set("/transposed", view(&[8, 6], &[4, 32], 0)).unwrap();
+    tree.set("/base", base.clone()).unwrap();
+    tree.set("/reversed", view(&[6, 8], &[-32, -4], 188)).unwrap();
+    tree.set("/tile", view(&[2, 3], &[64, 8], 36)).unwrap();
+    tree.set("/repeated", view(&[3, 2], &[0, 4], 0)).unwrap();
+    let bytes = bytes_of(&asdf::Writer::new(tree));
+    let file = Asdf::from_bytes(bytes).unwrap();
+    assert_eq!(file.blocks().len().unwrap(), 1);
+    let read = |key: &str| {
+        file.tree().unwrap().get(key).unwrap().ndarray().unwrap().read::<i32>().unwrap()
+    };
+    assert_eq!(read("base"), (0..48).collect::<Vec<_>>());
+    assert_eq!(read("transposed")[..7], [0, 8, 16, 24, 32, 40, 1]);
+    assert_eq!(read("reversed"), (0..48).rev().collect::<Vec<_>>());
+    assert_eq!(read("tile"), [9, 11, 13, 25, 27, 29]);
+    assert_eq!(read("repeated"), [0, 1, 0, 1, 0, 1]);
+    // A whole array in C order has neither an offset nor strides.
+    let base = file.tree().unwrap().get("base").unwrap();
+    assert!(base.get("strides").is_none() && base.get("offset").is_none());
+}
+
+#[test]
+fn records_with_gaps_are_written_without_them() {
+    let field = |name: &str, text: &str| Field::new(name, Datatype::parse(text).unwrap());
+    let record = Record::aligned(vec![field("a", "|u1"), field("b", "<f8")]).unwrap();
+    let mut bytes = Vec::new();
+    for at in 0..3_u8 {
+        bytes.extend([at, 9, 9, 9, 9, 9, 9, 9]);
+        bytes.extend(f64::from(at).to_le_bytes());
+    }
+    let mut tree = Tree::default();
+    tree.set("/a", Array::from_bytes(bytes, record.into(), &[3]).unwrap()).unwrap();
+    let file = written(tree, WriteOptions::new());
+    let array = file.tree().unwrap().get("a").unwrap().ndarray().unwrap();
+    assert_eq!(array.datatype().itemsize(), 9);
+    assert_eq!(array.field("a").unwrap().read::<u8>().unwrap(), [0, 1, 2]);
+    assert_eq!(array.field("b").unwrap().read::<f64>().unwrap(), [0.0, 1.0, 2.0]);
+}
+
+#[test]
+fn masks_are_values_or_arrays() {
+    let numbers = || Array::from_slice(&[1.0, -999.0, f64::NAN], &[3]).unwrap();
+    let mask = Array::from_slice(&[false, true, false], &[3]).unwrap();
+    let mut tree = Tree::default();
+    tree.set("/value", numbers().mask(Mask::Value((-999.0).into()))).unwrap();
+    tree.set("/nan", numbers().mask(Mask::Value(f64::NAN.into())).storage(Storage::Inline))
+        .unwrap();
+    tree.set("/array", numbers().mask(Mask::Array(Box::new(mask)))).unwrap();
+    let file = written(tree, WriteOptions::new());
+    let masked = |key: &str| {
+        let array = file.tree().unwrap().get(key).unwrap().ndarray().unwrap();
+        array.masked::<f64>().unwrap().mask.unwrap()
+    };
+    assert_eq!(masked("value"), [false, true, false]);
+    assert_eq!(masked("nan"), [false, false, true]);
+    assert_eq!(masked("array"), [false, true, false]);
+    assert_eq!(file.blocks().len().unwrap(), 3);
+}
+
+#[test]
+fn small_arrays_are_inline_below_a_size() {
+    let mut tree = Tree::default();
+    tree.set("/three", Array::from_slice(&[1_u8, 2, 3], &[3]).unwrap()).unwrap();
+    tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();
+    let block = Array::from_slice(&[1_u8], &[1]).unwrap().storage(Storage::Block);
+    tree.set("/one", block).unwrap();
+    // Bytes that are no text cannot stand in the tree.
+    let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
+    tree.set("/bytes", bytes).unwrap();
+    // Nor a single element, nor integers that are no literals.
+    tree.set("/single", Array::from_slice(&[1_u8], &[]).unwrap()).unwrap();
+    tree.set("/large", Array::from_slice(&[u64::MAX], &[1]).unwrap()).unwrap();
+    let file = written(tree, WriteOptions::new().inline_below(4));
+    let has_source = |key: &str| file.tree().unwrap().get(key).unwrap().get("source").is_some();
+    let names = ["three", "four", "one", "bytes", "single", "large"];
+    assert_eq!(names.map(has_source), [false, true, true, true, true, true]);
+}
+
+#[test]
+fn keys_of_an_array_are_in_the_order_of_the_reference() {
+    let mut tree = Tree::default();
+    let layout = Strided::new(vec![2], vec![-2], 2, 2, 4).unwrap();
+    let data = Arc::new(Bytes::from_static(&[1, 0, 2, 0]));
+    let array = Array::new(data, Datatype::parse("<i2").unwrap(), layout).unwrap();
+    tree.set("/a", array.clone().mask(Mask::Value(0.into()))).unwrap();
+    let bytes = bytes_of(&asdf::Writer::new(tree));
+    let text = String::from_utf8_lossy(&bytes);
+    let expected = "a: !core/ndarray-1.1.0\n  source: 0\n  mask: 0\n  datatype: int16\n  \
+                    byteorder: little\n  shape: [2]\n  offset: 2\n  strides: [-2]\n...\n";
+    assert!(text.contains(expected), "{text}");
+    let mut tree = Tree::default();
+    let inline = array.mask(Mask::Value(0.into())).storage(Storage::Inline);
+    tree.set("/a", inline).unwrap();
+    let bytes = bytes_of(&asdf::Writer::new(tree));
+    let text = String::from_utf8_lossy(&bytes);
+    let expected =
+        "a: !core/ndarray-1.1.0\n  data: [2, 1]\n  mask: 0\n  datatype: int16\n  shape: [2]\n...\n";
+    assert!(text.contains(expected), "{text}");
+}
+
+#[test]
+fn types_that_asdf_does_not_have_are_refused() {
+    for text in ["<f16", "<M8[s]", "<m8[s]", "|V4", "<c32"] {
+        let datatype = Datatype::parse(text).unwrap();
+        let bytes = vec![0; usize::try_from(datatype.itemsize()).unwrap()];
+        let error = Array::from_bytes(bytes, datatype, &[1]).unwrap_err();
+        assert!(error.to_string().contains("no datatype"), "{error}");
+        assert!(!error.is_bad_data());
+    }
+    assert!(Array::from_slice(&[1, 2, 3], &[2]).is_err());
+}
+
+#[test]
+fn arrays_of_the_other_crates_are_taken() {
+    let array = ndarray::Array2::from_shape_vec((2, 2), vec![1_i16, 2, 3, 4]).unwrap();
+    let transposed = array.t();
+    let ours = Array::from_ndarray(&transposed).unwrap();
+    assert_eq!(ours.view().unwrap().read::<i16>().unwrap(), [1, 3, 2, 4]);
+    let view = binio::array::Array::new(
+        Bytes::from_static(&[0, 1, 0, 2]),
+        Datatype::parse(">u2").unwrap(),
+        Strided::new(vec![2], vec![-2], 2, 2, 4).unwrap(),
+        asdf::Limits::default(),
+    );
+    let ours = Array::from_array(&view.unwrap()).unwrap();
+    assert_eq!(ours.view().unwrap().read::<u16>().unwrap(), [2, 1]);
+    assert_eq!(ours.datatype().to_string(), ">u2");
+}
+
+#[test]
+fn a_npy_file_keeps_its_order() {
+    let header =
+        binio::array::npy::Header::new(Datatype::parse("<u2").unwrap(), Order::F, vec![2, 2]);
+    let mut npy = header.unwrap().to_bytes();
+    npy.extend([1_u16, 3, 2, 4].into_iter().flat_map(u16::to_le_bytes));
+    let mut tree = Tree::default();
+    tree.set("/a", Array::from_npy(Arc::new(Bytes::from(npy))).unwrap()).unwrap();
+    let file = open(bytes_of(&asdf::Writer::new(tree)));
+    let node = file.tree().unwrap().get("a").unwrap();
+    assert_eq!(node.pointer("/strides/1").unwrap().as_i64(), Some(4));
+    assert_eq!(node.ndarray().unwrap().read::<u16>().unwrap(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn a_value_is_an_array_too() {
+    let value = Value::from(Array::from_slice(&[1_u8], &[1]).unwrap());
+    assert!(value.is_collection());
+    assert_eq!(value.clone(), value);
+    assert!(format!("{value:?}").contains("uint8"), "{value:?}");
+}

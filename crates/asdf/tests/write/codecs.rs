@@ -1,0 +1,140 @@
+//! Compression: every codec and level, data of every kind, the same bytes for any number of threads.
+
+use std::sync::Arc;
+
+use asdf::ndarray::{Datatype, Order, Strided};
+use asdf::value::Array;
+use asdf::{Bytes, Compression, ReadAt, Tree, WriteOptions, Writer};
+
+use crate::{bytes_of, open};
+
+/// Numbers that look random.
+fn noise(len: usize) -> Vec<u8> {
+    let mut state = 0x1234_5678_9abc_def0_u64;
+    let next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_le_bytes()[3]
+    };
+    std::iter::repeat_with(next).take(len).collect()
+}
+
+fn smooth(len: usize) -> Vec<u8> {
+    (0..len as u32 / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
+}
+
+/// Data of different kinds: what one piece holds, several, runs of every length.
+fn kinds() -> Vec<(&'static str, Vec<u8>)> {
+    let runs = (0..3000_usize).flat_map(|at| vec![u8::try_from(at % 251).unwrap(); at % 300]);
+    vec![
+        ("nothing", Vec::new()),
+        ("a byte", vec![7]),
+        ("short", b"hello hello hello".to_vec()),
+        ("zeros", vec![0; 5_000_000]),
+        ("noise", noise(2_500_000)),
+        ("smooth", smooth(3_000_000)),
+        ("runs", runs.collect()),
+        ("a piece", smooth(512 << 10)),
+        ("a piece and a byte", noise((512 << 10) + 1)),
+        ("long runs", [vec![1; 900_000], vec![2; 3], noise(100), vec![3; 1_000_000]].concat()),
+    ]
+}
+
+fn file_of(data: Vec<u8>, compression: Compression) -> Vec<u8> {
+    let shape = [data.len() as u64];
+    let array = Array::from_bytes(data, Datatype::parse("|u1").unwrap(), &shape).unwrap();
+    let mut tree = Tree::default();
+    tree.set("/a", array.compression(compression)).unwrap();
+    bytes_of(&Writer::new(tree))
+}
+
+fn check(compressions: &[&str]) {
+    for compression in compressions {
+        for (name, data) in kinds() {
+            let bytes = file_of(data.clone(), compression.parse().unwrap());
+            // Opened strictly: a second stream or bytes after it would be diagnostics.
+            let file = open(bytes);
+            let block = file.blocks().get(0).unwrap();
+            assert_eq!(
+                block.header().unwrap().compression,
+                compression.parse::<Compression>().unwrap().code()
+            );
+            let decoded = block.decode().unwrap();
+            assert!(decoded == data, "{compression} of {name}");
+            assert_eq!(file.diagnostics(), [], "{compression} of {name}");
+        }
+    }
+}
+
+#[test]
+fn zlib_is_one_stream_of_any_level() {
+    check(&["zlib:0", "zlib:1", "zlib:6", "zlib:9"]);
+}
+
+#[test]
+fn bzip2_is_one_stream_of_any_level() {
+    check(&["bzp2:1", "bzp2:9"]);
+}
+
+#[test]
+fn other_codecs_read_back() {
+    check(&["none", "lz4", "lz4f", "zstd:3", "zstd:1", "blsc:5"]);
+}
+
+#[test]
+fn the_bytes_do_not_depend_on_the_threads() {
+    for compression in ["zlib:6", "bzp2:3", "lz4"] {
+        let written = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| file_of(smooth(9_000_000), compression.parse().unwrap()))
+        };
+        assert!(written(1) == written(4), "{compression}");
+    }
+}
+
+/// Zeros that are made when they are read, and the most that was read at a time.
+struct Endless(u64, std::sync::atomic::AtomicU64);
+
+impl ReadAt for Endless {
+    fn len(&self) -> u64 {
+        self.0
+    }
+
+    fn read_exact_at(&self, out: &mut [u8], _: u64) -> binio::Result<()> {
+        self.1.fetch_max(out.len() as u64, std::sync::atomic::Ordering::Relaxed);
+        out.fill(0);
+        Ok(())
+    }
+}
+
+#[test]
+fn large_arrays_are_read_in_pieces() {
+    for compression in
+        [Compression::None, Compression::Zlib(1), Compression::Lz4, Compression::Zstd(1)]
+    {
+        let data = Arc::new(Endless(100 << 20, Default::default()));
+        let layout = Strided::packed(vec![100 << 20], Order::C, 0, 1, 100 << 20).unwrap();
+        let array = Array::new(data.clone(), Datatype::parse("|u1").unwrap(), layout).unwrap();
+        let mut tree = Tree::default();
+        tree.set("/a", array.compression(compression)).unwrap();
+        let file = open(bytes_of(&Writer::new(tree)));
+        assert_eq!(file.blocks().get(0).unwrap().data_len().unwrap(), 100 << 20);
+        assert!(data.1.load(std::sync::atomic::Ordering::Relaxed) <= 16 << 20, "{compression}");
+    }
+}
+
+#[test]
+fn the_compression_of_an_array_is_used_before_that_of_the_writer() {
+    let array = |bytes: &'static [u8]| {
+        let datatype = Datatype::parse("|u1").unwrap();
+        Array::from_bytes(Bytes::from_static(bytes), datatype, &[bytes.len() as u64]).unwrap()
+    };
+    let mut tree = Tree::default();
+    tree.set("/a", array(b"first").compression(Compression::None)).unwrap();
+    tree.set("/b", array(b"second")).unwrap();
+    let options = WriteOptions::new().compression(Compression::Lz4);
+    let file = open(bytes_of(&Writer::new(tree).options(options)));
+    let code = |at: usize| file.blocks().get(at).unwrap().is_compressed();
+    assert_eq!([code(0), code(1)], [false, true]);
+}

@@ -1,0 +1,187 @@
+//! Files from files: copies, exploded and imploded ones, and what a failure leaves.
+
+use std::fs;
+
+use asdf::ndarray::Datatype;
+use asdf::value::{Array, Value};
+use asdf::{Asdf, Compression, ErrorKind, OpenOptions, Tree, WriteOptions, Writer};
+use binio::write::fault::{Fault, FaultyWriter};
+
+use crate::{bytes_of, open};
+
+/// Three arrays of two blocks, and a block that no array names.
+fn original() -> Vec<u8> {
+    let numbers = |len: u64| {
+        let bytes: Vec<u8> = (0..len).flat_map(|at| at.to_le_bytes()).collect();
+        Array::from_bytes(bytes, Datatype::parse("<u8").unwrap(), &[len]).unwrap()
+    };
+    let mut tree = Tree::default();
+    tree.set("/small", numbers(3)).unwrap();
+    tree.set("/large", numbers(5000).compression(Compression::Zlib(1))).unwrap();
+    let unnamed = Value::from(numbers(7)).tagged("tag:example.com,2026:unknown-1.0.0");
+    tree.set("/unnamed", unnamed).unwrap();
+    bytes_of(&Writer::new(tree))
+}
+
+fn numbers(file: &Asdf, key: &str) -> Vec<u64> {
+    file.tree().unwrap().get(key).unwrap().ndarray_forced().unwrap().read().unwrap()
+}
+
+fn codes(file: &Asdf) -> Vec<String> {
+    let code = |block: asdf::Result<asdf::Block<'_>>| {
+        let block = block.unwrap();
+        if block.is_compressed() {
+            block.header().unwrap().compression_name()
+        } else {
+            String::new()
+        }
+    };
+    file.blocks().iter().map(code).collect()
+}
+
+fn copy(file: &Asdf, inline_below: u64, options: WriteOptions) -> Asdf {
+    let tree = Tree::from_file(file, inline_below).unwrap();
+    open(bytes_of(&Writer::new(tree).blocks_of(file).options(options)))
+}
+
+#[test]
+fn a_copy_keeps_blocks_and_their_compression() {
+    let file = open(original());
+    let copied = copy(&file, 0, WriteOptions::new());
+    assert_eq!(codes(&copied), ["", "zlib", ""]);
+    for key in ["small", "large", "unnamed"] {
+        assert_eq!(numbers(&copied, key), numbers(&file, key), "{key}");
+    }
+    let raw = |file: &Asdf| file.blocks().get(1).unwrap().raw().unwrap();
+    assert_eq!(raw(&copied), raw(&file));
+}
+
+#[test]
+fn a_copy_with_another_compression_has_it_in_all_blocks() {
+    let file = open(original());
+    let copied = copy(&file, 0, WriteOptions::new().compression(Compression::Lz4));
+    assert_eq!(codes(&copied), ["lz4", "lz4", "lz4"]);
+    assert_eq!(numbers(&copied, "large"), numbers(&file, "large"));
+}
+
+#[test]
+fn blocks_of_arrays_that_came_into_the_tree_are_left_out_and_others_are_kept() {
+    let file = open(original());
+    let copied = copy(&file, 10, WriteOptions::new());
+    // The array of the unknown tag is not known to be one, so that its block stays.
+    assert_eq!(codes(&copied), ["zlib", ""]);
+    assert!(copied.tree().unwrap().pointer("/small/data").is_ok());
+    for key in ["small", "large"] {
+        assert_eq!(numbers(&copied, key), numbers(&file, key), "{key}");
+    }
+}
+
+#[test]
+fn a_damaged_block_is_not_copied() {
+    let mut bytes = original();
+    let file = open(bytes.clone());
+    let at = usize::try_from(file.blocks().get(0).unwrap().data_range().unwrap().start).unwrap();
+    bytes[at] ^= 1;
+    let file = Asdf::from_bytes(bytes).unwrap();
+    for options in [WriteOptions::new(), WriteOptions::new().compression(Compression::Lz4)] {
+        let tree = Tree::from_file(&file, 0).unwrap();
+        let writer = Writer::new(tree).blocks_of(&file).options(options);
+        let error = writer.write_to(std::io::Cursor::new(Vec::new())).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Block { index: 0, .. }), "{error}");
+        assert!(error.is_bad_data());
+    }
+}
+
+#[test]
+fn an_open_shape_becomes_the_number_of_rows() {
+    let tree = "s: !core/ndarray-1.1.0\n  {source: -1, datatype: uint8, byteorder: big, shape: ['*', 2]}\n";
+    let mut bytes = format!(
+        "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}...\n"
+    )
+    .into_bytes();
+    bytes.extend(b"\xd3BLK\0\x30\0\0\0\x01");
+    bytes.extend([0; 44]);
+    bytes.extend(b"abcdef");
+    let file = Asdf::from_bytes(bytes).unwrap();
+    let copied = copy(&file, 0, WriteOptions::new());
+    let node = copied.tree().unwrap().get("s").unwrap();
+    assert_eq!(node.pointer("/shape/0").unwrap().as_i64(), Some(3));
+    assert_eq!(node.get("source").unwrap().as_i64(), Some(0));
+    assert_eq!(node.ndarray().unwrap().read::<u8>().unwrap(), b"abcdef");
+    assert!(!copied.blocks().get(0).unwrap().header().unwrap().is_streamed());
+}
+
+#[test]
+fn exploded_and_imploded_again_it_is_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = open(original());
+    let path = folder.path().join("a b.asdf");
+    let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
+    let report = writer.explode(&path).unwrap();
+    let names: Vec<_> = report.files.iter().map(|path| path.file_name().unwrap()).collect();
+    assert_eq!(names, ["a b0000.asdf", "a b0001.asdf", "a b0002.asdf"]);
+    assert_eq!(report.blocks, 0);
+    let exploded = Asdf::open(&path).unwrap();
+    assert_eq!(exploded.blocks().len().unwrap(), 0);
+    assert_eq!(
+        exploded.tree().unwrap().pointer("/large/source").unwrap().as_str(),
+        Some("a%20b0001.asdf")
+    );
+    assert_eq!(numbers(&exploded, "large"), numbers(&file, "large"));
+    assert_eq!(Asdf::open(&report.files[1]).unwrap().diagnostics(), []);
+
+    let tree = Tree::from_file(&exploded, 0).unwrap();
+    let imploded = open(bytes_of(&Writer::new(tree).blocks_of(&exploded).implode(true)));
+    assert_eq!(codes(&imploded), ["", "zlib"]);
+    for key in ["small", "large"] {
+        assert_eq!(numbers(&imploded, key), numbers(&file, key), "{key}");
+    }
+}
+
+#[test]
+fn a_file_that_may_not_be_opened_is_not_imploded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let file = open(original());
+    Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file).explode(&path).unwrap();
+    let exploded = OpenOptions::new().external(asdf::External::Deny).open(&path).unwrap();
+    let tree = Tree::from_file(&exploded, 0).unwrap();
+    let writer = Writer::new(tree).blocks_of(&exploded).implode(true);
+    let error = writer.write_to(std::io::Cursor::new(Vec::new())).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Reference { .. }), "{error}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_leaves_the_old_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, b"old").unwrap();
+    let mut tree = Tree::default();
+    tree.set("/a", Array::from_slice(&[1_u8], &[1]).unwrap()).unwrap();
+    tree.root_mut().as_mapping_mut().unwrap().insert(1.5, "no key of 1.6.0");
+    assert!(Writer::new(tree).write(&path).is_err());
+    assert_eq!(fs::read(&path).unwrap(), b"old");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    let writer = Writer::new(Tree::default());
+    writer.write(&path).unwrap();
+    assert!(Asdf::open(&path).is_ok());
+}
+
+#[test]
+fn every_failure_of_the_output_is_reported() {
+    let file = open(original());
+    let writer = || Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
+    let mut whole = FaultyWriter::new(std::io::Cursor::new(Vec::new()), Fault::None);
+    writer().write_to(&mut whole).unwrap();
+    for operation in 0..whole.operations() {
+        let fault = Fault::FailAtOperation(operation);
+        let mut broken = FaultyWriter::new(std::io::Cursor::new(Vec::new()), fault);
+        let error = writer().write_to(&mut broken).unwrap_err();
+        assert!(error.io_error().is_some(), "{operation}: {error}");
+    }
+    for byte in (0..whole.bytes()).step_by(97) {
+        let mut broken =
+            FaultyWriter::new(std::io::Cursor::new(Vec::new()), Fault::FailAtByte(byte));
+        assert!(writer().write_to(&mut broken).is_err(), "{byte}");
+    }
+}

@@ -1,0 +1,151 @@
+//! What the Python reference then reads: its own files copied in every way, and texts of every kind.
+//! `cargo xtask interop` names the folder in `SCIBIN_INTEROP`; `interop/check.py` reads what is here.
+
+use std::fs;
+use std::path::PathBuf;
+
+use asdf::value::{Mapping, Sequence, Value};
+use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
+use serde_json::{Value as Json, json};
+
+/// Ways to copy a file: a name, the compression, the alignment, arrays of fewer elements inline.
+const WAYS: &[(&str, Compression, u64, u64)] = &[
+    ("plain", Compression::None, 1, 0),
+    ("page", Compression::None, 4096, 0),
+    ("zlib", Compression::Zlib(6), 64, 0),
+    ("bzp2", Compression::Bzip2(9), 8, 0),
+    ("lz4", Compression::Lz4, 64, 0),
+    ("inline", Compression::None, 64, 1000),
+];
+
+#[test]
+fn interop_write_copies_of_the_files_of_the_reference() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from) else {
+        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
+        return;
+    };
+    let ours = folder.join("ours");
+    fs::create_dir_all(&ours).unwrap();
+    let cases: Json =
+        serde_json::from_slice(&fs::read(folder.join("expected.json")).unwrap()).unwrap();
+    let mut copies = Vec::new();
+    for case in cases["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        let file = Asdf::open(folder.join(case["file"].as_str().unwrap())).unwrap();
+        for &(way, compression, align, inline_below) in WAYS {
+            let tree = Tree::from_file(&file, inline_below).unwrap();
+            let options = WriteOptions::new().compression(compression).align(align);
+            let path = ours.join(format!("{name}__{way}.asdf"));
+            Writer::new(tree).blocks_of(&file).options(options).write(&path).unwrap();
+            copies.push(json!({"name": name, "file": path.file_name().unwrap().to_str()}));
+        }
+    }
+    fs::write(ours.join("copies.json"), Json::from(copies).to_string()).unwrap();
+}
+
+/// Texts that other readers might take for something else.
+fn texts() -> Vec<String> {
+    let mut texts: Vec<String> = [
+        "yes",
+        "No",
+        "on",
+        "true",
+        "~",
+        "null",
+        "",
+        "1e3",
+        "012",
+        "0o17",
+        "0x1F",
+        "1_000",
+        "1:30",
+        "2001-12-14",
+        "2001-12-14 21:59:43",
+        "=",
+        "<<",
+        ".inf",
+        "- a",
+        "a: b",
+        "a #b",
+        "'",
+        "\"",
+        "*a",
+        "&a",
+        "!a",
+        "|",
+        ">",
+        "%a",
+        "@a",
+        "`a",
+        "a\nb",
+        "\n",
+        "\n\n",
+        "a\n",
+        "\na",
+        " a",
+        "a ",
+        "a \nb",
+        "a\n b",
+        "\t",
+        "\r\n",
+        "\u{85}",
+        "\u{2028}",
+        "\u{2029}x",
+        "\u{feff}",
+        "😀",
+        "\0",
+        "\u{1b}",
+        "é漢",
+        "---",
+        "...",
+        "--- a",
+        "a,b",
+        "[x",
+        "{",
+        "?",
+        "? a",
+        ":",
+        "a:",
+        "#",
+    ]
+    .map(str::to_owned)
+    .into();
+    texts.push("long word ".repeat(50));
+    texts.push("k".repeat(200));
+    texts.push("two  blanks  ".repeat(30));
+    texts.push("é\u{2028} ".repeat(60));
+    texts
+}
+
+#[test]
+fn interop_write_texts_and_numbers() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from) else { return };
+    let ours = folder.join("ours");
+    fs::create_dir_all(&ours).unwrap();
+    let texts = texts();
+    let mut tree = Tree::default();
+    let list: Sequence = texts.iter().map(String::as_str).collect();
+    let keys: Mapping = texts.iter().map(|text| (text.as_str(), 1)).collect();
+    let lines = Value::from(vec![Value::from(list.clone()), Vec::<i32>::new().into()]);
+    tree.set("/brackets", list.clone()).unwrap();
+    tree.set("/keys", keys).unwrap();
+    tree.set("/lines", lines).unwrap();
+    tree.set("/nested", list.items().iter().map(|item| vec![item.clone()]).collect::<Sequence>())
+        .unwrap();
+    let bits = [0.1, -0.0, 1e20, 1e-5, f64::MAX, 5e-324, 1e16, 123_456_789.123, f64::INFINITY];
+    tree.set("/floats", bits.to_vec()).unwrap();
+    tree.set("/big", i128::MAX).unwrap();
+    tree.set("/bytes", Value::Binary((0..=255).collect())).unwrap();
+    let shared = tree.share(vec![1, 2]);
+    tree.set("/shared", vec![shared, shared]).unwrap();
+    let cycle = tree.share(Mapping::new());
+    *tree.resolve_mut(cycle).unwrap() = Mapping::from_iter([("self", cycle)]).into();
+    tree.set("/cycle", cycle).unwrap();
+    Writer::new(tree).write(ours.join("texts.asdf")).unwrap();
+    let expected = json!({
+        "texts": texts,
+        "floats": bits.map(|number| number.to_bits().to_string()),
+        "big": i128::MAX.to_string(),
+    });
+    fs::write(ours.join("texts.json"), expected.to_string()).unwrap();
+}

@@ -1,0 +1,273 @@
+//! Trees as text.
+
+use asdf::value::{Mapping, Sequence, Value, Written};
+use asdf::yaml::{Date, DateTime, Integer};
+use asdf::{Complex, Tree};
+
+use crate::yaml;
+
+/// The lines after `---`.
+fn body(root: impl Into<Value>) -> String {
+    let text = yaml(&Tree::new(root));
+    let body = text.split_once("---").unwrap().1.strip_suffix("...\n").unwrap();
+    body.trim_start_matches([' ', '\n']).to_owned()
+}
+
+/// The text of a value of an entry on lines.
+fn of(value: impl Into<Value>) -> String {
+    let text = body(Mapping::from_iter([("k", value.into()), ("l", Mapping::new().into())]));
+    text.strip_prefix("k: ").unwrap().strip_suffix("l: {}\n").unwrap().to_owned()
+}
+
+fn again(value: &Value) -> Value {
+    let text = yaml(&Tree::new(value.clone()));
+    Tree::parse(&text).unwrap_or_else(|error| panic!("{error}: {text}")).root().clone()
+}
+
+#[test]
+fn strings_that_would_resolve_are_strings_again() {
+    for text in [
+        "yes",
+        "No",
+        "on",
+        "true",
+        "~",
+        "null",
+        "",
+        "1e3",
+        "012",
+        "0o17",
+        "0x1F",
+        "1_000",
+        "1:30",
+        "2001-12-14",
+        "2001-12-14 21:59:43",
+        "2024-02-30",
+        "=",
+        "<<",
+        ".inf",
+        "- a",
+        "a: b",
+        "a #b",
+        "'",
+        "\"",
+        "*a",
+        "&a",
+        "!a",
+        "|",
+        ">",
+        "%a",
+        "@a",
+        "`a",
+        "a\nb",
+        "\n",
+        "\n\n",
+        "a\n",
+        "\na",
+        " a",
+        "a ",
+        "a \nb",
+        "a\n b",
+        "\t",
+        "\r\n",
+        "\u{85}",
+        "\u{2028}",
+        "\u{2029}x",
+        "\u{feff}",
+        "😀",
+        "\0",
+        "\u{1b}",
+        "é漢",
+        "---",
+        "...",
+        "--- a",
+        "... ",
+        "a,b",
+        "[x",
+        "{",
+        "?",
+        "? a",
+        ":",
+        "a:",
+        "#",
+    ] {
+        let string = Value::from(text);
+        let root: Mapping = [(text, string.clone())].into_iter().collect();
+        assert_eq!(again(&root.clone().into()), root.into(), "{text:?}");
+        let list: Sequence = [text, "x", text].into_iter().collect();
+        assert_eq!(again(&list.clone().into()), list.into(), "{text:?} in brackets");
+        let nested: Value = vec![vec![string], vec![]].into();
+        assert_eq!(again(&nested), nested, "{text:?} in lines");
+    }
+}
+
+#[test]
+fn characters_beyond_the_basic_plane_and_line_breaks_are_escaped() {
+    assert_eq!(
+        of("a\u{85}\u{2028}\u{2029}\u{feff}😀\u{1}"),
+        "\"a\\N\\L\\P\\uFEFF\\U0001F600\\x01\"\n"
+    );
+    assert_eq!(of("tab\there"), "\"tab\\there\"\n");
+}
+
+#[test]
+fn numbers_and_dates_are_what_yaml_1_1_reads() {
+    let date = Date { year: 2026, month: 1, day: 2 };
+    let time = DateTime {
+        date,
+        hour: 3,
+        minute: 4,
+        second: 5,
+        microsecond: 60,
+        offset_minutes: Some(-90),
+    };
+    for (value, text) in [
+        (Value::from(1e20), "1.0e+20\n"),
+        (1.0.into(), "1.0\n"),
+        (f64::NAN.into(), ".nan\n"),
+        (().into(), "null\n"),
+        (true.into(), "true\n"),
+        ((-5).into(), "-5\n"),
+        (date.into(), "2026-01-02\n"),
+        (time.into(), "2026-01-02 03:04:05.000060-01:30\n"),
+        (Complex::new(-0.0, 1e16).into(), "!core/complex-1.0.0 (-0+1e+16j)\n"),
+        (Value::Binary(b"hello".to_vec()), "!!binary |\n  aGVsbG8=\n"),
+    ] {
+        assert_eq!(of(value), text);
+    }
+    // In brackets a colon needs quotes, and then the tag.
+    let list: Sequence = [Value::from(time)].into_iter().collect();
+    assert_eq!(body(list), "[!!timestamp '2026-01-02 03:04:05.000060-01:30']\n");
+}
+
+#[test]
+fn collections_of_scalars_are_in_brackets_and_others_are_lines() {
+    let inner: Mapping = [("p", 1), ("q", 2)].into_iter().collect();
+    let list: Value = vec![Value::from(inner), vec![1, 2].into(), Value::Null].into();
+    let root: Mapping = [("empty", Mapping::new().into()), ("list", list)].into_iter().collect();
+    assert_eq!(body(root), "empty: {}\nlist:\n- {p: 1, q: 2}\n- [1, 2]\n- null\n");
+}
+
+#[test]
+fn long_lines_are_broken_as_libyaml_does() {
+    let words = vec!["word"; 30].join(" ");
+    let text = of(words.as_str());
+    // PyYAML breaks at the first blank after column 80.
+    assert_eq!(text.lines().next().unwrap().len(), 79, "{text}");
+    let numbers: Value = (100_000..100_020).collect::<Vec<i32>>().into();
+    let text = of(numbers.clone());
+    assert!(text.lines().all(|line| line.len() < 90), "{text}");
+    let root: Value = Mapping::from_iter([("k", numbers), ("w", words.as_str().into())]).into();
+    assert_eq!(again(&root), root);
+}
+
+#[test]
+fn long_keys_and_keys_of_several_lines_read_back() {
+    for key in ["k".repeat(128), "k".repeat(129), "a b ".repeat(100), "a\nb".to_owned()] {
+        let root: Mapping = [(key.as_str(), 1)].into_iter().collect();
+        let nested: Value = vec![Value::from(root.clone()), root.into()].into();
+        assert_eq!(again(&nested), nested, "{key}");
+    }
+}
+
+#[test]
+fn shared_nodes_have_anchors_in_the_order_of_their_use() {
+    let mut tree = Tree::default();
+    let one = tree.share(vec![1, 2]);
+    let two = tree.share(Mapping::from_iter([("x", one)]));
+    let alone = tree.share("once");
+    for (key, value) in
+        [("a", two.into()), ("b", one.into()), ("c", two.into()), ("d", Value::from(alone))]
+    {
+        tree.set(&format!("/{key}"), value).unwrap();
+    }
+    let text = yaml(&tree);
+    assert!(
+        text.ends_with("---\na: &id001\n  x: &id002 [1, 2]\nb: *id002\nc: *id001\nd: once\n...\n"),
+        "{text}"
+    );
+    let again = Tree::parse(&text).unwrap();
+    assert_eq!(yaml(&again), text);
+    assert_eq!(again.pointer("/c/x/1"), Some(&Value::from(2)));
+}
+
+#[test]
+fn cycles_read_back() {
+    let mut tree = Tree::default();
+    let node = tree.share(Mapping::new());
+    let mapping: Mapping =
+        [("self", Value::from(node)), ("list", vec![node].into())].into_iter().collect();
+    *tree.resolve_mut(node).unwrap() = mapping.into();
+    tree.set("/a", node).unwrap();
+    let text = yaml(&tree);
+    assert!(text.ends_with("---\na: &id001\n  self: *id001\n  list:\n  - *id001\n...\n"), "{text}");
+    assert_eq!(Tree::parse(&text).unwrap(), tree);
+    // A node that is nothing but itself is nothing.
+    let mut tree = Tree::default();
+    let node = tree.share(());
+    *tree.resolve_mut(node).unwrap() = node.into();
+    tree.set("/a", node).unwrap();
+    assert_eq!(tree.pointer("/a"), Some(&Value::Null));
+}
+
+#[test]
+fn a_tree_that_was_read_keeps_its_text_styles_tags_anchors_and_merge_keys() {
+    let lines = "a: 0x1F\nb: ~\nc: 1.50\nd: \"x\"\ne: |\n  two\n  lines\nf: {p: [1, 2], q: 1:30}\ng:\n- 1\n- 2\n\
+         base: &base {p: 1}\nuse:\n  <<: *base\n  q: 2\nbig: 99999999999999999999\nlocal: !<!x> y\n\
+         other: !<tag:example.com,2026:t> {k: v}\nyes: no\n1: one\n";
+    let text = format!("%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{lines}...\n");
+    assert_eq!(yaml(&Tree::parse(&text).unwrap()), text);
+}
+
+#[test]
+fn plain_text_by_hand_cannot_break_the_document() {
+    for text in ["a: b", "x\ny", "]", "'", "", "- 1", "a #b", "\u{0}"] {
+        let root: Mapping = [("k", Value::Written(Written::plain(text)))].into_iter().collect();
+        let nested: Value = vec![Value::from(root.clone()), root.into()].into();
+        let read = again(&nested);
+        let items = read.as_sequence().unwrap().items();
+        assert_eq!(items.len(), 2, "{text:?}");
+        let expected = if text.is_empty() { None } else { Some(text) };
+        assert_eq!(items[1].as_mapping().unwrap().get("k").unwrap().as_str(), expected, "{text:?}");
+    }
+}
+
+#[test]
+fn a_text_without_directives_has_the_tags_of_asdf() {
+    let tree = Tree::parse("z: !core/complex-1.0.0 1+1j\nl: !mine 1\n").unwrap();
+    assert_eq!(tree.pointer("/z").unwrap().tag(), Some("tag:stsci.edu:asdf/core/complex-1.0.0"));
+    assert_eq!(tree.pointer("/l").unwrap().tag(), Some("!mine"));
+}
+
+#[test]
+fn of_a_key_that_stands_twice_the_last_value_is_used() {
+    let tree = Tree::parse("a: 1\nb: 2\na: 3\n").unwrap();
+    let entries: Vec<_> = tree.root().as_mapping().unwrap().iter().collect();
+    assert_eq!(entries, [(&"a".into(), &3.into()), (&"b".into(), &2.into())]);
+}
+
+#[test]
+fn deep_trees_are_a_limit_and_not_a_crash() {
+    let text = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
+    // Brackets nest less deep where the parser limits them.
+    let blocks = |depth: usize| "- ".repeat(depth) + "x";
+    assert!(Tree::parse(&text(200)).is_ok());
+    assert!(Tree::parse(&blocks(900)).is_ok());
+    assert!(Tree::parse(&blocks(1001)).is_err());
+    let deep = Tree::parse(&blocks(900)).unwrap();
+    assert_eq!(Tree::parse(&yaml(&deep)).unwrap(), deep);
+}
+
+#[test]
+fn places_are_set_by_pointer() {
+    let mut tree = Tree::default();
+    tree.set("/a/b~1c", 1).unwrap();
+    tree.set("/list", vec![1, 2]).unwrap();
+    tree.set("/list/-", 3).unwrap();
+    tree.set("/list/0", "x").unwrap();
+    assert_eq!(yaml(&tree).split("---\n").nth(1), Some("a: {b/c: 1}\nlist: [x, 2, 3]\n...\n"));
+    for pointer in ["a", "/list/9", "/list/x", "/a/b~1c/d", "/~2"] {
+        assert!(tree.set(pointer, 1).is_err(), "{pointer}");
+    }
+    assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
+}
