@@ -40,7 +40,10 @@ const HEADINGS: &[(&str, &[&str])] = &[
             "job",
         ],
     ),
-    ("Compression", &["typesize", "clevel", "shuffle", "no_shuffle", "codec", "chunk_size"]),
+    (
+        "Compression",
+        &["compress", "typesize", "clevel", "shuffle", "no_shuffle", "codec", "chunk_size"],
+    ),
     ("Blobs", &["store", "stores", "chunksize", "small_file_threshold", "hash", "require_hash"]),
     ("Global options", &["json", "quiet", "color"]),
 ];
@@ -176,6 +179,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &[
             "scibin asdf tree science.asdf",
             "scibin asdf get science.asdf /image/data -o image.npy",
+            "scibin asdf convert science.asdf -o small.asdf --compress zlib",
             "scibin asdf verify *.asdf",
         ],
     ),
@@ -198,6 +202,26 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("asdf verify", &["scibin asdf verify *.asdf", "scibin asdf verify --external any a.asdf"]),
+    (
+        "asdf new",
+        &[
+            "scibin asdf new out.asdf --tree tree.yaml --array /image=image.npy",
+            "scibin asdf new out.asdf --array /x=x.npy --compress zlib:9 --align 4096",
+        ],
+    ),
+    (
+        "asdf convert",
+        &[
+            "scibin asdf convert old.asdf -o new.asdf --compress zstd",
+            "scibin asdf convert a.asdf -o b.asdf --inline-below 20 --pad-tree 4096",
+        ],
+    ),
+    (
+        "asdf to-yaml",
+        &["scibin asdf to-yaml small.asdf", "scibin asdf to-yaml small.asdf -o small.yaml"],
+    ),
+    ("asdf explode", &["scibin asdf explode science.asdf -o exploded.asdf"]),
+    ("asdf implode", &["scibin asdf implode exploded.asdf -o science.asdf"]),
     (
         "bloscpack",
         &[

@@ -1,7 +1,10 @@
 //! The arguments of `scibin asdf`.
 
 use std::path::PathBuf;
+use std::str::FromStr;
 
+use asdf::Compression;
+use asdf::tag::Version;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{Files, GetRequest};
@@ -48,6 +51,122 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
+    /// Make a file of a YAML text and arrays
+    New(New),
+    /// Copy a file with other compression, alignment or place of its arrays
+    Convert(Convert),
+    /// Print a file as YAML with all arrays inline
+    ToYaml(ToYaml),
+    /// Copy a file with each block in a file of its own, named OUT0000.asdf and so on
+    Explode(CopyRequest),
+    /// Copy a file with the blocks of other files that its arrays name
+    Implode(CopyRequest),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The file to make
+    #[arg(value_name = "OUT")]
+    pub(crate) file: PathBuf,
+    /// The tree, or "-" for standard input; directives may be left out [default: an empty tree]
+    #[arg(long, value_name = "TREE.yaml")]
+    pub(crate) tree: Option<PathBuf>,
+    /// Put the array of a .npy file at a place of the tree, such as /image/data=image.npy
+    #[arg(long = "array", value_name = "POINTER=X.npy")]
+    pub(crate) arrays: Vec<NamedArray>,
+    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd or blsc, some with a level [default: none]
+    #[arg(long, value_name = "CODE[:LEVEL]")]
+    pub(crate) compress: Option<Compression>,
+    #[command(flatten)]
+    pub(crate) align: Align,
+    /// Version of the standard, which selects the versions of tags
+    #[arg(long, value_name = "VERSION", default_value = "1.6.0")]
+    pub(crate) standard: Version,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+}
+
+/// An array on the command line.
+#[derive(Debug, Clone)]
+pub(crate) struct NamedArray {
+    pub(crate) pointer: String,
+    pub(crate) file: PathBuf,
+}
+
+impl FromStr for NamedArray {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.split_once('=') {
+            Some((pointer, file)) if pointer.starts_with('/') && !file.is_empty() => {
+                Ok(Self { pointer: pointer.to_owned(), file: file.into() })
+            }
+            _ => Err("expected a JSON Pointer and a file, such as /image/data=image.npy"),
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    #[command(flatten)]
+    pub(crate) copy: CopyRequest,
+    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd or blsc, some with a level [default: that of
+    /// each block]
+    #[arg(long, value_name = "CODE[:LEVEL]")]
+    pub(crate) compress: Option<Compression>,
+    #[command(flatten)]
+    pub(crate) align: Align,
+    /// Put arrays of fewer elements into the tree
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) inline_below: u64,
+    /// Leave room of so many blanks after the tree
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub(crate) pad_tree: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CopyRequest {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// The file to write, or "-" for standard output
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
+    #[command(flatten)]
+    pub(crate) others: OtherFiles,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ToYaml {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// Write to this file, or to standard output for "-"
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(long, short, alias = "overwrite", requires = "output")]
+    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) others: OtherFiles,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Align {
+    /// Begin the data of blocks at multiples of N, a power of two; 1 for readers that expect the shortest headers
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) align: u64,
+}
+
+/// What may be written.
+#[derive(Debug, Args)]
+pub(crate) struct Writing {
+    /// Replace the output file if it exists
+    #[arg(long, short, alias = "overwrite")]
+    pub(crate) force: bool,
+    /// Write nothing, and report what would be written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
 }
 
 #[derive(Debug, Args)]
@@ -78,6 +197,13 @@ pub(crate) struct Reading {
     /// Search the whole file for blocks, and read what exists of damaged ones
     #[arg(long)]
     pub(crate) salvage: bool,
+    #[command(flatten)]
+    pub(crate) others: OtherFiles,
+}
+
+/// Other files that are read.
+#[derive(Debug, Default, Clone, Args)]
+pub(crate) struct OtherFiles {
     /// Which other files arrays and references may lie in
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = External::SameDir)]
     pub(crate) external: External,

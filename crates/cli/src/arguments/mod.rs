@@ -37,6 +37,7 @@ impl Command {
     /// Whether the command has no result that could be JSON.
     pub(crate) fn is_without_json(&self) -> bool {
         match self {
+            Self::Asdf(all) => matches!(all.command, asdf::AsdfCommand::ToYaml(_)),
             Self::Bloscpack(all) => matches!(all.command, bloscpack::BloscpackCommand::Cat(_)),
             Self::Dudley(all) => matches!(
                 all.command,

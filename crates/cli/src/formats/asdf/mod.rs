@@ -2,22 +2,27 @@
 
 mod arrays;
 mod blocks;
+mod copy;
 mod get;
 mod info;
+mod new;
 mod outline;
 mod tree;
 mod verify;
 
-use std::path::Path;
+use std::io::{self, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use asdf::{Asdf, Diagnostic, External, OpenOptions, Severity, Strictness};
+use asdf::write::WriteReport;
+use asdf::{Asdf, Diagnostic, External, OpenOptions, Severity, Strictness, Writer};
+use serde_json::json;
 
-use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading};
+use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading, Writing};
 use crate::failure::Failure;
 use crate::input;
-use crate::output::Output;
-use crate::output::file::is_standard;
+use crate::output::file::{self as output_file, is_standard};
+use crate::output::{Output, print_json, size};
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
@@ -38,6 +43,11 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         AsdfCommand::Verify { files, reading } => {
             each(&files.files, output, |file| verify(file, reading, output))
         }
+        AsdfCommand::New(request) => new::new(request, output),
+        AsdfCommand::Convert(request) => copy::convert(request, output),
+        AsdfCommand::ToYaml(request) => copy::to_yaml(request, output),
+        AsdfCommand::Explode(request) => copy::explode(request, output),
+        AsdfCommand::Implode(request) => copy::implode(request, output),
     }
 }
 
@@ -57,7 +67,7 @@ fn open_by(options: &OpenOptions, path: &Path) -> Result<Asdf, Failure> {
 }
 
 fn options(reading: &Reading) -> OpenOptions {
-    let external = match reading.external {
+    let external = match reading.others.external {
         arguments::External::Deny => External::Deny,
         arguments::External::SameDir => External::SameDir,
         arguments::External::Any => External::Any,
@@ -87,5 +97,82 @@ fn verdict_on(file: &Asdf) -> Verdict {
 fn remark(path: &Path, file: &Asdf, output: Output) {
     for diagnostic in file.diagnostics() {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));
+    }
+}
+
+/// Writes a file, or only finds out what would be written. `source` is what failures of the data are
+/// about.
+fn write(
+    writer: &Writer<'_>,
+    target: &Path,
+    writing: &Writing,
+    source: &Path,
+) -> Result<WriteReport, Failure> {
+    let fail = |error| Failure::asdf(source, error);
+    output_file::check(target, writing.force)?;
+    if writing.dry_run {
+        return writer.write_to(Nowhere::default()).map_err(fail);
+    }
+    output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
+}
+
+/// Prints what was written. For standard output there is nothing to print on it.
+fn report(
+    report: &WriteReport,
+    source: Option<&Path>,
+    target: &Path,
+    writing: &Writing,
+    output: Output,
+) -> io::Result<()> {
+    let WriteReport { len, blocks, files, .. } = report;
+    if is_standard(target) {
+        return Ok(());
+    }
+    let name = |path: &PathBuf| path.display().to_string();
+    if output.json {
+        return print_json(&json!({
+            "file": source.map(|path| path.display().to_string()),
+            "output": target.display().to_string(), "bytes": len, "blocks": blocks,
+            "files": files.iter().map(name).collect::<Vec<_>>(), "dry_run": writing.dry_run,
+        }));
+    }
+    let would = if writing.dry_run { " would be written" } else { "" };
+    let count = |count: usize, one: &str| match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
+    };
+    let (target, blocks) = (target.display(), count(*blocks, "block"));
+    match files.len() {
+        0 => output.result(&format_args!("{target}: {}, {blocks}{would}", size(*len))),
+        files => {
+            let files = count(files, "file");
+            output.result(&format_args!("{target}: {}, blocks in {files}{would}", size(*len)))
+        }
+    }
+}
+
+/// An output that keeps nothing.
+#[derive(Default)]
+struct Nowhere(u64);
+
+impl Write for Nowhere {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0 += bytes.len() as u64;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Seek for Nowhere {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let place = match to {
+            SeekFrom::Start(place) => Some(place),
+            SeekFrom::Current(by) | SeekFrom::End(by) => self.0.checked_add_signed(by),
+        };
+        self.0 = place.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.0)
     }
 }

@@ -1,0 +1,102 @@
+//! Copies of a file in another form: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
+
+use std::io::{self, BufWriter};
+use std::path::Path;
+
+use asdf::{Asdf, Tree, WriteOptions, Writer};
+
+use crate::Verdict;
+use crate::arguments::asdf::{Convert, CopyRequest, OtherFiles, Reading, ToYaml};
+use crate::failure::Failure;
+use crate::output::file as output_file;
+use crate::output::{Output, Sink};
+
+pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Failure> {
+    let CopyRequest { file: path, output: target, writing, others } = &request.copy;
+    let file = open(path, others)?;
+    let tree = tree(path, &file, request.inline_below)?;
+    let mut options = WriteOptions::new().align(request.align.align).pad_tree(request.pad_tree);
+    if let Some(compression) = request.compress {
+        options = options.compression(compression);
+    }
+    let writer = writer(tree, &file, options);
+    let report = super::write(&writer, target, writing, path)?;
+    super::remark(path, &file, output);
+    super::report(&report, Some(path), target, writing, output)?;
+    Ok(Verdict::Fine)
+}
+
+pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
+    let CopyRequest { file: path, output: target, writing, others } = request;
+    let file = open(path, others)?;
+    let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new()).implode(true);
+    let report = super::write(&writer, target, writing, path)?;
+    super::remark(path, &file, output);
+    super::report(&report, Some(path), target, writing, output)?;
+    Ok(Verdict::Fine)
+}
+
+pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
+    let CopyRequest { file: path, output: target, writing, others } = request;
+    if output_file::is_standard(target) {
+        let message = "several files cannot be written to standard output";
+        return Err(Failure::other(target.display(), message));
+    }
+    let file = open(path, others)?;
+    let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new());
+    let fail = |error| Failure::asdf(path, error);
+    let planned = writer.plan_explode(target).map_err(fail)?;
+    for path in std::iter::once(target).chain(&planned.files) {
+        output_file::check(path, writing.force)?;
+    }
+    let report = if writing.dry_run { planned } else { writer.explode(target).map_err(fail)? };
+    super::remark(path, &file, output);
+    super::report(&report, Some(path), target, writing, output)?;
+    Ok(Verdict::Fine)
+}
+
+pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failure> {
+    let path = &request.file;
+    let file = open(path, &request.others)?;
+    let tree = Tree::from_file_inline(&file).map_err(|error| Failure::asdf(path, error))?;
+    let mut options = WriteOptions::new().keep_library();
+    if let Some(standard) = standard(&file) {
+        options = options.standard(standard);
+    }
+    let writer = Writer::new(tree).options(options);
+    let fail = |error| Failure::asdf(path, error);
+    match &request.output {
+        Some(target) => {
+            let body = |out: &mut dyn io::Write| writer.write_text(out);
+            output_file::write(target, request.force, body, fail)?;
+        }
+        None => {
+            let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+            let written = writer.write_text(&mut out);
+            out.finish(written, fail, Failure::from)?;
+        }
+    }
+    super::remark(path, &file, output);
+    Ok(Verdict::Fine)
+}
+
+fn open(path: &Path, others: &OtherFiles) -> Result<Asdf, Failure> {
+    super::open(path, &Reading { others: others.clone(), ..Reading::default() })
+}
+
+fn tree(path: &Path, file: &Asdf, inline_below: u64) -> Result<Tree, Failure> {
+    Tree::from_file(file, inline_below).map_err(|error| Failure::asdf(path, error))
+}
+
+/// A writer of a copy, in the version of the standard that the file has.
+fn writer(tree: Tree, file: &Asdf, mut options: WriteOptions) -> Writer<'_> {
+    if let Some(standard) = standard(file) {
+        options = options.standard(standard);
+    }
+    Writer::new(tree).options(options).blocks_of(file)
+}
+
+/// The version of the standard of a file, if it can be written.
+fn standard(file: &Asdf) -> Option<asdf::tag::Version> {
+    file.layout().standard_version.filter(|version| asdf::write::STANDARDS.contains(version))
+}

@@ -1,0 +1,52 @@
+//! `scibin asdf new`: a file of a YAML text and `.npy` files.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+use asdf::value::Array;
+use asdf::{ReadAt, Tree, WriteOptions, Writer};
+
+use crate::Verdict;
+use crate::arguments::asdf::New;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::Output;
+use crate::output::file::is_standard;
+
+pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
+    let mut tree = match &request.tree {
+        Some(path) => Tree::parse(&text(path)?).map_err(|error| Failure::asdf(path, error))?,
+        None => Tree::default(),
+    };
+    for named in &request.arrays {
+        let path = &named.file;
+        let source = input::source(path).map_err(|error| Failure::asdf(path, error.into()))?;
+        let source: Arc<dyn ReadAt> = Arc::new(source);
+        let array = Array::from_npy(source).map_err(|error| Failure::asdf(path, error))?;
+        tree.set(&named.pointer, array).map_err(|error| Failure::asdf(&request.file, error))?;
+    }
+    let options = WriteOptions::new()
+        .standard(request.standard)
+        .align(request.align.align)
+        .compression(request.compress.unwrap_or_default());
+    let writer = Writer::new(tree).options(options);
+    let target = &request.file;
+    let source = request.tree.as_deref().unwrap_or(target);
+    let report = super::write(&writer, target, &request.writing, source)?;
+    super::report(&report, None, target, &request.writing, output)?;
+    Ok(Verdict::Fine)
+}
+
+fn text(path: &Path) -> Result<String, Failure> {
+    let read = || {
+        if !is_standard(path) {
+            return fs::read_to_string(path);
+        }
+        let mut text = String::new();
+        io::stdin().lock().read_to_string(&mut text)?;
+        Ok(text)
+    };
+    read().map_err(|error| Failure::io(path, error))
+}

@@ -1,0 +1,281 @@
+//! ASDF files that are written: new ones, and copies in another form.
+
+mod program;
+
+use serde_json::json;
+
+use program::{Folder, json_of, npy_header, status, stderr, stdout};
+
+const TREE: &str = "meta: {gain: 2.5, name: 'yes', when: 2026-11-20 23:24:27+00:00}\n\
+     z: !core/complex-1.0.0 (1+2j)\nsmall: !core/ndarray-1.1.0 [1, 2, 3]\nbig: 18446744073709551616\n";
+
+fn npy(elements: u16) -> Vec<u8> {
+    let mut npy = npy_header("<u2", &[u64::from(elements)]);
+    npy.extend((0..elements).flat_map(u16::to_le_bytes));
+    npy
+}
+
+/// A folder with `a.asdf`: a tree, a small and a large array.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("tree.yaml", TREE);
+    folder.write("x.npy", npy(4));
+    folder.write("y.npy", npy(5000));
+    folder.done(&[
+        "asdf",
+        "new",
+        "a.asdf",
+        "-q",
+        "--tree",
+        "tree.yaml",
+        "--array",
+        "/image/x=x.npy",
+        "--array",
+        "/y=y.npy",
+    ]);
+    folder
+}
+
+fn codecs(folder: &Folder, file: &str) -> Vec<String> {
+    let report = json_of(&folder.done(&["asdf", "blocks", file, "--json"]));
+    let blocks = report.as_array().expect("blocks").clone();
+    blocks.iter().map(|block| block["compression"].as_str().unwrap_or("none").to_owned()).collect()
+}
+
+fn same_tree(folder: &Folder, one: &str, other: &str) {
+    let tree = |file: &str| {
+        let mut tree = json_of(&folder.done(&["asdf", "tree", file, "--json", "--tags"]));
+        tree["$value"]["asdf_library"] = json!(null);
+        tree
+    };
+    assert_eq!(tree(one), tree(other));
+    for pointer in ["/image/x", "/y", "/small"] {
+        let array = |file: &str| folder.done(&["asdf", "get", file, pointer, "--as", "npy"]).stdout;
+        assert_eq!(array(one), array(other), "{pointer}");
+    }
+}
+
+#[test]
+fn new_makes_a_file_of_a_tree_and_arrays() {
+    let folder = folder();
+    assert_eq!(status(&folder.run(&["asdf", "verify", "a.asdf"])), 0);
+    assert_eq!(stdout(&folder.done(&["asdf", "get", "a.asdf", "/meta/name"])), "yes\n");
+    let tree = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
+    assert_eq!(tree["meta"]["when"], "2026-11-20T23:24:27+00:00");
+    assert_eq!(tree["z"], json!({"$complex": [1.0, 2.0]}));
+    // An integer beyond 64 bits is a node of its own.
+    assert_eq!(
+        stdout(&folder.done(&["asdf", "get", "a.asdf", "/big/string"])),
+        "18446744073709551616\n"
+    );
+    assert_eq!(folder.done(&["asdf", "get", "a.asdf", "/y", "-o", "again.npy"]).stdout, b"");
+    assert_eq!(folder.read("again.npy"), folder.read("y.npy"));
+    assert_eq!(stdout(&folder.done(&["asdf", "get", "a.asdf", "/small"])), "1 2 3\n");
+}
+
+#[test]
+fn new_takes_directives_a_tree_from_standard_input_and_no_tree() {
+    let folder = Folder::new();
+    let tree = b"%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\nz: !core/complex-1.0.0 1j\n...\n";
+    let arguments = ["asdf", "new", "a.asdf", "--tree", "-"];
+    let output = folder.feed(&arguments, tree);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    let tree = json_of(&folder.done(&["asdf", "tree", "a.asdf", "--json"]));
+    assert_eq!(tree["z"], json!({"$complex": [0.0, 1.0]}));
+    let output = folder.done(&["asdf", "new", "b.asdf"]);
+    assert!(stdout(&output).starts_with("b.asdf: "), "{}", stdout(&output));
+    assert!(stdout(&output).trim_end().ends_with("0 blocks"), "{}", stdout(&output));
+}
+
+#[test]
+fn new_chooses_compression_alignment_and_standard() {
+    let folder = folder();
+    folder.done(&[
+        "asdf",
+        "new",
+        "b.asdf",
+        "--array",
+        "/y=y.npy",
+        "--compress",
+        "zlib:9",
+        "--align",
+        "4096",
+        "--standard",
+        "1.5.0",
+    ]);
+    assert_eq!(codecs(&folder, "b.asdf"), ["zlib"]);
+    let bytes = folder.read("b.asdf");
+    assert!(bytes.starts_with(b"#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n"));
+    let text = String::from_utf8_lossy(&bytes);
+    assert!(text.contains("!core/ndarray-1.0.0"), "{text}");
+    let magic = bytes.windows(4).position(|four| four == b"\xd3BLK").expect("a block");
+    let header = usize::from(u16::from_be_bytes([bytes[magic + 4], bytes[magic + 5]]));
+    assert_eq!((magic + 6 + header) % 4096, 0);
+    for wrong in [
+        &["--compress", "gzip"][..],
+        &["--compress", "zlib:10"],
+        &["--align", "3"],
+        &["--standard", "1.7.0"],
+        &["--standard", "x"],
+        &["--array", "y.npy"],
+        &["--array", "/a=missing.npy"],
+    ] {
+        let output = folder.run(&[&["asdf", "new", "c.asdf"], wrong].concat());
+        assert_eq!(status(&output), 2, "{wrong:?}: {}", stderr(&output));
+    }
+    assert!(!folder.names().contains(&"c.asdf".to_owned()));
+}
+
+#[test]
+fn a_broken_tree_is_bad_data_with_its_place() {
+    let folder = Folder::new();
+    folder.write("tree.yaml", "a: 1\nb: [1, {\n");
+    let output = folder.run(&["asdf", "new", "a.asdf", "--tree", "tree.yaml"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("tree.yaml: line "), "{}", stderr(&output));
+    folder.write("tree.yaml", "a: !core/ndarray-1.1.0 {source: 0, datatype: int8, shape: [1]}\n");
+    let output = folder.run(&["asdf", "new", "a.asdf", "--tree", "tree.yaml"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("`source: 0`"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_existing_file_is_replaced_only_by_force() {
+    let folder = folder();
+    folder.write("old", "old");
+    for command in [
+        &["asdf", "new", "old"][..],
+        &["asdf", "convert", "a.asdf", "-o", "old"],
+        &["asdf", "to-yaml", "a.asdf", "-o", "old"],
+        &["asdf", "explode", "a.asdf", "-o", "old"],
+        &["asdf", "implode", "a.asdf", "-o", "old"],
+    ] {
+        let output = folder.run(command);
+        assert_eq!(status(&output), 2, "{command:?}");
+        assert!(stderr(&output).contains("--force"), "{}", stderr(&output));
+        assert_eq!(folder.read("old"), b"old");
+        folder.done(&[command, &["--force"]].concat());
+        assert!(folder.read("old").starts_with(b"#ASDF"));
+        folder.write("old", "old");
+    }
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_reports_the_same() {
+    let folder = folder();
+    let names = folder.names();
+    for command in [
+        &["asdf", "new", "b.asdf", "--array", "/y=y.npy", "--compress", "zlib"][..],
+        &["asdf", "convert", "a.asdf", "-o", "b.asdf", "--compress", "lz4"],
+        &["asdf", "explode", "a.asdf", "-o", "b.asdf"],
+        &["asdf", "implode", "a.asdf", "-o", "b.asdf"],
+    ] {
+        let mut dry = json_of(&folder.done(&[command, &["--dry-run", "--json"]].concat()));
+        assert_eq!(folder.names(), names, "{command:?}");
+        assert_eq!(dry["dry_run"], true);
+        dry["dry_run"] = json!(false);
+        let done = json_of(&folder.done(&[command, &["--json"]].concat()));
+        assert_eq!(dry, done, "{command:?}");
+        assert_eq!(done["bytes"], folder.read("b.asdf").len(), "{command:?}");
+        for name in folder.names().iter().filter(|name| name.starts_with("b")) {
+            folder.remove(name);
+        }
+    }
+}
+
+#[test]
+fn convert_keeps_each_codec_unless_it_is_told_another() {
+    let folder = folder();
+    folder.done(&["asdf", "convert", "a.asdf", "-o", "z.asdf", "--compress", "zlib"]);
+    assert_eq!(codecs(&folder, "z.asdf"), ["zlib", "zlib"]);
+    same_tree(&folder, "a.asdf", "z.asdf");
+    folder.done(&["asdf", "convert", "z.asdf", "-o", "again.asdf", "--align", "8"]);
+    assert_eq!(codecs(&folder, "again.asdf"), ["zlib", "zlib"]);
+    for codec in ["none", "bzp2:1", "lz4", "lz4f", "zstd", "blsc"] {
+        folder.done(&["asdf", "convert", "z.asdf", "-o", "c.asdf", "-f", "--compress", codec]);
+        same_tree(&folder, "a.asdf", "c.asdf");
+        assert_eq!(status(&folder.run(&["asdf", "verify", "c.asdf"])), 0, "{codec}");
+    }
+    let output = folder.done(&["asdf", "convert", "a.asdf", "-o", "-"]);
+    assert!(output.stdout.starts_with(b"#ASDF"));
+}
+
+#[test]
+fn convert_moves_small_arrays_into_the_tree_and_pads_it() {
+    let folder = folder();
+    folder.done(&[
+        "asdf",
+        "convert",
+        "a.asdf",
+        "-o",
+        "b.asdf",
+        "--inline-below",
+        "5",
+        "--pad-tree",
+        "4096",
+    ]);
+    same_tree(&folder, "a.asdf", "b.asdf");
+    assert_eq!(codecs(&folder, "b.asdf").len(), 1);
+    let info = json_of(&folder.done(&["asdf", "info", "b.asdf", "--json"]));
+    assert_eq!(info["ok"], true, "{info}");
+    assert!(folder.read("b.asdf").windows(4000).any(|part| part.iter().all(|&byte| byte == b' ')));
+}
+
+#[test]
+fn a_damaged_block_is_bad_data_and_nothing_is_written() {
+    let folder = folder();
+    let mut bytes = folder.read("a.asdf");
+    let at = bytes.windows(4).rposition(|four| four == b"\xd3BLK").expect("a block");
+    bytes[at + 200] ^= 1;
+    folder.write("bad.asdf", bytes);
+    let output = folder.run(&["asdf", "convert", "bad.asdf", "-o", "b.asdf"]);
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    assert!(stderr(&output).contains("block 1"), "{}", stderr(&output));
+    assert!(!folder.names().contains(&"b.asdf".to_owned()));
+}
+
+#[test]
+fn to_yaml_has_all_arrays_inline() {
+    let folder = folder();
+    let text = stdout(&folder.done(&["asdf", "to-yaml", "a.asdf"]));
+    assert!(text.starts_with("#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n"), "{text}");
+    assert!(
+        text.contains("  x: !core/ndarray-1.1.0\n    data: [0, 1, 2, 3]\n    datatype: uint16\n"),
+        "{text}"
+    );
+    folder.done(&["asdf", "to-yaml", "a.asdf", "-o", "a.yaml"]);
+    assert_eq!(folder.read("a.yaml"), text.as_bytes());
+    same_tree(&folder, "a.asdf", "a.yaml");
+    // A tree of its own again.
+    folder.done(&["asdf", "new", "b.asdf", "--tree", "a.yaml"]);
+    same_tree(&folder, "a.asdf", "b.asdf");
+}
+
+#[test]
+fn explode_and_implode_are_inverse() {
+    let folder = folder();
+    let report = json_of(&folder.done(&["asdf", "explode", "a.asdf", "-o", "e.asdf", "--json"]));
+    assert_eq!(report["files"], json!(["e0000.asdf", "e0001.asdf"]));
+    assert_eq!(report["blocks"], 0);
+    same_tree(&folder, "a.asdf", "e.asdf");
+    folder.done(&["asdf", "implode", "e.asdf", "-o", "i.asdf"]);
+    same_tree(&folder, "a.asdf", "i.asdf");
+    assert_eq!(codecs(&folder, "i.asdf").len(), 2);
+    // A part that is there already is replaced by force only.
+    folder.remove("e.asdf");
+    let output = folder.run(&["asdf", "explode", "a.asdf", "-o", "e.asdf"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("e0000.asdf"), "{}", stderr(&output));
+    let output = folder.run(&["asdf", "explode", "a.asdf", "-o", "-"]);
+    assert_eq!(status(&output), 2);
+}
+
+#[test]
+fn implode_opens_other_files_as_the_policy_allows() {
+    let folder = folder();
+    folder.done(&["asdf", "explode", "a.asdf", "-o", "e.asdf"]);
+    let output = folder.run(&["asdf", "implode", "e.asdf", "-o", "i.asdf", "--external", "deny"]);
+    assert_eq!(status(&output), 2, "{}", stderr(&output));
+    assert!(stderr(&output).contains("policy"), "{}", stderr(&output));
+    assert!(!folder.names().contains(&"i.asdf".to_owned()));
+}
