@@ -7,6 +7,7 @@ use super::document::{Children, Class, Document, NodeId};
 use super::integer::Integer;
 use super::mapping::{Entries, EntryMentions, Keys, Pairs};
 use super::scalar::{self, Kind, Style};
+use super::scan::number_end;
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
 use crate::{Code, Diagnostic, Error, ErrorKind, Result};
@@ -58,6 +59,31 @@ pub(crate) struct Mentions<'a> {
     records: Children<'a>,
 }
 
+/// The numbers of a list that has nothing else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Numbers<'a> {
+    pub(crate) list: Node<'a>,
+    text: &'a str,
+    elements: &'a [u32],
+    /// Whether one of them is a float.
+    pub(crate) has_floats: bool,
+}
+
+impl<'a> Numbers<'a> {
+    pub(crate) fn len(self) -> usize {
+        self.elements.len()
+    }
+
+    /// The text of each number, and whether it is a float.
+    pub(crate) fn texts(self) -> impl Iterator<Item = (&'a str, bool)> {
+        self.elements.iter().map(move |&start| {
+            let start = start as usize;
+            let (end, is_float) = number_end(self.text.as_bytes(), start).unwrap_or((start, false));
+            (self.text.get(start..end).unwrap_or_default(), is_float)
+        })
+    }
+}
+
 /// A node as the file mentions it: where it stands, or by an alias.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mention<'a> {
@@ -73,6 +99,15 @@ impl<'a> Mention<'a> {
     /// The node, alias followed.
     pub(crate) fn node(self) -> Node<'a> {
         self.document.node_at(self.record)
+    }
+
+    pub(super) fn document(self) -> &'a Document {
+        self.document
+    }
+
+    /// The number of the record, which may be an alias.
+    pub(super) fn record(self) -> u32 {
+        self.record
     }
 
     pub(crate) fn is_alias(self) -> bool {
@@ -245,6 +280,16 @@ impl<'a> Node<'a> {
         }
         let item = self.document.written_children(self.id).get(index)?;
         Some(self.document.node_at(item))
+    }
+
+    /// The numbers of a flow sequence that has only plain numbers, without nodes for them. `None`
+    /// for every other node.
+    pub(crate) fn numbers(self) -> Option<Numbers<'a>> {
+        let record = self.document.record(self.id);
+        let Class::Numbers { floats: has_floats } = record.class else { return None };
+        let range = record.data as usize..(record.data + record.len) as usize;
+        let elements = self.document.elements.get(range)?;
+        Some(Numbers { list: self, text: &self.document.written, elements, has_floats })
     }
 
     /// Items of a sequence; none for other nodes.

@@ -21,7 +21,7 @@ pub fn events(text: &[u8]) -> Result<Vec<String>, (usize, String)> {
     read(Parser::new(text), text).map_err(|fault| (fault.offset, fault.message.into_owned()))
 }
 
-fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>, Fault> {
+pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>, Fault> {
     let mut lines = vec!["+STR".to_owned()];
     // The ends of the collections that are open, and whether they are between brackets.
     let mut open: Vec<(&str, bool)> = Vec::new();

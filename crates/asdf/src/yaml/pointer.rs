@@ -57,8 +57,11 @@ impl Document {
         Some(self.lists.get(after.checked_sub(1)?)?.record)
     }
 
-    /// The pointer to a node where it is written; see [`Node::to_pointer`].
-    pub(super) fn pointer_of(&self, id: u32) -> Option<String> {
+    /// The collection that a record is written in. The root is in itself.
+    pub(super) fn parent_of(&self, id: u32) -> Option<u32> {
+        if let Some(element) = id.checked_sub(ELEMENT) {
+            return self.list_of(element);
+        }
         let parents = self.parents.get_or_init(|| {
             let mut parents = vec![self.root; self.records.len()];
             for (parent, _) in (0..).zip(&self.records) {
@@ -70,13 +73,15 @@ impl Document {
             }
             parents
         });
+        parents.get(id as usize).copied()
+    }
+
+    /// The pointer to a node where it is written; see [`Node::to_pointer`].
+    pub(super) fn pointer_of(&self, id: u32) -> Option<String> {
         let mut tokens = Vec::new();
         let (mut id, mut len) = (id, 0);
         while id != self.root {
-            let parent = match id.checked_sub(ELEMENT) {
-                Some(element) => self.list_of(element)?,
-                None => *parents.get(id as usize)?,
-            };
+            let parent = self.parent_of(id)?;
             let children = self.written_children(parent);
             let at = children.place_of(id)?;
             let token = match self.kind(parent) {

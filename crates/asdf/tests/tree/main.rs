@@ -10,8 +10,11 @@ mod hostile;
 mod iterate;
 mod json;
 mod mappings;
+mod oracle;
 mod positions;
 mod properties;
+mod random;
+mod spans;
 mod suite;
 mod tags;
 

@@ -35,6 +35,7 @@ fn ask(text: &[u8], document: &Document) {
         stack.extend(node.raw_entries().flat_map(|(key, value)| [key, value]));
         stack.extend(node.items());
     }
+    crate::spans::check(std::str::from_utf8(text).unwrap(), document);
     let _ = try_json(document, Options::new().with_tags(true));
 }
 

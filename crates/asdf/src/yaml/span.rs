@@ -1,0 +1,259 @@
+//! Where a node, its key, anchor, tag and comments are in the text.
+//!
+//! ```text
+//! # about the key                 comment before
+//! key: &a !t "text"   # why       comment after
+//! ^^^  ^^ ^^ ^^^^^^
+//! key  |  |  content
+//!      |  tag
+//!      anchor                     the span of the node is from here to the end of the content
+//! ```
+//!
+//! Nothing of this but three offsets a node is kept: the rest is found in the text between them.
+//! All spans are bytes of the file. Those of nodes nest as nodes do, and lie in the order of the text.
+
+use std::ops::Range;
+
+use super::directives::is_line_break;
+use super::document::{Class, Document};
+use super::node::{Mention, Node};
+use super::scalar::{Kind, Style};
+
+/// A comment of the text.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Comment<'a> {
+    /// From `#` to the end of the line.
+    pub text: &'a str,
+    /// Its bytes in the file.
+    pub span: Range<u64>,
+}
+
+/// The comments that belong to a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Comments<'a> {
+    /// Those on the lines directly above that of its key, dash or value.
+    pub before: Vec<Comment<'a>>,
+    /// The one at the end of the line where the node ends; of a block collection or block scalar,
+    /// of the line where it begins.
+    pub after: Option<Comment<'a>>,
+}
+
+impl<'a> Node<'a> {
+    /// The bytes of the node in the file, from its anchor or tag, if it has one, to the end of its
+    /// content, without line breaks, comments and indicators (`- `, `: `, `,`) around it.
+    ///
+    /// A scalar has its quotes, a flow collection its brackets. A block collection begins at its
+    /// first key, `?` or dash and ends where its last node ends. A block scalar begins at `|` or
+    /// `>` and ends where its last line of text ends, that of `|+` at its last line break. A node
+    /// without any text has no bytes and is after the indicator or property that asks for it.
+    pub fn span(self) -> Range<u64> {
+        self.mention().span()
+    }
+
+    /// The same without anchor and tag.
+    pub fn content_span(self) -> Range<u64> {
+        let record = self.document().record(self.id().0);
+        self.document().in_file(record.content as usize, record.end as usize)
+    }
+
+    /// The bytes of the key of the entry that the node is the value of, where the node is written;
+    /// `None` if it is an item, a key or the root.
+    pub fn key_span(self) -> Option<Range<u64>> {
+        self.mention().key_span()
+    }
+
+    /// The bytes of its anchor, with `&`.
+    pub fn anchor_span(self) -> Option<Range<u64>> {
+        self.document().property_span(self.id().0, '&')
+    }
+
+    /// The bytes of its tag as written, with `!`.
+    pub fn tag_span(self) -> Option<Range<u64>> {
+        self.document().property_span(self.id().0, '!')
+    }
+
+    /// The bytes of its aliases, with `*`, in the order of the text. Goes through all nodes.
+    pub fn alias_spans(self) -> Vec<Range<u64>> {
+        let document = self.document();
+        let records = document.records.iter();
+        let aliases =
+            records.filter(|record| record.class == Class::Alias && record.data == self.id().0);
+        aliases.map(|record| document.in_file(record.start as usize, record.end as usize)).collect()
+    }
+
+    /// The comments that belong to it, where it is written.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions};
+    ///
+    /// let text = b"a: 1\n\n# in seconds\nexposure: 5.0 # measured\n";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let comments = document.root().pointer("/exposure")?.comments();
+    /// assert_eq!(comments.before[0].text, "# in seconds");
+    /// assert_eq!(comments.after.map(|comment| comment.text), Some("# measured"));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn comments(self) -> Comments<'a> {
+        self.mention().comments()
+    }
+}
+
+impl<'a> Mention<'a> {
+    /// See [`Node::span`]; of an alias, that of `*name`.
+    pub(crate) fn span(self) -> Range<u64> {
+        let record = self.document().record(self.record());
+        self.document().in_file(record.start as usize, record.end as usize)
+    }
+
+    /// See [`Node::key_span`].
+    pub(crate) fn key_span(self) -> Option<Range<u64>> {
+        let (document, id) = (self.document(), self.record());
+        let (parent, place) = document.place_in_parent(id)?;
+        let is_value = document.kind(parent) == Kind::Mapping && place % 2 == 1;
+        let key = document.written_children(parent).get(place.checked_sub(1)?)?;
+        let key = document.record(key);
+        is_value.then(|| document.in_file(key.start as usize, key.end as usize))
+    }
+
+    /// See [`Node::comments`].
+    pub(crate) fn comments(self) -> Comments<'a> {
+        let (document, id) = (self.document(), self.record());
+        Comments { before: document.comments_before(id), after: document.comment_after(id) }
+    }
+}
+
+impl Document {
+    /// A part of the text as bytes of the file.
+    fn in_file(&self, start: usize, end: usize) -> Range<u64> {
+        let base = self.options.offset;
+        base.saturating_add(start as u64)..base.saturating_add(end as u64)
+    }
+
+    /// The collection that a record is written in, and its place among the children.
+    fn place_in_parent(&self, id: u32) -> Option<(u32, usize)> {
+        if id == self.root {
+            return None;
+        }
+        let parent = self.parent_of(id)?;
+        Some((parent, self.written_children(parent).place_of(id)?))
+    }
+
+    /// Where the anchor or the tag of a node is.
+    fn property_span(&self, id: u32, indicator: char) -> Option<Range<u64>> {
+        let record = self.record(id);
+        let (mut at, end) = (record.start as usize, record.content as usize);
+        loop {
+            let rest = self.written.get(at..end)?;
+            let skipped = rest.trim_start_matches(|c| matches!(c, ' ' | '\t') || is_line_break(c));
+            at = end - skipped.len();
+            let ends: fn(char) -> bool = if skipped.starts_with('#') {
+                is_line_break
+            } else {
+                |c| matches!(c, ' ' | '\t') || is_line_break(c)
+            };
+            let len = skipped.find(ends).unwrap_or(skipped.len());
+            if skipped.starts_with(indicator) {
+                return Some(self.in_file(at, at + len));
+            }
+            if len == 0 {
+                return None;
+            }
+            at += len;
+        }
+    }
+
+    fn comment(&self, start: usize, end: usize) -> Option<Comment<'_>> {
+        let text = self.written.get(start..end)?;
+        Some(Comment { text, span: self.in_file(start, end) })
+    }
+
+    /// Where the text begins that is between what is before an entry or item and the entry itself.
+    /// That text has nothing but indicators, anchors, tags and comments.
+    fn gap_start(&self, id: u32) -> usize {
+        let mut id = id;
+        loop {
+            let Some((parent, place)) = self.place_in_parent(id) else { return 0 };
+            let children = self.written_children(parent);
+            if let Some(before) = place.checked_sub(1).and_then(|before| children.get(before)) {
+                return self.record(before).end as usize;
+            }
+            let parent_record = self.record(parent);
+            if parent_record.style == Style::Flow {
+                return parent_record.content as usize + 1;
+            }
+            id = parent;
+        }
+    }
+
+    /// The comments on the lines directly above an entry or item.
+    fn comments_before(&self, id: u32) -> Vec<Comment<'_>> {
+        // Of a value they are those of its key.
+        let first = match self.place_in_parent(id) {
+            Some((parent, place)) if self.kind(parent) == Kind::Mapping => {
+                self.written_children(parent).get(place - place % 2).unwrap_or(id)
+            }
+            _ => id,
+        };
+        let mut comments = Vec::new();
+        let mut at = self.gap_start(first);
+        let end = self.record(first).start as usize;
+        // What is on the line of something else belongs to that.
+        let mut is_own_line = at == 0;
+        while let Some(rest) = self.written.get(at..end) {
+            let Some(len) = rest.find(is_line_break) else { break };
+            let line = &rest[..len];
+            let blanks = line.len() - line.trim_start_matches([' ', '\t']).len();
+            if is_own_line && line[blanks..].starts_with('#') {
+                comments.extend(self.comment(at + blanks, at + len));
+            } else {
+                comments.clear();
+            }
+            is_own_line = true;
+            at += len
+                + if rest[len..].starts_with("\r\n") {
+                    2
+                } else {
+                    rest[len..].chars().next().map_or(1, char::len_utf8)
+                };
+        }
+        comments
+    }
+
+    /// The comment at the end of the line of a node.
+    fn comment_after(&self, id: u32) -> Option<Comment<'_>> {
+        let record = self.record(id);
+        let (start, end) = (record.start as usize, record.end as usize);
+        let is_block = match record.class {
+            Class::Node(kind) if kind.is_collection() => record.style == Style::Block,
+            _ => false,
+        };
+        let at = match record.style {
+            // Indentation and chomping are before it, and no text.
+            Style::Literal | Style::Folded => record.content as usize,
+            _ if is_block => {
+                let place = self.place_in_parent(id);
+                let key = place.filter(|(parent, _)| self.kind(*parent) == Kind::Mapping);
+                let key = key.and_then(|(parent, place)| {
+                    self.written_children(parent).get(place.checked_sub(1)?)
+                })?;
+                self.record(key).end as usize
+            }
+            _ => end,
+        };
+        let rest = self.written.get(at..)?;
+        let line = rest.get(..rest.find(is_line_break).unwrap_or(rest.len()))?;
+        let hash = line.find('#')?;
+        let is_alone = |c: char| match record.style {
+            Style::Literal | Style::Folded => {
+                matches!(c, '|' | '>' | '+' | '-' | ' ' | '\t') || c.is_ascii_digit()
+            }
+            _ if is_block => true,
+            _ => matches!(c, ' ' | '\t' | ',' | ':'),
+        };
+        let inside = if is_block { start >= at + hash } else { true };
+        let is_comment = line.get(..hash)?.chars().all(is_alone) && inside;
+        is_comment.then(|| self.comment(at + hash, at + line.len())).flatten()
+    }
+}

@@ -1,0 +1,63 @@
+//! A second opinion: `yaml-rust2` has the same events for random documents.
+//!
+//! It is not asked about what it is known to read in another way than libyaml: several tag handles,
+//! NEL, LS and PS, deep brackets, pairs in brackets with collections as values, lines of quoted scalars that are
+//! indented less, directives, and a block scalar at the very end of a text. The random documents
+//! have none of these but the last: a `...` line ends them.
+
+use asdf::yaml::notation::events;
+use proptest::prelude::*;
+use yaml_rust2::parser::{Event, Parser};
+use yaml_rust2::scanner::TScalarStyle;
+
+/// Events without tags and anchors.
+fn theirs(text: &str) -> Vec<String> {
+    let mut parser = Parser::new_from_str(text);
+    let mut lines = Vec::new();
+    loop {
+        lines.push(match parser.next_token().expect("the other parser reads it").0 {
+            Event::StreamEnd => return lines,
+            Event::Scalar(text, style, ..) => {
+                let sign = match style {
+                    TScalarStyle::Plain => ':',
+                    TScalarStyle::SingleQuoted => '\'',
+                    TScalarStyle::DoubleQuoted => '"',
+                    TScalarStyle::Literal => '|',
+                    TScalarStyle::Folded => '>',
+                };
+                format!("=VAL {sign}{}", text.replace('\\', "\\\\").replace('\n', "\\n"))
+            }
+            Event::SequenceStart(..) => "+SEQ".to_owned(),
+            Event::MappingStart(..) => "+MAP".to_owned(),
+            Event::SequenceEnd => "-SEQ".to_owned(),
+            Event::MappingEnd => "-MAP".to_owned(),
+            Event::Alias(_) => "=ALI".to_owned(),
+            _ => continue,
+        });
+    }
+}
+
+fn ours(text: &str) -> Vec<String> {
+    let lines = events(text.as_bytes()).expect("we read it");
+    let lines = lines.into_iter().filter(|line| !line.contains("DOC") && !line.contains("STR"));
+    let bare = lines.map(|line| {
+        let words =
+            line.split(' ').filter(|word| !(word.starts_with('&') || word.starts_with('<')));
+        let brackets = line.starts_with('+');
+        words
+            .filter(|word| !(brackets && matches!(*word, "[]" | "{}")))
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    bare.collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn random_documents_have_the_same_events(document in crate::random::document()) {
+        let text = document + "...\n";
+        prop_assert_eq!(ours(&text), theirs(&text), "{}", text);
+    }
+}
