@@ -26,7 +26,7 @@ use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
 use crate::ndarray::number::{self, put};
 use crate::ndarray::parse::{ArrayHeader, Shape};
 use crate::yaml::tag;
-use crate::yaml::{Integer, Kind, Node, Value};
+use crate::yaml::{Integer, Kind, Node, Numbers, Value};
 
 /// Type and shape of an inline array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,12 +62,19 @@ pub(crate) fn read(data: Node<'_>, inferred: &Inferred, limits: &Limits) -> Resu
     let mut masked = Vec::new();
     let mut index = 0_usize;
     let mut budget = Budget { visited: 0, limits };
-    walk(data, shape, &mut |node| {
-        if !push(node, datatype, &mut out, &mut budget)? {
-            masked.push(index);
+    walk(data, shape, &mut |leaf| {
+        if let (Leaf::Numbers(numbers), Datatype::Scalar(scalar)) = (leaf, datatype) {
+            budget.visit(numbers.len() as u64)?;
+            index += numbers.len();
+            return push_numbers(numbers, *scalar, &mut out);
         }
-        index += 1;
-        Ok(())
+        leaf.nodes().try_for_each(|node| {
+            if !push(node, datatype, &mut out, &mut budget)? {
+                masked.push(index);
+            }
+            index += 1;
+            Ok(())
+        })
     })?;
     let mask = (!masked.is_empty()).then(|| {
         let mut mask = vec![0; index];
@@ -148,18 +155,35 @@ struct Budget<'l> {
 }
 
 impl Budget<'_> {
-    fn visit(&mut self) -> Result<()> {
-        self.visited += 1;
+    fn visit(&mut self, items: u64) -> Result<()> {
+        self.visited += items;
         let check = self.limits.check_items("items of inline arrays", self.visited);
         Ok(check?)
     }
 }
 
-/// Calls `leaf` for each element in C order; the data must have the shape exactly.
+/// One element, or a list of them.
+#[derive(Clone, Copy)]
+enum Leaf<'a> {
+    Node(Node<'a>),
+    Numbers(Numbers<'a>),
+}
+
+impl<'a> Leaf<'a> {
+    fn nodes(self) -> impl Iterator<Item = Node<'a>> {
+        let (one, list) = match self {
+            Self::Node(node) => (Some(node), None),
+            Self::Numbers(numbers) => (None, Some(numbers.list.items())),
+        };
+        one.into_iter().chain(list.into_iter().flatten())
+    }
+}
+
+/// Calls `leaf` for the elements in C order; the data must have the shape exactly.
 fn walk<'a>(
     data: Node<'a>,
     shape: &[u64],
-    leaf: &mut dyn FnMut(Node<'a>) -> Result<()>,
+    leaf: &mut dyn FnMut(Leaf<'a>) -> Result<()>,
 ) -> Result<()> {
     if shape.contains(&0) { Ok(()) } else { descend(data, shape, leaf) }
 }
@@ -168,9 +192,9 @@ fn walk<'a>(
 fn descend<'a>(
     node: Node<'a>,
     shape: &[u64],
-    leaf: &mut dyn FnMut(Node<'a>) -> Result<()>,
+    leaf: &mut dyn FnMut(Leaf<'a>) -> Result<()>,
 ) -> Result<()> {
-    let Some((&count, inner)) = shape.split_first() else { return leaf(node) };
+    let Some((&count, inner)) = shape.split_first() else { return leaf(Leaf::Node(node)) };
     if node.kind() != Kind::Sequence {
         return Err(error(node, format!("ragged: expected a sequence of {count} items")));
     }
@@ -178,7 +202,10 @@ fn descend<'a>(
         let message = format!("ragged: {} items where others have {count}", node.len());
         return Err(error(node, message));
     }
-    node.items().try_for_each(|item| descend(item, inner, leaf))
+    match node.numbers() {
+        Some(numbers) if inner.is_empty() => leaf(Leaf::Numbers(numbers)),
+        _ => node.items().try_for_each(|item| descend(item, inner, leaf)),
+    }
 }
 
 /// What was seen of the items of an array without a datatype.
@@ -204,9 +231,16 @@ enum Width {
 fn infer_datatype(data: Node<'_>, shape: &[u64], limits: &Limits) -> Result<ScalarType> {
     let mut seen = Seen::default();
     let mut budget = Budget { visited: 0, limits };
-    walk(data, shape, &mut |node| {
-        budget.visit()?;
-        seen.add(node)
+    walk(data, shape, &mut |leaf| match leaf {
+        Leaf::Node(node) => {
+            budget.visit(1)?;
+            seen.add(node)
+        }
+        Leaf::Numbers(numbers) => {
+            budget.visit(numbers.len() as u64)?;
+            seen.add_numbers(numbers);
+            Ok(())
+        }
     })?;
     let Seen { widest, lowest, highest, longest } = seen;
     let named = |name| {
@@ -235,6 +269,17 @@ fn infer_datatype(data: Node<'_>, shape: &[u64], limits: &Limits) -> Result<Scal
 }
 
 impl Seen {
+    fn add_numbers(&mut self, numbers: Numbers<'_>) {
+        for (text, is_float) in numbers.texts() {
+            if let Some(number::Number::Int(value)) = number_in_list(text, is_float) {
+                self.lowest = self.lowest.min(value);
+                self.highest = self.highest.max(value);
+            }
+        }
+        let width = if numbers.has_floats { Width::Float } else { Width::Int };
+        self.widest = self.widest.max(Some(width));
+    }
+
     fn add(&mut self, node: Node<'_>) -> Result<()> {
         let width = match node.kind() {
             _ if is_complex(node) => Width::Complex,
@@ -272,7 +317,7 @@ fn push(
     out: &mut Vec<u8>,
     budget: &mut Budget<'_>,
 ) -> Result<bool> {
-    budget.visit()?;
+    budget.visit(1)?;
     match datatype {
         Datatype::Scalar(scalar) => push_scalar(node, *scalar, out),
         Datatype::Record(record) => push_record(node, record, out, budget),
@@ -303,9 +348,11 @@ fn push_record(
             push_zeros(field.size(), out);
             whole = false;
         } else {
-            walk(item, shape, &mut |item| {
-                whole &= push(item, field.datatype(), out, budget)?;
-                Ok(())
+            walk(item, shape, &mut |leaf| {
+                leaf.nodes().try_for_each(|item| {
+                    whole &= push(item, field.datatype(), out, budget)?;
+                    Ok(())
+                })
             })?;
         }
     }
@@ -342,6 +389,36 @@ fn push_scalar(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<
         }
     }
     Ok(true)
+}
+
+/// Appends the numbers of a list. Their nodes are made for messages only.
+fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
+    for (at, (text, is_float)) in numbers.texts().enumerate() {
+        let number = number_in_list(text, is_float);
+        let pushed = number.and_then(|number| number::push(number, scalar, out));
+        if pushed.is_none() {
+            // The general way has the same result, and the message.
+            match numbers.list.at(at) {
+                Some(node) => push_scalar(node, scalar, out).map(drop)?,
+                None => return Err(error(numbers.list, "a number is missing")),
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The value of a number in a list of numbers; of them there are simple forms only.
+fn number_in_list(text: &str, is_float: bool) -> Option<number::Number> {
+    Some(match text {
+        _ if !is_float => number::Number::Int(text.parse::<i64>().ok()?.into()),
+        ".nan" => number::Number::Float(f64::NAN),
+        _ if text.ends_with(".inf") => number::Number::Float(if text.starts_with('-') {
+            f64::NEG_INFINITY
+        } else {
+            f64::INFINITY
+        }),
+        _ => number::Number::Float(text.parse().ok()?),
+    })
 }
 
 /// The number that a node is.
@@ -499,6 +576,39 @@ mod tests {
         ] {
             let message = rejected(&format!("{{data: [{item}], datatype: {datatype}}}"));
             assert!(message.contains(&format!("is not a valid {datatype}")), "{message}");
+        }
+    }
+
+    /// A comment among the numbers has the tree make a node of each.
+    #[test]
+    fn lists_of_numbers_are_read_as_their_nodes_are() {
+        for numbers in
+            ["1, 2, 3", "1.5, -2, 0.1", "0, 1, 1", ".nan, -.inf, 7", "300, 1, 1", "1.0e+300, 2, 3"]
+        {
+            for datatype in [
+                "int8",
+                "uint16",
+                "int64",
+                "float16",
+                "float32",
+                "float64",
+                "bool8",
+                "complex64",
+                "[ucs4, 2]",
+            ] {
+                let read = |list: &str| {
+                    let text = format!("{{data: [{list}], datatype: {datatype}, byteorder: big}}");
+                    let read = try_read(&text, &Limits::default());
+                    read.map(|(_, data)| data.elements).map_err(|error| error.to_string())
+                };
+                assert_eq!(
+                    read(numbers),
+                    read(&format!("{numbers} # nodes\n")),
+                    "{numbers} {datatype}"
+                );
+            }
+            let inferred = |list: &str| reads(&format!("[[{list}], [4, 5, 6]]")).0;
+            assert_eq!(inferred(numbers), inferred(&format!("{numbers} # nodes\n")), "{numbers}");
         }
     }
 

@@ -98,3 +98,68 @@ pub(in crate::yaml) fn number_end(bytes: &[u8], start: usize) -> Option<(usize, 
     let end = digits_end(exponent);
     (is_signed && end > exponent).then_some((end, true))
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use crate::yaml::notation;
+    use crate::yaml::parse::Parser;
+
+    fn events(text: &str, joins_numbers: bool) -> Option<Vec<String>> {
+        let parser = Parser::new(text);
+        let parser = if joins_numbers { parser } else { parser.without_numbers() };
+        notation::read(parser, text).ok()
+    }
+
+    #[test]
+    fn only_plain_decimal_numbers_are_joined() {
+        use crate::yaml::{Document, ParseOptions};
+        for (list, is_joined) in [
+            ("[1, -2.5, +3e5]", false),
+            ("[1, -2.5, +3.0e+5,\n  .nan, -.inf, ]", true),
+            ("[0, -0, 10]", true),
+            ("[01]", false),
+            ("[0x1]", false),
+            ("[1_0]", false),
+            ("[1:30]", false),
+            ("[-.nan]", false),
+            ("[.5]", false),
+            ("[]", false),
+            ("[1 2]", false),
+            ("[1, 2 # two\n]", false),
+            ("[99999999999999999, 1]", true),
+            ("[999999999999999999, 1]", false),
+            ("[1: 2]", false),
+            ("[~]", false),
+        ] {
+            let text = format!("a: {list}\n");
+            let document =
+                Document::parse(text.as_bytes(), &ParseOptions::default(), &mut Vec::new());
+            let document = document.unwrap();
+            let node = document.root().get("a").unwrap();
+            assert_eq!(node.numbers().is_some(), is_joined, "{list}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn events_are_those_of_the_general_way(
+            parts in proptest::collection::vec(
+                prop::sample::select(vec![
+                    "1", "-2.5", "+3.0e-7", "0", "01", ".nan", "-.inf", "x", "1e5", "0x1", "~", "1_0",
+                    ",", ",", ",", ", ", " ", "\n", "\n ", "\t", "\r\n", "[", "]", "{", "}", ": ", "#", " #",
+                    "-", "---", "...", "&a ", "!t ", "\u{85}", "é", "?", "'", "- [", "a: [", "[[1,2],[3,4]]",
+                ]),
+                0..20,
+            ),
+        ) {
+            let text = parts.concat();
+            prop_assert_eq!(events(&text, true), events(&text, false), "{:?}", text);
+            let text = format!("a:\n  - [1, {text}]\n");
+            prop_assert_eq!(events(&text, true), events(&text, false), "{:?}", text);
+        }
+    }
+}
