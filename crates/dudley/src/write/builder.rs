@@ -76,6 +76,34 @@ fn push_attribute(out: &mut String, name: &str, value: Value) {
     out.push('\n');
 }
 
+/// Comments, which are about what was added last.
+macro_rules! comments {
+    ($($Builder:ident: $docs:literal $attribute:literal,)+) => {$(
+        impl $Builder {
+            #[doc = $docs]
+            pub fn docs(mut self, docs: &str) -> Self {
+                push_docs(&mut self.text, docs);
+                self
+            }
+
+            #[doc = $attribute]
+            pub fn attribute(mut self, name: &str, value: Value) -> Self {
+                push_attribute(&mut self.text, name, value);
+                self
+            }
+        }
+    )+};
+}
+
+comments! {
+    Builder:
+        "Documents what was declared last; at the beginning, the layout or the struct."
+        "Adds an attribute to what was declared last. Floats must be finite.",
+    ListBuilder:
+        "Documents the last element, or the list if it has none yet."
+        "Adds an attribute to the last element, or to the list if it has none yet. Floats must be finite.",
+}
+
 impl ArrayBuilder {
     /// A scalar of a primitive or named type. A primitive may have a byte order before it: `<f8`.
     pub fn of(datatype: &str) -> Self {
@@ -231,18 +259,6 @@ impl Builder {
         self.line(list, &format!(" {placement}"))
     }
 
-    /// Documents what was declared last; at the beginning, the layout or the struct.
-    pub fn docs(mut self, docs: &str) -> Self {
-        push_docs(&mut self.text, docs);
-        self
-    }
-
-    /// Adds an attribute to what was declared last. Floats must be finite.
-    pub fn attribute(mut self, name: &str, value: Value) -> Self {
-        push_attribute(&mut self.text, name, value);
-        self
-    }
-
     /// The text so far.
     pub fn text(&self) -> &str {
         &self.text
@@ -276,18 +292,6 @@ impl ListBuilder {
     /// Adds a dict.
     pub fn dict(self, items: impl FnOnce(Builder) -> Builder) -> Self {
         self.element(&format!("/ {}", items(Builder::default()).text))
-    }
-
-    /// Documents the last element, or the list if it has none yet.
-    pub fn docs(mut self, docs: &str) -> Self {
-        push_docs(&mut self.text, docs);
-        self
-    }
-
-    /// Adds an attribute to the last element, or to the list if it has none yet. Floats must be finite.
-    pub fn attribute(mut self, name: &str, value: Value) -> Self {
-        push_attribute(&mut self.text, name, value);
-        self
     }
 }
 
