@@ -104,7 +104,7 @@ fn check(resolver: &Resolver<'_>) -> Result<(Vec<Row>, Option<u64>), Option<Code
 }
 
 /// Items one by one: each costs as much as those before it.
-fn locate(resolver: &Resolver<'_>, table: &AddressTable<'_>) {
+fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
     let step = table.rows().len() / 8 + 1;
     for row in table.rows().iter().step_by(step) {
         let Subject::Item(id) = row.subject() else { continue };
@@ -113,7 +113,7 @@ fn locate(resolver: &Resolver<'_>, table: &AddressTable<'_>) {
     }
 }
 
-fn members(resolver: &Resolver<'_>, table: &AddressTable<'_>) {
+fn members(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
     let mut left = MANY;
     // A limit may be met here.
     let _ = resolver.walk(table, table.rows(), |_, row| {

@@ -29,6 +29,18 @@ impl Failure {
         Self::of_format("bloscpack", file, error.is_bad_data(), error)
     }
 
+    /// Of an error in a layout, the first line: [`show`](crate::formats::dudley) shows all.
+    pub(crate) fn dudley(file: &Path, error: dudley::Error) -> Self {
+        let is_bad_data = error.is_bad_data();
+        match error.diagnostics() {
+            Some(found) => {
+                let message = found.first().message.clone();
+                Self::of_format("dudley", file, is_bad_data, message)
+            }
+            None => Self::of_format("dudley", file, is_bad_data, error),
+        }
+    }
+
     pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {
         Self::of_format("flux", file, error.is_bad_data(), error)
     }

@@ -306,6 +306,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "dudley get",
+        &[
+            "scibin dudley get run.bd /grid/x",
+            "scibin dudley get run.bd /te --layout run.dud --slice 0,:10 -o te.npy",
+            "scibin dudley get data.bin /v --layout v.dud --param N=100",
+        ],
+    ),
+    (
+        "dudley dump",
+        &["scibin dudley dump run.bd", "scibin dudley dump run.bd --layout run.dud --json"],
+    ),
+    ("dudley extract-layout", &["scibin dudley extract-layout run.bdud -o run.dud"]),
+    ("dudley explain", &["scibin dudley explain run.bd 0x428 --layout run.dud"]),
+    (
         "dudley diff",
         &["scibin dudley diff old.dud new.dud", "scibin dudley diff old.dud new.dud --param N=100"],
     ),

@@ -106,10 +106,7 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
                 let reading = bloscpack::Reading { no_verify, ..Default::default() };
                 of_bloscpack::get(request, reading, output)
             }
-            Format::Dudley => Err(Failure::other(
-                request.file.display(),
-                "arrays of Dudley are not read yet: `scibin dudley resolve` prints their addresses",
-            )),
+            Format::Dudley => of_dudley::get(request, output),
             Format::Flux => of_flux::get(request, output),
         },
         Command::Asdf(command) => of_asdf::run(command, output),

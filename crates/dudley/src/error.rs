@@ -70,6 +70,40 @@ pub enum ErrorKind {
         /// Why it is not.
         reason: &'static str,
     },
+    /// A file is opened without a layout, and none is appended to it.
+    NoLayout {
+        /// Whether it is a native file.
+        is_native: bool,
+    },
+    /// What a path leads to has no bytes of its own.
+    NotData {
+        /// The path.
+        path: String,
+        /// What it leads to.
+        what: &'static str,
+    },
+    /// A file ends before an array in it does.
+    PastEnd {
+        /// The path of the array.
+        path: String,
+        /// Its first byte.
+        start: i128,
+        /// After its last byte.
+        end: i128,
+        /// Bytes of the file.
+        len: u64,
+    },
+    /// A compressed array cannot be decoded.
+    Filter {
+        /// The path of the array.
+        path: String,
+        /// The name of the filter.
+        filter: String,
+        /// Where its count is.
+        address: u64,
+        /// What is wrong.
+        message: String,
+    },
     /// A stream cannot be read.
     Read(binio::Error),
 }
@@ -95,6 +129,13 @@ impl From<Diagnostics> for Error {
     }
 }
 
+#[cfg(feature = "array")]
+impl From<binio::array::ArrayError> for Error {
+    fn from(error: binio::array::ArrayError) -> Self {
+        binio::Error::from(error).into()
+    }
+}
+
 impl binio::error::Kind for ErrorKind {
     fn from_binio(error: binio::Error) -> Self {
         Self::Read(error)
@@ -102,7 +143,11 @@ impl binio::error::Kind for ErrorKind {
 
     fn is_bad_data(&self) -> bool {
         match self {
-            Self::Path { .. } | Self::NotFound { .. } | Self::NotStrided { .. } => false,
+            Self::Path { .. }
+            | Self::NotFound { .. }
+            | Self::NotStrided { .. }
+            | Self::NotData { .. }
+            | Self::NoLayout { .. } => false,
             Self::Read(error) => error.is_bad_data(),
             _ => true,
         }
@@ -147,6 +192,19 @@ impl fmt::Display for ErrorKind {
             }
             Self::NotStrided { path, reason } => {
                 write!(f, "`{path}` cannot be read as an array: {reason}")
+            }
+            Self::NoLayout { is_native: true } => f.write_str(
+                "the layout of this native file is in another file, usually with the extension .dud",
+            ),
+            Self::NoLayout { is_native: false } => f.write_str(
+                "not a native file with a layout at its end: a layout has to be given",
+            ),
+            Self::NotData { path, what } => write!(f, "`{path}` is {what}"),
+            Self::PastEnd { path, start, end, len } => {
+                write!(f, "`{path}` is at bytes {start} to {end}, but the file ends at {len}")
+            }
+            Self::Filter { path, filter, address, message } => {
+                write!(f, "`{path}`, compressed by {filter} at {address}: {message}")
             }
             Self::Read(error) => error.fmt(f),
         }

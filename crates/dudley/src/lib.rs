@@ -6,6 +6,7 @@
 mod check;
 mod diagnostic;
 mod error;
+mod file;
 mod layout;
 mod options;
 mod parse;
@@ -13,11 +14,15 @@ mod resolve;
 mod signature;
 mod source;
 pub mod syntax;
-mod verify;
 mod write;
 
 pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity};
 pub use error::{Error, ErrorKind};
+#[cfg(feature = "array")]
+pub use file::{
+    Array, Explanation, File, FileBytes, Instance, Instances, List, OpenOptions, for_numpy,
+};
+pub use file::{VerifyOptions, VerifyReport, appended_layout, verify};
 pub use layout::{
     Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,
     FilterId, FilterKind, Found, Item, ItemId, ItemKind, Kind, Layout, Member, MemberId, NameId,
@@ -26,19 +31,18 @@ pub use layout::{
 };
 pub use options::{Limits, ParseOptions};
 pub use resolve::{
-    AddressTable, Array, Change, ChangeKind, Comparison, ComplexAlign, MemberRow, Origin, Resolver,
+    AddressTable, Change, ChangeKind, Comparison, ComplexAlign, Entry, MemberRow, Origin, Resolver,
     Row, Values, diff,
 };
 pub use signature::{SIGNATURE_LEN, Signature};
 pub use source::{Encoding, Source, Span};
-pub use verify::{VerifyOptions, VerifyReport, verify};
 pub use write::{ArrayBuilder, Builder, ListBuilder, format, from_c};
 #[cfg(feature = "array")]
 pub use write::{from_npy, from_numpy};
 
-pub use binio::ReadAt;
 #[cfg(feature = "array")]
 pub use binio::array;
+pub use binio::{Bytes, ReadAt};
 
 pub mod language {
     #![allow(

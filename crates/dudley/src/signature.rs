@@ -9,6 +9,8 @@
 //! Like that of PNG it shows what a transfer as text does to a file: it clears the top bit, or rewrites
 //! line ends.
 
+use binio::ReadAt;
+
 use crate::error::{Error, ErrorKind};
 use crate::layout::Order;
 
@@ -58,6 +60,31 @@ impl Signature {
             Ok(layout_address @ (0 | 16..)) => Ok(Self { order, layout_address }),
             _ => Err(ErrorKind::LayoutAddress { address, len: None }.into()),
         }
+    }
+
+    /// The signature of a native file, and none for another file, which may be shorter than a signature.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or if the signature is damaged or states an address after the end.
+    pub fn of(file: &dyn ReadAt) -> Result<Option<Self>, Error> {
+        let len = usize::try_from(file.len().min(SIGNATURE_LEN)).unwrap_or_default();
+        match Self::parse(&file.bytes_at(0, len)?) {
+            Ok(signature) if signature.layout_address <= file.len() => Ok(Some(signature)),
+            Ok(Self { layout_address, .. }) => {
+                let address = i64::try_from(layout_address).unwrap_or(i64::MAX);
+                Err(ErrorKind::LayoutAddress { address, len: Some(file.len()) }.into())
+            }
+            Err(error) => match *error.kind() {
+                // A short file may be anything.
+                ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => Ok(None),
+                _ => Err(error),
+            },
+        }
+    }
+
+    /// Where the data of a file end: at the appended layout, or at the end of the file.
+    pub(crate) fn data_end(self, file: &dyn ReadAt) -> u64 {
+        if self.layout_address == 0 { file.len() } else { self.layout_address }
     }
 
     /// The 16 bytes.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use super::{Form, GetRequest};
+
 #[derive(Debug, Args)]
 pub(crate) struct Dudley {
     #[command(subcommand)]
@@ -23,6 +25,14 @@ pub(crate) enum DudleyCommand {
     },
     /// Print the address of everything that a layout stores
     Resolve(Resolve),
+    /// Print or extract one array, struct or parameter of a file
+    Get(Get),
+    /// Print everything that a file stores
+    Dump(Dump),
+    /// Print the layout that is appended to a native file
+    ExtractLayout(ExtractLayout),
+    /// Show what a byte of a file belongs to
+    Explain(Explain),
     /// Print the layout of an array of numpy: of a .npy file or of a datatype
     FromNumpy(FromNumpy),
     /// Print the layout of the plain structs of a C file
@@ -63,7 +73,7 @@ pub(crate) struct Fmt {
     pub(crate) check: bool,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub(crate) struct Params {
     /// The value of all stored parameters with a name, or of one by a path such as /grid/N
     #[arg(long = "param", value_name = "NAME=VALUE", value_parser = param, allow_hyphen_values = true)]
@@ -97,6 +107,83 @@ pub(crate) struct Resolve {
     pub(crate) max_members: u64,
     #[command(flatten)]
     pub(crate) judging: Judging,
+}
+
+/// What describes a file.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Described {
+    /// The layout of the file [default: the one that is appended to it]
+    #[arg(long, value_name = "LAYOUT")]
+    pub(crate) layout: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) params: Params,
+    /// The byte order if neither the layout nor the file states one [default: that of this machine]
+    #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
+    pub(crate) order: Option<Order>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Get {
+    /// The file, or "-" for standard input
+    pub(crate) data: PathBuf,
+    /// Where the array is: a path such as /grid/x, /list[2], /item.member or /item[2].member, or a JSON
+    /// Pointer
+    pub(crate) path: String,
+    #[command(flatten)]
+    pub(crate) described: Described,
+    /// Part of the array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    pub(crate) slice: Option<String>,
+    /// On a terminal: print all elements of a large array instead of the first and the last
+    #[arg(long)]
+    pub(crate) full: bool,
+    /// Write the array to this file, or to standard output for "-"
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// The form of the array [default: by the name of OUT; .npy for other names; text without OUT]
+    #[arg(long = "as", value_enum, value_name = "FORM")]
+    pub(crate) form: Option<Form>,
+    /// Replace the output file if it exists
+    #[arg(long, short, alias = "overwrite", requires = "output")]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Dump {
+    /// The file, or "-" for standard input
+    pub(crate) data: PathBuf,
+    #[command(flatten)]
+    pub(crate) described: Described,
+}
+
+impl Dump {
+    /// Of a file with its layout.
+    pub(crate) fn of(data: &std::path::Path) -> Self {
+        Self { data: data.to_owned(), described: Described::default() }
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExtractLayout {
+    /// The native file, or "-" for standard input
+    pub(crate) data: PathBuf,
+    /// Write the layout to this file
+    #[arg(long, short, value_name = "LAYOUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(long, short, requires = "output")]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Explain {
+    /// The file, or "-" for standard input
+    pub(crate) data: PathBuf,
+    /// The address of the byte, such as 1064 or 0x428
+    #[arg(value_parser = address)]
+    pub(crate) address: u64,
+    #[command(flatten)]
+    pub(crate) described: Described,
 }
 
 #[derive(Debug, Args)]
@@ -143,6 +230,29 @@ pub(crate) enum ComplexAlign {
     Size,
     /// The size of a part, as in C and numpy
     Part,
+}
+
+impl Get {
+    /// The request, as of any format.
+    pub(crate) fn request(&self) -> GetRequest {
+        GetRequest {
+            file: self.data.clone(),
+            pointer: Some(self.path.clone()),
+            slice: self.slice.clone(),
+            full: self.full,
+            output: self.output.clone(),
+            form: self.form,
+            force: self.force,
+        }
+    }
+}
+
+fn address(text: &str) -> Result<u64, String> {
+    let parsed = match text.strip_prefix("0x") {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed.map_err(|error| error.to_string())
 }
 
 fn param(text: &str) -> Result<(String, i64), String> {

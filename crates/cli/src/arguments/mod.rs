@@ -41,7 +41,9 @@ impl Command {
             Self::Bloscpack(all) => matches!(all.command, bloscpack::BloscpackCommand::Cat(_)),
             Self::Dudley(all) => matches!(
                 all.command,
-                dudley::DudleyCommand::FromC { .. } | dudley::DudleyCommand::FromNumpy(_)
+                dudley::DudleyCommand::FromC { .. }
+                    | dudley::DudleyCommand::FromNumpy(_)
+                    | dudley::DudleyCommand::ExtractLayout(_)
             ),
             Self::Flux(all) => matches!(all.command, flux::FluxCommand::Cat(_)),
             Self::Completions { .. } | Self::Man { .. } => true,

@@ -164,6 +164,11 @@ impl<W: Write> Sink<W> {
     pub(crate) fn into_inner(self) -> W {
         self.inner
     }
+
+    /// The failure of the output, if there was one.
+    pub(crate) fn failed(&mut self) -> Option<io::Error> {
+        self.failed.take()
+    }
 }
 
 impl<W> Sink<W> {

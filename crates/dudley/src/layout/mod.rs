@@ -38,6 +38,8 @@ pub use model::{
 pub(crate) use model::{Body, Run};
 use names::{Index, Names};
 pub use path::Found;
+#[cfg(feature = "array")]
+pub(crate) use path::Inside;
 pub(crate) use path::push_name;
 pub use primitive::{Kind, Order, Primitive};
 

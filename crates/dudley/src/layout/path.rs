@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use super::{Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject};
+use super::{
+    Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject, TypeId,
+};
 use crate::error::{Error, ErrorKind};
 use crate::syntax::quote;
 
@@ -18,6 +20,15 @@ pub enum Found {
     Item(ItemId, Vec<MemberId>),
     /// A parameter of a dict. An item with the same name takes precedence.
     Param(ParamId),
+}
+
+/// A step from an item into its data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Inside {
+    /// A member or a stored parameter of a struct.
+    Field(Field),
+    /// An instance or element of an array, counted through all dimensions.
+    Instance(u64),
 }
 
 /// Appends a name, quoted if it has to be.
@@ -121,10 +132,27 @@ impl Layout {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find(&self, path: &str) -> Result<Found, Error> {
-        let found = steps(path).and_then(|steps| self.follow(path, steps, false));
-        found.or_else(|error| {
+        self.find_or_point(path, |steps| self.follow(path, steps, None))
+    }
+
+    /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
+    /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
+    pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
+        self.find_or_point(path, |steps| {
+            let mut inside = Vec::new();
+            Ok((self.follow(path, steps, Some(&mut inside))?, inside))
+        })
+    }
+
+    /// Follows a path, or else the same text as a JSON Pointer.
+    fn find_or_point<'p, T>(
+        &self,
+        path: &'p str,
+        follow: impl Fn(Vec<Step<'p>>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        steps(path).and_then(&follow).or_else(|error| {
             let keys = pointer(path).ok_or_else(|| error.clone())?;
-            self.follow(path, keys, false).map_err(|_| error)
+            follow(keys).map_err(|_| error)
         })
     }
 
@@ -136,17 +164,31 @@ impl Layout {
         let Some(Step::Member(name)) = steps.pop() else {
             return self.param_at(path).is_some_and(is_stored);
         };
-        let Ok(Found::Item(item, members)) = self.follow(path, steps, true) else { return false };
+        let found = self.follow(path, steps, Some(&mut Vec::new()));
+        let Ok(Found::Item(item, members)) = found else { return false };
+        let id = self.struct_of(item, &members);
+        id.is_some_and(|id| self.stored_param(id, &name).is_some())
+    }
+
+    /// The struct of an item, or of the last of `members`, typedefs resolved.
+    fn struct_of(&self, item: ItemId, members: &[MemberId]) -> Option<TypeId> {
         let data = match members.last() {
-            Some(&member) => Some(self.data(self.member(member).data)),
-            None => self.data_of(item),
+            Some(&member) => self.data(self.member(member).data),
+            None => self.data_of(item)?,
         };
-        let Some(Datatype::Struct(id)) = data.map(|data| self.stands_for(data).datatype) else {
-            return false;
-        };
-        self.fields(id).iter().any(|field| match *field {
-            Field::Param(id) => is_stored(id) && self.param_name(id) == name,
-            Field::Member(_) => false,
+        match self.stands_for(data).datatype {
+            Datatype::Struct(id) => Some(id),
+            Datatype::Primitive(..) => None,
+        }
+    }
+
+    /// The parameter with a name that a struct stores.
+    fn stored_param(&self, id: TypeId, name: &str) -> Option<ParamId> {
+        self.fields(id).iter().find_map(|field| match *field {
+            Field::Param(id) if self.param(id).value.is_stored() && self.param_name(id) == name => {
+                Some(id)
+            }
+            _ => None,
         })
     }
 
@@ -154,7 +196,7 @@ impl Layout {
     pub(crate) fn param_at(&self, path: &str) -> Option<ParamId> {
         let mut steps = steps(path).ok()?;
         let Some(Step::Name(name)) = steps.pop() else { return None };
-        match self.follow(path, steps, false) {
+        match self.follow(path, steps, None) {
             Ok(Found::Item(dict, members)) if members.is_empty() => self.param_named(dict, &name),
             _ => None,
         }
@@ -169,12 +211,13 @@ impl Layout {
         data
     }
 
-    /// With `over_instances`, the index of an instance in an array leads to the array.
+    /// With `inside`, the index of an instance in an array leads to the array, and the steps into data are
+    /// added there.
     fn follow(
         &self,
         path: &str,
         steps: Vec<Step<'_>>,
-        over_instances: bool,
+        mut inside: Option<&mut Vec<Inside>>,
     ) -> Result<Found, Error> {
         let mut at = ItemId::ROOT;
         let mut members: Vec<MemberId> = Vec::new();
@@ -187,7 +230,11 @@ impl Layout {
                     missing: part,
                 })
             };
-            if param.is_some() {
+            let is_in_param = matches!(
+                inside.as_ref().and_then(|inside| inside.last()),
+                Some(Inside::Field(Field::Param(_)))
+            );
+            if param.is_some() || is_in_param {
                 return Err(missing("more below a parameter".to_owned()));
             }
             let step = match (step, self.kind(at)) {
@@ -196,7 +243,14 @@ impl Layout {
                     Err(_) => return Err(missing(format!("element `{key}`"))),
                 },
                 (Step::Key(key), ItemKind::Dict(_)) => Step::Name(key),
-                (Step::Key(key), ItemKind::Data(_)) => Step::Member(key),
+                (Step::Key(key), ItemKind::Data(_)) => match key.parse() {
+                    Ok(index)
+                        if inside.is_some() && self.member_of(at, &members, &key).is_none() =>
+                    {
+                        Step::Element(index)
+                    }
+                    _ => Step::Member(key),
+                },
                 (step, _) => step,
             };
             match step {
@@ -214,9 +268,16 @@ impl Layout {
                         };
                         at = item;
                         members.push(member);
+                        if let Some(inside) = &mut inside {
+                            inside.push(Inside::Field(Field::Member(member)));
+                        }
                     }
                 }
-                Step::Element(_) if over_instances && self.data_of(at).is_some() => {}
+                Step::Element(index) if inside.is_some() && self.data_of(at).is_some() => {
+                    if let Some(inside) = &mut inside {
+                        inside.push(Inside::Instance(index as u64));
+                    }
+                }
                 Step::Element(index) => {
                     let ItemKind::List(children) = self.kind(at) else {
                         return Err(missing("elements".to_owned()));
@@ -224,8 +285,18 @@ impl Layout {
                     at = *children.get(index).ok_or_else(|| missing(format!("element {index}")))?;
                 }
                 Step::Member(name) => {
-                    let member = self.member_of(at, &members, &name);
-                    members.push(member.ok_or_else(|| missing(format!("member `{name}`")))?);
+                    let found = self.member_of(at, &members, &name).map(Field::Member);
+                    let found = found.or_else(|| {
+                        let id = inside.as_ref().and_then(|_| self.struct_of(at, &members))?;
+                        self.stored_param(id, &name).map(Field::Param)
+                    });
+                    let field = found.ok_or_else(|| missing(format!("member `{name}`")))?;
+                    if let Field::Member(member) = field {
+                        members.push(member);
+                    }
+                    if let Some(inside) = &mut inside {
+                        inside.push(Inside::Field(field));
+                    }
                 }
             }
         }

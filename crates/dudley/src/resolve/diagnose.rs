@@ -1,12 +1,14 @@
 //! Irregular addresses.
 
+use std::ops::Deref;
+
+use super::Resolver;
 use super::align::Alignments;
 use super::table::{AddressTable, Row};
-use super::{Input, Resolver};
 use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
 
-impl<'a> Resolver<'a> {
+impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Reports what is irregular in the addresses of a table, in order of the text: stated addresses that
     /// are not aligned for their type, overlapping data, bytes before a stated address that belong to no
     /// item, the first address that depends on the stream, and the first data beyond the end of the stream.
@@ -22,17 +24,17 @@ impl<'a> Resolver<'a> {
     /// assert_eq!(codes, [Code::MisalignedAddress, Code::Overlap, Code::Hole]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn diagnose(&self, table: &AddressTable<'a>) -> Vec<Diagnostic> {
-        let mut alignments = Alignments::of(self.layout(), self.complex_align);
+    pub fn diagnose(&self, table: &AddressTable<L>) -> Vec<Diagnostic> {
+        let mut alignments = Alignments::of(self.layout(), self.rules.complex_align);
         let mut found = Vec::new();
         let mut is_after_unknown = false;
-        let enough = self.limits.max_diagnostics as usize;
+        let enough = self.rules.limits.max_diagnostics as usize;
         for row in table.rows() {
             if found.len() >= enough {
                 break;
             }
             match row.address() {
-                None if !is_after_unknown && matches!(self.input, Input::Values(_)) => {
+                None if !is_after_unknown && self.rules.stream.is_none() => {
                     found.push(unknown(self.layout(), *row));
                 }
                 Some(address) => {
@@ -69,21 +71,21 @@ impl<'a> Resolver<'a> {
     }
 
     /// The first data that end after the end of the stream.
-    fn past_end(&self, table: &AddressTable<'a>) -> Option<Diagnostic> {
+    fn past_end(&self, table: &AddressTable<L>) -> Option<Diagnostic> {
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
-        let is_past = |row: &&Row| end(row).is_some_and(|end| end > self.end);
+        let is_past = |row: &&Row| end(row).is_some_and(|end| end > self.rules.end);
         let row = table.rows().iter().find(is_past)?;
         let path = short_path(self.layout(), row.subject());
         let end = end(row)?;
         let message =
-            format!("`{path}` ends at {end}, after the end of the stream at {}", self.end);
+            format!("`{path}` ends at {end}, after the end of the stream at {}", self.rules.end);
         Some(Diagnostic::new(Code::PastEnd, self.layout().span(row.subject()), message))
     }
 
     /// Overlaps and holes, in order of addresses.
     fn neighbours(
         &self,
-        table: &AddressTable<'a>,
+        table: &AddressTable<L>,
         alignments: &mut Alignments<'_>,
     ) -> Vec<Diagnostic> {
         let layout = self.layout();
@@ -94,9 +96,9 @@ impl<'a> Resolver<'a> {
         let is_known =
             table.rows().iter().all(|row| row.address().is_some() && row.nbytes().is_some());
         let mut found = Vec::new();
-        let (mut end, mut before) = (self.start, None);
+        let (mut end, mut before) = (self.rules.start, None);
         for (address, nbytes, row) in rows {
-            if found.len() >= self.limits.max_diagnostics as usize {
+            if found.len() >= self.rules.limits.max_diagnostics as usize {
                 break;
             }
             let place = placement(layout, row.subject());

@@ -236,7 +236,7 @@ impl Seen {
 
 /// Collects the rows of an address table.
 struct Seeing<'t, 'a> {
-    table: &'t AddressTable<'a>,
+    table: &'t AddressTable<&'a Layout>,
     rows: Vec<Seen>,
     /// Hashes everything since the last known address.
     since: DefaultHasher,
@@ -250,7 +250,7 @@ impl Seeing<'_, '_> {
         if row.address().is_some() {
             self.since = DefaultHasher::new();
         }
-        let array = self.table.array(row);
+        let array = self.table.entry(row);
         let filter = array.filter().map(filter_text);
         let (path, shape, dtype) = (array.path(), array.shape(), array.dtype());
         (&path, &shape, &dtype, &filter).hash(&mut self.since);

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use binio::ReadAt;
 
 use super::align::{Alignments, COUNT_LEN};
-use super::scope::{Base, Element, Frame, Result, Scope, Trouble, add, multiply, round_up};
-use super::{Input, Resolver};
+use super::scope::{Base, Element, Frame, Number, Result, Scope, Trouble, add, multiply, round_up};
+use super::{Rules, Values};
 use crate::diagnostic::Code;
 use crate::layout::{
     Data, Datatype, Field, ItemId, Kind, Layout, MemberId, Order, ParamId, ParamValue, Placement,
@@ -24,17 +24,18 @@ const MAX_REMEMBERED: usize = 1 << 20;
 const UNMEASURED: u64 = u64::MAX;
 
 /// Measures arrays and instances.
-pub(super) struct Measure<'r, 'a> {
-    pub(super) layout: &'a Layout,
+pub(super) struct Measure<'r> {
+    pub(super) layout: &'r Layout,
     pub(super) scope: Scope,
-    pub(super) alignments: Alignments<'a>,
-    input: &'r Input<'a>,
+    pub(super) alignments: Alignments<'r>,
+    stream: Option<&'r dyn ReadAt>,
+    values: &'r Values,
     order: Order,
     tail_padding: bool,
     /// Sizes of types without free names.
     sizes: Vec<u64>,
     /// Sizes of types for values of their free names.
-    sizes_by_values: HashMap<(TypeId, Box<[i64]>), Option<u64>>,
+    sizes_by_values: HashMap<(TypeId, Box<[Number]>), Option<u64>>,
     /// The number of remembered values.
     remembered: usize,
     /// How often a value depended on the place of something.
@@ -81,33 +82,30 @@ pub(super) struct Visited {
 }
 
 /// Called with the fields of an instance.
-pub(super) type Visit<'v, 'r, 'a> = dyn FnMut(&mut Measure<'r, 'a>, Visited) -> Result<()> + 'v;
+pub(super) type Visit<'v, 'r> = dyn FnMut(&mut Measure<'r>, Visited) -> Result<()> + 'v;
 
-impl<'r, 'a> Measure<'r, 'a> {
+impl<'r> Measure<'r> {
     /// For resolving: few steps, so that a hostile layout is rejected soon.
-    pub(super) fn new(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
-        let read = match resolver.input {
-            Input::Values(_) => 0,
-            Input::Stream(stream) => stream.len().saturating_mul(STEPS_PER_BYTE),
-        };
+    pub(super) fn new(layout: &'r Layout, rules: &'r Rules<'r>, scope: Scope) -> Self {
+        let read = rules.stream.map_or(0, |stream| stream.len().saturating_mul(STEPS_PER_BYTE));
         let steps = STEPS.saturating_add(read);
-        Self::with_steps(resolver, scope, steps.min(resolver.limits.max_steps.into()))
+        Self::with_steps(layout, rules, scope, steps.min(rules.limits.max_steps.into()))
     }
 
     /// For listing members, each of which is a step.
-    pub(super) fn to_list(resolver: &'r Resolver<'a>, scope: Scope) -> Self {
-        Self::with_steps(resolver, scope, resolver.limits.max_steps.into())
+    pub(super) fn to_list(layout: &'r Layout, rules: &'r Rules<'r>, scope: Scope) -> Self {
+        Self::with_steps(layout, rules, scope, rules.limits.max_steps.into())
     }
 
-    fn with_steps(resolver: &'r Resolver<'a>, scope: Scope, max_steps: u64) -> Self {
-        let layout = resolver.layout;
+    fn with_steps(layout: &'r Layout, rules: &'r Rules<'r>, scope: Scope, max_steps: u64) -> Self {
         Self {
             layout,
             scope,
-            alignments: Alignments::of(layout, resolver.complex_align),
-            input: &resolver.input,
-            order: resolver.default_order(),
-            tail_padding: resolver.tail_padding,
+            alignments: Alignments::of(layout, rules.complex_align),
+            stream: rules.stream,
+            values: &rules.values,
+            order: rules.default_order(layout),
+            tail_padding: rules.tail_padding,
             sizes: vec![UNMEASURED; layout.type_count()],
             sizes_by_values: HashMap::new(),
             remembered: 0,
@@ -167,7 +165,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         frame: Frame,
         cursor: Option<u64>,
         base: Option<u64>,
-        visit: Option<&mut Visit<'_, 'r, 'a>>,
+        visit: Option<&mut Visit<'_, 'r>>,
     ) -> Result<Placed> {
         let inner = self.scope.frame();
         self.enter(Step::Member(id));
@@ -297,19 +295,15 @@ impl<'r, 'a> Measure<'r, 'a> {
     /// not known.
     fn stored_size(&mut self, element: Element, address: Option<u64>) -> Result<Option<u64>> {
         if element.is_compressed {
-            let Input::Stream(stream) = self.input else { return Ok(None) };
+            let Some(stream) = self.stream else { return Ok(None) };
             self.asked += 1;
-            let len = address.map(|address| self.compressed_len(*stream, address));
+            let len = address.map(|address| self.compressed_len(stream, address));
             return len.transpose();
         }
         let (Some(count), Base::Struct(id, frame)) = (element.count, element.base) else {
             return Ok(None);
         };
-        let instances_differ = match self.input {
-            Input::Stream(_) => true,
-            Input::Values(values) => values.has_elements(),
-        };
-        if !instances_differ {
+        if self.stream.is_none() && !self.values.has_elements() {
             let size = self.instance_size(id, frame, address)?;
             return size.map(|size| multiply(count, size)).transpose();
         }
@@ -322,7 +316,7 @@ impl<'r, 'a> Measure<'r, 'a> {
             self.leave();
             let Some(size) = size else { return Ok(None) };
             // An instance without bytes is followed by others like it.
-            if size == 0 && matches!(self.input, Input::Stream(_)) {
+            if size == 0 && self.stream.is_some() {
                 break;
             }
             total = add(total, size)?;
@@ -338,7 +332,7 @@ impl<'r, 'a> Measure<'r, 'a> {
         id: TypeId,
         frame: Frame,
         base: Option<u64>,
-        mut visit: Option<&mut Visit<'_, 'r, 'a>>,
+        mut visit: Option<&mut Visit<'_, 'r>>,
     ) -> Result<Option<u64>> {
         let (mut cursor, mut end) = (Some(0), Some(0));
         for &field in self.layout.fields(id) {
@@ -380,35 +374,46 @@ impl<'r, 'a> Measure<'r, 'a> {
         let align = self.alignments.of_datatype(datatype);
         let offset = place(placement, cursor, nbytes, align)?;
         let placed = Placed { offset, nbytes: Some(nbytes) };
-        let value = match self.input {
+        let value = match self.stream {
             // Parameters of dicts have their values from the beginning.
-            Input::Values(_) if matches!(self.layout.param(id).scope, Owner::Dict(_)) => {
+            None if matches!(self.layout.param(id).scope, Owner::Dict(_)) => {
                 return Ok(Some(placed));
             }
-            Input::Values(_) => self.given(id),
-            Input::Stream(stream) => {
+            None => self.given(id),
+            Some(stream) => {
                 self.asked += 1;
                 let address =
                     base.zip(offset).map(|(base, offset)| add(base, offset)).transpose()?;
                 let order = order.unwrap_or(self.order);
-                address.map(|address| read(*stream, address, integer, order)).transpose()?
+                let read = |address| read(stream, address, integer, order);
+                let is_held = address.is_some_and(|at| stream.len().saturating_sub(at) >= nbytes);
+                match if is_held { None } else { self.given(id) } {
+                    None => address.map(read).transpose()?,
+                    given => given,
+                }
             }
         };
         self.scope.set(id, value);
         Ok(Some(placed))
     }
 
-    /// The value that the caller gave for a parameter of the current struct.
+    /// The value that the caller gave for a parameter of a dict or of the current struct.
     fn given(&mut self, id: ParamId) -> Option<i64> {
-        let Input::Values(values) = self.input else { return None };
+        let values = self.values;
         let by_name = values.get(self.layout.param_name(id));
         if !values.has_paths() {
             return by_name;
         }
         self.asked += 1;
-        let mut path = self.trail_path();
-        path.push('.');
-        crate::layout::push_name(&mut path, self.layout.param_name(id));
+        let path = match self.layout.param(id).scope {
+            Owner::Dict(_) => self.layout.subject_path(id.into()),
+            Owner::Struct(_) => {
+                let mut path = self.trail_path();
+                path.push('.');
+                crate::layout::push_name(&mut path, self.layout.param_name(id));
+                path
+            }
+        };
         // Names may be as long as the text.
         self.steps += path.len() as u64 / 64;
         values.get(&path).or_else(|| values.get(&without_elements(&path))).or(by_name)

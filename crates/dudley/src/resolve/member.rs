@@ -1,6 +1,6 @@
 //! The members of structs, one by one.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Deref};
 
 use super::Resolver;
 use super::measure::{Measure, Step, Visited};
@@ -33,7 +33,7 @@ pub struct MemberRow<'a> {
 }
 
 impl<'a> MemberRow<'a> {
-    /// The name of the type, as [`Array::dtype`](super::Array::dtype).
+    /// The name of the type, as [`Entry::dtype`](super::Entry::dtype).
     pub fn dtype(&self) -> String {
         dtype(self.layout, self.datatype)
     }
@@ -53,7 +53,7 @@ struct Around {
     outer: usize,
 }
 
-impl<'a> Resolver<'a> {
+impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Calls `visit` with rows of a table, and after each row with the members of its struct and their
     /// members, until it breaks. Members are not collected, since there may be too many: each type that
     /// holds two of another doubles them.
@@ -76,13 +76,14 @@ impl<'a> Resolver<'a> {
     /// assert_eq!(rows[1], ("/x.b".to_owned(), Some(8), vec![3, 2], vec![24]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn walk(
-        &self,
-        table: &AddressTable<'a>,
+    pub fn walk<'r>(
+        &'r self,
+        table: &AddressTable<L>,
         rows: &[Row],
-        mut visit: impl FnMut(Row, Option<MemberRow<'a>>) -> ControlFlow<()>,
+        mut visit: impl FnMut(Row, Option<MemberRow<'r>>) -> ControlFlow<()>,
     ) -> std::result::Result<(), Error> {
-        let mut measure = Measure::to_list(self, Scope::new(table.values.clone()));
+        let scope = Scope::new(table.values.clone());
+        let mut measure = Measure::to_list(&self.layout, &self.rules, scope);
         for &row in rows {
             if visit(row, None).is_break() {
                 return Ok(());
@@ -94,7 +95,7 @@ impl<'a> Resolver<'a> {
             match of_row(&mut measure, row, table.order(), &mut sink) {
                 Ok(()) => {}
                 Err(trouble) if matches!(*trouble, Trouble::Stopped) => return Ok(()),
-                Err(trouble) => return Err(to_error(self.layout, *trouble, row.subject())),
+                Err(trouble) => return Err(to_error(&self.layout, *trouble, row.subject())),
             }
         }
         Ok(())
@@ -104,7 +105,7 @@ impl<'a> Resolver<'a> {
 type Sink<'s, 'a> = dyn FnMut(MemberRow<'a>) -> Result<()> + 's;
 
 fn of_row<'a>(
-    measure: &mut Measure<'_, 'a>,
+    measure: &mut Measure<'a>,
     row: Row,
     order: Order,
     sink: &mut Sink<'_, 'a>,
@@ -123,7 +124,7 @@ fn of_row<'a>(
 
 /// The members of an array of structs.
 fn of_array<'a>(
-    measure: &mut Measure<'_, 'a>,
+    measure: &mut Measure<'a>,
     element: &Element,
     shape: Vec<u64>,
     around: &Around,
@@ -165,8 +166,8 @@ fn of_array<'a>(
 }
 
 /// The members of an instance, or of instances that are alike.
-fn of_instance<'r, 'a>(
-    measure: &mut Measure<'r, 'a>,
+fn of_instance<'a>(
+    measure: &mut Measure<'a>,
     element: &Element,
     frame: Frame,
     around: &Around,
@@ -174,7 +175,7 @@ fn of_instance<'r, 'a>(
     sink: &mut Sink<'_, 'a>,
 ) -> Result<Option<u64>> {
     let Base::Struct(id, _) = element.base else { return Ok(None) };
-    let visit = &mut |measure: &mut Measure<'r, 'a>, visited: Visited| {
+    let visit = &mut |measure: &mut Measure<'a>, visited: Visited| {
         let address = match (around.address, visited.placed.offset) {
             (Some(base), Some(offset)) => Some(add(base, offset)?),
             _ => None,
@@ -185,7 +186,7 @@ fn of_instance<'r, 'a>(
 }
 
 fn of_field<'a>(
-    measure: &mut Measure<'_, 'a>,
+    measure: &mut Measure<'a>,
     visited: &Visited,
     frame: Frame,
     around: &Around,
@@ -201,7 +202,7 @@ fn of_field<'a>(
 /// Calls `sink` with a field, and returns the element of a member. Separate from what recurses, to keep that
 /// small on the stack.
 fn visit_field<'a>(
-    measure: &mut Measure<'_, 'a>,
+    measure: &mut Measure<'a>,
     visited: &Visited,
     frame: Frame,
     around: &Around,

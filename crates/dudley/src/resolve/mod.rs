@@ -21,6 +21,8 @@
 mod align;
 mod diagnose;
 mod diff;
+#[cfg(feature = "array")]
+mod inside;
 mod measure;
 mod member;
 mod pass;
@@ -32,14 +34,21 @@ mod strided;
 mod table;
 mod values;
 
+use std::ops::Deref;
+use std::sync::OnceLock;
+
 use binio::ReadAt;
 
 pub use diff::{Change, ChangeKind, Comparison, diff};
+#[cfg(feature = "array")]
+pub(crate) use inside::{Inner, Part, Stored};
 pub use member::MemberRow;
-pub use table::{AddressTable, Array, Row};
+#[cfg(feature = "array")]
+pub(crate) use pass::to_error;
+pub use table::{AddressTable, Entry, Row};
 pub use values::Values;
 
-use crate::error::{Error, ErrorKind};
+use crate::error::Error;
 use crate::layout::{ItemId, Layout, Order};
 use crate::options::Limits;
 use crate::signature::{SIGNATURE_LEN, Signature};
@@ -68,12 +77,6 @@ pub enum Origin {
     Data,
 }
 
-/// Where the values of stored parameters come from.
-enum Input<'a> {
-    Values(Values),
-    Stream(&'a dyn ReadAt),
-}
-
 /// Finds the addresses of a layout, for given values of its parameters or for a stream.
 ///
 /// ```
@@ -89,9 +92,22 @@ enum Input<'a> {
 /// assert_eq!(resolver.table()?.find("/y")?.address(), Some(24));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Resolver<'a> {
-    layout: &'a Layout,
-    input: Input<'a>,
+///
+/// The layout is borrowed, or shared: then the table that it makes holds the layout too.
+pub struct Resolver<'a, L = &'a Layout> {
+    layout: L,
+    rules: Rules<'a>,
+    /// The addresses in the stream, once an item was located.
+    passed: OnceLock<(AddressTable<L>, Option<Error>)>,
+}
+
+/// By what rules addresses are found, and from which values.
+#[derive(Clone)]
+pub(crate) struct Rules<'a> {
+    /// Where the values of stored parameters are, and all else that determines sizes.
+    stream: Option<&'a dyn ReadAt>,
+    /// Values for a stream that does not hold them.
+    values: Values,
     order: Option<Order>,
     signed_order: Option<Order>,
     start: u64,
@@ -103,12 +119,11 @@ pub struct Resolver<'a> {
     limits: Limits,
 }
 
-impl<'a> Resolver<'a> {
-    /// A resolver without values.
-    pub fn new(layout: &'a Layout) -> Self {
+impl Rules<'_> {
+    fn new() -> Self {
         Self {
-            layout,
-            input: Input::Values(Values::new()),
+            stream: None,
+            values: Values::new(),
             order: None,
             signed_order: None,
             start: 0,
@@ -120,11 +135,48 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// Sets the values of stored parameters.
+    #[cfg(feature = "array")]
+    pub(crate) fn with_stream<'a>(&self, stream: &'a dyn ReadAt) -> Rules<'a> {
+        Rules { stream: Some(stream), values: self.values.clone(), ..*self }
+    }
+
+    fn default_order(&self, layout: &Layout) -> Order {
+        let stated = layout.order().or(self.signed_order).or(self.order);
+        stated.unwrap_or_else(Order::native)
+    }
+
+    /// The origin of addresses, and where the cursor begins, counted from there.
+    fn begin(&self) -> (u64, u64) {
+        match self.origin {
+            Origin::Signature => (0, self.start),
+            Origin::Data => (self.start, 0),
+        }
+    }
+}
+
+impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
+    /// A resolver without values.
+    pub fn new(layout: L) -> Self {
+        Self { layout, rules: Rules::new(), passed: OnceLock::new() }
+    }
+
+    /// The rules without the stream.
+    #[cfg(feature = "array")]
+    pub(crate) fn into_rules(self) -> Rules<'static> {
+        Rules { stream: None, ..self.rules }
+    }
+
+    fn with(self, change: impl FnOnce(&mut Rules<'a>)) -> Self {
+        let Self { layout, mut rules, .. } = self;
+        change(&mut rules);
+        Self { layout, rules, passed: OnceLock::new() }
+    }
+
+    /// Sets the values of stored parameters. Of a stream they are used for parameters that it does not hold,
+    /// because it ends before them or because their addresses are not known.
     #[must_use]
-    pub fn values(mut self, values: Values) -> Self {
-        self.input = Input::Values(values);
-        self
+    pub fn values(self, values: Values) -> Self {
+        self.with(|rules| rules.values = values)
     }
 
     /// Reads the values of stored parameters, and whatever else is needed, from a stream. If the stream
@@ -132,54 +184,37 @@ impl<'a> Resolver<'a> {
     ///
     /// # Errors
     /// If the stream cannot be read, or if its signature is damaged or points beyond the end.
-    pub fn stream(mut self, stream: &'a dyn ReadAt) -> Result<Self, Error> {
-        let len = usize::try_from(stream.len().min(SIGNATURE_LEN)).unwrap_or_default();
-        match Signature::parse(&stream.bytes_at(0, len)?) {
-            Ok(signature) if signature.layout_address <= stream.len() => {
-                self.signed_order = Some(signature.order);
-                self.start = SIGNATURE_LEN;
-                self.end = match signature.layout_address {
-                    0 => stream.len(),
-                    address => address,
-                };
-            }
-            Ok(Signature { layout_address, .. }) => {
-                let address = i64::try_from(layout_address).unwrap_or(i64::MAX);
-                return Err(ErrorKind::LayoutAddress { address, len: Some(stream.len()) }.into());
-            }
-            Err(error) => match *error.kind() {
-                // A short stream may be anything.
-                ErrorKind::NotNative | ErrorKind::TruncatedSignature { len: 0..4 } => {
-                    (self.start, self.end) = (0, stream.len());
-                }
-                _ => return Err(error),
-            },
-        }
-        self.input = Input::Stream(stream);
-        Ok(self)
+    pub fn stream(self, stream: &'a dyn ReadAt) -> Result<Self, Error> {
+        let (order, start, end) = match Signature::of(stream)? {
+            Some(signature) => (Some(signature.order), SIGNATURE_LEN, signature.data_end(stream)),
+            None => (None, 0, stream.len()),
+        };
+        Ok(self.with(|rules| {
+            (rules.signed_order, rules.start, rules.end) = (order, start, end);
+            rules.stream = Some(stream);
+        }))
     }
 
     /// Sets whether data begin after the signature of a native file. Ignored for a stream, which shows it.
     #[must_use]
-    pub fn native(mut self, native: bool) -> Self {
-        if matches!(self.input, Input::Values(_)) {
-            self.start = if native { SIGNATURE_LEN } else { 0 };
-        }
-        self
+    pub fn native(self, native: bool) -> Self {
+        self.with(|rules| {
+            if rules.stream.is_none() {
+                rules.start = if native { SIGNATURE_LEN } else { 0 };
+            }
+        })
     }
 
     /// Sets the byte order for a layout and a signature that state none. Default: that of this machine.
     #[must_use]
-    pub fn order(mut self, order: Order) -> Self {
-        self.order = Some(order);
-        self
+    pub fn order(self, order: Order) -> Self {
+        self.with(|rules| rules.order = Some(order))
     }
 
     /// Sets the alignment of complex types.
     #[must_use]
-    pub fn complex_align(mut self, align: ComplexAlign) -> Self {
-        self.complex_align = align;
-        self
+    pub fn complex_align(self, align: ComplexAlign) -> Self {
+        self.with(|rules| rules.complex_align = align)
     }
 
     /// Sets the origin of addresses in a native file.
@@ -197,9 +232,8 @@ impl<'a> Resolver<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn origin(mut self, origin: Origin) -> Self {
-        self.origin = origin;
-        self
+    pub fn origin(self, origin: Origin) -> Self {
+        self.with(|rules| rules.origin = origin)
     }
 
     /// Sets whether the size of a struct is rounded up to its alignment, as in C and numpy. Otherwise it ends
@@ -214,35 +248,24 @@ impl<'a> Resolver<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     #[must_use]
-    pub fn tail_padding(mut self, padding: bool) -> Self {
-        self.tail_padding = padding;
-        self
+    pub fn tail_padding(self, padding: bool) -> Self {
+        self.with(|rules| rules.tail_padding = padding)
     }
 
     /// Sets the limits, of which [`max_steps`](Limits::max_steps) bounds the work.
     #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
+    pub fn limits(self, limits: Limits) -> Self {
+        self.with(|rules| rules.limits = limits)
     }
 
     /// The byte order of types without a prefix.
     pub fn default_order(&self) -> Order {
-        let stated = self.layout.order().or(self.signed_order).or(self.order);
-        stated.unwrap_or_else(Order::native)
+        self.rules.default_order(&self.layout)
     }
 
     /// The layout.
-    pub fn layout(&self) -> &'a Layout {
-        self.layout
-    }
-
-    /// The origin of addresses, and where the cursor begins, counted from there.
-    fn begin(&self) -> (u64, u64) {
-        match self.origin {
-            Origin::Signature => (0, self.start),
-            Origin::Data => (self.start, 0),
-        }
+    pub fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// The addresses of everything that is stored.
@@ -252,14 +275,35 @@ impl<'a> Resolver<'a> {
     /// [`ValueUnknown`](crate::Code::ValueUnknown) for a shape that depends on such a value;
     /// [`StreamTooShort`](crate::Code::StreamTooShort) and
     /// [`CompressedLength`](crate::Code::CompressedLength) for a stream.
-    pub fn table(&self) -> Result<AddressTable<'a>, Error> {
-        let mut pass = Pass::new(self);
-        pass.run(0..self.layout.declarations().len())?;
-        Ok(pass.into_table())
+    pub fn table(&self) -> Result<AddressTable<L>, Error> {
+        match self.partial_table() {
+            (table, None) => Ok(table),
+            (_, Some(error)) => Err(error),
+        }
+    }
+
+    /// The addresses of everything up to the first that cannot be found, and the error there: a stream that
+    /// ends too early, a value that is missing.
+    ///
+    /// ```
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("a = i4  N : u1  b = i4[N]  M : u1  c = i4[M]")?;
+    /// let stream = [0, 0, 0, 0, 2].to_vec();
+    /// let resolver = Resolver::new(&layout).stream(&stream)?;
+    /// let (table, error) = resolver.partial_table();
+    /// assert_eq!(table.rows().len(), 3);
+    /// assert!(error.unwrap().to_string().contains("the stream ends at 5"));
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn partial_table(&self) -> (AddressTable<L>, Option<Error>) {
+        let mut pass = Pass::new(&self.layout, &self.rules);
+        let error = pass.run(0..self.layout.declarations().len()).err();
+        (pass.into_table(self.layout.clone()), error)
     }
 
     /// The address of one item. With given values, this places only the items after the last stated address
-    /// before it; in a stream, all items before it.
+    /// before it. In a stream, the first call finds all addresses, and later calls look them up.
     ///
     /// # Errors
     /// As [`table`](Self::table). Returns `None` if the item is not data.
@@ -274,11 +318,22 @@ impl<'a> Resolver<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn locate(&self, item: ItemId) -> Result<Option<Row>, Error> {
-        Ok(self.table_to(item)?.and_then(|table| table.row_of(item)))
+        if self.rules.stream.is_none() {
+            return Ok(self.table_to(item)?.and_then(|table| table.row_of(item)));
+        }
+        if self.layout.data_of(item).is_none() {
+            return Ok(None);
+        }
+        let (table, error) = self.passed.get_or_init(|| self.partial_table());
+        match (table.row_of(item), error) {
+            (None, Some(error)) => Err(error.clone()),
+            (row, _) => Ok(row),
+        }
     }
 
-    /// The addresses that [`locate`](Self::locate) finds on its way; that of the item is the last. The table
-    /// also has the shape and type of the item.
+    /// The addresses on which that of an item depends; that of the item is the last. With given values, they
+    /// begin at the last stated address before it; in a stream, at the beginning. The table also has the shape
+    /// and type of the item.
     ///
     /// # Errors
     /// As [`table`](Self::table). Returns `None` if the item is not data.
@@ -294,10 +349,10 @@ impl<'a> Resolver<'a> {
     /// assert_eq!(table.iter().last().unwrap().shape(), [3, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<'a>>, Error> {
-        let mut pass = Pass::new(self);
+    pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<L>>, Error> {
+        let mut pass = Pass::new(&self.layout, &self.rules);
         let Some(range) = pass.needed_for(item) else { return Ok(None) };
         pass.run(range)?;
-        Ok(Some(pass.into_table()))
+        Ok(Some(pass.into_table(self.layout.clone())))
     }
 }

@@ -1,33 +1,33 @@
 //! The pass over declarations in order of the text.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 
+use super::Rules;
 use super::diagnose::short_path;
 use super::measure::{Measure, Placed};
 use super::scope::{self, Scope, Trouble, add};
 use super::table::{AddressTable, Row};
-use super::{Input, Resolver};
 use crate::diagnostic::{Code, Diagnostic, Diagnostics};
 use crate::error::Error;
 use crate::layout::Scope as ParamScope;
 use crate::layout::{Declaration, ItemId, Layout, Param, ParamValue, Placement, Subject};
 
 /// Walks the declarations with the cursor and collects the rows.
-pub(super) struct Pass<'r, 'a> {
-    measure: Measure<'r, 'a>,
-    layout: &'a Layout,
-    resolver: &'r Resolver<'a>,
+pub(super) struct Pass<'r> {
+    measure: Measure<'r>,
+    layout: &'r Layout,
+    rules: &'r Rules<'r>,
     /// The origin of addresses, and the end of the last item from there.
     base: u64,
     cursor: Option<u64>,
     rows: Vec<Row>,
 }
 
-impl<'r, 'a> Pass<'r, 'a> {
-    pub(super) fn new(resolver: &'r Resolver<'a>) -> Self {
-        let layout = resolver.layout;
+impl<'r> Pass<'r> {
+    pub(super) fn new(layout: &'r Layout, rules: &'r Rules<'r>) -> Self {
         let mut scope = Scope::of(layout);
-        if let Input::Values(values) = &resolver.input {
+        if rules.stream.is_none() {
+            let values = &rules.values;
             for id in layout.params() {
                 let param = layout.param(id);
                 let is_dicts = matches!(param.scope, ParamScope::Dict(_));
@@ -48,9 +48,9 @@ impl<'r, 'a> Pass<'r, 'a> {
                 }
             }
         }
-        let measure = Measure::new(resolver, scope);
-        let (base, start) = resolver.begin();
-        Self { measure, layout, resolver, base, cursor: Some(start), rows: Vec::new() }
+        let measure = Measure::new(layout, rules, scope);
+        let (base, start) = rules.begin();
+        Self { measure, layout, rules, base, cursor: Some(start), rows: Vec::new() }
     }
 
     /// The declarations on which the address of an item depends; the last is that of the item.
@@ -59,7 +59,7 @@ impl<'r, 'a> Pass<'r, 'a> {
         let declarations = self.layout.declarations();
         let is_it = |found: &Declaration| *found == Declaration::Item(item);
         let at = declarations.iter().position(is_it)?;
-        if matches!(self.resolver.input, Input::Stream(_)) {
+        if self.rules.stream.is_some() {
             return Some(0..at + 1);
         }
         let is_placed = |found: &Declaration| {
@@ -114,14 +114,14 @@ impl<'r, 'a> Pass<'r, 'a> {
         Ok(())
     }
 
-    pub(super) fn into_table(self) -> AddressTable<'a> {
+    pub(super) fn into_table<L: Deref<Target = Layout>>(self, layout: L) -> AddressTable<L> {
         let end = self.cursor.map(|cursor| cursor + self.base);
-        AddressTable::new(self.resolver, self.rows, end, self.measure.scope.params)
+        AddressTable::new(layout, self.rules, self.rows, end, self.measure.scope.params)
     }
 }
 
 /// The error for the address of something.
-pub(super) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
+pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> Error {
     let path = short_path(layout, subject);
     let (code, message, param) = match trouble {
         Trouble::Is(code, message) => (code, message, None),

@@ -11,12 +11,26 @@ use crate::layout::{
 /// The largest size or address.
 pub(super) const MAX: u64 = i64::MAX.unsigned_abs();
 
-/// Numbers below this are not values: the rest is the number of a parameter without value.
-const UNKNOWN: i64 = i64::MIN >> 1;
+/// The value of a name in a shape.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Number {
+    Known(i64),
+    /// This parameter has no value.
+    Missing(ParamId),
+}
+
+impl Number {
+    pub(crate) fn known(self) -> Option<i64> {
+        match self {
+            Self::Known(value) => Some(value),
+            Self::Missing(_) => None,
+        }
+    }
+}
 
 /// Why an array has no size, or no address.
 #[derive(Debug)]
-pub(super) enum Trouble {
+pub(crate) enum Trouble {
     /// A code and a message.
     Is(Code, String),
     /// A parameter has no value, or one below -1.
@@ -33,7 +47,7 @@ impl From<binio::Error> for Box<Trouble> {
 }
 
 /// The error is boxed, so that results are small.
-pub(super) type Result<T> = std::result::Result<T, Box<Trouble>>;
+pub(crate) type Result<T> = std::result::Result<T, Box<Trouble>>;
 
 #[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
 #[cold]
@@ -65,10 +79,10 @@ pub(super) fn round_up(address: u64, align: u64) -> Result<u64> {
 
 /// The values of parameters, and of the free names of the current structs.
 #[derive(Clone)]
-pub(super) struct Scope<P = Vec<i64>> {
+pub(super) struct Scope<P = Vec<Number>> {
     /// By number of the parameter.
     pub(super) params: P,
-    free: Vec<i64>,
+    free: Vec<Number>,
 }
 
 /// Where the values of a struct's free names begin.
@@ -127,21 +141,19 @@ pub(super) enum Base {
 impl Scope {
     /// A scope with the values of fixed parameters.
     pub(super) fn of(layout: &Layout) -> Self {
-        let value = |(index, id): (usize, ParamId)| match layout.param(id).value {
-            ParamValue::Fixed(value) => value,
-            ParamValue::Stored { .. } => unknown(index),
+        let value = |id: ParamId| match layout.param(id).value {
+            ParamValue::Fixed(value) => Number::Known(value),
+            ParamValue::Stored { .. } => Number::Missing(id),
         };
-        let params = layout.params().enumerate().map(value).collect();
-        Self::new(params)
+        Self::new(layout.params().map(value).collect())
     }
 
     pub(super) fn set(&mut self, id: ParamId, value: Option<i64>) {
-        // All values that are far too small are treated alike.
-        self.params[id.index()] = value.map_or(unknown(id.index()), |value| value.max(UNKNOWN));
+        self.params[id.index()] = value.map_or(Number::Missing(id), Number::Known);
     }
 }
 
-impl<P: Deref<Target = [i64]>> Scope<P> {
+impl<P: Deref<Target = [Number]>> Scope<P> {
     pub(super) fn new(params: P) -> Self {
         Self { params, free: Vec::new() }
     }
@@ -156,12 +168,19 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
     }
 
     /// The values of free names from `frame` on.
-    pub(super) fn free(&self, frame: Frame, len: usize) -> &[i64] {
+    pub(super) fn free(&self, frame: Frame, len: usize) -> &[Number] {
         &self.free[frame..frame + len]
     }
 
+    /// Adds the values of the free names of a struct.
+    pub(super) fn enter(&mut self, free: &[Number]) -> Frame {
+        let frame = self.frame();
+        self.free.extend_from_slice(free);
+        frame
+    }
+
     #[inline]
-    fn value(&self, binding: Binding, frame: Frame) -> i64 {
+    fn value(&self, binding: Binding, frame: Frame) -> Number {
         match binding {
             Binding::Param(id) => self.params[id.index()],
             Binding::Free(index) => self.free[frame + index as usize],
@@ -285,35 +304,37 @@ impl<P: Deref<Target = [i64]>> Scope<P> {
     #[inline]
     fn named(&self, layout: &Layout, binding: Binding, suffix: i32, frame: Frame) -> Result<Len> {
         match self.value(binding, frame) {
-            -1 => Ok(Len::Removed),
-            0 => Ok(Len::Known(0)),
-            value @ 1.. => match value.checked_add(suffix.into()) {
+            Number::Known(-1) => Ok(Len::Removed),
+            Number::Known(0) => Ok(Len::Known(0)),
+            Number::Known(value @ 1..) => match value.checked_add(suffix.into()) {
                 Some(len) => Ok(Len::Known(len.max(0).unsigned_abs())),
                 None => Err(overflow("a dimension")),
             },
-            value => without_length(layout, binding, value),
+            Number::Known(value) => Err(too_small(binding, value)),
+            Number::Missing(id) => without_length(layout, id),
         }
     }
 }
 
-/// A dimension whose value is not known or below -1.
+/// A dimension whose parameter has no value. Those of structs may be in a stream that is not given.
 #[cold]
-fn without_length(layout: &Layout, binding: Binding, value: i64) -> Result<Len> {
-    if value < UNKNOWN {
-        let Some(id) = known_as(layout, value) else { return Ok(Len::Unknown) };
-        let name = layout.param_name(id);
-        let message = format!("the value of parameter `{name}` is not known");
-        return Err(Trouble::Param(Code::ValueUnknown, id, message).into());
+fn without_length(layout: &Layout, id: ParamId) -> Result<Len> {
+    if matches!(layout.param(id).scope, crate::layout::Scope::Struct(_)) {
+        return Ok(Len::Unknown);
     }
-    let message = if value == UNKNOWN {
-        "a dimension is far below -1".to_owned()
-    } else {
-        format!("a dimension is {value}, expected at least -1")
-    };
-    Err(Box::new(match binding {
+    let name = layout.param_name(id);
+    let message = format!("the value of parameter `{name}` is not known");
+    Err(Trouble::Param(Code::ValueUnknown, id, message).into())
+}
+
+#[allow(clippy::unnecessary_box_returns, reason = "a result would be returned in memory")]
+#[cold]
+fn too_small(binding: Binding, value: i64) -> Box<Trouble> {
+    let message = format!("a dimension is {value}, expected at least -1");
+    Box::new(match binding {
         Binding::Param(id) => Trouble::Param(Code::ParamTooSmall, id, message),
         Binding::Free(_) => Trouble::Is(Code::ParamTooSmall, message),
-    }))
+    })
 }
 
 enum Len {
@@ -321,18 +342,4 @@ enum Len {
     Removed,
     Unknown,
     Known(u64),
-}
-
-/// Stands for the value of a parameter that has none.
-fn unknown(index: usize) -> i64 {
-    // There are fewer than 2^32.
-    i64::MIN + i64::try_from(index).unwrap_or_default()
-}
-
-/// The parameter without value, if it belongs to a dict. Those of structs may be in a stream that is not
-/// given.
-fn known_as(layout: &Layout, value: i64) -> Option<ParamId> {
-    let id = ParamId(u32::try_from(value.wrapping_sub(i64::MIN)).ok()?);
-    let is_of_dict = || matches!(layout.param(id).scope, crate::layout::Scope::Dict(_));
-    (id.index() < layout.param_count() && is_of_dict()).then_some(id)
 }

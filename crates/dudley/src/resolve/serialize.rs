@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 use super::scope::Element;
 use super::table::filter_text;
-use super::{Array, Change, ChangeKind, Comparison, MemberRow};
+use super::{Change, ChangeKind, Comparison, Entry, MemberRow};
 use crate::layout::{FilterKind, Layout};
 
 /// What is stored somewhere. What is not known is null; so is the size of what depends on the stream,
@@ -41,7 +41,7 @@ impl Stored<'_> {
 }
 
 /// `path`, `address`, `shape`, `dtype`, `nbytes`; `filter` and `indeterminate` where they apply.
-impl Serialize for Array<'_, '_> {
+impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (element, shape) = self.element();
         let stored = Stored {
@@ -59,7 +59,7 @@ impl Serialize for Array<'_, '_> {
     }
 }
 
-/// The members of an [`Array`]. `stride` is the distance of the item's instances; where there are
+/// The members of an [`Entry`]. `stride` is the distance of the item's instances; where there are
 /// instances within these, `strides` has all distances.
 impl Serialize for MemberRow<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

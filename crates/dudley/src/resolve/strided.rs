@@ -6,7 +6,7 @@ use binio::array::{self, Field, Record, ScalarType, Strided, c_strides};
 use super::measure::{Measure, Visited};
 use super::pass::to_error;
 use super::scope::{self, Base, Element, Frame, Scope, Trouble};
-use super::{Array, MemberRow, Resolver};
+use super::{Entry, MemberRow, Rules};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive, TypeId};
 
@@ -14,32 +14,28 @@ use crate::layout::{Data, Datatype, Field as StructField, Kind, Order, Primitive
 /// of another doubles them.
 const MAX_FIELDS: usize = 1 << 16;
 
-impl Array<'_, '_> {
-    /// The datatype and the layout of this array in the `len` bytes of the stream, for
-    /// [`binio::array::Array`]. The last dimension of text becomes its length. A struct becomes a record of
-    /// its members; parameters that it stores are not among them.
+impl Entry<'_> {
+    /// The type of an element for [`binio::array`], and the dimensions of the array. The last dimension of
+    /// text becomes its length. A struct becomes a record of its members; parameters that it stores are not
+    /// among them.
     ///
     /// # Errors
-    /// [`NotStrided`](ErrorKind::NotStrided) if the address is not known, if the array is compressed, or if
-    /// the instances of a struct differ in size; [`Read`](ErrorKind::Read) if the stream is too short.
+    /// [`NotStrided`](ErrorKind::NotStrided) if the array is compressed, or if the instances of a struct
+    /// differ in size.
     ///
     /// ```
-    /// use dudley::array::{Array, Slice};
-    /// use dudley::{Layout, Resolver};
+    /// use dudley::{Layout, Order, Resolver};
     ///
-    /// let layout = Layout::parse("> n = i2  p = { x = u1  y = u2 }[2]")?;
-    /// let stream = vec![0_u8, 7, 1, 0, 0, 2, 3, 0, 0, 4];
-    /// let table = Resolver::new(&layout).table()?;
-    ///
-    /// let (datatype, strided) = table.find("/p")?.strided(10)?;
-    /// assert_eq!(strided.strides(), [4]);
-    /// let y = Array::new(stream, datatype, strided, Default::default())?.field("y")?;
-    /// assert_eq!(y.read::<u16>()?, [2, 4]);
+    /// let layout = Layout::parse("names = S1[5, 16]  p = { x = u1  y = f4[2] }[3]")?;
+    /// let table = Resolver::new(&layout).order(Order::Little).table()?;
+    /// let types = table.iter().map(|entry| entry.array_type()).collect::<Result<Vec<_>, _>>()?;
+    /// assert_eq!((types[0].0.descr(), &types[0].1), ("'|S16'".to_owned(), &vec![5]));
+    /// let record = types[1].0.as_record().unwrap();
+    /// assert_eq!((record.itemsize(), record.fields()[1].offset()), (12, 4));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
+    pub fn array_type(&self) -> Result<(array::Datatype, Vec<u64>), Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
-        let address = self.address().ok_or_else(|| fail("its address depends on the stream"))?;
         let (element, mut shape) = self.element();
         let datatype = match (self.datatype(), element) {
             (_, Some(element)) if element.is_compressed => return Err(fail("it is compressed")),
@@ -60,6 +56,34 @@ impl Array<'_, '_> {
                 self.record(data)?
             }
         };
+        Ok((datatype, shape))
+    }
+
+    /// The [type](Self::array_type) and the layout of this array in the `len` bytes of the stream, for
+    /// [`binio::array::Array`].
+    ///
+    /// # Errors
+    /// As [`array_type`](Self::array_type), and [`NotStrided`](ErrorKind::NotStrided) if the address is not
+    /// known; [`Read`](ErrorKind::Read) if the stream is too short.
+    ///
+    /// ```
+    /// use dudley::array::{Array, Slice};
+    /// use dudley::{Layout, Resolver};
+    ///
+    /// let layout = Layout::parse("> n = i2  p = { x = u1  y = u2 }[2]")?;
+    /// let stream = vec![0_u8, 7, 1, 0, 0, 2, 3, 0, 0, 4];
+    /// let table = Resolver::new(&layout).table()?;
+    ///
+    /// let (datatype, strided) = table.find("/p")?.strided(10)?;
+    /// assert_eq!(strided.strides(), [4]);
+    /// let y = Array::new(stream, datatype, strided, Default::default())?.field("y")?;
+    /// assert_eq!(y.read::<u16>()?, [2, 4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn strided(&self, len: u64) -> Result<(array::Datatype, Strided), Error> {
+        let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
+        let address = self.address().ok_or_else(|| fail("its address depends on the stream"))?;
+        let (datatype, shape) = self.array_type()?;
         let itemsize = datatype.itemsize();
         let strided = Strided::packed(shape, array::Order::C, address, itemsize, len);
         Ok((datatype, strided.map_err(binio::Error::from)?))
@@ -67,27 +91,26 @@ impl Array<'_, '_> {
 
     /// The record that the struct of this array is.
     fn record(&self, data: &Data) -> Result<array::Datatype, Error> {
-        let (layout, table) = (self.layout(), self.table);
-        let resolver = Resolver::new(layout)
-            .order(table.order())
-            .complex_align(table.complex_align)
-            .tail_padding(table.tail_padding);
-        let mut measure = Measure::to_list(&resolver, Scope::new(table.values.clone()));
+        let mut rules = Rules::new();
+        rules.order = Some(self.order);
+        (rules.complex_align, rules.tail_padding) = (self.complex_align, self.tail_padding);
+        let scope = Scope::new(self.values.to_vec());
+        let mut measure = Measure::to_list(self.layout, &rules, scope);
         let subject = self.row().subject();
         let mut made = || {
-            let element = measure.scope.element(layout, data, 0, |_| ())?;
-            of_base(&mut measure, element.base, table.order(), &mut Vec::new(), &mut 0)
+            let element = measure.scope.element(self.layout, data, 0, |_| ())?;
+            of_base(&mut measure, element.base, self.order, &mut Vec::new(), &mut 0)
         };
-        made().map_err(|trouble| to_error(layout, *trouble, subject))
+        made().map_err(|trouble| to_error(self.layout, *trouble, subject))
     }
 }
 
 impl MemberRow<'_> {
-    /// The datatype and the layout of this member in all instances, as [`Array::strided`]. A member that is a
+    /// The datatype and the layout of this member in all instances, as [`Entry::strided`]. A member that is a
     /// struct is refused: its own members are rows too, and the record of the item holds all of them.
     ///
     /// # Errors
-    /// As [`Array::strided`].
+    /// As [`Entry::strided`].
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -132,7 +155,7 @@ impl MemberRow<'_> {
 }
 
 /// A primitive type; the last dimension of text is taken as its length.
-fn scalar(
+pub(super) fn scalar(
     primitive: Primitive,
     order: Option<Order>,
     shape: &mut Vec<u64>,
@@ -159,8 +182,8 @@ fn scalar(
 }
 
 /// The type of an element. `count` has the number of fields so far.
-fn of_base(
-    measure: &mut Measure<'_, '_>,
+pub(super) fn of_base(
+    measure: &mut Measure<'_>,
     base: Base,
     order: Order,
     shape: &mut Vec<u64>,
@@ -174,15 +197,15 @@ fn of_base(
 
 /// The members of a struct whose free names have their values at `frame`. The nesting of types is limited, so the
 /// recursion is too.
-fn record<'r, 'a>(
-    measure: &mut Measure<'r, 'a>,
+fn record<'r>(
+    measure: &mut Measure<'r>,
     id: TypeId,
     frame: Frame,
     order: Order,
     count: &mut usize,
 ) -> scope::Result<array::Datatype> {
     let mut fields = Vec::new();
-    let visit = &mut |measure: &mut Measure<'r, 'a>, visited: Visited| {
+    let visit = &mut |measure: &mut Measure<'r>, visited: Visited| {
         let StructField::Member(member) = visited.field else { return Ok(()) };
         *count += 1;
         if *count > MAX_FIELDS {

@@ -1,10 +1,13 @@
 //! The result: addresses, and what is stored there.
 
-use super::scope::{Base, Element, Scope};
-use super::{ComplexAlign, Resolver};
+use std::ops::Deref;
+use std::sync::Arc;
+
+use super::scope::{Base, Element, Number, Scope};
+use super::{ComplexAlign, Rules};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{
-    Data, Datatype, Filter, Found, ItemId, Layout, Order, ParamValue, Primitive, Subject,
+    Data, Datatype, Filter, Found, ItemId, Layout, Order, ParamId, ParamValue, Primitive, Subject,
 };
 
 /// Stands for an address or size that is not known.
@@ -42,13 +45,31 @@ impl Row {
 }
 
 /// The addresses of everything that a layout stores, in order of declaration.
-pub struct AddressTable<'a> {
-    layout: &'a Layout,
+///
+/// It holds its layout as the [`Resolver`](super::Resolver) was given it: borrowed, or shared in an [`Arc`].
+/// With an `Arc` it borrows nothing:
+///
+/// ```
+/// use std::sync::Arc;
+/// use dudley::{AddressTable, Layout, Resolver};
+///
+/// fn table(text: &str) -> Result<AddressTable, dudley::Error> {
+///     Resolver::new(Arc::new(Layout::parse(text)?)).table()
+/// }
+///
+/// let table = table("a = i4  b = f8[3]")?;
+/// let b = std::thread::spawn(move || table.find("/b").map(|b| b.address())).join().unwrap()?;
+/// assert_eq!(b, Some(8));
+/// # Ok::<(), dudley::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct AddressTable<L = Arc<Layout>> {
+    layout: L,
     order: Order,
     rows: Vec<Row>,
     end: Option<u64>,
     /// By number of the parameter.
-    pub(super) values: Vec<i64>,
+    pub(super) values: Vec<Number>,
     /// How structs were measured.
     #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for records only"))]
     pub(super) complex_align: ComplexAlign,
@@ -56,16 +77,27 @@ pub struct AddressTable<'a> {
     pub(super) tail_padding: bool,
 }
 
-impl<'a> AddressTable<'a> {
+impl<L: Deref<Target = Layout>> AddressTable<L> {
     pub(super) fn new(
-        resolver: &Resolver<'a>,
+        layout: L,
+        rules: &Rules<'_>,
         rows: Vec<Row>,
         end: Option<u64>,
-        values: Vec<i64>,
+        values: Vec<Number>,
     ) -> Self {
-        let &Resolver { layout, complex_align, tail_padding, .. } = resolver;
-        let order = resolver.default_order();
+        let &Rules { complex_align, tail_padding, .. } = rules;
+        let order = rules.default_order(&layout);
         Self { layout, order, rows, end, values, complex_align, tail_padding }
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The value of a parameter of a dict, fixed or stored; none if it is not known.
+    pub fn value(&self, param: ParamId) -> Option<i64> {
+        self.values.get(param.index())?.known()
     }
 
     /// The byte order of types without a prefix.
@@ -84,13 +116,21 @@ impl<'a> AddressTable<'a> {
     }
 
     /// The rows with what is stored there.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Array<'_, 'a>> {
-        self.rows.iter().map(|&row| self.array(row))
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Entry<'_>> {
+        self.rows.iter().map(|&row| self.entry(row))
     }
 
     /// A row with what is stored there.
-    pub fn array(&self, row: Row) -> Array<'_, 'a> {
-        Array { table: self, row }
+    pub fn entry(&self, row: Row) -> Entry<'_> {
+        let &Self { order, complex_align, tail_padding, .. } = self;
+        let (layout, values) = (&*self.layout, &*self.values);
+        Entry { layout, values, order, complex_align, tail_padding, row }
+    }
+
+    /// The values of parameters, by their numbers.
+    #[cfg(feature = "array")]
+    pub(crate) fn numbers(&self) -> &[Number] {
+        &self.values
     }
 
     /// The row of an item.
@@ -121,7 +161,7 @@ impl<'a> AddressTable<'a> {
     ///
     /// # Errors
     /// If the path leads to nothing, or to something that is not stored.
-    pub fn find(&self, path: &str) -> Result<Array<'_, 'a>, Error> {
+    pub fn find(&self, path: &str) -> Result<Entry<'_>, Error> {
         let row = match self.layout.find(path)? {
             Found::Item(id, members) if members.is_empty() => self.row_of(id),
             Found::Item(..) => None,
@@ -129,7 +169,7 @@ impl<'a> AddressTable<'a> {
                 self.rows.iter().find(|row| row.subject == Subject::Param(id)).copied()
             }
         };
-        row.map(|row| self.array(row)).ok_or_else(|| {
+        row.map(|row| self.entry(row)).ok_or_else(|| {
             Error::new(ErrorKind::NotFound {
                 path: path.to_owned(),
                 parent: "the address table".to_owned(),
@@ -142,15 +182,21 @@ impl<'a> AddressTable<'a> {
 
 /// A row with what is stored there.
 #[derive(Clone, Copy)]
-pub struct Array<'t, 'a> {
-    pub(super) table: &'t AddressTable<'a>,
+pub struct Entry<'t> {
+    pub(super) layout: &'t Layout,
+    pub(super) values: &'t [Number],
+    pub(super) order: Order,
+    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for records only"))]
+    pub(super) complex_align: ComplexAlign,
+    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for records only"))]
+    pub(super) tail_padding: bool,
     row: Row,
 }
 
-impl<'a> Array<'_, 'a> {
+impl<'t> Entry<'t> {
     /// Its path.
     pub fn path(&self) -> String {
-        self.table.layout.subject_path(self.row.subject)
+        self.layout.subject_path(self.row.subject)
     }
 
     /// As [`Row::address`].
@@ -176,45 +222,50 @@ impl<'a> Array<'_, 'a> {
     /// The type of its elements, typedefs resolved, with the byte order.
     pub fn datatype(&self) -> Datatype {
         if let Subject::Param(id) = self.row.subject {
-            if let ParamValue::Stored { integer, order, .. } = self.table.layout.param(id).value {
-                return Datatype::Primitive(integer, order.or(Some(self.table.order)));
+            if let ParamValue::Stored { integer, order, .. } = self.layout.param(id).value {
+                return Datatype::Primitive(integer, order.or(Some(self.order)));
             }
         }
         self.element().0.map_or(Datatype::Primitive(Primitive::BYTE, None), |element| {
-            element.datatype(self.table.order)
+            element.datatype(self.order)
         })
     }
 
     /// The name of that type: `<f8`, `i1`, the name of a struct, or `{}` for an anonymous one.
     pub fn dtype(&self) -> String {
-        dtype(self.table.layout, self.datatype())
+        dtype(self.layout, self.datatype())
     }
 
     /// Its filter; of two, the one that is stored.
-    pub fn filter(&self) -> Option<&'a Filter> {
-        self.element().0.and_then(|element| element.filter(self.table.layout))
+    pub fn filter(&self) -> Option<&'t Filter> {
+        self.element().0.and_then(|element| element.filter(self.layout))
+    }
+
+    /// Whether it is stored compressed.
+    pub fn is_compressed(&self) -> bool {
+        self.element().0.is_some_and(|element| element.is_compressed)
     }
 
     /// Whether its size depends on what is stored in its instances.
     pub fn is_indeterminate(&self) -> bool {
-        self.element().0.is_some_and(|element| element.is_indeterminate(self.table.layout))
+        self.element().0.is_some_and(|element| element.is_indeterminate(self.layout))
     }
 
     /// The layout that declares it.
-    pub fn layout(&self) -> &'a Layout {
-        self.table.layout
+    pub fn layout(&self) -> &'t Layout {
+        self.layout
     }
 
-    pub(super) fn data(&self) -> Option<&'a Data> {
+    pub(super) fn data(&self) -> Option<&'t Data> {
         let Subject::Item(id) = self.row.subject else { return None };
-        self.table.layout.data_of(id)
+        self.layout.data_of(id)
     }
 
     pub(super) fn element(&self) -> (Option<Element>, Vec<u64>) {
         let mut shape = Vec::new();
         let Some(data) = self.data() else { return (None, shape) };
-        let mut scope = Scope::new(&*self.table.values);
-        let element = scope.element(self.table.layout, data, 0, |len| shape.push(len)).ok();
+        let mut scope = Scope::new(self.values);
+        let element = scope.element(self.layout, data, 0, |len| shape.push(len)).ok();
         (element, shape)
     }
 }

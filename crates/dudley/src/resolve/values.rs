@@ -66,6 +66,11 @@ impl Values {
         rest
     }
 
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.given.is_empty()
+    }
+
     /// Whether values are given by path.
     pub(super) fn has_paths(&self) -> bool {
         self.has_paths

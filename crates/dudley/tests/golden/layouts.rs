@@ -98,7 +98,7 @@ fn resolve(case: &Case, layout: &Layout, ours: &mut Map<String, Value>) {
         let table = resolver.table()?;
         let mut rows = Vec::new();
         resolver.walk(&table, table.rows(), |row, member| {
-            rows.push(member.map_or_else(|| json!(table.array(row)), |member| json!(member)));
+            rows.push(member.map_or_else(|| json!(table.entry(row)), |member| json!(member)));
             ControlFlow::Continue(())
         })?;
         let lints = resolver.diagnose(&table);

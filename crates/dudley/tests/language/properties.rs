@@ -201,7 +201,7 @@ fn resolved(resolver: &Resolver<'_>) -> Option<(Vec<serde_json::Value>, Option<u
     let outcome = resolver.walk(&table, table.rows(), |row, member| {
         rows.push(match member {
             Some(member) => serde_json::json!(member),
-            None => serde_json::json!(table.array(row)),
+            None => serde_json::json!(table.entry(row)),
         });
         if rows.len() < 1000 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });

@@ -96,7 +96,7 @@ fn every_table_has_the_addresses_of_the_layout_before_it() {
         let mut found = vec!["address nbytes type path".to_owned()];
         let visit = |row, member: Option<dudley::MemberRow<'_>>| {
             match member {
-                None => found.push(line(&serde_json::json!(table.array(row)))),
+                None => found.push(line(&serde_json::json!(table.entry(row)))),
                 Some(member) if example.has("members") => {
                     found.push(line(&serde_json::json!(member)));
                 }

@@ -58,20 +58,25 @@ fn print(
             (found, None, verdict_of(error))
         }
     };
+    let is_signature_only = report.as_ref().is_ok_and(VerifyReport::is_signature_only);
     if output.json {
         let errors = found.as_array().into_iter().flatten();
         let errors = errors.filter(|found| found["severity"] == "error").count();
-        print_json(&json!({
+        let mut object = json!({
             "file": name, "format": "dudley", "ok": verdict == Verdict::Fine, "errors": errors,
             "diagnostics": found,
-        }))?;
+        });
+        if is_signature_only {
+            object["checked"] = "signature".into();
+        }
+        print_json(&object)?;
         return Ok(verdict);
     }
     match (report, source) {
         (Ok(report), Some(source)) if verdict != Verdict::Fine || !output.quiet => {
             show_all(&report.diagnostics, source);
             let (errors, all) = (report.errors(), report.diagnostics.len());
-            let rest = if report.is_signature_only() {
+            let rest = if is_signature_only {
                 "; the layout is in another file, only the signature is checked"
             } else {
                 ""

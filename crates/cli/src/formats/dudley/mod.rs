@@ -1,7 +1,9 @@
 //! The commands for layouts of Dudley.
 
 mod check;
+mod data;
 mod diff;
+mod explain;
 mod fmt;
 mod foreign;
 mod info;
@@ -9,6 +11,7 @@ mod resolve;
 mod tree;
 
 pub(crate) use check::verify;
+pub(crate) use data::get;
 pub(crate) use info::info;
 
 use std::fs;
@@ -32,6 +35,12 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::Fmt(command) => fmt::fmt(command, output),
         DudleyCommand::Tree { layout } => tree::tree(layout, output),
         DudleyCommand::Resolve(command) => resolve::resolve(command, output),
+        DudleyCommand::Get(command) => {
+            data::get_from(&command.request(), &command.path, &command.described, output)
+        }
+        DudleyCommand::Dump(command) => data::dump(command, output),
+        DudleyCommand::ExtractLayout(command) => data::extract_layout(command, output),
+        DudleyCommand::Explain(command) => explain::explain(command, output),
         DudleyCommand::FromC { file } => foreign::from_c(file),
         DudleyCommand::FromNumpy(command) => foreign::from_numpy(command),
         DudleyCommand::Diff(command) => diff::diff(command, output),

@@ -100,7 +100,7 @@ fn resolve_to<'a>(
                 return ControlFlow::Break(());
             }
             left -= u64::from(member.is_some());
-            let row = member.map_or_else(|| json!(table.array(row)), |member| json!(member));
+            let row = member.map_or_else(|| json!(table.entry(row)), |member| json!(member));
             failed = rows.put(&row).err();
             if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;

@@ -171,7 +171,7 @@ pub fn verify(
     Ok(report)
 }
 
-fn part(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
+pub(super) fn part(file: &dyn ReadAt, offset: u64, len: u64) -> Result<Vec<u8>, Error> {
     /// No layout is longer.
     const LIMIT: u64 = i32::MAX.unsigned_abs() as u64;
 

@@ -1,0 +1,258 @@
+//! `scibin dudley get`, `dump` and `extract-layout`, and `scibin get`: what files store.
+
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use dudley::array::{Slice, Style};
+use dudley::{Array, ErrorKind, File, OpenOptions, ParseOptions, Row};
+use serde_json::{Value, json};
+
+use super::{name, parse, show, values, verdict_of};
+use crate::Verdict;
+use crate::arguments::GetRequest;
+use crate::arguments::dudley::{Described, Dump, ExtractLayout, Order};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::file as output_file;
+use crate::output::print::Elements;
+use crate::output::progress::Progress;
+use crate::output::{Output, Sink, one_line, text_out};
+
+/// Errors of rows that are shown.
+const MAX_ERRORS: usize = 10;
+
+/// Opens a file with the layout that is given or appended. If the layout has errors or the file is damaged,
+/// shows that and returns the outcome.
+pub(super) fn open(path: &Path, described: &Described) -> Result<Result<File, Verdict>, Failure> {
+    let mut options = OpenOptions::new();
+    if let Some(layout) = &described.layout {
+        let Some(layout) = parse(layout, &ParseOptions::new())? else {
+            return Ok(Err(Verdict::Found));
+        };
+        options = options.values(values(&described.params, &[&layout])?).layout(Arc::new(layout));
+    } else {
+        let values = described.params.params.iter().cloned().collect();
+        options = options.values(values);
+    }
+    if let Some(order) = described.order {
+        options = options.order(match order {
+            Order::Little => dudley::Order::Little,
+            Order::Big => dudley::Order::Big,
+        });
+    }
+    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    Ok(options.from_source(file).map_err(|error| {
+        show(&error, &name(path));
+        verdict_of(&error)
+    }))
+}
+
+/// Prints or writes what is stored at a path; without one, all rows.
+pub(crate) fn get(request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
+    let Some(pointer) = &request.pointer else {
+        return dump(&Dump::of(&request.file), output);
+    };
+    get_from(request, pointer, &Described::default(), output)
+}
+
+pub(super) fn get_from(
+    request: &GetRequest,
+    path: &str,
+    described: &Described,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let file = match open(&request.file, described)? {
+        Ok(file) => file,
+        Err(verdict) => return Ok(verdict),
+    };
+    let of_file = name(&request.file);
+    let array = match file.get(path) {
+        Ok(array) => array,
+        Err(error) if matches!(error.kind(), ErrorKind::NotStrided { .. }) => {
+            if request.slice.is_none() && request.output.is_none() && file.instances(path).is_ok() {
+                return print_value(&file, path, &request.file);
+            }
+            show(&error, &of_file);
+            return Ok(verdict_of(&error));
+        }
+        Err(error) => {
+            show(&error, &of_file);
+            return Ok(verdict_of(&error));
+        }
+    };
+    get_array(array, request, output)
+}
+
+fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
+    let fail = |error| Failure::dudley(&request.file, dudley::Error::from(error));
+    if let Some(text) = &request.slice {
+        let invalid =
+            |error: dudley::array::ArrayError| Failure::other("--slice", error.to_string());
+        array = array.slice(&Slice::parse(text).map_err(invalid)?).map_err(invalid)?;
+    }
+    let array = dudley::for_numpy(&array).map_err(|error| Failure::dudley(&request.file, error))?;
+    let is_quiet = output.quiet || request.output.is_none();
+    let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
+    let elements = Elements {
+        dtype: array.datatype().descr_json(),
+        shape: array.shape(),
+        write: &|out, style| array.write_elements(out, style, None),
+        write_summary: &|out| array.write_summary(out, None),
+        write_npy: &|out| array.write_npy(&mut progress.writer(out), dudley::array::Order::C),
+    };
+    elements.write(request, output, fail)?;
+    Ok(Verdict::Fine)
+}
+
+/// Prints instances that differ in size.
+fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failure> {
+    let mut out = Sink::new(text_out());
+    let mut written = file.write_json(path, &mut out);
+    if written.is_ok() {
+        written = out.write_all(b"\n").map_err(|error| binio::Error::from(error).into());
+    }
+    let fail = |error| Failure::dudley(of_file, error);
+    out.finish(written, fail, Failure::from).map(|()| Verdict::Fine)
+}
+
+/// Prints every row with its value: those that can be read, then what is wrong with the others.
+pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
+    let path = &command.data;
+    let file = match open(path, &command.described)? {
+        Ok(file) => file,
+        Err(verdict) => return Ok(verdict),
+    };
+    let mut out = Sink::new(text_out());
+    let mut errors = Vec::new();
+    let mut count = 0;
+    for &row in file.table().rows() {
+        let outcome = dump_row(&file, row, &mut out, output.json);
+        if let Err(error) = outcome {
+            if let Some(failed) = out.failed() {
+                return Err(failed.into());
+            }
+            count += 1;
+            if errors.len() < MAX_ERRORS {
+                errors.push(error);
+            }
+        }
+    }
+    out.flush()?;
+    for error in errors.iter().chain(file.stopped()) {
+        show(error, &name(path));
+    }
+    if count > errors.len() {
+        output.fail(&format_args!("{}: {} more", name(path), count - errors.len()));
+    }
+    let worst = errors.iter().chain(file.stopped()).map(|error| match verdict_of(error) {
+        // What has no value in this file.
+        Verdict::Failed if error.io_error().is_none() => Verdict::Found,
+        verdict => verdict,
+    });
+    Ok(worst.max().unwrap_or(Verdict::Fine))
+}
+
+fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<(), dudley::Error> {
+    let output = |error: io::Error| dudley::Error::from(binio::Error::from(error));
+    let entry = file.table().entry(row);
+    let (path, dtype, shape) = (entry.path(), entry.dtype(), entry.shape());
+    // Nothing is written of a row that cannot be read.
+    let array = match file.array_of(row) {
+        Ok(array) => Some(array),
+        Err(error) if !entry.is_indeterminate() => return Err(error),
+        Err(_) => {
+            file.write_row_json(row, &mut io::sink())?;
+            None
+        }
+    };
+    if json {
+        let shape = Value::from(shape);
+        let head = json!({"path": path, "dtype": dtype, "shape": shape}).to_string();
+        let head = head.strip_suffix('}').unwrap_or_default();
+        write_text(out, &format!("{head},\"value\":")).map_err(output)?;
+        match array {
+            Some(array) => array.write_elements(out, Style::Json, None)?,
+            None => file.write_row_json(row, out)?,
+        }
+        return out.write_all(b"}\n").map_err(output);
+    }
+    let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
+    let dims = if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(", ")) };
+    write!(out, "{} = {}{dims}", one_line(&path), one_line(&dtype)).map_err(output)?;
+    match array {
+        Some(array) if array.shape().len() > 1 || array.len() > 10 => {
+            out.write_all(b"\n").map_err(output)?;
+            array.write_summary(&mut Indented { out, at_start: true }, None)?;
+        }
+        Some(array) => {
+            out.write_all(b"  ").map_err(output)?;
+            array.write_summary(out, None)?;
+            if array.is_empty() {
+                out.write_all(b"\n").map_err(output)?;
+            }
+        }
+        None => {
+            out.write_all(b"  ").map_err(output)?;
+            file.write_row_json(row, out)?;
+            out.write_all(b"\n").map_err(output)?;
+        }
+    }
+    Ok(())
+}
+
+/// Writes the text of JSON with control characters escaped, as elements are.
+fn write_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    for character in text.chars() {
+        match u32::from(character) {
+            code @ 0x7f..=0x9f => write!(out, "\\u{code:04x}")?,
+            _ => write!(out, "{character}")?,
+        }
+    }
+    Ok(())
+}
+
+/// Indents each line.
+struct Indented<'w> {
+    out: &'w mut dyn Write,
+    at_start: bool,
+}
+
+impl Write for Indented<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for line in bytes.split_inclusive(|&byte| byte == b'\n') {
+            if self.at_start && line != b"\n" {
+                self.out.write_all(b"    ")?;
+            }
+            self.out.write_all(line)?;
+            self.at_start = line.ends_with(b"\n");
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Prints or writes the text of an appended layout.
+pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<Verdict, Failure> {
+    let path = &command.data;
+    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    let text = match dudley::appended_layout(&file) {
+        Ok(text) => text,
+        Err(error) => {
+            show(&error, &name(path));
+            return Ok(verdict_of(&error));
+        }
+    };
+    let Some(target) = &command.output else {
+        let mut out = BufWriter::new(io::stdout().lock());
+        out.write_all(&text)?;
+        return Ok(out.flush().map(|()| Verdict::Fine)?);
+    };
+    let body = |out: &mut dyn Write| out.write_all(&text);
+    output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
+    output.result(&format_args!("{}: {} bytes", target.display(), text.len()))?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,206 @@
+//! Structs whose instances differ in size, one after the other.
+
+use std::sync::{Mutex, PoisonError};
+
+use super::value::{Array, File};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Field, Inside, Layout};
+use crate::resolve::{Inner, Part, Row, Stored, to_error};
+
+/// The instances of a struct that differ in size. The offsets of those that were looked at are kept.
+pub struct Instances<'f> {
+    file: &'f File,
+    row: Row,
+    stored: Stored,
+    path: String,
+    count: u64,
+    /// Of the first instances.
+    addresses: Mutex<Vec<u64>>,
+}
+
+/// One instance of a struct.
+pub struct Instance<'f> {
+    file: &'f File,
+    row: Row,
+    path: String,
+    address: u64,
+    nbytes: u64,
+    parts: Vec<Part>,
+}
+
+/// The member that a struct stands for, if it has no other and its name is empty: the parameters that are
+/// stored before it count its elements.
+pub(super) fn only_member(layout: &Layout, stored: &Stored) -> Option<Inside> {
+    let fields = layout.fields(stored.struct_type()?);
+    let mut members = fields.iter().filter_map(|&field| match field {
+        Field::Member(id) => Some(id),
+        Field::Param(_) => None,
+    });
+    let only = members.next().filter(|&id| layout.member_name(id).is_empty())?;
+    members.next().is_none().then_some(Inside::Field(Field::Member(only)))
+}
+
+impl<'f> Instances<'f> {
+    pub(super) fn new(file: &'f File, row: Row, stored: Stored, path: &str) -> Result<Self, Error> {
+        let fail = |reason| ErrorKind::NotStrided { path: path.to_owned(), reason };
+        if stored.struct_type().is_none() || stored.is_compressed() {
+            return Err(fail("it is not a struct").into());
+        }
+        let Some(address) = stored.address() else {
+            return Err(fail("its address depends on the stream").into());
+        };
+        let Some(count) = stored.count() else {
+            return Err(fail("its shape depends on the stream").into());
+        };
+        let addresses = Mutex::new(vec![address]);
+        Ok(Self { file, row, stored, path: path.to_owned(), count, addresses })
+    }
+
+    /// The number of instances.
+    pub fn len(&self) -> u64 {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The dimensions of the array.
+    pub fn shape(&self) -> &[u64] {
+        self.stored.shape().unwrap_or_default()
+    }
+
+    /// One instance, counted through all dimensions.
+    ///
+    /// # Errors
+    /// If there is no such instance, or if the file ends before a parameter of it or of one before.
+    pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
+        let path = format!("{}[{index}]", self.path);
+        if index >= self.count {
+            let reason = "there is no such instance";
+            return Err(ErrorKind::NotStrided { path, reason }.into());
+        }
+        let rules = self.file.rules();
+        let mut inner = self.file.inner(&rules);
+        let mut addresses = self.addresses.lock().unwrap_or_else(PoisonError::into_inner);
+        loop {
+            let last = addresses.len() as u64 - 1;
+            let at = index.min(last);
+            let known = addresses.get(usize::try_from(at).unwrap_or(usize::MAX)).copied();
+            let (parts, nbytes) = self.parts(&mut inner, known)?;
+            let address = known.unwrap_or_default();
+            // An instance without bytes is followed by others like it.
+            if at == index || nbytes == 0 {
+                return Ok(Instance {
+                    file: self.file,
+                    row: self.row,
+                    path,
+                    address,
+                    nbytes,
+                    parts,
+                });
+            }
+            addresses.push(address.saturating_add(nbytes));
+        }
+    }
+
+    fn parts(&self, inner: &mut Inner<'_>, at: Option<u64>) -> Result<(Vec<Part>, u64), Error> {
+        let fail = |trouble| to_error(self.file.layout(), trouble, self.row.subject());
+        let instance = self.stored.instance_at(at);
+        match inner.parts(&instance).map_err(|trouble| fail(*trouble))? {
+            (parts, Some(nbytes)) => Ok((parts, nbytes)),
+            (_, None) => {
+                let reason = "the size of an instance depends on what is not known";
+                Err(ErrorKind::NotStrided { path: self.path.clone(), reason }.into())
+            }
+        }
+    }
+
+    /// The instances in order.
+    pub fn iter(&self) -> impl Iterator<Item = Result<Instance<'f>, Error>> + '_ {
+        (0..self.count).map(|index| self.get(index))
+    }
+}
+
+impl<'f> IntoIterator for &'f Instances<'_> {
+    type Item = Result<Instance<'f>, Error>;
+    type IntoIter = Box<dyn Iterator<Item = Self::Item> + 'f>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        Box::new(self.iter())
+    }
+}
+
+impl<'f> Instance<'f> {
+    /// Where it begins, in bytes from the start of the file.
+    pub fn address(&self) -> u64 {
+        self.address
+    }
+
+    /// Its bytes, padding at its end included.
+    pub fn nbytes(&self) -> u64 {
+        self.nbytes
+    }
+
+    /// The names of its members, in order of declaration.
+    pub fn members(&self) -> impl Iterator<Item = &str> {
+        let layout = self.file.layout();
+        self.parts.iter().filter_map(|part| match part.field {
+            Field::Member(id) => Some(layout.member_name(id)),
+            Field::Param(_) => None,
+        })
+    }
+
+    /// The parameters that it stores, with their values, in order of declaration.
+    pub fn params(&self) -> impl Iterator<Item = (&str, i64)> {
+        let layout = self.file.layout();
+        self.parts.iter().filter_map(|part| match part.field {
+            Field::Param(id) => Some((layout.param_name(id), part.value?)),
+            Field::Member(_) => None,
+        })
+    }
+
+    /// A member, or a parameter as a scalar.
+    ///
+    /// # Errors
+    /// As [`File::get`].
+    pub fn get(&self, name: &str) -> Result<Array, Error> {
+        let rules = self.file.rules();
+        let mut inner = self.file.inner(&rules);
+        self.file.to_array(&mut inner, self.part(name)?, self.row, &self.path_of(name))
+    }
+
+    /// A member whose instances differ in size too.
+    ///
+    /// # Errors
+    /// As [`File::instances`].
+    pub fn instances(&self, name: &str) -> Result<Instances<'f>, Error> {
+        Instances::new(self.file, self.row, self.part(name)?.clone(), &self.path_of(name))
+    }
+
+    fn path_of(&self, name: &str) -> String {
+        let mut path = format!("{}.", self.path);
+        crate::layout::push_name(&mut path, name);
+        path
+    }
+
+    fn part(&self, name: &str) -> Result<&Stored, Error> {
+        let layout = self.file.layout();
+        let named = |part: &&Part| match part.field {
+            Field::Member(id) => layout.member_name(id) == name,
+            Field::Param(id) => layout.param_name(id) == name,
+        };
+        let is_member = |part: &&Part| matches!(part.field, Field::Member(_));
+        let parts = || self.parts.iter().filter(named);
+        let found = parts().find(is_member).or_else(|| parts().next());
+        found.map(|part| &part.stored).ok_or_else(|| {
+            ErrorKind::NotFound {
+                path: self.path_of(name),
+                parent: self.path.clone(),
+                missing: format!("member `{name}`"),
+            }
+            .into()
+        })
+    }
+}

@@ -1,0 +1,165 @@
+//! Values as JSON: structs as objects, ragged data as nested lists.
+
+use std::io::{self, Write};
+
+use binio::array::{ArrayError, Style};
+
+use super::instances::only_member;
+use super::value::File;
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Field, Inside};
+use crate::resolve::{Inner, Row, Stored, to_error};
+
+/// Instances without bytes that are written: a short file may claim any number.
+const MAX_EMPTY: u64 = 1 << 16;
+
+impl File {
+    /// Writes the value at a path as JSON, without a line end. Numbers and texts are those of
+    /// [`array::json`](binio::array::json); a struct is an object of its members, without its parameters;
+    /// instances that differ in size are nested lists.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), but for structs whose instances differ in size; and if `out` cannot be written.
+    ///
+    /// ```
+    /// use dudley::{File, Layout};
+    ///
+    /// let layout = Layout::parse("s = { N : u1  \"\" = S1[N] }[2]  p = { N : u1  x = u1[N]  y = i1 }")?;
+    /// let file = File::from_bytes(b"\x02ab\x01c\x02\x05\x06\xff".to_vec(), layout)?;
+    /// let json = |path| {
+    ///     let mut out = Vec::new();
+    ///     file.write_json(path, &mut out).map(|()| String::from_utf8_lossy(&out).into_owned())
+    /// };
+    /// assert_eq!(json("/s")?, r#"["ab", "c"]"#);
+    /// assert_eq!(json("/p")?, r#"{"x":[5, 6],"y":-1}"#);
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn write_json(&self, path: &str, out: &mut dyn Write) -> Result<(), Error> {
+        let (row, inside) = self.find(path)?;
+        self.write_inside(row, &inside, path, out)
+    }
+
+    /// Writes the value of a row as [`write_json`](Self::write_json).
+    ///
+    /// # Errors
+    /// As [`write_json`](Self::write_json).
+    pub fn write_row_json(&self, row: Row, out: &mut dyn Write) -> Result<(), Error> {
+        let path = self.layout().subject_path(row.subject());
+        self.write_inside(row, &[], &path, out)
+    }
+
+    fn write_inside(
+        &self,
+        row: Row,
+        inside: &[Inside],
+        path: &str,
+        out: &mut dyn Write,
+    ) -> Result<(), Error> {
+        let rules = self.rules();
+        let mut inner = self.inner(&rules);
+        let stored = self.follow(&mut inner, row, inside, path)?;
+        if stored.is_ragged(self.layout()) {
+            // So that nothing is written of what cannot be read.
+            Values { file: self, row, path, out: &mut io::sink() }.value(&mut inner, &stored)?;
+            let mut inner = self.inner(&rules);
+            return Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop);
+        }
+        Values { file: self, row, path, out }.value(&mut inner, &stored).map(drop)
+    }
+}
+
+/// Writes values of one row.
+struct Values<'v> {
+    file: &'v File,
+    row: Row,
+    path: &'v str,
+    out: &'v mut dyn Write,
+}
+
+impl Values<'_> {
+    /// Writes a value, and returns the size of an instance. The nesting of types is limited, so the recursion
+    /// is too.
+    fn value(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
+        if !stored.is_ragged(self.file.layout()) {
+            let array = self.file.to_array(inner, stored, self.row, self.path)?;
+            array.write_elements(self.out, Style::Json, None)?;
+            return Ok(0);
+        }
+        if stored.is_single() {
+            return self.instance(inner, stored);
+        }
+        let Some((shape, mut address)) = stored.shape().zip(stored.address()) else {
+            let reason = "its shape or address depends on the stream";
+            return Err(ErrorKind::NotStrided { path: self.path.to_owned(), reason }.into());
+        };
+        let count = stored.count().unwrap_or(u64::MAX);
+        if count == 0 {
+            self.text("[]")?;
+            return Ok(0);
+        }
+        let mut empty = 0;
+        for index in 0..count {
+            let (opened, closed) = brackets(shape, index);
+            if index > 0 {
+                self.text(", ")?;
+            }
+            self.text(&"[".repeat(opened))?;
+            let nbytes = self.value(inner, &stored.instance_at(Some(address)))?;
+            self.text(&"]".repeat(closed))?;
+            address = address.saturating_add(nbytes);
+            empty += u64::from(nbytes == 0);
+            if empty > MAX_EMPTY {
+                let what = "instances without bytes to print";
+                let error = ArrayError::Limit { what, limit: MAX_EMPTY, requested: count };
+                return Err(binio::Error::from(error).into());
+            }
+        }
+        Ok(0)
+    }
+
+    fn instance(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
+        let layout = self.file.layout();
+        let found = inner.parts(stored);
+        let (parts, nbytes) =
+            found.map_err(|trouble| to_error(layout, *trouble, self.row.subject()))?;
+        let is_bare = only_member(layout, stored).is_some();
+        let mut before = "{";
+        for part in parts {
+            let Field::Member(id) = part.field else { continue };
+            if !is_bare {
+                let name = serde_json::Value::from(layout.member_name(id));
+                self.text(before)?;
+                binio::array::write_json(&mut *self.out, &name).map_err(output)?;
+                self.text(":")?;
+                before = ",";
+            }
+            self.value(inner, &part.stored)?;
+        }
+        if !is_bare {
+            self.text(if before == "{" { "{}" } else { "}" })?;
+        }
+        nbytes.ok_or_else(|| {
+            let reason = "the size of an instance depends on what is not known";
+            ErrorKind::NotStrided { path: self.path.to_owned(), reason }.into()
+        })
+    }
+
+    fn text(&mut self, text: &str) -> Result<(), Error> {
+        self.out.write_all(text.as_bytes()).map_err(output)
+    }
+}
+
+/// The brackets that are opened before the element with a number, and closed after it.
+fn brackets(shape: &[u64], index: u64) -> (usize, usize) {
+    let (mut opened, mut closed, mut span) = (0, 0, 1_u64);
+    for &len in shape.iter().rev() {
+        span = span.saturating_mul(len);
+        opened += usize::from(index % span == 0);
+        closed += usize::from((index + 1) % span == 0);
+    }
+    (opened, closed)
+}
+
+fn output(error: io::Error) -> Error {
+    binio::Error::from(error).into()
+}

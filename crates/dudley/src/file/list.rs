@@ -1,0 +1,115 @@
+//! The elements of a list.
+
+use binio::ReadAt as _;
+use binio::array::Strided;
+
+use super::value::{Array, File};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Found, ItemId, ItemKind};
+
+/// The elements of a list, as arrays that are made when they are asked for.
+///
+/// ```
+/// use dudley::{File, Layout};
+///
+/// let layout = Layout::parse("time [u1]  rho [u2[2]]  time %0 rho %0  time %0 rho %0")?;
+/// let bytes = vec![1, 0, 10, 0, 11, 0, 2, 0, 20, 0, 21, 0, 3, 0, 30, 0, 31, 0];
+/// let file = dudley::OpenOptions::new().order(dudley::Order::Little).layout(layout).from_bytes(bytes)?;
+///
+/// let rho = file.list("/rho")?;
+/// assert_eq!(rho.get(1)?.read::<u16>()?, [20, 21]);
+/// let all = rho.stacked()?.unwrap();
+/// assert_eq!((all.shape(), all.strides()), (&[3, 2][..], &[6, 2][..]));
+/// assert_eq!(all.read::<u16>()?, [10, 11, 20, 21, 30, 31]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+pub struct List<'f> {
+    file: &'f File,
+    path: String,
+    elements: &'f [ItemId],
+}
+
+impl<'f> List<'f> {
+    pub(super) fn find(file: &'f File, path: &str) -> Result<Self, Error> {
+        let not_a_list = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
+        let Found::Item(id, inside) = file.layout().find(path)? else {
+            return Err(not_a_list("a parameter"));
+        };
+        match file.layout().kind(id) {
+            ItemKind::List(elements) => Ok(Self { file, path: file.layout().path(id), elements }),
+            ItemKind::Dict(_) => Err(not_a_list("a dict")),
+            ItemKind::Data(_) if inside.is_empty() => Err(not_a_list("an array")),
+            ItemKind::Data(_) => Err(not_a_list("a member")),
+        }
+    }
+
+    /// The number of elements.
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.elements.is_empty()
+    }
+
+    /// The path of an element, for elements that are not arrays: lists and dicts.
+    pub fn path(&self, index: usize) -> String {
+        format!("{}[{index}]", self.path)
+    }
+
+    /// An element that is an array.
+    ///
+    /// # Errors
+    /// As [`File::get`].
+    pub fn get(&self, index: usize) -> Result<Array, Error> {
+        self.file.get(&self.path(index))
+    }
+
+    /// The elements in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Result<Array, Error>> + '_ {
+        (0..self.elements.len()).map(|index| self.get(index))
+    }
+
+    /// All elements as one array, whose first dimension is the list; none if they differ in type or shape, or
+    /// do not lie at equal distances.
+    ///
+    /// # Errors
+    /// As [`File::get`].
+    pub fn stacked(&self) -> Result<Option<Array>, Error> {
+        let Some(&first) = self.elements.first() else { return Ok(None) };
+        let one = self.get(0)?;
+        let data = |id| self.file.layout().data_of(id);
+        let address = |id| self.file.table().row_of(id).and_then(|row| row.address());
+        let (Some(start), Some(declared)) = (address(first), data(first)) else { return Ok(None) };
+        let second = self.elements.get(1).and_then(|&id| address(id));
+        let stride = second.map_or(Some(0), |second| second.checked_sub(start));
+        let Some(stride) = stride.and_then(|stride| i64::try_from(stride).ok()) else {
+            return Ok(None);
+        };
+        let layout = self.file.layout();
+        let is_alike = |id| {
+            data(id).is_some_and(|found| {
+                found.datatype == declared.datatype
+                    && layout.shape(found) == layout.shape(declared)
+                    && layout.bindings(found) == layout.bindings(declared)
+                    && layout.filter(found) == layout.filter(declared)
+            })
+        };
+        for (at, &id) in (0_u64..).zip(self.elements) {
+            let expected = start.checked_add(at.saturating_mul(stride.unsigned_abs()));
+            if !is_alike(id) || address(id) != expected {
+                return Ok(None);
+            }
+        }
+        let shape = [&[self.elements.len() as u64], one.shape()].concat();
+        let strides = [&[stride], one.strides()].concat();
+        let itemsize = one.datatype().itemsize();
+        let len = self.file.source().len();
+        let strided = Strided::new(shape, strides, start, itemsize, len);
+        let strided = strided.map_err(binio::Error::from)?;
+        let source = self.file.source().clone();
+        let all = Array::new(source, one.datatype().clone(), strided, *self.file.limits());
+        Ok(Some(all.map_err(binio::Error::from)?))
+    }
+}

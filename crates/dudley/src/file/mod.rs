@@ -1,0 +1,75 @@
+//! Files whose data a layout describes: native files and any others.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `open` | finds the layout, reads parameters, resolves addresses |
+//! | `value` | arrays, members and instances by path |
+//! | `instances` | structs that differ in size |
+//! | `filter` | compressed arrays |
+//! | `json` | values as JSON |
+//! | `numpy` | arrays in types that numpy has |
+//! | `explain` | what a byte belongs to |
+//! | `verify` | checks a layout, or a native file with its layout |
+
+#[cfg(feature = "array")]
+mod explain;
+#[cfg(feature = "array")]
+mod filter;
+#[cfg(feature = "array")]
+mod instances;
+#[cfg(feature = "array")]
+mod json;
+#[cfg(feature = "array")]
+mod list;
+#[cfg(feature = "array")]
+mod numpy;
+#[cfg(feature = "array")]
+mod open;
+#[cfg(feature = "array")]
+mod value;
+mod verify;
+
+#[cfg(feature = "array")]
+pub use explain::Explanation;
+#[cfg(feature = "array")]
+pub use instances::{Instance, Instances};
+#[cfg(feature = "array")]
+pub use list::List;
+#[cfg(feature = "array")]
+pub use numpy::for_numpy;
+#[cfg(feature = "array")]
+pub use open::OpenOptions;
+#[cfg(feature = "array")]
+pub use value::{Array, File, FileBytes};
+pub use verify::{VerifyOptions, VerifyReport, verify};
+
+use binio::ReadAt;
+
+use crate::error::{Error, ErrorKind};
+use crate::signature::Signature;
+
+/// The bytes of the layout that is appended to a native file.
+///
+/// # Errors
+/// [`NotNative`](ErrorKind::NotNative) for another file, [`NoLayout`](ErrorKind::NoLayout) if the layout is in
+/// another file; other kinds if the signature is damaged or the file cannot be read.
+///
+/// ```
+/// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n";
+/// assert_eq!(dudley::appended_layout(&native[..])?, b"x = i4\n");
+/// # Ok::<(), dudley::Error>(())
+/// ```
+pub fn appended_layout(file: &(impl ReadAt + ?Sized)) -> Result<Vec<u8>, Error> {
+    let file: &dyn ReadAt = &file;
+    let signature = Signature::of(file)?.ok_or(ErrorKind::NotNative)?;
+    match signature.layout_address {
+        0 => Err(ErrorKind::NoLayout { is_native: true }.into()),
+        _ => appended_text(file, signature),
+    }
+}
+
+/// The text of an appended layout.
+pub(crate) fn appended_text(file: &dyn ReadAt, signature: Signature) -> Result<Vec<u8>, Error> {
+    let address = signature.layout_address;
+    verify::part(file, address, file.len().saturating_sub(address))
+}

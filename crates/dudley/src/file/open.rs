@@ -1,0 +1,163 @@
+//! Opening a file: its layout, its parameters, the addresses of everything.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::{Bytes, Context as _, FileSource, ReadAt};
+
+use super::appended_text;
+use super::value::{File, FileBytes};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Layout, Order};
+use crate::options::{Limits, ParseOptions};
+use crate::resolve::{ComplexAlign, Origin, Resolver, Values};
+use crate::signature::Signature;
+use crate::source::Source;
+
+/// How a file is opened.
+///
+/// ```
+/// use dudley::{OpenOptions, Order, Values};
+///
+/// let options = OpenOptions::new().parse("N : u2  x = f4[N]")?.order(Order::Big);
+/// let file = options.from_bytes(vec![0, 1, 0, 0, 0x3f, 0x80, 0, 0])?;
+/// assert_eq!(file.get("x")?.read::<f32>()?, [1.0]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct OpenOptions {
+    layout: Option<Arc<Layout>>,
+    parse: ParseOptions,
+    values: Values,
+    order: Option<Order>,
+    complex_align: ComplexAlign,
+    origin: Origin,
+    tail_padding: Option<bool>,
+    resolving: Limits,
+    mmap: bool,
+    limits: binio::Limits,
+}
+
+impl OpenOptions {
+    /// The defaults: the layout is the one that is appended to the file.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the layout. An appended one is ignored then.
+    #[must_use]
+    pub fn layout(mut self, layout: impl Into<Option<Arc<Layout>>>) -> Self {
+        self.layout = layout.into();
+        self
+    }
+
+    /// Sets the layout, by its text.
+    ///
+    /// # Errors
+    /// As [`Layout::parse`].
+    pub fn parse(self, text: impl AsRef<[u8]>) -> Result<Self, Error> {
+        let layout = self.parse.parse(text)?;
+        Ok(self.layout(layout))
+    }
+
+    /// Sets how an appended layout is parsed.
+    #[must_use]
+    pub fn parse_options(mut self, options: ParseOptions) -> Self {
+        self.parse = options;
+        self
+    }
+
+    binio::setters! {
+        /// Sets values of parameters that the file does not hold. What it holds takes precedence.
+        values: Values;
+        /// Sets the byte order for a layout and a file that state none. Default: that of this machine.
+        order: Order => Some(order);
+        /// Sets the alignment of complex types.
+        complex_align: ComplexAlign;
+        /// Sets the origin of addresses in a native file.
+        origin: Origin;
+        /// Sets whether the size of a struct is rounded up to its alignment. Default: yes.
+        tail_padding: bool => Some(tail_padding);
+        /// Sets the limits of finding addresses.
+        resolving: Limits;
+        /// Sets whether the file is mapped into memory: then views of arrays are free. If another program
+        /// cuts the file meanwhile, the system ends this process. Default: no, the file is read by position.
+        /// Without the feature `mmap` it is always read.
+        mmap: bool;
+        /// Sets the limits of reading arrays.
+        limits: binio::Limits;
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read; if its signature is damaged; [`NoLayout`](ErrorKind::NoLayout) if no
+    /// layout is given or appended; what is wrong with an appended layout. An address that cannot be found is
+    /// an error when the item is asked for, see [`File::stopped`].
+    pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        #[cfg(all(feature = "mmap", any(unix, windows)))]
+        if self.mmap {
+            let map = binio::Mmap::open(path).with_context(|| name.clone())?;
+            return self.open_source(FileBytes::new(map), Some(name));
+        }
+        let source = FileSource::open(path).with_context(|| name.clone())?;
+        self.open_source(FileBytes::new(source), Some(name))
+    }
+
+    /// Opens a file in memory.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<File, Error> {
+        self.open_source(FileBytes::new(bytes.into()), None)
+    }
+
+    /// Opens a file from where it comes.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<File, Error> {
+        self.open_source(FileBytes::new(source), None)
+    }
+
+    fn open_source(&self, source: FileBytes, name: Option<String>) -> Result<File, Error> {
+        let signature = Signature::of(&source)?;
+        let layout = match (&self.layout, signature) {
+            (Some(layout), _) => Arc::clone(layout),
+            (None, Some(signature)) if signature.layout_address > 0 => {
+                let text = appended_text(&source, signature)?;
+                let source = match name {
+                    Some(name) => Source::decode_named(&text, name)?,
+                    None => Source::decode(&text)?,
+                };
+                Arc::new(self.parse.parse_source(source)?)
+            }
+            _ => return Err(ErrorKind::NoLayout { is_native: signature.is_some() }.into()),
+        };
+        let resolver = self.resolver(Arc::clone(&layout)).stream(&source)?;
+        let (table, stopped) = resolver.partial_table();
+        let rules = resolver.into_rules();
+        Ok(File::new(source, signature, layout, table, stopped, rules, self.limits))
+    }
+
+    fn resolver<'a>(&self, layout: Arc<Layout>) -> Resolver<'a, Arc<Layout>> {
+        let resolver = Resolver::new(layout)
+            .values(self.values.clone())
+            .complex_align(self.complex_align)
+            .origin(self.origin)
+            .tail_padding(self.tail_padding.unwrap_or(true))
+            .limits(self.resolving);
+        match self.order {
+            Some(order) => resolver.order(order),
+            None => resolver,
+        }
+    }
+}
+
+impl From<Layout> for Option<Arc<Layout>> {
+    fn from(layout: Layout) -> Self {
+        Some(Arc::new(layout))
+    }
+}

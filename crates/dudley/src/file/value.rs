@@ -1,0 +1,380 @@
+//! What a file stores at a path.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::array::{self, ArrayError};
+use binio::{Bytes, ReadAt};
+
+use super::instances::Instances;
+use super::list::List;
+use super::open::OpenOptions;
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Found, Inside, ItemKind, Layout, Order, ParamValue, Subject};
+use crate::resolve::{AddressTable, Inner, Row, Rules, Stored, to_error};
+use crate::signature::Signature;
+
+/// An array in a file: a view. Making one and [slicing](array::Array::slice) it reads nothing.
+pub type Array = array::Array<FileBytes>;
+
+/// The bytes that an array lies in: those of its file, or decoded ones in memory. Clones share them.
+#[derive(Clone)]
+pub struct FileBytes(Arc<dyn ReadAt>);
+
+impl FileBytes {
+    pub(super) fn new(source: impl ReadAt + 'static) -> Self {
+        Self(Arc::new(source))
+    }
+}
+
+impl fmt::Debug for FileBytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FileBytes").field("len", &self.0.len()).finish_non_exhaustive()
+    }
+}
+
+impl ReadAt for FileBytes {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        self.0.read_exact_at(buf, offset)
+    }
+
+    fn bytes_at(&self, offset: u64, len: usize) -> binio::Result<Bytes> {
+        self.0.bytes_at(offset, len)
+    }
+
+    fn is_memory(&self) -> bool {
+        self.0.is_memory()
+    }
+
+    fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> binio::Result<()> {
+        self.0.prefetch(ranges)
+    }
+}
+
+/// An open file, native or not, with the layout that describes it. Its parameters are read and its addresses
+/// found; arrays are read when they are asked for.
+///
+/// ```
+/// use dudley::File;
+/// use dudley::array::Slice;
+///
+/// let mut native = b"\x8d<BD\r\n\x1a\n\x20\0\0\0\0\0\0\0".to_vec();
+/// native.extend([3, 0, 0, 0, 1, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0, 0]);
+/// native.extend(b"N : i4  x = i2[N]  ## (cm) nodes\n");
+///
+/// let file = File::from_bytes(native, None)?;
+/// let x = file.get("/x")?;
+/// assert_eq!(x.read::<i16>()?, [1, 2, 3]);
+/// assert_eq!(x.slice(&Slice::parse("::2")?)?.read::<i16>()?, [1, 3]);
+/// assert_eq!(file.param("N")?, 3);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+pub struct File {
+    source: FileBytes,
+    signature: Option<Signature>,
+    layout: Arc<Layout>,
+    table: AddressTable,
+    stopped: Option<Error>,
+    rules: Rules<'static>,
+    limits: binio::Limits,
+}
+
+impl File {
+    pub(super) fn new(
+        source: FileBytes,
+        signature: Option<Signature>,
+        layout: Arc<Layout>,
+        table: AddressTable,
+        stopped: Option<Error>,
+        rules: Rules<'static>,
+        limits: binio::Limits,
+    ) -> Self {
+        Self { source, signature, layout, table, stopped, rules, limits }
+    }
+
+    /// Opens a file that a layout describes. Without one, the layout that is appended to it.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn open(
+        path: impl AsRef<Path>,
+        layout: impl Into<Option<Arc<Layout>>>,
+    ) -> Result<Self, Error> {
+        OpenOptions::new().layout(layout).open(path)
+    }
+
+    /// Opens a file in memory.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn from_bytes(
+        bytes: impl Into<Bytes>,
+        layout: impl Into<Option<Arc<Layout>>>,
+    ) -> Result<Self, Error> {
+        OpenOptions::new().layout(layout).from_bytes(bytes)
+    }
+
+    /// Opens a file from where it comes.
+    ///
+    /// # Errors
+    /// As [`OpenOptions::open`].
+    pub fn from_source(
+        source: impl ReadAt + 'static,
+        layout: impl Into<Option<Arc<Layout>>>,
+    ) -> Result<Self, Error> {
+        OpenOptions::new().layout(layout).from_source(source)
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The signature, if this is a native file.
+    pub fn signature(&self) -> Option<Signature> {
+        self.signature
+    }
+
+    /// The byte order of types without a prefix.
+    pub fn order(&self) -> Order {
+        self.table.order()
+    }
+
+    /// The bytes of the file.
+    pub fn source(&self) -> &FileBytes {
+        &self.source
+    }
+
+    /// The addresses of everything, up to the first that cannot be found.
+    pub fn table(&self) -> &AddressTable {
+        &self.table
+    }
+
+    /// Why the first address that is not in the [table](Self::table) cannot be found: mostly because the
+    /// file ends before a parameter.
+    pub fn stopped(&self) -> Option<&Error> {
+        self.stopped.as_ref()
+    }
+
+    /// The limits of reading arrays.
+    pub fn limits(&self) -> &binio::Limits {
+        &self.limits
+    }
+
+    /// Where the data end: at the appended layout, or at the end of the file.
+    pub fn data_end(&self) -> u64 {
+        self.signature.map_or(self.source.len(), |signature| signature.data_end(&self.source))
+    }
+
+    /// The array or scalar at a path: a data item, a stored parameter, a member of a struct in all instances
+    /// (`/item.member`) or in one (`/item[2].member`), an instance (`/item[2]`), an element of a list
+    /// (`/list[2]`). A JSON Pointer works too.
+    ///
+    /// A struct is an array of records. The last dimension of text is its length.
+    ///
+    /// # Errors
+    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound); [`NotData`](ErrorKind::NotData) for a
+    /// dict, a list or a fixed parameter; [`NotStrided`](ErrorKind::NotStrided) for structs whose instances
+    /// differ in size, see [`instances`](Self::instances); [`PastEnd`](ErrorKind::PastEnd) if the file ends
+    /// before the array does; and what [`stopped`](Self::stopped) if its address was not found.
+    pub fn get(&self, path: &str) -> Result<Array, Error> {
+        let (row, inside) = self.find(path)?;
+        self.array_inside(row, &inside, path)
+    }
+
+    /// The array or scalar of a row.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn array_of(&self, row: Row) -> Result<Array, Error> {
+        self.array_inside(row, &[], &self.layout.subject_path(row.subject()))
+    }
+
+    fn array_inside(&self, row: Row, inside: &[Inside], path: &str) -> Result<Array, Error> {
+        let entry = self.table.entry(row);
+        if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
+            let strided = entry.strided(self.source.len());
+            let (datatype, strided) = strided.map_err(|error| self.past_end(path, error))?;
+            return self.array(datatype, strided);
+        }
+        let rules = self.rules();
+        let mut inner = self.inner(&rules);
+        let stored = self.follow(&mut inner, row, inside, path)?;
+        self.to_array(&mut inner, &stored, row, path)
+    }
+
+    /// The instances of a struct that differ in size: ragged data.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get); [`NotStrided`](ErrorKind::NotStrided) if this is not a struct.
+    ///
+    /// ```
+    /// use dudley::{File, Layout};
+    ///
+    /// let layout = Layout::parse("x = { N : u1  id = u1  v = u1[N] }[3]")?;
+    /// let file = File::from_bytes(vec![2, 7, 1, 2, 0, 8, 1, 9, 3], layout)?;
+    /// let mut sums = Vec::new();
+    /// for instance in &file.instances("/x")? {
+    ///     let v = instance?.get("v")?.read::<u8>()?;
+    ///     sums.push(v.iter().sum::<u8>());
+    /// }
+    /// assert_eq!(sums, [3, 0, 3]);
+    /// assert_eq!(file.get("/x[2].v")?.read::<u8>()?, [3]);
+    /// assert_eq!(file.get("/x[2].id")?.read::<u8>()?, [9]);
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn instances(&self, path: &str) -> Result<Instances<'_>, Error> {
+        let (row, inside) = self.find(path)?;
+        let rules = self.rules();
+        let stored = self.follow(&mut self.inner(&rules), row, &inside, path)?;
+        Instances::new(self, row, stored, path)
+    }
+
+    /// The elements of a list.
+    ///
+    /// # Errors
+    /// [`Path`](ErrorKind::Path) or [`NotFound`](ErrorKind::NotFound); [`NotData`](ErrorKind::NotData) for
+    /// anything but a list.
+    pub fn list(&self, path: &str) -> Result<List<'_>, Error> {
+        List::find(self, path)
+    }
+
+    /// The value of a parameter of a dict, fixed or stored.
+    ///
+    /// # Errors
+    /// [`NotFound`](ErrorKind::NotFound) if there is no such parameter, or its value is not known.
+    pub fn param(&self, path: &str) -> Result<i64, Error> {
+        let id = self.layout.param_at(path);
+        let value = id.and_then(|id| self.table.value(id));
+        value.ok_or_else(|| match &self.stopped {
+            Some(error) if id.is_some() => error.clone(),
+            _ => ErrorKind::NotFound {
+                path: path.to_owned(),
+                parent: "the layout".to_owned(),
+                missing: "value of a parameter there".to_owned(),
+            }
+            .into(),
+        })
+    }
+
+    /// The row of a path, and the steps from there into the data.
+    pub(super) fn find(&self, path: &str) -> Result<(Row, Vec<Inside>), Error> {
+        let (found, inside) = self.layout.trace(path)?;
+        let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
+        let row = match found {
+            Found::Item(id, _) => match self.layout.kind(id) {
+                ItemKind::Dict(_) => return Err(not_data("a dict")),
+                ItemKind::List(_) => return Err(not_data("a list")),
+                ItemKind::Data(_) => self.table.row_of(id),
+            },
+            Found::Param(id) => {
+                if matches!(self.layout.param(id).value, ParamValue::Fixed(_)) {
+                    return Err(not_data("a fixed parameter"));
+                }
+                let rows = self.table.rows();
+                rows.iter().find(|row| row.subject() == Subject::Param(id)).copied()
+            }
+        };
+        match (row, &self.stopped) {
+            (Some(row), _) => Ok((row, inside)),
+            (None, Some(error)) => Err(error.clone()),
+            (None, None) => Err(not_data("nothing that is stored")),
+        }
+    }
+
+    pub(super) fn rules(&self) -> Rules<'_> {
+        self.rules.with_stream(&self.source)
+    }
+
+    pub(super) fn inner<'r>(&'r self, rules: &'r Rules<'r>) -> Inner<'r> {
+        Inner::new(&self.layout, rules, self.table.numbers())
+    }
+
+    /// What is stored after some steps into the data of a row.
+    pub(super) fn follow(
+        &self,
+        inner: &mut Inner<'_>,
+        row: Row,
+        inside: &[Inside],
+        path: &str,
+    ) -> Result<Stored, Error> {
+        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
+        let entry = self.table.entry(row);
+        let mut stored = inner.of_row(&entry).map_err(|trouble| fail(*trouble))?;
+        for &step in inside {
+            let next = inner.step(&stored, step).map_err(|trouble| fail(*trouble))?;
+            stored = next.ok_or_else(|| {
+                let reason = match step {
+                    _ if stored.is_compressed() => "it is compressed",
+                    Inside::Instance(_) => "there is no such instance",
+                    Inside::Field(_) if stored.is_ragged(&self.layout) => {
+                        "the instances of its struct differ in size: choose one, as in `/item[0].member`"
+                    }
+                    Inside::Field(_) => "there is no such member",
+                };
+                ErrorKind::NotStrided { path: path.to_owned(), reason }
+            })?;
+        }
+        Ok(stored)
+    }
+
+    /// The array that is stored. Of a struct with one unnamed member, such as counted text, that member.
+    pub(super) fn to_array(
+        &self,
+        inner: &mut Inner<'_>,
+        stored: &Stored,
+        row: Row,
+        path: &str,
+    ) -> Result<Array, Error> {
+        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
+        if stored.is_ragged(&self.layout) && stored.is_single() {
+            if let Some(member) = super::instances::only_member(&self.layout, stored) {
+                let member = inner.step(stored, member).map_err(|trouble| fail(*trouble))?;
+                if let Some(member) = member {
+                    return self.to_array(inner, &member, row, path);
+                }
+            }
+        }
+        if stored.is_compressed() && stored.is_alone() {
+            return self.decoded(inner, stored, row, path);
+        }
+        let strided = inner.strided(stored, self.source.len());
+        let strided = strided.map_err(|trouble| self.past_end(path, fail(*trouble)))?;
+        match strided {
+            Ok((datatype, strided)) => self.array(datatype, strided),
+            Err(reason) => Err(ErrorKind::NotStrided { path: path.to_owned(), reason }.into()),
+        }
+    }
+
+    fn array(&self, datatype: array::Datatype, strided: array::Strided) -> Result<Array, Error> {
+        let made = Array::new(self.source.clone(), datatype, strided, self.limits);
+        Ok(made.map_err(binio::Error::from)?)
+    }
+
+    /// The error, with the path if the array ends after the file.
+    fn past_end(&self, path: &str, error: Error) -> Error {
+        let ErrorKind::Read(read) = error.kind() else { return error };
+        match read.kind() {
+            binio::ErrorKind::Array(ArrayError::Outside { low, high, len }) => {
+                let (start, end, len) = (*low, *high, *len);
+                ErrorKind::PastEnd { path: path.to_owned(), start, end, len }.into()
+            }
+            _ => error,
+        }
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("File")
+            .field("len", &self.source.len())
+            .field("signature", &self.signature)
+            .field("rows", &self.table.rows().len())
+            .finish_non_exhaustive()
+    }
+}
