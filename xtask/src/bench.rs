@@ -12,16 +12,24 @@ struct Bench {
     name: &'static str,
     /// The programs: package and example. Names are unique, since all examples share one folder.
     programs: &'static [(&'static str, &'static str)],
+    /// A program with other readers, after ours: the folder of its own workspace, and its name. So the
+    /// peers are no dependencies of ours.
+    peer: Option<(&'static str, &'static str)>,
 }
 
 const BENCHES: &[Bench] = &[
-    Bench { name: "asdf", programs: &[("scibin-asdf", "bench_tasks")] },
+    Bench {
+        name: "asdf",
+        programs: &[("scibin-asdf", "bench_tasks")],
+        peer: Some(("crates/asdf/benches/peer", "asdf-peer")),
+    },
     Bench {
         name: "bloscpack",
         programs: &[("scibin-bloscpack", "bloscpack_tasks"), ("scibin-binio", "blosc_speed")],
+        peer: None,
     },
-    Bench { name: "dudley", programs: &[("scibin-dudley", "dudley_tasks")] },
-    Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")] },
+    Bench { name: "dudley", programs: &[("scibin-dudley", "dudley_tasks")], peer: None },
+    Bench { name: "flux-archive", programs: &[("scibin-flux-archive", "flux_tasks")], peer: None },
 ];
 
 /// `bench FORMAT [--quick]`: `--quick` uses small files and few repetitions, to show that it runs.
@@ -44,6 +52,9 @@ pub(crate) fn bench(arguments: &[String]) -> Outcome {
         .arg(root().join("target").join("bench").join(bench.name));
     for (package, example) in bench.programs {
         command.arg(build(package, example)?);
+    }
+    if let Some((folder, name)) = bench.peer {
+        command.arg(build_peer(folder, name)?);
     }
     if quick {
         command.arg("--quick");
@@ -69,4 +80,13 @@ fn build(package: &str, example: &str) -> Result<PathBuf, String> {
     let options = ["build", "--release", "--all-features", "--package", package];
     run(cargo(&options).args(["--example", example]))?;
     Ok(root().join("target/release/examples").join(example))
+}
+
+/// Builds a program in a workspace of its own in release mode and returns its path.
+fn build_peer(folder: &str, name: &str) -> Result<PathBuf, String> {
+    let target = root().join("target/bench/peer");
+    let manifest = root().join(folder).join("Cargo.toml");
+    let options = ["build", "--release", "--locked"];
+    run(cargo(&options).arg("--manifest-path").arg(manifest).arg("--target-dir").arg(&target))?;
+    Ok(target.join("release").join(name))
 }

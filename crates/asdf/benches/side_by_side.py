@@ -1,51 +1,73 @@
-"""Times our ASDF reader beside the Python reference on the same files in one run and prints ratios.
+"""Times our ASDF reader beside the Python reference and asdf-rs, the fastest other reader for Rust, on
+the same files in one run, and prints ratios.
 
-    side_by_side.py DIRECTORY OURS [--quick]
+    side_by_side.py DIRECTORY OURS PEER [--quick]
 
-DIRECTORY holds the files, made on first use. OURS is the program `bench_tasks`. Every measurement is
-a process of its own that does a task several times; the two take turns, so that a machine that slows
-down slows both. "ours" has one thread and "ours x2" two. The ratio is that of one thread, except for
-views: there numpy is compared with ours on all cores. Times are medians of the repetitions, in
-milliseconds; a ratio above 1 means that ours is faster. Both sides read into new memory and copy no
-more than they must. Blocks are not verified, except by the tasks named so. Peak memory is the
-largest resident set of the process itself.
+DIRECTORY holds the files, made on first use. OURS is the program `bench_tasks`, PEER the program in
+`benches/peer`. Every measurement is a process of its own that does a task several times; they take
+turns, so that a machine that slows down slows all. "ours" has one thread and "ours x2" two. Ratios are
+those of one thread, except for views: there numpy is compared with ours on all cores. Times are medians
+of the repetitions, in milliseconds; a ratio above 1 means that ours is faster. All read into new memory
+and copy no more than they must. Blocks are not verified, except by the tasks named so. Peak memory is
+the largest resident set of the process itself.
+
+A second table is of trees made in memory: the time and the memory of a node, by the number of nodes.
 """
 
 import json
+import math
 import os
 import pathlib
 import statistics
 import subprocess
 import sys
 import time
+import typing
 
 ROUNDS = 3
 
-# name: file, repetitions in a process, floor that the wall ratio must reach (None: shown only).
+class Task(typing.NamedTuple):
+    file: str
+    repetitions: int  # in a process
+    python: float | None = None  # floor of the wall ratio to Python; None: shown only
+    peer: float | None = None  # the same to asdf-rs; NaN: shown only; None: not run
+    milliseconds: float | None = None  # what ours may take
+
+
+SHOWN = math.nan
+
 TASKS = {
-    "open_1000_blocks": ("blocks.asdf", 5, 15),
-    "open_1000_blocks_no_index": ("blocks_no_index.asdf", 5, 15),
-    "tree_10000_nodes": ("tree.asdf", 5, 10),
-    "inline_100000_floats": ("inline.asdf", 1, None),
-    "open_1gib_index": ("big.asdf", 5, None),
-    "open_1gib_no_index": ("big_no_index.asdf", 1, 100),
-    "read_1gib": ("big.asdf", 1, None),
-    "verify_1gib": ("big.asdf", 1, None),
-    "verify_1gib_16_blocks": ("big_16.asdf", 1, None),
-    "zlib_smooth": ("zlib_smooth.asdf", 3, 1.4),
-    "zlib_noisy": ("zlib_noisy.asdf", 3, 1.4),
-    "bzp2_smooth": ("bzp2_smooth.asdf", 1, None),
-    "bzp2_noisy": ("bzp2_noisy.asdf", 1, None),
-    "lz4_smooth": ("lz4_smooth.asdf", 3, 2),
-    "lz4_noisy": ("lz4_noisy.asdf", 3, 2),
-    "many_zlib_blocks": ("many_zlib.asdf", 3, None),
-    "strided_step": ("views.asdf", 15, 1),
-    "strided_transposed": ("views.asdf", 15, 1),
-    "strided_reversed": ("views.asdf", 15, 1),
-    "strided_big_endian": ("views.asdf", 15, 1),
-    "complex_big_endian": ("views.asdf", 15, 1),
-    "complex_step": ("views.asdf", 15, 1),
+    "open_1000_blocks": Task("blocks.asdf", 15, 15, 3, 1),
+    "open_1000_blocks_no_index": Task("blocks_no_index.asdf", 15, 15, 3),
+    "arrays_1000": Task("blocks.asdf", 15, 15, 3),
+    "read_block": Task("blocks.asdf", 15, None, SHOWN),
+    "tree_10000_nodes": Task("tree.asdf", 15, 10, 3, 2),
+    "inline_100000_floats": Task("inline.asdf", 5, None, 3, 10),
+    "open_1gib_index": Task("big.asdf", 5, None, SHOWN),
+    "open_1gib_no_index": Task("big_no_index.asdf", 1, 100, SHOWN),
+    "read_1gib": Task("big.asdf", 1, None, SHOWN),
+    "verify_1gib": Task("big.asdf", 1),
+    "verify_1gib_16_blocks": Task("big_16.asdf", 1),
+    "zlib_smooth": Task("zlib_smooth.asdf", 3, 1.4),
+    "zlib_noisy": Task("zlib_noisy.asdf", 3, 1.4),
+    "bzp2_smooth": Task("bzp2_smooth.asdf", 1),
+    "bzp2_noisy": Task("bzp2_noisy.asdf", 1),
+    "lz4_smooth": Task("lz4_smooth.asdf", 3, 2),
+    "lz4_noisy": Task("lz4_noisy.asdf", 3, 2),
+    "many_zlib_blocks": Task("many_zlib.asdf", 3),
+    "strided_step": Task("views.asdf", 15, 1),
+    "strided_transposed": Task("views.asdf", 15, 1),
+    "strided_reversed": Task("views.asdf", 15, 1),
+    "strided_big_endian": Task("views.asdf", 15, 1),
+    "complex_big_endian": Task("views.asdf", 15, 1),
+    "complex_step": Task("views.asdf", 15, 1),
 }
+
+# Nodes of the trees made in memory, and what the largest two may cost: bytes of a node, and its time
+# as a multiple of that in the smallest tree.
+NODES = [10**4, 10**5, 10**6, 10**7]
+NODE_BYTES = 80
+NODE_SLOWDOWN = 2
 
 # Tasks over one array of views.asdf: the key in the tree.
 VIEWS = {
@@ -128,6 +150,16 @@ def reference(task, path):
 
         def run():
             view.astype(native, order="C")  # one copy
+    elif task == "read_block":
+        def run():
+            with asdf.open(path) as file:
+                np.array(file["array_0500"])
+    elif task.startswith("arrays_"):
+        def run():
+            with asdf.open(path) as file:
+                for node in file.tree.values():
+                    if hasattr(node, "dtype"):
+                        node.shape
     elif task.startswith("open_") or task.startswith("tree_"):
         def run():
             with asdf.open(path) as file:
@@ -169,41 +201,90 @@ def collect(runs):
     return statistics.median(join("wall")), statistics.median(join("cpu")), max(run["peak"] for run in runs)
 
 
-def compare(directory, ours, task):
-    name, repetitions, floor = TASKS[task]
-    path = directory / name
+def compare(directory, ours, peer, name, quick):
+    task = TASKS[name]
+    path = directory / task.file
+    repetitions = str(min(task.repetitions, 3) if quick else task.repetitions)
     commands = {
-        "reference": [sys.executable, __file__, "--task", task, path, str(repetitions)],
-        "one": [ours, task, path, str(repetitions)],
-        "two": [ours, task, path, str(repetitions)],
+        "python": [sys.executable, __file__, "--task", name, path, repetitions],
+        "one": [ours, name, path, repetitions],
+        "two": [ours, name, path, repetitions],
     }
+    if task.peer is not None:
+        commands["peer"] = [peer, name, path, repetitions]
     runs = {key: [] for key in commands}
-    for _ in range(ROUNDS):
+    for _ in range(1 if quick else ROUNDS):
         for key, command in commands.items():
             runs[key].append(measure(command, 2 if key == "two" else 1))
-    return {key: collect(values) for key, values in runs.items()}, floor
+    return {key: collect(values) for key, values in runs.items()}
 
 
-def main(directory, ours, quick):
+def verdicts(name, ratio, peer_ratio, milliseconds, scaling):
+    """Each floor or ceiling of a task, and whether it is met."""
+    task = TASKS[name]
+    if task.python is not None:
+        yield f"python >= {task.python}", ratio >= task.python
+    if task.peer is not None and not math.isnan(task.peer):
+        yield f"asdf-rs >= {task.peer}", peer_ratio >= task.peer
+    if task.milliseconds is not None:
+        yield f"<= {task.milliseconds} ms", milliseconds <= task.milliseconds
+    if name == "many_zlib_blocks":
+        yield "x2/x1 >= 1.7", scaling >= 1.7
+
+
+def judged(name, verdicts, missed):
+    texts = []
+    for text, met in verdicts:
+        texts.append(text if met else f"{text} MISSED")
+        if not met:
+            missed.append(f"{name} {text}")
+    return ", ".join(texts)
+
+
+def compare_nodes(ours, quick, missed):
+    """Time and memory of a node in trees of different sizes."""
+    print(f"\n{'nodes':<12}{'ms':>10}{'ns/node':>10}{'bytes/node':>12}")
+    first = None
+    for count in NODES[:2] if quick else NODES:
+        runs = []
+        for _ in range(1 if quick else ROUNDS):
+            command = [ours, "nodes", str(count), "3" if count < 10**7 else "1"]
+            memory, times = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
+            runs.append((json.loads(memory), json.loads(times)))
+        nodes = runs[0][0]["nodes"]
+        memory = statistics.median(memory["bytes"] for memory, _ in runs) / nodes
+        wall = statistics.median(wall for _, times in runs for wall in times["wall"])
+        first = first or wall / nodes
+        checks = []
+        if count >= 10**6:  # the memory of a smaller tree is lost in that of the process
+            checks = [
+                (f"<= {NODE_BYTES} bytes", memory <= NODE_BYTES),
+                (f"<= {NODE_SLOWDOWN} x the first", wall / nodes <= NODE_SLOWDOWN * first),
+            ]
+        shown = f"{memory:>12.1f}" if checks else f"{'-':>12}"
+        print(f"{nodes:<12}{wall * 1e3:>10.2f}{wall / nodes * 1e9:>10.1f}{shown}  {judged(f'{count} nodes', checks, missed)}", flush=True)
+
+
+def main(directory, ours, peer, quick):
     directory = pathlib.Path(directory) / ("quick" if quick else "full")
     directory.mkdir(parents=True, exist_ok=True)
     make(directory, quick)
-    print(f"{'task':<26}{'python':>10}{'ours':>10}{'ours x2':>10}  {'ratio':>7}{'cpu':>7}{'x2/x1':>7}   {'peak python':>11}{'ours':>8}  floor")
-    print(f"{'':<26}{'ms':>10}{'ms':>10}{'ms':>10}  {'wall':>7}{'':>7}{'':>7}   {'MiB':>11}{'MiB':>8}")
+    print(f"{'task':<26}{'python':>10}{'asdf-rs':>10}{'ours':>10}{'ours x2':>10}  {'ratio to':>8}{'ratio to':>9}{'cpu':>7}{'x2/x1':>7}   {'peak python':>11}{'ours':>8}  floors")
+    print(f"{'':<26}{'ms':>10}{'ms':>10}{'ms':>10}{'ms':>10}  {'python':>8}{'asdf-rs':>9}{'':>7}{'':>7}   {'MiB':>11}{'MiB':>8}")
     missed = []
     for task in TASKS:
-        result, floor = compare(directory, ours, task)
-        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["reference"], result["one"], result["two"]
+        result = compare(directory, ours, peer, task, quick)
+        (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["python"], result["one"], result["two"]
+        peer_wall = result["peer"][0] if "peer" in result else math.nan
         ratio, cpu_ratio, scaling = their_wall / wall, their_cpu / max(cpu, 1e-9), wall / wall2
         if task in VIEWS:
             ratio = their_wall / wall2  # as a user has it: on all cores, where that pays
-        verdict = "" if floor is None else f">= {floor}" + ("" if ratio >= floor else " MISSED")
-        if task == "many_zlib_blocks":
-            verdict = "x2/x1 >= 1.7" + ("" if scaling >= 1.7 else " MISSED")
-        if "MISSED" in verdict:
-            missed.append(task)
-        print(f"{task:<26}{their_wall * 1e3:>10.2f}{wall * 1e3:>10.2f}{wall2 * 1e3:>10.2f}  {ratio:>7.2f}{cpu_ratio:>7.2f}{scaling:>7.2f}"
-              f"   {their_peak / 2**20:>11.0f}{peak / 2**20:>8.0f}  {verdict}", flush=True)
+        floors = judged(task, verdicts(task, ratio, peer_wall / wall, wall * 1e3, scaling), missed)
+        shown = lambda value, format: "-" if math.isnan(value) else f"{value:{format}}"
+        print(f"{task:<26}{their_wall * 1e3:>10.2f}{shown(peer_wall * 1e3, '.2f'):>10}{wall * 1e3:>10.2f}{wall2 * 1e3:>10.2f}"
+              f"  {ratio:>8.2f}{shown(peer_wall / wall, '.2f'):>9}{cpu_ratio:>7.2f}{scaling:>7.2f}"
+              f"   {their_peak / 2**20:>11.0f}{peak / 2**20:>8.0f}  {floors}", flush=True)
+    compare_nodes(ours, quick, missed)
     print("floors missed: " + (", ".join(missed) if missed else "none"))
 
 
@@ -211,4 +292,4 @@ if __name__ == "__main__":
     if sys.argv[1] == "--task":
         child(sys.argv[2], sys.argv[3], int(sys.argv[4]))
     else:
-        main(sys.argv[1], sys.argv[2], "--quick" in sys.argv[3:])
+        main(sys.argv[1], sys.argv[2], sys.argv[3], "--quick" in sys.argv[4:])

@@ -1,10 +1,16 @@
 //! Does one task of the side-by-side benchmark several times and prints its times as JSON:
-//! `bench_tasks TASK FILE REPETITIONS`. `cargo xtask bench asdf` calls it.
+//! `bench_tasks TASK FILE REPETITIONS`. With the task `nodes` the file is a number: that of the nodes
+//! of a tree which is made in memory. `cargo xtask bench asdf` calls it.
 
+#[path = "../benches/measure.rs"]
+mod measure;
+
+use std::fmt::Write as _;
 use std::hint::black_box;
-use std::time::{Duration, Instant};
 
+use asdf::yaml::{Document, ParseOptions};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Verify};
+use measure::{measure, status_bytes};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -14,25 +20,46 @@ fn main() -> Outcome {
         return Err("usage: bench_tasks TASK FILE REPETITIONS".into());
     };
     let repetitions: usize = repetitions.parse()?;
-    let view = prepared_view(task, path)?;
-    let (mut walls, mut cpus) = (Vec::new(), Vec::new());
-    for _ in 0..=repetitions {
-        let (cpu, wall) = (cpu_time(), Instant::now());
-        match &view {
-            Some(file) => read_view(file, task)?,
-            None => once(task, path)?,
-        }
-        walls.push(wall.elapsed().as_secs_f64());
-        cpus.push(cpu_time().saturating_sub(cpu).as_secs_f64());
+    if task == "nodes" {
+        return nodes(path.parse()?, repetitions);
     }
-    let skip = usize::from(repetitions > 1);
-    println!(
-        "{{\"wall\": {:?}, \"cpu\": {:?}, \"peak\": {}}}",
-        &walls[skip..],
-        &cpus[skip..],
-        peak_bytes()
-    );
-    Ok(())
+    let view = prepared_view(task, path)?;
+    measure(repetitions, || match &view {
+        Some(file) => read_view(file, task),
+        None => once(task, path),
+    })
+}
+
+/// Parses a tree of about so many nodes, and prints on a first line how many bytes of memory each of
+/// them takes.
+fn nodes(count: usize, repetitions: usize) -> Outcome {
+    let text = tree_text(count);
+    let options = ParseOptions::default();
+    let parse = || Document::parse(text.as_bytes(), &options, &mut Vec::new());
+    let before = status_bytes("VmRSS:");
+    let document = parse()?;
+    let taken = status_bytes("VmRSS:").saturating_sub(before);
+    let nodes = document.node_count();
+    println!("{{\"nodes\": {nodes}, \"bytes\": {taken}}}");
+    drop(document);
+    measure(repetitions, || {
+        black_box(parse()?);
+        Ok(())
+    })
+}
+
+/// The text of a tree like that of the task `tree_10000_nodes`, which has five nodes in each of 25 keys
+/// of a group.
+fn tree_text(count: usize) -> String {
+    let mut text = "%YAML 1.1\n---\n".to_owned();
+    for group in 0..count.div_ceil(127) {
+        let _ = writeln!(text, "group_{group:06}:");
+        for key in 0..25u32 {
+            let number = f64::from(key) / 7.0;
+            let _ = writeln!(text, "  key_{key:02}: [{group}, {number:?}, text {key}]");
+        }
+    }
+    text
 }
 
 /// How files are opened: without comparing checksums, as the reference opens them.
@@ -54,7 +81,7 @@ fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
 
 fn once(task: &str, path: &str) -> Outcome {
     let file = options().open(path)?;
-    if task.starts_with("open_") || task.starts_with("tree_") {
+    if task.starts_with("open_") || task.starts_with("tree_") || task.starts_with("arrays_") {
         black_box(file.tree()?.len());
         if task.contains("blocks") {
             black_box(file.blocks().len()?);
@@ -62,6 +89,11 @@ fn once(task: &str, path: &str) -> Outcome {
         if task.starts_with("tree_") {
             for node in file.nodes()? {
                 let _ = black_box(node.value());
+            }
+        }
+        if task.starts_with("arrays_") {
+            for (_, node) in file.tree()?.entries().filter(|(_, node)| node.is_ndarray()) {
+                black_box(node.ndarray()?.len());
             }
         }
     } else if task.starts_with("verify_") {
@@ -75,7 +107,8 @@ fn once(task: &str, path: &str) -> Outcome {
             black_box(decoded?.len());
         }
     } else {
-        let array = file.tree()?.pointer("/data")?.ndarray()?;
+        let pointer = if task == "read_block" { "/array_0500" } else { "/data" };
+        let array = file.tree()?.pointer(pointer)?.ndarray()?;
         match array.datatype().itemsize() {
             2 => drop(black_box(array.read::<i16>()?)),
             _ => drop(black_box(array.read::<f64>()?)),
@@ -100,27 +133,4 @@ fn read_view(file: &Asdf, task: &str) -> Outcome {
         black_box(array.read::<f64>()?);
     }
     Ok(())
-}
-
-/// CPU time of the process so far, from the kernel's accounting; wall time where there is none.
-fn cpu_time() -> Duration {
-    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
-    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let nanos: u64 = tasks
-        .filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok())
-        .filter_map(|text| text.split(' ').next()?.parse::<u64>().ok())
-        .sum();
-    if nanos == 0 && stat.is_empty() {
-        return std::time::SystemTime::now()
-            .duration_since(std::time::UNIX_EPOCH)
-            .unwrap_or_default();
-    }
-    Duration::from_nanos(nanos)
-}
-
-/// Largest resident set so far, in bytes; 0 where the system does not tell.
-fn peak_bytes() -> u64 {
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap_or_default();
-    line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
 }

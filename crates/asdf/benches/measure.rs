@@ -1,0 +1,50 @@
+// The clock and the output of a program of the side-by-side benchmark; shared by ours and the peer's.
+
+use std::time::{Duration, Instant};
+
+/// Does a task once more than the number of repetitions, and prints its times as JSON. The first
+/// time is not printed, unless it is the only one.
+pub(crate) fn measure(
+    repetitions: usize,
+    mut task: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let (mut walls, mut cpus) = (Vec::new(), Vec::new());
+    for _ in 0..=repetitions {
+        let (cpu, wall) = (cpu_time(), Instant::now());
+        task()?;
+        walls.push(wall.elapsed().as_secs_f64());
+        cpus.push(cpu_time().saturating_sub(cpu).as_secs_f64());
+    }
+    let skip = usize::from(repetitions > 1);
+    println!(
+        "{{\"wall\": {:?}, \"cpu\": {:?}, \"peak\": {}}}",
+        &walls[skip..],
+        &cpus[skip..],
+        status_bytes("VmHWM:")
+    );
+    Ok(())
+}
+
+/// CPU time of the process so far, from the kernel's accounting; wall time where there is none.
+fn cpu_time() -> Duration {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();
+    let tasks = std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let nanos: u64 = tasks
+        .filter_map(|task| std::fs::read_to_string(task.path().join("schedstat")).ok())
+        .filter_map(|text| text.split(' ').next()?.parse::<u64>().ok())
+        .sum();
+    if nanos == 0 && stat.is_empty() {
+        return std::time::SystemTime::now()
+            .duration_since(std::time::UNIX_EPOCH)
+            .unwrap_or_default();
+    }
+    Duration::from_nanos(nanos)
+}
+
+/// Memory of the process by the name of the kernel: `VmHWM:`, the largest resident set so far, or
+/// `VmRSS:`, the present one; 0 where the system does not tell.
+pub(crate) fn status_bytes(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    line.split_whitespace().next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024
+}

@@ -1,0 +1,58 @@
+//! Does one task of the side-by-side benchmark with `asdf-rs`, as its documentation shows it:
+//! `asdf-peer TASK FILE REPETITIONS`. `cargo xtask bench asdf` builds and calls it.
+
+#[path = "../../measure.rs"]
+mod measure;
+
+use std::hint::black_box;
+
+use measure::measure;
+use peer::{AsdfFile, Value};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn main() -> Outcome {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let [task, path, repetitions] = &arguments[..] else {
+        return Err("usage: asdf-peer TASK FILE REPETITIONS".into());
+    };
+    measure(repetitions.parse()?, || once(task, path))
+}
+
+fn once(task: &str, path: &str) -> Outcome {
+    let file = AsdfFile::open(path)?;
+    if task.starts_with("open_") || task.starts_with("tree_") || task.starts_with("arrays_") {
+        let tree = file.tree()?.ok_or("no tree")?;
+        let root = tree.root().ok_or("no root")?;
+        black_box(root.len());
+        if task.contains("blocks") {
+            black_box(file.block_count());
+        }
+        if task.starts_with("tree_") {
+            visit(root);
+        }
+        if task.starts_with("arrays_") {
+            for (_, value) in root.entries() {
+                black_box(value.as_ndarray());
+            }
+        }
+        return Ok(());
+    }
+    let path = if task == "read_block" { "array_0500" } else { "data" };
+    black_box(file.read_array_f64_at(path)?);
+    Ok(())
+}
+
+/// Resolves every scalar.
+fn visit(value: Value<'_>) {
+    if value.is_mapping() {
+        value.entries().for_each(|(key, value)| {
+            black_box(key);
+            visit(value);
+        });
+    } else if value.is_sequence() {
+        value.items().for_each(visit);
+    } else {
+        let _ = black_box((value.as_f64(), value.as_str()));
+    }
+}
