@@ -49,6 +49,8 @@ const FORMATS: &[Format] = &[
             Step::Test("scibin-asdf", "golden", "interop"),
             Step::Test("scibin-asdf", "write", "interop"),
             Step::Script("crates/asdf/tests/interop/check.py"),
+            Step::Script("crates/asdf/tests/interop/yaml_texts.py"),
+            Step::Test("scibin-asdf", "tree", "interop"),
         ],
     },
     Format {

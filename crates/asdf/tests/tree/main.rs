@@ -7,6 +7,7 @@ mod corpus;
 mod deserialize;
 mod gaps;
 mod hostile;
+mod interop;
 mod iterate;
 mod json;
 mod mappings;

@@ -1,0 +1,171 @@
+//! Random texts beside PyYAML's C loader: the same texts are accepted, with the same events and values.
+
+use std::collections::{BTreeMap, HashSet};
+use std::io::BufRead;
+
+use asdf::json::Options;
+use asdf::yaml::{Document, Kind, Node, NodeId, Style};
+use asdf::{Code, Error};
+use serde_json::{Value, json};
+
+use crate::{try_json, try_parse};
+
+/// What PyYAML makes of a text; see `tests/interop/yaml_texts.py`.
+struct Case {
+    text: String,
+    /// Why it accepts no such text.
+    refused: Option<String>,
+    /// Why it makes no value of it.
+    unmade: Option<String>,
+    events: Vec<Value>,
+    json: Value,
+}
+
+impl Case {
+    fn read(line: &str) -> Self {
+        let mut case: Value = serde_json::from_str(line).unwrap();
+        let text = |name: &str| case[name].as_str().map(str::to_owned);
+        let (refused, unmade) = (text("refused"), text("unmade"));
+        let text = text("text").unwrap();
+        let events = case["events"].as_array().cloned().unwrap_or_default();
+        Self { text, refused, unmade, events, json: case["json"].take() }
+    }
+
+    /// Whether it refuses the text, or would when it composes the nodes.
+    fn refusal(&self) -> Option<&str> {
+        let undefined = self.unmade.as_deref().filter(|why| why.contains("undefined alias"));
+        self.refused.as_deref().or(undefined)
+    }
+}
+
+/// A difference that is meant: its reason, and the test for it by PyYAML's message, ours, and the
+/// codes of our diagnostics.
+struct Allowed {
+    reason: &'static str,
+    test: fn(&Case, Result<&Document, &str>, &[Code]) -> bool,
+}
+
+/// Every difference between the verdicts that is allowed.
+const ALLOWED: &[Allowed] = &[];
+
+#[test]
+fn interop_yaml_texts() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
+        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
+        return;
+    };
+    let file = std::fs::File::open(std::path::Path::new(&folder).join("yaml.jsonl")).unwrap();
+    let mut differences = Vec::new();
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for line in std::io::BufReader::new(file).lines() {
+        let case = Case::read(&line.unwrap());
+        let outcome = match compare(&case) {
+            Ok(outcome) => outcome,
+            Err(difference) => {
+                differences.push(format!("{:?}\n    {difference}", case.text));
+                "different"
+            }
+        };
+        *counts.entry(outcome).or_default() += 1;
+    }
+    for (outcome, count) in counts {
+        eprintln!("{count:>8} {outcome}");
+    }
+    let shown: Vec<_> = differences.iter().take(40).map(String::as_str).collect();
+    assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), shown.join("\n"));
+}
+
+/// How a text compares, or what differs.
+fn compare(case: &Case) -> Result<&'static str, String> {
+    let (document, diagnostics) = try_parse(&case.text);
+    let codes: Vec<Code> = diagnostics.iter().map(|diagnostic| diagnostic.code).collect();
+    let message = document.as_ref().err().map(Error::to_string);
+    let verdict = document.as_ref().map_err(|_| message.as_deref().unwrap_or_default());
+    let mut allowed = ALLOWED.iter().filter(|it| (it.test)(case, verdict, &codes));
+    match (case.refusal(), &document) {
+        (Some(_), Err(_)) => Ok("refused by both"),
+        (Some(why), Ok(_)) => match allowed.next() {
+            Some(allowed) => Ok(allowed.reason),
+            None => Err(format!("PyYAML refuses it: {why}")),
+        },
+        (None, Err(error)) => match allowed.next() {
+            Some(allowed) => Ok(allowed.reason),
+            None => Err(format!("we refuse it: {error}")),
+        },
+        (None, Ok(document)) => same(case, document),
+    }
+}
+
+fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
+    let events = events_of(document);
+    let root = document.root();
+    let is_empty = case.events.is_empty()
+        || (case.events.len() == 1 && case.events[0] == json!(["scalar", null, null, "", ""]));
+    if is_empty && root.kind() == Kind::Mapping && root.is_empty() {
+        return Ok("no content");
+    }
+    if let Some(at) =
+        (0..events.len().max(case.events.len())).find(|&at| events.get(at) != case.events.get(at))
+    {
+        let (ours, theirs) = (events.get(at), case.events.get(at));
+        return Err(format!("event {at}: ours {ours:?}, PyYAML's {theirs:?}"));
+    }
+    let json = try_json(document, Options::default());
+    if case.unmade.is_some() {
+        return Ok("the same events, no value in PyYAML");
+    }
+    let json = json.map_err(|error| format!("no JSON: {error}"))?;
+    // Texts of more than 4 MiB are not made, and complex numbers are known to us alone.
+    let json: Value = serde_json::from_str(&json).map_err(|error| error.to_string())?;
+    if json != case.json && !case.text.contains("!core/complex") {
+        return Err(format!("ours {json}\n    PyYAML's {}", case.json));
+    }
+    Ok("the same events and value")
+}
+
+/// A document as events: kind, anchor, tag, style and text of each.
+fn events_of(document: &Document) -> Vec<Value> {
+    enum Step<'a> {
+        Node(Node<'a>),
+        End,
+    }
+    let mut seen: HashSet<NodeId> = HashSet::new();
+    let mut events = Vec::new();
+    let mut steps = vec![Step::Node(document.root())];
+    while let Some(step) = steps.pop() {
+        let Step::Node(node) = step else {
+            events.push(json!(["end", null, null, "", ""]));
+            continue;
+        };
+        // A node that was met is an alias, since aliases are never before their anchor.
+        if !seen.insert(node.id()) {
+            events.push(json!(["alias", node.anchor(), null, "", ""]));
+            continue;
+        }
+        let style = match node.style() {
+            Style::Plain => "",
+            Style::SingleQuoted => "'",
+            Style::DoubleQuoted => "\"",
+            Style::Literal => "|",
+            Style::Folded => ">",
+            Style::Block => "block",
+            Style::Flow => "flow",
+        };
+        let kind = match node.kind() {
+            Kind::Sequence => "sequence",
+            Kind::Mapping => "mapping",
+            _ => "scalar",
+        };
+        let text = node.text().unwrap_or_default();
+        events.push(json!([kind, node.anchor(), node.tag(), style, text]));
+        if node.text().is_some() {
+            continue;
+        }
+        steps.push(Step::End);
+        let first = steps.len();
+        steps.extend(node.items().map(Step::Node));
+        steps.extend(node.raw_entries().flat_map(|(key, value)| [key, value]).map(Step::Node));
+        steps[first..].reverse();
+    }
+    events
+}
