@@ -122,6 +122,9 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let format = if format == "binio" { "asdf" } else { format };
     let mut count = 0;
     let mut folders = vec![root().join("crates/testdata").join(format), corpus.join(format)];
+    if target.starts_with("asdf_yaml") {
+        folders.push(corpus.join("yaml"));
+    }
     while let Some(folder) = folders.pop() {
         let Ok(entries) = std::fs::read_dir(&folder) else { continue };
         for path in entries.filter_map(|entry| Some(entry.ok()?.path())) {
@@ -131,6 +134,8 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
                 count += seed_cases(&path, "archive", &seeds)?;
             } else if path.file_name().is_some_and(|name| name == "cases.json") {
                 count += seed_cases(&path, "layout", &seeds)?;
+            } else if path.file_name().is_some_and(|name| name == "suite.json") {
+                count += seed_cases(&path, "yaml", &seeds)?;
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
@@ -143,7 +148,7 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     Ok(count)
 }
 
-/// The archives or layouts of a list of recorded cases, one seed each.
+/// The archives, layouts or texts of a list of recorded cases, one seed each.
 fn seed_cases(list: &Path, member: &str, folder: &Path) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
@@ -165,6 +170,7 @@ fn unescape(text: &str) -> String {
     while let Some(character) = characters.next().filter(|&character| character != '"') {
         match (character, characters.as_str().chars().next()) {
             ('\\', Some('n')) => plain.push('\n'),
+            ('\\', Some('t')) => plain.push('\t'),
             ('\\', Some('u')) | (_, None) => {
                 plain.push(character);
                 continue;

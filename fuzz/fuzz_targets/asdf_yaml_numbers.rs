@@ -1,0 +1,47 @@
+//! A list of plain numbers, which is read in one pass, has the same items as the list with a word in
+//! it, which is not; a number in a list is what it is alone.
+
+#![no_main]
+
+use asdf::yaml::{Document, Kind, Node, ParseOptions, ScalarRules, Style};
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for rules in [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12] {
+        check(text, rules);
+    }
+});
+
+fn check(text: &str, rules: ScalarRules) {
+    let options = ParseOptions::default().with_scalars(rules);
+    let parse = |text: String| Document::parse(text.as_bytes(), &options, &mut Vec::new());
+    let (fast, general) = (parse(format!("[ {text}]")), parse(format!("[w, {text}]")));
+    let (Ok(fast), Ok(general)) = (&fast, &general) else {
+        // The limits may end one of them only.
+        assert!(fast.is_err() == general.is_err() || text.len() > 1 << 10, "{fast:?} {general:?}");
+        return;
+    };
+    let (root, other) = (fast.root(), general.root());
+    // The text may close the list.
+    if root.kind() != Kind::Sequence || other.kind() != Kind::Sequence {
+        return;
+    }
+    assert_eq!(root.len() + 1, other.len());
+    for (at, (a, b)) in root.items().zip(other.items().skip(1)).enumerate() {
+        same(a, b);
+        assert_eq!(root.at(at).map(Node::id), Some(a.id()));
+        let alone = a.text().filter(|_| a.style() == Style::Plain && a.tag().is_none());
+        if let Some(alone) = alone.filter(|text| !text.is_empty()) {
+            if let Ok(document) = parse(format!("--- {alone}")) {
+                same(a, document.root());
+            }
+        }
+    }
+}
+
+fn same(a: Node<'_>, b: Node<'_>) {
+    assert_eq!((a.kind(), a.style(), a.tag(), a.text()), (b.kind(), b.style(), b.tag(), b.text()));
+    assert_eq!(a, b);
+    assert_eq!(a.value().is_ok(), b.value().is_ok());
+}
