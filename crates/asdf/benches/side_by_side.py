@@ -276,13 +276,14 @@ def main(directory, ours, peer, quick):
         result = compare(directory, ours, peer, task, quick)
         (their_wall, their_cpu, their_peak), (wall, cpu, peak), (wall2, _, _) = result["python"], result["one"], result["two"]
         peer_wall = result["peer"][0] if "peer" in result else math.nan
-        ratio, cpu_ratio, scaling = their_wall / wall, their_cpu / max(cpu, 1e-9), wall / wall2
+        ratio, scaling = their_wall / wall, wall / wall2
+        cpu_ratio = their_cpu / cpu if cpu > 0 else math.nan  # the kernel's clock has ticks
         if task in VIEWS:
             ratio = their_wall / wall2  # as a user has it: on all cores, where that pays
         floors = judged(task, verdicts(task, ratio, peer_wall / wall, wall * 1e3, scaling), missed)
         shown = lambda value, format: "-" if math.isnan(value) else f"{value:{format}}"
         print(f"{task:<26}{their_wall * 1e3:>10.2f}{shown(peer_wall * 1e3, '.2f'):>10}{wall * 1e3:>10.2f}{wall2 * 1e3:>10.2f}"
-              f"  {ratio:>8.2f}{shown(peer_wall / wall, '.2f'):>9}{cpu_ratio:>7.2f}{scaling:>7.2f}"
+              f"  {ratio:>8.2f}{shown(peer_wall / wall, '.2f'):>9}{shown(cpu_ratio, '.2f'):>7}{scaling:>7.2f}"
               f"   {their_peak / 2**20:>11.0f}{peak / 2**20:>8.0f}  {floors}", flush=True)
     compare_nodes(ours, quick, missed)
     print("floors missed: " + (", ".join(missed) if missed else "none"))
