@@ -236,9 +236,13 @@ class Generator:
         return brackets[0] + ",".join(parts) + end + brackets[1]
 
 
+class Events(list):
+    unmade = None
+
+
 def events(text):
     """The events of the only document."""
-    found = []
+    found = Events()
     documents = 0
     for event in yaml.parse(text, Loader=yaml.CSafeLoader):
         anchor, tag = getattr(event, "anchor", None), getattr(event, "tag", None)
@@ -247,6 +251,8 @@ def events(text):
             case yaml.DocumentStartEvent():
                 documents += 1
             case yaml.ScalarEvent():
+                if event.tag == "!" and not event.value and not event.style:
+                    found.unmade = "an empty node with the tag `!`, which libyaml makes text and other nodes not"
                 found.append(["scalar", anchor, tag, STYLES[event.style], event.value])
             case yaml.AliasEvent():
                 found.append(["alias", anchor, None, "", ""])
@@ -279,10 +285,12 @@ def value(loader, node, path=()):
         return [value(loader, item, path) for item in node.value]
     loader.flatten_mapping(node)
     check_tag(node, "map", "set")
-    entries = {}
+    entries, keys = {}, {}
     for key, item in node.value:
-        entries[key_text(loader, key)] = value(loader, item, path)
-    return list(entries) if node.tag == YAML + "set" else entries
+        name = key_text(loader, key)
+        entries[name] = value(loader, item, path)
+        keys[name] = value(loader, key, path)
+    return list(keys.values()) if node.tag == YAML + "set" else entries
 
 
 def check_tag(node, *names):
@@ -314,6 +322,10 @@ def scalar(loader, node):
         raise Unmade("a tag of a collection on a scalar")
     if name not in ("null", "bool", "int", "float", "str", "binary", "timestamp"):
         return node.value
+    if name == "null" and node.value not in ("", "~", "null", "Null", "NULL"):
+        raise Unmade("any text is null")
+    if name == "binary" and not re.fullmatch(r"[A-Za-z0-9+/\s]*={0,2}\s*", node.value):
+        raise Unmade("base 64 skips other characters")
     try:
         made = loader.construct_object(node, deep=True)
     except (yaml.YAMLError, ValueError, KeyError, AttributeError, IndexError, TypeError) as error:
@@ -334,6 +346,8 @@ def case(text):
         result["events"] = events(text)
         loader = yaml.CSafeLoader(text)
         try:
+            if result["events"].unmade:
+                raise Unmade(result["events"].unmade)
             node = loader.get_single_node()
             result["json"] = value(loader, node) if node is not None else {}
         finally:

