@@ -412,11 +412,8 @@ fn number_in_list(text: &str, is_float: bool) -> Option<number::Number> {
     Some(match text {
         _ if !is_float => number::Number::Int(text.parse::<i64>().ok()?.into()),
         ".nan" => number::Number::Float(f64::NAN),
-        _ if text.ends_with(".inf") => number::Number::Float(if text.starts_with('-') {
-            f64::NEG_INFINITY
-        } else {
-            f64::INFINITY
-        }),
+        ".inf" | "+.inf" => number::Number::Float(f64::INFINITY),
+        "-.inf" => number::Number::Float(f64::NEG_INFINITY),
         _ => number::Number::Float(text.parse().ok()?),
     })
 }

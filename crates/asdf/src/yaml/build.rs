@@ -123,7 +123,7 @@ struct Builder<'a, 't> {
     document: Document,
 }
 
-impl<'t> Builder<'_, 't> {
+impl Builder<'_, '_> {
     fn run(mut self) -> Result<Document> {
         loop {
             let event = self.parser.next_event();
@@ -150,13 +150,15 @@ impl<'t> Builder<'_, 't> {
                     self.collection(Kind::Sequence, style, node)?;
                 }
                 Event::MappingStart { node, style } => {
-                    self.collection(Kind::Mapping, style, node)?
+                    self.collection(Kind::Mapping, style, node)?;
                 }
             }
         }
         self.finish_root()?;
         let (changed, elements) = self.parser.into_parts();
         (self.document.changed, self.document.elements) = (changed, elements);
+        self.document.records.shrink_to_fit();
+        self.document.children.shrink_to_fit();
         self.document.check_merges(&self.options.limits)?;
         for (at, id) in self.reported {
             self.diagnostics[at].place.pointer = self.document.pointer_of(id);

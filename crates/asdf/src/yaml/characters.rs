@@ -56,7 +56,7 @@ fn reject_controls(text: &str) -> Result<(), BadCharacter> {
 /// Whether a byte is a control character or may begin a forbidden one. Line feeds are not among
 /// them: they are in most chunks.
 fn is_suspect(byte: u8) -> bool {
-    (byte < b' ' && byte != b'\n') | (byte == 0x7f) | (byte == 0xc2) | (byte == 0xef)
+    (byte < b' ' && byte != b'\n') || matches!(byte, 0x7f | 0xc2 | 0xef)
 }
 
 fn is_forbidden(c: char) -> bool {

@@ -106,6 +106,11 @@ impl Document {
     /// Whether two keys are one: the same type and value.
     pub(super) fn same_key(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.resolve(a), self.resolve(b));
+        let (record_a, record_b) = (self.record(a), self.record(b));
+        let string = Class::Node(Kind::String);
+        if record_a.class == string && record_b.class == string && record_a.len != record_b.len {
+            return false;
+        }
         let kind = self.kind(a);
         if kind != self.kind(b) {
             return false;

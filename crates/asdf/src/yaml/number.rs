@@ -10,6 +10,7 @@
 
 use super::integer::{self, Integer};
 use super::scalar::ScalarRules;
+use super::scan::number_end;
 
 /// What a text has the form of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,12 @@ pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
     let first = *text.as_bytes().first()?;
     if !matches!(first, b'0'..=b'9' | b'+' | b'-' | b'.') {
         return None;
+    }
+    // Nearly all numbers are decimal, and the same by all rules.
+    if let Some((end, is_float)) = number_end(text.as_bytes(), 0) {
+        if end == text.len() {
+            return Some(if is_float { Form::Float } else { Form::Int });
+        }
     }
     match rules {
         ScalarRules::Core12 => core_form(text),

@@ -32,7 +32,10 @@ impl Scanner<'_> {
                     self.cursor.at = stop + 2;
                     quoted.part = stop + 2;
                 }
-                (b'\'', _) => return self.close_quote(&mut quoted, Style::SingleQuoted, stop),
+                (b'\'', _) => {
+                    self.close_quote(&mut quoted, Style::SingleQuoted, stop);
+                    return Ok(());
+                }
                 _ => self.fold_quoted(&mut quoted, stop)?,
             }
         }
@@ -43,7 +46,10 @@ impl Scanner<'_> {
         loop {
             let stop = self.cursor.find(self.cursor.at, DOUBLE | BREAK);
             match self.cursor.byte_at(stop) {
-                b'"' => return self.close_quote(&mut quoted, Style::DoubleQuoted, stop),
+                b'"' => {
+                    self.close_quote(&mut quoted, Style::DoubleQuoted, stop);
+                    return Ok(());
+                }
                 b'\\' => {
                     self.copy_part(&mut quoted, stop);
                     self.escape(stop)?;
@@ -69,7 +75,7 @@ impl Scanner<'_> {
         self.changed.push_str(part.unwrap_or_default());
     }
 
-    fn close_quote(&mut self, quoted: &mut Quoted, style: Style, end: usize) -> Result<(), Fault> {
+    fn close_quote(&mut self, quoted: &mut Quoted, style: Style, end: usize) {
         let text = if let Some(changed) = quoted.changed {
             self.copy_part(quoted, end);
             self.changed_from(changed)
@@ -78,7 +84,6 @@ impl Scanner<'_> {
         };
         self.cursor.at = end + 1;
         self.push_scalar(style, quoted.start, end + 1, text);
-        Ok(())
     }
 
     /// Goes on in the next line that has text.

@@ -26,7 +26,8 @@ impl Scanner<'_> {
             }
             end
         };
-        if !self.cursor.is_space(end) && !(self.is_flow() && self.cursor.byte_at(end) == b',') {
+        let is_item = self.is_flow() && self.cursor.byte_at(end) == b',';
+        if !is_item && !self.cursor.is_space(end) {
             return fault(end, "expected a blank or a line break after the tag");
         }
         self.cursor.at = end;
