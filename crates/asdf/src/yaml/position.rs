@@ -68,13 +68,14 @@ impl Lines {
                 _ => {}
             }
         }
+        // The last is for the end of the text, which may be that of a block.
+        let mut characters = vec![0];
         let mut before = 0;
-        let characters = bytes.chunks(BLOCK).map(|block| {
-            let characters = before;
+        for block in bytes.chunks(BLOCK) {
             before += characters_in(block);
-            characters
-        });
-        Self { characters: characters.collect(), starts }
+            characters.push(before);
+        }
+        Self { characters, starts }
     }
 
     /// Line and column, in characters, of an offset; both from 0.
@@ -127,5 +128,11 @@ mod tests {
         for (index, (offset, _)) in text.char_indices().enumerate().skip(4) {
             assert_eq!(at(&text, offset), (1, index - 4));
         }
+    }
+
+    #[test]
+    fn the_end_of_a_text_of_whole_blocks_has_a_column() {
+        let text = "é".repeat(BLOCK);
+        assert_eq!(at(&text, text.len()), (0, BLOCK));
     }
 }
