@@ -1,0 +1,97 @@
+//! Spans nest, lie in the order of the text and cover what they name; the text of a span is the node
+//! when it is read again.
+
+#![no_main]
+
+use std::ops::Range;
+
+use asdf::yaml::{Document, Kind, Node, ParseOptions, Style};
+use libfuzzer_sys::fuzz_target;
+
+/// Nodes that are read again, of a text of any length.
+const READ_AGAIN: usize = 50;
+
+fuzz_target!(|data: &[u8]| {
+    let Some(document) = parse(data) else { return };
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let mut open: Vec<Range<u64>> = Vec::new();
+    let mut last_start = 0;
+    for node in document.nodes() {
+        let span = node.span();
+        assert!(last_start <= span.start && span.end <= text.len() as u64, "{span:?}");
+        last_start = span.start;
+        while open.last().is_some_and(|outer| outer.end < span.end || outer.end <= span.start) {
+            let outer = open.pop().unwrap_or_default();
+            assert!(outer.end <= span.start || outer == span, "{outer:?} and {span:?}");
+        }
+        open.push(span);
+        check(text, node);
+    }
+    for node in document.nodes().filter(|node| reads_alone(text, *node)).take(READ_AGAIN) {
+        read_again(text, node);
+    }
+});
+
+fn parse(text: &[u8]) -> Option<Document> {
+    Document::parse(text, &ParseOptions::default(), &mut Vec::new()).ok()
+}
+
+fn slice(text: &str, span: Range<u64>) -> &str {
+    &text[usize::try_from(span.start).unwrap()..usize::try_from(span.end).unwrap()]
+}
+
+/// What a node's spans cover.
+fn check(text: &str, node: Node<'_>) {
+    let (span, content) = (node.span(), node.content_span());
+    assert!(span.start <= content.start && content.end == span.end, "{span:?} {content:?}");
+    let written = slice(text, content);
+    let ends =
+        |first, last| assert!(written.starts_with(first) && written.ends_with(last), "{written}");
+    match node.style() {
+        Style::SingleQuoted => ends('\'', '\''),
+        Style::DoubleQuoted => ends('"', '"'),
+        Style::Literal => assert!(written.starts_with('|'), "{written}"),
+        Style::Folded => assert!(written.starts_with('>'), "{written}"),
+        Style::Flow if node.kind() == Kind::Mapping => ends('{', '}'),
+        Style::Flow => ends('[', ']'),
+        Style::Plain => {
+            let first = node.text().and_then(|text| text.chars().next());
+            assert_eq!(written.chars().next(), first);
+        }
+        Style::Block => {}
+    }
+    if let (Some(anchor), Some(span)) = (node.anchor(), node.anchor_span()) {
+        assert_eq!(slice(text, span), format!("&{anchor}"));
+    }
+    if let Some(span) = node.tag_span() {
+        assert!(slice(text, span).starts_with('!'));
+    }
+    for span in node.alias_spans().into_iter().take(4) {
+        assert!(slice(text, span).starts_with('*'));
+    }
+    if let Some(span) = node.key_span() {
+        assert!(span.end <= node.span().start);
+    }
+    let comments = node.comments();
+    for comment in comments.before.iter().chain(&comments.after) {
+        assert!(comment.text.starts_with('#'));
+        assert_eq!(slice(text, comment.span.clone()), comment.text);
+    }
+}
+
+/// Whether the text of a node says all of it: no aliases, no handles of the text's own, and nothing
+/// that depends on the lines around it.
+fn reads_alone(text: &str, node: Node<'_>) -> bool {
+    let written = slice(text, node.span());
+    let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
+    !depends && node.style() != Style::Block
+}
+
+fn read_again(text: &str, node: Node<'_>) {
+    let written = slice(text, node.span());
+    let Some(again) = parse(format!("---\n {written}\n").as_bytes()) else {
+        panic!("{written:?} is not read again");
+    };
+    assert_eq!(again.root(), node, "{written:?}");
+    assert_eq!(again.root().style(), node.style(), "{written:?}");
+}
