@@ -324,6 +324,8 @@ def scalar(loader, node):
         return node.value
     if name == "null" and node.value not in ("", "~", "null", "Null", "NULL"):
         raise Unmade("any text is null")
+    if name == "timestamp" and re.fullmatch(r"\d{4}-(\d-\d\d?|\d\d-\d)", node.value):
+        raise Unmade("a date of fewer digits is one only by its tag")
     if name == "binary" and not re.fullmatch(r"[A-Za-z0-9+/\s]*={0,2}\s*", node.value):
         raise Unmade("base 64 skips other characters")
     try:
