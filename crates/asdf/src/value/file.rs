@@ -10,7 +10,8 @@ impl Tree {
     /// A copy of the tree of a file. Its arrays stay in their blocks, which a
     /// [`Writer`](crate::write::Writer) copies; those with fewer elements than `inline_below` come
     /// into the tree, unless the standard has no form for them there: single elements, integers that
-    /// are no literals, bytes that are no text. A shape that is open, `'*'`, becomes the number of
+    /// are no literals, bytes that are no text, and for which the reference has none: lists inside of
+    /// records. A shape that is open, `'*'`, becomes the number of
     /// rows.
     ///
     /// Fails at an array that is to come into the tree and cannot be read.

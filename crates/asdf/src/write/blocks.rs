@@ -8,6 +8,8 @@ use super::encode::encode;
 use super::{Compression, WriteOptions};
 use crate::blocks::{Block, ChecksumVerdict};
 use crate::error::{BlockError, Error, ErrorKind, Result};
+#[cfg(any(unix, windows))]
+use crate::layout::FLAG_STREAMED;
 use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC};
 
 /// The largest unit that data can be aligned to: the longest header has 65,535 bytes.
@@ -128,7 +130,7 @@ pub(super) fn write<W: Write + Seek>(
 }
 
 /// Writes sizes and checksum into a header.
-fn fill(header: &mut [u8], used_size: u64, data_size: u64, digest: Option<Digest>) {
+pub(super) fn fill(header: &mut [u8], used_size: u64, data_size: u64, digest: Option<Digest>) {
     for (at, size) in [(14, used_size), (22, used_size), (30, data_size)] {
         header[at..at + 8].copy_from_slice(&size.to_be_bytes());
     }
@@ -146,6 +148,14 @@ fn header(offset: u64, code: [u8; 4], align: u64) -> Vec<u8> {
     let header_size = u16::try_from(header.len() - 6).unwrap_or(u16::MAX);
     header[4..6].copy_from_slice(&header_size.to_be_bytes());
     header[10..14].copy_from_slice(&code);
+    header
+}
+
+/// The same for a streamed block.
+#[cfg(any(unix, windows))]
+pub(super) fn streamed_header(offset: u64, align: u64) -> Vec<u8> {
+    let mut header = header(offset, [0; 4], align);
+    header[6..10].copy_from_slice(&FLAG_STREAMED.to_be_bytes());
     header
 }
 

@@ -63,7 +63,7 @@ fn numbers(numbers: &[u64]) -> Value {
 
 /// The byte order of an array: that of its first number. The reference writes `big` where there is
 /// none.
-fn byteorder(datatype: &Datatype) -> &'static str {
+pub(super) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
         Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
         Datatype::Scalar(scalar) if matches!(scalar.kind(), Kind::Bool | Kind::Bytes) => {
@@ -76,7 +76,7 @@ fn byteorder(datatype: &Datatype) -> &'static str {
 }
 
 /// A datatype as the tree has it, its fields with their byte order if the elements are bytes.
-fn datatype(datatype: &Datatype, with_order: bool) -> Value {
+pub(super) fn datatype(datatype: &Datatype, with_order: bool) -> Value {
     let record = match datatype {
         Datatype::Scalar(scalar) => return scalar_type(*scalar),
         Datatype::Record(record) => record,
@@ -132,8 +132,14 @@ impl Elements {
         Ok(Self { bytes, datatype: Arc::new(datatype), shape: array.shape().into(), axis: 0 })
     }
 
-    /// Whether all integers are in the range of literals.
+    /// Whether the reference reads the elements back: no lists inside of records, and integers in
+    /// the range of literals.
     pub(super) fn are_literals(&self) -> bool {
+        let is_flat =
+            |field: &Field| field.shape().is_empty() && field.datatype().as_scalar().is_some();
+        if !self.datatype.as_record().is_none_or(|record| record.fields().iter().all(is_flat)) {
+            return false;
+        }
         let size = usize::try_from(self.datatype.itemsize()).unwrap_or(usize::MAX);
         !has_wide_integers(&self.datatype)
             || self.bytes.chunks_exact(size.max(1)).all(|element| {

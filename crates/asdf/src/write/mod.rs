@@ -33,10 +33,14 @@ mod emitter;
 mod encode;
 mod options;
 mod plan;
+#[cfg(any(unix, windows))]
+mod rows;
 mod scalar;
 mod writer;
 
 pub use options::{Compression, ParseCompressionError, WriteOptions};
+#[cfg(any(unix, windows))]
+pub use rows::RowWriter;
 pub use writer::{STANDARDS, WriteReport, Writer};
 
 pub(crate) use elements::COMPLEX_TAG;

@@ -54,10 +54,12 @@ pub(super) struct Origin<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// `streamed` says that one more block follows, which the tree calls -1.
     pub(super) fn new(
         tree: &Tree,
         origin: Option<Origin<'a>>,
         options: &WriteOptions,
+        streamed: bool,
     ) -> Result<Self> {
         let mut tree = tree.clone();
         if *tree.root() == Value::Null {
@@ -69,7 +71,8 @@ impl<'a> Plan<'a> {
         add_metadata(root, options);
         let root = std::mem::take(tree.root_mut());
         *tree.root_mut() = root.tagged(core_tag("asdf", options.standard)?);
-        let kept = origin.map(|origin| kept_blocks(&tree, origin)).transpose()?.unwrap_or_default();
+        let kept = origin.map(|origin| kept_blocks(&tree, origin, streamed)).transpose()?;
+        let kept = kept.unwrap_or_default();
         let mut plan = Self {
             tree: Tree::default(),
             blocks: Vec::new(),
@@ -85,13 +88,15 @@ impl<'a> Plan<'a> {
                 plan.blocks.push(copied(origin.file.blocks().get(*old)?, options)?);
             }
         }
-        let mut places = Places { plan: &mut plan, origin, sources, options, external: Vec::new() };
+        let external = Vec::new();
+        let mut places = Places { plan: &mut plan, origin, sources, options, external, streamed };
         places.prepare(&mut tree)?;
         plan.tree = tree;
         Ok(plan)
     }
 
     /// Puts the blocks into files of these names.
+    #[cfg(any(unix, windows))]
     pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
         for value in self.tree.places_mut() {
             walk(value, &mut |value| {
@@ -183,7 +188,7 @@ fn source_of(value: &mut Value) -> Option<&mut Value> {
 
 /// The numbers of the blocks of a file that will be in the new one: all but those of arrays that
 /// are no longer in the tree. What else a file means by a number cannot be known.
-fn kept_blocks(tree: &Tree, origin: Origin<'_>) -> Result<Vec<usize>> {
+fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
     let blocks = origin.file.blocks();
     let mut stack: Vec<&Value> = tree.places().collect();
     let mut used = BTreeSet::new();
@@ -193,7 +198,9 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>) -> Result<Vec<usize>> {
             Value::Sequence(sequence) => stack.extend(&sequence.items),
             Value::Mapping(mapping) => {
                 if let Some(source) = mapping.get("source").filter(|_| is_array) {
-                    if let Some(number) = source.as_i64() {
+                    if streamed && source.as_i64() == Some(-1) {
+                        // The block that follows.
+                    } else if let Some(number) = source.as_i64() {
                         used.insert(blocks.by_source(number)?.index());
                     } else if source.as_str().is_some_and(|uri| uri.is_empty() || uri == "#") {
                         used.insert(0);
@@ -226,6 +233,8 @@ struct Places<'p, 'a> {
     /// Other files, and the numbers of their blocks.
     external: Vec<(*const Asdf, usize)>,
     options: &'p WriteOptions,
+    /// Whether the last block, -1, is one that follows those of the plan.
+    streamed: bool,
 }
 
 impl Places<'_, '_> {
@@ -278,6 +287,9 @@ impl Places<'_, '_> {
 
     /// Gives the source of an array its number in the new file.
     fn source(&mut self, source: &mut Value) -> Result<()> {
+        if self.streamed && source.as_i64() == Some(-1) {
+            return Ok(());
+        }
         let Some(origin) = self.origin else {
             if let Some(number) = source.as_i64() {
                 let message = format!("`source: {number}` is a block, and no file has it");

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 use std::io::{Seek, Write};
-use std::path::{Path, PathBuf};
+#[cfg(any(unix, windows))]
+use std::path::Path;
+use std::path::PathBuf;
 
 use super::blocks::{self, BlockData, Output};
 use super::emitter::emit;
@@ -24,10 +26,10 @@ pub const STANDARDS: &[Version] = {
 /// See [the module](crate::write) for an example.
 #[derive(Clone, Debug)]
 pub struct Writer<'a> {
-    tree: Tree,
+    pub(super) tree: Tree,
     file: Option<&'a Asdf>,
     implode: bool,
-    options: WriteOptions,
+    pub(super) options: WriteOptions,
 }
 
 /// What was written.
@@ -132,16 +134,25 @@ impl<'a> Writer<'a> {
     }
 
     fn plan(&self) -> Result<Plan<'a>> {
+        self.check()?;
+        Plan::new(&self.tree, self.origin(), &self.options, false)
+    }
+
+    pub(super) fn origin(&self) -> Option<Origin<'a>> {
+        self.file.map(|file| Origin { file, implode: self.implode })
+    }
+
+    /// Fails for options that no file can have.
+    pub(super) fn check(&self) -> Result<()> {
         blocks::check_align(self.options.align)?;
         let standard = self.options.standard;
         if !STANDARDS.contains(&standard) {
             return Err(Error::unwritable(format!("standard {standard}: expected 1.0.0 to 1.6.0")));
         }
-        let origin = self.file.map(|file| Origin { file, implode: self.implode });
-        Plan::new(&self.tree, origin, &self.options)
+        Ok(())
     }
 
-    fn file_of(
+    pub(super) fn file_of(
         &self,
         plan: &Plan<'_>,
         blocks: &[Planned<'_>],

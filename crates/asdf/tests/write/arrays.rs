@@ -235,6 +235,15 @@ fn small_arrays_are_inline_below_a_size() {
     let has_source = |key: &str| file.tree().unwrap().get(key).unwrap().get("source").is_some();
     let names = ["three", "four", "one", "bytes", "single", "large"];
     assert_eq!(names.map(has_source), [false, true, true, true, true, true]);
+    // The reference reads no lists inside of records from the tree.
+    let mut tree = Tree::default();
+    for (key, datatype) in ["nested", "flat"].into_iter().zip(records()) {
+        let bytes = elements(&datatype, 1);
+        tree.set(&format!("/{key}"), Array::from_bytes(bytes, datatype, &[1]).unwrap()).unwrap();
+    }
+    let file = written(tree, WriteOptions::new().inline_below(4));
+    let has_source = |key: &str| file.tree().unwrap().get(key).unwrap().get("source").is_some();
+    assert_eq!(["nested", "flat"].map(has_source), [true, false]);
 }
 
 #[test]

@@ -10,6 +10,7 @@ mod interop;
 mod metadata;
 mod properties;
 mod references;
+mod rows;
 mod text;
 
 use std::io::Cursor;
