@@ -6,6 +6,7 @@ mod blocks;
 mod codec;
 pub mod diagnostic;
 pub mod error;
+pub mod inspect;
 pub mod layout;
 mod locate;
 pub mod ndarray;

@@ -1,0 +1,329 @@
+//! Arrays: their types, shapes, masks and elements.
+
+use std::fmt;
+
+use binio::Endian;
+use binio::array::{ByteOrder, Order, json};
+use binio::pointer::push;
+use bytes::Bytes;
+
+use super::number::{Number, distance};
+use super::value::{shortened, shown};
+use super::{DifferenceKind, Run, Stop};
+use crate::Node;
+use crate::error::{Error, Result};
+use crate::ndarray::{NdArray, Origin, Record, ScalarType, Slice, datatype_name};
+
+/// Bytes of each array that are compared at a time.
+const PIECE: u64 = 4 << 20;
+
+/// The most elements that are compared where they are the same bytes again and again.
+const MAX_REPEATED: u64 = 1 << 24;
+
+/// How the elements of two arrays differ.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Elements {
+    /// How many elements differ.
+    pub count: u64,
+    /// How many there are.
+    pub total: u64,
+    /// The index of the first that differs.
+    pub first: Vec<u64>,
+    /// That element in the first array; `--` if it is masked.
+    pub from: String,
+    /// That element in the second array.
+    pub to: String,
+    /// The largest absolute difference of those that differ; `None` if they are not numbers, or masked.
+    pub largest: Option<f64>,
+}
+
+impl fmt::Display for Elements {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, total, first, from, to, largest } = self;
+        let differ = if *count == 1 { "differs" } else { "differ" };
+        write!(f, "{count} of {total} elements {differ}, the first at {first:?}: {from} -> {to}")?;
+        match largest {
+            Some(largest) if *count > 1 => write!(f, ", at most by {largest}"),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Run<'_, '_> {
+    /// Compares two nodes of which one is an array by its tag.
+    pub(super) fn arrays(
+        &mut self,
+        pointer: &str,
+        before: Node<'_>,
+        after: Node<'_>,
+    ) -> Result<(), Stop> {
+        let is_array = |node: Node<'_>| node.is_ndarray() || node.ndarray().is_ok();
+        if is_array(before) && is_array(after) {
+            return self.opened(pointer, &before.ndarray()?, &after.ndarray()?);
+        }
+        self.report(pointer.to_owned(), DifferenceKind::Value(shown(before), shown(after)))
+    }
+
+    fn opened(
+        &mut self,
+        pointer: &str,
+        before: &NdArray<'_>,
+        after: &NdArray<'_>,
+    ) -> Result<(), Stop> {
+        let datatypes = [before.datatype(), after.datatype()];
+        let [from, to] = datatypes.map(|datatype| datatype.with_byte_order(ByteOrder::Little));
+        if from != to {
+            let [from, to] = datatypes.map(datatype_name);
+            self.report(pointer.to_owned(), DifferenceKind::Datatype(from, to))?;
+        }
+        if before.shape() != after.shape() {
+            let [from, to] = [before.shape(), after.shape()].map(<[u64]>::to_vec);
+            return self.report(pointer.to_owned(), DifferenceKind::Shape(from, to));
+        }
+        match datatypes.map(|datatype| datatype.as_record()) {
+            [Some(from), Some(to)] => self.fields(pointer, [before, after], [from, to]),
+            [None, None] => match elements(self.compare.tolerance, before, after)? {
+                Some(elements) => {
+                    self.report(pointer.to_owned(), DifferenceKind::Elements(elements))
+                }
+                None => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
+    /// Compares the fields of records, each as an array of its own.
+    fn fields(
+        &mut self,
+        pointer: &str,
+        [before, after]: [&NdArray<'_>; 2],
+        [from, to]: [&Record; 2],
+    ) -> Result<(), Stop> {
+        let below = |name: &str| {
+            let mut below = pointer.to_owned();
+            push(&mut below, name);
+            below
+        };
+        for field in from.fields() {
+            let name = field.name();
+            if to.field(name).is_some() {
+                self.opened(&below(name), &before.field(name)?, &after.field(name)?)?;
+            } else {
+                let removed = DifferenceKind::Removed("a field".to_owned());
+                self.report(below(name), removed)?;
+            }
+        }
+        for field in to.fields().iter().filter(|field| from.field(field.name()).is_none()) {
+            self.report(below(field.name()), DifferenceKind::Added("a field".to_owned()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The differences between the elements of arrays of one shape and of scalar types.
+fn elements(
+    tolerance: super::Tolerance,
+    before: &NdArray<'_>,
+    after: &NdArray<'_>,
+) -> Result<Option<Elements>> {
+    let scalars = [before, after].map(|array| array.datatype().as_scalar());
+    let [Some(from), Some(to)] = scalars else { return Ok(None) };
+    check_repeated(before, after)?;
+    // As long as somebody holds a decoded block, it is not decoded again.
+    let _decoded = [decoded(before)?, decoded(after)?];
+    let pieces = Pieces::of(before.shape(), PIECE / from.size().max(to.size()).max(1));
+    let is_same_type = from.with_endian(Endian::NATIVE) == to.with_endian(Endian::NATIVE);
+    let mut found: Option<Elements> = None;
+    for (start, slices) in pieces {
+        let parts = [before.slice(&slices)?, after.slice(&slices)?];
+        let [first, second] = [&parts[0], &parts[1]].map(|part| {
+            Ok::<_, Error>((part.read_bytes(Order::C, ByteOrder::Native)?, part.mask()?))
+        });
+        let ((first, first_mask), (second, second_mask)) = (first?, second?);
+        if is_same_type && first == second && first_mask == second_mask {
+            continue;
+        }
+        let sizes = [from, to].map(|scalar| usize::try_from(scalar.size()).unwrap_or(1).max(1));
+        let items = first.chunks_exact(sizes[0]).zip(second.chunks_exact(sizes[1]));
+        for (at, (one, other)) in items.enumerate() {
+            let masked = |mask: &Option<Vec<bool>>| mask.as_ref().is_some_and(|mask| mask[at]);
+            let is_masked = [masked(&first_mask), masked(&second_mask)];
+            let numbers = Number::read(from, one).zip(Number::read(to, other));
+            let is_equal = match (is_masked, numbers) {
+                ([true, true], _) => true,
+                ([false, false], Some((one, other))) => tolerance.allows(one, other),
+                ([false, false], None) => is_same_text(from, to, one, other),
+                _ => false,
+            };
+            if is_equal {
+                continue;
+            }
+            let distance = numbers
+                .filter(|_| is_masked == [false, false])
+                .map(|(one, other)| distance(one, other))
+                .filter(|distance| !distance.is_nan());
+            let difference = found.get_or_insert_with(|| Elements {
+                count: 0,
+                total: before.len(),
+                first: index_of(before.shape(), start + at as u64),
+                from: element(from, one, is_masked[0]),
+                to: element(to, other, is_masked[1]),
+                largest: None,
+            });
+            difference.count += 1;
+            difference.largest = match (difference.largest, distance) {
+                (Some(largest), Some(distance)) => Some(largest.max(distance)),
+                (largest, distance) => largest.or(distance),
+            };
+        }
+    }
+    Ok(found)
+}
+
+/// Elements that overlap can be more than the file has bytes, without end.
+fn check_repeated(before: &NdArray<'_>, after: &NdArray<'_>) -> Result<()> {
+    let is_repeated = |array: &NdArray<'_>| {
+        let extent = array.layout().extent();
+        let size = array.layout().byte_size().unwrap_or(u64::MAX);
+        size / 16 > extent.end - extent.start
+    };
+    if is_repeated(before) && is_repeated(after) {
+        binio::check_limit("repeated elements to compare", MAX_REPEATED, before.len())?;
+    }
+    Ok(())
+}
+
+/// The decoded block of an array, if it is compressed.
+fn decoded(array: &NdArray<'_>) -> Result<Option<Bytes>> {
+    match array.source() {
+        Origin::Block(block) | Origin::External(_, block) if block.is_compressed() => {
+            block.decode().map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Whether texts are equal without their padding; other bytes if they are the same.
+fn is_same_text(from: ScalarType, to: ScalarType, one: &[u8], other: &[u8]) -> bool {
+    if from.kind() != to.kind() {
+        return false;
+    }
+    let trimmed = |bytes: &[u8]| bytes.iter().rposition(|&byte| byte != 0).map_or(0, |at| at + 1);
+    one[..trimmed(one)] == other[..trimmed(other)]
+}
+
+fn element(scalar: ScalarType, bytes: &[u8], is_masked: bool) -> String {
+    if is_masked {
+        return "--".to_owned();
+    }
+    let native = scalar.with_endian(Endian::NATIVE).into();
+    shortened(&json::element(&native, bytes).to_string())
+}
+
+/// The index of an element of a shape by its place in C order.
+fn index_of(shape: &[u64], place: u64) -> Vec<u64> {
+    let mut rest = place;
+    let mut index: Vec<u64> = shape
+        .iter()
+        .rev()
+        .map(|&len| {
+            let at = rest % len.max(1);
+            rest /= len.max(1);
+            at
+        })
+        .collect();
+    index.reverse();
+    index
+}
+
+/// The parts of a shape, in C order and of a bounded number of elements: the place of the first, and the slices.
+struct Pieces<'s> {
+    shape: &'s [u64],
+    /// The axis that is cut in ranges; those before it are cut in single elements.
+    axis: usize,
+    rows: u64,
+    /// Elements of a row of the axis.
+    row: u64,
+    next: u64,
+    total: u64,
+}
+
+impl<'s> Pieces<'s> {
+    fn of(shape: &'s [u64], most: u64) -> Self {
+        let total = shape.iter().fold(1_u64, |all, &len| all.saturating_mul(len));
+        let (mut axis, mut row) = (shape.len(), 1_u64);
+        // From the last axis on, as many as fit.
+        while axis > 0 {
+            axis -= 1;
+            let whole = row.saturating_mul(shape[axis]);
+            if axis == 0 || whole > most {
+                break;
+            }
+            row = whole;
+        }
+        Self { shape, axis, rows: (most / row.max(1)).max(1), row, next: 0, total }
+    }
+}
+
+impl Iterator for Pieces<'_> {
+    type Item = (u64, Vec<Slice>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.next >= self.total {
+            return None;
+        }
+        let start = self.next;
+        let signed = |at: u64| i64::try_from(at).unwrap_or(i64::MAX);
+        let Some(&len) = self.shape.get(self.axis) else {
+            self.next = self.total;
+            return Some((start, Vec::new()));
+        };
+        let index = index_of(self.shape, start);
+        let first = index[self.axis];
+        let end = first.saturating_add(self.rows).min(len);
+        self.next += (end - first) * self.row;
+        let range = |start, stop| Slice::Range {
+            start: Some(signed(start)),
+            stop: Some(signed(stop)),
+            step: 1,
+        };
+        let outer = index[..self.axis].iter().map(|&at| range(at, at + 1));
+        Some((start, outer.chain([range(first, end)]).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_cover_a_shape_in_order() {
+        for (shape, most) in [
+            (&[][..], 1),
+            (&[7], 3),
+            (&[2, 3, 4], 100),
+            (&[2, 3, 4], 12),
+            (&[2, 3, 4], 5),
+            (&[2, 3, 4], 1),
+            (&[3, 0, 2], 2),
+        ] {
+            let total: u64 = shape.iter().product();
+            let mut covered = 0;
+            for (start, slices) in Pieces::of(shape, most) {
+                assert_eq!(start, covered, "{shape:?} {most}");
+                let mut len: u64 = shape[slices.len()..].iter().product();
+                for slice in slices {
+                    let Slice::Range { start: Some(start), stop: Some(stop), step: 1 } = slice
+                    else {
+                        panic!("{slice:?}");
+                    };
+                    len *= u64::try_from(stop - start).unwrap();
+                }
+                assert!(len <= most, "{shape:?} {most}");
+                covered += len;
+            }
+            assert_eq!(covered, total, "{shape:?} {most}");
+        }
+    }
+}

@@ -1,0 +1,384 @@
+//! The differences of two trees and of their arrays.
+
+mod array;
+mod number;
+mod value;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use binio::pointer::push;
+
+use super::pattern::{Pattern, Progress};
+use crate::Node;
+use crate::error::Result;
+use crate::yaml::Kind;
+
+pub use array::Elements;
+use value::shown;
+
+/// Pairs of nodes that are compared: with aliases and merge keys a small tree may have far more than a large one
+/// without.
+const MAX_PAIRS: u64 = 1 << 22;
+
+/// Bytes of the keys on the way to nodes that may differ, and of the pointers of differences: each may be as long
+/// as the tree.
+const MAX_BYTES: u64 = 1 << 27;
+
+/// How two trees are compared: what is ignored, and which numbers are equal.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use asdf::Asdf;
+/// use asdf::inspect::{Compare, Pattern};
+///
+/// let open = |tree: &str| {
+///     let head = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+///     Asdf::from_bytes(format!("{head}{tree}\n...\n").into_bytes())
+/// };
+/// let before = open("{gain: 2.5, list: [1], time: 7}")?;
+/// let after = open("{gain: 2.5000001, list: [1, 2], time: 8}")?;
+/// let compare = Compare::new().rtol(1e-6).ignore(Pattern::parse("/**/time")?);
+/// let mut lines = Vec::new();
+/// compare.run(before.tree()?, after.tree()?, &mut |difference| {
+///     lines.push(difference.to_string());
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(lines, ["+ /list/1: 2"]);
+/// # Ok::<(), asdf::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Compare {
+    tolerance: Tolerance,
+    ignore: Vec<Pattern>,
+    max_pairs: u64,
+}
+
+impl Default for Compare {
+    fn default() -> Self {
+        Self { tolerance: Tolerance::default(), ignore: Vec::new(), max_pairs: MAX_PAIRS }
+    }
+}
+
+/// Numbers are equal if they differ by at most `atol`, and `rtol` times the second.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tolerance {
+    rtol: f64,
+    atol: f64,
+}
+
+/// A difference between two trees.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Difference {
+    /// The pointer to the node, in the tree that has it.
+    pub pointer: String,
+    /// How it differs.
+    pub kind: DifferenceKind,
+}
+
+/// How a node differs.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum DifferenceKind {
+    /// Only the second tree has it: its value in short.
+    Added(String),
+    /// Only the first tree has it.
+    Removed(String),
+    /// The value or its type differs.
+    Value(String, String),
+    /// The tag differs.
+    Tag(Option<String>, Option<String>),
+    /// Arrays of different types.
+    Datatype(String, String),
+    /// Arrays of different shapes.
+    Shape(Vec<u64>, Vec<u64>),
+    /// Arrays some of whose elements differ.
+    Elements(Elements),
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The root has no key.
+        let pointer = if self.pointer.is_empty() { "\"\"" } else { &self.pointer };
+        let tag = |tag: &Option<String>| tag.clone().unwrap_or_else(|| "none".to_owned());
+        match &self.kind {
+            DifferenceKind::Added(value) => write!(f, "+ {pointer}: {value}"),
+            DifferenceKind::Removed(value) => write!(f, "- {pointer}: {value}"),
+            DifferenceKind::Value(from, to) => write!(f, "~ {pointer}: {from} -> {to}"),
+            DifferenceKind::Tag(from, to) => {
+                write!(f, "~ {pointer}: tag {} -> {}", tag(from), tag(to))
+            }
+            DifferenceKind::Datatype(from, to) => write!(f, "~ {pointer}: type {from} -> {to}"),
+            DifferenceKind::Shape(from, to) => write!(f, "~ {pointer}: shape {from:?} -> {to:?}"),
+            DifferenceKind::Elements(elements) => write!(f, "~ {pointer}: {elements}"),
+        }
+    }
+}
+
+/// Takes differences, until it breaks.
+type Take<'t> = dyn FnMut(Difference) -> ControlFlow<()> + 't;
+
+/// Why a comparison ends.
+enum Stop {
+    /// Whoever takes the differences wants no more.
+    Taken,
+    Failed(crate::Error),
+}
+
+impl From<crate::Error> for Stop {
+    fn from(error: crate::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl From<binio::Error> for Stop {
+    fn from(error: binio::Error) -> Self {
+        Self::Failed(error.into())
+    }
+}
+
+impl Compare {
+    /// Compares everything, and numbers by value.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the relative tolerance of numbers, of the second tree's. Default: 0.
+    #[must_use]
+    pub fn rtol(mut self, rtol: f64) -> Self {
+        self.tolerance.rtol = rtol;
+        self
+    }
+
+    /// Sets the absolute tolerance of numbers. Default: 0.
+    #[must_use]
+    pub fn atol(mut self, atol: f64) -> Self {
+        self.tolerance.atol = atol;
+        self
+    }
+
+    /// Ignores the nodes of a pattern, and all below them.
+    #[must_use]
+    pub fn ignore(mut self, pattern: Pattern) -> Self {
+        self.ignore.push(pattern);
+        self
+    }
+
+    /// Calls `take` with the differences of two nodes, which may be of different files, until it breaks.
+    ///
+    /// Keys are compared whatever their order. Numbers are compared by value, `1` is `1.0`, and not-a-number is
+    /// equal to itself. Arrays are compared by type, shape, mask and elements, whatever their byte order, strides,
+    /// compression and block. Each pair of nodes is compared once, however often aliases mention it.
+    ///
+    /// Fails with [`Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree very large.
+    pub fn run(&self, before: Node<'_>, after: Node<'_>, take: &mut Take<'_>) -> Result<()> {
+        let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
+        let mut run = Run { compare: self, take, seen: HashSet::new(), pairs: 0, bytes: 0 };
+        match run.nodes(before, after, progress) {
+            Ok(()) | Err(Stop::Taken) => Ok(()),
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+}
+
+/// A comparison that is going on.
+struct Run<'r, 't> {
+    compare: &'r Compare,
+    take: &'r mut Take<'t>,
+    /// The pairs of collections that are compared.
+    seen: HashSet<(crate::yaml::NodeId, crate::yaml::NodeId)>,
+    pairs: u64,
+    bytes: u64,
+}
+
+/// A pair of nodes that is yet to be compared.
+struct Pair<'a, 'b> {
+    /// The place of the parent in the list of steps, and the key.
+    step: usize,
+    before: Node<'a>,
+    after: Node<'b>,
+    progress: Vec<Progress>,
+}
+
+/// The way to a pair.
+struct Step {
+    parent: Option<(usize, String)>,
+}
+
+impl Run<'_, '_> {
+    fn nodes(
+        &mut self,
+        before: Node<'_>,
+        after: Node<'_>,
+        progress: Vec<Progress>,
+    ) -> Result<(), Stop> {
+        let mut steps = vec![Step { parent: None }];
+        if self.is_ignored(&progress) {
+            return Ok(());
+        }
+        let mut pending = vec![Pair { step: 0, before, after, progress }];
+        while let Some(pair) = pending.pop() {
+            self.count_pair()?;
+            let Pair { step, before, after, .. } = &pair;
+            let pointer = || pointer_to(&steps, *step);
+            if before.tag() != after.tag() {
+                let tags = [before.tag(), after.tag()].map(|tag| tag.map(str::to_owned));
+                let [from, to] = tags;
+                self.report(pointer(), DifferenceKind::Tag(from, to))?;
+            }
+            if before.is_ndarray() || after.is_ndarray() {
+                self.arrays(&pointer(), *before, *after)?;
+                continue;
+            }
+            match (before.kind(), after.kind()) {
+                (Kind::Mapping, Kind::Mapping) | (Kind::Sequence, Kind::Sequence) => {
+                    if self.seen.insert((before.id(), after.id())) {
+                        self.collections(&pair, &mut steps, &mut pending)?;
+                    }
+                }
+                _ => {
+                    if !value::is_equal(*before, *after, self.compare.tolerance) {
+                        let kind = DifferenceKind::Value(shown(*before), shown(*after));
+                        self.report(pointer(), kind)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Compares the keys of collections, and leaves what both have for later.
+    fn collections<'a, 'b>(
+        &mut self,
+        pair: &Pair<'a, 'b>,
+        steps: &mut Vec<Step>,
+        pending: &mut Vec<Pair<'a, 'b>>,
+    ) -> Result<(), Stop> {
+        let first = pending.len();
+        let is_sequence = pair.before.kind() == Kind::Sequence;
+        let (mut index, mut others) = (0, 0);
+        for (key, before) in children(pair.before) {
+            let key = key?;
+            self.count_pair()?;
+            let after = if is_sequence { pair.after.at(index) } else { pair.after.get(&key) };
+            index += 1;
+            others += usize::from(after.is_some());
+            let progress = self.step(&pair.progress, &key);
+            if self.is_ignored(&progress) {
+                continue;
+            }
+            let Some(after) = after else {
+                let pointer = joined(steps, pair.step, &key);
+                self.report(pointer, DifferenceKind::Removed(shown(before)))?;
+                continue;
+            };
+            let is_equal_scalar = before.tag() == after.tag()
+                && before.kind() == after.kind()
+                && before.text().is_some_and(|text| after.text() == Some(text));
+            if !is_equal_scalar {
+                self.count_bytes(&key)?;
+                let step = steps.len();
+                steps.push(Step { parent: Some((pair.step, key)) });
+                pending.push(Pair { step, before, after, progress });
+            }
+        }
+        // The first of them is compared next.
+        pending[first..].reverse();
+        if others == pair.after.len() {
+            return Ok(());
+        }
+        for (at, (key, after)) in children(pair.after).enumerate() {
+            let key = key?;
+            let is_new = if is_sequence { at >= index } else { pair.before.get(&key).is_none() };
+            self.count_pair()?;
+            if is_new && !self.is_ignored(&self.step(&pair.progress, &key)) {
+                let pointer = joined(steps, pair.step, &key);
+                self.report(pointer, DifferenceKind::Added(shown(after)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count_pair(&mut self) -> Result<(), Stop> {
+        self.pairs += 1;
+        let limit = self.compare.max_pairs;
+        Ok(binio::check_limit("pairs of nodes to compare", limit, self.pairs)?)
+    }
+
+    fn count_bytes(&mut self, text: &str) -> Result<(), Stop> {
+        self.bytes += text.len() as u64;
+        Ok(binio::check_limit("bytes of keys and pointers to compare", MAX_BYTES, self.bytes)?)
+    }
+
+    fn report(&mut self, pointer: String, kind: DifferenceKind) -> Result<(), Stop> {
+        self.count_bytes(&pointer)?;
+        match (self.take)(Difference { pointer, kind }) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(Stop::Taken),
+        }
+    }
+
+    fn step(&self, progress: &[Progress], key: &str) -> Vec<Progress> {
+        let patterns = self.compare.ignore.iter().zip(progress);
+        patterns.map(|(pattern, at)| pattern.step(*at, key)).collect()
+    }
+
+    fn is_ignored(&self, progress: &[Progress]) -> bool {
+        self.compare.ignore.iter().zip(progress).any(|(pattern, at)| pattern.is_match(*at))
+    }
+}
+
+/// What is in a collection, each by its key or index.
+fn children<'a>(parent: Node<'a>) -> Box<dyn Iterator<Item = (Result<String>, Node<'a>)> + 'a> {
+    super::search::children(parent)
+}
+
+fn joined(steps: &[Step], at: usize, key: &str) -> String {
+    let mut pointer = pointer_to(steps, at);
+    push(&mut pointer, key);
+    pointer
+}
+
+fn pointer_to(steps: &[Step], at: usize) -> String {
+    let mut keys = Vec::new();
+    let mut at = at;
+    while let Some((parent, key)) = &steps[at].parent {
+        keys.push(key);
+        at = *parent;
+    }
+    let mut pointer = String::new();
+    keys.iter().rev().for_each(|key| push(&mut pointer, key));
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asdf, ErrorKind};
+
+    #[test]
+    fn merge_keys_have_a_limit() {
+        let merged = |last: u32| {
+            let keys: Vec<String> = (0..100).map(|n| format!("k{n}: {n}")).collect();
+            let uses = "- {<<: *b}\n".repeat(100);
+            let tree = format!("b: &b {{{}, z: {last}}}\nuses:\n{uses}", keys.join(", "));
+            let head = "#ASDF 1.0.0\n%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\n";
+            Asdf::from_bytes(format!("{head}{tree}...\n").into_bytes()).unwrap()
+        };
+        let (before, after) = (merged(1), merged(2));
+        let run = |max_pairs| {
+            let compare = Compare { max_pairs, ..Compare::new() };
+            let mut count = 0;
+            let mut take = |_| {
+                count += 1;
+                ControlFlow::Continue(())
+            };
+            compare.run(before.tree()?, after.tree()?, &mut take).map(|()| count)
+        };
+        assert_eq!(run(MAX_PAIRS).unwrap(), 101, "`z` in `b` and in each of its uses");
+        let error = run(10_000).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    }
+}

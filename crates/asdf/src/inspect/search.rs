@@ -1,0 +1,431 @@
+//! Nodes of a tree by key, value, type and pointer.
+
+use std::collections::{HashSet, VecDeque};
+use std::fmt;
+use std::ops::ControlFlow;
+
+use binio::pointer::push;
+use serde_json::Value as Json;
+
+use super::pattern::{Pattern, Progress, glob};
+use crate::Node;
+use crate::error::Result;
+use crate::yaml::{Kind, NodeId, Value, tag};
+
+/// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
+const MAX_VISITED: u64 = 1 << 23;
+
+/// Bytes of the pointers that are found: each may be as long as the tree.
+const MAX_BYTES: u64 = 1 << 27;
+
+type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;
+
+/// What to search for. A node is found if all that is set here holds for it. An array is one node, whatever it
+/// is made of.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use asdf::inspect::{Search, Wanted};
+///
+/// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\n\
+///     gain: 2.5\nmeta: {gain: high, time: 7}\n...\n"[..])?;
+/// let search = Search::new().key(|key| key == "gain").type_name("float");
+/// let mut found = Vec::new();
+/// file.tree()?.search(&search, &mut |one| {
+///     found.push(one.pointer);
+///     ControlFlow::Continue(())
+/// })?;
+/// assert_eq!(found, ["/gain"]);
+/// # Ok::<(), asdf::Error>(())
+/// ```
+pub struct Search<'t> {
+    key: Option<Test<'t>>,
+    value: Option<Wanted<'t>>,
+    type_name: Option<String>,
+    pointers: Option<Pattern>,
+    max_visited: u64,
+}
+
+impl Default for Search<'_> {
+    fn default() -> Self {
+        let max_visited = MAX_VISITED;
+        Self { key: None, value: None, type_name: None, pointers: None, max_visited }
+    }
+}
+
+/// The value of a node.
+#[non_exhaustive]
+pub enum Wanted<'t> {
+    /// A scalar whose text, or whose JSON form, passes this test.
+    Text(Test<'t>),
+    /// A node that is equal to this; numbers by value.
+    Equal(Json),
+}
+
+/// A node that was found.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Match<'a> {
+    /// The pointer that led to it, of the shortest one of those.
+    pub pointer: String,
+    /// The node.
+    pub node: Node<'a>,
+}
+
+impl fmt::Debug for Search<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Search")
+            .field("type_name", &self.type_name)
+            .field("pointers", &self.pointers)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'t> Search<'t> {
+    /// All nodes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Nodes whose key, or index in a sequence, passes a test.
+    #[must_use]
+    pub fn key(mut self, test: impl Fn(&str) -> bool + 't) -> Self {
+        self.key = Some(Box::new(test));
+        self
+    }
+
+    /// Nodes of a value.
+    #[must_use]
+    pub fn value(mut self, wanted: Wanted<'t>) -> Self {
+        self.value = Some(wanted);
+        self
+    }
+
+    /// Nodes of a type: `int`, `float`, `str`, `bool`, `NoneType`, `list`, `dict`, `NDArrayType` and so on as
+    /// Python's asdf prints them, also with their module; `integer`, `string`, `boolean`, `null`, `sequence`,
+    /// `mapping`, `array`; or a tag, whole, or its last parts, with or without version. `*` stands for any
+    /// characters.
+    #[must_use]
+    pub fn type_name(mut self, name: impl Into<String>) -> Self {
+        let name = name.into();
+        let modules = ["builtins.", "asdf.", "numpy.", "datetime."];
+        let is_python = modules.iter().any(|module| name.starts_with(module));
+        let last = name.rsplit('.').next().filter(|_| is_python);
+        self.type_name = Some(last.unwrap_or(&name).to_owned());
+        self
+    }
+
+    /// Nodes whose pointer is one of a pattern.
+    #[must_use]
+    pub fn pointers(mut self, pattern: Pattern) -> Self {
+        self.pointers = Some(pattern);
+        self
+    }
+
+    fn takes(&self, node: Node<'_>, key: Option<&str>, progress: Option<Progress>) -> bool {
+        let is_key = self.key.as_ref().is_none_or(|test| key.is_some_and(test));
+        let is_pointer = |pattern: &Pattern| progress.is_some_and(|at| pattern.is_match(at));
+        is_key
+            && self.pointers.as_ref().is_none_or(is_pointer)
+            && self.type_name.as_ref().is_none_or(|name| is_of_type(node, name))
+            && self.value.as_ref().is_none_or(|wanted| wanted.is(node))
+    }
+}
+
+/// A collection, by the way to it.
+struct Step {
+    /// The place of the collection that it is in, and its key there.
+    parent: Option<(usize, String)>,
+}
+
+impl<'a> Node<'a> {
+    /// Calls `found` with the nodes that a search takes, those of few levels first, until it breaks. The items
+    /// of a collection are searched once, however often aliases mention it.
+    ///
+    /// Fails with [`Limit`](crate::ErrorKind::Limit) if merge keys make the tree very large.
+    pub fn search(
+        self,
+        search: &Search<'_>,
+        found: &mut dyn FnMut(Match<'a>) -> ControlFlow<()>,
+    ) -> Result<()> {
+        let start = search.pointers.as_ref().map(Pattern::start);
+        if search.takes(self, None, start)
+            && found(Match { pointer: String::new(), node: self }).is_break()
+        {
+            return Ok(());
+        }
+        let mut steps = vec![Step { parent: None }];
+        let mut seen: HashSet<NodeId> = [self.id()].into();
+        let mut queue: VecDeque<(usize, Node<'a>, Option<Progress>)> = [(0, self, start)].into();
+        let (mut visited, mut bytes) = (0_u64, 0_u64);
+        while let Some((at, parent, progress)) = queue.pop_front() {
+            for (key, node) in children(parent) {
+                let key = key?;
+                visited += 1;
+                binio::check_limit("nodes to search", search.max_visited, visited)?;
+                let next = search.pointers.as_ref().zip(progress);
+                let next = next.map(|(pattern, progress)| pattern.step(progress, &key));
+                if search.takes(node, Some(&key), next) {
+                    let pointer = pointer_to(&steps, at, &key);
+                    bytes += pointer.len() as u64;
+                    binio::check_limit("bytes of pointers that are found", MAX_BYTES, bytes)?;
+                    if found(Match { pointer, node }).is_break() {
+                        return Ok(());
+                    }
+                }
+                let is_collection = matches!(node.kind(), Kind::Sequence | Kind::Mapping);
+                // What an array declares is not searched, nor are its elements.
+                if is_collection && !node.is_ndarray() && seen.insert(node.id()) {
+                    queue.push_back((steps.len(), node, next));
+                    steps.push(Step { parent: Some((at, key)) });
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is in a collection, each by its key or index.
+pub(super) fn children<'a>(
+    parent: Node<'a>,
+) -> Box<dyn Iterator<Item = (Result<String>, Node<'a>)> + 'a> {
+    if parent.kind() == Kind::Sequence {
+        let items = parent.items().enumerate();
+        return Box::new(items.map(|(index, item)| (Ok(index.to_string()), item)));
+    }
+    let key = |key: Node<'a>| key.to_key().map(std::borrow::Cow::into_owned);
+    Box::new(parent.entries().map(move |(name, value)| (key(name), value)))
+}
+
+fn pointer_to(steps: &[Step], at: usize, key: &str) -> String {
+    let mut keys = vec![key];
+    let mut at = at;
+    while let Some((parent, key)) = &steps[at].parent {
+        keys.push(key);
+        at = *parent;
+    }
+    let mut pointer = String::new();
+    keys.iter().rev().for_each(|key| push(&mut pointer, key));
+    pointer
+}
+
+impl Wanted<'_> {
+    fn is(&self, node: Node<'_>) -> bool {
+        match self {
+            Self::Text(test) => {
+                node.text().is_some_and(test)
+                    || scalar_json(node)
+                        .is_some_and(|json| !json.is_string() && test(&json.to_string()))
+            }
+            Self::Equal(json) => is_equal(node, json),
+        }
+    }
+}
+
+/// Whether a node is equal to a JSON value, whose depth bounds this.
+fn is_equal(node: Node<'_>, json: &Json) -> bool {
+    if node.is_ndarray() {
+        return false;
+    }
+    match json {
+        Json::Array(items) => {
+            node.kind() == Kind::Sequence
+                && node.len() == items.len()
+                && node.items().zip(items).all(|(item, json)| is_equal(item, json))
+        }
+        Json::Object(members) => {
+            let is_equal_to = |(key, json): (&String, &Json)| {
+                node.get(key).is_some_and(|value| is_equal(value, json))
+            };
+            node.kind() == Kind::Mapping
+                && node.len() == members.len()
+                && members.iter().all(is_equal_to)
+        }
+        Json::Number(number) => {
+            let exact = number.as_i128().zip(node.as_i128());
+            exact.map_or_else(|| node.as_f64() == number.as_f64(), |(json, node)| json == node)
+        }
+        _ => scalar_json(node).as_ref() == Some(json),
+    }
+}
+
+/// A scalar as JSON, if JSON has it.
+fn scalar_json(node: Node<'_>) -> Option<Json> {
+    Some(match node.value().ok()? {
+        Value::Null => Json::Null,
+        Value::Bool(value) => value.into(),
+        Value::Float(value) => value.into(),
+        Value::Int(_) => node.as_i64().map_or_else(|| node.as_f64().into(), Into::into),
+        Value::String(text) => text.into(),
+        _ => return None,
+    })
+}
+
+/// Whether a name is one of those of a node's type.
+fn is_of_type(node: Node<'_>, name: &str) -> bool {
+    let of_tag = node.tag().and_then(tag::core_name);
+    let names: &[&str] = match (of_tag, node.kind()) {
+        (Some("ndarray"), _) => &["array", "NDArrayType", "ndarray"],
+        (Some("complex"), _) => &["complex"],
+        (Some("integer"), _) => &["integer", "IntegerType"],
+        (_, Kind::Null) => &["null", "NoneType"],
+        (_, Kind::Bool) => &["boolean", "bool"],
+        (_, Kind::Int) => &["integer", "int"],
+        (_, Kind::Float) => &["float"],
+        (_, Kind::String) => &["string", "str"],
+        (_, Kind::Date | Kind::DateTime) => &["timestamp", "date", "datetime"],
+        (_, Kind::Binary) => &["binary", "bytes"],
+        (_, Kind::Sequence) => &["sequence", "list"],
+        (_, Kind::Mapping) => &["mapping", "dict"],
+    };
+    let class: &[&str] = match of_tag {
+        Some("asdf") => &["AsdfObject"],
+        Some("software") => &["Software"],
+        Some("history_entry") => &["HistoryEntry"],
+        Some("extension_metadata") => &["ExtensionMetadata"],
+        _ => &[],
+    };
+    names.iter().chain(class).any(|of| glob(name, of))
+        || node.tag().is_some_and(|tag| is_tag(name, tag))
+}
+
+/// Whether a name is a tag, or its last parts, with or without the version.
+fn is_tag(name: &str, tag: &str) -> bool {
+    let unversioned = tag.rsplit_once('-').map(|(tag, _)| tag);
+    [Some(tag), unversioned].into_iter().flatten().any(|tag| {
+        let starts = tag.match_indices(['/', ':']).map(|(at, _)| at + 1);
+        std::iter::once(0).chain(starts).any(|start| glob(name, &tag[start..]))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Asdf, ErrorKind};
+
+    const TREE: &str = "\
+a: &shared {x: 1, y: 'x1'}
+b: *shared
+c: [1.0, true, null, 1e3, 2000-01-01]
+d: !core/ndarray-1.1.0 [1, 2]
+e: !<tag:stsci.edu:gwcs/wcs-1.2.0> {name: me, steps: []}
+f: !core/complex-1.0.0 1+2j
+7: seven
+";
+
+    fn file(tree: &str) -> Asdf {
+        let head = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+        Asdf::from_bytes(format!("{head}{tree}...\n").into_bytes()).unwrap()
+    }
+
+    fn found(search: &Search<'_>) -> Vec<String> {
+        let file = file(TREE);
+        let mut pointers = Vec::new();
+        let searched = file.tree().unwrap().search(search, &mut |one| {
+            pointers.push(one.pointer);
+            ControlFlow::Continue(())
+        });
+        searched.unwrap();
+        pointers
+    }
+
+    #[test]
+    fn keys_and_indices_are_tested() {
+        assert_eq!(found(&Search::new().key(|key| key == "x")), ["/a/x"]);
+        assert_eq!(found(&Search::new().key(|key| key == "b")), ["/b"], "an alias");
+        assert_eq!(found(&Search::new().key(|key| key == "1")), ["/c/1"]);
+        assert_eq!(found(&Search::new().key(|key| key == "7")), ["/7"]);
+    }
+
+    #[test]
+    fn values_are_equal_by_value_or_their_text_is_tested() {
+        let equal = |json: &str| {
+            let json = serde_json::from_str(json).unwrap();
+            found(&Search::new().value(Wanted::Equal(json)))
+        };
+        assert_eq!(equal("1"), ["/a/x", "/c/0"]);
+        assert_eq!(equal("1000.0"), [""; 0], "1e3 is a string in YAML 1.1");
+        assert_eq!(equal("\"1e3\""), ["/c/3"]);
+        assert_eq!(equal("true"), ["/c/1"]);
+        assert_eq!(equal("null"), ["/c/2"]);
+        assert_eq!(equal("[1, 2]"), [""; 0], "an array is no list");
+        assert_eq!(equal("[]"), ["/e/steps"]);
+        assert_eq!(equal(r#"{"y": "x1", "x": 1}"#), ["/a", "/b"]);
+        let text = |part: &'static str| {
+            found(&Search::new().value(Wanted::Text(Box::new(move |text| text.contains(part)))))
+        };
+        assert_eq!(text("x1"), ["/a/y"]);
+        assert_eq!(text("1."), ["/c/0"]);
+        assert_eq!(text("tru"), ["/c/1"]);
+    }
+
+    #[test]
+    fn types_have_the_names_of_python_and_ours_and_of_tags() {
+        let of = |name: &str| found(&Search::new().type_name(name));
+        for name in ["int", "integer", "builtins.int"] {
+            assert_eq!(of(name), ["/a/x"], "{name}");
+        }
+        for name in [
+            "array",
+            "ndarray",
+            "NDArrayType",
+            "numpy.ndarray",
+            "asdf.tags.core.ndarray.NDArrayType",
+        ] {
+            assert_eq!(of(name), ["/d"], "{name}");
+        }
+        for name in ["wcs", "wcs-1.2.0", "gwcs/wcs", "tag:stsci.edu:gwcs/wcs-1.2.0", "tag:*gwcs/*"]
+        {
+            assert_eq!(of(name), ["/e"], "{name}");
+        }
+        assert_eq!(of("dict"), ["", "/a", "/b", "/e"]);
+        assert_eq!(of("AsdfObject"), [""]);
+        assert_eq!(of("list"), ["/c", "/e/steps"]);
+        assert_eq!(of("NoneType"), ["/c/2"]);
+        assert_eq!(of("complex"), ["/f"]);
+        assert_eq!(of("nothing"), [""; 0]);
+    }
+
+    #[test]
+    fn pointers_are_matched_by_a_pattern() {
+        let of = |pattern| found(&Search::new().pointers(Pattern::parse(pattern).unwrap()));
+        assert_eq!(of("/*/x"), ["/a/x"]);
+        assert_eq!(of("/c/?"), ["/c/0", "/c/1", "/c/2", "/c/3", "/c/4"]);
+        assert_eq!(found(&Search::new().key(|key| key == "0").type_name("float")), ["/c/0"]);
+    }
+
+    #[test]
+    fn circles_end_and_merge_keys_have_a_limit() {
+        let circle = file("a: &a {b: *a, c: 1}\n");
+        let mut pointers = Vec::new();
+        let search = Search::new().key(|_| true);
+        let searched = circle.tree().unwrap().search(&search, &mut |one| {
+            pointers.push(one.pointer);
+            ControlFlow::Continue(())
+        });
+        searched.unwrap();
+        assert_eq!(pointers, ["/a", "/a/b", "/a/c"]);
+
+        let keys: Vec<String> = (0..100).map(|n| format!("k{n}: 1")).collect();
+        let uses = "- {<<: *b}\n".repeat(100);
+        let bomb = file(&format!("b: &b {{{}}}\nuses:\n{uses}", keys.join(", ")));
+        let none = Search { max_visited: 10_000, ..Search::new().type_name("nothing") };
+        let error = bomb.tree().unwrap().search(&none, &mut |_| ControlFlow::Continue(()));
+        let error = error.unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+    }
+
+    #[test]
+    fn long_pointers_have_a_limit() {
+        let key = "k".repeat(1000);
+        let mut tree = String::new();
+        for level in 0..900 {
+            tree += &format!("{}{key}:\n", " ".repeat(level));
+        }
+        tree += &format!("{}x: [{}]\n", " ".repeat(900), "1, ".repeat(1000));
+        let file = file(&tree);
+        let search = Search::new().key(|_| true);
+        let error = file.tree().unwrap().search(&search, &mut |_| ControlFlow::Continue(()));
+        assert!(matches!(error.unwrap_err().kind(), ErrorKind::Limit { .. }));
+    }
+}

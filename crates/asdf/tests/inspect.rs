@@ -1,0 +1,214 @@
+//! Comparing files, as a caller does it.
+
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
+
+use std::ops::ControlFlow;
+
+use asdf::inspect::{Compare, Pattern};
+use asdf::{Asdf, ErrorKind};
+
+fn file(tree: &str) -> Asdf {
+    let head = "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+    Asdf::from_bytes(format!("{head}{tree}\n...\n").into_bytes()).unwrap()
+}
+
+fn compared(compare: &Compare, before: &Asdf, after: &Asdf) -> asdf::Result<Vec<String>> {
+    let mut lines = Vec::new();
+    compare.run(before.tree()?, after.tree()?, &mut |difference| {
+        lines.push(difference.to_string());
+        ControlFlow::Continue(())
+    })?;
+    Ok(lines)
+}
+
+fn differences(before: &str, after: &str) -> Vec<String> {
+    compared(&Compare::new(), &file(before), &file(after)).unwrap()
+}
+
+#[test]
+fn values_keys_items_and_tags_are_compared() {
+    let before = "{a: 1, b: [1, 2, 3], c: {x: y}, d: !foo 1, e: ~, f: no, g: 2000-01-01, h: gone}";
+    let after = "{b: [1, 5], c: [x], d: !bar 1, e: null, f: false, g: 2000-01-02, a: 1.0, i: new, j: {k: 1}}";
+    assert_eq!(
+        differences(before, after),
+        [
+            "- /h: \"gone\"",
+            "+ /i: \"new\"",
+            "+ /j: {..} (1 key)",
+            "- /b/2: 3",
+            "~ /b/1: 2 -> 5",
+            "~ /c: {..} (1 key) -> [..] (1 item)",
+            "~ /d: tag tag:stsci.edu:asdf/foo -> tag:stsci.edu:asdf/bar",
+            "~ /g: 2000-01-01 -> 2000-01-02",
+        ]
+    );
+    assert_eq!(differences(before, before), [""; 0]);
+    assert_eq!(differences("[1]", "{a: 1}"), ["~ \"\": [..] (1 item) -> {..} (1 key)"]);
+}
+
+#[test]
+fn lists_are_compared_to_the_end_of_the_longer_one() {
+    assert_eq!(differences("a: [1]", "a: [1, 2, 3]"), ["+ /a/1: 2", "+ /a/2: 3"]);
+    assert_eq!(differences("a: [1, 2]", "a: []"), ["- /a/0: 1", "- /a/1: 2"]);
+}
+
+#[test]
+fn numbers_are_equal_within_the_tolerance() {
+    let (before, after) = (file("{a: 100, b: 1.0, c: .nan}"), file("{a: 101, b: 1.5, c: .nan}"));
+    let lines = |compare: &Compare| compared(compare, &before, &after).unwrap();
+    assert_eq!(lines(&Compare::new()).len(), 2);
+    assert_eq!(lines(&Compare::new().rtol(0.1)), ["~ /b: 1.0 -> 1.5"]);
+    assert_eq!(lines(&Compare::new().atol(0.5)), ["~ /a: 100 -> 101"]);
+    assert_eq!(lines(&Compare::new().atol(1.0)), [""; 0]);
+}
+
+#[test]
+fn ignored_nodes_are_left_out_with_all_below_them() {
+    let (before, after) =
+        (file("{a: {t: 1, u: 1}, t: [1]}"), file("{a: {t: 2, u: 1, v: 1}, t: 3}"));
+    let lines = |patterns: &[&str]| {
+        let ignore = |compare: Compare, text: &&str| compare.ignore(Pattern::parse(text).unwrap());
+        compared(&patterns.iter().fold(Compare::new(), ignore), &before, &after).unwrap()
+    };
+    assert_eq!(lines(&["/**/t"]), ["+ /a/v: 1"]);
+    assert_eq!(lines(&["/a", "/t"]), [""; 0]);
+    assert_eq!(lines(&["/a/*"]), ["~ /t: [..] (1 item) -> 3"]);
+    assert_eq!(lines(&[""]), [""; 0], "all");
+}
+
+#[test]
+fn arrays_are_compared_by_type_shape_and_elements() {
+    let array = |data: &str| format!("a: !core/ndarray-1.1.0 {data}");
+    let of = |before: &str, after: &str| differences(&array(before), &array(after));
+    assert_eq!(of("[[1, 2], [3, 4]]", "[[1, 2], [3, 4]]"), [""; 0]);
+    assert_eq!(
+        of("[[1, 2], [3, 4]]", "[[1, 5], [3, 9]]"),
+        ["~ /a: 2 of 4 elements differ, the first at [0, 1]: 2 -> 5, at most by 5"]
+    );
+    assert_eq!(of("[1, 2]", "[1, 2, 3]"), ["~ /a: shape [2] -> [3]"]);
+    // The type is reported, and numbers are compared all the same.
+    assert_eq!(
+        of("[1, 2]", "{data: [1, 3], datatype: float32, byteorder: little}"),
+        [
+            "~ /a: type int64 -> float32",
+            "~ /a: 1 of 2 elements differs, the first at [1]: 2 -> 3.0"
+        ]
+    );
+    assert_eq!(
+        of(
+            "{data: [1, 2], datatype: int16, byteorder: big}",
+            "{data: [1, 2], datatype: int16, byteorder: little}"
+        ),
+        [""; 0],
+        "the byte order is no difference"
+    );
+    assert_eq!(
+        of("{data: [1, 2, 3], mask: 2}", "{data: [1, 2, 4], mask: 4}"),
+        ["~ /a: 2 of 3 elements differ, the first at [1]: -- -> 2"]
+    );
+    assert_eq!(of("{data: [1, 2], mask: 2}", "{data: [1, 2], mask: 2}"), [""; 0]);
+    assert_eq!(
+        of("{data: [ab, c], datatype: [ascii, 2]}", "{data: [ab, d], datatype: [ascii, 2]}"),
+        ["~ /a: 1 of 2 elements differs, the first at [1]: \"c\" -> \"d\""]
+    );
+    assert_eq!(
+        differences("a: !core/ndarray-1.1.0 [1, 2]", "a: text"),
+        ["~ /a: tag tag:stsci.edu:asdf/core/ndarray-1.1.0 -> none", "~ /a: an array -> \"text\""]
+    );
+}
+
+#[test]
+fn records_are_compared_by_field() {
+    let record = |values: &str, second: &str| {
+        format!(
+            "a: !core/ndarray-1.1.0 {{data: {values}, byteorder: little, datatype: \
+             [{{name: x, datatype: int8, byteorder: little}}, {{name: {second}, datatype: float64, byteorder: little}}]}}"
+        )
+    };
+    assert_eq!(
+        differences(&record("[[1, 2.0], [3, 4.0]]", "y"), &record("[[1, 2.0], [3, 4.5]]", "y")),
+        ["~ /a/y: 1 of 2 elements differs, the first at [1]: 4.0 -> 4.5"]
+    );
+    let lines = differences(&record("[[1, 2.0]]", "y"), &record("[[1, 2.0]]", "z"));
+    assert!(lines[0].starts_with("~ /a: type "), "{lines:?}");
+    assert_eq!(lines[1..], ["- /a/y: a field", "+ /a/z: a field"]);
+}
+
+/// An array of bytes in a block of its own, the second of two rows at `step` bytes.
+fn blocks(data: &[u8], tree: &str) -> Asdf {
+    let mut file = format!(
+        "#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{tree}\n...\n"
+    )
+    .into_bytes();
+    file.extend(b"\xd3BLK\0\x30\0\0\0\0\0\0\0\0");
+    file.extend([(data.len() as u64).to_be_bytes(); 3].concat());
+    file.extend([0; 16]);
+    file.extend(data);
+    Asdf::from_bytes(file).unwrap()
+}
+
+#[test]
+fn strides_and_byte_order_are_no_difference() {
+    let before = blocks(
+        &[0, 1, 0, 2, 0, 3, 0, 4],
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: int16, byteorder: big, shape: [2, 2]}",
+    );
+    let after = blocks(
+        &[1, 0, 3, 0, 2, 0, 4, 0],
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: int16, byteorder: little, shape: [2, 2], strides: [2, 4]}",
+    );
+    assert_eq!(compared(&Compare::new(), &before, &after).unwrap(), [""; 0]);
+}
+
+#[test]
+fn large_arrays_are_compared_in_pieces() {
+    let tree =
+        "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [3, 4000000]}";
+    let mut data = vec![7; 12_000_000];
+    let before = blocks(&data, tree);
+    data[11_999_999] = 9;
+    data[4_000_000] = 8;
+    let after = blocks(&data, tree);
+    assert_eq!(
+        compared(&Compare::new(), &before, &after).unwrap(),
+        ["~ /a: 2 of 12000000 elements differ, the first at [1, 0]: 7 -> 8, at most by 2"]
+    );
+}
+
+#[test]
+fn circles_end_and_bombs_have_a_limit() {
+    let circle = "a: &a {b: *a, c: 1}";
+    assert_eq!(differences(circle, circle), [""; 0]);
+    assert_eq!(differences(circle, "a: &a {b: *a, c: 2}"), ["~ /a/c: 1 -> 2"]);
+    // A circle of one node against one of two.
+    assert_eq!(differences("a: &a {b: *a}", "a: &a {b: {b: *a}}"), [""; 0]);
+
+    // Each level twice: 2^40 paths, forty pairs.
+    let bomb = |last: &str| {
+        let mut tree = format!("l0: &l0 {last}\n");
+        for level in 1..40 {
+            tree += &format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1);
+        }
+        tree
+    };
+    let lines = differences(&bomb("[1]"), &bomb("[2]"));
+    assert_eq!(lines, ["~ /l0/0: 1 -> 2"]);
+
+    let endless = "a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, \
+                   shape: [1000000000000], strides: [0]}";
+    let error = compared(&Compare::new(), &blocks(b"x", endless), &blocks(b"y", endless));
+    let error = error.unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { .. }), "{error}");
+}
+
+#[test]
+fn whoever_takes_the_differences_can_end_the_comparison() {
+    let (before, after) = (file("[1, 2, 3]"), file("[4, 5, 6]"));
+    let mut count = 0;
+    let compared = Compare::new().run(before.tree().unwrap(), after.tree().unwrap(), &mut |_| {
+        count += 1;
+        ControlFlow::Break(())
+    });
+    compared.unwrap();
+    assert_eq!(count, 1);
+}
