@@ -51,6 +51,7 @@ const FORMATS: &[Format] = &[
             Step::Script("crates/asdf/tests/interop/check.py"),
             Step::Script("crates/asdf/tests/interop/yaml_texts.py"),
             Step::Test("scibin-asdf", "tree", "interop"),
+            Step::Program("crates/cli/tests/interop/asdftool.py"),
         ],
     },
     Format {

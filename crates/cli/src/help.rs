@@ -201,6 +201,22 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin asdf get exploded.asdf /data --external deny",
         ],
     ),
+    (
+        "asdf search",
+        &[
+            "scibin asdf search science.asdf --key time",
+            "scibin asdf search science.asdf --type NDArrayType",
+            "scibin asdf search science.asdf --pointer '/meta/**/name' --value '^R'",
+        ],
+    ),
+    (
+        "asdf diff",
+        &[
+            "scibin asdf diff before.asdf after.asdf",
+            "scibin asdf diff before.asdf after.asdf --rtol 1e-6 --ignore /history",
+            "scibin asdf diff a.asdf b.asdf --ignore '/**/date' --json",
+        ],
+    ),
     ("asdf verify", &["scibin asdf verify *.asdf", "scibin asdf verify --external any a.asdf"]),
     (
         "asdf new",

@@ -228,6 +228,65 @@ fn merge_keys_cannot_fill_a_disk() {
 }
 
 #[test]
+fn search_prints_the_pointers_of_nodes() {
+    let folder = tree_file(
+        "a: {time_start: 1, name: x1, 'b/c': [1, 1.5]}\nd: !core/ndarray-1.1.0 [1, 2]\ntime: true\n",
+    );
+    let found = |options: &[&str]| {
+        let output = folder.done(&[&["asdf", "search", "a.asdf"], options].concat());
+        stdout(&output).lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(found(&["--key", "^time"]), ["/time", "/a/time_start"]);
+    assert_eq!(found(&["--value", "1.5"]), ["/a/b~1c/1"]);
+    assert_eq!(found(&["--value", "1"]), ["/a/time_start", "/a/b~1c/0"]);
+    assert_eq!(found(&["--value", "x[0-9]"]), ["/a/name"]);
+    assert_eq!(found(&["--type", "NDArrayType"]), ["/d"]);
+    assert_eq!(found(&["--pointer", "/a/**/0"]), ["/a/b~1c/0"]);
+    assert_eq!(found(&["--key", "time", "--type", "bool"]), ["/time"]);
+    let json = json_of(&folder.done(&["asdf", "search", "a.asdf", "--key", "^d$", "--json"]));
+    let tag = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
+    assert_eq!(json, serde_json::json!([{"pointer": "/d", "type": "array", "tag": tag}]));
+    let output = folder.done(&["asdf", "search", "a.asdf", "--key", "none"]);
+    assert_eq!(stdout(&output), "");
+    assert!(stderr(&output).contains("nothing found"), "{}", stderr(&output));
+    for option in ["--key", "--value"] {
+        let output = folder.run(&["asdf", "search", "a.asdf", option, "("]);
+        assert_eq!(status(&output), 2, "{option}");
+        assert!(stderr(&output).contains("not a regular expression"), "{}", stderr(&output));
+    }
+    assert_eq!(status(&folder.run(&["asdf", "search", "a.asdf", "--pointer", "a"])), 2);
+}
+
+#[test]
+fn diff_compares_trees_and_arrays() {
+    let folder = tree_file("a: 100\nb: [1, 2]\nc: !core/ndarray-1.1.0 [1.0, 2.0]\n");
+    folder.copy(&folder.path("a.asdf"), "same.asdf");
+    let text = String::from_utf8(folder.read("a.asdf")).unwrap();
+    let other = text.replace("100", "101").replace("1, 2]", "1, 2, 3]").replace("2.0", "2.5");
+    folder.write("b.asdf", other);
+    let diff = |options: &[&str]| {
+        let output = folder.run(&[&["asdf", "diff", "a.asdf", "b.asdf"], options].concat());
+        (status(&output), stdout(&output))
+    };
+    let same = folder.done(&["asdf", "diff", "a.asdf", "same.asdf"]);
+    assert_eq!(stdout(&same), "");
+    let lines = "--- a.asdf\n+++ b.asdf\n~ /a: 100 -> 101\n+ /b/2: 3\n\
+                 ~ /c: 1 of 2 elements differs, the first at [1]: 2.0 -> 2.5\n";
+    assert_eq!(diff(&[]), (1, lines.to_owned()));
+    assert_eq!(diff(&["--quiet"]), (1, String::new()));
+    let near = ["--rtol", "0.01", "--atol", "0.5", "--ignore", "/b/*"];
+    assert_eq!(diff(&near), (0, String::new()));
+    assert_eq!(diff(&["--ignore", "/*"]), (0, String::new()));
+    assert_eq!(diff(&["--rtol", "-1"]).0, 2);
+    let output = folder.run(&["asdf", "diff", "--json", "a.asdf", "b.asdf", "--max-changes", "1"]);
+    let json = json_of(&output);
+    assert_eq!((&json["equal"], &json["more"]), (&false.into(), &2.into()));
+    assert_eq!(json["changes"][0]["pointer"], "/a");
+    assert!(stderr(&output).contains("only the first 1 of 3"), "{}", stderr(&output));
+    assert_eq!(status(&folder.run(&["asdf", "diff", "-", "-"])), 2);
+}
+
+#[test]
 fn long_tags_are_refused() {
     let folder = Folder::new();
     let prefix = "x".repeat(100_000);

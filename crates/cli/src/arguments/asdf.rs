@@ -61,6 +61,60 @@ pub(crate) enum AsdfCommand {
     Explode(CopyRequest),
     /// Copy a file with the blocks of other files that its arrays name
     Implode(CopyRequest),
+    /// Print the pointers of nodes by key, value, type or pointer
+    Search(SearchRequest),
+    /// Compare the trees and arrays of two files
+    Diff(Diff),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SearchRequest {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// Regular expression that matches a part of the key, or of the index in a list
+    #[arg(long, value_name = "RE")]
+    pub(crate) key: Option<String>,
+    /// The value as JSON, numbers by value; a string, or what is not JSON, is a regular expression that matches a
+    /// part of a scalar
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    pub(crate) value: Option<String>,
+    /// Type: str, int, float, bool, dict, list or NDArrayType as Python's asdf prints them; string, integer,
+    /// boolean, mapping, sequence, array, null or timestamp; or a tag, or its last parts, such as wcs or gwcs/*
+    #[arg(long = "type", value_name = "TYPE")]
+    pub(crate) type_name: Option<String>,
+    /// Pattern of the pointer, such as /meta/**/time_*: "*" stands for any characters of a key, "**" for any keys
+    #[arg(long = "pointer", value_name = "PATTERN")]
+    pub(crate) pointers: Option<String>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Diff {
+    /// The first file, or "-" for standard input
+    pub(crate) before: PathBuf,
+    /// The second file, or "-" for standard input
+    pub(crate) after: PathBuf,
+    /// Numbers are equal if they differ by at most so many times that of the second file
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
+    pub(crate) rtol: f64,
+    /// Numbers are equal if they differ by at most this
+    #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
+    pub(crate) atol: f64,
+    /// Ignore a node and all below it: a pointer, or a pattern such as /history or /**/date; "*" stands for any
+    /// characters of a key, "**" for any keys
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) ignore: Vec<String>,
+    /// Print at most so many differences
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    pub(crate) max_changes: usize,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|number: &f64| *number >= 0.0 && number.is_finite());
+    number.ok_or_else(|| format!("expected a number that is not negative, found {text:?}"))
 }
 
 #[derive(Debug, Args)]

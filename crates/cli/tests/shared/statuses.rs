@@ -17,6 +17,9 @@ const COMMANDS: &[(&str, &[&str])] = &[
             "asdf tree %",
             "asdf get % /a",
             "asdf verify %",
+            "asdf search % --key x",
+            "asdf diff % good.asdf",
+            "asdf diff good.asdf %",
         ],
     ),
     (

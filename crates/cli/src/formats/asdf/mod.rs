@@ -3,10 +3,12 @@
 mod arrays;
 mod blocks;
 mod copy;
+mod diff;
 mod get;
 mod info;
 mod new;
 mod outline;
+mod search;
 mod tree;
 mod verify;
 
@@ -48,6 +50,8 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         AsdfCommand::ToYaml(request) => copy::to_yaml(request, output),
         AsdfCommand::Explode(request) => copy::explode(request, output),
         AsdfCommand::Implode(request) => copy::implode(request, output),
+        AsdfCommand::Search(request) => search::search(request, output),
+        AsdfCommand::Diff(command) => diff::diff(command, output),
     }
 }
 

@@ -1,0 +1,120 @@
+//! `scibin asdf search`: pointers to nodes by key, value, type and pointer.
+
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+
+use asdf::inspect::{Match, Pattern, Search, Wanted};
+use asdf::yaml::Kind;
+use regex_lite::Regex;
+use serde_json::{Value, json};
+
+use crate::Verdict;
+use crate::arguments::asdf::SearchRequest;
+use crate::failure::Failure;
+use crate::output::{Output, one_line, write_json};
+
+pub(super) fn search(request: &SearchRequest, output: Output) -> Result<Verdict, Failure> {
+    let path = &request.file;
+    let search = wanted(request)?;
+    let file = super::open(path, &request.reading)?;
+    let tree = file.tree().map_err(|error| Failure::asdf(path, error))?;
+    let mut out = BufWriter::new(io::stdout().lock());
+    let (mut found, mut failed) = (0_u64, None);
+    if output.json {
+        out.write_all(b"[")?;
+    }
+    let searched = tree.search(&search, &mut |one| {
+        let comma = if found > 0 { "," } else { "" };
+        found += 1;
+        let written = if output.json {
+            out.write_all(comma.as_bytes()).and_then(|()| write_json(&mut out, &match_json(&one)))
+        } else {
+            // The root has the empty pointer.
+            let pointer = if one.pointer.is_empty() { "\"\"" } else { &one.pointer };
+            writeln!(out, "{}", one_line(pointer))
+        };
+        failed = written.err();
+        if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    failed.map_or(Ok(()), Err)?;
+    if output.json {
+        out.write_all(b"]\n")?;
+    }
+    out.flush()?;
+    drop(out);
+    super::remark(path, &file, output);
+    searched.map_err(|error| Failure::asdf(path, error))?;
+    if found == 0 {
+        output.remark(&format_args!("{}: nothing found", path.display()));
+    }
+    Ok(Verdict::Fine)
+}
+
+fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
+    let mut search = Search::new();
+    if let Some(key) = &request.key {
+        let key = regex("--key", key)?;
+        search = search.key(move |text| key.is_match(text));
+    }
+    if let Some(value) = &request.value {
+        // As asdftool: JSON if it is that, and a text is a regular expression.
+        let json = serde_json::from_str(value);
+        search = search.value(match json {
+            Ok(Value::String(text)) => text_that_matches(&text)?,
+            Ok(json) => Wanted::Equal(json),
+            Err(_) => text_that_matches(value)?,
+        });
+    }
+    if let Some(name) = &request.type_name {
+        search = search.type_name(name);
+    }
+    if let Some(pattern) = &request.pointers {
+        let pattern = Pattern::parse(pattern);
+        search = search
+            .pointers(pattern.map_err(|error| Failure::other("--pointer", error.to_string()))?);
+    }
+    Ok(search)
+}
+
+fn text_that_matches(pattern: &str) -> Result<Wanted<'static>, Failure> {
+    let value = regex("--value", pattern)?;
+    Ok(Wanted::Text(Box::new(move |text| value.is_match(text))))
+}
+
+fn regex(option: &str, pattern: &str) -> Result<Regex, Failure> {
+    Regex::new(pattern)
+        .map_err(|error| Failure::other(option, format!("not a regular expression: {error}")))
+}
+
+/// The pointer, the kind and the tag of a node, and the value of a scalar.
+fn match_json(found: &Match<'_>) -> Value {
+    let node = found.node;
+    let mut value = json!({"pointer": found.pointer, "type": kind_name(node), "tag": node.tag()});
+    if let Some(text) = node.text() {
+        value["value"] = match node.value() {
+            Ok(asdf::yaml::Value::Null) => Value::Null,
+            Ok(asdf::yaml::Value::Bool(value)) => value.into(),
+            Ok(asdf::yaml::Value::Float(value)) if value.is_finite() => value.into(),
+            _ => node.as_i64().map_or_else(|| text.into(), Into::into),
+        };
+    }
+    value
+}
+
+/// The name of a node's type.
+fn kind_name(node: asdf::Node<'_>) -> &'static str {
+    if node.is_ndarray() {
+        return "array";
+    }
+    match node.kind() {
+        Kind::Null => "null",
+        Kind::Bool => "boolean",
+        Kind::Int => "integer",
+        Kind::Float => "float",
+        Kind::String => "string",
+        Kind::Date | Kind::DateTime => "timestamp",
+        Kind::Binary => "binary",
+        Kind::Sequence => "sequence",
+        Kind::Mapping => "mapping",
+    }
+}
