@@ -37,6 +37,7 @@ const HEADINGS: &[(&str, &[&str])] = &[
             "pointer",
             "lenient_json",
             "statedir",
+            "name",
             "job",
         ],
     ),
@@ -110,7 +111,9 @@ fn described_argument(mut argument: Arg, path: &str) -> Arg {
         argument = argument.help(*help);
     }
     let heading = HEADINGS.iter().find(|(_, ids)| ids.contains(&id.as_str()));
-    if let (Some((heading, _)), false) = (heading, argument.is_positional()) {
+    // Elsewhere the name is that of an archive that is read.
+    let is_own_name = id == "name" && matches!(path, "dudley from-numpy" | "flux put");
+    if let (Some((heading, _)), false) = (heading, argument.is_positional() || is_own_name) {
         argument = argument.help_heading(*heading);
     }
     let is_directory =
