@@ -72,11 +72,6 @@ impl Failure {
         self
     }
 
-    /// The same, as the fault of the data.
-    pub(crate) fn of_bad_data(self) -> Self {
-        Self { is_bad_data: true, ..self }
-    }
-
     /// The outcome of the command: bad data are a finding, everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }

@@ -80,7 +80,7 @@ const COMMANDS: &[(&str, &[&str])] = &[
         ],
     ),
     ("h", &["dudley from-c %"]),
-    ("npy", &["dudley from-numpy %", "bloscpack pack % -o out"]),
+    ("npy", &["dudley from-numpy %"]),
 ];
 
 /// The commands of the original Bloscpack, whose statuses are 1 for any failure and 2 for a wrong option.

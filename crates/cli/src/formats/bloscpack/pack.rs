@@ -193,11 +193,7 @@ impl Input {
     ) -> Result<(Self, WriteOptions), Failure> {
         let fail = |error| Failure::bloscpack(&command.input, error);
         let (range, options) = if is_npy {
-            let (array, range) =
-                ArrayInfo::from_npy(&source).map_err(|error| match error.kind() {
-                    ErrorKind::NotNumpy(_) => fail(error).of_bad_data(),
-                    _ => fail(error),
-                })?;
+            let (array, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
             let options = options.array(&array).map_err(fail)?;
             // What was asked for goes before what suits the array.
             let typesize = command.compression.typesize.map(u32::from);
