@@ -8,8 +8,9 @@ mod measure;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
+use asdf::value::Array;
 use asdf::yaml::{Document, ParseOptions};
-use asdf::{Asdf, ChecksumVerdict, OpenOptions, Verify};
+use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
 use measure::{measure, status_bytes};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -22,6 +23,10 @@ fn main() -> Outcome {
     let repetitions: usize = repetitions.parse()?;
     if task == "nodes" {
         return nodes(path.parse()?, repetitions);
+    }
+    if let Some(task) = task.strip_prefix("write_") {
+        let writer = prepared_writer(task, path)?;
+        return measure(repetitions, || write(&writer, path));
     }
     let view = prepared_view(task, path)?;
     measure(repetitions, || match &view {
@@ -77,6 +82,31 @@ fn prepared_view(task: &str, path: &str) -> Result<Option<Asdf>, asdf::Error> {
     } else {
         Ok(None)
     }
+}
+
+/// What is written, with its arrays in memory: the content of a file, with the compression that the
+/// task names.
+fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Error> {
+    let file = options().open(path)?;
+    let mut tree = Tree::from_file(&file, 0)?;
+    for (key, node) in file.tree()?.entries() {
+        if node.is_ndarray() {
+            let array = Array::from_file(&node.ndarray()?)?;
+            tree.set(&format!("/{}", key.to_key()?), array)?;
+        }
+    }
+    let mut options = WriteOptions::new();
+    if let Some(Ok(compression)) = task.split('_').next().map(str::parse) {
+        options = options.compression(compression);
+    }
+    Ok(Writer::new(tree).options(options))
+}
+
+/// Writes without waiting for the disk, as the reference does.
+fn write(writer: &Writer<'_>, path: &str) -> Outcome {
+    let file = std::io::BufWriter::new(std::fs::File::create(format!("{path}.ours"))?);
+    black_box(writer.write_to(file)?.len);
+    Ok(())
 }
 
 fn once(task: &str, path: &str) -> Outcome {
