@@ -228,11 +228,11 @@ fn special_float(text: &str) -> Option<f64> {
 
 /// The correctly rounded value of digits with a point, an exponent or colons between them.
 fn float_of_digits(text: &str) -> Option<f64> {
+    if let Ok(value) = text.parse() {
+        return Some(value);
+    }
     if text.contains('_') {
         return float_of_digits(&text.replace('_', ""));
-    }
-    if !text.contains(':') {
-        return text.parse().ok();
     }
     // From the last place to the first, as the reference adds them up: the order shows in the last
     // bit.
