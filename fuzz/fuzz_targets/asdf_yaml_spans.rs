@@ -84,7 +84,8 @@ fn check(text: &str, node: Node<'_>) {
 fn reads_alone(text: &str, node: Node<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
-    !depends && node.style() != Style::Block
+    // A colon at the end is text only before another one, or in brackets.
+    !depends && !written.ends_with(':') && node.style() != Style::Block
 }
 
 fn read_again(text: &str, node: Node<'_>) {
