@@ -285,9 +285,11 @@ def value(loader, node, path=()):
         return [value(loader, item, path) for item in node.value]
     loader.flatten_mapping(node)
     check_tag(node, "map", "set")
-    entries, keys = {}, {}
+    entries, keys, kinds = {}, {}, {}
     for key, item in node.value:
         name = key_text(loader, key)
+        if kinds.setdefault(name, key.tag) != key.tag:
+            raise Unmade("keys of two kinds with one name")
         entries[name] = value(loader, item, path)
         keys[name] = value(loader, key, path)
     return list(keys.values()) if node.tag == YAML + "set" else entries
@@ -326,6 +328,8 @@ def scalar(loader, node):
         raise Unmade("any text is null")
     if name == "timestamp" and re.fullmatch(r"\d{4}-(\d-\d\d?|\d\d-\d)", node.value):
         raise Unmade("a date of fewer digits is one only by its tag")
+    if name == "float" and re.search(r":[6-9]", node.value):
+        raise Unmade("a part above 59 is a float only by its tag")
     if name == "binary" and not re.fullmatch(r"[A-Za-z0-9+/\s]*={0,2}\s*", node.value):
         raise Unmade("base 64 skips other characters")
     try:
