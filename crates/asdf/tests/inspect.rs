@@ -185,11 +185,8 @@ fn circles_end_and_bombs_have_a_limit() {
 
     // Each level twice: 2^40 paths, forty pairs.
     let bomb = |last: &str| {
-        let mut tree = format!("l0: &l0 {last}\n");
-        for level in 1..40 {
-            tree += &format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1);
-        }
-        tree
+        let level = |level| format!("l{level}: &l{level} [*l{0}, *l{0}]\n", level - 1);
+        format!("l0: &l0 {last}\n{}", (1..40).map(level).collect::<String>())
     };
     let lines = differences(&bomb("[1]"), &bomb("[2]"));
     assert_eq!(lines, ["~ /l0/0: 1 -> 2"]);

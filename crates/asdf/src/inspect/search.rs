@@ -418,12 +418,9 @@ f: !core/complex-1.0.0 1+2j
     #[test]
     fn long_pointers_have_a_limit() {
         let key = "k".repeat(1000);
-        let mut tree = String::new();
-        for level in 0..900 {
-            tree += &format!("{}{key}:\n", " ".repeat(level));
-        }
-        tree += &format!("{}x: [{}]\n", " ".repeat(900), "1, ".repeat(1000));
-        let file = file(&tree);
+        let levels = (0..900).map(|level| " ".repeat(level) + &key + ":\n").collect::<String>();
+        let last = format!("{}x: [{}]\n", " ".repeat(900), "1, ".repeat(1000));
+        let file = file(&(levels + &last));
         let search = Search::new().key(|_| true);
         let error = file.tree().unwrap().search(&search, &mut |_| ControlFlow::Continue(()));
         assert!(matches!(error.unwrap_err().kind(), ErrorKind::Limit { .. }));

@@ -78,7 +78,7 @@ pub(crate) struct SearchRequest {
     /// part of a scalar
     #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
     pub(crate) value: Option<String>,
-    /// Type: str, int, float, bool, dict, list or NDArrayType as Python's asdf prints them; string, integer,
+    /// Type: str, int, float, bool, dict, list or numpy.ndarray, as asdftool takes them; string, integer,
     /// boolean, mapping, sequence, array, null or timestamp; or a tag, or its last parts, such as wcs or gwcs/*
     #[arg(long = "type", value_name = "TYPE")]
     pub(crate) type_name: Option<String>,

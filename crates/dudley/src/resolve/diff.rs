@@ -324,9 +324,12 @@ fn compare(old: &[Seen], new: &[Seen], is_whole: bool) -> Vec<(String, ChangeKin
     };
     let mut changes = Vec::new();
     for before in old {
-        let kind = match index.get(before.path.as_str()) {
-            None if is_whole => ChangeKind::Removed,
-            None => continue,
+        let after = index.get(before.path.as_str());
+        if after.is_none() && !is_whole {
+            continue;
+        }
+        let kind = match after {
+            None => ChangeKind::Removed,
             Some(after) if (&before.dtype, &before.filter) != (&after.dtype, &after.filter) => {
                 ChangeKind::Retyped(described(before), described(after))
             }
