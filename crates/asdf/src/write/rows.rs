@@ -203,7 +203,7 @@ impl RowWriter {
         }
         let mut offsets = Vec::new();
         let whole = Asdf::from_source(std::sync::Arc::new(binio::FileSource::open(self.path())?))?;
-        for block in whole.blocks().iter() {
+        for block in whole.blocks() {
             offsets.push(block?.offset());
         }
         let mut header = self.file.bytes_at(self.offset, BLOCK_HEADER_LEN)?.to_vec();

@@ -21,7 +21,7 @@ fn noise(len: usize) -> Vec<u8> {
 }
 
 fn smooth(len: usize) -> Vec<u8> {
-    (0..len as u32 / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
+    (0..u32::try_from(len).unwrap() / 4).flat_map(|at| (at / 3).to_le_bytes()).collect()
 }
 
 /// Data of different kinds: what one piece holds, several, runs of every length.
@@ -113,7 +113,7 @@ fn large_arrays_are_read_in_pieces() {
     for compression in
         [Compression::None, Compression::Zlib(1), Compression::Lz4, Compression::Zstd(1)]
     {
-        let data = Arc::new(Endless(100 << 20, Default::default()));
+        let data = Arc::new(Endless(100 << 20, std::sync::atomic::AtomicU64::default()));
         let layout = Strided::packed(vec![100 << 20], Order::C, 0, 1, 100 << 20).unwrap();
         let array = Array::new(data.clone(), Datatype::parse("|u1").unwrap(), layout).unwrap();
         let mut tree = Tree::default();

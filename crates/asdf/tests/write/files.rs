@@ -12,7 +12,7 @@ use crate::{bytes_of, open};
 /// Three arrays of two blocks, and a block that no array names.
 fn original() -> Vec<u8> {
     let numbers = |len: u64| {
-        let bytes: Vec<u8> = (0..len).flat_map(|at| at.to_le_bytes()).collect();
+        let bytes: Vec<u8> = (0..len).flat_map(u64::to_le_bytes).collect();
         Array::from_bytes(bytes, Datatype::parse("<u8").unwrap(), &[len]).unwrap()
     };
     let mut tree = Tree::default();
