@@ -330,7 +330,10 @@ def scalar(loader, node):
         raise Unmade("a date of fewer digits is one only by its tag")
     if name == "float" and re.search(r":[6-9]", node.value):
         raise Unmade("a part above 59 is a float only by its tag")
-    if name == "binary" and not re.fullmatch(r"[A-Za-z0-9+/\s]*={0,2}\s*", node.value):
+    if name == "int" and "o" in node.value:
+        raise Unmade("an octal number of Python is one only by its tag")
+    digits = re.sub(r"\s", "", node.value)
+    if name == "binary" and (len(digits) % 4 or not re.fullmatch(r"[A-Za-z0-9+/]*={0,2}", digits)):
         raise Unmade("base 64 skips other characters")
     try:
         made = loader.construct_object(node, deep=True)
