@@ -78,6 +78,7 @@ fn tag(node: Node<'_>) -> Option<&str> {
     })
 }
 
+#[allow(clippy::float_cmp, reason = "equal values are what is asked for")]
 fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
     match (a.value(), b.value()) {
         (Ok(Value::Float(a)), Ok(Value::Float(b))) => a == b || (a.is_nan() && b.is_nan()),

@@ -75,7 +75,7 @@ impl Lines {
             before += characters_in(block);
             characters.push(before);
         }
-        Self { characters, starts }
+        Self { starts, characters }
     }
 
     /// Line and column, in characters, of an offset; both from 0.

@@ -56,7 +56,7 @@ where
 
 /// Entries of a mapping that are still to come.
 pub(super) struct Entries<'w, 'a, I> {
-    entries: I,
+    rest: I,
     visited: usize,
     /// The key that was taken, and its value.
     current: Option<(Node<'a>, Node<'a>)>,
@@ -75,10 +75,10 @@ where
         owner: NodeDeserializer<'w, 'a>,
         visitor: V,
     ) -> Result<V::Value, Failure> {
-        let mut access = Self { entries, visited: 0, current: None, path, owner };
+        let mut access = Self { rest: entries, visited: 0, current: None, path, owner };
         let value = owner.visit(visitor.visit_map(&mut access))?;
-        if access.entries.len() > 0 {
-            let len = access.visited + access.entries.len();
+        if access.rest.len() > 0 {
+            let len = access.visited + access.rest.len();
             let error = de::Error::invalid_length(len, &"fewer entries");
             return owner.visit(Err(error));
         }
@@ -96,7 +96,7 @@ where
         &mut self,
         seed: K,
     ) -> Result<Option<K::Value>, Failure> {
-        let Some(entry) = self.entries.next() else { return Ok(None) };
+        let Some(entry) = self.rest.next() else { return Ok(None) };
         let (key, value) = entry?;
         self.visited += 1;
         self.current = Some((key, value));
@@ -115,7 +115,7 @@ where
     }
 
     fn size_hint(&self) -> Option<usize> {
-        Some(self.entries.len())
+        Some(self.rest.len())
     }
 }
 

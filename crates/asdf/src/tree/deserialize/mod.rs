@@ -311,15 +311,14 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
 
     fn scalar<V: Visitor<'a>>(&self, visitor: V) -> Result<V::Value, Failure> {
         let visited = match self.value()? {
-            Value::Null => visitor.visit_unit(),
             Value::Bool(value) => visitor.visit_bool(value),
             Value::Float(value) => visitor.visit_f64(value),
             Value::String(text) => visitor.visit_borrowed_str(text),
             Value::Date(date) => visitor.visit_string(date.to_string()),
             Value::DateTime(time) => visitor.visit_string(time.to_string()),
             Value::Binary(bytes) => visitor.visit_byte_buf(bytes),
-            // Those are visited elsewhere.
-            Value::Int(_) | Value::Sequence | Value::Mapping => visitor.visit_unit(),
+            // The last three are visited elsewhere.
+            Value::Null | Value::Int(_) | Value::Sequence | Value::Mapping => visitor.visit_unit(),
         };
         self.visit(visited)
     }
@@ -329,13 +328,10 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         let Some(text) = self.node.text().filter(|_| self.is_tagged("complex")) else {
             return Ok(None);
         };
-        match complex::parse(text) {
-            Some(number) => Ok(Some([number.re, number.im])),
-            None => {
-                let message = "expected a complex number such as `(1+2j)`".to_owned();
-                Err(Failure::at_node(self.node, message))
-            }
-        }
+        let number = complex::parse(text).ok_or_else(|| {
+            Failure::at_node(self.node, "expected a complex number such as `(1+2j)`")
+        })?;
+        Ok(Some([number.re, number.im]))
     }
 
     fn any<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
