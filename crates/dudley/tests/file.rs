@@ -1,6 +1,7 @@
 //! Files read through the layouts that describe them.
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
+use std::fmt::Write as _;
 use std::io::Write as _;
 
 use dudley::array::Slice;
@@ -89,18 +90,12 @@ fn the_byte_order_is_the_nearest_that_is_stated() {
 
 #[test]
 fn damage_by_a_transfer_as_text_is_named() {
-    for (from, to) in [("8d3c42440d0a1a0a", "8d3c42440a1a0a00"), ("8d3c", "0d3c")] {
-        let damaged = hex(&appended()
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-            .replacen(from, to, 1));
-        let error = File::from_bytes(damaged, Layout::parse("x = i1").unwrap());
-        match error {
-            Err(error) => assert!(error.to_string().contains("text-mode transfer"), "{error}"),
-            // Without the top bit it may be any file; `verify` names the damage.
-            Ok(_) => assert_eq!(from, "8d3c"),
-        }
+    let (mut cleared, mut shorter) = (appended(), appended());
+    cleared[0] = 0x0d;
+    shorter.remove(4);
+    for damaged in [cleared, shorter] {
+        let error = File::from_bytes(damaged, Layout::parse("x = i1").unwrap()).unwrap_err();
+        assert!(error.to_string().contains("text-mode transfer"), "{error}");
     }
 }
 
@@ -309,7 +304,7 @@ fn hostile_layouts_at_the_end_are_errors() {
     let mut doubled = "t0 { a = u1[0] }\n".to_owned();
     for level in 1..60 {
         let below = level - 1;
-        doubled.push_str(&format!("t{level} {{ a = t{below} b = t{below} }}\n"));
+        writeln!(doubled, "t{level} {{ a = t{below} b = t{below} }}").unwrap();
     }
     let file = open(&(doubled + "x = t59"), &[]).unwrap();
     let error = file.get("x").unwrap_err();

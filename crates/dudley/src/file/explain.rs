@@ -1,6 +1,6 @@
 //! What a byte of a file belongs to.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 
 use binio::ReadAt as _;
 
@@ -150,7 +150,7 @@ impl File {
             let mut at = end;
             while at < address {
                 let part = self.source().bytes_at(at, (address - at).min(1 << 16) as usize)?;
-                line += part.iter().filter(|&&byte| byte == b'\n').count() as u64;
+                line += memchr::memchr_iter(b'\n', &part).count() as u64;
                 at += part.len() as u64;
             }
             return Ok(vec![Explanation::Layout { line }]);
@@ -213,7 +213,7 @@ impl File {
             return Ok(Err(Explanation::Padding { path: path.clone() }));
         };
         if is_array {
-            path.push_str(&format!("[{number}]"));
+            let _ = write!(path, "[{number}]");
         }
         let (parts, _) = inner.parts(&instance).map_err(|trouble| fail(*trouble))?;
         for part in parts {

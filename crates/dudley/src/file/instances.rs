@@ -108,13 +108,12 @@ impl<'f> Instances<'f> {
     fn parts(&self, inner: &mut Inner<'_>, at: Option<u64>) -> Result<(Vec<Part>, u64), Error> {
         let fail = |trouble| to_error(self.file.layout(), trouble, self.row.subject());
         let instance = self.stored.instance_at(at);
-        match inner.parts(&instance).map_err(|trouble| fail(*trouble))? {
-            (parts, Some(nbytes)) => Ok((parts, nbytes)),
-            (_, None) => {
-                let reason = "the size of an instance depends on what is not known";
-                Err(ErrorKind::NotStrided { path: self.path.clone(), reason }.into())
-            }
-        }
+        let (parts, nbytes) = inner.parts(&instance).map_err(|trouble| fail(*trouble))?;
+        let nbytes = nbytes.ok_or_else(|| {
+            let reason = "the size of an instance depends on what is not known";
+            ErrorKind::NotStrided { path: self.path.clone(), reason }
+        })?;
+        Ok((parts, nbytes))
     }
 
     /// The instances in order.

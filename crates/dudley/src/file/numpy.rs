@@ -25,7 +25,7 @@ pub fn for_numpy(array: &Array) -> Result<Array, Error> {
     let (from, to) = (size(array.datatype()), size(&datatype));
     let stored = array.read_bytes(Order::C, ByteOrder::Stored)?;
     let count = usize::try_from(array.len()).unwrap_or(usize::MAX);
-    let len = count.checked_mul(to).unwrap_or(usize::MAX) as u64;
+    let len = count.saturating_mul(to) as u64;
     array.limits().check_alloc("an array for numpy", len)?;
     let mut out = binio::memory::reserve("an array for numpy", len)?;
     out.resize(count.saturating_mul(to), 0);

@@ -199,7 +199,7 @@ impl File {
         let entry = self.table.entry(row);
         if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
             let strided = entry.strided(self.source.len());
-            let (datatype, strided) = strided.map_err(|error| self.past_end(path, error))?;
+            let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
             return self.array(datatype, strided);
         }
         let rules = self.rules();
@@ -344,7 +344,7 @@ impl File {
             return self.decoded(inner, stored, row, path);
         }
         let strided = inner.strided(stored, self.source.len());
-        let strided = strided.map_err(|trouble| self.past_end(path, fail(*trouble)))?;
+        let strided = strided.map_err(|trouble| past_end(path, fail(*trouble)))?;
         match strided {
             Ok((datatype, strided)) => self.array(datatype, strided),
             Err(reason) => Err(ErrorKind::NotStrided { path: path.to_owned(), reason }.into()),
@@ -355,17 +355,17 @@ impl File {
         let made = Array::new(self.source.clone(), datatype, strided, self.limits);
         Ok(made.map_err(binio::Error::from)?)
     }
+}
 
-    /// The error, with the path if the array ends after the file.
-    fn past_end(&self, path: &str, error: Error) -> Error {
-        let ErrorKind::Read(read) = error.kind() else { return error };
-        match read.kind() {
-            binio::ErrorKind::Array(ArrayError::Outside { low, high, len }) => {
-                let (start, end, len) = (*low, *high, *len);
-                ErrorKind::PastEnd { path: path.to_owned(), start, end, len }.into()
-            }
-            _ => error,
+/// The error, with the path if the array ends after the file.
+fn past_end(path: &str, error: Error) -> Error {
+    let ErrorKind::Read(read) = error.kind() else { return error };
+    match read.kind() {
+        binio::ErrorKind::Array(ArrayError::Outside { low, high, len }) => {
+            let (start, end, len) = (*low, *high, *len);
+            ErrorKind::PastEnd { path: path.to_owned(), start, end, len }.into()
         }
+        _ => error,
     }
 }
 

@@ -132,27 +132,15 @@ impl Layout {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn find(&self, path: &str) -> Result<Found, Error> {
-        self.find_or_point(path, |steps| self.follow(path, steps, None))
+        find_or_point(path, |steps| self.follow(path, steps, None))
     }
 
     /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
     /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
-        self.find_or_point(path, |steps| {
+        find_or_point(path, |steps| {
             let mut inside = Vec::new();
             Ok((self.follow(path, steps, Some(&mut inside))?, inside))
-        })
-    }
-
-    /// Follows a path, or else the same text as a JSON Pointer.
-    fn find_or_point<'p, T>(
-        &self,
-        path: &'p str,
-        follow: impl Fn(Vec<Step<'p>>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
-        steps(path).and_then(&follow).or_else(|error| {
-            let keys = pointer(path).ok_or_else(|| error.clone())?;
-            follow(keys).map_err(|_| error)
         })
     }
 
@@ -321,6 +309,17 @@ impl Layout {
             }
         }
     }
+}
+
+/// Follows a path, or else the same text as a JSON Pointer.
+fn find_or_point<'p, T>(
+    path: &'p str,
+    follow: impl Fn(Vec<Step<'p>>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    steps(path).and_then(&follow).or_else(|error| {
+        let keys = pointer(path).ok_or_else(|| error.clone())?;
+        follow(keys).map_err(|_| error)
+    })
 }
 
 fn steps(path: &str) -> Result<Vec<Step<'_>>, Error> {

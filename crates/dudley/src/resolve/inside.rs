@@ -389,6 +389,7 @@ fn stored(
     Ok(Stored { base, outer: Vec::new(), shape, address, filter, is_compressed })
 }
 
+#[allow(clippy::unnecessary_box_returns, reason = "results have boxed errors")]
 fn internal() -> Box<Trouble> {
     Trouble::Stopped.into()
 }
