@@ -3,7 +3,6 @@
 
 mod asdf;
 mod blocks;
-mod codec;
 pub mod diagnostic;
 pub mod error;
 pub mod inspect;
@@ -12,25 +11,23 @@ mod locate;
 pub mod ndarray;
 mod options;
 mod tree;
-pub mod value;
-mod verify;
 pub mod write;
 pub mod yaml;
 
 pub use asdf::Asdf;
 pub use binio::{Digest, Endian, Limits, ReadAt};
+pub use blocks::codec::Chunk;
 pub use blocks::{Block, Blocks, ChecksumVerdict, Iter as BlockIter};
-pub use codec::Chunk;
 pub use diagnostic::{Code, Diagnostic, Place, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};
+pub use inspect::verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;
 pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
 #[cfg(feature = "serde")]
 pub use tree::deserialize;
+pub use tree::value::{self, Tree, Value};
 pub use tree::{BigInteger, Found, Node, json, metadata};
-pub use value::{Tree, Value};
-pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use write::{Compression, WriteOptions, Writer};
 pub use yaml::{complex, tag};
 

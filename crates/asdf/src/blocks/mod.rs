@@ -2,6 +2,7 @@
 
 mod cache;
 mod checksum;
+pub(crate) mod codec;
 mod store;
 mod table;
 
@@ -12,7 +13,7 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::codec::{Chunk, Failure, Job, Note};
+use crate::blocks::codec::{Chunk, Failure, Job, Note};
 use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::layout::BlockHeader;

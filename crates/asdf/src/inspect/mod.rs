@@ -3,6 +3,7 @@
 mod compare;
 mod pattern;
 mod search;
+pub mod verify;
 
 pub use compare::{Compare, Difference, DifferenceKind, Elements};
 pub use pattern::Pattern;

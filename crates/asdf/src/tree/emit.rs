@@ -7,7 +7,7 @@ use std::io::Write;
 
 use super::Node;
 use crate::error::Result;
-use crate::value::Tree;
+use crate::tree::value::Tree;
 use crate::write::{NoArrays, emit};
 
 impl Node<'_> {

@@ -14,6 +14,7 @@ pub mod json;
 pub mod metadata;
 mod node;
 mod refs;
+pub mod value;
 
 pub(crate) use external::open_external;
 pub use find::Found;

@@ -12,7 +12,7 @@ use num_complex::Complex;
 use super::scalar::complex_text;
 use crate::error::{Error, Result};
 use crate::ndarray::scalar_name;
-use crate::value::{Array, Mapping, Sequence, Value};
+use crate::tree::value::{Array, Mapping, Sequence, Value};
 
 /// The tag of a complex number.
 pub(crate) const COMPLEX_TAG: &str = "tag:stsci.edu:asdf/core/complex-1.0.0";

@@ -10,7 +10,7 @@ use std::io::Write;
 use super::elements::{ArrayNode, Elements};
 use super::scalar::{Analysis, Place, is_printable, plain_text, quoted_style};
 use crate::error::Result;
-use crate::value::{Array, Form, Handle, Mask, Sequence, Tree, Value, Written};
+use crate::tree::value::{Array, Form, Handle, Mask, Sequence, Tree, Value, Written};
 use crate::yaml::{Kind, Style, encode_base64};
 
 /// What the handle `!` stands for.

@@ -48,19 +48,19 @@ pub(crate) use emitter::{NoArrays, emit, is_made_up_anchor, wants_brackets};
 pub(crate) use scalar::{Place, complex_text, default_style, plain_text};
 
 /// Whether the elements of an array can stand in the tree for all readers.
-pub(crate) fn is_inline(array: &crate::value::Array) -> bool {
+pub(crate) fn is_inline(array: &crate::tree::value::Array) -> bool {
     !array.shape().is_empty()
         && elements::Elements::new(array).is_ok_and(|elements| elements.are_literals())
 }
 
 /// Fails if the elements of an array cannot stand in the tree.
-pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
+pub(crate) fn check_inline(array: &crate::tree::value::Array) -> crate::Result<()> {
     elements::Elements::new(array).map(drop)
 }
 
 /// The value of a date and time, or of another text.
-pub(crate) fn time_value(text: &str) -> crate::value::Value {
-    use crate::value::{Value, Written};
+pub(crate) fn time_value(text: &str) -> crate::tree::value::Value {
+    use crate::tree::value::{Value, Written};
     use crate::yaml::{Kind, ScalarRules, resolve};
 
     match resolve(text, ScalarRules::Python).0 {

@@ -193,7 +193,7 @@ impl WriteOptions {
         /// blocks.
         index: bool;
         /// Sets how many elements an array must have to get a block, unless it says
-        /// [where](crate::value::Array::storage) it is to be. Default: 0.
+        /// [where](crate::tree::value::Array::storage) it is to be. Default: 0.
         inline_below: u64;
         /// Sets how many blanks follow the tree, so that it may grow in place. Default: 0.
         pad_tree: u64;

@@ -13,8 +13,8 @@ use crate::asdf::Asdf;
 use crate::blocks::Block;
 use crate::error::{Error, Result};
 use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
+use crate::tree::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
 use crate::tree::{BigInteger, open_external};
-use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
 use crate::yaml::tag::{CORE_PREFIX, TagUri, Version, core_name};
 use crate::yaml::{Integer, Node};
 

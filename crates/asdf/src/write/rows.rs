@@ -24,7 +24,7 @@ use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::layout::BLOCK_HEADER_LEN;
 use crate::tree::Node;
-use crate::value::{Mapping, Sequence, Tree, Value};
+use crate::tree::value::{Mapping, Sequence, Tree, Value};
 use crate::yaml::tag::{CORE_PREFIX, core_name};
 
 /// Rows are hashed in pieces of this size.

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use crate::value::Value;
+use crate::tree::value::Value;
 use crate::yaml::{Kind, ScalarRules, Style, resolve};
 
 /// Where a scalar stands.

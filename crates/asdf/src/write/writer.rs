@@ -12,7 +12,7 @@ use super::plan::{Origin, Plan, Planned};
 use super::{Compression, WriteOptions};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
-use crate::value::Tree;
+use crate::tree::value::Tree;
 use crate::yaml::tag::Version;
 
 /// The versions of the standard that can be written: all that are stable.

@@ -3,7 +3,7 @@
 use binio::pointer;
 
 use crate::error::{Error, ReferenceError, Result};
-use crate::value::{Mapping, Value};
+use crate::tree::value::{Mapping, Value};
 
 /// The number of a node that a [`Tree`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
-use crate::value::collection::{Form, Mapping, Sequence};
-use crate::value::tree::{Handle, Shared, Tree};
-use crate::value::{Tagged, Value, scalar};
+use crate::tree::value::collection::{Form, Mapping, Sequence};
+use crate::tree::value::tree::{Handle, Shared, Tree};
+use crate::tree::value::{Tagged, Value, scalar};
 use crate::write::{Place, is_made_up_anchor, wants_brackets};
 use crate::yaml::{Document, Kind, Mention, Node, NodeId, ParseOptions, Style};
 

@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 use crate::error::{Error, Result};
 use crate::ndarray::NdArray;
-use crate::value::Value;
+use crate::tree::value::Value;
 use crate::write::Compression;
 
 /// An array with the data that it will have in the file.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::value::Value;
+use crate::tree::value::Value;
 
 /// How a collection is written, if it is not to be as others are: in brackets where it has no
 /// collections inside, else as lines.

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use crate::value::{Array, Handle, Mapping, Sequence, Value};
+use crate::tree::value::{Array, Handle, Mapping, Sequence, Value};
 use crate::yaml::{Date, DateTime, Integer};
 
 macro_rules! from {

@@ -1,6 +1,6 @@
 //! Scalars as a file spells them.
 
-use crate::value::Value;
+use crate::tree::value::Value;
 use crate::write::{Place, default_style};
 use crate::yaml::{
     Integer, Kind, Node, ScalarRules, Style, Value as Read, resolve, resolve_integer,

@@ -3,7 +3,7 @@
 use crate::asdf::Asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Node;
-use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
+use crate::tree::value::{Array, Mask, Sequence, Storage, Tree, Value};
 use crate::yaml::{Kind, tag};
 
 impl Tree {
