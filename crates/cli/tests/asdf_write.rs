@@ -177,7 +177,7 @@ fn a_dry_run_writes_nothing_and_reports_the_same() {
         let done = json_of(&folder.done(&[command, &["--json"]].concat()));
         assert_eq!(dry, done, "{command:?}");
         assert_eq!(done["bytes"], folder.read("b.asdf").len(), "{command:?}");
-        for name in folder.names().iter().filter(|name| name.starts_with("b")) {
+        for name in folder.names().iter().filter(|name| name.starts_with('b')) {
             folder.remove(name);
         }
     }

@@ -65,16 +65,13 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
     }
     let writer = Writer::new(tree).options(options);
     let fail = |error| Failure::asdf(path, error);
-    match &request.output {
-        Some(target) => {
-            let body = |out: &mut dyn io::Write| writer.write_text(out);
-            output_file::write(target, request.force, body, fail)?;
-        }
-        None => {
-            let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
-            let written = writer.write_text(&mut out);
-            out.finish(written, fail, Failure::from)?;
-        }
+    if let Some(target) = &request.output {
+        let body = |out: &mut dyn io::Write| writer.write_text(out);
+        output_file::write(target, request.force, body, fail)?;
+    } else {
+        let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
+        let written = writer.write_text(&mut out);
+        out.finish(written, fail, Failure::from)?;
     }
     super::remark(path, &file, output);
     Ok(Verdict::Fine)
