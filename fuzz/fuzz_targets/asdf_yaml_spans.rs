@@ -84,8 +84,9 @@ fn check(text: &str, node: Node<'_>) {
 fn reads_alone(text: &str, node: Node<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
-    // A colon at the end is text only before another one, or in brackets.
-    !depends && !written.ends_with(':') && node.style() != Style::Block
+    // An indicator is text only where a certain character follows it.
+    let is_indicator = written.ends_with(':') || matches!(written, "-" | "?");
+    !depends && !is_indicator && node.style() != Style::Block
 }
 
 fn read_again(text: &str, node: Node<'_>) {

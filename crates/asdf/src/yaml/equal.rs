@@ -151,6 +151,8 @@ impl Known {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use crate::yaml::{Document, ParseOptions};
 
     fn parse(text: &str) -> Document {
@@ -237,7 +239,7 @@ mod tests {
             let mut text = format!("- &a0 [{leaf}]\n");
             for level in 1..200 {
                 let below = format!("*a{}", level - 1);
-                text += &format!("- &a{level} [{below}, {below}, {below}]\n");
+                let _ = writeln!(text, "- &a{level} [{below}, {below}, {below}]");
             }
             text
         };
