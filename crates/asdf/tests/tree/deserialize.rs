@@ -1,4 +1,6 @@
 //! Nodes as values of Rust types.
+#![allow(clippy::items_after_statements, reason = "a type stands beside its use")]
+#![allow(clippy::zero_sized_map_values, reason = "a set is a map of nothing")]
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;

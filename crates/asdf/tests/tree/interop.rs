@@ -1,4 +1,5 @@
-//! Random texts beside PyYAML's C loader: the same texts are accepted, with the same events and values.
+//! Random texts beside the C loader of `PyYAML`: the same texts are accepted, with the same events and
+//! values.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::{try_json, try_parse};
 
-/// What PyYAML makes of a text; see `tests/interop/yaml_texts.py`.
+/// What `PyYAML` makes of a text; see `tests/interop/yaml_texts.py`.
 struct Case {
     text: String,
     /// Why it accepts no such text.
@@ -38,7 +39,7 @@ impl Case {
     }
 }
 
-/// A difference that is meant: its reason, and the test for it by PyYAML's message, ours, and the
+/// A difference that is meant: its reason, and the test for it by `PyYAML`'s message, ours, and the
 /// codes of our diagnostics.
 struct Allowed {
     reason: &'static str,
@@ -78,7 +79,7 @@ const ALLOWED: &[Allowed] = &[
     },
 ];
 
-/// Whether PyYAML refuses the text with such a message.
+/// Whether `PyYAML` refuses the text with such a message.
 fn says(case: &Case, message: &str) -> bool {
     case.refusal().is_some_and(|why| why.contains(message))
 }
@@ -170,7 +171,7 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
     Ok("the same events and value")
 }
 
-/// Whether both are a mapping without brackets in a list: `[a: 1]`. In PyYAML it has the style of the
+/// Whether both are a mapping without brackets in a list: `[a: 1]`. In `PyYAML` it has the style of the
 /// list, here that of a mapping without brackets.
 fn is_pair(ours: &Value, theirs: &Value) -> bool {
     let without_style = |event: &Value| {

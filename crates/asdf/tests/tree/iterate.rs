@@ -35,7 +35,7 @@ fn keys_are_those_of_the_entries() {
     let keys = document.root().keys();
     assert_eq!(keys.len(), 3);
     assert_eq!(keys.clone().map(|key| key.text().unwrap()).collect::<Vec<_>>(), ["m", "b", "7"]);
-    assert_eq!(keys.rev().next().unwrap().as_i64(), Some(7));
+    assert_eq!(keys.clone().next_back().unwrap().as_i64(), Some(7));
     assert_eq!(parse("[a]").root().keys().len(), 0);
 }
 
