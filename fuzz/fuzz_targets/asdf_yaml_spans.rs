@@ -84,9 +84,10 @@ fn check(text: &str, node: Node<'_>) {
 fn reads_alone(text: &str, node: Node<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
-    // An indicator is text only where a certain character follows it.
+    // Indicators are text only where a certain character follows them.
     let is_indicator = written.ends_with(':') || matches!(written, "-" | "?");
-    !depends && !is_indicator && node.style() != Style::Block
+    let is_marker = written.contains("---") || written.contains("...");
+    !is_marker && !depends && !is_indicator && node.style() != Style::Block
 }
 
 fn read_again(text: &str, node: Node<'_>) {
