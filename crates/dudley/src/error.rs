@@ -93,7 +93,24 @@ pub enum ErrorKind {
         /// Bytes of the file.
         len: u64,
     },
-    /// A compressed array cannot be decoded.
+    /// What is put into a file does not fit.
+    Mismatch {
+        /// The path.
+        path: String,
+        /// What was found, and what was expected.
+        message: String,
+    },
+    /// Data are missing in a file that is written.
+    Missing {
+        /// Their paths.
+        paths: Vec<String>,
+    },
+    /// A file cannot be extended so.
+    Extend {
+        /// Why not.
+        message: String,
+    },
+    /// A compressed array cannot be decoded or encoded.
     Filter {
         /// The path of the array.
         path: String,
@@ -147,7 +164,10 @@ impl binio::error::Kind for ErrorKind {
             | Self::NotFound { .. }
             | Self::NotStrided { .. }
             | Self::NotData { .. }
-            | Self::NoLayout { .. } => false,
+            | Self::NoLayout { .. }
+            | Self::Mismatch { .. }
+            | Self::Missing { .. }
+            | Self::Extend { .. } => false,
             Self::Read(error) => error.is_bad_data(),
             _ => true,
         }
@@ -203,6 +223,9 @@ impl fmt::Display for ErrorKind {
             Self::PastEnd { path, start, end, len } => {
                 write!(f, "`{path}` is at bytes {start} to {end}, but the file ends at {len}")
             }
+            Self::Mismatch { path, message } => write!(f, "`{path}`: {message}"),
+            Self::Missing { paths } => write!(f, "no data for {}", paths.join(", ")),
+            Self::Extend { message } => f.write_str(message),
             Self::Filter { path, filter, address, message } => {
                 write!(f, "`{path}`, compressed by {filter} at {address}: {message}")
             }

@@ -22,6 +22,8 @@ pub use error::{Error, ErrorKind};
 pub use file::{
     Array, Explanation, File, FileBytes, Instance, Instances, List, OpenOptions, for_numpy,
 };
+#[cfg(feature = "write")]
+pub use file::{ExtendMode, Extension, Patch, WriteOptions, WriteReport, Writer};
 pub use file::{VerifyOptions, VerifyReport, appended_layout, verify};
 pub use layout::{
     Argument, Attribute, Binding, Data, DataId, Datatype, Declaration, Dim, Field, Filter,

@@ -87,6 +87,27 @@ fn decode(filter: &str, bytes: &[u8], len: u64) -> Result<Vec<u8>, String> {
     }
 }
 
+/// Compresses elements.
+#[cfg(feature = "write")]
+pub(super) fn encode(filter: &crate::Filter, bytes: &[u8]) -> Result<Vec<u8>, String> {
+    #[cfg(feature = "gzip")]
+    if filter.name == "gzip" {
+        use std::io::Write;
+
+        let level = match filter.arguments.first() {
+            None | Some(crate::Argument::Integer(-1)) => 9,
+            Some(&crate::Argument::Integer(level @ 0..=9)) => u32::try_from(level).unwrap_or(9),
+            Some(other) => return Err(format!("{other} is not a level from -1 to 9")),
+        };
+        let level = flate2::Compression::new(level);
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), level);
+        let written = encoder.write_all(bytes).and_then(|()| encoder.finish());
+        return written.map_err(|error| error.to_string());
+    }
+    let _ = bytes;
+    Err(format!("there is no encoder for the filter {}", filter.name))
+}
+
 #[cfg_attr(not(feature = "gzip"), allow(dead_code, reason = "the only decoder is gzip"))]
 fn read_all(decoder: impl Read, len: u64) -> Result<Vec<u8>, String> {
     let mut out = Vec::with_capacity(usize::try_from(len.min(STEP)).unwrap_or(0));

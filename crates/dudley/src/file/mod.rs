@@ -9,10 +9,19 @@
 //! | `json` | values as JSON |
 //! | `numpy` | arrays in types that numpy has |
 //! | `explain` | what a byte belongs to |
+//! | `create`, `writer`, `sequential` | new files: by position, or in one pass |
+//! | `place`, `convert`, `missing` | where something is put, as what, and what is missing |
+//! | `extend`, `patch` | more data in a native file; other values in any file |
 //! | `verify` | checks a layout, or a native file with its layout |
 
+#[cfg(feature = "write")]
+mod convert;
+#[cfg(feature = "write")]
+mod create;
 #[cfg(feature = "array")]
 mod explain;
+#[cfg(feature = "write")]
+mod extend;
 #[cfg(feature = "array")]
 mod filter;
 #[cfg(feature = "array")]
@@ -21,16 +30,30 @@ mod instances;
 mod json;
 #[cfg(feature = "array")]
 mod list;
+#[cfg(feature = "write")]
+mod missing;
 #[cfg(feature = "array")]
 mod numpy;
 #[cfg(feature = "array")]
 mod open;
+#[cfg(feature = "write")]
+mod patch;
+#[cfg(feature = "write")]
+mod place;
+#[cfg(feature = "write")]
+mod sequential;
 #[cfg(feature = "array")]
 mod value;
 mod verify;
+#[cfg(feature = "write")]
+mod writer;
 
+#[cfg(feature = "write")]
+pub use create::WriteOptions;
 #[cfg(feature = "array")]
 pub use explain::Explanation;
+#[cfg(feature = "write")]
+pub use extend::{ExtendMode, Extension};
 #[cfg(feature = "array")]
 pub use instances::{Instance, Instances};
 #[cfg(feature = "array")]
@@ -39,9 +62,15 @@ pub use list::List;
 pub use numpy::for_numpy;
 #[cfg(feature = "array")]
 pub use open::OpenOptions;
+#[cfg(feature = "write")]
+pub use patch::Patch;
+#[cfg(feature = "write")]
+pub(crate) use place::integer_bytes;
 #[cfg(feature = "array")]
 pub use value::{Array, File, FileBytes};
 pub use verify::{VerifyOptions, VerifyReport, verify};
+#[cfg(feature = "write")]
+pub use writer::{WriteReport, Writer};
 
 use binio::ReadAt;
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use binio::{Bytes, Context as _, FileSource, ReadAt};
+use binio::{Bytes, Context as _, ReadAt};
 
 use super::appended_text;
 use super::value::{File, FileBytes};
@@ -98,12 +98,12 @@ impl OpenOptions {
         let path = path.as_ref();
         let name = path.display().to_string();
         #[cfg(all(feature = "mmap", any(unix, windows)))]
-        if self.mmap {
+        if self.mmap && FileBytes::before_change(path).with_context(|| name.clone())?.is_none() {
             let map = binio::Mmap::open(path).with_context(|| name.clone())?;
             return self.open_source(FileBytes::new(map), Some(name));
         }
-        let source = FileSource::open(path).with_context(|| name.clone())?;
-        self.open_source(FileBytes::new(source), Some(name))
+        let source = FileBytes::open(path).with_context(|| name.clone())?;
+        self.open_source(source, Some(name))
     }
 
     /// Opens a file in memory.

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use binio::array::{self, ArrayError};
-use binio::{Bytes, ReadAt};
+use binio::{Bytes, FileSource, ReadAt};
 
 use super::instances::Instances;
 use super::list::List;
@@ -23,8 +23,40 @@ pub type Array = array::Array<FileBytes>;
 pub struct FileBytes(Arc<dyn ReadAt>);
 
 impl FileBytes {
-    pub(super) fn new(source: impl ReadAt + 'static) -> Self {
+    /// The bytes of a source.
+    pub fn new(source: impl ReadAt + 'static) -> Self {
         Self(Arc::new(source))
+    }
+
+    /// Opens a file as it was before a change that was interrupted, if there is one.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
+        let path = path.as_ref();
+        match Self::before_change(path)? {
+            Some(before) => Ok(before),
+            None => Ok(Self::new(FileSource::open(path)?)),
+        }
+    }
+
+    /// The bytes of a file before a change that was interrupted.
+    #[cfg(feature = "write")]
+    pub(super) fn before_change(path: &Path) -> binio::Result<Option<Self>> {
+        Ok(binio::write::Journaled::open(path, super::extend::JOURNAL)?.map(Self::new))
+    }
+
+    /// None: nothing can be changed.
+    #[cfg(not(feature = "write"))]
+    #[allow(clippy::unnecessary_wraps, reason = "as with the feature")]
+    pub(super) fn before_change(_: &Path) -> binio::Result<Option<Self>> {
+        Ok(None)
+    }
+
+    /// Whether both share the same bytes.
+    #[cfg(feature = "write")]
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 }
 
@@ -285,6 +317,14 @@ impl File {
             (None, Some(error)) => Err(error.clone()),
             (None, None) => Err(not_data("nothing that is stored")),
         }
+    }
+
+    /// Whether a path leads to a parameter, of a dict or of a struct.
+    #[cfg(feature = "write")]
+    pub(super) fn is_param(&self, path: &str) -> Result<bool, Error> {
+        let (found, inside) = self.layout.trace(path)?;
+        let is_of_struct = matches!(inside.last(), Some(Inside::Field(crate::Field::Param(_))));
+        Ok(is_of_struct || matches!(found, Found::Param(_)))
     }
 
     pub(super) fn rules(&self) -> Rules<'_> {

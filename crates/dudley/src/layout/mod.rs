@@ -327,6 +327,27 @@ impl Layout {
         self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
     }
 
+    /// Whether the structs of an array store parameters.
+    #[cfg(feature = "write")]
+    pub(crate) fn stores_params(&self, data: &Data) -> bool {
+        let mut seen = std::collections::HashSet::new();
+        let mut open = vec![data.datatype];
+        while let Some(datatype) = open.pop() {
+            let Datatype::Struct(id) = datatype else { continue };
+            if !seen.insert(id) {
+                continue;
+            }
+            for field in self.fields(id) {
+                match *field {
+                    Field::Param(id) if self.param(id).value.is_stored() => return true,
+                    Field::Param(_) => {}
+                    Field::Member(id) => open.push(self.data(self.member(id).data).datatype),
+                }
+            }
+        }
+        false
+    }
+
     /// The only member of a typedef.
     pub fn typedef_member(&self, id: TypeId) -> Option<MemberId> {
         if !self.struct_type(id).is_typedef {

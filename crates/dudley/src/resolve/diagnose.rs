@@ -139,6 +139,12 @@ fn placement(layout: &Layout, subject: Subject) -> Option<Placement> {
     }
 }
 
+/// The alignment of something without placement.
+#[cfg(feature = "write")]
+pub(crate) fn alignment(layout: &Layout, subject: Subject) -> u64 {
+    align(layout, subject, &mut Alignments::of(layout, super::ComplexAlign::default()))
+}
+
 fn align(layout: &Layout, subject: Subject, alignments: &mut Alignments<'_>) -> u64 {
     let datatype: Option<Datatype> = match subject {
         Subject::Item(id) => {

@@ -3,19 +3,23 @@
 use binio::array::{self, Strided, c_strides};
 
 use super::Rules;
-use super::measure::{Measure, Visited};
+use super::measure::{Measure, Step, Visited};
 use super::scope::{Base, Element, Number, Result, Scope, Trouble, add, multiply};
 use super::strided::{of_base, scalar};
 use super::table::{Entry, dtype};
 use crate::diagnostic::Code;
 use crate::layout::{
-    Data, Datatype, Field, FilterId, Inside, Layout, Order, ParamValue, Primitive, Subject, TypeId,
+    Data, Datatype, Field, FilterId, Inside, ItemId, Layout, Order, ParamValue, Primitive, Subject,
+    TypeId,
 };
 
 /// What is stored somewhere, with the numbers that its shapes need. It needs nothing else of what encloses
 /// it.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
+    item: ItemId,
+    /// From the item to it, for values that are given by path.
+    trail: Vec<Step>,
     base: Closed,
     /// Of the arrays of instances that enclose it: lengths, and bytes from one instance to the next.
     outer: Vec<(u64, u64)>,
@@ -98,6 +102,13 @@ impl Stored {
         self.outer.is_empty() && self.shape.as_ref().is_some_and(Vec::is_empty)
     }
 
+    /// Sets the number of the instance.
+    fn number(&mut self, number: u64) {
+        if let Some(last) = self.trail.last_mut() {
+            *last = Step::Instance(number);
+        }
+    }
+
     /// The same as if it were not compressed.
     pub(crate) fn without_filter(&self) -> Self {
         Self { is_compressed: false, ..self.clone() }
@@ -155,48 +166,39 @@ impl<'r> Inner<'r> {
         Ok(None)
     }
 
+    /// The layout.
+    pub(crate) fn layout(&self) -> &'r Layout {
+        self.measure.layout
+    }
+
     /// What a row stores.
     pub(crate) fn of_row(&mut self, entry: &Entry<'_>) -> Result<Stored> {
-        let (layout, address) = (self.measure.layout, entry.address());
+        self.of_row_at(entry, entry.address())
+    }
+
+    /// What a row stores, as if it were at an address.
+    pub(crate) fn of_row_at(&mut self, entry: &Entry<'_>, address: Option<u64>) -> Result<Stored> {
+        let (layout, order) = (self.measure.layout, self.order);
         match entry.row().subject() {
-            Subject::Param(id) => Ok(self.of_param(layout.param(id).value, address)),
-            Subject::Item(id) => match layout.data_of(id) {
-                Some(data) => {
-                    self.measure.begin(id);
-                    self.of_data(data, 0, address)
-                }
-                None => Err(internal()),
-            },
+            Subject::Param(id) => {
+                let value = layout.param(id).value;
+                param(value, order, ItemId::ROOT, address).ok_or_else(internal)
+            }
+            Subject::Item(id) => {
+                let data = layout.data_of(id).ok_or_else(internal)?;
+                self.measure.begin(id);
+                stored(&mut self.measure, order, data, 0, (id, address))
+            }
             _ => Err(internal()),
         }
-    }
-
-    fn of_param(&self, value: ParamValue, address: Option<u64>) -> Stored {
-        let (integer, order) = match value {
-            ParamValue::Stored { integer, order, .. } => (integer, order),
-            ParamValue::Fixed(_) => (Primitive::BYTE, None),
-        };
-        Stored {
-            base: Closed::Primitive(integer, order.unwrap_or(self.order)),
-            outer: Vec::new(),
-            shape: Some(Vec::new()),
-            address,
-            filter: None,
-            is_compressed: false,
-        }
-    }
-
-    /// What an array stores whose enclosing struct has its free names at `frame`.
-    fn of_data(&mut self, data: &Data, frame: usize, address: Option<u64>) -> Result<Stored> {
-        let order = self.order;
-        stored(&mut self.measure, order, data, frame, address)
     }
 
     /// The fields of an instance, and its size.
     pub(crate) fn parts(&mut self, instance: &Stored) -> Result<(Vec<Part>, Option<u64>)> {
         let Closed::Struct(id, free) = &instance.base else { return Ok((Vec::new(), Some(0))) };
         let mut parts = Vec::new();
-        let (order, address) = (self.order, instance.address);
+        let (order, address, item) = (self.order, instance.address, instance.item);
+        self.measure.at(item, &instance.trail);
         let frame = self.measure.scope.enter(free);
         let visit = &mut |measure: &mut Measure<'r>, visited: Visited| {
             let layout = measure.layout;
@@ -207,24 +209,16 @@ impl<'r> Inner<'r> {
             let (stored, value) = match visited.field {
                 Field::Param(id) => {
                     let value = layout.param(id).value;
-                    let ParamValue::Stored { integer, order: stated, .. } = value else {
-                        return Ok(());
-                    };
-                    let stored = Stored {
-                        base: Closed::Primitive(integer, stated.unwrap_or(order)),
-                        outer: Vec::new(),
-                        shape: Some(Vec::new()),
-                        address: at,
-                        filter: None,
-                        is_compressed: false,
-                    };
+                    let Some(stored) = param(value, order, item, at) else { return Ok(()) };
                     (stored, measure.scope.params[id.index()].known())
                 }
                 Field::Member(id) => {
                     let data = layout.data(layout.member(id).data);
                     let inner = measure.scope.frame();
-                    let stored = stored(measure, order, data, frame, at)?;
+                    let mut stored = stored(measure, order, data, frame, (item, at))?;
                     measure.scope.leave(inner);
+                    stored.trail.clone_from(&instance.trail);
+                    stored.trail.push(Step::Member(id));
                     (stored, None)
                 }
             };
@@ -246,6 +240,7 @@ impl<'r> Inner<'r> {
         match &stored.base {
             Closed::Primitive(primitive, _) => Ok(Some(primitive.size())),
             Closed::Struct(id, free) => {
+                self.measure.at(stored.item, &stored.trail);
                 let frame = self.measure.scope.enter(free);
                 let is_ragged = self.measure.layout.struct_type(*id).is_indeterminate;
                 let size = if is_ragged {
@@ -266,25 +261,32 @@ impl<'r> Inner<'r> {
             Inside::Instance(index) => self.instance(stored, index),
             Inside::Field(field) => {
                 let is_ragged = stored.is_ragged(self.measure.layout);
-                let Some(shape) = &stored.shape else { return Ok(None) };
-                if is_ragged && !stored.is_single() || stored.is_compressed {
+                if is_ragged && !stored.is_single()
+                    || stored.is_compressed
+                    || stored.shape.is_none()
+                {
                     return Ok(None);
                 }
-                let mut of_all = stored.clone();
-                if !is_ragged {
-                    let mut stride = self.size(stored)?.unwrap_or_default();
-                    let start = of_all.outer.len();
-                    for &len in shape.iter().rev() {
-                        of_all.outer.insert(start, (len, stride));
-                        stride = multiply(stride, len)?;
-                    }
-                    of_all.shape = Some(Vec::new());
-                }
-                let (parts, _) = self.parts(&of_all)?;
+                let parts = self.members(stored)?;
                 let found = parts.into_iter().find(|part| part.field == field);
                 Ok(found.map(|part| part.stored))
             }
         }
+    }
+
+    /// The fields of one instance, or of all instances if these are alike.
+    pub(crate) fn members(&mut self, stored: &Stored) -> Result<Vec<Part>> {
+        let mut of_all = stored.clone();
+        if !stored.is_ragged(self.measure.layout) {
+            let mut stride = self.size(stored)?.unwrap_or_default();
+            let start = of_all.outer.len();
+            for &len in stored.shape().unwrap_or_default().iter().rev() {
+                of_all.outer.insert(start, (len, stride));
+                stride = multiply(stride, len)?;
+            }
+            of_all.shape = Some(Vec::new());
+        }
+        Ok(self.parts(&of_all)?.0)
     }
 
     /// One of the instances, counted through all dimensions.
@@ -296,19 +298,70 @@ impl<'r> Inner<'r> {
         if !stored.is_ragged(self.measure.layout) {
             let offset = multiply(self.size(stored)?.unwrap_or_default(), index)?;
             let address = stored.address.map(|address| add(address, offset)).transpose()?;
-            return Ok(Some(Stored { address, ..one }));
+            let mut one = Stored { address, ..one };
+            one.trail.push(Step::Instance(index));
+            return Ok(Some(one));
         }
         let mut at = one;
-        for _ in 0..index {
+        at.trail.push(Step::Instance(0));
+        for number in 0..index {
             match self.size(&at)? {
-                Some(0) => break,
+                Some(0) if self.measure.is_size_of_all() => break,
                 Some(size) => {
+                    at.number(number + 1);
                     at.address = at.address.map(|address| add(address, size)).transpose()?;
                 }
                 None => return Ok(None),
             }
         }
         Ok(Some(at))
+    }
+
+    /// Calls a function with each of the instances that may differ in size, in order.
+    #[cfg(feature = "write")]
+    pub(crate) fn each_instance(
+        &mut self,
+        stored: &Stored,
+        mut visit: impl FnMut(&mut Self, &Stored) -> Result<()>,
+    ) -> Result<()> {
+        let mut at = Stored { shape: Some(Vec::new()), ..stored.clone() };
+        at.trail.push(Step::Instance(0));
+        for number in 0..stored.count().unwrap_or_default() {
+            at.number(number);
+            visit(self, &at)?;
+            match self.size(&at)? {
+                Some(0) if self.measure.is_size_of_all() => break,
+                Some(size) => {
+                    at.address = at.address.map(|address| add(address, size)).transpose()?;
+                }
+                None => break,
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts an integer in all places of a parameter.
+    #[cfg(feature = "write")]
+    pub(crate) fn put_integer(
+        &mut self,
+        stored: &Stored,
+        value: i64,
+        bytes: &mut [u8],
+    ) -> Result<()> {
+        let Closed::Primitive(integer, order) = stored.base else { return Ok(()) };
+        let invalid = || {
+            let message = format!("{value} is not a valid {integer}");
+            Box::new(Trouble::Is(Code::Overflow, message))
+        };
+        let value = crate::file::integer_bytes(value, integer, order).ok_or_else(invalid)?;
+        let Ok((datatype, strided)) = self.strided(stored, bytes.len() as u64)? else {
+            return Err(internal());
+        };
+        let count = usize::try_from(strided.len()).unwrap_or(usize::MAX);
+        let packed = value.repeat(count);
+        let (order, kept) = (array::Order::C, array::ByteOrder::Stored);
+        let written = array::write_bytes(&strided, &datatype, &packed, order, kept, bytes);
+        Ok(written.map_err(binio::Error::from)?)
     }
 
     /// The type for [`binio::array`] and the place of all elements in `len` bytes, or why it has none.
@@ -370,7 +423,7 @@ fn stored(
     order: Order,
     data: &Data,
     frame: usize,
-    address: Option<u64>,
+    (item, address): (ItemId, Option<u64>),
 ) -> Result<Stored> {
     let layout = measure.layout;
     let outermost = measure.scope.frame();
@@ -385,8 +438,16 @@ fn stored(
         }
     };
     measure.scope.leave(outermost);
-    let shape = count.map(|_| shape);
-    Ok(Stored { base, outer: Vec::new(), shape, address, filter, is_compressed })
+    let (outer, trail, shape) = (Vec::new(), Vec::new(), count.map(|_| shape));
+    Ok(Stored { item, trail, base, outer, shape, address, filter, is_compressed })
+}
+
+/// What a stored parameter is.
+fn param(value: ParamValue, order: Order, item: ItemId, address: Option<u64>) -> Option<Stored> {
+    let ParamValue::Stored { integer, order: stated, .. } = value else { return None };
+    let base = Closed::Primitive(integer, stated.unwrap_or(order));
+    let (outer, trail, shape) = (Vec::new(), Vec::new(), Some(Vec::new()));
+    Some(Stored { item, trail, base, outer, shape, address, filter: None, is_compressed: false })
 }
 
 #[allow(clippy::unnecessary_box_returns, reason = "results have boxed errors")]

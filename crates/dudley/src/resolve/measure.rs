@@ -122,6 +122,20 @@ impl<'r> Measure<'r> {
         self.item = item;
     }
 
+    /// Sets the path of what is measured.
+    #[cfg(feature = "array")]
+    pub(super) fn at(&mut self, item: ItemId, trail: &[Step]) {
+        self.item = item;
+        self.trail.clear();
+        self.trail.extend_from_slice(trail);
+    }
+
+    /// Whether an instance without bytes is followed by others like it.
+    #[cfg(feature = "array")]
+    pub(super) fn is_size_of_all(&self) -> bool {
+        self.stream.is_some() || !self.values.has_elements()
+    }
+
     pub(super) fn enter(&mut self, step: Step) {
         self.trail.push(step);
     }
@@ -295,7 +309,10 @@ impl<'r> Measure<'r> {
     /// not known.
     fn stored_size(&mut self, element: Element, address: Option<u64>) -> Result<Option<u64>> {
         if element.is_compressed {
-            let Some(stream) = self.stream else { return Ok(None) };
+            let Some(stream) = self.stream else {
+                let len = self.values.compressed_len(|| self.trail_path());
+                return Ok(len);
+            };
             self.asked += 1;
             let len = address.map(|address| self.compressed_len(stream, address));
             return len.transpose();

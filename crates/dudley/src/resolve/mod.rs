@@ -39,12 +39,16 @@ use std::sync::OnceLock;
 
 use binio::ReadAt;
 
+#[cfg(feature = "write")]
+pub(crate) use diagnose::alignment;
 pub use diff::{Change, ChangeKind, Comparison, diff};
 #[cfg(feature = "array")]
 pub(crate) use inside::{Inner, Part, Stored};
 pub use member::MemberRow;
 #[cfg(feature = "array")]
 pub(crate) use pass::to_error;
+#[cfg(feature = "write")]
+pub(crate) use scope::Result as Outcome;
 pub use table::{AddressTable, Entry, Row};
 pub use values::Values;
 
@@ -140,6 +144,30 @@ impl Rules<'_> {
         Rules { stream: Some(stream), values: self.values.clone(), ..*self }
     }
 
+    /// Sets the bytes of a compressed array that is written.
+    #[cfg(feature = "write")]
+    pub(crate) fn set_compressed(&mut self, path: String, len: u64) {
+        self.values.set_compressed(path, len);
+    }
+
+    /// The addresses for these rules and the first values of parameters, after rows that are known: those of
+    /// the first declarations, and where the last of them ends.
+    #[cfg(feature = "write")]
+    pub(crate) fn table<L: Deref<Target = Layout> + Clone>(
+        &self,
+        layout: L,
+        numbers: &[scope::Number],
+        (rows, declarations, end): (&[Row], usize, Option<u64>),
+    ) -> Result<AddressTable<L>, Error> {
+        let mut pass = Pass::new(&layout, self);
+        pass.set_numbers(numbers);
+        if declarations > 0 {
+            pass.continue_after(rows, end);
+        }
+        pass.run(declarations..layout.declarations().len())?;
+        Ok(pass.into_table(layout.clone()))
+    }
+
     fn default_order(&self, layout: &Layout) -> Order {
         let stated = layout.order().or(self.signed_order).or(self.order);
         stated.unwrap_or_else(Order::native)
@@ -164,6 +192,15 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     #[cfg(feature = "array")]
     pub(crate) fn into_rules(self) -> Rules<'static> {
         Rules { stream: None, ..self.rules }
+    }
+
+    /// Reads values from the data of a native file, without its layout.
+    #[cfg(feature = "write")]
+    pub(crate) fn native_stream(self, data: &'a dyn ReadAt, order: Order) -> Self {
+        self.with(|rules| {
+            (rules.signed_order, rules.start, rules.end) = (Some(order), SIGNATURE_LEN, data.len());
+            rules.stream = Some(data);
+        })
     }
 
     fn with(self, change: impl FnOnce(&mut Rules<'a>)) -> Self {

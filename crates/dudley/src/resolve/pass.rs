@@ -114,6 +114,19 @@ impl<'r> Pass<'r> {
         Ok(())
     }
 
+    /// Sets the values of the first parameters.
+    #[cfg(feature = "write")]
+    pub(super) fn set_numbers(&mut self, numbers: &[scope::Number]) {
+        self.measure.scope.params[..numbers.len()].copy_from_slice(numbers);
+    }
+
+    /// Continues after rows, the last of which ends at an address.
+    #[cfg(feature = "write")]
+    pub(super) fn continue_after(&mut self, rows: &[Row], end: Option<u64>) {
+        self.rows = rows.to_vec();
+        self.cursor = end.map(|end| end.saturating_sub(self.base));
+    }
+
     pub(super) fn into_table<L: Deref<Target = Layout>>(self, layout: L) -> AddressTable<L> {
         let end = self.cursor.map(|cursor| cursor + self.base);
         AddressTable::new(layout, self.rules, self.rows, end, self.measure.scope.params)

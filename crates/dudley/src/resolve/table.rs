@@ -135,6 +135,11 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
 
     /// The row of an item.
     pub fn row_of(&self, item: ItemId) -> Option<Row> {
+        Some(self.rows[self.index_of(item)?])
+    }
+
+    /// The number of the row of an item.
+    pub(crate) fn index_of(&self, item: ItemId) -> Option<usize> {
         // Items are in order, with parameters between them.
         let (mut low, mut high) = (0, self.rows.len());
         while low < high {
@@ -148,7 +153,7 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
                 }
             };
             match found.cmp(&item) {
-                std::cmp::Ordering::Equal => return Some(self.rows[at]),
+                std::cmp::Ordering::Equal => return Some(at),
                 std::cmp::Ordering::Less => low = at + 1,
                 std::cmp::Ordering::Greater => high = middle,
             }

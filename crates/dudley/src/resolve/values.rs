@@ -18,6 +18,8 @@ pub struct Values {
     given: HashMap<String, i64>,
     has_paths: bool,
     has_elements: bool,
+    /// Bytes of compressed arrays that are written, by path, the count included.
+    compressed: HashMap<String, u64>,
 }
 
 impl Values {
@@ -69,6 +71,17 @@ impl Values {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.given.is_empty()
+    }
+
+    /// Sets the bytes of a compressed array.
+    #[cfg(feature = "write")]
+    pub(super) fn set_compressed(&mut self, path: String, len: u64) {
+        self.compressed.insert(path, len);
+    }
+
+    /// The bytes of a compressed array.
+    pub(super) fn compressed_len(&self, path: impl FnOnce() -> String) -> Option<u64> {
+        if self.compressed.is_empty() { None } else { self.compressed.get(&path()).copied() }
     }
 
     /// Whether values are given by path.

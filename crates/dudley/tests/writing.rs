@@ -1,0 +1,683 @@
+//! Files written, extended and changed.
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
+
+use std::fmt::Write as _;
+
+use binio::write::fault::Fault;
+use binio::write::{
+    Change, ChangePlan, FileLock, FileStorage, Journaled, MemoryStorage, Operation, Place, Storage,
+    WriteAt, journal,
+};
+use dudley::array::{Array, Datatype, Order as Axes, Strided};
+use dudley::{
+    Bytes, Error, ErrorKind, ExtendMode, Extension, File, FileBytes, Layout, OpenOptions, Order,
+    ReadAt, Resolver, Values, WriteOptions, WriteReport,
+};
+use proptest::prelude::*;
+
+fn hex(text: &str) -> Vec<u8> {
+    let digits = text.split_whitespace().collect::<String>();
+    let byte = |at: usize| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
+fn options(order: Order) -> WriteOptions {
+    WriteOptions::new().order(order)
+}
+
+/// What a writer makes in memory.
+fn written(
+    options: &WriteOptions,
+    layout: &str,
+    put: impl FnOnce(&mut dudley::Writer<'_>) -> Result<(), Error>,
+) -> Result<(Vec<u8>, WriteReport), Error> {
+    let mut bytes = Vec::new();
+    let mut writer = options.write_at(&mut bytes, Layout::parse(layout)?)?;
+    put(&mut writer)?;
+    let report = writer.finish()?;
+    Ok((bytes, report))
+}
+
+/// The worked examples (a) and (b) of the specification.
+#[test]
+fn the_worked_hex_dumps_are_written_byte_for_byte() {
+    let values = Values::new().with("N", 3);
+    let put = |writer: &mut dudley::Writer<'_>| writer.put("x", &[1.0, 2.0, -0.5]);
+    let layout = "N : i2  x = f8[N]  ## (cm) demo";
+    let little = options(Order::Little).values(values.clone());
+    let (bytes, report) = written(&little, layout, put).unwrap();
+    let mut expected = hex("8d3c42440d0a1a0a 3000000000000000 0300000000000000 000000000000f03f
+         0000000000000040 000000000000e0bf");
+    expected.extend(b"N : i2  x = f8[N]  ## (cm) demo\n");
+    assert_eq!(bytes, expected);
+    assert_eq!((report.layout_address, report.len), (Some(48), 80));
+    assert!(report.missing.is_empty());
+
+    let big = options(Order::Big).values(values).apart(true);
+    let (bytes, _) = written(&big, layout, put).unwrap();
+    let expected = "8d3e42440d0a1a0a 0000000000000000 0003000000000000 3ff0000000000000
+        4000000000000000 bfe0000000000000";
+    assert_eq!(bytes, hex(expected));
+}
+
+/// The worked example (c): the new data begin at the address of the old layout.
+#[test]
+fn extending_in_place_is_as_the_document_says() {
+    let (old, _) = example_a();
+    let mut storage = MemoryStorage::new(&old);
+    let mut more = Extension::new(&old[..], "y = i4", ExtendMode::InPlace, &Values::new()).unwrap();
+    more.put("y", &[7_i32]).unwrap();
+    more.commit(&mut storage).unwrap();
+    let mut expected = old[..48].to_vec();
+    expected[8] = 0x34;
+    expected.extend(hex("07000000"));
+    expected.extend(b"N : i2  x = f8[N]  ## (cm) demo\ny = i4\n");
+    assert_eq!(storage.file_bytes(), expected);
+}
+
+/// The worked example (d).
+#[test]
+fn a_compressed_array_is_written_and_read_back() {
+    let layout = "v = i4[8] -> gzip  w = i1";
+    let (bytes, report) = written(&options(Order::Little), layout, |writer| {
+        writer.put("w", &[1_i8])?;
+        writer.put("v", &[0, 1, 2, 3, 4, 5, 6, 7])
+    })
+    .unwrap();
+    assert!(report.missing.is_empty());
+    let file = File::from_bytes(bytes.clone(), None).unwrap();
+    assert_eq!(file.get("v").unwrap().read::<i32>().unwrap(), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(file.get("w").unwrap().read::<i8>().unwrap(), [1]);
+    let head = hex("8d3c42440d0a1a0a");
+    assert_eq!((&bytes[..8], &bytes[24..34]), (&head[..], &hex("1f8b08000000000002ff")[..]));
+    // What is not put is compressed zeros.
+    let (bytes, report) = written(&options(Order::Big), layout, |_| Ok(())).unwrap();
+    assert_eq!(report.missing, ["/v", "/w"]);
+    assert_eq!(
+        File::from_bytes(bytes, None).unwrap().get("v").unwrap().read::<i32>().unwrap(),
+        [0; 8]
+    );
+}
+
+fn example_a() -> (Vec<u8>, WriteReport) {
+    let options = options(Order::Little).values(Values::new().with("N", 3));
+    written(&options, "N : i2  x = f8[N]  ## (cm) demo", |w| w.put("x", &[1.0, 2.0, -0.5])).unwrap()
+}
+
+#[test]
+fn items_are_put_in_any_order_and_what_is_missing_is_zeros_and_reported() {
+    let layout = "N : i4  a = u1[N]  g/ b = i2[2] ..  c = { x = u1  y = u2 }[N]  z = f8[0]";
+    let options = options(Order::Little).values(Values::new().with("N", 2));
+    let (bytes, report) = written(&options, layout, |writer| {
+        writer.put("/c.y", &[5_u16, 6])?;
+        writer.put("/a", &[1_u8, 2])
+    })
+    .unwrap();
+    assert_eq!(report.missing, ["/g/b", "/c.x"]);
+    let file = File::from_bytes(bytes, None).unwrap();
+    assert_eq!(file.get("/c.y").unwrap().read::<u16>().unwrap(), [5, 6]);
+    assert_eq!(file.get("/g/b").unwrap().read::<i16>().unwrap(), [0, 0]);
+    let strict = options.strict(true);
+    let error = written(&strict, layout, |writer| writer.put("/a", &[1_u8, 2])).unwrap_err();
+    assert_eq!(error.to_string(), "no data for /g/b, /c");
+}
+
+#[test]
+fn what_is_missing_of_structs_is_reported_by_instance_and_member() {
+    let layout = "p = { a = u1  in = { b = u1  \"c d\" = u1 } }[2, 5]";
+    let missing = |paths: &[&str]| {
+        let (_, report) = written(&options(Order::Little), layout, |writer| {
+            paths.iter().try_for_each(|path| {
+                let count = if path.contains('[') { 1 } else { 10 };
+                writer.put(path, &[7_u8].repeat(count))
+            })
+        })
+        .unwrap();
+        report.missing
+    };
+    assert_eq!(missing(&[]), ["/p"]);
+    assert_eq!(missing(&["/p.a", "/p.in.b"]), ["/p.in.c d"]);
+    assert_eq!(missing(&["/p.a", "/p.in.b", "/p.in.c d"]), [""; 0]);
+    assert_eq!(
+        missing(&["/p[3].a", "/p[4].in.b", "/p.in.c d"]),
+        ["/p[0..3].a", "/p[0..3].in.b", "/p[3].in.b", "/p[4].a", "/p[5..10].a", "/p[5..10].in.b"]
+    );
+    assert_eq!(missing(&["/p[9].a"])[..2], ["/p[0..9]", "/p[9].in"]);
+}
+
+#[test]
+fn a_stored_parameter_without_a_value_is_missing_unless_a_shape_needs_it() {
+    let (_, report) =
+        written(&options(Order::Little), "K : i4  a = u1", |w| w.put("a", &[1_u8])).unwrap();
+    assert_eq!(report.missing, ["/K"]);
+    let error = written(&options(Order::Little), "K : i4  a = u1[K]", |_| Ok(())).unwrap_err();
+    assert_eq!(error.code(), Some(dudley::Code::ValueUnknown));
+    let too_large = options(Order::Little).values(Values::new().with("K", 300));
+    let error = written(&too_large, "K : i1  a = u1", |_| Ok(())).unwrap_err();
+    assert!(error.to_string().contains("300 is not a valid i1"), "{error}");
+}
+
+#[test]
+fn ragged_data_are_written_with_the_values_of_their_parameters() {
+    let values = Values::new().with("/x[0].N", 2).with("/x[1].N", 0).with("/x[2].N", 1);
+    let options = options(Order::Little).values(values.with("/s.L", 3));
+    let layout = "x = { N : u1  id = u1  v = u2[N] }[3]  s = { L : u4  \"\" = S1[L] }";
+    let (bytes, report) = written(&options, layout, |writer| {
+        writer.put("/x[0].v", &[10_u16, 11])?;
+        writer.put("/x[2].v", &[12_u16])?;
+        writer.put("/x[1].id", &[7_u8])?;
+        writer.put_strings("/s", &["abc"])
+    })
+    .unwrap();
+    assert_eq!(report.missing, ["/x[0].id", "/x[2].id"], "/x[1].v is empty");
+    let file = File::from_bytes(bytes, None).unwrap();
+    let mut json = Vec::new();
+    file.write_json("/x", &mut json).unwrap();
+    assert_eq!(
+        String::from_utf8(json).unwrap(),
+        r#"[{"id":0,"v":[10, 11]}, {"id":7,"v":[]}, {"id":0,"v":[12]}]"#
+    );
+    assert_eq!(file.get("/s").unwrap().strings().unwrap(), ["abc"]);
+    assert_eq!(file.instances("/x").unwrap().get(0).unwrap().params().next(), Some(("N", 2)));
+}
+
+#[test]
+fn parameters_between_members_keep_their_values() {
+    let options = options(Order::Big).values(Values::new().with("K", 9));
+    let layout = "p = { a = u1  K : u1  b = u2 }[2]";
+    let (bytes, _) = written(&options, layout, |writer| {
+        let record = Datatype::parse("[('b', '<u2'), ('a', '|u1')]")?;
+        let data = Bytes::from_static(&[1, 0, 2, 3, 0, 4]);
+        let strided = Strided::packed(vec![2], Axes::C, 0, 3, 6)?;
+        writer.put_array("p", &Array::new(data, record, strided, binio::Limits::default())?)
+    })
+    .unwrap();
+    assert_eq!(bytes[16..24], [2, 9, 0, 1, 4, 9, 0, 3]);
+}
+
+/// One element, of zeros.
+fn zeros(datatype: &str) -> Array<Bytes> {
+    let datatype = Datatype::parse(datatype).unwrap();
+    let size = datatype.itemsize();
+    let data = Bytes::from(vec![0; usize::try_from(size).unwrap()]);
+    let strided = Strided::packed(vec![], Axes::C, 0, size, size).unwrap();
+    Array::new(data, datatype, strided, binio::Limits::default()).unwrap()
+}
+
+#[test]
+fn nothing_takes_no_time_to_put() {
+    let layout = "x = S1[1000000000000000000, 0]  y = { }[1000000000000000000]";
+    let (_, report) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
+    assert_eq!(report.missing, [""; 0]);
+    let huge = 1_000_000_000_000_000_000;
+    let data = Strided::packed(vec![huge], Axes::C, 0, 0, 0).unwrap();
+    let text = Datatype::parse("|S0").unwrap();
+    let nothing = Array::new(Bytes::new(), text, data, binio::Limits::default()).unwrap();
+    written(&options(Order::Little), layout, |w| w.put_array("x", &nothing)).unwrap();
+}
+
+#[test]
+fn numbers_are_converted_if_they_keep_their_values() {
+    let put = |layout: &str, put: &dyn Fn(&mut dudley::Writer<'_>) -> Result<(), Error>| {
+        written(&options(Order::Big).apart(true), layout, put)
+            .map(|(bytes, _)| bytes[16..].to_vec())
+    };
+    assert_eq!(put("x = f4[2]", &|w| w.put("x", &[1_i64, -2])).unwrap(), hex("3f800000 c0000000"));
+    assert_eq!(put("x = i2[2]", &|w| w.put("x", &[1.0, -2.0])).unwrap(), hex("0001 fffe"));
+    assert_eq!(put("x = u1[2]", &|w| w.put("x", &[true, false])).unwrap(), [1, 0]);
+    assert_eq!(put("x = S1[2, 3]", &|w| w.put_strings("x", &["ab", "c"])).unwrap(), b"ab\0c\0\0");
+    assert_eq!(put("x = U2[2]", &|w| w.put_strings("x", &["é"])).unwrap(), hex("00e9 0000"));
+    for (outcome, message) in [
+        (put("x = i1[1]", &|w| w.put("x", &[200_u8])), "200 is not a valid |i1"),
+        (put("x = i1[1]", &|w| w.put("x", &[0.5])), "0.5 is not an integer"),
+        (put("x = i1[2]", &|w| w.put("x", &[1_i8])), "1 elements are given, expected [2]"),
+        (put("x = S1[2]", &|w| w.put_strings("x", &["abc"])), "needs 3 bytes, 2 are there"),
+        (put("x = S1[2]", &|w| w.put_strings("x", &["é"])), "is not ASCII"),
+        (put("x = c16", &|w| w.put_array("x", &zeros("<c32"))), "elements are <c32, expected >c16"),
+        (put("x = f8", &|w| w.put_array("x", &zeros("<f16"))), "elements are <f16, expected >f8"),
+        (
+            put("x = i8", &|w| w.put_array("x", &zeros("<M8[s]"))),
+            "elements are <M8[s], expected >i8",
+        ),
+        (put("g/ x = i1", &|w| w.put("g", &[1_i8])), "`g` is a dict"),
+        (put("N : i1", &|w| w.put("N", &[1_i8])), "is a parameter"),
+    ] {
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}
+
+#[test]
+fn a_pipe_is_written_in_order_and_equals_the_file() {
+    let layout = "N : i4  a = u2[N]  b = u1  c = f8[N] @64  d = { x = u1  K : u2 }[N]";
+    let options = options(Order::Little).values(Values::new().with("N", 2).with("K", 3));
+    let fill = |writer: &mut dudley::Writer<'_>| {
+        writer.put("d.x", &[8_u8, 9])?;
+        writer.put("c", &[0.5, 1.5])?;
+        writer.put("a", &[1_u16, 2])
+    };
+    let (file, _) = written(&options, layout, fill).unwrap();
+    let mut pipe = Vec::new();
+    let mut writer = options.stream(&mut pipe, Layout::parse(layout).unwrap()).unwrap();
+    fill(&mut writer).unwrap();
+    let error = writer.put("a", &[3_u16, 4]).unwrap_err();
+    assert!(error.to_string().contains("it is written already"), "{error}");
+    assert_eq!(writer.finish().unwrap().missing, ["/b"]);
+    assert_eq!(pipe, file);
+    let mut pipe = Vec::new();
+    let overlapping = Layout::parse("a = u4 @20  b = u4 @22").unwrap();
+    let error = options.stream(&mut pipe, overlapping).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("`/b`: it overlaps"), "{error}");
+}
+
+#[test]
+fn a_dropped_writer_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("new.bd");
+    let mut writer =
+        options(Order::Little).create(&path, Layout::parse("x = u1[3]").unwrap()).unwrap();
+    writer.put("x", &[1_u8, 2, 3]).unwrap();
+    drop(writer);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn extending_the_safe_way_keeps_the_old_layout_as_a_hole() {
+    let (old, _) = example_a();
+    let mut more =
+        Extension::new(&old[..], "y = i4[2]\nz = u1 %4", ExtendMode::Safe, &Values::new()).unwrap();
+    more.put("y", &[7_i32, 8]).unwrap();
+    let mut storage = MemoryStorage::new(&old);
+    let report = more.commit(&mut storage).unwrap();
+    assert_eq!(report.missing, ["/z"]);
+    let bytes = storage.file_bytes().to_vec();
+    assert_eq!(bytes[16..80], old[16..]);
+    let file = File::from_bytes(bytes.clone(), None).unwrap();
+    assert_eq!(file.get("x").unwrap().read::<f64>().unwrap(), [1.0, 2.0, -0.5]);
+    assert_eq!(file.get("y").unwrap().read::<i32>().unwrap(), [7, 8]);
+    let text = String::from_utf8(dudley::appended_layout(&bytes[..]).unwrap()).unwrap();
+    assert_eq!(text, "N : i2  x = f8[N]  ## (cm) demo\ny = i4[2] @80\nz = u1 %4\n");
+}
+
+#[test]
+fn lists_grow_record_by_record() {
+    let layout = "N : i4  time [f8]  rho [f4[N]]";
+    let options = options(Order::Little).values(Values::new().with("N", 2));
+    for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
+        let (mut bytes, _) = written(&options, layout, |writer| {
+            writer.put("/time[0]", &[0.0])?;
+            writer.put("/rho[0]", &[0.5_f32, 1.5])
+        })
+        .unwrap();
+        for record in 1..4_u8 {
+            let mut more =
+                Extension::new(&bytes[..], "time %0 rho %0", mode, &Values::new()).unwrap();
+            more.put(&format!("/time[{record}]"), &[record]).unwrap();
+            more.put(&format!("/rho[{record}]"), &[record, record]).unwrap();
+            let mut storage = MemoryStorage::new(&bytes);
+            more.commit(&mut storage).unwrap();
+            bytes = storage.file_bytes().to_vec();
+        }
+        let file = File::from_bytes(bytes, None).unwrap();
+        let times = file.list("/time").unwrap();
+        let read = |one: Result<dudley::Array, Error>| one.unwrap().read::<f64>().unwrap()[0];
+        assert_eq!(times.iter().map(read).collect::<Vec<_>>(), [0.0, 1.0, 2.0, 3.0]);
+        assert_eq!(file.get("/rho[3]").unwrap().read::<f32>().unwrap(), [3.0, 3.0]);
+        let is_even = file.list("/rho").unwrap().stacked().unwrap().is_some();
+        assert_eq!(
+            is_even,
+            mode == ExtendMode::InPlace,
+            "in place, records are at equal distances"
+        );
+    }
+}
+
+#[test]
+fn the_new_text_continues_in_the_scope_where_the_old_one_ended() {
+    let layout = "g/ a = u1";
+    let (bytes, _) = written(&options(Order::Little), layout, |w| w.put("/g/a", &[1_u8])).unwrap();
+    for (more, path) in
+        [("b = u1", "/g/b"), ("/ b = u1", "/b"), (".. h/ M : u2  b = u1[M]", "/h/b")]
+    {
+        for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
+            let values = Values::new().with("M", 1);
+            let mut extension = Extension::new(&bytes[..], more, mode, &values).unwrap();
+            extension.put(path, &[5_u8]).unwrap();
+            let mut storage = MemoryStorage::new(&bytes);
+            extension.commit(&mut storage).unwrap();
+            let file = File::from_bytes(storage.file_bytes().to_vec(), None).unwrap();
+            let count = file.get(path).unwrap().read::<u8>().unwrap();
+            assert_eq!(count, [5], "{more} {mode:?}");
+            assert_eq!(file.get("/g/a").unwrap().read::<u8>().unwrap(), [1]);
+        }
+    }
+}
+
+#[test]
+fn an_extension_that_would_change_the_file_is_refused() {
+    let refuse = |layout: &str, more: &str, mode| {
+        let (bytes, _) = written(&options(Order::Little), layout, |_| Ok(())).unwrap();
+        Extension::new(&bytes[..], more, mode, &Values::new()).map(|_| ()).unwrap_err().to_string()
+    };
+    let both = [ExtendMode::Safe, ExtendMode::InPlace];
+    for mode in both {
+        let message = refuse("a = u1", "[3]  b = u1", mode);
+        assert!(message.contains("would continue the last item"), "{message}");
+        let message = refuse("a = u1", "b = u1 @16", mode);
+        assert!(message.contains("`/b` would overwrite"), "{message}");
+        assert!(refuse("a = u1", "a = u2", mode).contains("error[E020]"));
+    }
+    let (old, _) = example_a();
+    let mut more = Extension::new(&old[..], "y = i4", both[0], &Values::new()).unwrap();
+    let error = more.put("x", &[1.0, 2.0, 3.0]).unwrap_err();
+    assert_eq!(error.to_string(), "`x`: it is written already");
+    let message = refuse("a = u1[8]  b = u1 @17", "c = u1", ExtendMode::InPlace);
+    assert!(message.contains("because of `@` addresses"), "{message}");
+    let (apart, _) = written(&options(Order::Little).apart(true), "a = u1", |_| Ok(())).unwrap();
+    let error =
+        Extension::new(&apart[..], "b = u1", both[0], &Values::new()).map(|_| ()).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NoLayout { is_native: true }), "{error}");
+}
+
+#[test]
+fn an_extension_may_hold_compressed_arrays_and_follow_ragged_ones() {
+    let layout = "N : u1  x = { K : u1  v = u2[K] }[N]  z = u1[100] -> gzip";
+    let values = Values::new().with("N", 2).with("/x[0].K", 1).with("/x[1].K", 3);
+    let options = options(Order::Big).values(values);
+    let (bytes, _) = written(&options, layout, |writer| {
+        writer.put("/x[1].v", &[1_u16, 2, 3])?;
+        writer.put("/z", &[9_u8; 100])
+    })
+    .unwrap();
+    for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
+        let more = "K : u2  y = i4[K, N] -> gzip  w = { N : u1  s = S1[N] }  e = i2";
+        let values = Values::new().with("K", 4).with("/w.N", 2);
+        let mut extension = Extension::new(&bytes[..], more, mode, &values).unwrap();
+        extension.put("/e", &[-5_i16]).unwrap();
+        extension.put("/y", &[1, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+        extension.put_strings("/w.s", &["ab"]).unwrap();
+        let mut storage = MemoryStorage::new(&bytes);
+        assert_eq!(extension.commit(&mut storage).unwrap().missing, [""; 0]);
+        let file = File::from_bytes(storage.file_bytes().to_vec(), None).unwrap();
+        let y = file.get("/y").unwrap().read::<i32>().unwrap();
+        assert_eq!(y, [1, 2, 3, 4, 5, 6, 7, 8], "{mode:?}");
+        assert_eq!(file.get("/e").unwrap().read::<i16>().unwrap(), [-5]);
+        assert_eq!(file.get("/x[1].v").unwrap().read::<u16>().unwrap(), [1, 2, 3]);
+        assert_eq!(file.get("/z").unwrap().read::<u8>().unwrap(), [9; 100]);
+        assert_eq!(file.get("/w.s").unwrap().strings().unwrap(), ["ab"]);
+        assert_eq!((file.param("K").unwrap(), file.param("N").unwrap()), (4, 2));
+    }
+}
+
+#[test]
+fn in_place_new_data_may_begin_in_unused_bytes_before_the_layout() {
+    let (mut bytes, _) =
+        written(&options(Order::Little), "a = u1", |w| w.put("a", &[1_u8])).unwrap();
+    bytes.splice(17..17, [0xff; 7]);
+    bytes[8] = 24;
+    let mut more =
+        Extension::new(&bytes[..], "b = u2 c = u4", ExtendMode::InPlace, &Values::new()).unwrap();
+    more.put("c", &[7_u32]).unwrap();
+    let mut storage = MemoryStorage::new(&bytes);
+    assert_eq!(more.commit(&mut storage).unwrap().missing, ["/b"]);
+    let file = File::from_bytes(storage.file_bytes().to_vec(), None).unwrap();
+    assert_eq!(file.get("a").unwrap().read::<u8>().unwrap(), [1]);
+    assert_eq!(file.get("b").unwrap().read::<u16>().unwrap(), [0]);
+    assert_eq!(file.get("c").unwrap().read::<u32>().unwrap(), [7]);
+}
+
+/// What a reader sees of a file and of the journal beside it.
+fn seen(storage: &MemoryStorage) -> Vec<u8> {
+    let file = storage.file_bytes().to_vec();
+    let journal = storage.journal_bytes().map(<[u8]>::to_vec);
+    let before = journal.and_then(|journal| Journaled::new(file.clone(), journal).unwrap());
+    match before {
+        Some(before) => {
+            let len = usize::try_from(before.len()).unwrap();
+            before.bytes_at(0, len).unwrap().into()
+        }
+        None => file,
+    }
+}
+
+#[test]
+fn a_kill_at_any_write_leaves_a_file_that_can_be_read() {
+    let (old, _) = example_a();
+    for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
+        let change = |storage: &mut MemoryStorage| {
+            let mut more = Extension::new(&old[..], "y = i4[100]", mode, &Values::new())?;
+            more.put("y", &[7_i32; 100])?;
+            more.commit(storage)
+        };
+        let mut whole = MemoryStorage::new(&old);
+        change(&mut whole).unwrap();
+        let new = whole.file_bytes().to_vec();
+        let file = File::from_bytes(new.clone(), None).unwrap();
+        assert_eq!(file.get("x").unwrap().read::<f64>().unwrap(), [1.0, 2.0, -0.5]);
+        assert_eq!(file.get("y").unwrap().read::<i32>().unwrap(), vec![7; 100]);
+        let operations = whole.operations();
+        let is_of_file = |operation: &&Operation| match operation {
+            Operation::Write { place, .. } => *place == Place::File,
+            _ => false,
+        };
+        assert!(operations.iter().filter(is_of_file).count() >= 3, "data, layout, header");
+        let mut outcomes = [0; 2];
+        let mut check = |left: &MemoryStorage| {
+            let seen = seen(left);
+            let outcome = [&old, &new].iter().position(|expected| **expected == seen);
+            outcomes[outcome.expect("either the old file or the new one")] += 1;
+            seen
+        };
+        for count in 0..=operations.len() {
+            for mut left in whole.crashes(count) {
+                let seen = check(&left);
+                journal::undo(&mut left).unwrap();
+                assert_eq!(left.file_bytes(), seen, "to undo leaves what readers saw");
+            }
+        }
+        for operation in 0..operations.len() as u64 {
+            for fault in [
+                Fault::FailAtOperation(operation),
+                Fault::FailOnceAtOperation(operation),
+                Fault::StopAtOperation(operation),
+                Fault::TearAtOperation(operation),
+            ] {
+                let mut storage = MemoryStorage::new(&old).with_fault(fault);
+                let is_reported = change(&mut storage).is_err();
+                check(&storage);
+                if matches!(fault, Fault::FailAtOperation(_) | Fault::FailOnceAtOperation(_)) {
+                    assert!(is_reported, "{fault:?}");
+                }
+                if fault == Fault::FailOnceAtOperation(operation) {
+                    journal::undo(&mut storage).unwrap();
+                    // After the journal is removed, only the directory has to reach the disk.
+                    let is_last = operation + 1 == operations.len() as u64;
+                    let left = if is_last { &new } else { &old };
+                    assert_eq!(storage.file_bytes(), left, "a change that fails is undone");
+                }
+            }
+        }
+        assert!(outcomes[0] > operations.len() && outcomes[1] > 0, "{outcomes:?}");
+    }
+}
+
+#[test]
+fn a_kill_while_values_are_replaced_leaves_the_old_or_the_new_ones() {
+    let (old, _) = example_a();
+    let file = File::from_bytes(old.clone(), None).unwrap();
+    let patch = || file.patch("x", &[9.0, 8.0, 7.0]).unwrap();
+    assert_eq!((patch().offset(), patch().bytes().len()), (24, 24));
+    let mut whole = MemoryStorage::new(&old);
+    patch().commit(&mut whole).unwrap();
+    assert_eq!(whole.file().len(), old.len() as u64);
+    let values = |bytes: &[u8]| {
+        let file = File::from_bytes(bytes.to_vec(), None).unwrap();
+        file.get("x").unwrap().read::<f64>().unwrap()
+    };
+    assert_eq!(values(whole.file_bytes()), [9.0, 8.0, 7.0]);
+    for count in 0..=whole.operations().len() {
+        for left in whole.crashes(count) {
+            assert!(
+                [[1.0, 2.0, -0.5], [9.0, 8.0, 7.0]]
+                    .contains(&values(&seen(&left))[..].try_into().unwrap())
+            );
+        }
+    }
+    let mut changed = MemoryStorage::new(whole.file_bytes());
+    let error = patch().commit(&mut changed).unwrap_err();
+    assert!(error.to_string().contains("was changed meanwhile"), "{error}");
+    assert!(file.patch("N", &[4_i16]).unwrap_err().to_string().contains("parameter"));
+    assert!(file.patch("x", &[4.0]).is_err());
+}
+
+#[test]
+fn a_file_whose_change_was_interrupted_is_read_as_it_was_and_can_be_changed() {
+    let (old, _) = example_a();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.bdud");
+    std::fs::write(&path, &old).unwrap();
+    {
+        let lock = FileLock::acquire(&path).unwrap();
+        let mut storage = FileStorage::open(&lock, ".dudley-journal").unwrap();
+        let plan = ChangePlan::new(16..48).overwrite(48..80).marker(0, old[..16].to_vec());
+        let mut change = Change::begin(&mut storage, &plan).unwrap();
+        change.write_all_at(&[0xff; 100], 48).unwrap();
+        // As if the process were killed.
+        std::mem::forget(change);
+    }
+    assert_eq!(std::fs::read(&path).unwrap().len(), 148);
+    for mmap in [false, true] {
+        let file = OpenOptions::new().mmap(mmap).open(&path).unwrap();
+        assert_eq!(file.get("x").unwrap().read::<f64>().unwrap(), [1.0, 2.0, -0.5]);
+    }
+    assert_eq!(FileBytes::open(&path).unwrap().bytes_at(0, 80).unwrap(), old);
+    let more = Extension::open(&path, "y = i4", ExtendMode::default(), &Values::new()).unwrap();
+    assert_eq!(more.commit_to(&path).unwrap().missing, ["/y"]);
+    let file = File::open(&path, None).unwrap();
+    assert_eq!(file.get("x").unwrap().read::<f64>().unwrap(), [1.0, 2.0, -0.5]);
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// An item of a random layout: its declaration, its members, and the values that are put.
+#[derive(Clone, Debug)]
+struct Item {
+    text: String,
+    parts: Vec<Part>,
+    values: Vec<i64>,
+}
+
+/// What is put of an item: the path from there, elements in an instance, and bits of a value.
+type Part = (&'static str, usize, u32);
+
+fn item() -> impl Strategy<Value = Item> {
+    let scalar = |name: &'static str, bits| Just((name, vec![("", 1, bits)]));
+    let types = prop_oneof![
+        scalar("i1", 8),
+        scalar("u1", 7),
+        scalar("i2", 16),
+        scalar(">i4", 32),
+        scalar("<i8", 53),
+        scalar("u4", 31),
+        scalar("f4", 24),
+        scalar("f8", 53),
+        scalar("<f8", 53),
+        scalar(">u2", 15),
+        scalar("u8", 52),
+        scalar("f2", 11),
+        Just(("{ a = u1  \"b c\" = i4[2] }", vec![(".a", 1, 7), (".\"b c\"", 2, 32)])),
+        Just(("{ %8 K : u1  a = f8  in = { z = i2 %1 } }", vec![(".a", 1, 53), (".in.z", 1, 16)])),
+    ];
+    let dims = prop::collection::vec(
+        prop_oneof![Just("2"), Just("N"), Just("N-"), Just("M+"), Just("Z")],
+        0..3,
+    );
+    let place = prop_oneof![4 => Just(""), 1 => Just("%16"), 1 => Just("-> gzip"), 1 => Just("%0")];
+    (types, dims, place, prop::collection::vec(any::<i64>(), 64)).prop_map(
+        |((datatype, parts), dims, place, values)| {
+            let shape =
+                if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(", ")) };
+            // A struct that is compressed can only be put as a whole.
+            let is_put = place != "-> gzip" || parts.len() == 1;
+            let parts = if is_put { parts } else { Vec::new() };
+            Item { text: format!("{datatype}{shape} {place}"), parts, values }
+        },
+    )
+}
+
+/// The values of a part: of the whole range of its type, and exact as floats.
+fn fit(values: &[i64], bits: u32, count: usize) -> Vec<i64> {
+    values
+        .iter()
+        .cycle()
+        .take(count)
+        .map(|value| {
+            let value = value >> (64 - bits.min(53));
+            if matches!(bits, 7 | 15 | 31 | 52) { value & ((1 << bits) - 1) } else { value }
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn what_is_written_for_a_random_layout_is_read_back(
+        items in prop::collection::vec(item(), 1..8),
+        order in prop_oneof![Just(Order::Little), Just(Order::Big)],
+        is_pipe in any::<bool>(),
+    ) {
+        let mut layout = "N : i2  M : >u4  Z : i1  K : i8\n".to_owned();
+        for (number, item) in items.iter().enumerate() {
+            let _ = writeln!(layout, "d{}/ v{number} = {} /", number % 3, item.text);
+        }
+        let values = Values::new().with("N", 2).with("M", 1).with("Z", -1).with("K", 5);
+        let options = options(order).values(values);
+        let layout = Layout::parse(layout).unwrap();
+        let mut bytes = Vec::new();
+        let mut pipe = Vec::new();
+        let mut writer = if is_pipe {
+            options.stream(&mut pipe, layout.clone()).unwrap()
+        } else {
+            options.write_at(&mut bytes, layout.clone()).unwrap()
+        };
+        let table = Resolver::new(&layout).values(Values::new().with("N", 2).with("M", 1).with("Z", -1));
+        let table = table.table().unwrap();
+        let mut put = Vec::new();
+        for (number, item) in items.iter().enumerate().rev() {
+            let path = format!("/d{}/v{number}", number % 3);
+            let shape = table.find(&path).unwrap().shape();
+            let count = usize::try_from(shape.iter().product::<u64>()).unwrap();
+            for &(member, each, bits) in &item.parts {
+                let values = fit(&item.values, bits, count * each);
+                let path = format!("{path}{member}");
+                writer.put(&path, &values).unwrap();
+                put.push((path, values));
+            }
+        }
+        writer.finish().unwrap();
+        let bytes = if is_pipe { pipe } else { bytes };
+        let file = File::from_bytes(bytes, None).unwrap();
+        for (path, values) in put {
+            let mut json = Vec::new();
+            file.write_json(&path, &mut json).unwrap();
+            let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+            let mut flat = Vec::new();
+            flatten(&json, &mut flat);
+            let expected: Vec<f64> = values.iter().map(|&value| as_float(value)).collect();
+            prop_assert_eq!(flat, expected, "{}", path);
+        }
+        prop_assert_eq!(file.param("K").unwrap(), 5);
+    }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "only values that are exact are put")]
+fn as_float(value: i64) -> f64 {
+    value as f64
+}
+
+fn flatten(json: &serde_json::Value, out: &mut Vec<f64>) {
+    match json {
+        serde_json::Value::Array(list) => list.iter().for_each(|one| flatten(one, out)),
+        other => out.push(other.as_f64().unwrap()),
+    }
+}
