@@ -336,6 +336,21 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "dudley dump",
         &["scibin dudley dump run.bd", "scibin dudley dump run.bd --layout run.dud --json"],
     ),
+    (
+        "dudley new",
+        &[
+            "scibin dudley new run.bdud --layout run.dud --param N=100 --set /x=x.npy",
+            "scibin dudley new run.bd --layout run.dud --set /v.id=ids.npy --byte-order '>' --apart",
+        ],
+    ),
+    ("dudley put", &["scibin dudley put run.bdud /x x.npy"]),
+    (
+        "dudley append",
+        &[
+            "scibin dudley append run.bdud --layout more.dud --set '/time[1]=t.npy'",
+            "scibin dudley append run.bdud --layout more.dud --set /y=y.npy --in-place",
+        ],
+    ),
     ("dudley extract-layout", &["scibin dudley extract-layout run.bdud -o run.dud"]),
     ("dudley explain", &["scibin dudley explain run.bd 0x428 --layout run.dud"]),
     (

@@ -29,6 +29,12 @@ pub(crate) enum DudleyCommand {
     Get(Get),
     /// Print everything that a file stores
     Dump(Dump),
+    /// Create a native file from a layout and arrays
+    New(New),
+    /// Replace the numbers of an array in a file
+    Put(Put),
+    /// Add data to a native file, and what declares them to its layout
+    Append(Append),
     /// Print the layout that is appended to a native file
     ExtractLayout(ExtractLayout),
     /// Show what a byte of a file belongs to
@@ -164,6 +170,62 @@ impl Dump {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct New {
+    /// The file to create, or "-" for standard output
+    pub(crate) out: PathBuf,
+    /// The layout
+    #[arg(long, value_name = "LAYOUT")]
+    pub(crate) layout: PathBuf,
+    #[command(flatten)]
+    pub(crate) params: Params,
+    /// The data of an array, struct or member, from a .npy file. What is given no data becomes zeros
+    #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
+    pub(crate) set: Vec<(String, PathBuf)>,
+    /// The byte order of the file [default: that of the layout, or of this machine]
+    #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
+    pub(crate) order: Option<Order>,
+    /// Do not append the layout to the file
+    #[arg(long)]
+    pub(crate) apart: bool,
+    /// Fail if something is given no data
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Replace the file if it exists
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Put {
+    /// The file
+    pub(crate) data: PathBuf,
+    /// Where the array is: a path or a JSON Pointer
+    pub(crate) path: String,
+    /// The new numbers
+    #[arg(value_name = "FILE.npy")]
+    pub(crate) array: PathBuf,
+    #[command(flatten)]
+    pub(crate) described: Described,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Append {
+    /// The native file, with its layout at the end
+    pub(crate) data: PathBuf,
+    /// What is added to the layout, in the scope where it ended
+    #[arg(long, value_name = "LAYOUT")]
+    pub(crate) layout: PathBuf,
+    #[command(flatten)]
+    pub(crate) params: Params,
+    /// The data of a new array, struct or member, from a .npy file. What is given no data becomes zeros
+    #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
+    pub(crate) set: Vec<(String, PathBuf)>,
+    /// Overwrite the old layout by the new data, instead of leaving it as unused bytes
+    #[arg(long)]
+    pub(crate) in_place: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct ExtractLayout {
     /// The native file, or "-" for standard input
     pub(crate) data: PathBuf,
@@ -253,6 +315,11 @@ fn address(text: &str) -> Result<u64, String> {
         None => text.parse(),
     };
     parsed.map_err(|error| error.to_string())
+}
+
+fn set(text: &str) -> Result<(String, PathBuf), String> {
+    let (path, file) = text.rsplit_once('=').ok_or("expected PATH=FILE.npy")?;
+    Ok((path.to_owned(), file.into()))
 }
 
 fn param(text: &str) -> Result<(String, i64), String> {

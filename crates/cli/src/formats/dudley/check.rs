@@ -5,10 +5,9 @@ use std::path::Path;
 use dudley::{Diagnostic, Severity, Source, VerifyOptions, VerifyReport};
 use serde_json::json;
 
-use super::{is_native, judging, name, read, show, show_all, verdict_of};
+use super::{data, is_native, judging, name, read, show, show_all, verdict_of};
 use crate::arguments::dudley::Check;
 use crate::failure::Failure;
-use crate::input;
 use crate::output::{Output, print_json};
 use crate::{Verdict, each};
 
@@ -28,7 +27,7 @@ pub(super) fn report(path: &Path) -> Result<Result<VerifyReport, dudley::Error>,
     if !is_native(path)? {
         return of_layout(path, &options);
     }
-    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    let file = data::source(path)?;
     Ok(dudley::verify(&file, &options))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use dudley::array::{Slice, Style};
-use dudley::{Array, ErrorKind, File, OpenOptions, ParseOptions, Row};
+use dudley::{Array, ErrorKind, File, FileBytes, OpenOptions, ParseOptions, Row};
 use serde_json::{Value, json};
 
 use super::{name, parse, show, values, verdict_of};
@@ -14,13 +14,23 @@ use crate::arguments::GetRequest;
 use crate::arguments::dudley::{Described, Dump, ExtractLayout, Order};
 use crate::failure::Failure;
 use crate::input;
-use crate::output::file as output_file;
+use crate::output::file::{self as output_file, is_standard};
 use crate::output::print::Elements;
 use crate::output::progress::Progress;
 use crate::output::{Output, Sink, one_line, text_out};
 
 /// Errors of rows that are shown.
 const MAX_ERRORS: usize = 10;
+
+/// The bytes of a file, or those before a change that was interrupted.
+pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
+    let opened = if is_standard(path) {
+        input::source(path).map(FileBytes::new)
+    } else {
+        FileBytes::open(path)
+    };
+    opened.map_err(|error| Failure::other(name(path), error))
+}
 
 /// Opens a file with the layout that is given or appended. If the layout has errors or the file is damaged,
 /// shows that and returns the outcome.
@@ -41,7 +51,7 @@ pub(super) fn open(path: &Path, described: &Described) -> Result<Result<File, Ve
             Order::Big => dudley::Order::Big,
         });
     }
-    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    let file = source(path)?;
     Ok(options.from_source(file).map_err(|error| {
         show(&error, &name(path));
         verdict_of(&error)
@@ -238,7 +248,7 @@ impl Write for Indented<'_> {
 /// Prints or writes the text of an appended layout.
 pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
-    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    let file = source(path)?;
     let text = match dudley::appended_layout(&file) {
         Ok(text) => text,
         Err(error) => {

@@ -1,6 +1,7 @@
 //! The commands for layouts of Dudley.
 
 mod check;
+mod create;
 mod data;
 mod diff;
 mod explain;
@@ -38,6 +39,9 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::Get(command) => {
             data::get_from(&command.request(), &command.path, &command.described, output)
         }
+        DudleyCommand::New(command) => create::new(command, output),
+        DudleyCommand::Put(command) => create::put(command, output),
+        DudleyCommand::Append(command) => create::append(command, output),
         DudleyCommand::Dump(command) => data::dump(command, output),
         DudleyCommand::ExtractLayout(command) => data::extract_layout(command, output),
         DudleyCommand::Explain(command) => explain::explain(command, output),

@@ -3,12 +3,12 @@
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
-use binio::{FileSource, ReadAt};
+use binio::ReadAt;
 use dudley::{Code, ComplexAlign, Order, ParseOptions, Resolver};
 use serde_json::{Value, json};
 
 use super::check::verdict_on;
-use super::{codes, judging, parse, print, show, show_all, values, verdict_of};
+use super::{codes, data, judging, parse, print, show, show_all, values, verdict_of};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
@@ -27,10 +27,7 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
     let Some(layout) = parse(&command.layout, &options)? else {
         return Ok(Verdict::Found);
     };
-    let stream = command.stream.as_ref().map(|path| {
-        FileSource::open(path).map_err(|error| Failure::other(path.display(), error.to_string()))
-    });
-    let stream = stream.transpose()?;
+    let stream = command.stream.as_deref().map(data::source).transpose()?;
     let mut resolver = Resolver::new(&layout)
         .values(values(&command.params, &[&layout])?)
         .native(command.native)
