@@ -69,6 +69,7 @@ const FORMATS: &[Format] = &[
         interop: &[
             Step::Script("crates/dudley/tests/interop/write.py"),
             Step::Test("scibin-dudley", "interop", "numpy"),
+            Step::Program("crates/dudley/tests/interop/data.py"),
         ],
     },
     Format { name: "flux", interop: &[] },
