@@ -75,6 +75,7 @@ impl File {
 }
 
 /// Decodes to just so many bytes.
+#[cfg_attr(not(feature = "gzip"), allow(unused_variables, reason = "there is no decoder"))]
 fn decode(filter: &str, bytes: &[u8], len: u64) -> Result<Vec<u8>, String> {
     match filter {
         #[cfg(feature = "gzip")]

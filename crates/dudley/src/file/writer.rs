@@ -436,7 +436,7 @@ impl<'w> Writer<'w> {
     ///
     /// # Errors
     /// If the file cannot be written, and [`Missing`](ErrorKind::Missing) if data are missing that
-    /// [`strict`](WriteOptions::strict) demands. Then no file appears.
+    /// [`strict`](super::WriteOptions::strict) demands. Then no file appears.
     pub fn finish(mut self) -> Result<WriteReport, Error> {
         let missing = self.complete()?;
         let end = self.data_end();

@@ -137,6 +137,7 @@ impl Layout {
 
     /// As [`find`](Self::find), with the steps from the item into its data. There an index of an instance
     /// may stand (`/item[2].member`), and the name of a parameter that a struct stores.
+    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for data only"))]
     pub(crate) fn trace(&self, path: &str) -> Result<(Found, Vec<Inside>), Error> {
         find_or_point(path, |steps| {
             let mut inside = Vec::new();

@@ -167,6 +167,7 @@ impl<'r> Inner<'r> {
     }
 
     /// The layout.
+    #[cfg(feature = "write")]
     pub(crate) fn layout(&self) -> &'r Layout {
         self.measure.layout
     }

@@ -29,6 +29,7 @@ pub struct MemberRow<'a> {
     pub(super) layout: &'a Layout,
     pub(super) element: Option<Element>,
     /// The number of dimensions that are those of the item, not of a struct inside it.
+    #[cfg_attr(not(feature = "serde"), allow(dead_code, reason = "for JSON only"))]
     pub(super) outer: usize,
 }
 

@@ -173,6 +173,7 @@ impl<P: Deref<Target = [Number]>> Scope<P> {
     }
 
     /// Adds the values of the free names of a struct.
+    #[cfg_attr(not(feature = "array"), allow(dead_code, reason = "for data only"))]
     pub(super) fn enter(&mut self, free: &[Number]) -> Frame {
         let frame = self.frame();
         self.free.extend_from_slice(free);
