@@ -1,0 +1,62 @@
+//! Files are written from any layout: in one pass and by position, with nothing put. What is written can be
+//! opened and extended.
+#![no_main]
+
+use dudley::{ExtendMode, Extension, Layout, Limits, OpenOptions, Values, WriteOptions};
+use libfuzzer_sys::fuzz_target;
+
+/// Bytes of a file.
+const MAX: usize = 1 << 18;
+
+fuzz_target!(|data: &[u8]| {
+    let Ok(layout) = Layout::parse(data) else { return };
+    let names = layout.params().map(|id| (layout.param_name(id).to_owned(), 2));
+    let values: Values = names.collect();
+    let limits = binio::Limits::default().with_max_alloc(1 << 20);
+    let resolving = Limits::default().with_max_steps(20_000);
+    let options = WriteOptions::new().values(values.clone()).limits(limits).resolving(resolving);
+
+    let mut pipe = Limited(Vec::new());
+    let Ok(writer) = options.stream(&mut pipe, layout.clone()) else { return };
+    let ends = writer.table().rows().iter().filter_map(|row| Some(row.address()? + row.nbytes()?));
+    let len = ends.max().unwrap_or_default();
+    if writer.finish().is_err() {
+        return;
+    }
+    if len < MAX as u64 {
+        let mut bytes = Vec::new();
+        if let Ok(writer) = options.write_at(&mut bytes, layout) {
+            if writer.finish().is_ok() {
+                assert!(bytes == pipe.0, "by position, other bytes are written than in one pass");
+            }
+        }
+    }
+    let opened = OpenOptions::new().limits(limits).resolving(resolving).from_bytes(pipe.0.clone());
+    let Ok(file) = opened else { return };
+    if file.stopped().is_some() {
+        return;
+    }
+    for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
+        let more = "\nqq_new = i2[3] -> gzip  qq_last = { K : u1  v = u2[K] }[2]";
+        if let Ok(mut more) = Extension::new(&pipe.0[..], more, mode, &values) {
+            let _ = more.put("/qq_new", &[1_i16, 2, 3]);
+        }
+    }
+});
+
+/// A writer that takes so many bytes.
+struct Limited(Vec<u8>);
+
+impl std::io::Write for Limited {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        if bytes.len() > MAX - self.0.len() {
+            return Err(std::io::ErrorKind::WriteZero.into());
+        }
+        self.0.extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
