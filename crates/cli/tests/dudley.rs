@@ -801,6 +801,11 @@ fn new_writes_the_native_file_of_the_specification() {
     let mut expected = b"\x8d>BD\r\n\x1a\n\0\0\0\0\0\0\0\0\0\x03".to_vec();
     expected.resize(48, 0);
     assert_eq!(folder.read("run.bdud"), expected);
+    let given =
+        ["dudley", "new", "-", "--layout", "run.dud", "--param", "N=3", "--apart", "--json"];
+    let output = folder.done(&[&given[..], &["--order", ">"]].concat());
+    assert_eq!(output.stdout, expected, "nothing but the file");
+    assert!(stderr(&output).contains("standard output: no data for /x"), "{}", stderr(&output));
     let output = new(&["--force", "--strict"]);
     assert_eq!((status(&output), folder.read("run.bdud")), (2, expected));
     assert!(stderr(&output).contains("no data for /x"), "{}", stderr(&output));

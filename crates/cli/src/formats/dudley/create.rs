@@ -15,7 +15,7 @@ use crate::Verdict;
 use crate::arguments::dudley::{Append, New, Order, Put};
 use crate::failure::Failure;
 use crate::input;
-use crate::output::file::OutputFile;
+use crate::output::file::{OutputFile, is_standard};
 use crate::output::{Output, print_json};
 
 /// The array of a `.npy` file.
@@ -61,7 +61,8 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
     let arrays = arrays(&command.set)?;
     let mut file = OutputFile::create(&command.out, command.force)?;
     let target = file.file()?.try_clone().map_err(|error| Failure::io(&command.out, error))?;
-    let target = FileTarget::new(target).map_err(|error| Failure::other(name(&command.out), error));
+    let target =
+        FileTarget::new(target).map_err(|error| Failure::other(target_name(&command.out), error));
     let mut target = target?;
     let mut writer = match options.write_at(&mut target, layout) {
         Ok(writer) => writer,
@@ -81,15 +82,21 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
             done(&command.out, &report, output)
         }
         Err(error) => {
-            show(&error, &name(&command.out));
+            show(&error, &target_name(&command.out));
             Ok(verdict_of(&error))
         }
     }
 }
 
+/// The name of an output file in messages.
+fn target_name(path: &Path) -> String {
+    if is_standard(path) { "standard output".to_owned() } else { name(path) }
+}
+
 /// Names what is missing, and reports what was written.
 fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Failure> {
-    if output.json {
+    // Standard output may have the file itself.
+    if output.json && !is_standard(path) {
         print_json(&json!({
             "file": name(path), "format": "dudley", "ok": true, "bytes": report.len,
             "layout_address": report.layout_address, "missing": report.missing,
@@ -97,9 +104,10 @@ fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Fa
         return Ok(Verdict::Fine);
     }
     for missing in &report.missing {
-        output.say(&format_args!("{}: no data for {missing}: filled with zeros", name(path)));
+        output
+            .say(&format_args!("{}: no data for {missing}: filled with zeros", target_name(path)));
     }
-    if !crate::output::file::is_standard(path) {
+    if !is_standard(path) {
         output.result(&format_args!("{}: {} bytes", name(path), report.len))?;
     }
     Ok(Verdict::Fine)
