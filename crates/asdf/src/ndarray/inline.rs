@@ -270,14 +270,18 @@ fn infer_datatype(data: Node<'_>, shape: &[u64], limits: &Limits) -> Result<Scal
 
 impl Seen {
     fn add_numbers(&mut self, numbers: Numbers<'_>) {
+        let width = if numbers.has_floats { Width::Float } else { Width::Int };
+        self.widest = self.widest.max(Some(width));
+        // Among floats no integer decides the type.
+        if self.widest > Some(Width::Int) {
+            return;
+        }
         for (text, is_float) in numbers.texts() {
             if let Some(number::Number::Int(value)) = number_in_list(text, is_float) {
                 self.lowest = self.lowest.min(value);
                 self.highest = self.highest.max(value);
             }
         }
-        let width = if numbers.has_floats { Width::Float } else { Width::Int };
-        self.widest = self.widest.max(Some(width));
     }
 
     fn add(&mut self, node: Node<'_>) -> Result<()> {
@@ -393,6 +397,10 @@ fn push_scalar(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<
 
 /// Appends the numbers of a list. Their nodes are made for messages only.
 fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<()> {
+    if !matches!(scalar.kind(), ScalarKind::Bytes | ScalarKind::Unicode) {
+        let size = usize::try_from(scalar.size()).unwrap_or(0);
+        out.reserve(numbers.len().saturating_mul(size));
+    }
     for (at, (text, is_float)) in numbers.texts().enumerate() {
         let number = number_in_list(text, is_float);
         let pushed = number.and_then(|number| number::push(number, scalar, out));
