@@ -18,9 +18,27 @@ const INT: i32 = 2;
 const KILL: i32 = 9;
 const TERM: i32 = 15;
 
+/// The command with the signals' default meaning: what is started in the background of a shell inherits
+/// that an interrupt is ignored, and the program keeps that.
+fn with_default_signals(command: &Command) -> Command {
+    let mut outer = Command::new("env");
+    outer.arg("--default-signal=HUP,INT,TERM").arg(command.get_program()).args(command.get_args());
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => outer.env(name, value),
+            None => outer.env_remove(name),
+        };
+    }
+    if let Some(folder) = command.get_current_dir() {
+        outer.current_dir(folder);
+    }
+    outer
+}
+
 /// Runs a command that waits for more on its standard input, sends it a signal, and returns the
 /// signal that ended it.
-fn interrupted(mut command: Command, signal: i32) -> Option<i32> {
+fn interrupted(command: &Command, signal: i32) -> Option<i32> {
+    let mut command = with_default_signals(command);
     let mut child = command.stdin(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
     // More than the pipe and the program's buffers hold, so that the program has begun to write.
@@ -41,7 +59,7 @@ fn interrupted_commands_leave_nothing() {
             let folder = Folder::new();
             folder.write("old", "content");
             let pack = ["bloscpack", "pack", "-q", "-f", "-", "-o", name];
-            assert_eq!(interrupted(folder.command(&pack), signal), Some(signal));
+            assert_eq!(interrupted(&folder.command(&pack), signal), Some(signal));
             assert_eq!(folder.names(), ["old"], "signal {signal}, {name}");
             assert_eq!(folder.read("old"), b"content");
         }
@@ -68,7 +86,7 @@ fn temporary_files_with_a_name_are_removed_on_a_signal() {
         let program = env!("CARGO_BIN_EXE_scibin");
         let mut command = unshare(&[program, "bloscpack", "pack", "-q", "-", "-o", "new"]);
         command.current_dir(folder.path(""));
-        assert_eq!(interrupted(command, signal), Some(signal));
+        assert_eq!(interrupted(&command, signal), Some(signal));
         assert_eq!(folder.names(), [""; 0], "signal {signal}");
     }
 }
@@ -123,7 +141,8 @@ fn copy_of_a_database_is_removed_if_a_signal_ends_the_copying() {
     for signal in [HUP, INT, TERM] {
         let seen_at_last = (0..20).any(|_| {
             let folder = crashed_broker(64 << 20);
-            let mut child = cat_with_database(&folder).spawn().unwrap();
+            let mut command = with_default_signals(&cat_with_database(&folder));
+            let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
             let begun = Instant::now();
             let mut seen = false;
             while !seen && begun.elapsed() < Duration::from_secs(5) {
