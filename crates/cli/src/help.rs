@@ -351,7 +351,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin dudley append run.bdud --layout more.dud --set /y=y.npy --in-place",
         ],
     ),
-    ("dudley extract-layout", &["scibin dudley extract-layout run.bdud -o run.dud"]),
+    ("dudley extract-layout", &["scibin dudley extract-layout run.bd -o run.dud"]),
     ("dudley explain", &["scibin dudley explain run.bd 0x428 --layout run.dud"]),
     (
         "dudley diff",

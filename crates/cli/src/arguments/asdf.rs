@@ -51,7 +51,7 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         reading: Reading,
     },
-    /// Make a file of a YAML text and arrays
+    /// Make a file from a YAML text and arrays
     New(New),
     /// Copy a file with other compression, alignment or place of its arrays
     Convert(Convert),
@@ -95,7 +95,7 @@ pub(crate) struct Diff {
     pub(crate) before: PathBuf,
     /// The second file, or "-" for standard input
     pub(crate) after: PathBuf,
-    /// Numbers are equal if they differ by at most so many times that of the second file
+    /// Numbers are equal if they differ by at most X times the number of the second file
     #[arg(long, value_name = "X", default_value_t = 0.0, value_parser = tolerance)]
     pub(crate) rtol: f64,
     /// Numbers are equal if they differ by at most this
@@ -105,7 +105,7 @@ pub(crate) struct Diff {
     /// characters of a key, "**" for any keys
     #[arg(long, value_name = "PATTERN")]
     pub(crate) ignore: Vec<String>,
-    /// Print at most so many differences
+    /// Print at most this many differences
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) max_changes: usize,
     #[command(flatten)]
@@ -173,7 +173,7 @@ pub(crate) struct Convert {
     /// Put arrays of fewer elements into the tree
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) inline_below: u64,
-    /// Leave room of so many blanks after the tree
+    /// Leave this many blanks after the tree, as room for later changes
     #[arg(long, value_name = "N", default_value_t = 0)]
     pub(crate) pad_tree: u64,
 }
@@ -229,7 +229,7 @@ pub(crate) struct TreeRequest {
     pub(crate) file: PathBuf,
     /// JSON Pointer to the part to show, such as /meta/instrument
     pub(crate) pointer: Option<String>,
-    /// Outline: show so many levels
+    /// Outline: show this many levels
     #[arg(long, value_name = "LEVELS", conflicts_with = "yaml")]
     pub(crate) depth: Option<usize>,
     /// Print YAML, with tags, anchors and aliases

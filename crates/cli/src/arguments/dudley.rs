@@ -256,7 +256,7 @@ pub(crate) struct Diff {
     pub(crate) after: PathBuf,
     #[command(flatten)]
     pub(crate) params: Params,
-    /// Print at most so many differences
+    /// Print at most this many differences
     #[arg(long, value_name = "N", default_value_t = 1000)]
     pub(crate) max_changes: usize,
 }

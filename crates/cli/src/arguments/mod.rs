@@ -71,7 +71,7 @@ pub(crate) enum Command {
     Asdf(asdf::Asdf),
     /// Bloscpack files: pack, unpack, append, inspect, repair
     Bloscpack(bloscpack::Bloscpack),
-    /// Layouts of the Dudley language: check, format, show, resolve, compare
+    /// Layouts of the Dudley language, and the data that they describe
     Dudley(dudley::Dudley),
     /// File archives of Flux (RFC 37): create, extract, inspect, edit, fix, rescue
     Flux(flux::Flux),
