@@ -340,7 +340,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "dudley new",
         &[
             "scibin dudley new run.bdud --layout run.dud --param N=100 --set /x=x.npy",
-            "scibin dudley new run.bd --layout run.dud --set /v.id=ids.npy --byte-order '>' --apart",
+            "scibin dudley new run.bd --layout run.dud --set /v.id=ids.npy --apart",
         ],
     ),
     ("dudley put", &["scibin dudley put run.bdud /x x.npy"]),
