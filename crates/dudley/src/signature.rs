@@ -66,7 +66,7 @@ impl Signature {
     ///
     /// # Errors
     /// If the file cannot be read, or if the signature is damaged or states an address after the end.
-    pub fn of(file: &dyn ReadAt) -> Result<Option<Self>, Error> {
+    pub fn of(file: &(impl ReadAt + ?Sized)) -> Result<Option<Self>, Error> {
         let len = usize::try_from(file.len().min(SIGNATURE_LEN)).unwrap_or_default();
         match Self::parse(&file.bytes_at(0, len)?) {
             Ok(signature) if signature.layout_address <= file.len() => Ok(Some(signature)),
