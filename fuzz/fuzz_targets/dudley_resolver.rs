@@ -113,7 +113,7 @@ fn locate(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
     }
 }
 
-fn members(resolver: &Resolver<'_>, table: &AddressTable<&Layout>) {
+fn members<'a>(resolver: &Resolver<'a>, table: &AddressTable<&'a Layout>) {
     let mut left = MANY;
     // A limit may be met here.
     let _ = resolver.walk(table, table.rows(), |_, row| {
