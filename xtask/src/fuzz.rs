@@ -1,11 +1,12 @@
 //! The fuzz targets. They are those of cargo-fuzz (`cargo +nightly fuzz run TARGET` works too);
 //! building them directly needs no cargo-fuzz on a machine that only checks them.
 
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use crate::process::{output, program, root, run, take_option};
+use crate::process::{output, program, root, run, run_together, take_option};
 
 /// Coverage instrumentation for libFuzzer and the address sanitizer.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -40,25 +41,38 @@ fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outc
     }
     let binaries = build()?;
     let corpus = corpus.unwrap_or_else(|| root().join("../shared/corpus"));
-    for target in targets.iter().filter(|name| wanted.is_empty() || wanted.contains(name)) {
-        let found = seed(target, &corpus)?;
-        eprintln!("{target}: {found} seeds, {seconds} s");
-        let artifacts = root().join("fuzz/artifacts").join(target);
-        create(&artifacts)?;
-        run(program(binaries.join(target))
-            .arg(root().join("fuzz/corpus").join(target))
-            .arg(format!("-max_total_time={seconds}"))
-            .arg(format!("-malloc_limit_mb={MALLOC_LIMIT_MIB}"))
-            .arg(format!("-artifact_prefix={}/", artifacts.display()))
-            .args([
-                "-timeout=20",
-                "-rss_limit_mb=4096",
-                "-max_len=65536",
-                "-print_final_stats=1",
-                "-verbosity=0",
-            ]))?;
+    let chosen: Vec<&String> =
+        targets.iter().filter(|name| wanted.is_empty() || wanted.contains(name)).collect();
+    let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+    for names in chosen.chunks(at_once) {
+        let mut commands = Vec::new();
+        for target in names {
+            let found = seed(target, &corpus)?;
+            eprintln!("{target}: {found} seeds, {seconds} s");
+            commands.push(target_command(target, &binaries, seconds)?);
+        }
+        run_together(&mut commands)?;
     }
     Ok(())
+}
+
+fn target_command(target: &str, binaries: &Path, seconds: u32) -> Result<Command, String> {
+    let artifacts = root().join("fuzz/artifacts").join(target);
+    create(&artifacts)?;
+    let mut command = program(binaries.join(target));
+    command
+        .arg(root().join("fuzz/corpus").join(target))
+        .arg(format!("-max_total_time={seconds}"))
+        .arg(format!("-malloc_limit_mb={MALLOC_LIMIT_MIB}"))
+        .arg(format!("-artifact_prefix={}/", artifacts.display()))
+        .args([
+            "-timeout=20",
+            "-rss_limit_mb=4096",
+            "-max_len=65536",
+            "-print_final_stats=1",
+            "-verbosity=0",
+        ]);
+    Ok(command)
 }
 
 /// Whether a nightly toolchain is installed; prints a message if not.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 
 use crate::Outcome;
 
@@ -29,8 +29,33 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
 /// Runs a command with our standard output and error; fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     eprintln!("$ {}", line(command));
-    let status = command.status().map_err(|error| format!("{}: {error}", line(command)))?;
-    if status.success() { Ok(()) } else { Err(format!("{} ended with {status}", line(command))) }
+    let status = command.status();
+    ended(command, status)
+}
+
+/// Runs commands at the same time; fails unless all of them succeed.
+pub(crate) fn run_together(commands: &mut [Command]) -> Outcome {
+    let running: Vec<_> = commands
+        .iter_mut()
+        .map(|command| {
+            eprintln!("$ {}", line(command));
+            command.spawn()
+        })
+        .collect();
+    let outcomes: Vec<Outcome> = running
+        .into_iter()
+        .zip(commands)
+        .map(|(child, command)| ended(command, child.and_then(|mut child| child.wait())))
+        .collect();
+    outcomes.into_iter().collect()
+}
+
+fn ended(command: &Command, status: std::io::Result<ExitStatus>) -> Outcome {
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{} ended with {status}", line(command))),
+        Err(error) => Err(format!("{}: {error}", line(command))),
+    }
 }
 
 /// Runs a command and returns its standard output; `None` if it fails.
