@@ -436,4 +436,5 @@ fn diagnostics_have_the_pointer_of_their_node() {
     let value = json_of(&folder.run(&["info", "--json", "a.asdf"]));
     let found = &value["diagnostics"][0];
     assert_eq!((&found["code"], &found["pointer"]), (&json!("DuplicateKey"), &json!("/x/y/k")));
+    assert_eq!(found["len"], 1, "the second key");
 }

@@ -161,7 +161,7 @@ impl Builder<'_, '_> {
         self.document.children.shrink_to_fit();
         self.document.check_merges(&self.options.limits)?;
         for (at, id) in self.reported {
-            self.diagnostics[at].place.pointer = self.document.pointer_of(id);
+            self.document.point(id, &mut self.diagnostics[at].place);
         }
         Ok(self.document)
     }

@@ -21,6 +21,7 @@ use super::position::Lines;
 use super::scalar::{Kind, ScalarRules, Style};
 use super::scan::{Span, number_end};
 use super::{Position, build};
+use crate::diagnostic::Place;
 use crate::{Diagnostic, Result};
 
 /// Number of a node in its [`Document`], stable as long as the document lives.
@@ -402,6 +403,13 @@ impl Document {
         } else {
             record.content as usize
         })
+    }
+
+    /// Completes the place of a node, which begins at its position: how long it is, and its pointer.
+    pub(super) fn point(&self, id: u32, place: &mut Place) {
+        let end = self.options.offset.saturating_add(self.record(id).end.into());
+        place.len = place.offset.map(|offset| end.saturating_sub(offset));
+        place.pointer = self.pointer_of(id);
     }
 
     /// The place of an offset in the text.

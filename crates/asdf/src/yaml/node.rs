@@ -377,7 +377,7 @@ impl<'a> Node<'a> {
     /// A diagnostic about this node.
     pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
         let mut diagnostic = self.position().diagnostic(code, message);
-        diagnostic.place.pointer = self.to_pointer();
+        self.document.point(self.id, &mut diagnostic.place);
         diagnostic
     }
 

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use asdf::Code;
 use asdf::yaml::{Document, Kind, Node, ParseOptions, Style};
 use proptest::prelude::*;
 
@@ -86,6 +87,28 @@ fn comments_are_those_directly_above_and_the_one_on_the_line() {
     assert_eq!(comments("/c/1"), ("# two".into(), ""));
     assert_eq!(comments("/d"), (String::new(), "# head"));
     assert_eq!(comments("/e"), (String::new(), ""));
+}
+
+#[test]
+fn diagnostics_have_the_span_of_their_node() {
+    let text = "a: {k: 1, \"k\": 2}\nb: 2020-13-40\n";
+    let mut diagnostics = Vec::new();
+    Document::parse(text.as_ref(), &ParseOptions::default(), &mut diagnostics).unwrap();
+    let shown: Vec<_> = diagnostics
+        .iter()
+        .map(|diagnostic| {
+            let place = &diagnostic.place;
+            let (start, len) = (place.offset.unwrap(), place.len.unwrap());
+            (diagnostic.code, slice(text, start..start + len), place.pointer.as_deref())
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            (Code::DuplicateKey, "\"k\"", Some("/a/k")),
+            (Code::ImpossibleDate, "2020-13-40", Some("/b")),
+        ]
+    );
 }
 
 /// Checks that the spans of a document nest, lie in order, and cover what they name.
