@@ -83,10 +83,37 @@ pub(super) fn check_align(align: u64) -> Result<()> {
     Err(Error::unwritable(message))
 }
 
-/// Writes a block, and returns its offset.
+/// What is known of a small block before it is written.
+pub(super) struct Encoded {
+    stored: Vec<u8>,
+    data_size: u64,
+    digest: Option<Digest>,
+}
+
+/// The stored bytes of a block with little data; `None` for others, which are not held in memory.
+pub(super) fn encode_small(
+    block: &BlockData<'_>,
+    options: &WriteOptions,
+) -> Result<Option<Encoded>> {
+    let BlockData::New { data, compression, itemsize } = block else { return Ok(None) };
+    let data_size = data.len();
+    if data_size > PIECE {
+        return Ok(None);
+    }
+    let mut stored = Vec::new();
+    encode(*data, *compression, *itemsize, &mut |bytes| {
+        stored.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    let digest = options.checksum.then(|| Algorithm::Md5.digest(&stored));
+    Ok(Some(Encoded { stored, data_size, digest }))
+}
+
+/// Writes a block, which may be encoded already, and returns its offset.
 pub(super) fn write<W: Write + Seek>(
     out: &mut Output<W>,
     block: &BlockData<'_>,
+    encoded: Option<Encoded>,
     options: &WriteOptions,
 ) -> Result<u64> {
     let offset = out.position();
@@ -95,19 +122,11 @@ pub(super) fn write<W: Write + Seek>(
         BlockData::Stored(block) => block.header()?.compression,
     };
     let mut header = header(offset, code, options.align);
-    if let BlockData::New { data, compression, itemsize } = block {
-        if data.len() <= PIECE {
-            let mut stored = Vec::new();
-            encode(*data, *compression, *itemsize, &mut |bytes| {
-                stored.extend_from_slice(bytes);
-                Ok(())
-            })?;
-            let digest = options.checksum.then(|| Algorithm::Md5.digest(&stored));
-            fill(&mut header, stored.len() as u64, data.len(), digest);
-            out.put(&header)?;
-            out.put(&stored)?;
-            return Ok(offset);
-        }
+    if let Some(Encoded { stored, data_size, digest }) = encoded {
+        fill(&mut header, stored.len() as u64, data_size, digest);
+        out.put(&header)?;
+        out.put(&stored)?;
+        return Ok(offset);
     }
     out.put(&header)?;
     let start = out.position();

@@ -6,8 +6,9 @@ use std::io::{Seek, Write};
 use std::path::Path;
 use std::path::PathBuf;
 
-use super::blocks::{self, BlockData, Output};
+use super::blocks::{self, BlockData, Encoded, Output};
 use super::emitter::emit;
+use super::encode::map;
 use super::plan::{Origin, Plan, Planned};
 use super::{Compression, WriteOptions};
 use crate::asdf::Asdf;
@@ -20,6 +21,9 @@ pub const STANDARDS: &[Version] = {
     let (stable, _) = crate::yaml::tag::STANDARDS.split_at(7);
     stable
 };
+
+/// Small blocks that are encoded at a time, over threads.
+const BATCH: usize = 16;
 
 /// Writes a tree and its blocks as a file.
 ///
@@ -93,7 +97,7 @@ impl<'a> Writer<'a> {
             let mut file = binio::AtomicFile::create(file)?;
             let mut out = Output::new(&mut file);
             out.put(head(self.options.standard).as_bytes())?;
-            self.block(&mut out, block)?;
+            self.block(&mut out, block, None)?;
             out.finish()?;
             file.commit()?;
         }
@@ -162,8 +166,13 @@ impl<'a> Writer<'a> {
         out.put(head(self.options.standard).as_bytes())?;
         emit(&plan.tree, plan, &mut out)?;
         pad(&mut out, self.options.pad_tree)?;
-        let offsets = blocks.iter().map(|block| self.block(&mut out, block));
-        let offsets = offsets.collect::<Result<Vec<u64>>>()?;
+        let mut offsets = Vec::with_capacity(blocks.len());
+        for blocks in blocks.chunks(BATCH) {
+            let encoded = map(blocks.iter().collect(), |block| self.encode_small(block))?;
+            for (block, encoded) in blocks.iter().zip(encoded) {
+                offsets.push(self.block(&mut out, block, encoded)?);
+            }
+        }
         if self.options.index && !offsets.is_empty() {
             out.put(index(&offsets).as_bytes())?;
         }
@@ -172,15 +181,27 @@ impl<'a> Writer<'a> {
         Ok(WriteReport { len, blocks: offsets.len(), files: Vec::new() })
     }
 
-    fn block<W: Write + Seek>(&self, out: &mut Output<W>, block: &Planned<'_>) -> Result<u64> {
-        let write =
-            |out: &mut Output<W>, data: &BlockData<'_>| blocks::write(out, data, &self.options);
+    fn encode_small(&self, block: &Planned<'_>) -> Result<Option<Encoded>> {
+        let Planned::New { data, compression, itemsize } = block else { return Ok(None) };
+        let (compression, itemsize) = (*compression, *itemsize);
+        blocks::encode_small(&BlockData::New { data, compression, itemsize }, &self.options)
+    }
+
+    fn block<W: Write + Seek>(
+        &self,
+        out: &mut Output<W>,
+        block: &Planned<'_>,
+        encoded: Option<Encoded>,
+    ) -> Result<u64> {
         match block {
             Planned::New { data, compression, itemsize } => {
                 let (compression, itemsize) = (*compression, *itemsize);
-                write(out, &BlockData::New { data, compression, itemsize })
+                let data = BlockData::New { data, compression, itemsize };
+                blocks::write(out, &data, encoded, &self.options)
             }
-            Planned::Stored(block) => write(out, &BlockData::Stored(block.clone())),
+            Planned::Stored(block) => {
+                blocks::write(out, &BlockData::Stored(block.clone()), None, &self.options)
+            }
             Planned::Decoded(block, compression) => self.decoded(out, block, *compression),
         }
     }
@@ -197,11 +218,11 @@ impl<'a> Writer<'a> {
         if block.is_compressed() {
             let data = &block.decode()?;
             let data = BlockData::New { data, compression, itemsize };
-            return blocks::write(out, &data, &self.options);
+            return blocks::write(out, &data, None, &self.options);
         }
         blocks::check(block, None)?;
         let data = &binio::Span::new(block.source(), block.data_range()?)?;
-        blocks::write(out, &BlockData::New { data, compression, itemsize }, &self.options)
+        blocks::write(out, &BlockData::New { data, compression, itemsize }, None, &self.options)
     }
 }
 

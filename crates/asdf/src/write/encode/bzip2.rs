@@ -14,7 +14,7 @@
 use binio::ReadAt;
 use bzip2::{Action, Compress, Compression, Status};
 
-use super::{Sink, Source, batch, failed, map};
+use super::{Sink, Source, failed, pipeline};
 use crate::error::Result;
 
 const END: u64 = 0x1772_4538_5090;
@@ -28,34 +28,22 @@ pub(super) fn encode(data: &dyn ReadAt, level: u8, sink: &mut Sink<'_>) -> Resul
     let mut source = Source::new(data);
     let mut combined = 0_u32;
     let mut buffer: Vec<u8> = Vec::new();
-    let blocks = batch(MAX_PIECE);
-    loop {
-        let missing = (blocks * MAX_PIECE).saturating_sub(buffer.len());
-        if let Some(bytes) = source.next(missing)? {
+    let read = || {
+        while let Some(bytes) = source.next(MAX_PIECE - buffer.len())? {
             buffer.extend_from_slice(&bytes);
         }
-        let is_end = source.is_at_end();
-        let mut pieces = Vec::new();
-        let mut rest = &buffer[..];
-        while !rest.is_empty() && (is_end || rest.len() >= MAX_PIECE) {
-            let (piece, after) = rest.split_at(block_len(rest, level));
-            pieces.push(piece);
-            rest = after;
-        }
-        let rest = rest.len();
-        for block in map(pieces, |piece| compress(piece, level))? {
-            let Some((end, crc)) = find_end(&block) else {
-                return Err(failed("bzip2", "a stream without an end"));
-            };
-            combined = combined.rotate_left(1) ^ crc;
-            stream.push(&block, 32..end);
-            sink(&std::mem::take(&mut stream.out))?;
-        }
-        buffer.drain(..buffer.len() - rest);
-        if is_end {
-            break;
-        }
-    }
+        let rest = buffer.split_off(block_len(&buffer, level));
+        let piece = std::mem::replace(&mut buffer, rest);
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    };
+    let compress = |piece: Vec<u8>| compress(&piece, level);
+    pipeline(100_000 * usize::from(level), read, compress, |block| {
+        let (end, crc) =
+            find_end(&block).ok_or_else(|| failed("bzip2", "a stream without an end"))?;
+        combined = combined.rotate_left(1) ^ crc;
+        stream.push(&block, 32..end);
+        sink(&std::mem::take(&mut stream.out))
+    })?;
     let mut end = END.to_be_bytes()[2..].to_vec();
     end.extend(combined.to_be_bytes());
     stream.push(&end, 0..80);
@@ -65,16 +53,15 @@ pub(super) fn encode(data: &dyn ReadAt, level: u8, sink: &mut Sink<'_>) -> Resul
 /// How many bytes of the data fill a block.
 fn block_len(data: &[u8], level: u8) -> usize {
     let limit = 100_000 * usize::from(level) - RESERVE;
-    let data = &data[..data.len().min(MAX_PIECE)];
     let (mut at, mut filled) = (0, 0);
-    while let Some(&byte) = data.get(at) {
-        let run = data[at..].iter().take(255).take_while(|&&next| next == byte).count();
+    let runs = data.chunk_by(|byte, next| byte == next);
+    for run in runs.flat_map(|run| run.chunks(255)) {
         // Four of a byte are followed by a count of the others.
-        filled += if run < 4 { run } else { 5 };
+        filled += if run.len() < 4 { run.len() } else { 5 };
         if filled > limit {
             break;
         }
-        at += run;
+        at += run.len();
     }
     at
 }
@@ -127,9 +114,11 @@ impl Bits {
     fn push(&mut self, bytes: &[u8], range: std::ops::Range<usize>) {
         let whole = bytes.get(range.start / 8..range.end / 8).unwrap_or_default();
         self.out.reserve(whole.len() + 2);
-        for &byte in whole {
-            self.push_bits(byte, 8);
-        }
+        self.out.extend(whole.iter().map(|&byte| {
+            let joined = u16::from(self.partial) << 8 | u16::from(byte);
+            self.partial = low_byte(joined & ((1 << self.live) - 1));
+            low_byte(joined >> self.live)
+        }));
         let left = u32::try_from(range.end % 8).unwrap_or(0);
         if let (Some(&byte), true) = (bytes.get(range.end / 8), left > 0) {
             self.push_bits(byte >> (8 - left), left);

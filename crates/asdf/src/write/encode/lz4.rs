@@ -2,9 +2,10 @@
 //! describes.
 
 use binio::ReadAt;
+use bytes::Bytes;
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
-use super::{Sink, Source, batch, failed, map};
+use super::{Sink, Source, failed, pipeline};
 use crate::error::Result;
 
 /// Data of a chunk.
@@ -12,12 +13,8 @@ const CHUNK: usize = 4 << 20;
 
 pub(super) fn encode(data: &dyn ReadAt, sink: &mut Sink<'_>) -> Result<()> {
     let mut source = Source::new(data);
-    while let Some(bytes) = source.next(CHUNK * batch(CHUNK))? {
-        for chunk in map(bytes.chunks(CHUNK).collect(), compress)? {
-            sink(&chunk)?;
-        }
-    }
-    Ok(())
+    let compress = |chunk: Bytes| compress(&chunk);
+    pipeline(CHUNK, || source.next(CHUNK), compress, |chunk| sink(&chunk))
 }
 
 fn compress(data: &[u8]) -> Result<Vec<u8>> {

@@ -27,8 +27,9 @@ use crate::error::{Error, Result};
 /// Uncompressed data are read in pieces of this size.
 const PIECE: usize = 1 << 20;
 
-/// Bytes that are compressed at a time, at most.
-const BATCH: usize = 16 << 20;
+/// Bytes that are compressed at a time, at most. As many are read meanwhile, and those before are
+/// passed on.
+const BATCH: usize = 12 << 20;
 
 /// Takes the stored bytes, in their order.
 pub(super) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
@@ -85,17 +86,61 @@ impl<'a> Source<'a> {
     }
 }
 
-/// How many pieces of a size are compressed at a time.
-fn batch(piece: usize) -> usize {
+/// Compresses pieces of up to `size` bytes, some at a time over threads, and passes the results on in
+/// the order of the pieces. Meanwhile the next pieces are read.
+fn pipeline<T: Send, R: Send>(
+    size: usize,
+    mut read: impl FnMut() -> Result<Option<T>>,
+    compress: impl Fn(T) -> Result<R> + Sync + Send,
+    mut pass: impl FnMut(R) -> Result<()>,
+) -> Result<()> {
+    let count = (4 * threads()).clamp(1, (BATCH / size).max(1));
+    let mut read_batch = || -> Result<Vec<T>> {
+        let mut pieces = Vec::new();
+        while pieces.len() < count {
+            let Some(piece) = read()? else { break };
+            pieces.push(piece);
+        }
+        Ok(pieces)
+    };
+    let mut pieces = read_batch()?;
+    let mut done: Vec<R> = Vec::new();
+    while !(pieces.is_empty() && done.is_empty()) {
+        let mut compressed = Ok(Vec::new());
+        let next: Result<Vec<T>> = beside(
+            || compressed = map(pieces, &compress),
+            || {
+                done.into_iter().try_for_each(&mut pass)?;
+                read_batch()
+            },
+        );
+        (pieces, done) = (next?, compressed?);
+    }
+    Ok(())
+}
+
+fn threads() -> usize {
     #[cfg(feature = "rayon")]
-    let threads = rayon::current_num_threads();
+    return rayon::current_num_threads();
     #[cfg(not(feature = "rayon"))]
-    let threads = 1;
-    (2 * threads).clamp(1, (BATCH / piece).max(1))
+    return 1;
+}
+
+/// Calls the first function on other threads, if there are any, and the second on this one.
+fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
+    #[cfg(feature = "rayon")]
+    if threads() > 1 {
+        return rayon::in_place_scope(|scope| {
+            scope.spawn(|_| first());
+            second()
+        });
+    }
+    first();
+    second()
 }
 
 /// Calls the function for each item, over threads.
-fn map<T: Send, R: Send>(
+pub(super) fn map<T: Send, R: Send>(
     items: Vec<T>,
     compress: impl Fn(T) -> Result<R> + Sync + Send,
 ) -> Result<Vec<R>> {

@@ -12,9 +12,10 @@
 //! To readers this is a stream like any other. It is 0.1% larger than that of one compressor.
 
 use binio::{Algorithm, ReadAt};
+use bytes::Bytes;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
-use super::{Sink, Source, batch, failed, map};
+use super::{Sink, Source, failed, pipeline};
 use crate::error::Result;
 
 /// Data of a piece.
@@ -24,36 +25,39 @@ const WINDOW: usize = 32 << 10;
 /// The modulus of adler32.
 const BASE: u32 = 65_521;
 
+/// Data that are deflated by themselves.
+struct Piece {
+    data: Bytes,
+    /// The end of the piece before.
+    dictionary: Bytes,
+    is_last: bool,
+}
+
 pub(super) fn encode(data: &dyn ReadAt, level: u8, sink: &mut Sink<'_>) -> Result<()> {
     sink(&header(level))?;
     let mut source = Source::new(data);
+    let mut dictionary = None;
+    let read = || {
+        let data = match source.next(PIECE)? {
+            Some(data) => data,
+            // Empty data are one piece.
+            None if dictionary.is_none() => Bytes::new(),
+            None => return Ok(None),
+        };
+        let end = data.slice(data.len().saturating_sub(WINDOW)..);
+        let dictionary = dictionary.replace(end).unwrap_or_default();
+        Ok(Some(Piece { data, dictionary, is_last: source.is_at_end() }))
+    };
+    let compress = |piece: Piece| {
+        let digest = Algorithm::Adler32.digest(&piece.data);
+        Ok((deflate(&piece, level)?, digest, piece.data.len()))
+    };
     let mut adler = 1;
-    // The end of the batch before.
-    let mut before: Vec<u8> = Vec::new();
-    loop {
-        let bytes = source.next(PIECE * batch(PIECE))?.unwrap_or_default();
-        let is_end = source.is_at_end();
-        // Data of no bytes are one piece.
-        let count = bytes.len().div_ceil(PIECE).max(1);
-        let pieces: Vec<usize> = (0..count).collect();
-        let deflated = map(pieces, |index| {
-            let start = index * PIECE;
-            let piece = &bytes[start..bytes.len().min(start + PIECE)];
-            let dictionary = if index == 0 { &before[..] } else { &bytes[start - WINDOW..start] };
-            let last = is_end && index + 1 == count;
-            let out = deflate(piece, dictionary, level, last)?;
-            Ok((out, Algorithm::Adler32.digest(piece), piece.len()))
-        })?;
-        for (out, digest, len) in deflated {
-            sink(&out)?;
-            let digest = digest.as_bytes().try_into().map_or(1, u32::from_be_bytes);
-            adler = combine(adler, digest, len as u64);
-        }
-        if is_end {
-            break;
-        }
-        before = bytes[bytes.len().saturating_sub(WINDOW)..].to_vec();
-    }
+    pipeline(PIECE, read, compress, |(out, digest, len)| {
+        let digest = digest.as_bytes().try_into().map_or(1, u32::from_be_bytes);
+        adler = combine(adler, digest, len as u64);
+        sink(&out)
+    })?;
     sink(&adler.to_be_bytes())
 }
 
@@ -67,19 +71,19 @@ fn header(level: u8) -> [u8; 2] {
     }
 }
 
-fn deflate(piece: &[u8], dictionary: &[u8], level: u8, last: bool) -> Result<Vec<u8>> {
+fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
     let mut compress = Compress::new(Compression::new(level.into()), false);
-    if !dictionary.is_empty() {
-        compress.set_dictionary(dictionary).map_err(|error| failed("zlib", error))?;
+    if !piece.dictionary.is_empty() {
+        compress.set_dictionary(&piece.dictionary).map_err(|error| failed("zlib", error))?;
     }
-    let flush = if last { FlushCompress::Finish } else { FlushCompress::Sync };
-    let mut out = Vec::with_capacity(piece.len() / 2 + 64);
+    let flush = if piece.is_last { FlushCompress::Finish } else { FlushCompress::Sync };
+    let mut out = Vec::with_capacity(piece.data.len() / 2 + 64);
     loop {
         let read = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
-        let rest = piece.get(read..).unwrap_or_default();
+        let rest = piece.data.get(read..).unwrap_or_default();
         let status = compress.compress_vec(rest, &mut out, flush);
         let status = status.map_err(|error| failed("zlib", error))?;
-        let is_done = if last {
+        let is_done = if piece.is_last {
             status == Status::StreamEnd
         } else {
             // With room left, all of the flush is there.
