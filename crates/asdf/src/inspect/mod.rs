@@ -4,6 +4,7 @@ mod compare;
 mod pattern;
 mod search;
 pub mod verify;
+mod walk;
 
 pub use compare::{Compare, Difference, DifferenceKind, Elements};
 pub use pattern::Pattern;

@@ -4,10 +4,10 @@ use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
 
-use binio::pointer::push;
 use serde_json::Value as Json;
 
 use super::pattern::{Pattern, Progress, glob};
+use super::walk::{Step, pointer_to_entry};
 use crate::Node;
 use crate::error::Result;
 use crate::yaml::{Kind, NodeId, Value, tag};
@@ -132,12 +132,6 @@ impl<'t> Search<'t> {
     }
 }
 
-/// A collection, by the way to it.
-struct Step {
-    /// The place of the collection that it is in, and its key there.
-    parent: Option<(usize, String)>,
-}
-
 impl<'a> Node<'a> {
     /// Calls `found` with the nodes that a search takes, those of few levels first, until it breaks. The items
     /// of a collection are searched once, however often aliases mention it.
@@ -166,7 +160,7 @@ impl<'a> Node<'a> {
                 let next = search.pointers.as_ref().zip(progress);
                 let next = next.map(|(pattern, progress)| pattern.step(progress, &key));
                 if search.takes(node, Some(&key), next) {
-                    let pointer = pointer_to(&steps, at, &key);
+                    let pointer = pointer_to_entry(&steps, at, &key);
                     bytes += pointer.len() as u64;
                     binio::check_limit("bytes of pointers that are found", MAX_BYTES, bytes)?;
                     if found(Match { pointer, node }).is_break() {
@@ -195,18 +189,6 @@ pub(super) fn children<'a>(
     }
     let key = |key: Node<'a>| key.to_key().map(std::borrow::Cow::into_owned);
     Box::new(parent.entries().map(move |(name, value)| (key(name), value)))
-}
-
-fn pointer_to(steps: &[Step], at: usize, key: &str) -> String {
-    let mut keys = vec![key];
-    let mut at = at;
-    while let Some((parent, key)) = &steps[at].parent {
-        keys.push(key);
-        at = *parent;
-    }
-    let mut pointer = String::new();
-    keys.iter().rev().for_each(|key| push(&mut pointer, key));
-    pointer
 }
 
 impl Wanted<'_> {
@@ -348,7 +330,7 @@ f: !core/complex-1.0.0 1+2j
         assert_eq!(equal("\"1e3\""), ["/c/3"]);
         assert_eq!(equal("true"), ["/c/1"]);
         assert_eq!(equal("null"), ["/c/2"]);
-        assert_eq!(equal("[1, 2]"), [""; 0], "an array is no list");
+        assert_eq!(equal("[1, 2]"), [""; 0], "an array is not a list");
         assert_eq!(equal("[]"), ["/e/steps"]);
         assert_eq!(equal(r#"{"y": "x1", "x": 1}"#), ["/a", "/b"]);
         let text = |part: &'static str| {

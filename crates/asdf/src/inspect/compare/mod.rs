@@ -8,9 +8,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use binio::pointer::push;
-
 use super::pattern::{Pattern, Progress};
+use super::walk::{Step, pointer_to, pointer_to_entry};
 use crate::Node;
 use crate::error::Result;
 use crate::yaml::Kind;
@@ -202,11 +201,6 @@ struct Pair<'a, 'b> {
     progress: Vec<Progress>,
 }
 
-/// The way to a pair.
-struct Step {
-    parent: Option<(usize, String)>,
-}
-
 impl Run<'_, '_> {
     fn nodes(
         &mut self,
@@ -270,7 +264,7 @@ impl Run<'_, '_> {
                 continue;
             }
             let Some(after) = after else {
-                let pointer = joined(steps, pair.step, &key);
+                let pointer = pointer_to_entry(steps, pair.step, &key);
                 self.report(pointer, DifferenceKind::Removed(shown(before)))?;
                 continue;
             };
@@ -294,7 +288,7 @@ impl Run<'_, '_> {
             let is_new = if is_sequence { at >= index } else { pair.before.get(&key).is_none() };
             self.count_pair()?;
             if is_new && !self.is_ignored(&self.step(&pair.progress, &key)) {
-                let pointer = joined(steps, pair.step, &key);
+                let pointer = pointer_to_entry(steps, pair.step, &key);
                 self.report(pointer, DifferenceKind::Added(shown(after)))?;
             }
         }
@@ -333,24 +327,6 @@ impl Run<'_, '_> {
 /// What is in a collection, each by its key or index.
 fn children<'a>(parent: Node<'a>) -> Box<dyn Iterator<Item = (Result<String>, Node<'a>)> + 'a> {
     super::search::children(parent)
-}
-
-fn joined(steps: &[Step], at: usize, key: &str) -> String {
-    let mut pointer = pointer_to(steps, at);
-    push(&mut pointer, key);
-    pointer
-}
-
-fn pointer_to(steps: &[Step], at: usize) -> String {
-    let mut keys = Vec::new();
-    let mut at = at;
-    while let Some((parent, key)) = &steps[at].parent {
-        keys.push(key);
-        at = *parent;
-    }
-    let mut pointer = String::new();
-    keys.iter().rev().for_each(|key| push(&mut pointer, key));
-    pointer
 }
 
 #[cfg(test)]
