@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{Form, GetRequest};
+use super::{ArrayOutput, GetRequest};
 
 #[derive(Debug, Args)]
 pub(crate) struct Dudley {
@@ -137,21 +137,8 @@ pub(crate) struct Get {
     pub(crate) path: String,
     #[command(flatten)]
     pub(crate) described: Described,
-    /// Part of the array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
-    pub(crate) slice: Option<String>,
-    /// On a terminal: print all elements of a large array instead of the first and the last
-    #[arg(long)]
-    pub(crate) full: bool,
-    /// Write the array to this file, or to standard output for "-"
-    #[arg(long, short, value_name = "OUT")]
-    pub(crate) output: Option<PathBuf>,
-    /// The form of the array [default: by the name of OUT; .npy for other names; text without OUT]
-    #[arg(long = "as", value_enum, value_name = "FORM")]
-    pub(crate) form: Option<Form>,
-    /// Replace the output file if it exists
-    #[arg(long, short, alias = "overwrite", requires = "output")]
-    pub(crate) force: bool,
+    #[command(flatten)]
+    pub(crate) array: ArrayOutput,
 }
 
 #[derive(Debug, Args)]
@@ -169,6 +156,16 @@ impl Dump {
     }
 }
 
+/// What is written.
+#[derive(Debug, Args)]
+pub(crate) struct Given {
+    #[command(flatten)]
+    pub(crate) params: Params,
+    /// The data of an array, struct or member, from a .npy file. What is given no data becomes zeros
+    #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
+    pub(crate) set: Vec<(String, PathBuf)>,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct New {
     /// The file to create, or "-" for standard output
@@ -177,10 +174,7 @@ pub(crate) struct New {
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]
-    pub(crate) params: Params,
-    /// The data of an array, struct or member, from a .npy file. What is given no data becomes zeros
-    #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
-    pub(crate) set: Vec<(String, PathBuf)>,
+    pub(crate) given: Given,
     /// The byte order of the file [default: that of the layout, or of this machine]
     #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
     pub(crate) order: Option<Order>,
@@ -216,10 +210,7 @@ pub(crate) struct Append {
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: PathBuf,
     #[command(flatten)]
-    pub(crate) params: Params,
-    /// The data of a new array, struct or member, from a .npy file. What is given no data becomes zeros
-    #[arg(long, value_name = "PATH=FILE.npy", value_parser = set)]
-    pub(crate) set: Vec<(String, PathBuf)>,
+    pub(crate) given: Given,
     /// Overwrite the old layout by the new data, instead of leaving it as unused bytes
     #[arg(long)]
     pub(crate) in_place: bool,
@@ -300,11 +291,7 @@ impl Get {
         GetRequest {
             file: self.data.clone(),
             pointer: Some(self.path.clone()),
-            slice: self.slice.clone(),
-            full: self.full,
-            output: self.output.clone(),
-            form: self.form,
-            force: self.force,
+            array: self.array.clone(),
         }
     }
 }

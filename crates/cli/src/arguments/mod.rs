@@ -104,6 +104,13 @@ pub(crate) struct GetRequest {
     /// JSON Pointer into the tree, the metadata or the archive, such as /image/data; "" is the whole of it.
     /// Without it: the tree of an ASDF file, the array of a Bloscpack file, the JSON of an archive
     pub(crate) pointer: Option<String>,
+    #[command(flatten)]
+    pub(crate) array: ArrayOutput,
+}
+
+/// Which part of an array, and where it goes.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ArrayOutput {
     /// Part of an array: start:stop:step or an index for each axis, such as 0:10,:5 or -1
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub(crate) slice: Option<String>,
@@ -121,7 +128,7 @@ pub(crate) struct GetRequest {
     pub(crate) force: bool,
 }
 
-impl GetRequest {
+impl ArrayOutput {
     /// The form in which an array is written.
     pub(crate) fn form(&self, json: bool) -> Form {
         let by_name = || match &self.output {

@@ -32,14 +32,14 @@ impl<E: From<io::Error>> Elements<'_, E> {
         output: Output,
         fail: impl FnOnce(E) -> Failure,
     ) -> Result<(), Failure> {
-        let form = request.form(output.json);
-        if let Some(target) = &request.output {
+        let form = request.array.form(output.json);
+        if let Some(target) = &request.array.output {
             let body = |out: &mut dyn Write| {
                 let mut out = BufWriter::new(out);
                 self.write_form(form, &mut out)?;
                 Ok(out.flush()?)
             };
-            return output_file::write(target, request.force, body, fail);
+            return output_file::write(target, request.array.force, body, fail);
         }
         if matches!(form, Form::Npy | Form::Raw) {
             let mut out = Sink::new(BufWriter::new(io::stdout().lock()));
@@ -47,7 +47,8 @@ impl<E: From<io::Error>> Elements<'_, E> {
             return out.finish(written, fail, Failure::from);
         }
         let mut out = Sink::new(text_out());
-        let is_for_people = request.form.is_none() && !request.full && io::stdout().is_terminal();
+        let is_for_people =
+            request.array.form.is_none() && !request.array.full && io::stdout().is_terminal();
         let written = if form == Form::Text && is_for_people {
             (self.write_summary)(&mut out)
         } else {

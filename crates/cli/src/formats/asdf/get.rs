@@ -23,7 +23,7 @@ pub(crate) fn get(
     let mut options = super::options(reading);
     if no_verify {
         options = options.verify(Verify::Never);
-    } else if request.slice.is_none() && !reading.salvage {
+    } else if request.array.slice.is_none() && !reading.salvage {
         options = options.verify(Verify::OnRead);
     }
     let file = super::open_by(&options, &request.file)?;
@@ -32,7 +32,7 @@ pub(crate) fn get(
     let mut verdict = Verdict::Fine;
     match array_at(file.tree().map_err(fail)?, pointer).map_err(fail)? {
         Ok(mut array) => {
-            if let Some(text) = &request.slice {
+            if let Some(text) = &request.array.slice {
                 let slices = Slice::parse(text)
                     .map_err(|error| Failure::other("--slice", error.to_string()))?;
                 array = array.slice(&slices).map_err(fail)?;
@@ -49,7 +49,7 @@ pub(crate) fn get(
             write_array(&array, request, output, fail)?;
         }
         Err(node) => {
-            if request.slice.is_some() || request.output.is_some() {
+            if request.array.slice.is_some() || request.array.output.is_some() {
                 let place = format!("{} {}", request.file.display(), pointer);
                 let message = "not an array; only arrays have slices and are written to files";
                 return Err(Failure::other(place, message));
@@ -91,8 +91,8 @@ fn write_array(
     output: Output,
     fail: impl Fn(asdf::Error) -> Failure,
 ) -> Result<(), Failure> {
-    let form = request.form(output.json);
-    let is_quiet = output.quiet || request.output.is_none();
+    let form = request.array.form(output.json);
+    let is_quiet = output.quiet || request.array.output.is_none();
     let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
     let elements = Elements {
         dtype: array.datatype().descr_json(),

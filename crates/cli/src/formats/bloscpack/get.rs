@@ -26,7 +26,7 @@ pub(crate) fn get(
         let array = file.array().map_err(|error| Failure::bloscpack(path, error))?;
         return get_array(&array, request, output);
     };
-    if request.slice.is_some() || request.output.is_some() {
+    if request.array.slice.is_some() || request.array.output.is_some() {
         let message = "a pointer is to a value of the metadata: the array is got without one";
         return Err(Failure::other(path.display(), message));
     }
@@ -39,10 +39,10 @@ pub(crate) fn get(
 
 fn get_array(array: &Array<'_>, request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let fail = |error| Failure::bloscpack(&request.file, error);
-    let slices = request.slice.as_deref().map_or(Ok(Vec::new()), Slice::parse);
+    let slices = request.array.slice.as_deref().map_or(Ok(Vec::new()), Slice::parse);
     let slices = slices.map_err(|error| Failure::other("--slice", error.to_string()))?;
     let array = array.slice(&slices).map_err(fail)?;
-    let is_quiet = output.quiet || request.output.is_none();
+    let is_quiet = output.quiet || request.array.output.is_none();
     let progress = Progress::new(array.info().byte_size(), is_quiet);
     let add = |bytes| progress.add(bytes);
     let options = super::unpack::decoding(Threads::default()).progress(&add);

@@ -49,7 +49,7 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
         return Ok(Verdict::Found);
     };
     let mut options = WriteOptions::new()
-        .values(values(&command.params, &[&layout])?)
+        .values(values(&command.given.params, &[&layout])?)
         .apart(command.apart)
         .strict(command.strict);
     if let Some(order) = command.order {
@@ -58,7 +58,7 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
             Order::Big => dudley::Order::Big,
         });
     }
-    let arrays = arrays(&command.set)?;
+    let arrays = arrays(&command.given.set)?;
     let mut file = OutputFile::create(&command.out, command.force)?;
     let target = file.file()?.try_clone().map_err(|error| Failure::io(&command.out, error))?;
     let target =
@@ -148,8 +148,8 @@ pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failur
         }
     };
     let mode = if command.in_place { ExtendMode::InPlace } else { ExtendMode::Safe };
-    let given: Values = command.params.params.iter().cloned().collect();
-    let arrays = arrays(&command.set)?;
+    let given: Values = command.given.params.params.iter().cloned().collect();
+    let arrays = arrays(&command.given.set)?;
     let mut more = match Extension::open(path, &text, mode, &given) {
         Ok(more) => more,
         Err(error) => {
@@ -157,7 +157,7 @@ pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failur
             return Ok(verdict_of(&error));
         }
     };
-    values(&command.params, &[more.layout()])?;
+    values(&command.given.params, &[more.layout()])?;
     for (item, from, array) in &arrays {
         if let Err(error) = more.put_array(item, array) {
             return Ok(refused(from, &error));

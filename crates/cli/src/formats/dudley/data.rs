@@ -80,7 +80,10 @@ pub(super) fn get_from(
     let array = match file.get(path) {
         Ok(array) => array,
         Err(error) if matches!(error.kind(), ErrorKind::NotStrided { .. }) => {
-            if request.slice.is_none() && request.output.is_none() && file.instances(path).is_ok() {
+            if request.array.slice.is_none()
+                && request.array.output.is_none()
+                && file.instances(path).is_ok()
+            {
                 return print_value(&file, path, &request.file);
             }
             show(&error, &of_file);
@@ -96,13 +99,13 @@ pub(super) fn get_from(
 
 fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
     let fail = |error| Failure::dudley(&request.file, dudley::Error::from(error));
-    if let Some(text) = &request.slice {
+    if let Some(text) = &request.array.slice {
         let invalid =
             |error: dudley::array::ArrayError| Failure::other("--slice", error.to_string());
         array = array.slice(&Slice::parse(text).map_err(invalid)?).map_err(invalid)?;
     }
     let array = dudley::for_numpy(&array).map_err(|error| Failure::dudley(&request.file, error))?;
-    let is_quiet = output.quiet || request.output.is_none();
+    let is_quiet = output.quiet || request.array.output.is_none();
     let progress = Progress::new(array.len().saturating_mul(array.datatype().itemsize()), is_quiet);
     let elements = Elements {
         dtype: array.datatype().descr_json(),
