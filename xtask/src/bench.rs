@@ -13,7 +13,7 @@ struct Bench {
     /// The programs: package and example. Names are unique, since all examples share one folder.
     programs: &'static [(&'static str, &'static str)],
     /// A program with other readers, after ours: the folder of its own workspace, and its name. So the
-    /// peers are no dependencies of ours.
+    /// peers are not among our dependencies.
     peer: Option<(&'static str, &'static str)>,
 }
 

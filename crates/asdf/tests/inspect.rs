@@ -100,7 +100,7 @@ fn arrays_are_compared_by_type_shape_and_elements() {
             "{data: [1, 2], datatype: int16, byteorder: little}"
         ),
         [""; 0],
-        "the byte order is no difference"
+        "the byte order alone makes no difference"
     );
     assert_eq!(
         of("{data: [1, 2, 3], mask: 2}", "{data: [1, 2, 4], mask: 4}"),

@@ -261,7 +261,7 @@ fn explode_and_implode_are_inverse() {
     folder.done(&["asdf", "implode", "e.asdf", "-o", "i.asdf"]);
     same_tree(&folder, "a.asdf", "i.asdf");
     assert_eq!(codecs(&folder, "i.asdf").len(), 2);
-    // A part that is there already is replaced by force only.
+    // An existing part is replaced by force only.
     folder.remove("e.asdf");
     let output = folder.run(&["asdf", "explode", "a.asdf", "-o", "e.asdf"]);
     assert_eq!(status(&output), 2);

@@ -132,7 +132,7 @@ impl Elements {
         Ok(Self { bytes, datatype: Arc::new(datatype), shape: array.shape().into(), axis: 0 })
     }
 
-    /// Whether the reference reads the elements back: no lists inside of records, and integers in
+    /// Whether the reference reads the elements back: no lists inside records, and integers in
     /// the range of literals.
     pub(super) fn are_literals(&self) -> bool {
         let is_flat =

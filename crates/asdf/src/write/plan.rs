@@ -397,7 +397,7 @@ fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
 fn check_key(key: &Value) -> Result<()> {
     match key.untagged() {
         Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {
-            let message = "a key is no string, integer or boolean, which standard 1.6.0 requires";
+            let message = "standard 1.6.0 requires keys that are strings, integers or booleans";
             Err(Error::unwritable(message))
         }
         _ => Ok(()),

@@ -66,7 +66,7 @@ pub struct RowWriter {
 }
 
 impl Writer<'_> {
-    /// Writes the file with an array of no rows at a place of its tree, to which rows are added. A
+    /// Writes the file with an empty array at a place of its tree, to which rows are added. A
     /// file of that name is replaced. A row has a shape of its own, which is empty for an array of one
     /// axis.
     pub fn rows(
@@ -155,7 +155,7 @@ impl RowWriter {
         self.file.len().saturating_sub(self.start) / self.row_size
     }
 
-    /// Whether there are no rows.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -225,17 +225,17 @@ fn small_arrays_are_inline_below_a_size() {
     tree.set("/four", Array::from_slice(&[1_u8, 2, 3, 4], &[4]).unwrap()).unwrap();
     let block = Array::from_slice(&[1_u8], &[1]).unwrap().storage(Storage::Block);
     tree.set("/one", block).unwrap();
-    // Bytes that are no text cannot stand in the tree.
+    // Bytes that are not text cannot be in the tree.
     let bytes = Array::from_bytes(vec![0xff], Datatype::parse("|S1").unwrap(), &[1]).unwrap();
     tree.set("/bytes", bytes).unwrap();
-    // Nor a single element, nor integers that are no literals.
+    // Neither can a single element, nor integers beyond the range of literals.
     tree.set("/single", Array::from_slice(&[1_u8], &[]).unwrap()).unwrap();
     tree.set("/large", Array::from_slice(&[u64::MAX], &[1]).unwrap()).unwrap();
     let file = written(tree, WriteOptions::new().inline_below(4));
     let has_source = |key: &str| file.tree().unwrap().get(key).unwrap().get("source").is_some();
     let names = ["three", "four", "one", "bytes", "single", "large"];
     assert_eq!(names.map(has_source), [false, true, true, true, true, true]);
-    // The reference reads no lists inside of records from the tree.
+    // The reference cannot read lists inside records from the tree.
     let mut tree = Tree::default();
     for (key, datatype) in ["nested", "flat"].into_iter().zip(records()) {
         let bytes = elements(&datatype, 1);

@@ -8,6 +8,8 @@ use asdf::value::{Mapping, Sequence, Value};
 use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 use serde_json::{Value as Json, json};
 
+use super::text::ODD_TEXTS;
+
 /// Ways to copy a file: a name, the compression, the alignment, arrays of fewer elements inline.
 const WAYS: &[(&str, Compression, u64, u64)] = &[
     ("plain", Compression::None, 1, 0),
@@ -43,73 +45,9 @@ fn interop_write_copies_of_the_files_of_the_reference() {
     fs::write(ours.join("copies.json"), Json::from(copies).to_string()).unwrap();
 }
 
-/// Texts that other readers might take for something else.
+/// Texts that other readers might take for something else, and long ones.
 fn texts() -> Vec<String> {
-    let mut texts: Vec<String> = [
-        "yes",
-        "No",
-        "on",
-        "true",
-        "~",
-        "null",
-        "",
-        "1e3",
-        "012",
-        "0o17",
-        "0x1F",
-        "1_000",
-        "1:30",
-        "2001-12-14",
-        "2001-12-14 21:59:43",
-        "=",
-        "<<",
-        ".inf",
-        "- a",
-        "a: b",
-        "a #b",
-        "'",
-        "\"",
-        "*a",
-        "&a",
-        "!a",
-        "|",
-        ">",
-        "%a",
-        "@a",
-        "`a",
-        "a\nb",
-        "\n",
-        "\n\n",
-        "a\n",
-        "\na",
-        " a",
-        "a ",
-        "a \nb",
-        "a\n b",
-        "\t",
-        "\r\n",
-        "\u{85}",
-        "\u{2028}",
-        "\u{2029}x",
-        "\u{feff}",
-        "😀",
-        "\0",
-        "\u{1b}",
-        "é漢",
-        "---",
-        "...",
-        "--- a",
-        "a,b",
-        "[x",
-        "{",
-        "?",
-        "? a",
-        ":",
-        "a:",
-        "#",
-    ]
-    .map(str::to_owned)
-    .into();
+    let mut texts: Vec<String> = ODD_TEXTS.iter().map(|text| (*text).to_owned()).collect();
     texts.push("long word ".repeat(50));
     texts.push("k".repeat(200));
     texts.push("two  blanks  ".repeat(30));

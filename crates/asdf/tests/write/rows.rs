@@ -70,7 +70,7 @@ fn rows_are_added_later_and_a_row_that_was_cut_is_removed() {
     rows.push(&[3]).unwrap();
     rows.close().unwrap();
     assert_eq!(events(&open(&path)), (vec![3], vec![1, 2, 3]));
-    // What is closed is no stream.
+    // A closed block is not a stream.
     assert!(RowWriter::resume(&path).is_err());
 }
 

@@ -35,7 +35,7 @@ impl File {
         let plain = stored.without_filter();
         let found = inner.array_type(&plain).map_err(|trouble| fail(*trouble))?;
         let (datatype, shape) =
-            found.ok_or_else(|| strided("it is compressed and has no one size"))?;
+            found.ok_or_else(|| strided("it is compressed, so its size varies"))?;
         let len = array::byte_size(&shape, datatype.itemsize());
         let len = len.ok_or_else(|| strided("it has more than 2^63 bytes"))?;
         let bytes = if len == 0 {
@@ -75,7 +75,7 @@ impl File {
 }
 
 /// Decodes to just so many bytes.
-#[cfg_attr(not(feature = "gzip"), allow(unused_variables, reason = "there is no decoder"))]
+#[cfg_attr(not(feature = "gzip"), allow(unused_variables, reason = "used by the decoder only"))]
 fn decode(filter: &str, bytes: &[u8], len: u64) -> Result<Vec<u8>, String> {
     match filter {
         #[cfg(feature = "gzip")]
@@ -84,7 +84,7 @@ fn decode(filter: &str, bytes: &[u8], len: u64) -> Result<Vec<u8>, String> {
         }
         #[cfg(feature = "gzip")]
         "gzip" => read_all(flate2::read::MultiGzDecoder::new(bytes), len),
-        _ => Err("there is no decoder for this filter".to_owned()),
+        _ => Err("no decoder for this filter".to_owned()),
     }
 }
 
@@ -106,7 +106,7 @@ pub(super) fn encode(filter: &crate::Filter, bytes: &[u8]) -> Result<Vec<u8>, St
         return written.map_err(|error| error.to_string());
     }
     let _ = bytes;
-    Err(format!("there is no encoder for the filter {}", filter.name))
+    Err(format!("no encoder for the filter {}", filter.name))
 }
 
 #[cfg_attr(not(feature = "gzip"), allow(dead_code, reason = "the only decoder is gzip"))]

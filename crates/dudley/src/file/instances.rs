@@ -74,11 +74,11 @@ impl<'f> Instances<'f> {
     /// One instance, counted through all dimensions.
     ///
     /// # Errors
-    /// If there is no such instance, or if the file ends before a parameter of it or of one before.
+    /// If the instance does not exist, or if the file ends before a parameter of it or of one before.
     pub fn get(&self, index: u64) -> Result<Instance<'f>, Error> {
         let path = format!("{}[{index}]", self.path);
         if index >= self.count {
-            let reason = "there is no such instance";
+            let reason = "no such instance";
             return Err(ErrorKind::NotStrided { path, reason }.into());
         }
         let rules = self.file.rules();

@@ -50,12 +50,12 @@ impl Writer<'_> {
         let mut stored = inner.of_row_at(&entry, Some(0)).map_err(|trouble| fail(*trouble))?;
         for &step in &inside {
             let next = inner.step(&stored, step).map_err(|trouble| fail(*trouble))?;
-            stored = next.ok_or_else(|| reason("there is no such instance or member"))?;
+            stored = next.ok_or_else(|| reason("no such instance or member"))?;
         }
         if stored.is_ragged(&self.layout) && stored.is_single() {
             if let Some(member) = only_member(&self.layout, &stored) {
                 let next = inner.step(&stored, member).map_err(|trouble| fail(*trouble))?;
-                stored = next.ok_or_else(|| reason("there is no such member"))?;
+                stored = next.ok_or_else(|| reason("no such member"))?;
                 inside.push(member);
             }
         }

@@ -279,7 +279,7 @@ impl File {
     /// The value of a parameter of a dict, fixed or stored.
     ///
     /// # Errors
-    /// [`NotFound`](ErrorKind::NotFound) if there is no such parameter, or its value is not known.
+    /// [`NotFound`](ErrorKind::NotFound) if no parameter has this name, or its value is not known.
     pub fn param(&self, path: &str) -> Result<i64, Error> {
         let id = self.layout.param_at(path);
         let value = id.and_then(|id| self.table.value(id));
@@ -351,11 +351,11 @@ impl File {
             stored = next.ok_or_else(|| {
                 let reason = match step {
                     _ if stored.is_compressed() => "it is compressed",
-                    Inside::Instance(_) => "there is no such instance",
+                    Inside::Instance(_) => "no such instance",
                     Inside::Field(_) if stored.is_ragged(&self.layout) => {
                         "the instances of its struct differ in size: choose one, as in `/item[0].member`"
                     }
-                    Inside::Field(_) => "there is no such member",
+                    Inside::Field(_) => "no such member",
                 };
                 ErrorKind::NotStrided { path: path.to_owned(), reason }
             })?;

@@ -255,7 +255,7 @@ impl<'r> Inner<'r> {
         }
     }
 
-    /// A step inwards: `None` if there is no such instance, or if a member is of many instances that differ
+    /// A step inwards: `None` if the instance does not exist, or if a member is of many instances that differ
     /// in size.
     pub(crate) fn step(&mut self, stored: &Stored, step: Inside) -> Result<Option<Stored>> {
         match step {

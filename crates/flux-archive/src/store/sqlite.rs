@@ -59,8 +59,8 @@ const LZ4_RATIO: u64 = 255;
 /// A `content.sqlite` of Flux, offline: no broker may have it open.
 ///
 /// Reading does not change the file. If a crashed broker left a log next to it (`-wal`), database and log
-/// are copied to a temporary directory, and the copy is read. On Unix the copy has no name any more when
-/// the store is open, so that nothing is left of it whatever ends the process.
+/// are copied to a temporary directory, and the copy is read. On Unix the copy has no name once the store
+/// is open, so that nothing is left of it whatever ends the process.
 #[derive(Debug)]
 pub struct SqliteStore {
     connection: Mutex<Connection>,

@@ -10,7 +10,7 @@ impl Tree {
     /// A copy of the tree of a file. Its arrays stay in their blocks, which a
     /// [`Writer`](crate::write::Writer) copies; those with fewer elements than `inline_below` come
     /// into the tree, unless the standard has no form for them there: single elements, integers that
-    /// are no literals, bytes that are no text, and for which the reference has none: lists inside of
+    /// are not literals, bytes that are not text, and what the reference cannot read: lists inside of
     /// records. A shape that is open, `'*'`, becomes the number of
     /// rows.
     ///
@@ -38,7 +38,7 @@ impl Tree {
     }
 
     /// A copy of the tree of a file with all its arrays inside, those too for which only this crate
-    /// has a form there. Fails at an array whose bytes are no text.
+    /// has a form there. Fails at an array whose bytes are not text.
     pub fn from_file_inline(file: &Asdf) -> Result<Self> {
         Self::of_file(file, Inline::All)
     }
