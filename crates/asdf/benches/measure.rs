@@ -2,26 +2,26 @@
 
 use std::time::{Duration, Instant};
 
-/// Does a task once more than the number of repetitions, and prints its times as JSON. The first
-/// time is not printed, unless it is the only one.
+/// How long a short task is done before it is timed: until the clock of the processor has risen.
+const WARM_UP: Duration = Duration::from_millis(100);
+
+/// Does a task many times, and prints its times as JSON. One that is to be done once is done twice.
 pub(crate) fn measure(
     repetitions: usize,
     mut task: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (mut walls, mut cpus) = (Vec::new(), Vec::new());
-    for _ in 0..=repetitions {
+    let begin = Instant::now();
+    while repetitions > 1 && begin.elapsed() < WARM_UP {
+        task()?;
+    }
+    for _ in 0..repetitions.max(2) {
         let (cpu, wall) = (cpu_time(), Instant::now());
         task()?;
         walls.push(wall.elapsed().as_secs_f64());
         cpus.push(cpu_time().saturating_sub(cpu).as_secs_f64());
     }
-    let skip = usize::from(repetitions > 1);
-    println!(
-        "{{\"wall\": {:?}, \"cpu\": {:?}, \"peak\": {}}}",
-        &walls[skip..],
-        &cpus[skip..],
-        status_bytes("VmHWM:")
-    );
+    println!("{{\"wall\": {walls:?}, \"cpu\": {cpus:?}, \"peak\": {}}}", status_bytes("VmHWM:"));
     Ok(())
 }
 
