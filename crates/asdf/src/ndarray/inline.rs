@@ -276,8 +276,8 @@ impl Seen {
         if self.widest > Some(Width::Int) {
             return;
         }
-        for (text, is_float) in numbers.texts() {
-            if let Some(number::Number::Int(value)) = number_in_list(text, is_float) {
+        for text in numbers.texts() {
+            if let Some(number::Number::Int(value)) = number_in_list(text) {
                 self.lowest = self.lowest.min(value);
                 self.highest = self.highest.max(value);
             }
@@ -401,8 +401,14 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
         let size = usize::try_from(scalar.size()).unwrap_or(0);
         out.reserve(numbers.len().saturating_mul(size));
     }
-    for (at, (text, is_float)) in numbers.texts().enumerate() {
-        let number = number_in_list(text, is_float);
+    let is_double = (scalar.kind(), scalar.size()) == (ScalarKind::Float, 8);
+    for (at, text) in numbers.texts().enumerate() {
+        // Integers of a list have so few digits that they are the same as floats.
+        if let (true, Ok(value)) = (is_double, text.parse::<f64>()) {
+            number::put(value.to_le_bytes(), scalar.endian(), out);
+            continue;
+        }
+        let number = number_in_list(text);
         let pushed = number.and_then(|number| number::push(number, scalar, out));
         if pushed.is_none() {
             // The general way has the same result, and the message.
@@ -416,9 +422,9 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
 }
 
 /// The value of a number in a list of numbers; of them there are simple forms only.
-fn number_in_list(text: &str, is_float: bool) -> Option<number::Number> {
+fn number_in_list(text: &str) -> Option<number::Number> {
     Some(match text {
-        _ if !is_float => number::Number::Int(text.parse::<i64>().ok()?.into()),
+        _ if !text.contains('.') => number::Number::Int(text.parse::<i64>().ok()?.into()),
         ".nan" => number::Number::Float(f64::NAN),
         ".inf" | "+.inf" => number::Number::Float(f64::INFINITY),
         "-.inf" => number::Number::Float(f64::NEG_INFINITY),

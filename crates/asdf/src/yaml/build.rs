@@ -65,6 +65,7 @@ pub(super) fn build(
         own: Vec::new(),
         anchored: HashMap::new(),
         written_tags: HashMap::new(),
+        last_tag: ("", 0),
         tag_numbers: HashMap::new(),
         tags_len: 0,
         nodes: 0,
@@ -113,6 +114,8 @@ struct Builder<'a, 't> {
     anchored: HashMap<&'t str, u32>,
     /// Numbers of tags as they are written; 0 for `!`.
     written_tags: HashMap<&'t str, u32>,
+    /// The one met last: many nodes in turn have the same.
+    last_tag: (&'t str, u32),
     tag_numbers: HashMap<Box<str>, u32>,
     /// Bytes of all distinct tags.
     tags_len: u64,
@@ -320,7 +323,11 @@ impl Builder<'_, '_> {
             return Ok(0);
         }
         let written = self.text.get(span.range()).unwrap_or_default();
+        if written == self.last_tag.0 {
+            return Ok(self.last_tag.1);
+        }
         if let Some(&number) = self.written_tags.get(written) {
+            self.last_tag = (written, number);
             return Ok(number);
         }
         let full = self.parser.directives().resolve(written);

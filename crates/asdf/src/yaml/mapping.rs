@@ -124,7 +124,11 @@ impl Document {
     /// Whether a key is a plain `<<`.
     pub(super) fn is_merge_key(&self, key: u32) -> bool {
         let record = self.record(key);
-        if self.scalar_text(key) != "<<" || self.options.scalars == scalar::ScalarRules::Core12 {
+        let is_short = record.len as usize == "<<".len();
+        if !is_short
+            || self.scalar_text(key) != "<<"
+            || self.options.scalars == scalar::ScalarRules::Core12
+        {
             return false;
         }
         match self.tag_of(key) {

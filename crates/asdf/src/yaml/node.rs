@@ -7,7 +7,6 @@ use super::document::{Children, Class, Document, NodeId};
 use super::integer::Integer;
 use super::mapping::{Entries, EntryMentions, Keys, Pairs};
 use super::scalar::{self, Kind, Style};
-use super::scan::number_end;
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
 use crate::{Code, Diagnostic, Error, ErrorKind, Result};
@@ -74,12 +73,17 @@ impl<'a> Numbers<'a> {
         self.elements.len()
     }
 
-    /// The text of each number, and whether it is a float.
-    pub(crate) fn texts(self) -> impl Iterator<Item = (&'a str, bool)> {
-        self.elements.iter().map(move |&start| {
-            let start = start as usize;
-            let (end, is_float) = number_end(self.text.as_bytes(), start).unwrap_or((start, false));
-            (self.text.get(start..end).unwrap_or_default(), is_float)
+    /// The text of each number.
+    pub(crate) fn texts(self) -> impl Iterator<Item = &'a str> {
+        let end = self.list.document.record(self.list.id).end;
+        let ends = self.elements.iter().skip(1).copied().chain([end]);
+        self.elements.iter().zip(ends).map(move |(&start, end)| {
+            // Between numbers are a comma, blanks and line breaks, after the last is a bracket.
+            let text = self.text.as_bytes().get(start as usize..end as usize).unwrap_or_default();
+            let is_number =
+                |&byte: &u8| !matches!(byte, b' ' | b',' | b'\n' | b'\r' | b'\t' | b']');
+            let len = text.iter().rposition(is_number).map_or(0, |last| last + 1);
+            self.text.get(start as usize..start as usize + len).unwrap_or_default()
         })
     }
 }

@@ -309,18 +309,24 @@ impl<'t> Scanner<'t> {
     fn save_key(&mut self) -> Result<(), Fault> {
         if self.is_key_allowed {
             self.forget_key()?;
-            let column = self.cursor.column();
-            let level = self.keys.len() - 1;
-            self.keys[level] = SimpleKey {
-                is_possible: true,
-                is_required: level == 0 && is_column(self.indent, column),
-                token: self.taken + self.queue.len(),
-                start: self.cursor.at,
-                column,
-            };
-            self.first_key = self.first_key.min(level);
         }
+        self.save_key_at(self.cursor.at, self.cursor.column());
         Ok(())
+    }
+
+    fn save_key_at(&mut self, start: usize, column: usize) {
+        if !self.is_key_allowed {
+            return;
+        }
+        let level = self.keys.len() - 1;
+        self.keys[level] = SimpleKey {
+            is_possible: true,
+            is_required: level == 0 && is_column(self.indent, column),
+            token: self.taken + self.queue.len(),
+            start,
+            column,
+        };
+        self.first_key = self.first_key.min(level);
     }
 
     /// Gives up the possible key of this level.

@@ -74,13 +74,14 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     // Eight at a time, since most floats of real files have sixteen digits.
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let eight = u64::from_le_bytes(eight);
-        // Digits are 30 to 39, and adding 6 leaves the first half of each byte as it is.
+        // Digits are 30 to 39, and adding 6 leaves the first half of each byte as it is. A carry
+        // goes to the bytes after one that is no digit, whose bits are not looked at.
         let halves = 0xf0f0_f0f0_f0f0_f0f0;
+        let digit = 0x3030_3030_3030_3030;
         let above = eight.wrapping_add(0x0606_0606_0606_0606);
-        let is_digits =
-            (eight & halves) == 0x3030_3030_3030_3030 && above & halves == eight & halves;
-        if !is_digits {
-            break;
+        let others = ((eight ^ digit) | (above ^ digit)) & halves;
+        if others != 0 {
+            return at + others.trailing_zeros() as usize / 8;
         }
         at += 8;
     }

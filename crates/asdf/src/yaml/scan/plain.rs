@@ -7,15 +7,28 @@
 //! ```
 
 use super::cursor::{BLANK, BREAK, COLON, FLOW};
-use super::{Fault, Scanner, Span, fault};
+use super::{Fault, MAX_SIMPLE_KEY, Scanner, Span, TokenKind, fault};
 use crate::yaml::scalar::Style;
 
 impl Scanner<'_> {
     pub(super) fn plain(&mut self) -> Result<(), Fault> {
-        self.save_key()?;
-        self.is_key_allowed = false;
-        let start = self.cursor.at;
+        let (start, column) = (self.cursor.at, self.cursor.column());
+        let may_be_key = self.is_key_allowed && !self.is_flow();
+        if self.is_key_allowed {
+            self.forget_key()?;
+        }
         let mut end = self.plain_line()?;
+        if may_be_key && self.cursor.byte() == b':' && self.cursor.at - start <= MAX_SIMPLE_KEY {
+            // The common way of a key: nothing is held back.
+            self.open_block(TokenKind::BlockMappingStart, column, start, None);
+            self.push(TokenKind::Key, start, start);
+            self.push_scalar(Style::Plain, start, end, Span::new(start, end));
+            self.is_key_allowed = false;
+            self.indicator(TokenKind::Value, 1);
+            return Ok(());
+        }
+        self.save_key_at(start, column);
+        self.is_key_allowed = false;
         // Where the text begins in `changed`, if it has several lines.
         let mut changed = None;
         while self.fold(true)? {
