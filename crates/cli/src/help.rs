@@ -357,6 +357,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "dudley diff",
         &["scibin dudley diff old.dud new.dud", "scibin dudley diff old.dud new.dud --param N=100"],
     ),
+    (
+        "dudley codegen",
+        &[
+            "scibin dudley codegen run.dud --lang c -o run.h",
+            "scibin dudley codegen run.dud --native --lang python > run.py",
+        ],
+    ),
+    (
+        "dudley import",
+        &[
+            "scibin dudley import ocean.nc -o ocean.dud",
+            "scibin dudley get ocean.nc /temperature --layout ocean.dud --slice 0",
+        ],
+    ),
     ("dudley from-c", &["scibin dudley from-c particles.h > particles.dud"]),
     (
         "dudley from-numpy",

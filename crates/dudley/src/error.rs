@@ -110,6 +110,20 @@ pub enum ErrorKind {
         /// Why not.
         message: String,
     },
+    /// A file of another format is damaged, or of none that is known.
+    Import {
+        /// The format.
+        format: &'static str,
+        /// What was found, and what was expected.
+        message: String,
+    },
+    /// A part of a file of another format cannot be described by a layout.
+    NoLayoutFor {
+        /// Its path.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
     /// A compressed array cannot be decoded or encoded.
     Filter {
         /// The path of the array.
@@ -118,6 +132,15 @@ pub enum ErrorKind {
         filter: String,
         /// Where its count is.
         address: u64,
+        /// What is wrong.
+        message: String,
+    },
+    /// A reference leads nowhere.
+    Reference {
+        /// The path of the array that holds it.
+        path: String,
+        /// The element, counted through all dimensions.
+        index: usize,
         /// What is wrong.
         message: String,
     },
@@ -167,6 +190,7 @@ impl binio::error::Kind for ErrorKind {
             | Self::NoLayout { .. }
             | Self::Mismatch { .. }
             | Self::Missing { .. }
+            | Self::NoLayoutFor { .. }
             | Self::Extend { .. } => false,
             Self::Read(error) => error.is_bad_data(),
             _ => true,
@@ -226,8 +250,13 @@ impl fmt::Display for ErrorKind {
             Self::Mismatch { path, message } => write!(f, "`{path}`: {message}"),
             Self::Missing { paths } => write!(f, "no data for {}", paths.join(", ")),
             Self::Extend { message } => f.write_str(message),
+            Self::Import { format, message } => write!(f, "not a valid {format} file: {message}"),
+            Self::NoLayoutFor { path, reason } => write!(f, "`{path}` is not described: {reason}"),
             Self::Filter { path, filter, address, message } => {
                 write!(f, "`{path}`, compressed by {filter} at {address}: {message}")
+            }
+            Self::Reference { path, index, message } => {
+                write!(f, "`{path}`, element {index}: {message}")
             }
             Self::Read(error) => error.fmt(f),
         }

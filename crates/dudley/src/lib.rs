@@ -20,7 +20,8 @@ pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity}
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "array")]
 pub use file::{
-    Array, Explanation, File, FileBytes, Instance, Instances, List, OpenOptions, for_numpy,
+    Array, Compress, Declared, Explanation, File, FileBytes, FilterError, FilterRegistry, Instance,
+    Instances, List, OpenOptions, Reference, Referenced, References, for_numpy,
 };
 #[cfg(feature = "write")]
 pub use file::{ExtendMode, Extension, Patch, WriteOptions, WriteReport, Writer};
@@ -33,14 +34,16 @@ pub use layout::{
 };
 pub use options::{Limits, ParseOptions};
 pub use resolve::{
-    AddressTable, Change, ChangeKind, Comparison, ComplexAlign, Entry, MemberRow, Origin, Resolver,
-    Row, Values, diff,
+    AddressTable, Change, ChangeKind, Comparison, ComplexAlign, Entry, Language, MemberRow, Origin,
+    Resolver, Row, Values, diff,
 };
 pub use signature::{SIGNATURE_LEN, Signature};
 pub use source::{Encoding, Source, Span};
+#[cfg(feature = "hdf5")]
+pub use write::from_hdf5;
 pub use write::{ArrayBuilder, Builder, ListBuilder, format, from_c};
 #[cfg(feature = "array")]
-pub use write::{from_npy, from_numpy};
+pub use write::{Imported, from_netcdf, from_npy, from_npz, from_numpy, import};
 
 #[cfg(feature = "array")]
 pub use binio::array;

@@ -39,6 +39,8 @@ pub(crate) enum DudleyCommand {
     ExtractLayout(ExtractLayout),
     /// Show what a byte of a file belongs to
     Explain(Explain),
+    /// Describe a file of another format by a layout, so that its arrays are read in place: .npy, .npz, netCDF-3
+    Import(Import),
     /// Print the layout of an array of numpy: of a .npy file or of a datatype
     FromNumpy(FromNumpy),
     /// Print the layout of the plain structs of a C file
@@ -46,6 +48,8 @@ pub(crate) enum DudleyCommand {
         /// The file, or "-" for standard input
         file: PathBuf,
     },
+    /// Generate code that computes the address and size of everything that a layout stores
+    Codegen(Codegen),
     /// Compare two layouts, and whether files of the first can be read by the second
     Diff(Diff),
 }
@@ -253,6 +257,36 @@ pub(crate) struct Diff {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Codegen {
+    /// The layout, or "-" for standard input
+    pub(crate) layout: PathBuf,
+    /// The language of the code
+    #[arg(long, value_enum, value_name = "LANG")]
+    pub(crate) lang: Lang,
+    /// Data begin after the signature of a native file
+    #[arg(long)]
+    pub(crate) native: bool,
+    /// Write the code to this file
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(long, short, requires = "output")]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// Write the layout to this file
+    #[arg(long, short, value_name = "LAYOUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(long, short, requires = "output")]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct FromNumpy {
     /// A .npy file, or a datatype as numpy writes it, such as "[('id', '<i4'), ('pos', '<f8', (3,))]"
     #[arg(value_name = "FILE|DTYPE")]
@@ -263,6 +297,17 @@ pub(crate) struct FromNumpy {
     /// The shape of the array, such as 100,3; a .npy file states its own
     #[arg(long, value_name = "N,..", value_delimiter = ',')]
     pub(crate) shape: Vec<u64>,
+}
+
+/// A language in which code is generated.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Lang {
+    /// A header of C
+    C,
+    /// A module of Rust
+    Rust,
+    /// A module of Python
+    Python,
 }
 
 /// The byte order of a number.

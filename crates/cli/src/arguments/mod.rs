@@ -43,6 +43,8 @@ impl Command {
                 all.command,
                 dudley::DudleyCommand::FromC { .. }
                     | dudley::DudleyCommand::FromNumpy(_)
+                    | dudley::DudleyCommand::Import(_)
+                    | dudley::DudleyCommand::Codegen(_)
                     | dudley::DudleyCommand::ExtractLayout(_)
             ),
             Self::Flux(all) => matches!(all.command, flux::FluxCommand::Cat(_)),

@@ -4,6 +4,7 @@
 
 mod changes;
 mod files;
+mod import;
 mod layouts;
 #[path = "../program/mod.rs"]
 mod program;

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use binio::write::{AtomicFile, FileTarget, WriteAt};
 
+use super::filter::FilterRegistry;
 use super::sequential::Sequential;
 use super::writer::{Target, Writer};
 use crate::error::Error;
@@ -26,6 +27,7 @@ pub struct WriteOptions {
     foreign: bool,
     strict: bool,
     limits: binio::Limits,
+    filters: FilterRegistry,
 }
 
 impl WriteOptions {
@@ -57,6 +59,8 @@ impl WriteOptions {
         strict: bool;
         /// Sets the limits of arrays: how much may be held in memory.
         limits: binio::Limits;
+        /// Sets the filters of compressed arrays and references. Default: those of this crate.
+        filters: FilterRegistry;
     }
 
     /// Begins a file, which appears under its name when it is [finished](Writer::finish).
@@ -144,6 +148,7 @@ impl WriteOptions {
         writer.signature = (!self.foreign).then_some(order);
         writer.appends_layout = !self.foreign && !self.apart;
         writer.is_strict = self.strict;
+        writer.filters = self.filters.clone();
         writer.begin()?;
         Ok(writer)
     }

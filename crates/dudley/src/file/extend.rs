@@ -15,6 +15,7 @@ use binio::array::{self, Data, Element};
 use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
 use binio::{Context as _, ReadAt, Span};
 
+use super::filter::FilterRegistry;
 use super::writer::{WriteReport, Writer, layout_text};
 use super::{FileBytes, appended_text};
 use crate::error::{Error, ErrorKind};
@@ -167,6 +168,13 @@ impl Extension {
     /// The old layout and the new one.
     pub fn layout(&self) -> &Layout {
         &self.writer.layout
+    }
+
+    /// Sets the filters of compressed arrays and references. Default: those of this crate.
+    #[must_use]
+    pub fn filters(mut self, filters: FilterRegistry) -> Self {
+        self.writer.filters = filters;
+        self
     }
 
     /// As [`Writer::put`].

@@ -5,7 +5,7 @@
 //! | `open` | finds the layout, reads parameters, resolves addresses |
 //! | `value` | arrays, members and instances by path |
 //! | `instances` | structs that differ in size |
-//! | `filter` | compressed arrays |
+//! | `filter` | compressed arrays, references to items |
 //! | `json` | values as JSON |
 //! | `numpy` | arrays in types that numpy has |
 //! | `explain` | what a byte belongs to |
@@ -54,6 +54,10 @@ pub use create::WriteOptions;
 pub use explain::Explanation;
 #[cfg(feature = "write")]
 pub use extend::{ExtendMode, Extension};
+#[cfg(feature = "array")]
+pub use filter::{
+    Compress, Declared, FilterError, FilterRegistry, Reference, Referenced, References,
+};
 #[cfg(feature = "array")]
 pub use instances::{Instance, Instances};
 #[cfg(feature = "array")]

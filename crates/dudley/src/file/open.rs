@@ -6,6 +6,7 @@ use std::sync::Arc;
 use binio::{Bytes, Context as _, ReadAt};
 
 use super::appended_text;
+use super::filter::FilterRegistry;
 use super::value::{File, FileBytes};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Layout, Order};
@@ -36,6 +37,7 @@ pub struct OpenOptions {
     resolving: Limits,
     mmap: bool,
     limits: binio::Limits,
+    filters: FilterRegistry,
 }
 
 impl OpenOptions {
@@ -86,6 +88,8 @@ impl OpenOptions {
         mmap: bool;
         /// Sets the limits of reading arrays.
         limits: binio::Limits;
+        /// Sets the filters of compressed arrays and references. Default: those of this crate.
+        filters: FilterRegistry;
     }
 
     /// Opens a file.
@@ -139,7 +143,8 @@ impl OpenOptions {
         let resolver = self.resolver(Arc::clone(&layout)).stream(&source)?;
         let (table, stopped) = resolver.partial_table();
         let rules = resolver.into_rules();
-        Ok(File::new(source, signature, layout, table, stopped, rules, self.limits))
+        let file = File::new(source, signature, layout, table, stopped, rules, self.limits);
+        Ok(file.with_filters(self.filters.clone()))
     }
 
     fn resolver<'a>(&self, layout: Arc<Layout>) -> Resolver<'a, Arc<Layout>> {

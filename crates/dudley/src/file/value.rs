@@ -7,6 +7,7 @@ use std::sync::Arc;
 use binio::array::{self, ArrayError};
 use binio::{Bytes, FileSource, ReadAt};
 
+use super::filter::FilterRegistry;
 use super::instances::Instances;
 use super::list::List;
 use super::open::OpenOptions;
@@ -114,6 +115,7 @@ pub struct File {
     stopped: Option<Error>,
     rules: Rules<'static>,
     limits: binio::Limits,
+    filters: FilterRegistry,
 }
 
 impl File {
@@ -126,7 +128,12 @@ impl File {
         rules: Rules<'static>,
         limits: binio::Limits,
     ) -> Self {
-        Self { source, signature, layout, table, stopped, rules, limits }
+        let filters = FilterRegistry::new();
+        Self { source, signature, layout, table, stopped, rules, limits, filters }
+    }
+
+    pub(super) fn with_filters(self, filters: FilterRegistry) -> Self {
+        Self { filters, ..self }
     }
 
     /// Opens a file that a layout describes. Without one, the layout that is appended to it.
@@ -196,6 +203,11 @@ impl File {
     /// The limits of reading arrays.
     pub fn limits(&self) -> &binio::Limits {
         &self.limits
+    }
+
+    /// The filters that are known.
+    pub fn filters(&self) -> &FilterRegistry {
+        &self.filters
     }
 
     /// Where the data end: at the appended layout, or at the end of the file.

@@ -9,7 +9,7 @@ use binio::array::{self, Data, Datatype, Element, ScalarType, Strided};
 use binio::write::{AtomicFile, FileTarget, WriteAt};
 
 use super::convert::convert;
-use super::filter;
+use super::filter::{Declared, FilterRegistry};
 use super::missing::{Put, missing};
 use super::place::{integer_bytes, put_fields, put_struct_params};
 use super::sequential::Sequential;
@@ -52,6 +52,7 @@ pub struct Writer<'w> {
     pub(super) signature: Option<Order>,
     pub(super) appends_layout: bool,
     pub(super) is_strict: bool,
+    pub(super) filters: FilterRegistry,
     limits: binio::Limits,
 }
 
@@ -87,6 +88,7 @@ impl<'w> Writer<'w> {
             signature: None,
             appends_layout: false,
             is_strict: false,
+            filters: FilterRegistry::new(),
             limits,
         }
     }
@@ -202,7 +204,7 @@ impl<'w> Writer<'w> {
         let packed = convert(&place.datatype)?;
         let row = self.table.rows()[place.index];
         let Some(strided) = place.strided else {
-            let bytes = self.encode(row, packed, path)?;
+            let bytes = self.encode(row, &place.datatype, &place.shape, packed)?;
             self.put[place.index].add(Vec::new());
             return self.store(place.index, bytes);
         };
@@ -223,17 +225,26 @@ impl<'w> Writer<'w> {
     }
 
     /// The count and the compressed bytes.
-    fn encode(&self, row: Row, packed: Vec<u8>, path: &str) -> Result<Vec<u8>, Error> {
+    fn encode(
+        &self,
+        row: Row,
+        datatype: &Datatype,
+        shape: &[u64],
+        packed: Vec<u8>,
+    ) -> Result<Vec<u8>, Error> {
         if packed.is_empty() {
             return Ok(packed);
         }
         let found = self.table.entry(row);
-        let Some(found) = found.filter() else { return Ok(packed) };
-        let encoded = filter::encode(found, &packed).map_err(|message| ErrorKind::Filter {
-            path: path.to_owned(),
-            filter: found.name.clone(),
+        let Some(filter) = found.filter() else { return Ok(packed) };
+        let (len, arguments) = (packed.len() as u64, &*filter.arguments);
+        let declared = Declared { datatype, shape, arguments, len };
+        let encoded = self.filters.encode(&filter.name, &declared, &packed);
+        let encoded = encoded.map_err(|error| ErrorKind::Filter {
+            path: found.path(),
+            filter: filter.name.clone(),
             address: row.address().unwrap_or_default(),
-            message,
+            message: error.to_string(),
         })?;
         let count = (encoded.len() as u64).to_le_bytes();
         let mut bytes = match self.table.order() {
@@ -335,7 +346,7 @@ impl<'w> Writer<'w> {
                     let len = array::byte_size(&shape, datatype.itemsize()).unwrap_or(u64::MAX);
                     self.limits.check_alloc("an item", len)?;
                     let zeros = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
-                    let bytes = self.encode(row, zeros, &path)?;
+                    let bytes = self.encode(row, &datatype, &shape, zeros)?;
                     self.held.insert(index, bytes);
                 }
                 let held = self.held.get(&index).map(|bytes| bytes.len() as u64);

@@ -19,6 +19,7 @@
 //! work for hostile layouts.
 
 mod align;
+mod codegen;
 mod diagnose;
 mod diff;
 #[cfg(feature = "array")]
@@ -39,6 +40,7 @@ use std::sync::OnceLock;
 
 use binio::ReadAt;
 
+pub use codegen::Language;
 #[cfg(feature = "write")]
 pub(crate) use diagnose::alignment;
 pub use diff::{Change, ChangeKind, Comparison, diff};

@@ -30,7 +30,9 @@ use crate::syntax::quote;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<String, Error> {
-    declaration(name, datatype, shape, "", None)
+    let mut text = String::new();
+    Described::of(datatype).declare(&mut text, name, shape, "", None);
+    format(text)
 }
 
 /// The layout of a `.npy` file: one item at the address of its data. Of an array in Fortran order, the
@@ -50,25 +52,32 @@ pub fn from_numpy(name: &str, datatype: &Datatype, shape: &[u64]) -> Result<Stri
 /// ```
 pub fn from_npy(name: &str, file: &dyn ReadAt) -> Result<String, Error> {
     let (header, address) = Header::read(file)?;
+    let mut text = String::new();
+    push_npy(&mut text, name, &header, address);
+    format(text)
+}
+
+/// Appends the declaration of an array whose data begin at an address.
+pub(super) fn push_npy(out: &mut String, name: &str, header: &Header, address: u64) {
     let mut shape = header.shape().to_vec();
     let order = (header.order() == Order::F && shape.len() > 1).then_some(("order", "F"));
     if order.is_some() {
         shape.reverse();
     }
-    declaration(name, header.datatype(), &shape, &format!(" @{address}"), order)
+    let place = format!(" @{address}");
+    Described::of(header.datatype()).declare(out, name, &shape, &place, order);
 }
 
-fn declaration(
+/// Appends the declaration of an array in C order whose data begin at an address.
+#[cfg(feature = "hdf5")]
+pub(super) fn push_array(
+    out: &mut String,
     name: &str,
     datatype: &Datatype,
     shape: &[u64],
-    place: &str,
-    attribute: Option<(&str, &str)>,
-) -> Result<String, Error> {
-    let described = Described::of(datatype);
-    let mut text = String::new();
-    described.declare(&mut text, name, shape, place, attribute);
-    format(text)
+    address: u64,
+) {
+    Described::of(datatype).declare(out, name, shape, &format!(" @{address}"), None);
 }
 
 /// A datatype in a layout.

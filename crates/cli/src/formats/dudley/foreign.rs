@@ -5,18 +5,18 @@ use std::path::Path;
 
 use dudley::array::Datatype;
 
-use super::{name, read, show, verdict_of};
+use super::{import, name, read, show, verdict_of};
 use crate::Verdict;
 use crate::arguments::dudley::FromNumpy;
 use crate::failure::Failure;
-use crate::input;
+use crate::output::Output;
 
 pub(super) fn from_c(path: &Path) -> Result<Verdict, Failure> {
     let text = read(path)?;
     finish(dudley::from_c(&String::from_utf8_lossy(&text)), &name(path))
 }
 
-pub(super) fn from_numpy(command: &FromNumpy) -> Result<Verdict, Failure> {
+pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict, Failure> {
     let path = Path::new(&command.source);
     if !path.exists() {
         let invalid = |error: dudley::array::ArrayError| {
@@ -29,10 +29,9 @@ pub(super) fn from_numpy(command: &FromNumpy) -> Result<Verdict, Failure> {
     if !command.shape.is_empty() {
         return Err(Failure::other("--shape", "a .npy file states its own shape"));
     }
-    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
     let stem = path.file_stem().map(|stem| stem.to_string_lossy());
     let item = command.name.as_deref().or(stem.as_deref()).unwrap_or("data");
-    finish(dudley::from_npy(item, &file), &name(path))
+    import::import_as(path, item, None, output)
 }
 
 /// Prints a layout.

@@ -1,12 +1,14 @@
 //! The commands for layouts of Dudley.
 
 mod check;
+mod codegen;
 mod create;
 mod data;
 mod diff;
 mod explain;
 mod fmt;
 mod foreign;
+mod import;
 mod info;
 mod resolve;
 mod tree;
@@ -46,7 +48,9 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::ExtractLayout(command) => data::extract_layout(command, output),
         DudleyCommand::Explain(command) => explain::explain(command, output),
         DudleyCommand::FromC { file } => foreign::from_c(file),
-        DudleyCommand::FromNumpy(command) => foreign::from_numpy(command),
+        DudleyCommand::FromNumpy(command) => foreign::from_numpy(command, output),
+        DudleyCommand::Import(command) => import::import(command, output),
+        DudleyCommand::Codegen(command) => codegen::codegen(command, output),
         DudleyCommand::Diff(command) => diff::diff(command, output),
     }
 }

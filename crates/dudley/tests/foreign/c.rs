@@ -1,5 +1,4 @@
 //! Layouts of structs of C, held against the C compiler.
-#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

@@ -1,0 +1,38 @@
+//! `scibin dudley codegen`: code that computes addresses.
+
+use std::io::{self, Write};
+
+use dudley::{Language, ParseOptions, Resolver};
+
+use super::{parse, show, verdict_of};
+use crate::Verdict;
+use crate::arguments::dudley::{Codegen, Lang};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::output::file as output_file;
+
+pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Failure> {
+    let Some(layout) = parse(&command.layout, &ParseOptions::new())? else {
+        return Ok(Verdict::Found);
+    };
+    let language = match command.lang {
+        Lang::C => Language::C,
+        Lang::Rust => Language::Rust,
+        Lang::Python => Language::Python,
+    };
+    let code = match Resolver::new(&layout).native(command.native).code(language) {
+        Ok(code) => code,
+        Err(error) => {
+            show(&error, "");
+            return Ok(verdict_of(&error));
+        }
+    };
+    let Some(target) = &command.output else {
+        io::stdout().lock().write_all(code.as_bytes())?;
+        return Ok(Verdict::Fine);
+    };
+    let body = |out: &mut dyn Write| out.write_all(code.as_bytes());
+    output_file::write(target, command.force, body, |error| Failure::io(target, error))?;
+    output.result(&format_args!("{}: {} bytes", target.display(), code.len()))?;
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,61 @@
+//! `scibin dudley import`: layouts of files of other formats.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use dudley::Imported;
+
+use super::{name, show, verdict_of};
+use crate::Verdict;
+use crate::arguments::dudley::Import;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::Output;
+use crate::output::file::{self as output_file, is_standard};
+
+pub(super) fn import(command: &Import, output: Output) -> Result<Verdict, Failure> {
+    let path = &command.file;
+    let stem = path.file_stem().filter(|_| !is_standard(path));
+    let item = stem.map_or_else(|| "data".into(), |stem| stem.to_string_lossy());
+    let target = command.output.as_deref().map(|target| (target, command.force));
+    import_as(path, &item, target, output)
+}
+
+/// Writes the layout of a file, in which a single array gets the name `item`, to a file or to standard output.
+pub(super) fn import_as(
+    path: &Path,
+    item: &str,
+    target: Option<(&Path, bool)>,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    if let Some((target, force)) = target {
+        output_file::check(target, force)?;
+    }
+    let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
+    let Imported { layout, errors, .. } = match dudley::import(item, file) {
+        Ok(imported) => imported,
+        Err(error) => {
+            show(&error, &name(path));
+            return Ok(verdict_of(&error));
+        }
+    };
+    let is_nothing = layout.is_empty() && !errors.is_empty();
+    match target {
+        _ if is_nothing => {}
+        None => io::stdout().lock().write_all(layout.as_bytes())?,
+        Some((target, force)) => {
+            let body = |out: &mut dyn Write| out.write_all(layout.as_bytes());
+            output_file::write(target, force, body, |error| Failure::io(target, error))?;
+            output.result(&format_args!("{}: {} bytes", target.display(), layout.len()))?;
+        }
+    }
+    for error in &errors {
+        show(error, &name(path));
+    }
+    Ok(match errors.first() {
+        None => Verdict::Fine,
+        Some(error) if is_nothing => verdict_of(error),
+        // The others are described.
+        Some(_) => Verdict::Found,
+    })
+}

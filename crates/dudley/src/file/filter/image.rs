@@ -1,0 +1,88 @@
+//! The pixels of images: arrays of height, width and, for colours, their number.
+
+use binio::array::Kind;
+
+use super::registry::{Declared, FilterError};
+use crate::layout::Argument;
+
+/// The size of an image, and its samples.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Image {
+    pub(super) width: u32,
+    pub(super) height: u32,
+    /// Samples of a pixel.
+    pub(super) channels: u8,
+    /// Bytes of a sample.
+    pub(super) bytes: u8,
+}
+
+impl Image {
+    /// The image that an array is: unsigned integers of one of some sizes, colours of one of some numbers.
+    pub(super) fn of(
+        declared: &Declared<'_>,
+        sizes: &[u8],
+        colours: &[u8],
+    ) -> Result<Self, FilterError> {
+        let scalar = declared.datatype.as_scalar();
+        let scalar = scalar.filter(|scalar| scalar.kind() == Kind::Uint);
+        let bytes = scalar.and_then(|scalar| {
+            sizes.iter().copied().find(|&size| u64::from(size) == scalar.size())
+        });
+        let Some(bytes) = bytes else {
+            let names: Vec<String> = sizes.iter().map(|size| format!("u{size}")).collect();
+            let expected = names.join(" or ");
+            return Err(FilterError::new(format!("the type has to be {expected}")));
+        };
+        let channels = match declared.shape {
+            [_, _] => Some(1),
+            &[_, _, last] => colours.iter().copied().find(|&count| u64::from(count) == last),
+            _ => None,
+        };
+        let Some(channels) = channels else {
+            let counts: Vec<String> = colours.iter().map(ToString::to_string).collect();
+            let message = format!(
+                "the shape is {:?}, expected [height, width] or [height, width, {}]",
+                declared.shape,
+                counts.join(" or ")
+            );
+            return Err(FilterError::new(message));
+        };
+        let size = |len: u64| {
+            u32::try_from(len).map_err(|_| {
+                FilterError::new(format!("an image cannot have {len} pixels in a row"))
+            })
+        };
+        let (height, width) = (size(declared.shape[0])?, size(declared.shape[1])?);
+        Ok(Self { width, height, channels, bytes })
+    }
+
+    /// Fails if an image that was found is not this one.
+    pub(super) fn expect(self, found: Self) -> Result<(), FilterError> {
+        if found == self {
+            return Ok(());
+        }
+        let shown = |image: Self| {
+            let Self { width, height, channels, bytes } = image;
+            format!(
+                "{height} x {width} pixels of {channels} samples of {} bits",
+                8 * u32::from(bytes)
+            )
+        };
+        Err(FilterError::new(format!("it is {}, expected {}", shown(found), shown(self))))
+    }
+}
+
+/// The argument of a filter: an integer from 0 on.
+pub(super) fn argument(
+    declared: &Declared<'_>,
+    what: &str,
+    most: u8,
+    default: u8,
+) -> Result<u8, FilterError> {
+    let value = match declared.arguments {
+        [] => Some(default),
+        &[Argument::Integer(value)] => u8::try_from(value).ok().filter(|&value| value <= most),
+        _ => None,
+    };
+    value.ok_or_else(|| FilterError::new(format!("expected one argument, {what} from 0 to {most}")))
+}

@@ -1,0 +1,115 @@
+//! PNG: images of 8 or 16 bits, grey or with three colours.
+
+use std::io::{Cursor, Write};
+
+use binio::Endian;
+
+use super::image::{Image, argument};
+use super::registry::{Compress, Declared, FilterError};
+
+pub(super) struct Png;
+
+/// What a decoder may hold besides the pixels: its window, two rows and chunks that describe the image.
+const WORKSPACE: usize = 1 << 20;
+
+fn error(error: impl std::fmt::Display) -> FilterError {
+    FilterError::new(error.to_string())
+}
+
+fn image(declared: &Declared<'_>) -> Result<Image, FilterError> {
+    Image::of(declared, &[1, 2], &[3])
+}
+
+/// Changes samples between big-endian, as PNG stores them, and the order of the array.
+fn swapped(declared: &Declared<'_>, bytes: &[u8]) -> Result<Vec<u8>, FilterError> {
+    let mut bytes = bytes.to_vec();
+    let scalar = declared.datatype.as_scalar();
+    if scalar.is_some_and(|scalar| scalar.size() == 2 && scalar.endian() == Endian::Little) {
+        binio::swap_in_place(&mut bytes, 2).map_err(error)?;
+    }
+    Ok(bytes)
+}
+
+impl Compress for Png {
+    fn name(&self) -> &'static str {
+        "png"
+    }
+
+    fn check(&self, declared: &Declared<'_>) -> Result<(), FilterError> {
+        image(declared)?;
+        argument(declared, "a level", 9, 9).map(drop)
+    }
+
+    fn encode(&self, declared: &Declared<'_>, elements: &[u8]) -> Result<Vec<u8>, FilterError> {
+        let Image { width, height, channels, bytes } = image(declared)?;
+        let mut out = Vec::new();
+        let mut encoder = ::png::Encoder::new(&mut out, width, height);
+        let is_grey = channels == 1;
+        encoder.set_color(if is_grey {
+            ::png::ColorType::Grayscale
+        } else {
+            ::png::ColorType::Rgb
+        });
+        encoder.set_depth(if bytes == 1 {
+            ::png::BitDepth::Eight
+        } else {
+            ::png::BitDepth::Sixteen
+        });
+        encoder.set_deflate_compression(match argument(declared, "a level", 9, 9)? {
+            0 => ::png::DeflateCompression::NoCompression,
+            level => ::png::DeflateCompression::Level(level),
+        });
+        let mut writer = encoder.write_header().map_err(error)?;
+        writer.write_image_data(&swapped(declared, elements)?).map_err(error)?;
+        writer.finish().map_err(error)?;
+        Ok(out)
+    }
+
+    fn decode(
+        &self,
+        declared: &Declared<'_>,
+        stored: &[u8],
+        out: &mut dyn Write,
+    ) -> Result<(), FilterError> {
+        let expected = image(declared)?;
+        let row = u64::from(expected.width) * u64::from(expected.channels * expected.bytes);
+        let row = usize::try_from(row).map_err(error)?;
+        let limits = ::png::Limits { bytes: WORKSPACE.saturating_add(row.saturating_mul(4)) };
+        let mut decoder = ::png::Decoder::new_with_limits(Cursor::new(stored), limits);
+        decoder.set_transformations(::png::Transformations::IDENTITY);
+        decoder.set_ignore_text_chunk(true);
+        decoder.set_ignore_iccp_chunk(true);
+        let info = decoder.read_header_info().map_err(error)?;
+        let channels = match info.color_type {
+            ::png::ColorType::Grayscale => 1,
+            ::png::ColorType::Rgb => 3,
+            other => {
+                let message = format!("it is {other:?}, expected grey or three colours");
+                return Err(FilterError::new(message));
+            }
+        };
+        let bytes = match info.bit_depth {
+            ::png::BitDepth::Eight => 1,
+            ::png::BitDepth::Sixteen => 2,
+            other => {
+                return Err(FilterError::new(format!(
+                    "it has a depth of {other:?}, expected 8 or 16 bits"
+                )));
+            }
+        };
+        expected.expect(Image { width: info.width, height: info.height, channels, bytes })?;
+        if info.interlaced {
+            // Its rows are not in order: decode it as a whole. The size is the declared one.
+            let mut reader = decoder.read_info().map_err(error)?;
+            let len = usize::try_from(declared.len).map_err(error)?;
+            let mut whole = vec![0; len];
+            reader.next_frame(&mut whole).map_err(error)?;
+            return Ok(out.write_all(&swapped(declared, &whole)?)?);
+        }
+        let mut reader = decoder.read_info().map_err(error)?;
+        while let Some(row) = reader.next_row().map_err(error)? {
+            out.write_all(&swapped(declared, row.data())?)?;
+        }
+        Ok(())
+    }
+}

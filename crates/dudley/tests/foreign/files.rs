@@ -1,0 +1,158 @@
+//! `.npy` and `.npz` files, and files of no format that is known.
+
+use dudley::array::npy::Header;
+use dudley::array::{Datatype, Order};
+use dudley::{ErrorKind, File, Imported, Layout, from_npz, import};
+
+use crate::zip::{Member, archive, archive_64};
+
+pub(crate) fn npy(datatype: &str, order: Order, shape: &[u64], data: &[u8]) -> Vec<u8> {
+    let datatype = Datatype::parse(datatype).unwrap();
+    [Header::new(datatype, order, shape.to_vec()).unwrap().to_bytes(), data.to_vec()].concat()
+}
+
+/// The layout of a file that it describes as a whole.
+pub(crate) fn whole(bytes: &[u8]) -> String {
+    let Imported { layout, errors, .. } = import("x", bytes.to_vec()).unwrap();
+    assert!(errors.is_empty(), "{errors:?}");
+    layout
+}
+
+pub(crate) fn open(layout: &str, bytes: &[u8]) -> File {
+    File::from_bytes(bytes.to_vec(), Layout::parse(layout).unwrap()).unwrap()
+}
+
+#[test]
+fn an_npy_file_is_read_through_its_layout() {
+    let bytes = npy("<i2", Order::C, &[2, 2], &[1, 0, 2, 0, 3, 0, 4, 0]);
+    let layout = whole(&bytes);
+    assert_eq!(layout, "x = <i2[2, 2] @128\n");
+    assert_eq!(open(&layout, &bytes).get("x").unwrap().read::<i16>().unwrap(), [1, 2, 3, 4]);
+}
+
+#[test]
+fn fortran_order_becomes_reversed_dimensions_with_an_attribute() {
+    let bytes = npy(">i2", Order::F, &[2, 3], &[0, 1, 0, 4, 0, 2, 0, 5, 0, 3, 0, 6]);
+    let layout = whole(&bytes);
+    assert_eq!(layout, "x = >i2[3, 2] @128  #: order=\"F\"\n");
+    let array = open(&layout, &bytes).get("x").unwrap();
+    assert_eq!(array.read::<i16>().unwrap(), [1, 4, 2, 5, 3, 6]);
+}
+
+#[test]
+fn a_record_of_numpy_becomes_a_struct() {
+    let bytes =
+        npy("[('a', '|u1'), ('b', '<f4', (2,))]", Order::C, &[1], &[7, 0, 0, 128, 63, 0, 0, 0, 64]);
+    let layout = whole(&bytes);
+    let file = open(&layout, &bytes);
+    assert_eq!(file.get("/x.a").unwrap().read::<u8>().unwrap(), [7], "{layout}");
+    assert_eq!(file.get("/x.b").unwrap().read::<f32>().unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn data_that_are_cut_are_reported() {
+    let bytes = npy("<f8", Order::C, &[3], &[0; 23]);
+    let imported = import("x", bytes.clone()).unwrap();
+    assert_eq!(imported.layout, "x = <f8[3] @128\n");
+    let [error] = &imported.errors[..] else { panic!("{:?}", imported.errors) };
+    assert!(matches!(error.kind(), ErrorKind::PastEnd { start: 128, end: 152, len: 151, .. }));
+    assert!(error.is_bad_data());
+    let header = &bytes[..100];
+    assert!(import("x", header.to_vec()).unwrap_err().is_bad_data());
+}
+
+#[test]
+fn members_of_an_npz_file_have_names_without_npy() {
+    let a = npy("<i4", Order::C, &[2], &[1, 0, 0, 0, 2, 0, 0, 0]);
+    let b = npy("|S3", Order::C, &[], b"abc");
+    let members = [Member::stored("a.npy", &a), Member::stored("b c/d.npy", &b)];
+    for bytes in [
+        archive(&members),
+        archive_64(&members),
+        // A comment, and bytes before the archive.
+        [&b"#!/bin/sh\n"[..], &archive(&members)].concat(),
+    ] {
+        let imported = from_npz(&bytes).unwrap();
+        assert!(imported.errors.is_empty());
+        let file = open(&imported.layout, &bytes);
+        assert_eq!(file.get("/a").unwrap().read::<i32>().unwrap(), [1, 2]);
+        let mut text = Vec::new();
+        file.write_json("/\"b c/d\"", &mut text).unwrap();
+        assert_eq!(text, b"\"abc\"");
+    }
+}
+
+#[test]
+fn deflated_members_are_refused_with_the_reason() {
+    let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
+    let deflated = Member { method: 8, ..Member::stored("b.npy", &a) };
+    let imported = from_npz(&archive(&[Member::stored("a.npy", &a), deflated])).unwrap();
+    assert!(imported.layout.starts_with("a = <i4[1] @"), "{}", imported.layout);
+    let [error] = &imported.errors[..] else { panic!("{:?}", imported.errors) };
+    assert!(matches!(error.kind(), ErrorKind::NoLayoutFor { path, .. } if path == "/b"));
+    assert!(!error.is_bad_data());
+    assert_eq!(
+        error.to_string(),
+        "`/b` is not described: it is deflated: a layout describes data that are stored as they are; write the \
+         file with numpy.savez instead of numpy.savez_compressed"
+    );
+    let encrypted = Member { flags: 1, ..Member::stored("b.npy", &a) };
+    let imported = from_npz(&archive(&[encrypted])).unwrap();
+    assert_eq!(imported.errors[0].to_string(), "`/b` is not described: it is encrypted");
+    let text = Member::stored("readme.txt", b"no array");
+    assert!(matches!(
+        from_npz(&archive(&[text])).unwrap().errors[0].kind(),
+        ErrorKind::NoLayoutFor { path, .. } if path == "/\"readme.txt\""
+    ));
+}
+
+#[test]
+fn data_that_a_member_does_not_hold_are_reported() {
+    let cut = npy("<i4", Order::C, &[4], &[1, 0, 0, 0]);
+    let members = [Member::stored("a.npy", &cut), Member::stored("b.npy", &cut)];
+    let imported = from_npz(&archive(&members)).unwrap();
+    assert_eq!(imported.errors.len(), 2);
+    assert!(imported.errors.iter().all(dudley::Error::is_bad_data));
+}
+
+#[test]
+fn damaged_archives_are_refused() {
+    let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
+    let one = archive(&[Member::stored("a.npy", &a)]);
+    for len in 0..one.len() {
+        let cut = one[..len].to_vec();
+        assert!(from_npz(&cut).unwrap_err().is_bad_data(), "{len}");
+    }
+    let twice = [Member::stored("a.npy", &a), Member::stored("a.npy", &a)];
+    let error = from_npz(&archive(&twice)).unwrap_err();
+    assert!(error.to_string().contains("the name \"a\" occurs twice"), "{error}");
+    // Two entries for the same member.
+    let shared =
+        [Member::stored("a.npy", &a), Member { at: Some(0), ..Member::stored("b.npy", &a) }];
+    let error = from_npz(&archive(&shared)).unwrap_err();
+    assert!(error.to_string().contains("overlap"), "{error}");
+}
+
+#[test]
+fn any_damaged_byte_ends_without_a_panic() {
+    let a = npy("<i4", Order::C, &[1], &[1, 0, 0, 0]);
+    let members = [Member::stored("a.npy", &a)];
+    for bytes in [archive(&members), archive_64(&members), a.clone()] {
+        for at in 0..bytes.len() {
+            for value in [0, 1, 0x7f, 0x80, 0xff] {
+                let mut damaged = bytes.clone();
+                damaged[at] = value;
+                let _ =
+                    import("x", damaged).map(|imported| Layout::parse(imported.layout).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn other_files_are_named() {
+    for bytes in [&b""[..], b"PNG", b"\x7fELF\x02\x01\x01\x00\x00"] {
+        let error = import("x", bytes.to_vec()).unwrap_err();
+        assert!(error.is_bad_data() && error.to_string().contains("expected 93 4e 55"), "{error}");
+    }
+}

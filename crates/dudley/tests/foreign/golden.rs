@@ -1,0 +1,101 @@
+//! Files of `crates/testdata/dudley/foreign`, which numpy, netCDF4 and h5py have written, with their values.
+//! `SCIBIN_RECORD=1` records the layouts anew.
+
+use std::path::{Path, PathBuf};
+
+use dudley::{ErrorKind, File, Imported, Layout, import};
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../testdata/dudley/foreign")
+}
+
+#[test]
+fn files_are_read_equal_through_their_layouts() {
+    let expected = std::fs::read(folder().join("expected.json")).unwrap();
+    let expected: Value = serde_json::from_slice(&expected).unwrap();
+    for (name, values) in expected.as_object().unwrap() {
+        if name.ends_with(".h5") && cfg!(not(feature = "hdf5")) {
+            continue;
+        }
+        let path = folder().join(name);
+        let bytes = std::fs::read(&path).unwrap();
+        let item = path.file_stem().unwrap().to_str().unwrap();
+        let Imported { layout, errors, .. } = import(item, bytes.clone()).unwrap();
+        let recorded = folder().join(format!("{name}.dud"));
+        if std::env::var_os("SCIBIN_RECORD").is_some() {
+            std::fs::write(&recorded, &layout).unwrap();
+        }
+        assert_eq!(layout, std::fs::read_to_string(recorded).unwrap(), "{name}");
+        let skipped: Vec<&str> = errors
+            .iter()
+            .map(|error| match error.kind() {
+                ErrorKind::NoLayoutFor { path, .. } => path.as_str(),
+                _ => panic!("{name}: {error}"),
+            })
+            .collect();
+        let of_hdf5 = ["/packed", "/text"];
+        assert_eq!(skipped, if name.ends_with(".h5") { &of_hdf5[..] } else { &[] }, "{name}");
+
+        let file = File::from_bytes(bytes, Layout::parse(layout).unwrap()).unwrap();
+        for (path, value) in values.as_object().unwrap() {
+            let mut found = Vec::new();
+            file.write_json(path, &mut found).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let found: Value = serde_json::from_slice(&found).unwrap();
+            assert_eq!(&found, value, "{name} {path}");
+        }
+    }
+}
+
+#[cfg(feature = "hdf5")]
+mod hdf5 {
+    use super::*;
+
+    #[test]
+    fn the_reasons_are_named() {
+        let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
+        let errors = import("x", bytes).unwrap().errors;
+        let shown: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        assert_eq!(
+            shown,
+            [
+                "`/packed` is not described: its chunks are filtered: deflate",
+                "`/text` is not described: its elements have variable length, they are in a heap",
+            ]
+        );
+        assert!(!errors[0].is_bad_data());
+    }
+
+    #[test]
+    fn a_block_of_the_user_moves_the_addresses() {
+        let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
+        let moved = [vec![0; 1024], bytes.clone()].concat();
+        let layout = Layout::parse(import("x", moved.clone()).unwrap().layout).unwrap();
+        let rows = File::from_bytes(moved, layout).unwrap().get("/rows").unwrap();
+        let plain = Layout::parse(import("x", bytes.clone()).unwrap().layout).unwrap();
+        let expected = File::from_bytes(bytes, plain).unwrap().get("/rows").unwrap();
+        assert_eq!(rows.read::<i32>().unwrap(), expected.read::<i32>().unwrap());
+    }
+
+    /// Every byte of the metadata is damaged in turn, and the file is cut at many places.
+    #[test]
+    fn damaged_files_end_without_a_panic() {
+        for name in ["earliest.h5", "latest.h5"] {
+            let bytes = std::fs::read(folder().join(name)).unwrap();
+            for at in (0..bytes.len()).filter(|&at| bytes[at] != 0 || at % 7 == 0) {
+                for value in [0, 0x7f, 0xff] {
+                    let mut damaged = bytes.clone();
+                    damaged[at] = value;
+                    if let Ok(imported) = import("x", damaged) {
+                        Layout::parse(imported.layout).unwrap();
+                    }
+                }
+            }
+            for len in (0..bytes.len()).step_by(37) {
+                if let Ok(imported) = import("x", bytes[..len].to_vec()) {
+                    Layout::parse(imported.layout).unwrap();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! Layouts of what other programs and formats describe, and programs made from layouts.
+#![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
+
+mod c;
+#[cfg(feature = "serde")]
+mod code;
+#[cfg(feature = "array")]
+mod files;
+#[cfg(all(feature = "array", feature = "serde"))]
+mod golden;
+#[cfg(feature = "array")]
+mod netcdf;
+#[cfg(feature = "array")]
+mod zip;
