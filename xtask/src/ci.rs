@@ -65,6 +65,8 @@ fn features() -> Outcome {
         ("scibin-binio", "blosc"),
         ("scibin-asdf", ""),
         ("scibin-bloscpack", ""),
+        ("scibin-dudley", ""),
+        ("scibin-dudley", "array"),
         ("scibin-flux-archive", ""),
         ("scibin-flux-archive", "sqlite"),
     ] {

@@ -16,7 +16,9 @@ const PACKAGES: &[&str] = &[
     "netCDF4==1.7.5.1.post1",
     "numcodecs==0.16.6",
     "numpy>=2,<3",
+    "pillow==13.0.0",
     "scipy==1.17.1",
+    "zfpy==1.0.1",
 ];
 
 /// What makes bloscpack importable, for `site-packages`.
@@ -70,6 +72,10 @@ const FORMATS: &[Format] = &[
             Step::Script("crates/dudley/tests/interop/write.py"),
             Step::Test("scibin-dudley", "interop", "numpy"),
             Step::Program("crates/dudley/tests/interop/data.py"),
+            Step::Program("crates/dudley/tests/interop/foreign.py"),
+            Step::Script("crates/dudley/tests/interop/filters.py"),
+            Step::Test("scibin-dudley", "interop", "filters"),
+            Step::Script("crates/dudley/tests/interop/filters.py"),
         ],
     },
     Format { name: "flux", interop: &[] },

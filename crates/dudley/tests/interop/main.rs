@@ -2,6 +2,15 @@
 //! random, and sets `SCIBIN_INTEROP` to their folder.
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
+#[cfg(all(
+    feature = "gzip",
+    feature = "jpeg",
+    feature = "png",
+    feature = "write",
+    feature = "zfp"
+))]
+mod filters;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
