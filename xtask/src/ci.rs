@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::time::Instant;
 
-use crate::process::{cargo, no_more, root, run};
+use crate::process::{build_programs, cargo, no_more, program, root, run};
 use crate::{Outcome, fuzz, golden, msrv, python, wasm};
 
 /// How long each fuzz target runs in `ci`.
@@ -95,28 +95,19 @@ pub(crate) fn examples(arguments: &[String]) -> Outcome {
     let file = "crates/testdata/asdf/science.asdf";
     let chunks = "crates/testdata/bloscpack/v3/codec_blosclz_0_1.blp";
     let layout = "crates/testdata/dudley/layouts/scopes.dud";
-    for (package, example, arguments) in [
-        ("scibin-binio", "scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
-        ("testdata", "cases", &[][..]),
-        ("scibin-asdf", "read_array", &[file, "/image/data"][..]),
-        ("scibin-bloscpack", "pack_file", &[file, "target/science.blp"][..]),
-        ("scibin-bloscpack", "unpack_file", &[chunks][..]),
-        ("scibin-bloscpack", "pack_file", &[file, "target/science.blp", "lz4"][..]),
-        ("scibin-dudley", "dudley_tasks", &["resolve", layout, "1"][..]),
-        ("scibin-dudley", "dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
-        ("scibin-flux-archive", "list_archive", &["crates/testdata/flux/untidy.json"][..]),
+    let folder = build_programs()?.join("examples");
+    for (example, arguments) in [
+        ("scan_and_digest", &[file, "#ASDF BLOCK INDEX"][..]),
+        ("cases", &[][..]),
+        ("read_array", &[file, "/image/data"][..]),
+        ("pack_file", &[file, "target/science.blp"][..]),
+        ("unpack_file", &[chunks][..]),
+        ("pack_file", &[file, "target/science.blp", "lz4"][..]),
+        ("dudley_tasks", &["resolve", layout, "1"][..]),
+        ("dudley_tasks", &["locate_one", layout, "1", "/sub/b"][..]),
+        ("list_archive", &["crates/testdata/flux/untidy.json"][..]),
     ] {
-        run(cargo(&[
-            "run",
-            "--quiet",
-            "--package",
-            package,
-            "--all-features",
-            "--example",
-            example,
-            "--",
-        ])
-        .args(arguments))?;
+        run(program(folder.join(example)).args(arguments))?;
     }
     Ok(())
 }
@@ -140,8 +131,8 @@ pub(crate) fn assets(arguments: &[String]) -> Outcome {
         [directory] => root().join(directory),
         [_, rest @ ..] => return no_more(rest),
     };
-    let program = ["run", "--quiet", "--package", "scibin", "--"];
-    run(cargo(&program).arg("man").arg(&directory))?;
+    let scibin = build_programs()?.join("scibin");
+    run(program(&scibin).arg("man").arg(&directory))?;
     for (shell, file) in [
         ("bash", "scibin.bash"),
         ("elvish", "scibin.elv"),
@@ -151,7 +142,7 @@ pub(crate) fn assets(arguments: &[String]) -> Outcome {
     ] {
         let path = directory.join(file);
         let file = File::create(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-        run(cargo(&program).args(["completions", shell]).stdout(file))?;
+        run(program(&scibin).args(["completions", shell]).stdout(file))?;
     }
     Ok(())
 }

@@ -5,15 +5,12 @@ use crate::process::{cargo, no_more, root, run, take_option};
 
 /// The test binaries that compare with what is recorded, and which of their tests.
 const GOLDEN_TESTS: &[&[&str]] = &[
-    &["--package", "scibin-asdf", "--test", "golden"],
-    &["--package", "scibin-asdf", "--test", "tree", "corpus_scalar_cases"],
-    &["--package", "scibin-bloscpack", "--test", "golden"],
-    &["--package", "scibin-dudley", "--test", "golden"],
-    &["--package", "scibin-dudley", "--test", "language", "corpus"],
-    &["--package", "scibin-dudley", "--test", "language", "every_address"],
-    &["--package", "scibin-flux-archive", "--test", "golden"],
-    &["--package", "scibin-flux-archive", "--test", "format", "what_flux_extracts"],
-    &["--package", "scibin-flux-archive", "--test", "io", "recorded"],
+    &["golden"],
+    &["tree", "corpus_scalar_cases"],
+    &["language", "corpus"],
+    &["language", "every_address"],
+    &["format", "archives_that_flux_extracts"],
+    &["io", "recorded"],
 ];
 
 /// The golden tests of every format crate. With `--corpus` they also run the recorded cases of a
@@ -37,7 +34,7 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
         eprintln!("no corpus here: its cases are skipped");
     }
     for tests in GOLDEN_TESTS {
-        let mut command = cargo(&["test", "--all-features"]);
+        let mut command = cargo(&["test", "--workspace", "--all-features", "--test"]);
         command.args(*tests).args(["--", "--nocapture"]);
         if let Some(corpus) = &corpus {
             command.env("SCIBIN_CORPUS", corpus);

@@ -26,6 +26,13 @@ pub(crate) fn program(name: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// Builds the program `scibin` and all examples, with the features that the tests are built with, so that
+/// nothing is compiled once more. Returns the folder of the program, which has the folder `examples`.
+pub(crate) fn build_programs() -> Result<PathBuf, String> {
+    run(&mut cargo(&["build", "--workspace", "--all-features", "--bin", "scibin", "--examples"]))?;
+    Ok(root().join("target/debug"))
+}
+
 /// Runs a command with our standard output and error; fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Outcome {
     eprintln!("$ {}", line(command));

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Outcome;
-use crate::process::{cargo, no_more, output, program, root, run};
+use crate::process::{build_programs, cargo, no_more, output, program, root, run};
 
 /// What is installed, with the versions that the golden files and figures come from.
 const PACKAGES: &[&str] = &[
@@ -36,9 +36,9 @@ struct Format {
 enum Step {
     /// A Python script, called with the folder.
     Script(&'static str),
-    /// The tests of a crate's test binary whose name begins with the last word; the folder is in
-    /// `SCIBIN_INTEROP`.
-    Test(&'static str, &'static str, &'static str),
+    /// The tests of a test binary whose names have the last word, which only one crate has; the folder
+    /// is in `SCIBIN_INTEROP`.
+    Test(&'static str, &'static str),
     /// A Python script, called with the folder and the program `scibin`.
     Program(&'static str),
 }
@@ -48,11 +48,11 @@ const FORMATS: &[Format] = &[
         name: "asdf",
         interop: &[
             Step::Script("crates/asdf/tests/interop/write.py"),
-            Step::Test("scibin-asdf", "golden", "interop"),
-            Step::Test("scibin-asdf", "write", "interop"),
+            Step::Test("golden", "interop_arrays"),
+            Step::Test("write", "interop"),
             Step::Script("crates/asdf/tests/interop/check.py"),
             Step::Script("crates/asdf/tests/interop/yaml_texts.py"),
-            Step::Test("scibin-asdf", "tree", "interop"),
+            Step::Test("tree", "interop"),
             Step::Program("crates/cli/tests/interop/asdftool.py"),
         ],
     },
@@ -60,8 +60,8 @@ const FORMATS: &[Format] = &[
         name: "bloscpack",
         interop: &[
             Step::Script("crates/bloscpack/tests/interop/write.py"),
-            Step::Test("scibin-bloscpack", "golden", "interop"),
-            Step::Test("scibin-bloscpack", "interop", "write"),
+            Step::Test("golden", "interop_files"),
+            Step::Test("interop", "write_files_for_the_reference"),
             Step::Script("crates/bloscpack/tests/interop/check.py"),
             Step::Program("crates/cli/tests/interop/blpk.py"),
         ],
@@ -70,11 +70,11 @@ const FORMATS: &[Format] = &[
         name: "dudley",
         interop: &[
             Step::Script("crates/dudley/tests/interop/write.py"),
-            Step::Test("scibin-dudley", "interop", "numpy"),
+            Step::Test("interop", "numpy"),
             Step::Program("crates/dudley/tests/interop/data.py"),
             Step::Program("crates/dudley/tests/interop/foreign.py"),
             Step::Script("crates/dudley/tests/interop/filters.py"),
-            Step::Test("scibin-dudley", "interop", "filters"),
+            Step::Test("interop", "filters"),
             Step::Script("crates/dudley/tests/interop/filters.py"),
         ],
     },
@@ -126,15 +126,14 @@ pub(crate) fn interop(arguments: &[String]) -> Outcome {
         for step in format.interop {
             match step {
                 Step::Script(script) => run(program(&python).arg(script).arg(&directory))?,
-                Step::Test(package, binary, tests) => {
-                    let test = ["test", "--package", package, "--all-features", "--test", binary];
+                Step::Test(binary, tests) => {
+                    let test = ["test", "--workspace", "--all-features", "--test", binary];
                     run(cargo(&test)
                         .args([tests, "--", "--nocapture"])
                         .env("SCIBIN_INTEROP", &directory))?;
                 }
                 Step::Program(script) => {
-                    run(&mut cargo(&["build", "--package", "scibin", "--bin", "scibin"]))?;
-                    let scibin = root().join("target/debug/scibin");
+                    let scibin = build_programs()?.join("scibin");
                     run(program(&python).arg(script).arg(&directory).arg(scibin))?;
                 }
             }
