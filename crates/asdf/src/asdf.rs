@@ -4,10 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use binio::ReadAt;
+#[cfg(any(unix, windows))]
+use binio::write::{Journaled, journal};
 use bytes::Bytes;
 
 use crate::blocks::{BlockStore, Blocks};
 use crate::diagnostic::{Code, Diagnostic, Reports};
+#[cfg(any(unix, windows))]
+use crate::edit::SUFFIX;
 use crate::error::{Error, ErrorKind, Result};
 use crate::layout::Layout;
 use crate::locate::{self, Ends, Located};
@@ -17,6 +21,19 @@ use crate::yaml::{Document, ParseOptions, tag};
 /// Files up to this size are read as a whole when they are opened by their path.
 #[cfg(any(unix, windows))]
 const SMALL_FILE: u64 = 256 << 10;
+
+/// How often a file is read again that somebody changes meanwhile.
+#[cfg(any(unix, windows))]
+const MAX_ATTEMPTS: u32 = 10;
+
+/// What differs if a file was changed, replaced, or is being changed: its length, the time of its last
+/// change, and whether there is a journal.
+#[cfg(any(unix, windows))]
+fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    let has_journal = !matches!(journal::pending(path, SUFFIX), Ok(None));
+    Some((metadata.len(), metadata.modified().ok()?, has_journal))
+}
 
 /// An ASDF file that is open for reading.
 ///
@@ -70,13 +87,35 @@ impl OpenOptions {
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Asdf> {
         let path = path.as_ref();
+        let mut attempts = 0;
+        loop {
+            let before = state(path);
+            let source = self.source(path)?;
+            // A tree is never parsed from a map, which may change.
+            let ends = Ends::new(source, !self.mmap);
+            let opened = Asdf::with_options(ends, Some(path.to_owned()), self.clone());
+            attempts += 1;
+            // Whoever changes the file meanwhile may have changed what was read.
+            if attempts == MAX_ATTEMPTS || state(path) == before {
+                return opened;
+            }
+        }
+    }
+
+    /// The file as it is, or, while it is changed in place, as it was before that.
+    #[cfg(any(unix, windows))]
+    fn source(&self, path: &Path) -> Result<Arc<dyn ReadAt>> {
         let file = binio::FileSource::open(path)?;
-        let source: Arc<dyn ReadAt> = match usize::try_from(file.len()) {
-            Ok(len) if file.len() <= SMALL_FILE => Arc::new(file.bytes_at(0, len)?),
-            _ => self.large_file(path, file)?,
-        };
-        // A tree is never parsed from a map, which may change.
-        Asdf::with_options(Ends::new(source, !self.mmap), Some(path.to_owned()), self.clone())
+        if let Some(journaled) = Journaled::open(path, SUFFIX)? {
+            return Ok(Arc::new(journaled));
+        }
+        if journal::pending(path, SUFFIX)? == Some(journal::Pending::Foreign) {
+            return Err(ErrorKind::Layout(crate::edit::FOREIGN.to_owned()).into());
+        }
+        match usize::try_from(file.len()) {
+            Ok(len) if file.len() <= SMALL_FILE => Ok(Arc::new(file.bytes_at(0, len)?)),
+            _ => self.large_file(path, file),
+        }
     }
 
     #[cfg(all(feature = "mmap", any(unix, windows)))]

@@ -168,6 +168,11 @@ impl Error {
         ErrorKind::Unwritable { pointer: None, message: message.into() }.into()
     }
 
+    /// What cannot be written at a place.
+    pub(crate) fn unwritable_at(pointer: &str, message: impl Into<String>) -> Self {
+        ErrorKind::Unwritable { pointer: Some(pointer.to_owned()), message: message.into() }.into()
+    }
+
     /// A reference or pointer that cannot be followed.
     pub(crate) fn reference(target: impl Into<String>, kind: ReferenceError) -> Self {
         ErrorKind::Reference { target: target.into(), kind }.into()

@@ -4,6 +4,7 @@
 mod asdf;
 mod blocks;
 pub mod diagnostic;
+pub mod edit;
 pub mod error;
 pub mod inspect;
 pub mod layout;

@@ -236,6 +236,27 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "asdf set",
+        &[
+            "scibin asdf set science.asdf /meta/gain 2.5",
+            "scibin asdf set science.asdf /meta/filters/- '\"F110W\"'",
+            "scibin asdf set science.asdf /meta/target '{name: M31}' -o new.asdf",
+        ],
+    ),
+    (
+        "asdf rm",
+        &["scibin asdf rm science.asdf /meta/draft", "scibin asdf rm science.asdf /list/0"],
+    ),
+    ("asdf mv", &["scibin asdf mv science.asdf /meta/gian gain"]),
+    (
+        "asdf import",
+        &[
+            "scibin asdf import science.asdf /image/data image.npy --compress zlib",
+            "scibin asdf import science.asdf /meta/matrix m.npy --inline",
+        ],
+    ),
+    ("asdf edit", &["scibin asdf edit science.asdf", "EDITOR=nano scibin asdf edit science.asdf"]),
+    (
         "asdf to-yaml",
         &["scibin asdf to-yaml small.asdf", "scibin asdf to-yaml small.asdf -o small.yaml"],
     ),

@@ -18,29 +18,47 @@ const MAX_ALIGN: u64 = 1 << 15;
 const PIECE: u64 = 1 << 20;
 
 /// The file that is written, which knows its position.
-pub(super) struct Output<W> {
+pub(crate) struct Output<W> {
     inner: W,
     position: u64,
 }
 
 impl<W: Write + Seek> Output<W> {
     /// A file that begins where the writer stands.
-    pub(super) fn new(inner: W) -> Self {
+    pub(crate) fn new(inner: W) -> Self {
         Self { inner, position: 0 }
     }
 
-    pub(super) fn position(&self) -> u64 {
+    /// A file of which the writer stands at a position.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn at(inner: W, position: u64) -> Self {
+        Self { inner, position }
+    }
+
+    /// Has bytes written by a function.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn put_by(
+        &mut self,
+        len: u64,
+        write: impl FnOnce(&mut W) -> Result<()>,
+    ) -> Result<()> {
+        write(&mut self.inner)?;
+        self.position += len;
+        Ok(())
+    }
+
+    pub(crate) fn position(&self) -> u64 {
         self.position
     }
 
-    pub(super) fn put(&mut self, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<()> {
         self.inner.write_all(bytes)?;
         self.position += bytes.len() as u64;
         Ok(())
     }
 
     /// Writes bytes over those at a place before the end.
-    fn patch(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
+    pub(crate) fn patch(&mut self, place: u64, bytes: &[u8]) -> Result<()> {
         let back = i64::try_from(self.position - place).unwrap_or(i64::MAX);
         self.inner.seek(SeekFrom::Current(-back))?;
         self.inner.write_all(bytes)?;
@@ -49,7 +67,7 @@ impl<W: Write + Seek> Output<W> {
         Ok(())
     }
 
-    pub(super) fn finish(mut self) -> Result<()> {
+    pub(crate) fn finish(mut self) -> Result<()> {
         Ok(self.inner.flush()?)
     }
 }
@@ -67,7 +85,7 @@ impl<W: Write> Write for Output<W> {
 }
 
 /// What becomes a block.
-pub(super) enum BlockData<'a> {
+pub(crate) enum BlockData<'a> {
     /// Data to be compressed.
     New { data: &'a dyn ReadAt, compression: Compression, itemsize: u64 },
     /// A block of another file with the same stored bytes.
@@ -84,7 +102,7 @@ pub(super) fn check_align(align: u64) -> Result<()> {
 }
 
 /// What is known of a small block before it is written.
-pub(super) struct Encoded {
+pub(crate) struct Encoded {
     stored: Vec<u8>,
     data_size: u64,
     digest: Option<Digest>,
@@ -110,7 +128,7 @@ pub(super) fn encode_small(
 }
 
 /// Writes a block, which may be encoded already, and returns its offset.
-pub(super) fn write<W: Write + Seek>(
+pub(crate) fn write<W: Write + Seek>(
     out: &mut Output<W>,
     block: &BlockData<'_>,
     encoded: Option<Encoded>,
@@ -159,7 +177,7 @@ pub(super) fn fill(header: &mut [u8], used_size: u64, data_size: u64, digest: Op
 }
 
 /// A header without sizes, so long that the data begin at a multiple of a unit.
-fn header(offset: u64, code: [u8; 4], align: u64) -> Vec<u8> {
+pub(crate) fn header(offset: u64, code: [u8; 4], align: u64) -> Vec<u8> {
     let end = offset + BLOCK_HEADER_LEN as u64;
     let padding = usize::try_from(end.next_multiple_of(align.max(1)) - end).unwrap_or(0);
     let mut header = vec![0; BLOCK_HEADER_LEN + padding];

@@ -27,10 +27,12 @@
 //! # Ok::<(), asdf::Error>(())
 //! ```
 
+mod anchor;
 mod blocks;
 mod elements;
 mod emitter;
 mod encode;
+mod fragment;
 mod options;
 mod plan;
 #[cfg(any(unix, windows))]
@@ -43,9 +45,17 @@ pub use options::{Compression, ParseCompressionError, WriteOptions};
 pub use rows::RowWriter;
 pub use writer::{STANDARDS, WriteReport, Writer};
 
+pub(crate) use anchor::is_made_up_anchor;
+#[cfg(any(unix, windows))]
+pub(crate) use blocks::{BlockData, Output, header as block_header, write as write_block};
 pub(crate) use elements::COMPLEX_TAG;
-pub(crate) use emitter::{NoArrays, emit, is_made_up_anchor, wants_brackets};
+pub(crate) use emitter::{ASDF_PREFIX, Arrays, NoArrays, YAML_PREFIX, emit, wants_brackets};
+pub(crate) use fragment::Fragment;
+#[cfg(any(unix, windows))]
+pub(crate) use plan::{NewBlock, Plan};
 pub(crate) use scalar::{Place, complex_text, default_style, plain_text};
+#[cfg(any(unix, windows))]
+pub(crate) use writer::index as index_text;
 
 /// Whether the elements of an array can stand in the tree for all readers.
 pub(crate) fn is_inline(array: &crate::tree::value::Array) -> bool {

@@ -33,14 +33,24 @@ pub(super) enum Planned<'a> {
     Decoded(Block<'a>, Compression),
 }
 
+/// The data of an array, to become a block.
+#[derive(Clone)]
+pub(crate) struct NewBlock {
+    pub(crate) data: Arc<dyn ReadAt>,
+    pub(crate) compression: Compression,
+    pub(crate) itemsize: u64,
+}
+
 /// All that will be written.
-pub(super) struct Plan<'a> {
+pub(crate) struct Plan<'a> {
     pub(super) tree: Tree,
     pub(super) blocks: Vec<Planned<'a>>,
     /// Numbers of blocks by the address of their data.
     numbers: HashMap<usize, usize>,
     /// The names of files that have the blocks, if the file itself has none.
     names: Option<Vec<String>>,
+    /// The numbers of the blocks in the file, if they are not those of the plan.
+    numbering: Option<Vec<usize>>,
     ndarray_tag: String,
     inline_below: u64,
 }
@@ -78,6 +88,7 @@ impl<'a> Plan<'a> {
             blocks: Vec::new(),
             numbers: HashMap::new(),
             names: None,
+            numbering: None,
             ndarray_tag: core_tag("ndarray", options.standard)?,
             inline_below: options.inline_below,
         };
@@ -93,6 +104,63 @@ impl<'a> Plan<'a> {
         places.prepare(&mut tree)?;
         plan.tree = tree;
         Ok(plan)
+    }
+
+    /// A plan of a part of the tree of a file: what it names by number is in the file, and the blocks of
+    /// its arrays get the numbers from `next` on, the first of them `reused` if there is such a number.
+    pub(crate) fn of_part(
+        part: &Tree,
+        file: &'a Asdf,
+        options: &WriteOptions,
+        reused: Option<usize>,
+        next: usize,
+    ) -> Result<Self> {
+        let mut tree = part.clone();
+        let mut has_sources = false;
+        for place in tree.places_mut() {
+            walk(place, &mut |value| {
+                has_sources |= source_of(value).is_some();
+                Ok(())
+            })?;
+        }
+        let count = if has_sources { file.blocks().len()? } else { 0 };
+        let sources = (0..count).map(|number| (number, number)).collect();
+        let mut plan = Self {
+            tree: Tree::default(),
+            blocks: Vec::new(),
+            numbers: HashMap::new(),
+            names: None,
+            numbering: None,
+            ndarray_tag: core_tag("ndarray", options.standard)?,
+            inline_below: options.inline_below,
+        };
+        let origin = Some(Origin { file, implode: false });
+        let external = Vec::new();
+        let mut places =
+            Places { plan: &mut plan, origin, sources, options, external, streamed: false };
+        places.prepare(&mut tree)?;
+        plan.tree = tree;
+        let numbers = reused.into_iter().chain(next..);
+        plan.numbering = Some(numbers.take(plan.blocks.len()).collect());
+        Ok(plan)
+    }
+
+    /// The arrays that need blocks, with the numbers of these.
+    pub(crate) fn into_arrays(self) -> Vec<(usize, NewBlock)> {
+        let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
+        let arrays = numbers.into_iter().zip(self.blocks);
+        let arrays = arrays.filter_map(|(number, block)| match block {
+            Planned::New { data, compression, itemsize } => {
+                Some((number, NewBlock { data, compression, itemsize }))
+            }
+            _ => None,
+        });
+        arrays.collect()
+    }
+
+    /// The tree, with the tags of the standard.
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
     }
 
     /// Puts the blocks into files of these names.
@@ -132,9 +200,11 @@ impl Arrays for Plan<'_> {
         if self.is_inline(array) {
             return ArrayNode::inline(array, tag);
         }
+        let in_file =
+            |number| self.numbering.as_ref().map_or(Some(number), |all| all.get(number).copied());
         let source = match self.names.as_ref().and_then(|names| names.get(number)) {
             Some(name) => name.as_str().into(),
-            None => Value::from(number as u64),
+            None => Value::from(in_file(number).unwrap_or(number) as u64),
         };
         Ok(ArrayNode::in_block(array, source, tag))
     }

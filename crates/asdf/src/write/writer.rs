@@ -244,7 +244,7 @@ fn pad<W: Write + Seek>(out: &mut Output<W>, len: u64) -> Result<()> {
 }
 
 /// The index of blocks at these offsets.
-pub(super) fn index(offsets: &[u64]) -> String {
+pub(crate) fn index(offsets: &[u64]) -> String {
     let mut text = String::from("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
     for offset in offsets {
         // Writing to a string cannot fail.

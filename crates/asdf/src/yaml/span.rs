@@ -117,6 +117,13 @@ impl<'a> Mention<'a> {
         is_value.then(|| document.in_file(key.start as usize, key.end as usize))
     }
 
+    /// The collection that it is written in, and its place among the children: items, or keys and
+    /// values in turn. `None` for the root.
+    pub(crate) fn parent(self) -> Option<(Node<'a>, usize)> {
+        let (parent, place) = self.document().place_in_parent(self.record())?;
+        Some((Node::new(self.document(), parent), place))
+    }
+
     /// See [`Node::comments`].
     pub(crate) fn comments(self) -> Comments<'a> {
         let (document, id) = (self.document(), self.record());
@@ -125,6 +132,18 @@ impl<'a> Mention<'a> {
 }
 
 impl Document {
+    /// All aliases, in the order of the text.
+    pub(crate) fn aliases(&self) -> impl Iterator<Item = Mention<'_>> {
+        let records = (0u32..).zip(&self.records);
+        let aliases = records.filter(|(_, record)| record.class == Class::Alias);
+        aliases.map(|(id, _)| Mention::new(self, id))
+    }
+
+    /// The names of all anchors.
+    pub(crate) fn anchor_names(&self) -> impl Iterator<Item = &str> {
+        self.anchors.iter().map(|(_, name)| &**name)
+    }
+
     /// A part of the text as bytes of the file.
     fn in_file(&self, start: usize, end: usize) -> Range<u64> {
         let base = self.options.offset;

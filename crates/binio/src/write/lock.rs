@@ -8,6 +8,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use crate::{Context, Result};
 
@@ -53,10 +54,58 @@ impl FileLock {
         acquire().with_context(|| path.display().to_string())
     }
 
+    /// The same, but waits as long as `patience` for whoever holds the lock. Then it fails with
+    /// [`Locked`](crate::ErrorKind::Locked) and, where the system tells, the process that holds it.
+    ///
+    /// A file that takes the place of the locked one meanwhile is the one that is locked then.
+    pub fn acquire_within(path: impl AsRef<Path>, patience: Duration) -> Result<Self> {
+        let path = path.as_ref();
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let error = match Self::acquire(path) {
+                Err(error) if matches!(error.kind(), crate::ErrorKind::Locked) => error,
+                acquired => return acquired,
+            };
+            let left = patience.saturating_sub(start.elapsed());
+            if left.is_zero() {
+                return Err(match holder(path) {
+                    Some(process) => crate::Error::new(crate::ErrorKind::Locked)
+                        .context(format!("locked by process {process}"))
+                        .context(path.display().to_string()),
+                    None => error,
+                });
+            }
+            std::thread::sleep(pause.min(left));
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
     /// Returns the path of the file, with symbolic links resolved.
     pub fn path(&self) -> &Path {
         &self.path
     }
+}
+
+/// The process that holds the lock of a file.
+#[cfg(target_os = "linux")]
+fn holder(path: &Path) -> Option<u32> {
+    use std::os::unix::fs::MetadataExt;
+
+    // `1: FLOCK  ADVISORY  WRITE 1234 08:02:5678 0 EOF`: the process, and device and inode of the file.
+    let inode = fs::metadata(path).ok()?.ino().to_string();
+    let locks = fs::read_to_string("/proc/locks").ok()?;
+    locks.lines().find_map(|line| {
+        let mut words = line.split_ascii_whitespace().skip(1);
+        let process = (words.next()? == "FLOCK").then(|| words.nth(2))??;
+        let is_it = words.next()?.rsplit(':').next()? == inode;
+        process.parse().ok().filter(|process| is_it && *process > 0)
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn holder(_: &Path) -> Option<u32> {
+    None
 }
 
 #[cfg(unix)]
@@ -102,6 +151,25 @@ mod tests {
         }
         drop(lock);
         assert!(FileLock::acquire(&link).unwrap().path().ends_with("file"));
+    }
+
+    #[test]
+    fn who_waits_gets_the_lock_when_it_is_free_or_is_told_who_holds_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        fs::write(&file, "").unwrap();
+        let lock = FileLock::acquire(&file).unwrap();
+        let error = FileLock::acquire_within(&file, Duration::from_millis(30)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Locked), "{error}");
+        #[cfg(target_os = "linux")]
+        if fs::read_to_string("/proc/locks").is_ok_and(|locks| locks.contains("FLOCK")) {
+            assert!(error.to_string().contains(&format!("process {}:", std::process::id())));
+        }
+        std::thread::scope(|scope| {
+            scope.spawn(|| FileLock::acquire_within(&file, Duration::from_secs(10)).unwrap());
+            std::thread::sleep(Duration::from_millis(20));
+            drop(lock);
+        });
     }
 
     #[test]

@@ -55,6 +55,16 @@ pub(crate) enum AsdfCommand {
     New(New),
     /// Copy a file with other compression, alignment or place of its arrays
     Convert(Convert),
+    /// Set a value of the tree, or add one
+    Set(Set),
+    /// Remove an entry or item of the tree, and the block that only it uses
+    Rm(Rm),
+    /// Give an entry of the tree another key
+    Mv(Mv),
+    /// Put the array of a .npy file into the file, in the place of another or as a new one
+    Import(Import),
+    /// Open the tree in $VISUAL or $EDITOR
+    Edit(Edit),
     /// Print a file as YAML with all arrays inline
     ToYaml(ToYaml),
     /// Copy a file with each block in a file of its own, named OUT0000.asdf and so on
@@ -158,6 +168,93 @@ impl FromStr for NamedArray {
             _ => Err("expected a JSON Pointer and a file, such as /image/data=image.npy"),
         }
     }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Set {
+    /// The file, or with -o "-" for standard input
+    pub(crate) file: PathBuf,
+    /// JSON Pointer of the value. Mappings on the way are made where they are missing, "-" as the last part adds to
+    /// a list
+    pub(crate) pointer: String,
+    /// The value as YAML, such as 2.5, [1, 2] or '"yes"'
+    #[arg(value_name = "YAML", allow_hyphen_values = true)]
+    pub(crate) value: String,
+    #[command(flatten)]
+    pub(crate) changing: Changing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Rm {
+    /// The file, or with -o "-" for standard input
+    pub(crate) file: PathBuf,
+    /// JSON Pointer of what goes
+    pub(crate) pointer: String,
+    #[command(flatten)]
+    pub(crate) changing: Changing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Mv {
+    /// The file, or with -o "-" for standard input
+    pub(crate) file: PathBuf,
+    /// JSON Pointer of the entry
+    pub(crate) pointer: String,
+    /// Its new key, a string
+    #[arg(value_name = "NEWKEY", allow_hyphen_values = true)]
+    pub(crate) key: String,
+    #[command(flatten)]
+    pub(crate) changing: Changing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Import {
+    /// The file, or with -o "-" for standard input
+    pub(crate) file: PathBuf,
+    /// JSON Pointer of the array. Mappings on the way are made where they are missing, "-" as the last part adds to
+    /// a list
+    pub(crate) pointer: String,
+    /// The array
+    #[arg(value_name = "X.npy")]
+    pub(crate) array: PathBuf,
+    /// Compression of the block: none, zlib, bzp2, lz4, lz4f, zstd or blsc, some with a level [default: none]
+    #[arg(long, value_name = "CODE[:LEVEL]", conflicts_with = "inline")]
+    pub(crate) compress: Option<Compression>,
+    /// Put the elements into the tree
+    #[arg(long)]
+    pub(crate) inline: bool,
+    #[command(flatten)]
+    pub(crate) changing: Changing,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Edit {
+    /// The file
+    pub(crate) file: PathBuf,
+    /// Change a file that is read-only
+    #[arg(long, short)]
+    pub(crate) force: bool,
+    /// Change the file itself under a journal, instead of putting a new one in its place
+    #[arg(long)]
+    pub(crate) in_place: bool,
+}
+
+/// How a file is changed.
+#[derive(Debug, Args)]
+pub(crate) struct Changing {
+    /// Write the changed file here, or to standard output for "-", and leave FILE as it is
+    #[arg(long, short, value_name = "OUT", conflicts_with = "in_place")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output file if it exists, and change a file that is read-only
+    #[arg(long, short, alias = "overwrite")]
+    pub(crate) force: bool,
+    /// Write nothing, and report what would be written
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Change the file itself under a journal, instead of putting a new one in its place: for files that are too
+    /// large to be copied
+    #[arg(long)]
+    pub(crate) in_place: bool,
 }
 
 #[derive(Debug, Args)]

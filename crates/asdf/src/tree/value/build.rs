@@ -31,8 +31,23 @@ impl Tree {
         node: Node<'a>,
         replace: &mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
     ) -> Result<Self> {
-        Builder { shared: Vec::new(), handles: HashMap::new(), stack: Vec::new(), replace }
-            .run(node)
+        Ok(Self::of_node(node, replace)?.0)
+    }
+
+    /// The same, and which nodes the handles stand for.
+    pub(crate) fn from_node_with_anchors(node: Node<'_>) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+        Self::of_node(node, &mut |_| Ok(None))
+    }
+
+    fn of_node<'a>(
+        node: Node<'a>,
+        replace: &mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+    ) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+        let mut builder =
+            Builder { shared: Vec::new(), handles: HashMap::new(), stack: Vec::new(), replace };
+        let root = builder.run(node)?;
+        let handles = builder.handles.into_iter().map(|(node, handle)| (handle, node)).collect();
+        Ok((Self::with_shared(root, builder.shared), handles))
     }
 
     /// A tree from a YAML text, with or without directives. The handle `!` that is not declared
@@ -90,12 +105,12 @@ struct Builder<'a, 'r> {
 }
 
 impl<'a> Builder<'a, '_> {
-    fn run(mut self, root: Node<'a>) -> Result<Tree> {
+    fn run(&mut self, root: Node<'a>) -> Result<Value> {
         let mut finished = self.begin(root, false, false)?;
         loop {
             if let Some(value) = finished.take() {
                 let Some(open) = self.stack.last_mut() else {
-                    return Ok(Tree::with_shared(value, self.shared));
+                    return Ok(value);
                 };
                 match open.key.take() {
                     None => open.items.push(value),
@@ -103,7 +118,7 @@ impl<'a> Builder<'a, '_> {
                 }
             }
             let Some(open) = self.stack.last_mut() else {
-                return Ok(Tree::with_shared(Value::Null, self.shared));
+                return Ok(Value::Null);
             };
             let in_flow = open.in_flow;
             finished = match open.children.next() {

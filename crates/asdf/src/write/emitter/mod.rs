@@ -6,19 +6,17 @@
 
 mod text;
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::Write;
 
+use super::anchor::{Anchor, anchors};
 use super::elements::{ArrayNode, Elements};
 use super::scalar::{Analysis, Place, plain_text, quoted_style};
 use crate::error::Result;
 use crate::tree::value::{Array, Form, Handle, Mask, Sequence, Tree, Value, Written};
 use crate::yaml::{Kind, Style, encode_base64};
 
-/// What the handle `!` stands for.
-const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
-/// What the handle `!!` stands for.
-const YAML_PREFIX: &str = "tag:yaml.org,2002:";
 /// The tag of arrays of the newest standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 /// Lines are broken at the first place after this column.
@@ -28,6 +26,11 @@ const INDENT: usize = 2;
 const MAX_SIMPLE_KEY: usize = 128;
 /// Text that is gathered before it is written.
 const BUFFER: usize = 64 << 10;
+
+/// What the handle `!` stands for.
+pub(crate) const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
+/// What the handle `!!` stands for.
+pub(crate) const YAML_PREFIX: &str = "tag:yaml.org,2002:";
 
 /// How arrays are written: what [`Emitter`] asks of the writer of a file.
 pub(crate) trait Arrays {
@@ -46,24 +49,10 @@ impl Arrays for NoArrays {
 
 /// Writes the directives, `---`, the tree and `...`.
 pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Result<()> {
-    let mut emitter = Emitter {
-        out,
-        text: format!("%YAML 1.1\n%TAG ! {ASDF_PREFIX}\n---"),
-        column: 3,
-        is_blank: false,
-        is_indentation: false,
-        indent: None,
-        flow_level: 0,
-        tree,
-        arrays,
-        anchors: anchors(tree),
-        made_up: 0,
-        stack: Vec::new(),
-    };
-    emitter.node(Item::Borrowed(tree.root()), Role::Root)?;
-    while !emitter.stack.is_empty() {
-        emitter.step()?;
-    }
+    let mut emitter = Emitter::new(tree, arrays, out);
+    emitter.text = format!("%YAML 1.1\n%TAG ! {ASDF_PREFIX}\n---");
+    emitter.column = 3;
+    emitter.all_of(Item::Borrowed(tree.root()), Role::Root)?;
     emitter.new_line();
     emitter.text.push_str("...\n");
     Ok(emitter.out.write_all(emitter.text.as_bytes())?)
@@ -83,56 +72,8 @@ pub(crate) fn wants_brackets<'v>(
     })
 }
 
-/// Whether a writer made the name up: `id001`.
-pub(crate) fn is_made_up_anchor(name: &str) -> bool {
-    name.strip_prefix("id")
-        .is_some_and(|number| number.len() >= 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
-}
-
-/// The anchor of a shared node.
-#[derive(Clone, Debug)]
-enum Anchor {
-    /// None: the node stands once.
-    None,
-    /// Not written yet; with a name, if it has one of its own.
-    Planned(Option<String>),
-    /// Written by this name.
-    Written(String),
-}
-
-/// Which shared nodes stand at more than one place, or have a name.
-fn anchors(tree: &Tree) -> Vec<Anchor> {
-    let mut counts = vec![0_usize; tree.shared().len()];
-    if counts.is_empty() {
-        return Vec::new();
-    }
-    let mut stack = vec![tree.root()];
-    while let Some(value) = stack.pop() {
-        match value.untagged() {
-            Value::Shared(handle) => {
-                if let Some(count) = counts.get_mut(handle.number()) {
-                    *count += 1;
-                    let is_first = *count == 1;
-                    let shared = tree.shared().get(handle.number());
-                    stack.extend(shared.filter(|_| is_first).map(|shared| &shared.value));
-                }
-            }
-            Value::Sequence(sequence) => stack.extend(&sequence.items),
-            Value::Mapping(mapping) => {
-                stack.extend(mapping.iter().flat_map(|(key, value)| [key, value]));
-            }
-            _ => {}
-        }
-    }
-    let anchors = tree.shared().iter().zip(counts).map(|(shared, count)| match &shared.name {
-        None if count < 2 => Anchor::None,
-        name => Anchor::Planned(name.clone()),
-    });
-    anchors.collect()
-}
-
 /// Something to be written.
-enum Item<'a> {
+pub(super) enum Item<'a> {
     Borrowed(&'a Value),
     Owned(Value),
     Elements(Elements),
@@ -140,7 +81,7 @@ enum Item<'a> {
 
 /// What a node is to the collection that it is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Role {
+pub(super) enum Role {
     Root,
     Item,
     /// On one line with its value.
@@ -160,22 +101,57 @@ struct Open<'a> {
     is_first: bool,
 }
 
-struct Emitter<'a, 'w> {
+pub(super) struct Emitter<'a, 'w> {
     out: &'w mut dyn Write,
-    text: String,
-    column: usize,
+    pub(super) text: String,
+    pub(super) column: usize,
     /// Whether the last character written was a blank or began a line.
-    is_blank: bool,
+    pub(super) is_blank: bool,
     /// Whether the line has only indentation and dashes so far.
-    is_indentation: bool,
-    indent: Option<usize>,
-    flow_level: usize,
+    pub(super) is_indentation: bool,
+    pub(super) indent: Option<usize>,
+    pub(super) flow_level: usize,
     tree: &'a Tree,
     arrays: &'a dyn Arrays,
-    anchors: Vec<Anchor>,
+    pub(super) anchors: Vec<Anchor>,
+    /// Names that anchors must not have.
+    pub(super) taken: HashSet<String>,
+    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML.
+    pub(super) handles: (bool, bool),
     /// How many anchors got a number for a name.
     made_up: usize,
     stack: Vec<Open<'a>>,
+}
+
+impl<'a, 'w> Emitter<'a, 'w> {
+    /// At the beginning of a text.
+    pub(super) fn new(tree: &'a Tree, arrays: &'a dyn Arrays, out: &'w mut dyn Write) -> Self {
+        Self {
+            out,
+            text: String::new(),
+            column: 0,
+            is_blank: false,
+            is_indentation: false,
+            indent: None,
+            flow_level: 0,
+            tree,
+            arrays,
+            anchors: anchors(tree),
+            taken: HashSet::new(),
+            handles: (true, true),
+            made_up: 0,
+            stack: Vec::new(),
+        }
+    }
+
+    /// Writes a node and all in it.
+    pub(super) fn all_of(&mut self, item: Item<'a>, role: Role) -> Result<()> {
+        self.node(item, role)?;
+        while !self.stack.is_empty() {
+            self.step()?;
+        }
+        Ok(())
+    }
 }
 
 impl<'a> Emitter<'a, '_> {
@@ -215,7 +191,7 @@ impl<'a> Emitter<'a, '_> {
     }
 
     /// Writes a key and its colon.
-    fn key(&mut self, key: Item<'a>) -> Result<()> {
+    pub(super) fn key(&mut self, key: Item<'a>) -> Result<()> {
         let (is_simple, is_alias) = self.simple_key(&key);
         if is_simple {
             self.node(key, Role::Key)?;
@@ -434,16 +410,24 @@ impl<'a> Emitter<'a, '_> {
     }
 
     fn anchor(&mut self, handle: Handle, name: Option<String>) {
-        let is_taken = |anchors: &[Anchor], name: &str| {
-            anchors.iter().any(|anchor| matches!(anchor, Anchor::Written(used) if used == name))
+        let is_taken = |name: &str| {
+            let is_used = |anchor: &Anchor| matches!(anchor, Anchor::Written(used) if used == name);
+            self.taken.contains(name) || self.anchors.iter().any(is_used)
         };
-        let mut name = name.unwrap_or_else(|| {
-            self.made_up += 1;
-            format!("id{:03}", self.made_up)
-        });
-        while is_taken(&self.anchors, &name) {
-            name.push('_');
-        }
+        let name = if let Some(mut name) = name {
+            while is_taken(&name) {
+                name.push('_');
+            }
+            name
+        } else {
+            loop {
+                self.made_up += 1;
+                let name = format!("id{:03}", self.made_up);
+                if !is_taken(&name) {
+                    break name;
+                }
+            }
+        };
         self.blank();
         self.put("&");
         self.put(&name);
@@ -455,9 +439,10 @@ impl<'a> Emitter<'a, '_> {
     fn tag(&mut self, tag: &str) {
         let short = |prefix| tag.strip_prefix(prefix).filter(|suffix: &&str| !suffix.is_empty());
         self.blank();
+        let (asdf, yaml) = self.handles;
         let text = match (short(ASDF_PREFIX), short(YAML_PREFIX)) {
-            (Some(suffix), _) => format!("!{}", encoded(suffix, "")),
-            (_, Some(suffix)) => format!("!!{}", encoded(suffix, "")),
+            (Some(suffix), _) if asdf => format!("!{}", encoded(suffix, "")),
+            (_, Some(suffix)) if yaml => format!("!!{}", encoded(suffix, "")),
             _ => format!("!<{}>", encoded(tag, "!,[]")),
         };
         self.put(&text);

@@ -134,7 +134,7 @@ impl Emitter<'_, '_> {
     }
 
     /// A dash, or what stands before a key or a value on a line of its own.
-    pub(super) fn block_indicator(&mut self, text: &str) {
+    pub(in crate::write) fn block_indicator(&mut self, text: &str) {
         let is_indentation = self.is_indentation;
         self.indicator(text, true);
         self.is_indentation = is_indentation;

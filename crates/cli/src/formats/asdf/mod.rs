@@ -2,8 +2,10 @@
 
 mod arrays;
 mod blocks;
+mod change;
 mod copy;
 mod diff;
+mod edit;
 mod get;
 mod info;
 mod new;
@@ -47,6 +49,11 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         }
         AsdfCommand::New(request) => new::new(request, output),
         AsdfCommand::Convert(request) => copy::convert(request, output),
+        AsdfCommand::Set(request) => change::set(request, output),
+        AsdfCommand::Rm(request) => change::rm(request, output),
+        AsdfCommand::Mv(request) => change::mv(request, output),
+        AsdfCommand::Import(request) => change::import(request, output),
+        AsdfCommand::Edit(request) => edit::edit(request, output),
         AsdfCommand::ToYaml(request) => copy::to_yaml(request, output),
         AsdfCommand::Explode(request) => copy::explode(request, output),
         AsdfCommand::Implode(request) => copy::implode(request, output),
@@ -141,10 +148,6 @@ fn report(
         }));
     }
     let would = if writing.dry_run { " would be written" } else { "" };
-    let count = |count: usize, one: &str| match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
-    };
     let (target, blocks) = (target.display(), count(*blocks, "block"));
     match files.len() {
         0 => output.result(&format_args!("{target}: {}, {blocks}{would}", size(*len))),
@@ -152,6 +155,13 @@ fn report(
             let files = count(files, "file");
             output.result(&format_args!("{target}: {}, blocks in {files}{would}", size(*len)))
         }
+    }
+}
+
+fn count(count: usize, one: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {one}s"),
     }
 }
 

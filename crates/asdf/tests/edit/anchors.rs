@@ -1,0 +1,97 @@
+//! Aliases, anchors and merge keys.
+
+use crate::{Remove, Rename, Set, check, edited};
+
+#[test]
+fn a_pointer_through_an_alias_edits_the_node_that_all_share() {
+    let text = "a: &x {gain: 1}\nb: *x\n";
+    check(text, &[(Set("/b/gain", "2"), "a: &x {gain: 2}\nb: *x\n")]);
+    check(text, &[(Set("/b/new", "2"), "a: &x {gain: 1, new: 2}\nb: *x\n")]);
+    check(text, &[(Remove("/b/gain"), "a: &x {}\nb: *x\n")]);
+}
+
+#[test]
+fn the_text_of_an_anchor_moves_to_its_next_use() {
+    let text = "a: &x {gain: 1} # about\nb: *x # use\nc: [*x]\n";
+    check(
+        text,
+        &[
+            (Set("/a", "5"), "a: 5 # about\nb: &x {gain: 1} # use\nc: [*x]\n"),
+            (Remove("/a"), "b: &x {gain: 1} # use\nc: [*x]\n"),
+            (Set("/b", "5"), "a: &x {gain: 1} # about\nb: 5 # use\nc: [*x]\n"),
+            (Remove("/b"), "a: &x {gain: 1} # about\nc: [*x]\n"),
+            (Remove("/c/0"), "a: &x {gain: 1} # about\nb: *x # use\nc: []\n"),
+        ],
+    );
+}
+
+#[test]
+fn lines_move_with_their_comments_and_another_indentation() {
+    let text = "a: &x\n  # of k\n  k: 1 # one\n  l:\n  - 2\nb:\n  c:\n    d: *x # d\n    e: 1\n";
+    let moved =
+        "b:\n  c:\n    d: &x # d\n      # of k\n      k: 1 # one\n      l:\n      - 2\n    e: 1\n";
+    check(text, &[(Remove("/a"), moved), (Set("/a", "1"), &format!("a: 1\n{moved}"))]);
+    let back = "b:\n  c:\n    d: &x\n      k: 1\n      l: |\n        t\n\n        u\n  e: *x\n";
+    check(
+        back,
+        &[(
+            Set("/b/c/d", "1"),
+            "b:\n  c:\n    d: 1\n  e: &x\n    k: 1\n    l: |\n      t\n\n      u\n",
+        )],
+    );
+    // A list that begins in the column of its key cannot do so after a dash.
+    let list = "a: &x\n- 1\n- k: 2\nb:\n- *x\n";
+    let after = edited(list, Remove("/a")).unwrap();
+    assert_eq!(after, "b:\n- &x\n  - 1\n  - k: 2\n");
+}
+
+#[test]
+fn lines_that_move_into_brackets_are_written_anew() {
+    let text = "a: &x\n  k: 1\n  l: [2]\nb: {c: *x}\n";
+    check(text, &[(Remove("/a"), "b: {c: &x {k: 1, l: [2]}}\n")]);
+}
+
+#[test]
+fn anchors_inside_of_what_moves_are_defined_once_and_first() {
+    let text = "a: &x {p: &y [1]}\nb: *y\nc: *x\n";
+    check(text, &[(Set("/a", "0"), "a: 0\nb: &y [1]\nc: &x {p: *y}\n")]);
+    let text = "a: {p: &y [1], q: &x [*y]}\nc: *x\n";
+    check(text, &[(Set("/a", "0"), "a: 0\nc: &x [&y [1]]\n")]);
+    // A node that holds itself.
+    let text = "a: &x [*x, 1]\nb: *x\n";
+    check(text, &[(Remove("/a"), "b: &x [*x, 1]\n")]);
+}
+
+#[test]
+fn keys_that_are_anchors_or_aliases_are_renamed_alone() {
+    check("&k key: 1\nb: *k\n", &[(Rename("/key", "new"), "new: 1\nb: &k key\n")]);
+    check("a: &k key\n*k : 1\n", &[(Rename("/key", "new"), "a: &k key\nnew : 1\n")]);
+    check("a: &k key\n*k : 1\n", &[(Remove("/a"), "&k key : 1\n")]);
+}
+
+#[test]
+fn a_merged_key_is_overridden_and_is_not_removed() {
+    let text = "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n";
+    check(
+        text,
+        &[
+            (Set("/x/p", "5"), "base: &b {p: 1, q: {r: 2}}\nx:\n  <<: *b\n  s: 3\n  p: 5\n"),
+            // Through the merge key to what all share.
+            (Set("/x/q/r", "5"), "base: &b {p: 1, q: {r: 5}}\nx:\n  <<: *b\n  s: 3\n"),
+            (Remove("/base"), "x:\n  <<: &b {p: 1, q: {r: 2}}\n  s: 3\n"),
+        ],
+    );
+    for edit in [Remove("/x/p"), Rename("/x/p", "z")] {
+        let error = edited(text, edit).unwrap_err();
+        assert!(error.contains("/base/p"), "{error}");
+    }
+}
+
+#[test]
+fn new_anchors_do_not_take_the_names_of_others() {
+    let text = "a: &id001 {p: 1}\nb: *id001\n";
+    let after = edited(text, Set("/c", "[&id001 {q: 2}, *id001]")).unwrap();
+    assert_eq!(after, "a: &id001 {p: 1}\nb: *id001\nc:\n- &id002 {q: 2}\n- *id002\n");
+    let after = edited("a: &n {p: 1}\nb: *n\n", Set("/c", "[&n {q: 2}, *n]")).unwrap();
+    assert_eq!(after, "a: &n {p: 1}\nb: *n\nc:\n- &n_ {q: 2}\n- *n_\n");
+}

@@ -1,0 +1,203 @@
+//! A change that is stopped anywhere leaves the old file or the new one.
+
+use std::process::{Command, Stdio};
+use std::time::Duration;
+use std::{env, fs, thread};
+
+use asdf::edit::{EditOptions, Editor, Method, roll_back};
+use asdf::value::Array;
+use asdf::{Asdf, Tree, VerifyOptions, WriteOptions};
+use binio::write::fault::Fault;
+use binio::write::{Journaled, MemoryStorage, Operation, journal};
+
+use crate::files::sample;
+
+const FILE: &str = "ASDF_EDIT_KILL_TEST_FILE";
+
+/// An editor of a file in memory, whose changes are made in place.
+fn editor(bytes: &[u8]) -> Editor {
+    let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
+    Editor::from_file(file).with_options(EditOptions::new().in_place(true))
+}
+
+type Edit = fn(&mut Editor) -> asdf::Result<()>;
+
+fn edits() -> [(Edit, Method); 4] {
+    let text = |editor: &mut Editor| {
+        editor.set("/text", &Tree::new("long word ".repeat(900)))?;
+        editor.remove("/meta/name")
+    };
+    let array = |editor: &mut Editor| {
+        let numbers: Vec<i32> = (0..3000).collect();
+        editor.set_array("/b", Array::from_slice(&numbers, &[3000])?)
+    };
+    let both = |editor: &mut Editor| {
+        editor.set("/text", &Tree::new("long word ".repeat(900)))?;
+        editor.set_array("/new", Array::from_slice(&[1_i32, 2, 3], &[3])?)?;
+        editor.set_array("/newer", Array::from_slice(&[4_i32], &[1])?)
+    };
+    [
+        (|editor| editor.set("/meta/gain", &Tree::new(3.5)), Method::Patched),
+        (text, Method::InPlace),
+        (array, Method::InPlace),
+        (both, Method::InPlace),
+    ]
+}
+
+/// The file after the change.
+fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
+    let mut editor = editor(before);
+    edit(&mut editor).unwrap();
+    let mut storage = MemoryStorage::new(before);
+    let method = editor.apply(&mut storage).unwrap();
+    assert_eq!(storage.journal_bytes(), None);
+    let after = storage.file_bytes().to_vec();
+    let file = Asdf::from_bytes(after.clone()).unwrap();
+    assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
+    assert_ne!(after, before);
+    (after, storage.operations().len(), method)
+}
+
+#[test]
+fn a_disk_that_fails_at_any_operation_leaves_the_old_file() {
+    let before = sample(&WriteOptions::new().pad_tree(12_000));
+    for (edit, want) in edits() {
+        let (after, operations, method) = changed(&before, edit);
+        assert_eq!(method, want);
+        for operation in 0..operations as u64 {
+            let mut editor = editor(&before);
+            edit(&mut editor).unwrap();
+            let fault = Fault::FailOnceAtOperation(operation);
+            let mut storage = MemoryStorage::new(&before).with_fault(fault);
+            assert!(editor.apply(&mut storage).is_err(), "{operation}");
+            let file = storage.file_bytes();
+            assert!(file == before || file == after, "{operation} of {operations}");
+        }
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_operation_leaves_the_old_file_or_the_new_one_for_readers_and_writers() {
+    let before = sample(&WriteOptions::new().pad_tree(12_000));
+    for (edit, method) in edits() {
+        let (after, operations, _) = changed(&before, edit);
+        let mut editor = editor(&before);
+        edit(&mut editor).unwrap();
+        let mut storage = MemoryStorage::new(&before);
+        editor.apply(&mut storage).unwrap();
+        for count in 0..=operations {
+            for mut left in storage.crashes(count) {
+                // One write within a page is whole or missing; a disk does not tear a page.
+                let is_torn = method == Method::Patched
+                    && left.file_bytes() != before
+                    && left.file_bytes() != after;
+                if is_torn {
+                    continue;
+                }
+                // What our readers see.
+                let file = left.file_bytes().to_vec();
+                let seen = match left.journal_bytes().map(<[u8]>::to_vec) {
+                    Some(journal) => Journaled::new(file.clone(), journal).unwrap(),
+                    None => None,
+                };
+                let seen = seen.map_or(file, |seen| {
+                    binio::ReadAt::bytes_at(
+                        &seen,
+                        0,
+                        usize::try_from(binio::ReadAt::len(&seen)).unwrap(),
+                    )
+                    .unwrap()
+                    .to_vec()
+                });
+                assert!(seen == before || seen == after, "{count} of {operations}");
+                // What is left after the next command has opened it.
+                journal::undo(&mut left).unwrap();
+                assert!(left.file_bytes() == before || left.file_bytes() == after);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_journaled_change_writes_only_what_differs() {
+    let before = sample(&WriteOptions::new().pad_tree(12_000));
+    let mut editor = editor(&before);
+    editor.set("/text", &Tree::new("long word ".repeat(900))).unwrap();
+    let mut storage = MemoryStorage::new(&before);
+    editor.apply(&mut storage).unwrap();
+    let written: usize = storage
+        .operations()
+        .iter()
+        .map(|operation| match operation {
+            Operation::Write { data, .. } => data.len(),
+            _ => 0,
+        })
+        .sum();
+    assert!(written < 40_000, "{written} of {}", before.len());
+}
+
+/// Not a test: what the process does that is killed.
+#[test]
+fn change_until_killed() {
+    let Some(path) = env::var_os(FILE) else { return };
+    for number in 0_u32.. {
+        let mut editor = EditOptions::new().in_place(number % 3 != 0).open(&path).unwrap();
+        let count = editor
+            .tree()
+            .unwrap()
+            .document()
+            .root()
+            .get("count")
+            .map_or(0, |node| u32::try_from(node.as_i64().unwrap()).unwrap());
+        editor.set("/count", &Tree::new(count + 1)).unwrap();
+        let text = "word ".repeat(usize::try_from(count % 40).unwrap() * 50 + 1);
+        editor.set("/text", &Tree::new(text)).unwrap();
+        let numbers = vec![i32::try_from(count + 1).unwrap(); 100];
+        if number % 5 == 0 {
+            editor.set_array("/changing", Array::from_slice(&numbers, &[100]).unwrap()).unwrap();
+        }
+        editor.commit().unwrap();
+    }
+}
+
+#[test]
+fn a_killed_process_leaves_a_file_that_reads() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, sample(&WriteOptions::new().pad_tree(20_000))).unwrap();
+    let (mut count, mut kills) = (0, 0);
+    let before = Asdf::open(&path).unwrap();
+    let array = |file: &Asdf, pointer: &str| {
+        file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap().read::<i32>().unwrap()
+    };
+    let want = array(&before, "/b");
+    for round in 0..60_u64 {
+        let mut child = Command::new(env::current_exe().unwrap())
+            .args(["--exact", "crash::change_until_killed"])
+            .env(FILE, &path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        thread::sleep(Duration::from_micros(30_000 + 3_919 * round));
+        assert_eq!(child.try_wait().unwrap(), None, "it goes on until it is killed");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        // A reader first, who sees the file through the journal, then whoever changes it next.
+        for _ in 0..2 {
+            let file = Asdf::open(&path).unwrap();
+            let root = file.document().unwrap().root();
+            let now = root.get("count").map_or(0, |node| node.as_i64().unwrap());
+            assert!(now >= count, "{now} after {count}");
+            count = now;
+            assert_eq!(array(&file, "/b"), want);
+            assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
+            kills += u32::from(roll_back(&path).unwrap());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        if round >= 8 && count > 5 && kills > 0 {
+            return;
+        }
+    }
+    assert!(count > 0, "{count} changes, {kills} rolled back");
+}

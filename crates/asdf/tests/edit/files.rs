@@ -1,0 +1,370 @@
+//! Files that are changed: how the change reaches them, and what stays.
+
+use std::fs;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use asdf::edit::{EditOptions, EditReport, Editor, Method};
+use asdf::value::Array;
+use asdf::{
+    Asdf, Compression, OpenOptions, Strictness, Tree, Verify, VerifyOptions, WriteOptions, Writer,
+};
+
+use crate::edited;
+
+/// A file with three arrays in blocks, one of them compressed.
+pub(crate) fn sample(options: &WriteOptions) -> Vec<u8> {
+    let mut tree = Tree::parse("meta: {gain: 2.5, name: x}\n").unwrap();
+    let numbers: Vec<i32> = (0..5000).collect();
+    tree.set("/a", Array::from_slice(&numbers[..100], &[10, 10]).unwrap()).unwrap();
+    let packed = Array::from_slice(&numbers, &[5000]).unwrap().compression(Compression::Zlib(1));
+    tree.set("/b", packed).unwrap();
+    tree.set("/c", Array::from_slice(&numbers[..2000], &[2000]).unwrap()).unwrap();
+    let mut out = Cursor::new(Vec::new());
+    Writer::new(tree).options(options.clone()).write_to(&mut out).unwrap();
+    out.into_inner()
+}
+
+fn open(path: &Path) -> Asdf {
+    let options = OpenOptions::new().strictness(Strictness::Strict).verify(Verify::OnRead);
+    let file = options.open(path).unwrap();
+    file.document().unwrap();
+    assert_eq!(file.diagnostics(), []);
+    assert!(file.verify(&VerifyOptions::new()).unwrap().is_fine());
+    file
+}
+
+fn array(file: &Asdf, pointer: &str) -> Vec<i32> {
+    file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap().read::<i32>().unwrap()
+}
+
+/// Changes a file and checks that all other arrays are as they were.
+fn change(
+    bytes: &[u8],
+    options: &EditOptions,
+    edit: impl FnOnce(&mut Editor) -> asdf::Result<()>,
+) -> (EditReport, Vec<u8>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, bytes).unwrap();
+    let mut editor = options.open(&path).unwrap();
+    edit(&mut editor).unwrap();
+    let planned = editor.plan().unwrap();
+    let mut copy = Cursor::new(Vec::new());
+    editor.write_to(&mut copy).unwrap();
+    let report = editor.commit().unwrap();
+    assert_eq!(report, planned);
+    let now = fs::read(&path).unwrap();
+    assert_eq!(report.len, now.len() as u64);
+    assert_eq!(report.blocks, open(&path).blocks().len().unwrap());
+    if report.method == Method::NewFile {
+        assert_eq!(now, copy.into_inner(), "written to another output, it is the same file");
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
+    (report, now, folder)
+}
+
+fn yaml(text: &str) -> Tree {
+    Tree::parse(text).unwrap()
+}
+
+#[test]
+fn one_number_is_one_write() {
+    let bytes = sample(&WriteOptions::new());
+    let (report, now, folder) =
+        change(&bytes, &EditOptions::new(), |editor| editor.set("/meta/gain", &yaml("3.5")));
+    assert_eq!((report.method, now.len()), (Method::Patched, bytes.len()));
+    assert_eq!(now.iter().zip(&bytes).filter(|(a, b)| a != b).count(), 1);
+    let file = open(&folder.path().join("a.asdf"));
+    assert_eq!(file.tree().unwrap().pointer("/meta/gain").unwrap().as_f64(), Some(3.5));
+}
+
+#[test]
+fn nothing_changed_writes_nothing() {
+    let bytes = sample(&WriteOptions::new());
+    let (report, now, _) = change(&bytes, &EditOptions::new(), |_| Ok(()));
+    assert_eq!((report.method, now), (Method::Unchanged, bytes.clone()));
+    let (report, now, _) =
+        change(&bytes, &EditOptions::new(), |editor| editor.set("/meta/gain", &yaml("2.5")));
+    assert_eq!((report.method, now), (Method::Unchanged, bytes));
+}
+
+#[test]
+fn a_tree_that_outgrows_its_room_moves_the_blocks_and_keeps_them_aligned() {
+    for align in [1, 64, 4096] {
+        let bytes = sample(&WriteOptions::new().align(align));
+        let before = OpenOptions::new().from_bytes(bytes.clone()).unwrap();
+        let (report, _, folder) = change(&bytes, &EditOptions::new(), |editor| {
+            editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700))))
+        });
+        assert_eq!(report.method, Method::NewFile);
+        let file = open(&folder.path().join("a.asdf"));
+        assert!(file.layout().index.as_ref().unwrap().accepted);
+        for pointer in ["/a", "/b", "/c"] {
+            assert_eq!(array(&file, pointer), array(&before, pointer));
+        }
+        for block in file.blocks() {
+            assert_eq!(block.unwrap().header().unwrap().data_start() % align, 0);
+        }
+    }
+}
+
+#[test]
+fn a_tree_that_fits_its_padding_leaves_the_blocks_where_they_are() {
+    let bytes = sample(&WriteOptions::new().pad_tree(20_000));
+    let long = yaml(&format!("'{}'", "long word ".repeat(700)));
+    for in_place in [false, true] {
+        let options = EditOptions::new().in_place(in_place);
+        let (report, now, _) = change(&bytes, &options, |editor| editor.set("/text", &long));
+        let want = if in_place { Method::InPlace } else { Method::NewFile };
+        assert_eq!((report.method, now.len()), (want, bytes.len()));
+        assert_eq!(now[30_000..], bytes[30_000..]);
+    }
+}
+
+#[test]
+fn in_place_needs_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let bytes = sample(&WriteOptions::new());
+    fs::write(&path, &bytes).unwrap();
+    let mut editor = EditOptions::new().in_place(true).open(&path).unwrap();
+    editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
+    let error = editor.commit().unwrap_err().to_string();
+    assert!(error.contains("has room for"), "{error}");
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
+fn arrays_are_added_replaced_and_removed() {
+    let bytes = sample(&WriteOptions::new());
+    let before = OpenOptions::new().from_bytes(bytes.clone()).unwrap();
+    let new: Vec<i32> = (0..3333).map(|n| n * 3).collect();
+    let new_array = || Array::from_slice(&new, &[3333]).unwrap();
+    for in_place in [false, true] {
+        let bytes =
+            if in_place { sample(&WriteOptions::new().pad_tree(4096)) } else { bytes.clone() };
+        let options = EditOptions::new().in_place(in_place);
+        let (report, _, folder) =
+            change(&bytes, &options, |editor| editor.set_array("/new/x", new_array()));
+        assert_eq!(report.blocks, 4);
+        let file = open(&folder.path().join("a.asdf"));
+        assert!(file.layout().index.as_ref().unwrap().accepted);
+        assert_eq!(array(&file, "/new/x"), new);
+        assert_eq!(array(&file, "/b"), array(&before, "/b"));
+
+        let (report, _, folder) =
+            change(&bytes, &options, |editor| editor.set_array("/b", new_array()));
+        let file = open(&folder.path().join("a.asdf"));
+        assert_eq!(array(&file, "/b"), new);
+        assert_eq!(array(&file, "/a"), array(&before, "/a"));
+        assert_eq!(array(&file, "/c"), array(&before, "/c"));
+        if in_place {
+            assert_eq!((report.blocks, report.unused), (4, vec![1]));
+        } else {
+            assert_eq!((report.blocks, report.unused), (3, vec![]));
+        }
+
+        let (report, now, folder) = change(&bytes, &options, |editor| editor.remove("/c"));
+        let file = open(&folder.path().join("a.asdf"));
+        assert_eq!(array(&file, "/b"), array(&before, "/b"));
+        if in_place {
+            assert_eq!((report.blocks, report.unused), (3, vec![2]));
+        } else {
+            assert_eq!(report.blocks, 2);
+            assert!(now.len() < bytes.len() - 7000, "the block is gone");
+        }
+
+        let (report, _, folder) = change(&bytes, &options, |editor| editor.remove("/a"));
+        let file = open(&folder.path().join("a.asdf"));
+        assert_eq!(report.blocks, 3, "the numbers of the others stay");
+        assert_eq!(array(&file, "/c"), array(&before, "/c"));
+        for block in file.blocks() {
+            assert_eq!(block.unwrap().header().unwrap().data_start() % 64, 0);
+        }
+    }
+}
+
+#[test]
+fn a_block_that_another_array_uses_is_not_replaced() {
+    let bytes = sample(&WriteOptions::new());
+    let (report, _, folder) = change(&bytes, &EditOptions::new(), |editor| {
+        editor.set(
+            "/d",
+            &yaml(
+                "!core/ndarray-1.1.0 {source: 0, datatype: int32, byteorder: little, shape: [100]}",
+            ),
+        )?;
+        editor.set_array("/a", Array::from_slice(&[1_i32, 2], &[2]).unwrap())
+    });
+    let file = open(&folder.path().join("a.asdf"));
+    assert_eq!(report.blocks, 4);
+    assert_eq!(array(&file, "/a"), [1, 2]);
+    assert_eq!(array(&file, "/d")[99], 99);
+}
+
+#[test]
+fn inline_arrays_and_large_integers_are_written_as_the_standard_has_them() {
+    let bytes = sample(&WriteOptions::new());
+    let (_, now, folder) = change(&bytes, &EditOptions::new(), |editor| {
+        editor.set_inline("/small", Array::from_slice(&[1_u8, 2], &[2]).unwrap())?;
+        editor.set("/big", &yaml("123456789012345678901234567890"))
+    });
+    let text = String::from_utf8_lossy(&now);
+    assert!(
+        text.contains("small: !core/ndarray-1.1.0\n  data: [1, 2]\n  datatype: uint8\n"),
+        "{text}"
+    );
+    assert!(text.contains("big: !core/integer-1.1.0\n"), "{text}");
+    open(&folder.path().join("a.asdf"));
+}
+
+#[test]
+fn a_file_without_tree_or_without_blocks_is_changed_too() {
+    let head = b"#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n".to_vec();
+    let array = || Array::from_slice(&[1_i32, 2], &[2]).unwrap();
+    for options in [EditOptions::new(), EditOptions::new().in_place(true)] {
+        let (report, now, _) = change(&head, &options, |editor| editor.set("/a", &yaml("1")));
+        assert_eq!(report.blocks, 0);
+        assert!(
+            now.ends_with(b"--- !core/asdf-1.1.0\na: 1\n...\n"),
+            "{}",
+            String::from_utf8_lossy(&now)
+        );
+        let (report, _, _) = change(&now, &options, |editor| editor.set_array("/b", array()));
+        assert_eq!(report.blocks, 1);
+        let (_, now, _) = change(&now, &options, |editor| editor.remove("/a"));
+        assert!(String::from_utf8_lossy(&now).contains("\n{}"));
+    }
+}
+
+#[test]
+fn a_streamed_block_stays_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("rows.asdf");
+    let datatype = asdf::ndarray::Datatype::parse("<i4").unwrap();
+    let mut rows = Writer::new(Tree::default()).rows(&path, "/rows", &datatype, &[]).unwrap();
+    rows.push(&[1_i32, 2, 3]).unwrap();
+    drop(rows);
+    let mut editor = Editor::open(&path).unwrap();
+    let error = editor.set_array("/x", Array::from_slice(&[1_i32], &[1]).unwrap()).unwrap_err();
+    assert!(error.to_string().contains("streamed"), "{error}");
+    editor.set("/text", &yaml(&format!("'{}'", "long word ".repeat(700)))).unwrap();
+    editor.commit().unwrap();
+    assert_eq!(array(&Asdf::open(&path).unwrap(), "/rows"), [1, 2, 3]);
+    // Closed, it is an ordinary block that the tree calls -1.
+    asdf::write::RowWriter::resume(&path).unwrap().close().unwrap();
+    let mut editor = Editor::open(&path).unwrap();
+    editor.set_array("/x", Array::from_slice(&[7_i32], &[1]).unwrap()).unwrap();
+    editor.commit().unwrap();
+    let file = open(&path);
+    assert_eq!((array(&file, "/rows"), array(&file, "/x")), (vec![1, 2, 3], vec![7]));
+}
+
+#[test]
+fn a_shorter_or_longer_number_in_a_long_tree_is_one_write() {
+    let lines: String = (0..2000).map(|n| format!("k{n}: {n}\n")).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let mut tree = yaml(&lines);
+    tree.set("/x", Array::from_slice(&[1_i32, 2], &[2]).unwrap()).unwrap();
+    Writer::new(tree).write(&path).unwrap();
+    let len = fs::metadata(&path).unwrap().len();
+    for value in ["9", "1000", "12"] {
+        let mut editor = Editor::open(&path).unwrap();
+        editor.set("/k1000", &yaml(value)).unwrap();
+        assert_eq!(editor.commit().unwrap().method, Method::Patched, "{value}");
+        let file = open(&path);
+        assert_eq!(file.tree().unwrap().pointer("/k1000").unwrap().text(), Some(value));
+        assert_eq!(fs::metadata(&path).unwrap().len(), len);
+    }
+}
+
+#[test]
+fn a_read_only_file_is_changed_only_when_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, sample(&WriteOptions::new())).unwrap();
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    let error = Editor::open(&path).unwrap_err().to_string();
+    assert!(error.contains("read-only"), "{error}");
+    let mut editor = EditOptions::new().read_only(true).open(&path).unwrap();
+    editor.set("/meta/gain", &yaml("3.5")).unwrap();
+    assert_eq!(editor.commit().unwrap().method, Method::NewFile);
+    assert!(fs::metadata(&path).unwrap().permissions().readonly());
+}
+
+#[test]
+fn a_broken_tree_can_only_be_replaced_as_a_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, "#ASDF 1.0.0\n%YAML 1.1\n--- \na: [1\n...\n").unwrap();
+    let mut editor = Editor::open(&path).unwrap();
+    assert!(editor.set("/a", &yaml("1")).is_err());
+    for (text, want) in [
+        ("a: 1\n", "%YAML"),
+        ("%YAML 1.1\n---\na: [1\n", "line 4"),
+        ("%YAML 1.1\n---\n- 1\n", "a mapping at the root"),
+        ("%YAML 1.1\n---\na: 1\n...\nb: 1\n", "follows the line"),
+        (
+            "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n---\na: !core/ndarray-1.1.0 {source: 3}\n",
+            "no such block",
+        ),
+    ] {
+        let error = editor.set_text(text).unwrap_err().to_string();
+        assert!(error.contains(want), "{error}");
+    }
+    editor.set_text("%YAML 1.1\n---\na: [1]").unwrap();
+    editor.commit().unwrap();
+    assert_eq!(fs::read(&path).unwrap(), b"#ASDF 1.0.0\n%YAML 1.1\n---\na: [1]\n...\n");
+    assert!(edited("a: 1\n", crate::Remove("/a")).is_ok());
+}
+
+#[cfg(unix)]
+#[test]
+fn no_change_is_lost_when_many_change_one_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, sample(&WriteOptions::new().pad_tree(40_000))).unwrap();
+    let done = AtomicUsize::new(0);
+    let (writers, each) = (4, 15);
+    std::thread::scope(|scope| {
+        for writer in 0..writers {
+            let (path, done) = (&path, &done);
+            scope.spawn(move || {
+                for number in 0..each {
+                    let options = EditOptions::new()
+                        .in_place(writer % 2 == 0)
+                        .patience(Duration::from_secs(60));
+                    let mut editor = options.open(path).unwrap();
+                    editor.set(&format!("/w{writer}n{number}"), &Tree::new(number as u64)).unwrap();
+                    editor.commit().unwrap();
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        // A reader sees a file of some time.
+        let (path, done) = (&path, &done);
+        scope.spawn(move || {
+            let mut before = 0;
+            while done.load(Ordering::Relaxed) < writers * each {
+                let file = Asdf::open(path).unwrap();
+                let keys = file.document().unwrap().root().len();
+                assert!(keys >= before, "{keys} after {before}");
+                before = keys;
+                assert_eq!(array(&file, "/c").len(), 2000);
+            }
+        });
+    });
+    let file = open(&path);
+    let root = file.document().unwrap().root();
+    for writer in 0..writers {
+        for number in 0..each {
+            assert!(root.get(&format!("w{writer}n{number}")).is_some(), "{writer} {number}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Edits of texts, by example.
+
+use crate::{Remove, Rename, Set, check, edited};
+
+#[test]
+fn a_value_is_replaced_and_comments_and_blanks_stay() {
+    let text = "# top\n\na:   1   # one\nb: 'two' #x\nc: [1,2 , 3] # list\nd:\n  e: 1 # e\n  f: 2\n# end\n";
+    check(
+        text,
+        &[
+            (Set("/a", "2.5"), &text.replace("a:   1 ", "a:   2.5 ")),
+            (Set("/b", "yes"), &text.replace("'two'", "yes")),
+            (Set("/b", "'yes'"), &text.replace("'two'", "'yes'")),
+            (Set("/c/1", "20"), &text.replace("2 ,", "20 ,")),
+            (Set("/c", "{x: 1}"), &text.replace("[1,2 , 3]", "{x: 1}")),
+            (Set("/d/e", "-1"), &text.replace("e: 1", "e: -1")),
+            (Set("/d", "5"), &text.replace("d:\n  e: 1 # e\n  f: 2", "d: 5")),
+        ],
+    );
+}
+
+#[test]
+fn a_value_takes_the_form_of_its_place() {
+    let text = "a: 1 # one\nb: {x: 1}\nc:\n- 1 # one\n- k: 1\n  l: 2\n";
+    check(
+        text,
+        &[
+            // As lines, with the comment on the line of the key.
+            (Set("/a", "{p: {q: 1}}"), &text.replace("a: 1 # one", "a: # one\n  p: {q: 1}")),
+            (Set("/a", "[[1], 2]"), &text.replace("a: 1 # one", "a: # one\n- [1]\n- 2")),
+            (Set("/b/x", "{p: {q: 1}}"), &text.replace("x: 1", "x: {p: {q: 1}}")),
+            (Set("/b/x", "a, b"), &text.replace("x: 1", "x: 'a, b'")),
+            (Set("/c/1", "{p: {q: 1}}"), &text.replace("k: 1\n  l: 2", "p: {q: 1}")),
+            (Set("/c/1/k", "{p: {q: 1}}"), &text.replace("k: 1", "k:\n    p: {q: 1}")),
+            (Set("/c/1", "null"), &text.replace("k: 1\n  l: 2", "null")),
+        ],
+    );
+}
+
+#[test]
+fn new_keys_are_strings_at_the_end_and_dash_appends() {
+    let text =
+        "m:\n  a: 1 # x\n\n# about n\nn: {}\nl: [1, 2]\no:\n- 1\nlines: [\n  1,\n  2 # two\n]\n";
+    check(
+        text,
+        &[
+            (Set("/m/b", "2"), &text.replace("a: 1 # x\n", "a: 1 # x\n  b: 2\n")),
+            (Set("/m/7", "2"), &text.replace("a: 1 # x\n", "a: 1 # x\n  '7': 2\n")),
+            (Set("/n/b", "2"), &text.replace("{}", "{b: 2}")),
+            (Set("/n/b/c", "2"), &text.replace("n: {}", "n:\n  b: {c: 2}")),
+            (Set("/l/-", "3"), &text.replace("1, 2]", "1, 2, 3]")),
+            (Set("/l/-", "[3, 4]"), &text.replace("1, 2]", "1, 2, [3, 4]]")),
+            (Set("/o/-", "{a: [1]}"), &text.replace("- 1\n", "- 1\n- a: [1]\n")),
+            (Set("/lines/-", "3"), &text.replace("2 # two\n", "2, # two\n  3\n")),
+            (Set("/new", "yes"), &format!("{text}new: yes\n")),
+            (Set("/new/x/y", "1"), &format!("{text}new:\n  x: {{y: 1}}\n")),
+        ],
+    );
+}
+
+#[test]
+fn an_entry_goes_with_the_comments_directly_above_it() {
+    let text = "# stays\n\n# of a\n# of a too\na: 1 # after a\n# of b\nb:\n  - 1 # x\n  # of 2\n  - 2\nc: {x: 1, y: 2}\nd: [1, 2, 3]\n";
+    check(
+        text,
+        &[
+            (Remove("/a"), &text.replace("# of a\n# of a too\na: 1 # after a\n", "")),
+            (Remove("/b"), &text.replace("# of b\nb:\n  - 1 # x\n  # of 2\n  - 2\n", "")),
+            (Remove("/b/0"), &text.replace("  - 1 # x\n", "")),
+            (Remove("/b/1"), &text.replace("  # of 2\n  - 2\n", "")),
+            (Remove("/c/x"), &text.replace("x: 1, ", "")),
+            (Remove("/c/y"), &text.replace(", y: 2", "")),
+            (Remove("/d/0"), &text.replace("1, 2, 3", "2, 3")),
+            (Remove("/d/1"), &text.replace("1, 2, 3", "1, 3")),
+            (Remove("/d/2"), &text.replace("1, 2, 3", "1, 2")),
+        ],
+    );
+}
+
+#[test]
+fn what_is_left_of_a_collection_is_a_collection() {
+    let text = "a:\n  b: 1 # x\nc: &x !t\n  d: 1\ne: [1]\nf: {g: 1,}\nh:\n- - 1\n  - 2\n- k: 1\n  l: 2\n- - z\n";
+    check(
+        text,
+        &[
+            (Remove("/a/b"), &text.replace("a:\n  b: 1 # x", "a: {}")),
+            (Remove("/c/d"), &text.replace("!t\n  d: 1", "!t {}")),
+            (Remove("/e/0"), &text.replace("[1]", "[]")),
+            (Remove("/f/g"), &text.replace("{g: 1,}", "{}")),
+            (Remove("/h/0/0"), &text.replace("- - 1\n  - 2", "- - 2")),
+            (Remove("/h/1/k"), &text.replace("k: 1\n  l", "l")),
+            (Remove("/h/2/0"), &text.replace("- - z", "- []")),
+        ],
+    );
+    assert_eq!(edited("a: 1\n", Remove("/a")).as_deref(), Ok("{}\n"));
+    assert_eq!(edited("--- !t\na: 1\n...\n", Remove("/a")).as_deref(), Ok("--- !t\n{}\n...\n"));
+    assert_eq!(edited("--- !t\n{}\n...\n", Set("/a", "1")).as_deref(), Ok("--- !t\na: 1\n...\n"));
+    assert_eq!(edited("--- !t {}\n...\n", Set("/a", "1")).as_deref(), Ok("--- !t\na: 1\n...\n"));
+}
+
+#[test]
+fn a_key_is_renamed_where_it_stands() {
+    let text = "# of a\na: 1 # x\nb: {'c': 1}\n? d\n: 2\n7: x\n";
+    check(
+        text,
+        &[
+            (Rename("/a", "yes"), &text.replace("a: 1", "'yes': 1")),
+            (Rename("/b/c", "e"), &text.replace("'c'", "e")),
+            (Rename("/d", "e f"), &text.replace("? d", "? e f")),
+            (Rename("/7", "8"), &text.replace("7:", "'8':")),
+            (Rename("/a", "a"), text),
+        ],
+    );
+    assert!(edited(text, Rename("/a", "b")).unwrap_err().contains("a key `b` already"));
+    assert!(edited("a: [1]\n", Rename("/a/0", "b")).unwrap_err().contains("has no key"));
+}
+
+#[test]
+fn block_scalars_keep_their_neighbours() {
+    let text = "a: |\n  one\n  two\n\nb: |+\n  x\n\n\nc: >- # folded\n  y\nd: 1\n";
+    check(
+        text,
+        &[
+            (Set("/a", "1"), &text.replace("|\n  one\n  two\n", "1\n")),
+            (Set("/b", "1"), &text.replace("|+\n  x\n\n\n", "1\n")),
+            (Set("/c", "1"), &text.replace(">- # folded\n  y", "1 # folded")),
+            (Remove("/b"), &text.replace("b: |+\n  x\n\n\n", "")),
+            (
+                Set("/d", "'a\n\n  b'"),
+                &text.replace("d: 1", "d: 'a\n\n  b'").replace("\n\n  b", "\n\n  b"),
+            ),
+            (Set("/e", "2"), &format!("{text}e: 2\n")),
+        ],
+    );
+    assert_eq!(edited("a: |+\n  x\n\n", Set("/e", "2")).as_deref(), Ok("a: |+\n  x\n\ne: 2\n"));
+}
+
+#[test]
+fn a_key_that_stands_twice_is_edited_where_it_is_used_and_removed_everywhere() {
+    let text = "a: 1\nb: 2\na: 3\n";
+    check(text, &[(Set("/a", "4"), "a: 1\nb: 2\na: 4\n"), (Remove("/a"), "b: 2\n")]);
+    assert!(edited(text, Rename("/a", "c")).unwrap_err().contains("more than once"));
+}
+
+#[test]
+fn what_cannot_be_done_says_why() {
+    let text = "a: 1\nl: [1]\n";
+    for (edit, want) in [
+        (Set("", "1"), "root"),
+        (Remove(""), "root"),
+        (Remove("/x"), "no key `x`"),
+        (Remove("/l/1"), "no item `1` of 1"),
+        (Set("/l/1", "1"), "no item `1` of 1"),
+        (Set("/a/b", "1"), "no `b` in a scalar"),
+        (Remove("/l/-"), "no item `-`"),
+        (Rename("/x", "y"), "no key `x`"),
+        (Set("x", "1"), "expected `/`"),
+    ] {
+        let error = edited(text, edit).unwrap_err();
+        assert!(error.contains(want), "{edit:?}: {error}");
+    }
+}
+
+#[test]
+fn line_breaks_and_tags_are_those_of_the_text() {
+    let text = "%YAML 1.1\r\n%TAG ! tag:stsci.edu:asdf/\r\n---\r\na: 1\r\n...\r\n";
+    let added = edited(text, Set("/b", "{c: {d: 1}}")).unwrap();
+    assert_eq!(added, text.replace("a: 1\r\n", "a: 1\r\nb:\r\n  c: {d: 1}\r\n"));
+    assert_eq!(edited(&added, Remove("/b")).as_deref(), Ok(text));
+    let value = Set("/a", "!<tag:stsci.edu:asdf/core/complex-1.0.0> 1j");
+    assert!(edited(text, value).unwrap().contains("a: !core/complex-1.0.0 1j\r\n"));
+    let other = text.replace("%TAG ! tag:stsci.edu:asdf/\r\n", "");
+    let other = edited(&other, value).unwrap();
+    assert!(other.contains("a: !<tag:stsci.edu:asdf/core/complex-1.0.0> 1j"), "{other}");
+}

@@ -1,0 +1,140 @@
+//! Changing a file that exists: `scibin asdf set`, `rm`, `mv`, `import`.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use asdf::edit::{EditOptions, EditReport, Editor, Method, is_read_only};
+use asdf::value::Array;
+use asdf::{OpenOptions, ReadAt, Tree};
+use serde_json::json;
+
+use super::{Nowhere, count};
+use crate::Verdict;
+use crate::arguments::asdf::{Changing, Import, Mv, Rm, Set};
+use crate::failure::Failure;
+use crate::input;
+use crate::output::file::{self as output_file, is_standard};
+use crate::output::{Output, print_json, size};
+
+pub(crate) fn set(request: &Set, output: Output) -> Result<Verdict, Failure> {
+    let Set { file, pointer, value, changing } = request;
+    // A text of nothing is null, as the value of a key would be.
+    let value = if value.trim().is_empty() { Ok(Tree::new(())) } else { Tree::parse(value) };
+    let value = value.map_err(|error| Failure::other("the value", error.to_string()))?;
+    change(file, changing, output, |editor| editor.set(pointer, &value))
+}
+
+pub(crate) fn rm(request: &Rm, output: Output) -> Result<Verdict, Failure> {
+    let Rm { file, pointer, changing } = request;
+    change(file, changing, output, |editor| editor.remove(pointer))
+}
+
+pub(crate) fn mv(request: &Mv, output: Output) -> Result<Verdict, Failure> {
+    let Mv { file, pointer, key, changing } = request;
+    change(file, changing, output, |editor| editor.rename(pointer, key))
+}
+
+pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failure> {
+    let Import { file, pointer, array: path, compress, inline, changing } = request;
+    let source = input::source(path).map_err(|error| Failure::asdf(path, error.into()))?;
+    let source: Arc<dyn ReadAt> = Arc::new(source);
+    let mut array = Array::from_npy(source).map_err(|error| Failure::asdf(path, error))?;
+    if let Some(compression) = compress {
+        array = array.compression(*compression);
+    }
+    change(file, changing, output, |editor| {
+        if *inline { editor.set_inline(pointer, array) } else { editor.set_array(pointer, array) }
+    })
+}
+
+/// Opens and locks a file to change it, and says so if a change that was interrupted was undone.
+pub(super) fn open(
+    path: &Path,
+    in_place: bool,
+    force: bool,
+    output: Output,
+) -> Result<Editor, Failure> {
+    if is_standard(path) {
+        return Err(Failure::other("standard input", "cannot be changed; -o OUT writes a file"));
+    }
+    let is_locked_away = is_read_only(path).map_err(|error| Failure::io(path, error))?;
+    if is_locked_away && !force {
+        return Err(Failure::other(path.display(), "is read-only; --force changes it"));
+    }
+    let options = EditOptions::new().in_place(in_place).read_only(force);
+    let editor = options.open(path).map_err(|error| Failure::asdf(path, error))?;
+    if editor.rolled_back() {
+        let path = path.display();
+        output.remark(&format_args!("{path}: a change that had been interrupted was undone"));
+    }
+    Ok(editor)
+}
+
+fn change(
+    path: &Path,
+    changing: &Changing,
+    output: Output,
+    edit: impl FnOnce(&mut Editor) -> asdf::Result<()>,
+) -> Result<Verdict, Failure> {
+    let fail = |error| Failure::asdf(path, error);
+    let Changing { output: target, force, dry_run, in_place } = changing;
+    let (written, report) = if let Some(target) = target {
+        output_file::check(target, *force)?;
+        let mut editor = Editor::from_file(super::open_by(&OpenOptions::new(), path)?);
+        edit(&mut editor).map_err(fail)?;
+        let report = if *dry_run {
+            editor.write_to(Nowhere::default()).map_err(fail)?
+        } else {
+            output_file::write_file(target, *force, |out| editor.write_to(out), fail)?
+        };
+        (target.as_path(), report)
+    } else {
+        let mut editor = open(path, *in_place, *force, output)?;
+        edit(&mut editor).map_err(fail)?;
+        let report = if *dry_run { editor.plan() } else { editor.commit() };
+        (path, report.map_err(fail)?)
+    };
+    self::report(path, written, &report, *dry_run, output)?;
+    Ok(Verdict::Fine)
+}
+
+/// Says what was done. For standard output there is nothing to print on it.
+pub(super) fn report(
+    path: &Path,
+    target: &Path,
+    report: &EditReport,
+    dry_run: bool,
+    output: Output,
+) -> io::Result<()> {
+    if is_standard(target) {
+        return Ok(());
+    }
+    let EditReport { method, len, blocks, unused, .. } = report;
+    if !unused.is_empty() {
+        let numbers: Vec<String> = unused.iter().map(usize::to_string).collect();
+        let (path, numbers) = (path.display(), numbers.join(", "));
+        output.remark(&format_args!(
+            "{path}: no array uses block {numbers} any more; the room stays"
+        ));
+    }
+    if output.json {
+        let method = match method {
+            Method::Unchanged => "unchanged",
+            Method::Patched => "one_write",
+            Method::InPlace => "in_place",
+            _ => "new_file",
+        };
+        return print_json(&json!({
+            "file": path.display().to_string(), "output": target.display().to_string(),
+            "method": method, "bytes": len, "blocks": blocks, "unused_blocks": unused,
+            "dry_run": dry_run,
+        }));
+    }
+    let target = target.display();
+    if *method == Method::Unchanged {
+        return output.result(&format_args!("{target}: unchanged"));
+    }
+    let would = if dry_run { " would be written" } else { "" };
+    output.result(&format_args!("{target}: {}, {}{would}", size(*len), count(*blocks, "block")))
+}

@@ -1,0 +1,119 @@
+//! `scibin asdf edit`: the tree in an editor of the user's.
+//!
+//! The text is in a file of its own until it is in the file that it belongs to, or until the user drops
+//! it.
+
+use std::io::{self, BufRead as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+use std::{env, fs};
+
+use asdf::edit::Editor;
+
+use super::change;
+use crate::Verdict;
+use crate::arguments::asdf::Edit;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(crate) fn edit(request: &Edit, output: Output) -> Result<Verdict, Failure> {
+    let path = &request.file;
+    let mut editor = change::open(path, request.in_place, request.force, output)?;
+    let before = match editor.tree() {
+        Ok(tree) => tree.text().to_owned(),
+        // It is shown as it is, so that it can be mended.
+        Err(error) => {
+            output.say(&Failure::asdf(path, error));
+            String::from_utf8_lossy(editor.file().tree_text()).into_owned()
+        }
+    };
+    let text = write_text(&before).map_err(|error| Failure::other("temporary file", error))?;
+    if !let_user_edit(path, &text, &before, &mut editor, output)? {
+        fs::remove_file(&text).map_err(|error| Failure::io(&text, error))?;
+        return Ok(Verdict::Fine);
+    }
+    let report = editor.commit().map_err(|error| kept(path, &text, &error.to_string()))?;
+    // Only now is the text in the file.
+    fs::remove_file(&text).map_err(|error| Failure::io(&text, error))?;
+    change::report(path, path, &report, false, output)?;
+    Ok(Verdict::Fine)
+}
+
+/// Lets the user edit until the text is a tree. Returns whether there is something to be written.
+fn let_user_edit(
+    path: &Path,
+    text: &Path,
+    before: &str,
+    editor: &mut Editor,
+    output: Output,
+) -> Result<bool, Failure> {
+    loop {
+        let ended = run_editor(text).map_err(|error| kept(path, text, &error.to_string()))?;
+        if !ended.success() {
+            return Err(kept(path, text, &format!("the editor ended with {ended}")));
+        }
+        let now = fs::read_to_string(text);
+        let wrong = match now.map_err(|error| error.to_string()) {
+            Ok(now) if now == before => {
+                output.result(&format_args!("{}: unchanged", path.display()))?;
+                return Ok(false);
+            }
+            Ok(now) => match editor.set_text(&now) {
+                Ok(()) => return Ok(true),
+                Err(error) => error.to_string(),
+            },
+            Err(error) => error,
+        };
+        output.say(&format_args!("{}: {wrong}", text.display()));
+        match ask() {
+            Some('e') => {}
+            Some('d') => return Ok(false),
+            _ => return Err(kept(path, text, &wrong)),
+        }
+    }
+}
+
+/// Asks what becomes of a text that is not a tree. Without an answer, it is kept.
+fn ask() -> Option<char> {
+    let mut err = io::stderr().lock();
+    loop {
+        write!(err, "e: edit again, d: drop the changes, k: keep the text and end? ").ok()?;
+        err.flush().ok()?;
+        let mut line = String::new();
+        if io::stdin().lock().read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        let answer = line.trim().chars().next().map(|c| c.to_ascii_lowercase());
+        if matches!(answer, Some('e' | 'd' | 'k')) {
+            return answer;
+        }
+    }
+}
+
+/// The file is as it was, and the text is in a file of its own.
+fn kept(path: &Path, text: &Path, why: &str) -> Failure {
+    let message = format!("not changed: {why}; the edited text is in {}", text.display());
+    Failure::other(path.display(), message)
+}
+
+/// Writes the text to a file that stays.
+fn write_text(text: &str) -> io::Result<PathBuf> {
+    let mut file = tempfile::Builder::new().prefix("scibin-").suffix(".yaml").tempfile()?;
+    file.write_all(text.as_bytes())?;
+    let (_, path) = file.keep().map_err(|error| error.error)?;
+    Ok(path)
+}
+
+/// Runs the editor of the user's on a file.
+fn run_editor(text: &Path) -> io::Result<ExitStatus> {
+    let named = ["VISUAL", "EDITOR"].into_iter().filter_map(env::var_os);
+    let program = named.into_iter().find(|program| !program.is_empty());
+    let program = program.unwrap_or_else(|| "vi".into());
+    if cfg!(unix) {
+        // It may have options.
+        let mut script = program;
+        script.push(" \"$1\"");
+        return Command::new("sh").arg("-c").arg(script).arg("sh").arg(text).status();
+    }
+    Command::new(program).arg(text).status()
+}

@@ -1,0 +1,301 @@
+//! ASDF files that are changed as a user changes them.
+
+#![cfg(unix)]
+
+mod program;
+
+use std::os::unix::fs::PermissionsExt;
+use std::process::{Output, Stdio};
+
+use serde_json::json;
+
+use program::{Folder, json_of, npy_header, status, stderr, stdout};
+
+const TREE: &str = "# about the run\nmeta:\n  gain: 2.5 # measured\n  name: x\nlist: [1, 2]\n";
+
+fn npy(elements: u16) -> Vec<u8> {
+    let mut npy = npy_header("<u2", &[u64::from(elements)]);
+    npy.extend((0..elements).flat_map(u16::to_le_bytes));
+    npy
+}
+
+/// A folder with `a.asdf`: a tree with comments and an array in a block.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.write("x.npy", npy(4));
+    folder.write("y.npy", npy(3000));
+    let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n";
+    folder.write("a.asdf", format!("{head}{TREE}...\n"));
+    folder.done(&["asdf", "import", "a.asdf", "/y", "y.npy", "-q"]);
+    folder
+}
+
+fn tree(folder: &Folder) -> String {
+    let bytes = folder.read("a.asdf");
+    let text = String::from_utf8_lossy(&bytes);
+    let start = text.find("--- !core/asdf-1.1.0\n").expect("a tree") + 21;
+    let end = text.find("\n...").expect("an end") + 1;
+    text[start..end].to_owned()
+}
+
+fn is_fine(folder: &Folder) {
+    assert_eq!(status(&folder.run(&["verify", "a.asdf"])), 0);
+    assert_eq!(folder.done(&["get", "a.asdf", "/y", "--as", "npy"]).stdout, npy(3000));
+}
+
+#[test]
+fn set_rm_and_mv_change_what_they_name_and_keep_comments() {
+    let folder = folder();
+    let array = tree(&folder).replace(TREE, "");
+    folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3.5"]);
+    let text = TREE.replace("2.5", "3.5");
+    assert_eq!(tree(&folder), format!("{text}{array}"));
+    is_fine(&folder);
+    folder.done(&["asdf", "set", "a.asdf", "/list/-", "[3, {a: b}]"]);
+    folder.done(&["asdf", "set", "a.asdf", "/new/key", "'yes'"]);
+    folder.done(&["asdf", "mv", "a.asdf", "/meta/name", "title"]);
+    folder.done(&["asdf", "rm", "a.asdf", "/list/0"]);
+    let text = text.replace("[1, 2]", "[2, [3, {a: b}]]").replace("name", "title");
+    assert_eq!(tree(&folder), format!("{text}{array}new: {{key: 'yes'}}\n"));
+    is_fine(&folder);
+}
+
+#[test]
+fn values_that_begin_with_a_dash_need_no_separator() {
+    let folder = folder();
+    for value in ["-2.5", "-.inf", "-1", "- 1", "-abc"] {
+        folder.done(&["asdf", "set", "a.asdf", "/v", value, "-q"]);
+        folder.done(&["asdf", "set", "-q", "a.asdf", "/w", value]);
+    }
+    folder.done(&["asdf", "set", "a.asdf", "/v", "-2.5", "-o", "b.asdf"]);
+    assert_eq!(stdout(&folder.done(&["get", "b.asdf", "/v"])), "-2.5\n");
+    assert_eq!(stdout(&folder.done(&["get", "a.asdf", "/v"])), "-abc\n");
+    folder.done(&["asdf", "set", "a.asdf", "/nothing", ""]);
+    assert!(tree(&folder).ends_with("nothing: null\n"));
+}
+
+#[test]
+fn import_adds_and_replaces_arrays() {
+    let folder = folder();
+    let blocks = |folder: &Folder| {
+        json_of(&folder.done(&["asdf", "blocks", "a.asdf", "--json"])).as_array().unwrap().clone()
+    };
+    folder.done(&["asdf", "import", "a.asdf", "/image/x", "x.npy", "--compress", "zlib"]);
+    assert_eq!(blocks(&folder).len(), 2);
+    assert_eq!(blocks(&folder)[1]["compression"], "zlib");
+    assert_eq!(folder.done(&["get", "a.asdf", "/image/x", "--as", "npy"]).stdout, npy(4));
+    is_fine(&folder);
+    folder.done(&["asdf", "import", "a.asdf", "/image/x", "y.npy"]);
+    assert_eq!(blocks(&folder).len(), 2);
+    assert_eq!(folder.done(&["get", "a.asdf", "/image/x", "--as", "npy"]).stdout, npy(3000));
+    folder.done(&["asdf", "import", "a.asdf", "/small", "x.npy", "--inline"]);
+    assert!(tree(&folder).contains("small: !core/ndarray-1.1.0\n  data: [0, 1, 2, 3]\n"));
+    folder.done(&["asdf", "rm", "a.asdf", "/image"]);
+    assert_eq!(blocks(&folder).len(), 1);
+    is_fine(&folder);
+}
+
+#[test]
+fn an_output_leaves_the_file_as_it_is() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3", "-o", "b.asdf"]);
+    assert_eq!(stdout(&folder.done(&["get", "b.asdf", "/meta/gain"])), "3\n");
+    let output = folder.done(&["asdf", "rm", "a.asdf", "/meta", "-o", "-"]);
+    assert!(output.stdout.starts_with(b"#ASDF"));
+    let output = folder.feed(&["asdf", "rm", "-", "/meta", "-o", "c.asdf"], &before);
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(folder.read("a.asdf"), before);
+    let output = folder.run(&["asdf", "set", "a.asdf", "/meta/gain", "4", "-o", "b.asdf"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("--force"), "{}", stderr(&output));
+    folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "4", "-o", "b.asdf", "--force"]);
+    let output = folder.run(&["asdf", "rm", "-", "/meta"]);
+    assert!(stderr(&output).contains("-o OUT"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_dry_run_changes_nothing_and_reports_the_same() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    let long = "long word ".repeat(700);
+    for command in [
+        &["asdf", "set", "a.asdf", "/meta/gain", "3.5"][..],
+        &["asdf", "set", "a.asdf", "/text", &long],
+        &["asdf", "import", "a.asdf", "/x", "x.npy"],
+        &["asdf", "rm", "a.asdf", "/y"],
+        &["asdf", "mv", "a.asdf", "/y", "z"],
+        &["asdf", "mv", "a.asdf", "/y", "z", "-o", "b.asdf"],
+    ] {
+        let mut dry = json_of(&folder.done(&[command, &["--dry-run", "--json"]].concat()));
+        assert_eq!(folder.read("a.asdf"), before, "{command:?}");
+        assert_eq!(dry["dry_run"], true);
+        dry["dry_run"] = json!(false);
+        let done = json_of(&folder.done(&[command, &["--json"]].concat()));
+        assert_eq!(dry, done, "{command:?}");
+        let written = done["output"].as_str().unwrap();
+        assert_eq!(done["bytes"], folder.read(written).len(), "{command:?}");
+        folder.write("a.asdf", &before);
+    }
+}
+
+#[test]
+fn in_place_changes_the_file_itself() {
+    let folder = folder();
+    folder.done(&["asdf", "convert", "a.asdf", "-o", "b.asdf", "--pad-tree", "16384"]);
+    let before = folder.read("b.asdf");
+    let long = "long word ".repeat(700);
+    let report = ["asdf", "set", "b.asdf", "/text", &long, "--in-place", "--json"];
+    let report = json_of(&folder.done(&report));
+    assert_eq!(report["method"], "in_place");
+    let after = folder.read("b.asdf");
+    assert_eq!(after.len(), before.len());
+    assert_eq!(after[20_000..], before[20_000..]);
+    let output = folder.run(&["asdf", "set", "a.asdf", "/text", &long, "--in-place"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("has room for"), "{}", stderr(&output));
+    let output = folder.done(&["asdf", "rm", "b.asdf", "/y", "--in-place"]);
+    assert!(stderr(&output).contains("block 0"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_read_only_file_is_changed_by_force() {
+    let folder = folder();
+    let path = folder.path("a.asdf");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o444)).unwrap();
+    let output = folder.run(&["asdf", "set", "a.asdf", "/meta/gain", "3"]);
+    assert_eq!(status(&output), 2);
+    assert!(stderr(&output).contains("read-only; --force"), "{}", stderr(&output));
+    folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3", "--force"]);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o444);
+    assert_eq!(stdout(&folder.done(&["get", "a.asdf", "/meta/gain"])), "3\n");
+}
+
+#[test]
+fn what_cannot_be_done_is_an_error_and_changes_nothing() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    for (command, want) in [
+        (&["rm", "a.asdf", "/nothing"][..], "no key `nothing`"),
+        (&["mv", "a.asdf", "/meta", "list"], "a key `list` already"),
+        (&["set", "a.asdf", "", "1"], "root"),
+        (&["set", "a.asdf", "/x", "[1"], "the value: "),
+        (&["import", "a.asdf", "/x", "a.asdf"], "a.asdf"),
+        (&["set", "missing.asdf", "/x", "1"], "missing.asdf"),
+    ] {
+        let output = folder.run(&[&["asdf"], command].concat());
+        assert_ne!(status(&output), 0, "{command:?}");
+        assert!(stderr(&output).contains(want), "{command:?}: {}", stderr(&output));
+        assert_eq!(folder.read("a.asdf"), before);
+    }
+}
+
+#[test]
+fn a_writer_that_waits_too_long_names_the_holder() {
+    let folder = folder();
+    // An editor that does not end holds the lock.
+    let mut holder = folder
+        .command(&["asdf", "edit", "a.asdf"])
+        .env("EDITOR", "touch started; sleep 14; true")
+        .env_remove("VISUAL")
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+    while !folder.path("started").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let start = std::time::Instant::now();
+    let output = folder.run(&["asdf", "set", "a.asdf", "/meta/gain", "3"]);
+    assert_eq!(status(&output), 2);
+    assert!(start.elapsed().as_secs() >= 9, "{:?}", start.elapsed());
+    let message = stderr(&output);
+    assert!(message.contains("another process is changing this file"), "{message}");
+    assert!(message.contains(&format!("process {}", holder.id())), "{message}");
+    assert!(holder.wait().unwrap().success());
+    folder.done(&["asdf", "set", "a.asdf", "/meta/gain", "3"]);
+}
+
+/// Runs `edit` with an editor that is a script of the shell, and answers to what it asks.
+fn edit(folder: &Folder, script: &str, answers: &str) -> Output {
+    folder.write("editor.sh", format!("#!/bin/sh\n{script}\n"));
+    let path = folder.path("editor.sh");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::create_dir_all(folder.path("tmp")).unwrap();
+    let mut child = folder
+        .command(&["asdf", "edit", "a.asdf"])
+        .env("EDITOR", path)
+        .env_remove("VISUAL")
+        .env("TMPDIR", folder.path("tmp"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    std::io::Write::write_all(&mut stdin, answers.as_bytes()).unwrap();
+    drop(stdin);
+    child.wait_with_output().unwrap()
+}
+
+fn texts(folder: &Folder) -> Vec<std::path::PathBuf> {
+    let entries = std::fs::read_dir(folder.path("tmp")).unwrap();
+    entries.map(|entry| entry.unwrap().path()).collect()
+}
+
+#[test]
+fn edit_opens_the_tree_and_writes_what_was_changed() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    let output = edit(&folder, "true", "");
+    assert_eq!((status(&output), stdout(&output)), (0, "a.asdf: unchanged\n".to_owned()));
+    assert_eq!(folder.read("a.asdf"), before);
+    let output = edit(&folder, "sed -i 's/2.5/4.5/; s/about the run/mine/' \"$1\"", "");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(tree(&folder).starts_with("# mine\nmeta:\n  gain: 4.5 # measured\n"));
+    is_fine(&folder);
+    assert_eq!(texts(&folder).len(), 0);
+}
+
+#[test]
+fn a_broken_text_is_shown_and_may_be_mended_dropped_or_kept() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    // Broken the first time, mended the second.
+    let script = "if grep -q '\\[9' \"$1\"; then sed -i 's/\\[9/9/' \"$1\"; \
+                  else sed -i 's/2.5/[9/' \"$1\"; fi";
+    let output = edit(&folder, script, "x\ne\n");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stderr(&output).contains("line "), "{}", stderr(&output));
+    assert_eq!(stdout(&folder.done(&["get", "a.asdf", "/meta/gain"])), "9\n");
+    folder.write("a.asdf", &before);
+
+    let output = edit(&folder, "sed -i 's/2.5/[9/' \"$1\"", "d\n");
+    assert_eq!((status(&output), texts(&folder).len()), (0, 0));
+    assert_eq!(folder.read("a.asdf"), before);
+
+    for answer in ["k\n", ""] {
+        let output = edit(&folder, "sed -i 's/2.5/[9/' \"$1\"", answer);
+        assert_eq!(status(&output), 2);
+        let texts = texts(&folder);
+        let [text] = &texts[..] else { panic!("{texts:?}") };
+        assert!(stderr(&output).contains(text.to_str().unwrap()), "{}", stderr(&output));
+        assert!(std::fs::read_to_string(text).unwrap().contains("gain: [9"));
+        assert_eq!(folder.read("a.asdf"), before);
+        std::fs::remove_file(text).unwrap();
+    }
+    // An editor that fails has perhaps written something.
+    let output = edit(&folder, "sed -i 's/2.5/7/' \"$1\"; exit 3", "");
+    assert_eq!((status(&output), texts(&folder).len()), (2, 1));
+    assert_eq!(folder.read("a.asdf"), before);
+}
+
+#[test]
+fn edit_mends_a_tree_that_no_other_command_can_change() {
+    let folder = Folder::new();
+    folder.write("a.asdf", "#ASDF 1.0.0\n%YAML 1.1\n---\na: [1\n...\n");
+    let output = folder.run(&["asdf", "set", "a.asdf", "/a", "1"]);
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+    let output = edit(&folder, "sed -i 's/\\[1/[1]/' \"$1\"", "");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert_eq!(folder.read("a.asdf"), b"#ASDF 1.0.0\n%YAML 1.1\n---\na: [1]\n...\n");
+}

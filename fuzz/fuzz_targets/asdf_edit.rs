@@ -1,0 +1,42 @@
+//! Edits of any text: a text that parses still parses after an edit, what was set is there, and a
+//! failure changes nothing.
+
+#![no_main]
+
+use asdf::Tree;
+use asdf::edit::TreeText;
+use libfuzzer_sys::fuzz_target;
+
+const VALUES: [&str; 6] = ["7", "new text", "[1, [2]]", "{p: {q: 1}}", "'yes'", "{}"];
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&[which, value, what], text)) = data.split_first_chunk() else { return };
+    let Ok(text) = std::str::from_utf8(text) else { return };
+    let Ok(mut tree) = TreeText::parse(text) else { return };
+    let pointers: Vec<String> =
+        tree.document().nodes().filter_map(|node| node.to_pointer()).take(200).collect();
+    let Some(pointer) = pointers.get(usize::from(which) % pointers.len().max(1)) else { return };
+    let value = VALUES[usize::from(value) % VALUES.len()];
+    let value = Tree::parse(value).expect("a value");
+    let edited = match what % 5 {
+        0 => tree.set(pointer, &value),
+        1 => tree.remove(pointer),
+        2 => tree.rename(pointer, "renamed"),
+        3 => tree.set(&format!("{pointer}/-"), &value),
+        _ => tree.set(&format!("{pointer}/added"), &value),
+    };
+    if edited.is_err() {
+        assert_eq!(tree.text(), text);
+        return;
+    }
+    let again = TreeText::parse(tree.text()).expect("the text is a tree");
+    assert_eq!(again.document().root(), tree.document().root());
+    if what % 5 == 0 {
+        let found = tree.document().root().pointer(pointer).expect("what was set");
+        let mut text = Vec::new();
+        value.write_yaml(&mut text).expect("text");
+        let text = String::from_utf8(text).expect("text");
+        let value = TreeText::parse(text).expect("a tree");
+        assert!(found == value.document().root(), "{found:?}");
+    }
+});
