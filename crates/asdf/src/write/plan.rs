@@ -34,6 +34,7 @@ pub(super) enum Planned<'a> {
 }
 
 /// The data of an array, to become a block.
+#[cfg(any(unix, windows))]
 #[derive(Clone)]
 pub(crate) struct NewBlock {
     pub(crate) data: Arc<dyn ReadAt>,
@@ -108,6 +109,7 @@ impl<'a> Plan<'a> {
 
     /// A plan of a part of the tree of a file: what it names by number is in the file, and the blocks of
     /// its arrays get the numbers from `next` on, the first of them `reused` if there is such a number.
+    #[cfg(any(unix, windows))]
     pub(crate) fn of_part(
         part: &Tree,
         file: &'a Asdf,
@@ -146,6 +148,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The arrays that need blocks, with the numbers of these.
+    #[cfg(any(unix, windows))]
     pub(crate) fn into_arrays(self) -> Vec<(usize, NewBlock)> {
         let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
         let arrays = numbers.into_iter().zip(self.blocks);
@@ -159,6 +162,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The tree, with the tags of the standard.
+    #[cfg(any(unix, windows))]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
     }

@@ -111,6 +111,7 @@ impl RowWriter {
     /// Fails if the last block is not streamed, or if no array lies in it row after row.
     pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
+        crate::edit::roll_back(path)?;
         let file = Asdf::open(path)?;
         let count = file.blocks().len()?;
         let refused = || Error::unwritable("the file has no streamed block that an array fills");

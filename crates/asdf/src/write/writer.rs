@@ -75,6 +75,11 @@ impl<'a> Writer<'a> {
     /// that name is replaced.
     #[cfg(any(unix, windows))]
     pub fn write(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
+        let path = path.as_ref();
+        // A journal that is left beside the old file would belong to no file.
+        if path.is_file() {
+            crate::edit::roll_back(path)?;
+        }
         let mut file = binio::AtomicFile::create(path)?;
         let report = self.write_to(&mut file)?;
         file.commit()?;

@@ -2,8 +2,9 @@
 //! `cargo xtask interop` names the folder in `SCIBIN_INTEROP`; `interop/check.py` reads what is here.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
+use asdf::edit::{Editor, Method};
 use asdf::value::{Mapping, Sequence, Value};
 use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 use serde_json::{Value as Json, json};
@@ -41,8 +42,31 @@ fn interop_write_copies_of_the_files_of_the_reference() {
             Writer::new(tree).blocks_of(&file).options(options).write(&path).unwrap();
             copies.push(json!({"name": name, "file": path.file_name().unwrap().to_str()}));
         }
+        let original = folder.join(case["file"].as_str().unwrap());
+        let path = ours.join(format!("{name}__edited.asdf"));
+        if edit_and_undo(&file, &original, &path) {
+            copies.push(json!({"name": name, "file": path.file_name().unwrap().to_str()}));
+        }
     }
     fs::write(ours.join("copies.json"), Json::from(copies).to_string()).unwrap();
+}
+
+/// Changes a copy so that its blocks move, and changes it back. Returns false for a file that names
+/// others, which are not in the folder.
+fn edit_and_undo(file: &Asdf, original: &Path, path: &Path) -> bool {
+    let is_external =
+        |node: asdf::Node<'_>| node.get("source").is_some_and(|source| source.as_str().is_some());
+    if file.nodes().unwrap().any(is_external) {
+        return false;
+    }
+    fs::copy(original, path).unwrap();
+    let mut editor = Editor::open(path).unwrap();
+    editor.set("/scibin", &Tree::new("long text ".repeat(700))).unwrap();
+    assert_eq!(editor.commit().unwrap().method, Method::NewFile);
+    let mut editor = Editor::open(path).unwrap();
+    editor.remove("/scibin").unwrap();
+    editor.commit().unwrap();
+    true
 }
 
 /// Texts that other readers might take for something else, and long ones.

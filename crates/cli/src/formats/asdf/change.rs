@@ -86,6 +86,7 @@ fn change(
         let report = if *dry_run {
             editor.write_to(Nowhere::default()).map_err(fail)?
         } else {
+            super::finish_old(target)?;
             output_file::write_file(target, *force, |out| editor.write_to(out), fail)?
         };
         (target.as_path(), report)

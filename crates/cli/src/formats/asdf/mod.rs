@@ -124,7 +124,16 @@ fn write(
     if writing.dry_run {
         return writer.write_to(Nowhere::default()).map_err(fail);
     }
+    finish_old(target)?;
     output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
+}
+
+/// Undoes a change in place of a file that is to be replaced, whose journal would be left over.
+fn finish_old(target: &Path) -> Result<(), Failure> {
+    if target.is_file() {
+        asdf::edit::roll_back(target).map_err(|error| Failure::asdf(target, error))?;
+    }
+    Ok(())
 }
 
 /// Prints what was written. For standard output there is nothing to print on it.
