@@ -89,6 +89,8 @@ WRITING = {
     "write_lz4_smooth": Task("lz4_smooth.asdf", 1),
 }
 TASKS |= WRITING
+# Changing one number in a file. Both wait for what their own way of doing it waits for.
+TASKS["edit_number_1gib"] = Task("edit.asdf", 3, None, None, 10)
 
 # Tasks that a second thread must make faster; those that write do it within one block.
 SCALING = ["many_zlib_blocks", "write_zlib_smooth", "write_zlib_noisy", "write_bzp2_smooth"]
@@ -127,6 +129,7 @@ def make(directory, quick):
     without_index("blocks_no_index.asdf", "blocks.asdf")
     write("tree.asdf", lambda: {f"group_{g:03}": {f"key_{k:02}": [g, k / 7, f"text {k}"] for k in range(25)} for g in range(100)})
     write("inline.asdf", lambda: {"data": random.normal(0, 1, 100_000)}, all_array_storage="inline")
+    write("edit.asdf", lambda: {"gain": 1, "data": np.arange(gib // 8, dtype="<f8")})
     write("big.asdf", lambda: {"data": np.arange(gib // 8, dtype="<f8")})
     write("big_16.asdf", lambda: {f"data_{n}": np.arange(gib // 128, dtype="<f8") + n for n in range(16)})
     without_index("big_no_index.asdf", "big.asdf")
@@ -178,6 +181,11 @@ def reference(task, path):
                 for node in file.tree.values():
                     if hasattr(node, "dtype"):
                         node.shape
+    elif task.startswith("edit_"):
+        def run():
+            with asdf.open(path, mode="rw") as file:
+                file["gain"] = 3 - file["gain"]
+                file.update()
     elif task.startswith("open_") or task.startswith("tree_"):
         def run():
             with asdf.open(path) as file:

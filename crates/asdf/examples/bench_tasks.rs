@@ -8,6 +8,7 @@ mod measure;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
+use asdf::edit::{Editor, Method};
 use asdf::value::Array;
 use asdf::yaml::{Document, ParseOptions};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
@@ -23,6 +24,9 @@ fn main() -> Outcome {
     let repetitions: usize = repetitions.parse()?;
     if task == "nodes" {
         return nodes(path.parse()?, repetitions);
+    }
+    if task.starts_with("edit_") {
+        return measure(repetitions, || edit_number(path));
     }
     if let Some(task) = task.strip_prefix("write_") {
         let writer = prepared_writer(task, path)?;
@@ -106,6 +110,17 @@ fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Erro
 fn write(writer: &Writer<'_>, path: &str) -> Outcome {
     let file = std::io::BufWriter::new(std::fs::File::create(format!("{path}.ours"))?);
     black_box(writer.write_to(file)?.len);
+    Ok(())
+}
+
+/// Changes one number of a file, and waits for the disk.
+fn edit_number(path: &str) -> Outcome {
+    let mut editor = Editor::open(path)?;
+    let now = editor.tree()?.document().root().get("gain").and_then(|gain| gain.as_i64());
+    editor.set("/gain", &Tree::new(if now == Some(1) { 2 } else { 1 }))?;
+    if editor.commit()?.method != Method::Patched {
+        return Err("one number is not one write".into());
+    }
     Ok(())
 }
 
