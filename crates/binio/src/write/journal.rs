@@ -30,6 +30,7 @@
 //! the file first: each byte of the marker has to be the old or the new one, and the witness has to be
 //! unchanged. Otherwise somebody put another file in its place, which is left alone.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{FileLock, FileStorage, Storage};
@@ -72,13 +73,17 @@ pub(super) fn open(
     suffix: &str,
 ) -> Result<Option<(FileSource, FileSource)>> {
     // Beside the file itself, by whatever link it is reached.
-    let path = std::fs::canonicalize(path)?;
+    let path = if std::fs::symlink_metadata(path)?.is_symlink() {
+        Cow::Owned(std::fs::canonicalize(path)?)
+    } else {
+        Cow::Borrowed(path)
+    };
     let journal = match FileSource::open(super::file::journal_path(&path, suffix)) {
         Ok(journal) => journal,
         Err(error) if is_missing(&error) => return Ok(None),
         Err(error) => return Err(error),
     };
-    Ok(Some((FileSource::open(path)?, journal)))
+    Ok(Some((FileSource::open(&path)?, journal)))
 }
 
 fn is_missing(error: &Error) -> bool {
