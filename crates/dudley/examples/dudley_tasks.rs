@@ -7,23 +7,55 @@
 //! dudley_tasks resolve LAYOUT TIMES              the address table of a layout; its parameters are 3
 //! dudley_tasks locate_all LAYOUT TIMES           file to the path, address and shape of everything
 //! dudley_tasks locate_one LAYOUT TIMES PATH      file to the address of one item
+//! dudley_tasks index_one INDEX TIMES PATH        compiled layout to the address of one item
+//! dudley_tasks index_all INDEX TIMES             the same of everything
+//! dudley_tasks index LAYOUT TIMES INDEX          text to the file of the compiled layout
+//! dudley_tasks files LAYOUT TIMES FILE..         one array of each file of a family, one after the other
+//! dudley_tasks family LAYOUT TIMES FILE..        the same as one array
+//! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   the same, with a summary
+//! dudley_tasks copy LAYOUT TIMES FILE            a large array into memory that is there
 //! ```
 
 use std::fs;
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use dudley::syntax::Tree;
-use dudley::{Found, Layout, Limits, Resolver, Source, Values};
+use dudley::{
+    CompiledLayout, Family, File, Found, Layout, Limits, OpenOptions, Resolver, Source, Summaries,
+    Template, Values,
+};
+
+/// The array that is read of each file of a family.
+const OF_FAMILY: &str = "/te";
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> Outcome {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [task, path, times, one @ ..] = &arguments[..] else {
-        return Err("usage: dudley_tasks TASK LAYOUT TIMES [PATH]".into());
+        return Err("usage: dudley_tasks TASK LAYOUT TIMES [PATH..]".into());
     };
     let times = times.parse()?;
+    if task == "index_all" {
+        let found = timed(times, || {
+            CompiledLayout::open(path)?.for_each(None, |row| drop(black_box(row)))?;
+            Ok(())
+        })?;
+        println!("{{\"wall\": {found:?}}}");
+        return Ok(());
+    }
+    if task == "index_one" {
+        let wanted = one.first().ok_or("a path is missing")?;
+        let found = timed(times, || {
+            let compiled = CompiledLayout::open(path)?;
+            black_box(compiled.locate(wanted, None)?.ok_or("not found")?);
+            Ok(())
+        })?;
+        println!("{{\"wall\": {found:?}}}");
+        return Ok(());
+    }
     let text = fs::read(path)?;
     let mut layout = Layout::parse(&text)?;
     let items = layout.items().filter(|&id| layout.data_of(id).is_some()).count();
@@ -66,6 +98,46 @@ fn main() -> Outcome {
             black_box(Resolver::new(&layout).locate(item)?);
             Ok(())
         }),
+        "index" => timed(times, || {
+            let modified = fs::metadata(path)?.modified()?;
+            let bytes = CompiledLayout::compile(&layout, &text, Some(modified))?;
+            Ok(fs::write(one.first().ok_or("a file is missing")?, bytes)?)
+        }),
+        "files" => {
+            let layout = Arc::new(layout);
+            timed(times, || {
+                for file in one {
+                    let file = File::open(file, Arc::clone(&layout))?;
+                    black_box(file.get(OF_FAMILY)?.read::<f64>()?);
+                }
+                Ok(())
+            })
+        }
+        "family" => {
+            let layout = Arc::new(layout);
+            timed(times, || {
+                let family = Family::new(Arc::clone(&layout), one);
+                black_box(family.get(OF_FAMILY)?.read::<f64>()?);
+                Ok(())
+            })
+        }
+        "summary" => {
+            let (summary, files) = one.split_first().ok_or("a summary is missing")?;
+            let template = Template::new(layout)?;
+            timed(times, || {
+                let family = template.family(files, &Summaries::open(&template, summary)?)?;
+                black_box(family.get(OF_FAMILY)?.read::<f64>()?);
+                Ok(())
+            })
+        }
+        "copy" => {
+            let file = one.first().ok_or("a file is missing")?;
+            let file = OpenOptions::new().mmap(true).layout(layout).open(file)?;
+            let array = file.get("/x")?;
+            let mut out = vec![1.0_f64; usize::try_from(array.len())?];
+            array.read_into(&mut out)?;
+            timed(times, || Ok(array.read_into(&mut out)?))
+        }
         _ => Err("no such task".into()),
     }?;
     println!("{{\"wall\": {wall:?}, \"bytes\": {}, \"items\": {items}}}", text.len());

@@ -144,6 +144,35 @@ pub enum ErrorKind {
         /// What is wrong.
         message: String,
     },
+    /// Not only the summary of a layout determines its addresses.
+    NotTemplate {
+        /// The path of what else does.
+        path: String,
+        /// Why it does.
+        reason: &'static str,
+    },
+    /// A layout states addresses, so its data cannot be read in order.
+    NotInOrder {
+        /// The path of the first item with a stated address.
+        path: String,
+    },
+    /// A pattern for the names of files is not valid.
+    Pattern {
+        /// The pattern.
+        pattern: String,
+    },
+    /// A file is not a compiled layout, or it is damaged.
+    Compiled {
+        /// What is wrong.
+        message: String,
+    },
+    /// The text of a layout has changed since it was compiled.
+    Stale {
+        /// The file of the compiled layout.
+        compiled: String,
+        /// The file of the text.
+        text: String,
+    },
     /// A stream cannot be read.
     Read(binio::Error),
 }
@@ -189,6 +218,9 @@ impl binio::error::Kind for ErrorKind {
             | Self::NotData { .. }
             | Self::NoLayout { .. }
             | Self::Mismatch { .. }
+            | Self::NotTemplate { .. }
+            | Self::NotInOrder { .. }
+            | Self::Pattern { .. }
             | Self::Missing { .. }
             | Self::NoLayoutFor { .. }
             | Self::Extend { .. } => false,
@@ -258,6 +290,21 @@ impl fmt::Display for ErrorKind {
             Self::Reference { path, index, message } => {
                 write!(f, "`{path}`, element {index}: {message}")
             }
+            Self::NotTemplate { path, reason } => {
+                write!(f, "not a template: the summary does not determine `{path}`: {reason}")
+            }
+            Self::NotInOrder { path } => {
+                write!(f, "data cannot be read in order: the address of `{path}` is stated")
+            }
+            Self::Pattern { pattern } => write!(
+                f,
+                "`{pattern}` is not a pattern of file names: expected one `{{}}` or `{{:05}}` for the number"
+            ),
+            Self::Compiled { message } => write!(f, "not a valid compiled layout: {message}"),
+            Self::Stale { compiled, text } => write!(
+                f,
+                "{compiled} was compiled from another text than that of {text}: compile it again"
+            ),
             Self::Read(error) => error.fmt(f),
         }
     }

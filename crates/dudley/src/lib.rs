@@ -20,8 +20,9 @@ pub use diagnostic::{Code, Diagnostic, Diagnostics, Fix, Label, Place, Severity}
 pub use error::{Error, ErrorKind};
 #[cfg(feature = "array")]
 pub use file::{
-    Array, Compress, Declared, Explanation, File, FileBytes, FilterError, FilterRegistry, Instance,
-    Instances, List, OpenOptions, Reference, Referenced, References, for_numpy,
+    Array, Compress, Declared, Explanation, Family, File, FileBytes, FilterError, FilterRegistry,
+    Instance, Instances, List, OpenOptions, Reference, Referenced, References, Summaries, Template,
+    file_names, for_numpy,
 };
 #[cfg(feature = "write")]
 pub use file::{ExtendMode, Extension, Patch, WriteOptions, WriteReport, Writer};
@@ -37,6 +38,8 @@ pub use resolve::{
     AddressTable, Change, ChangeKind, Comparison, ComplexAlign, Entry, Language, MemberRow, Origin,
     Resolver, Row, Values, diff,
 };
+#[cfg(feature = "array")]
+pub use resolve::{CompiledLayout, CompiledRow, Location};
 pub use signature::{SIGNATURE_LEN, Signature};
 pub use source::{Encoding, Source, Span};
 #[cfg(feature = "hdf5")]

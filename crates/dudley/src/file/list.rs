@@ -32,11 +32,12 @@ pub struct List<'f> {
 impl<'f> List<'f> {
     pub(super) fn find(file: &'f File, path: &str) -> Result<Self, Error> {
         let not_a_list = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
-        let Found::Item(id, inside) = file.layout().find(path)? else {
+        let layout = &file.valid()?.layout;
+        let Found::Item(id, inside) = layout.find(path)? else {
             return Err(not_a_list("a parameter"));
         };
-        match file.layout().kind(id) {
-            ItemKind::List(elements) => Ok(Self { file, path: file.layout().path(id), elements }),
+        match layout.kind(id) {
+            ItemKind::List(elements) => Ok(Self { file, path: layout.path(id), elements }),
             ItemKind::Dict(_) => Err(not_a_list("a dict")),
             ItemKind::Data(_) if inside.is_empty() => Err(not_a_list("an array")),
             ItemKind::Data(_) => Err(not_a_list("a member")),

@@ -12,6 +12,8 @@
 //! | `create`, `writer`, `sequential` | new files: by position, or in one pass |
 //! | `place`, `convert`, `missing` | where something is put, as what, and what is missing |
 //! | `extend`, `patch` | more data in a native file; other values in any file |
+//! | `pipe` | what cannot go back, read in order |
+//! | `family` | many files behind one layout |
 //! | `verify` | checks a layout, or a native file with its layout |
 
 #[cfg(feature = "write")]
@@ -22,6 +24,8 @@ mod create;
 mod explain;
 #[cfg(feature = "write")]
 mod extend;
+#[cfg(feature = "array")]
+mod family;
 #[cfg(feature = "array")]
 mod filter;
 #[cfg(feature = "array")]
@@ -38,6 +42,8 @@ mod numpy;
 mod open;
 #[cfg(feature = "write")]
 mod patch;
+#[cfg(feature = "array")]
+mod pipe;
 #[cfg(feature = "write")]
 mod place;
 #[cfg(feature = "write")]
@@ -54,6 +60,7 @@ pub use create::WriteOptions;
 pub use explain::Explanation;
 #[cfg(feature = "write")]
 pub use extend::{ExtendMode, Extension};
+pub use family::{Family, Summaries, Template, file_names};
 #[cfg(feature = "array")]
 pub use filter::{
     Compress, Declared, FilterError, FilterRegistry, Reference, Referenced, References,

@@ -7,11 +7,11 @@ use binio::{Bytes, Context as _, ReadAt};
 
 use super::appended_text;
 use super::filter::FilterRegistry;
-use super::value::{File, FileBytes};
+use super::value::{Compiled, File, FileBytes, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Layout, Order};
 use crate::options::{Limits, ParseOptions};
-use crate::resolve::{ComplexAlign, Origin, Resolver, Values};
+use crate::resolve::{CompiledLayout, ComplexAlign, Origin, Resolver, Values};
 use crate::signature::Signature;
 use crate::source::Source;
 
@@ -28,6 +28,7 @@ use crate::source::Source;
 #[derive(Clone, Debug, Default)]
 pub struct OpenOptions {
     layout: Option<Arc<Layout>>,
+    compiled: Option<CompiledLayout>,
     parse: ParseOptions,
     values: Values,
     order: Option<Order>,
@@ -50,6 +51,25 @@ impl OpenOptions {
     #[must_use]
     pub fn layout(mut self, layout: impl Into<Option<Arc<Layout>>>) -> Self {
         self.layout = layout.into();
+        self
+    }
+
+    /// Sets the layout, compiled: its text is parsed only for what the compiled form does not describe. A layout
+    /// that is set too is ignored.
+    ///
+    /// ```
+    /// use dudley::{CompiledLayout, Layout, OpenOptions, Order};
+    ///
+    /// let text = "a = i2[2]  b = i2[2]";
+    /// let compiled = CompiledLayout::compile(&Layout::parse(text)?, text.as_bytes(), None)?;
+    /// let options = OpenOptions::new().compiled(CompiledLayout::from_bytes(compiled)?);
+    /// let file = options.order(Order::Little).from_bytes(vec![1, 0, 2, 0, 3, 0, 4, 0])?;
+    /// assert_eq!(file.get("/b")?.read::<i16>()?, [3, 4]);
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    #[must_use]
+    pub fn compiled(mut self, compiled: CompiledLayout) -> Self {
+        self.compiled = Some(compiled);
         self
     }
 
@@ -128,6 +148,11 @@ impl OpenOptions {
 
     fn open_source(&self, source: FileBytes, name: Option<String>) -> Result<File, Error> {
         let signature = Signature::of(&source)?;
+        if let Some(layout) = self.compiled.clone() {
+            let compiled = Compiled { layout, options: self.clone() };
+            let file = File::with_compiled(source, signature, compiled, self.limits);
+            return Ok(file.with_filters(self.filters.clone()));
+        }
         let layout = match (&self.layout, signature) {
             (Some(layout), _) => Arc::clone(layout),
             (None, Some(signature)) if signature.layout_address > 0 => {
@@ -140,14 +165,63 @@ impl OpenOptions {
             }
             _ => return Err(ErrorKind::NoLayout { is_native: signature.is_some() }.into()),
         };
-        let resolver = self.resolver(Arc::clone(&layout)).stream(&source)?;
-        let (table, stopped) = resolver.partial_table();
-        let rules = resolver.into_rules();
-        let file = File::new(source, signature, layout, table, stopped, rules, self.limits);
+        let resolved = self.resolve(layout, &source)?;
+        let file = File::new(source, signature, resolved, self.limits);
         Ok(file.with_filters(self.filters.clone()))
     }
 
-    fn resolver<'a>(&self, layout: Arc<Layout>) -> Resolver<'a, Arc<Layout>> {
+    /// The addresses in a file.
+    fn resolve(&self, layout: Arc<Layout>, source: &FileBytes) -> Result<Resolved, Error> {
+        let resolver = self.resolver(Arc::clone(&layout)).stream(source)?;
+        let (table, stopped) = resolver.partial_table();
+        let rules = resolver.into_rules();
+        Ok(Resolved { layout, table, stopped, rules, is_invalid: false })
+    }
+
+    /// The text of a compiled layout, and the addresses in a file.
+    pub(super) fn resolve_compiled(
+        &self,
+        compiled: &CompiledLayout,
+        source: &FileBytes,
+    ) -> Resolved {
+        let layout = compiled.parse(&self.parse).map(Arc::new);
+        let resolved = layout.and_then(|layout| self.resolve(layout, source));
+        resolved.unwrap_or_else(Resolved::invalid)
+    }
+
+    /// Whether addresses are found by the rules of a compiled layout.
+    pub(super) fn has_default_rules(&self) -> bool {
+        self.values.is_empty()
+            && self.complex_align == ComplexAlign::default()
+            && self.origin == Origin::default()
+            && self.tail_padding.unwrap_or(true)
+    }
+
+    /// The layout that was set, with its text or compiled.
+    pub(super) fn given_layout(&self) -> Result<Arc<Layout>, Error> {
+        match (&self.layout, &self.compiled) {
+            (_, Some(compiled)) => Ok(Arc::new(compiled.parse(&self.parse)?)),
+            (Some(layout), _) => Ok(Arc::clone(layout)),
+            (None, None) => Err(ErrorKind::NoLayout { is_native: false }.into()),
+        }
+    }
+
+    /// The filters that were registered.
+    pub(super) fn registered(&self) -> &FilterRegistry {
+        &self.filters
+    }
+
+    /// The limits of reading arrays.
+    pub(super) fn reading_limits(&self) -> &binio::Limits {
+        &self.limits
+    }
+
+    /// The byte order for a layout and a file that state none.
+    pub(super) fn stated_order(&self) -> Option<Order> {
+        self.order
+    }
+
+    pub(super) fn resolver<'a>(&self, layout: Arc<Layout>) -> Resolver<'a, Arc<Layout>> {
         let resolver = Resolver::new(layout)
             .values(self.values.clone())
             .complex_align(self.complex_align)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use binio::array::{self, ArrayError};
 use binio::{Bytes, FileSource, ReadAt};
@@ -13,8 +13,13 @@ use super::list::List;
 use super::open::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Found, Inside, ItemKind, Layout, Order, ParamValue, Subject};
-use crate::resolve::{AddressTable, Inner, Row, Rules, Stored, to_error};
+use crate::resolve::{
+    AddressTable, CompiledLayout, Inner, Location, Resolver, Row, Rules, Stored, to_error,
+};
 use crate::signature::Signature;
+
+/// The bytes of a file whose length does not matter.
+const ANY_LEN: u64 = i64::MAX.unsigned_abs();
 
 /// An array in a file: a view. Making one and [slicing](array::Array::slice) it reads nothing.
 pub type Array = array::Array<FileBytes>;
@@ -110,30 +115,99 @@ impl ReadAt for FileBytes {
 pub struct File {
     source: FileBytes,
     signature: Option<Signature>,
-    layout: Arc<Layout>,
-    table: AddressTable,
-    stopped: Option<Error>,
-    rules: Rules<'static>,
+    /// With a compiled layout, once more is asked for than it tells.
+    resolved: OnceLock<Resolved>,
+    compiled: Option<Box<Compiled>>,
     limits: binio::Limits,
     filters: FilterRegistry,
+}
+
+/// A layout, and the addresses in a file.
+pub(super) struct Resolved {
+    pub(super) layout: Arc<Layout>,
+    pub(super) table: AddressTable,
+    pub(super) stopped: Option<Error>,
+    pub(super) rules: Rules<'static>,
+    /// Whether the text of a compiled layout is not a layout: `stopped` has the reason.
+    pub(super) is_invalid: bool,
+}
+
+/// A compiled layout, and how its text is parsed and resolved.
+pub(super) struct Compiled {
+    pub(super) layout: CompiledLayout,
+    pub(super) options: OpenOptions,
+}
+
+impl Resolved {
+    /// Of a file without a layout.
+    fn empty(error: Option<Error>) -> Self {
+        let resolver = Resolver::new(Arc::new(Layout::default()));
+        let (table, _) = resolver.partial_table();
+        let (layout, is_invalid) = (Arc::default(), error.is_some());
+        Self { layout, table, stopped: error, rules: resolver.into_rules(), is_invalid }
+    }
+
+    /// Of a file whose layout has errors.
+    pub(super) fn invalid(error: Error) -> Self {
+        Self::empty(Some(error))
+    }
+}
+
+impl Compiled {
+    fn locate(&self, path: &str, source: &FileBytes) -> Result<Option<Location>, Error> {
+        if self.options.has_default_rules() {
+            self.layout.locate_in(path, Some(source), self.options.stated_order())
+        } else {
+            Ok(None)
+        }
+    }
 }
 
 impl File {
     pub(super) fn new(
         source: FileBytes,
         signature: Option<Signature>,
-        layout: Arc<Layout>,
-        table: AddressTable,
-        stopped: Option<Error>,
-        rules: Rules<'static>,
+        resolved: Resolved,
         limits: binio::Limits,
     ) -> Self {
-        let filters = FilterRegistry::new();
-        Self { source, signature, layout, table, stopped, rules, limits, filters }
+        let (resolved, filters) = (OnceLock::from(resolved), FilterRegistry::new());
+        Self { source, signature, resolved, compiled: None, limits, filters }
+    }
+
+    pub(super) fn with_compiled(
+        source: FileBytes,
+        signature: Option<Signature>,
+        compiled: Compiled,
+        limits: binio::Limits,
+    ) -> Self {
+        let (compiled, filters) = (Some(Box::new(compiled)), FilterRegistry::new());
+        Self { source, signature, resolved: OnceLock::new(), compiled, limits, filters }
     }
 
     pub(super) fn with_filters(self, filters: FilterRegistry) -> Self {
         Self { filters, ..self }
+    }
+
+    /// The layout and the addresses; of a compiled layout the text is parsed now.
+    fn resolved(&self) -> &Resolved {
+        self.resolved.get_or_init(|| match &self.compiled {
+            Some(compiled) => compiled.options.resolve_compiled(&compiled.layout, &self.source),
+            None => Resolved::empty(None),
+        })
+    }
+
+    /// What it was made of.
+    pub(super) fn into_resolved(self) -> Resolved {
+        self.resolved.into_inner().unwrap_or_else(|| Resolved::empty(None))
+    }
+
+    /// The same, unless the text of a compiled layout is not a layout.
+    pub(super) fn valid(&self) -> Result<&Resolved, Error> {
+        let resolved = self.resolved();
+        match &resolved.stopped {
+            Some(error) if resolved.is_invalid => Err(error.clone()),
+            _ => Ok(resolved),
+        }
     }
 
     /// Opens a file that a layout describes. Without one, the layout that is appended to it.
@@ -171,7 +245,7 @@ impl File {
 
     /// The layout.
     pub fn layout(&self) -> &Arc<Layout> {
-        &self.layout
+        &self.resolved().layout
     }
 
     /// The signature, if this is a native file.
@@ -181,7 +255,7 @@ impl File {
 
     /// The byte order of types without a prefix.
     pub fn order(&self) -> Order {
-        self.table.order()
+        self.table().order()
     }
 
     /// The bytes of the file.
@@ -191,13 +265,13 @@ impl File {
 
     /// The addresses of everything, up to the first that cannot be found.
     pub fn table(&self) -> &AddressTable {
-        &self.table
+        &self.resolved().table
     }
 
     /// Why the first address that is not in the [table](Self::table) cannot be found: mostly because the
     /// file ends before a parameter.
     pub fn stopped(&self) -> Option<&Error> {
-        self.stopped.as_ref()
+        self.resolved().stopped.as_ref()
     }
 
     /// The limits of reading arrays.
@@ -227,8 +301,51 @@ impl File {
     /// differ in size, see [`instances`](Self::instances); [`PastEnd`](ErrorKind::PastEnd) if the file ends
     /// before the array does; and what [`stopped`](Self::stopped) if its address was not found.
     pub fn get(&self, path: &str) -> Result<Array, Error> {
+        if let Some(location) = self.locate_compiled(path)? {
+            let strided = location.strided(self.source.len());
+            let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
+            return self.array(datatype, strided);
+        }
         let (row, inside) = self.find(path)?;
         self.array_inside(row, &inside, path)
+    }
+
+    /// Where an array or scalar is: its address, shape, strides and type. The file may end before it does.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get), and [`NotStrided`](ErrorKind::NotStrided) for compressed arrays.
+    pub fn locate(&self, path: &str) -> Result<Location, Error> {
+        if let Some(location) = self.locate_compiled(path)? {
+            return Ok(location);
+        }
+        let (row, inside) = self.find(path)?;
+        let entry = self.table().entry(row);
+        if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
+            let (datatype, strided) = entry.strided(ANY_LEN)?;
+            return Ok(Location::new(entry.shape(), entry.dtype(), datatype, &strided));
+        }
+        let fail = |trouble| to_error(self.layout(), trouble, row.subject());
+        let rules = self.rules();
+        let mut inner = self.inner(&rules);
+        let mut stored = self.follow(&mut inner, row, &inside, path)?;
+        while stored.is_ragged(self.layout()) && stored.is_single() {
+            let Some(only) = super::instances::only_member(self.layout(), &stored) else { break };
+            let next = inner.step(&stored, only).map_err(|trouble| fail(*trouble))?;
+            let Some(next) = next else { break };
+            stored = next;
+        }
+        let strided = inner.strided(&stored, ANY_LEN).map_err(|trouble| fail(*trouble))?;
+        let not_strided = |reason| ErrorKind::NotStrided { path: path.to_owned(), reason };
+        let (datatype, strided) = strided.map_err(not_strided)?;
+        Ok(Location::new(stored.full_shape(), inner.dtype(&stored), datatype, &strided))
+    }
+
+    /// The same by a compiled layout, if there is one that describes it.
+    fn locate_compiled(&self, path: &str) -> Result<Option<Location>, Error> {
+        match &self.compiled {
+            Some(compiled) => compiled.locate(path, &self.source),
+            None => Ok(None),
+        }
     }
 
     /// The array or scalar of a row.
@@ -236,11 +353,11 @@ impl File {
     /// # Errors
     /// As [`get`](Self::get).
     pub fn array_of(&self, row: Row) -> Result<Array, Error> {
-        self.array_inside(row, &[], &self.layout.subject_path(row.subject()))
+        self.array_inside(row, &[], &self.layout().subject_path(row.subject()))
     }
 
     fn array_inside(&self, row: Row, inside: &[Inside], path: &str) -> Result<Array, Error> {
-        let entry = self.table.entry(row);
+        let entry = self.table().entry(row);
         if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
             let strided = entry.strided(self.source.len());
             let (datatype, strided) = strided.map_err(|error| past_end(path, error))?;
@@ -293,9 +410,10 @@ impl File {
     /// # Errors
     /// [`NotFound`](ErrorKind::NotFound) if no parameter has this name, or its value is not known.
     pub fn param(&self, path: &str) -> Result<i64, Error> {
-        let id = self.layout.param_at(path);
-        let value = id.and_then(|id| self.table.value(id));
-        value.ok_or_else(|| match &self.stopped {
+        let Resolved { layout, table, stopped, .. } = self.valid()?;
+        let id = layout.param_at(path);
+        let value = id.and_then(|id| table.value(id));
+        value.ok_or_else(|| match stopped {
             Some(error) if id.is_some() => error.clone(),
             _ => ErrorKind::NotFound {
                 path: path.to_owned(),
@@ -308,23 +426,23 @@ impl File {
 
     /// The row of a path, and the steps from there into the data.
     pub(super) fn find(&self, path: &str) -> Result<(Row, Vec<Inside>), Error> {
-        let (found, inside) = self.layout.trace(path)?;
+        let Resolved { layout, table, stopped, .. } = self.valid()?;
+        let (found, inside) = layout.trace(path)?;
         let not_data = |what| Error::from(ErrorKind::NotData { path: path.to_owned(), what });
         let row = match found {
-            Found::Item(id, _) => match self.layout.kind(id) {
+            Found::Item(id, _) => match layout.kind(id) {
                 ItemKind::Dict(_) => return Err(not_data("a dict")),
                 ItemKind::List(_) => return Err(not_data("a list")),
-                ItemKind::Data(_) => self.table.row_of(id),
+                ItemKind::Data(_) => table.row_of(id),
             },
             Found::Param(id) => {
-                if matches!(self.layout.param(id).value, ParamValue::Fixed(_)) {
+                if matches!(layout.param(id).value, ParamValue::Fixed(_)) {
                     return Err(not_data("a fixed parameter"));
                 }
-                let rows = self.table.rows();
-                rows.iter().find(|row| row.subject() == Subject::Param(id)).copied()
+                table.rows().iter().find(|row| row.subject() == Subject::Param(id)).copied()
             }
         };
-        match (row, &self.stopped) {
+        match (row, stopped) {
             (Some(row), _) => Ok((row, inside)),
             (None, Some(error)) => Err(error.clone()),
             (None, None) => Err(not_data("nothing that is stored")),
@@ -334,17 +452,17 @@ impl File {
     /// Whether a path leads to a parameter, of a dict or of a struct.
     #[cfg(feature = "write")]
     pub(super) fn is_param(&self, path: &str) -> Result<bool, Error> {
-        let (found, inside) = self.layout.trace(path)?;
+        let (found, inside) = self.valid()?.layout.trace(path)?;
         let is_of_struct = matches!(inside.last(), Some(Inside::Field(crate::Field::Param(_))));
         Ok(is_of_struct || matches!(found, Found::Param(_)))
     }
 
     pub(super) fn rules(&self) -> Rules<'_> {
-        self.rules.with_stream(&self.source)
+        self.resolved().rules.with_stream(&self.source)
     }
 
     pub(super) fn inner<'r>(&'r self, rules: &'r Rules<'r>) -> Inner<'r> {
-        Inner::new(&self.layout, rules, self.table.numbers())
+        Inner::new(self.layout(), rules, self.table().numbers())
     }
 
     /// What is stored after some steps into the data of a row.
@@ -355,8 +473,8 @@ impl File {
         inside: &[Inside],
         path: &str,
     ) -> Result<Stored, Error> {
-        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
-        let entry = self.table.entry(row);
+        let fail = |trouble| to_error(self.layout(), trouble, row.subject());
+        let entry = self.table().entry(row);
         let mut stored = inner.of_row(&entry).map_err(|trouble| fail(*trouble))?;
         for &step in inside {
             let next = inner.step(&stored, step).map_err(|trouble| fail(*trouble))?;
@@ -364,7 +482,7 @@ impl File {
                 let reason = match step {
                     _ if stored.is_compressed() => "it is compressed",
                     Inside::Instance(_) => "no such instance",
-                    Inside::Field(_) if stored.is_ragged(&self.layout) => {
+                    Inside::Field(_) if stored.is_ragged(self.layout()) => {
                         "the instances of its struct differ in size: choose one, as in `/item[0].member`"
                     }
                     Inside::Field(_) => "no such member",
@@ -383,9 +501,9 @@ impl File {
         row: Row,
         path: &str,
     ) -> Result<Array, Error> {
-        let fail = |trouble| to_error(&self.layout, trouble, row.subject());
-        if stored.is_ragged(&self.layout) && stored.is_single() {
-            if let Some(member) = super::instances::only_member(&self.layout, stored) {
+        let fail = |trouble| to_error(self.layout(), trouble, row.subject());
+        if stored.is_ragged(self.layout()) && stored.is_single() {
+            if let Some(member) = super::instances::only_member(self.layout(), stored) {
                 let member = inner.step(stored, member).map_err(|trouble| fail(*trouble))?;
                 if let Some(member) = member {
                     return self.to_array(inner, &member, row, path);
@@ -426,7 +544,6 @@ impl fmt::Debug for File {
         f.debug_struct("File")
             .field("len", &self.source.len())
             .field("signature", &self.signature)
-            .field("rows", &self.table.rows().len())
             .finish_non_exhaustive()
     }
 }

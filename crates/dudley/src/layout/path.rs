@@ -36,7 +36,9 @@ pub(crate) fn push_name(path: &mut String, name: &str) {
     let odd = |character: char| {
         matches!(character, '/' | '[' | ']' | '.' | '"') || character.is_control()
     };
-    if name.is_empty() || name.contains(odd) {
+    // Most names have nothing else.
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    if name.is_empty() || !name.bytes().all(is_plain) && name.contains(odd) {
         quote::push_quoted(path, name);
     } else {
         path.push_str(name);
@@ -54,6 +56,14 @@ enum Step<'a> {
 impl Layout {
     /// The path of an item; that of the root is `/`.
     pub fn path(&self, id: ItemId) -> String {
+        let item = self.item(id);
+        if item.parent == ItemId::ROOT && id != ItemId::ROOT {
+            let name = self.name(id).unwrap_or_default();
+            let mut path = String::with_capacity(name.len() + 1);
+            path.push('/');
+            push_name(&mut path, name);
+            return path;
+        }
         let mut chain = Vec::new();
         let mut at = id;
         while at != ItemId::ROOT {

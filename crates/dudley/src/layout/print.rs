@@ -21,18 +21,19 @@ impl fmt::Display for Layout {
     /// # Ok::<(), dudley::Error>(())
     /// ```
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut printer = Printer {
-            layout: self,
-            out: String::new(),
-            at: 0,
-            dict: ItemId::ROOT,
-            top: ItemId::ROOT,
-            base: 0,
-            depth: 0,
-            open: None,
-        };
+        let mut printer = Printer::new(self);
         printer.print();
         f.write_str(&printer.out)
+    }
+}
+
+impl Layout {
+    /// The body of a struct type, with its braces.
+    #[cfg(feature = "array")]
+    pub(crate) fn struct_text(&self, id: TypeId) -> String {
+        let mut printer = Printer::new(self);
+        printer.structure(id, None);
+        printer.out
     }
 }
 
@@ -50,7 +51,12 @@ struct Printer<'a> {
     open: Option<TypeId>,
 }
 
-impl Printer<'_> {
+impl<'a> Printer<'a> {
+    fn new(layout: &'a Layout) -> Self {
+        let (dict, top) = (ItemId::ROOT, ItemId::ROOT);
+        Self { layout, out: String::new(), at: 0, dict, top, base: 0, depth: 0, open: None }
+    }
+
     fn print(&mut self) {
         let root = Subject::Item(ItemId::ROOT);
         for line in self.comment_lines(root) {

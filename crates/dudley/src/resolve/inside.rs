@@ -67,6 +67,12 @@ impl Stored {
         self.shape.as_deref()
     }
 
+    /// The dimensions of the instances that enclose it, then its own.
+    pub(crate) fn full_shape(&self) -> Vec<u64> {
+        let outer = self.outer.iter().map(|&(len, _)| len);
+        outer.chain(self.shape.iter().flatten().copied()).collect()
+    }
+
     pub(crate) fn count(&self) -> Option<u64> {
         array::count(self.shape.as_deref()?)
     }

@@ -503,7 +503,12 @@ fn without_elements(path: &str) -> String {
 }
 
 /// Reads an integer from the stream.
-fn read(stream: &dyn ReadAt, address: u64, integer: Primitive, order: Order) -> Result<i64> {
+pub(super) fn read(
+    stream: &dyn ReadAt,
+    address: u64,
+    integer: Primitive,
+    order: Order,
+) -> Result<i64> {
     let size = integer.size();
     let left = stream.len().saturating_sub(address);
     if left < size {

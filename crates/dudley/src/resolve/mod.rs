@@ -20,10 +20,14 @@
 
 mod align;
 mod codegen;
+#[cfg(feature = "array")]
+mod compiled;
 mod diagnose;
 mod diff;
 #[cfg(feature = "array")]
 mod inside;
+#[cfg(feature = "array")]
+mod location;
 mod measure;
 mod member;
 mod pass;
@@ -41,14 +45,18 @@ use std::sync::OnceLock;
 use binio::ReadAt;
 
 pub use codegen::Language;
+#[cfg(feature = "array")]
+pub use compiled::{CompiledLayout, CompiledRow};
 #[cfg(feature = "write")]
 pub(crate) use diagnose::alignment;
 pub use diff::{Change, ChangeKind, Comparison, diff};
 #[cfg(feature = "array")]
 pub(crate) use inside::{Inner, Part, Stored};
+#[cfg(feature = "array")]
+pub use location::Location;
 pub use member::MemberRow;
 #[cfg(feature = "array")]
-pub(crate) use pass::to_error;
+pub(crate) use pass::{Steps, to_error};
 #[cfg(feature = "write")]
 pub(crate) use scope::Result as Outcome;
 pub use table::{AddressTable, Entry, Row};

@@ -81,14 +81,19 @@ impl<'r> Pass<'r> {
         self.rows.reserve(range.len());
         binio::prefer_huge_pages(&mut self.rows);
         for &declaration in &self.layout.declarations()[range] {
-            let subject = match declaration {
-                Declaration::Item(id) => Subject::Item(id),
-                Declaration::Param(id) => Subject::Param(id),
-                Declaration::Type(..) => continue,
-            };
-            self.declare(subject).map_err(|trouble| to_error(self.layout, *trouble, subject))?;
+            self.run_one(declaration)?;
         }
         Ok(())
+    }
+
+    #[inline]
+    fn run_one(&mut self, declaration: Declaration) -> Result<(), Error> {
+        let subject = match declaration {
+            Declaration::Item(id) => Subject::Item(id),
+            Declaration::Param(id) => Subject::Param(id),
+            Declaration::Type(..) => return Ok(()),
+        };
+        self.declare(subject).map_err(|trouble| to_error(self.layout, *trouble, subject))
     }
 
     #[inline]
@@ -130,6 +135,62 @@ impl<'r> Pass<'r> {
     pub(super) fn into_table<L: Deref<Target = Layout>>(self, layout: L) -> AddressTable<L> {
         let end = self.cursor.map(|cursor| cursor + self.base);
         AddressTable::new(layout, self.rules, self.rows, end, self.measure.scope.params)
+    }
+}
+
+/// The pass, one declaration at a time.
+#[cfg(feature = "array")]
+pub(crate) struct Steps<'r> {
+    pass: Pass<'r>,
+    next: usize,
+    /// The number of the declaration before the last step, and the cursor.
+    before: (usize, Option<u64>),
+}
+
+#[cfg(feature = "array")]
+impl<'r> Steps<'r> {
+    pub(crate) fn new(layout: &'r Layout, rules: &'r Rules<'r>) -> Self {
+        let pass = Pass::new(layout, rules);
+        let before = (0, pass.cursor);
+        Self { pass, next: 0, before }
+    }
+
+    /// The last step once more.
+    pub(crate) fn again(&mut self) -> Option<Result<Row, Error>> {
+        (self.next, self.pass.cursor) = self.before;
+        self.step()
+    }
+
+    /// The row of what is stored next; none at the end.
+    pub(crate) fn step(&mut self) -> Option<Result<Row, Error>> {
+        self.pass.rows.clear();
+        self.before = (self.next, self.pass.cursor);
+        while let Some(&declaration) = self.pass.layout.declarations().get(self.next) {
+            if let Err(error) = self.pass.run_one(declaration) {
+                return Some(Err(error));
+            }
+            self.next += 1;
+            if let Some(&row) = self.pass.rows.first() {
+                return Some(Ok(row));
+            }
+        }
+        None
+    }
+
+    /// Where the last row ends, if that is known.
+    pub(crate) fn end(&self) -> Option<u64> {
+        self.pass.cursor.map(|cursor| cursor + self.pass.base)
+    }
+
+    /// A table of the last row, with the values of parameters. It has to be given back.
+    pub(crate) fn lend<L: Deref<Target = Layout>>(&mut self, layout: L) -> AddressTable<L> {
+        let rows = std::mem::take(&mut self.pass.rows);
+        let values = std::mem::take(&mut self.pass.measure.scope.params);
+        AddressTable::new(layout, self.pass.rules, rows, self.end(), values)
+    }
+
+    pub(crate) fn take_back<L>(&mut self, table: AddressTable<L>) {
+        (self.pass.rows, self.pass.measure.scope.params) = table.into_parts();
     }
 }
 

@@ -77,6 +77,14 @@ pub struct AddressTable<L = Arc<Layout>> {
     pub(super) tail_padding: bool,
 }
 
+#[cfg(feature = "array")]
+impl<L> AddressTable<L> {
+    /// The rows, and the values of parameters.
+    pub(super) fn into_parts(self) -> (Vec<Row>, Vec<Number>) {
+        (self.rows, self.values)
+    }
+}
+
 impl<L: Deref<Target = Layout>> AddressTable<L> {
     pub(super) fn new(
         layout: L,

@@ -1,0 +1,234 @@
+//! Families: many files behind one layout, which differ in the values of its parameters only.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `template` | a layout whose addresses the values of its parameters determine |
+//! | `summaries` | these values for all files, in one stream |
+//! | `names` | the names of the files |
+//! | `stack` | an array of all files as one |
+
+mod names;
+mod stack;
+mod summaries;
+mod template;
+
+pub use names::file_names;
+pub use summaries::Summaries;
+pub use template::Template;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use binio::array::Strided;
+
+use super::open::OpenOptions;
+use super::value::{Array, File, FileBytes};
+use crate::error::{Error, ErrorKind};
+use crate::layout::Layout;
+use crate::resolve::Location;
+use stack::{Stack, Window};
+
+/// Files that one layout describes.
+///
+/// With [`Summaries`], it is known where everything is before a file is opened
+/// ([`Template::family`]). Without one, each file is asked for its parameters when it is read.
+///
+/// ```
+/// # let folder = tempfile::tempdir()?;
+/// use dudley::array::Slice;
+/// use dudley::{Family, Layout};
+///
+/// let layout = std::sync::Arc::new(Layout::parse("< N : u2  x = i2[N]")?);
+/// let mut files = Vec::new();
+/// for number in 0..3_u8 {
+///     files.push(folder.path().join(format!("run_{number}.bin")));
+///     std::fs::write(&files[usize::from(number)], [2, 0, number, 0, 10 * number, 0])?;
+/// }
+/// let family = Family::new(layout, files);
+/// let x = family.get("/x")?;
+/// assert_eq!(x.shape(), [3, 2]);
+/// assert_eq!(x.slice(&Slice::parse(":, 1")?)?.read::<i16>()?, [0, 10, 20]);
+/// assert_eq!(family.locate(2, "/x")?.address(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct Family {
+    files: Arc<[PathBuf]>,
+    options: OpenOptions,
+    known: Option<Arc<Known>>,
+}
+
+/// What a summary tells.
+struct Known {
+    template: Template,
+    /// The values of the parameters of each file.
+    values: Vec<Box<[i64]>>,
+}
+
+impl Family {
+    /// The files of a layout.
+    pub fn new<P: Into<PathBuf>>(
+        layout: impl Into<Arc<Layout>>,
+        files: impl IntoIterator<Item = P>,
+    ) -> Self {
+        Self::with_options(OpenOptions::new().layout(Some(layout.into())), files)
+    }
+
+    /// Files that are opened with some options, the layout among them.
+    pub fn with_options<P: Into<PathBuf>>(
+        options: OpenOptions,
+        files: impl IntoIterator<Item = P>,
+    ) -> Self {
+        let files = files.into_iter().map(Into::into).collect();
+        Self { files, options, known: None }
+    }
+
+    /// The number of files.
+    pub fn len(&self) -> usize {
+        self.files.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The files.
+    pub fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// As [`File::open`]; [`NotFound`](ErrorKind::NotFound) if there are fewer files.
+    pub fn open(&self, number: usize) -> Result<File, Error> {
+        self.options.open(self.file(number)?)
+    }
+
+    fn file(&self, number: usize) -> Result<&Path, Error> {
+        let file = self.files.get(number).ok_or_else(|| ErrorKind::NotFound {
+            path: number.to_string(),
+            parent: "the family".to_owned(),
+            missing: format!("file {number}: it has {}", self.files.len()),
+        });
+        Ok(file?)
+    }
+
+    /// Where an array is in a file. With a summary, no file is opened.
+    ///
+    /// # Errors
+    /// As [`File::get`].
+    pub fn locate(&self, number: usize, path: &str) -> Result<Location, Error> {
+        let file = self.file(number)?;
+        match &self.known {
+            Some(known) => known.template.locate_for(&known.values[number], path),
+            None => self.options.open(file)?.locate(path),
+        }
+    }
+
+    /// An array of all files as one: its first dimension is the file. Making it and slicing it reads nothing but
+    /// the first file; without a summary, each file is asked for its parameters when it is read. Many files are
+    /// read at once by the threads of the caller's rayon pool (feature `rayon`).
+    ///
+    /// # Errors
+    /// As [`File::get`]; [`Mismatch`](ErrorKind::Mismatch) if a file has another shape or type there than the
+    /// first, which is found when it is read if there is no summary.
+    pub fn get(&self, path: &str) -> Result<Array, Error> {
+        let first = match (&self.known, self.files.first()) {
+            (Some(known), Some(_)) => known.template.locate_for(&known.values[0], path)?,
+            (None, Some(file)) => self.options.open(file)?.locate(path)?,
+            (_, None) => {
+                return Err(self.file(0).err().unwrap_or_else(|| ErrorKind::NotNative.into()));
+            }
+        };
+        let window = Window::of(&first)?;
+        let addresses = match &self.known {
+            Some(known) => Some(known.addresses(&first, path, &self.files)?),
+            None => None,
+        };
+        let count = self.files.len() as u64;
+        let len = window.len.checked_mul(count).filter(|&len| i64::try_from(len).is_ok());
+        let len = len.ok_or_else(|| ErrorKind::NotStrided {
+            path: path.to_owned(),
+            reason: "all files together have more than 2^63-1 bytes of it",
+        })?;
+        let (datatype, shape) = first.array_type();
+        let shape = [&[count], shape].concat();
+        let outer = i64::try_from(window.len).unwrap_or(i64::MAX);
+        let strides = [&[outer], first.strides()].concat();
+        let strided = Strided::new(shape, strides, window.first, datatype.itemsize(), len);
+        let strided = strided.map_err(binio::Error::from)?;
+        let limits = *self.options.reading_limits();
+        let datatype = datatype.clone();
+        let stack = Stack {
+            files: Arc::clone(&self.files),
+            options: self.options.clone(),
+            path: path.to_owned(),
+            first,
+            window,
+            addresses,
+            len,
+            last: Mutex::new(None),
+        };
+        let made = Array::new(FileBytes::new(stack), datatype, strided, limits);
+        Ok(made.map_err(binio::Error::from)?)
+    }
+}
+
+impl Known {
+    /// The address in each file; the shapes and types have to be those of the first.
+    fn addresses(
+        &self,
+        first: &Location,
+        path: &str,
+        files: &[PathBuf],
+    ) -> Result<Arc<[u64]>, Error> {
+        let mut last: Option<(&[i64], u64)> = None;
+        let mut addresses = Vec::with_capacity(files.len());
+        for (values, file) in self.values.iter().zip(files) {
+            // Mostly all are the same.
+            let address = match last {
+                Some((known, address)) if *known == **values => address,
+                _ => {
+                    let found = self.template.locate_for(values, path)?;
+                    first.check_alike(&found, path, file)?;
+                    found.address()
+                }
+            };
+            last = Some((values, address));
+            addresses.push(address);
+        }
+        Ok(addresses.into())
+    }
+}
+
+impl fmt::Debug for Family {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Family")
+            .field("files", &self.files.len())
+            .field("has_summary", &self.known.is_some())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Location {
+    /// Checks that the array in another file has the same shape, strides and type.
+    fn check_alike(&self, other: &Self, path: &str, file: &Path) -> Result<(), Error> {
+        if self.array_type() == other.array_type() && self.strides() == other.strides() {
+            return Ok(());
+        }
+        let shown = |one: &Self| {
+            let dims: Vec<String> = one.shape().iter().map(ToString::to_string).collect();
+            format!("{}[{}]", one.dtype(), dims.join(", "))
+        };
+        let (expected, found) = (shown(self), shown(other));
+        let message = if expected == found {
+            format!("{}: its elements lie at other distances", file.display())
+        } else {
+            format!("{}: expected {expected}, found {found}", file.display())
+        };
+        Err(ErrorKind::Mismatch { path: path.to_owned(), message }.into())
+    }
+}

@@ -1,0 +1,96 @@
+//! The names of the files of a family.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, ErrorKind};
+use crate::layout::{ItemId, Layout, Value};
+
+/// The names of files that are numbered from 0: `{}` in the pattern becomes the number, `{:05}` the number with
+/// at least 5 digits. `{{` and `}}` are braces.
+///
+/// # Errors
+/// [`Pattern`](ErrorKind::Pattern) if the pattern has not exactly one number.
+///
+/// ```
+/// let names = dudley::file_names("run_{:03}.bd", 2)?;
+/// assert_eq!(names, [std::path::Path::new("run_000.bd"), std::path::Path::new("run_001.bd")]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+pub fn file_names(pattern: &str, count: usize) -> Result<Vec<PathBuf>, Error> {
+    let [before, after, width] =
+        parts(pattern).ok_or_else(|| ErrorKind::Pattern { pattern: pattern.to_owned() })?;
+    let width: usize = width.parse().unwrap_or_default();
+    Ok((0..count).map(|number| format!("{before}{number:0width$}{after}").into()).collect())
+}
+
+/// What is before the number and after it, and its width.
+fn parts(pattern: &str) -> Option<[String; 3]> {
+    let (mut text, mut before, mut width) = (String::new(), None, String::new());
+    let mut rest = pattern;
+    while let Some(at) = rest.find(['{', '}']) {
+        text.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(after) = rest.strip_prefix("{{") {
+            text.push('{');
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("}}") {
+            text.push('}');
+            rest = after;
+        } else {
+            let (number, after) = rest.strip_prefix('{')?.split_once('}')?;
+            let digits = if number.is_empty() { "" } else { number.strip_prefix(":0")? };
+            let is_width = digits.len() <= 2 && digits.bytes().all(|byte| byte.is_ascii_digit());
+            if before.is_some() || !is_width || number == ":0" {
+                return None;
+            }
+            before = Some(std::mem::take(&mut text));
+            digits.clone_into(&mut width);
+            rest = after;
+        }
+    }
+    text.push_str(rest);
+    Some([before?, text, width])
+}
+
+impl Layout {
+    /// The pattern of the names of the files of a family: the attribute `dudley_files` of the root.
+    ///
+    /// ```
+    /// let layout = dudley::Layout::parse("#: dudley_files=\"run_{:05}.bd\"\n{ N : i8 } x = f8[N]")?;
+    /// assert_eq!(layout.files_pattern(), Some("run_{:05}.bd"));
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    pub fn files_pattern(&self) -> Option<&str> {
+        let found = self.attributes(ItemId::ROOT.into()).find(|found| found.name == "dudley_files");
+        match &found?.value {
+            Value::Text(pattern) => Some(pattern),
+            _ => None,
+        }
+    }
+
+    /// The names of the files of a family by the attribute `dudley_files`, in a folder.
+    ///
+    /// # Errors
+    /// As [`file_names`]. None if the layout has no such attribute.
+    pub fn files_in(&self, folder: &Path, count: usize) -> Result<Option<Vec<PathBuf>>, Error> {
+        let Some(pattern) = self.files_pattern() else { return Ok(None) };
+        let names = file_names(pattern, count)?;
+        Ok(Some(names.into_iter().map(|name| folder.join(name)).collect()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_has_one_number() {
+        let last = |pattern| file_names(pattern, 12).map(|names| names[11].display().to_string());
+        assert_eq!(last("{}").unwrap(), "11");
+        assert_eq!(last("a{:03}b").unwrap(), "a011b");
+        assert_eq!(last("{{{:01}}}").unwrap(), "{11}");
+        for bad in ["", "a", "{}{}", "{", "}", "{:3}", "{:0}", "{:0x}", "{:0123}", "{x}"] {
+            assert!(last(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The bytes of an array in all files, one file after the other.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use binio::ReadAt;
+use binio::source::check_range;
+
+use super::super::open::OpenOptions;
+use super::super::value::FileBytes;
+use crate::error::{Error, ErrorKind};
+use crate::resolve::Location;
+
+/// The part of a file between the first and the last byte of an array.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Window {
+    /// Bytes of it.
+    pub(super) len: u64,
+    /// Where in it the first element is.
+    pub(super) first: u64,
+}
+
+impl Window {
+    pub(super) fn of(location: &Location) -> Result<Self, Error> {
+        let Range { start, end } = location.extent()?;
+        Ok(Self { len: end - start, first: location.address().saturating_sub(start) })
+    }
+}
+
+/// The windows of all files.
+pub(super) struct Stack {
+    pub(super) files: Arc<[PathBuf]>,
+    pub(super) options: OpenOptions,
+    pub(super) path: String,
+    /// In the first file; the others have to have the same shape.
+    pub(super) first: Location,
+    pub(super) window: Window,
+    /// In each file, if that is known.
+    pub(super) addresses: Option<Arc<[u64]>>,
+    pub(super) len: u64,
+    pub(super) last: Mutex<Option<(usize, Opened)>>,
+}
+
+/// A file, and where its window begins.
+#[derive(Clone)]
+pub(super) struct Opened(FileBytes, u64);
+
+impl Stack {
+    fn open(&self, number: usize) -> Result<Opened, Error> {
+        let file = &self.files[number];
+        let (source, address) = if let Some(addresses) = &self.addresses {
+            (FileBytes::open(file)?, addresses[number])
+        } else {
+            let opened = self.options.open(file)?;
+            let found = opened.locate(&self.path)?;
+            self.first.check_alike(&found, &self.path, file)?;
+            (opened.source().clone(), found.address())
+        };
+        let start = address.saturating_sub(self.window.first);
+        let end = start.saturating_add(self.window.len);
+        if end > source.len() {
+            let (start, end, len) = (i128::from(start), i128::from(end), source.len());
+            let path = format!("{}: {}", file.display(), self.path);
+            return Err(ErrorKind::PastEnd { path, start, end, len }.into());
+        }
+        Ok(Opened(source, start))
+    }
+
+    /// Reads a part of the window of a file.
+    fn read(&self, number: usize, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        let is_whole = buf.len() as u64 == self.window.len;
+        let mut kept = if is_whole { None } else { self.last.try_lock().ok() };
+        let known = kept.as_ref().and_then(|last| last.as_ref()).filter(|last| last.0 == number);
+        let opened = match known {
+            Some((_, opened)) => opened.clone(),
+            None => self.open(number).map_err(|error| into_binio(&error))?,
+        };
+        opened.0.read_exact_at(buf, opened.1 + offset)?;
+        if let Some(last) = &mut kept {
+            **last = Some((number, opened));
+        }
+        Ok(())
+    }
+}
+
+/// The error of a file as that of a read.
+fn into_binio(error: &Error) -> binio::Error {
+    match error.kind() {
+        ErrorKind::Read(read) => read.clone(),
+        _ => binio::Error::invalid(error.to_string()),
+    }
+}
+
+impl ReadAt for Stack {
+    fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        check_range(self.len, offset, buf.len() as u64)?;
+        if buf.is_empty() {
+            return Ok(());
+        }
+        // The window is not longer than what is read, or holds it.
+        let window = usize::try_from(self.window.len).unwrap_or(usize::MAX);
+        let (number, within) = (offset / self.window.len, offset % self.window.len);
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let rest = usize::try_from(self.window.len - within).unwrap_or(usize::MAX);
+        if buf.len() <= rest {
+            return self.read(number, buf, within);
+        }
+        let (head, buf) = buf.split_at_mut(if within == 0 { 0 } else { rest });
+        if !head.is_empty() {
+            self.read(number, head, within)?;
+        }
+        let number = if head.is_empty() { number } else { number + 1 };
+        let read = |(at, part): (usize, &mut [u8])| self.read(number + at, part, 0);
+        #[cfg(feature = "rayon")]
+        {
+            use rayon::prelude::*;
+
+            buf.par_chunks_mut(window).enumerate().try_for_each(read)
+        }
+        #[cfg(not(feature = "rayon"))]
+        buf.chunks_mut(window).enumerate().try_for_each(read)
+    }
+}

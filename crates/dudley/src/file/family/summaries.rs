@@ -1,0 +1,146 @@
+//! Streams of summaries: the summary of each file of a family, one after the other.
+
+use std::path::Path;
+
+use binio::ReadAt;
+use binio::array::{ByteOrder, Kind, Order as Elements};
+
+use super::super::open::OpenOptions;
+use super::super::value::{Array, File};
+use super::template::Template;
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Order, push_name};
+
+/// The summaries of the files of a family, in one file: a native file with the layout
+/// [`Template::summary_layout`], `COUNT : i8  summary = {..}[COUNT]`.
+///
+/// ```
+/// use dudley::{Summaries, Template};
+///
+/// let template = Template::parse("< { N : i4  time = f4 }  x = f8[N]")?;
+/// assert_eq!(template.summary_layout(), "<\nCOUNT : i8\nsummary = {\n  N : i4\n  time = f4\n}[COUNT]\n");
+///
+/// let mut bytes = b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0\x02\0\0\0\0\0\0\0".to_vec();
+/// for (n, time) in [(3_i32, 0.5_f32), (4, 1.5)] {
+///     bytes.extend(n.to_le_bytes().iter().chain(&time.to_le_bytes()));
+/// }
+/// let summaries = Summaries::from_source(&template, bytes)?;
+/// assert_eq!(summaries.param("N")?, [3, 4]);
+/// assert_eq!(summaries.get("time")?.read::<f32>()?, [0.5, 1.5]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Summaries {
+    file: File,
+    count: usize,
+}
+
+impl Summaries {
+    /// Opens a file of summaries.
+    ///
+    /// # Errors
+    /// As [`File::open`], and if the file ends before its last record does.
+    pub fn open(template: &Template, path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::new(template.summary_options()?.open(path)?)
+    }
+
+    /// Opens summaries from where they come.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn from_source(template: &Template, source: impl ReadAt + 'static) -> Result<Self, Error> {
+        Self::new(template.summary_options()?.from_source(source)?)
+    }
+
+    fn new(file: File) -> Result<Self, Error> {
+        // All records are there.
+        file.get("/summary")?;
+        let count = file.param("/COUNT")?;
+        // A dimension of -1 is none: that would be one record.
+        let Ok(count) = usize::try_from(count) else {
+            let message = format!("expected a number of records, found {count}");
+            return Err(ErrorKind::Mismatch { path: "/COUNT".to_owned(), message }.into());
+        };
+        // Records may have no bytes.
+        file.limits().check_items("summaries", count as u64)?;
+        Ok(Self { file, count })
+    }
+
+    /// The number of records, one for each file.
+    pub fn len(&self) -> usize {
+        self.count
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// A member of the summary in all records, such as the time of each file: one strided read.
+    ///
+    /// # Errors
+    /// As [`File::get`].
+    pub fn get(&self, name: &str) -> Result<Array, Error> {
+        self.file.get(&path(name))
+    }
+
+    /// A parameter in all records.
+    ///
+    /// # Errors
+    /// As [`File::get`]; [`Mismatch`](ErrorKind::Mismatch) if it is not a parameter, or has a value above
+    /// 2^63-1.
+    pub fn param(&self, name: &str) -> Result<Vec<i64>, Error> {
+        let path = path(name);
+        let array = self.file.get(&path)?;
+        let mismatch =
+            |message: String| Error::new(ErrorKind::Mismatch { path: path.clone(), message });
+        let scalar = array.datatype().as_scalar();
+        let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint));
+        let scalar = scalar.ok_or_else(|| mismatch("expected a parameter".to_owned()))?;
+        // At most 8.
+        let size = usize::try_from(scalar.size()).unwrap_or(8).clamp(1, 8);
+        let bytes = array.read_bytes(Elements::C, ByteOrder::Little)?;
+        let value = |bytes: &[u8]| {
+            let is_negative = scalar.kind() == Kind::Int && bytes[size - 1] >= 0x80;
+            let mut whole = [if is_negative { 0xff } else { 0 }; 8];
+            whole[..size].copy_from_slice(bytes);
+            let value = i64::from_le_bytes(whole);
+            if value < 0 && !is_negative {
+                return Err(mismatch("a value is above 2^63-1".to_owned()));
+            }
+            Ok(value)
+        };
+        bytes.chunks_exact(size).map(value).collect()
+    }
+
+    /// The file.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// The byte order of types without a prefix.
+    pub fn order(&self) -> Order {
+        self.file.order()
+    }
+
+    /// Whether it is a native file: then those of the family are taken to be too.
+    pub fn is_native(&self) -> bool {
+        self.file.signature().is_some()
+    }
+}
+
+fn path(name: &str) -> String {
+    let mut path = "/summary.".to_owned();
+    push_name(&mut path, name);
+    path
+}
+
+impl Template {
+    fn summary_options(&self) -> Result<OpenOptions, Error> {
+        let options = OpenOptions::new().parse(self.summary_layout())?;
+        Ok(match self.stated_order() {
+            Some(order) => options.order(order),
+            None => options,
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! A layout whose addresses are determined by the values of its parameters.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use binio::ReadAt;
+
+use super::super::open::OpenOptions;
+use super::super::value::{File, FileBytes, Resolved};
+use super::summaries::Summaries;
+use super::{Family, Known};
+use crate::error::{Error, ErrorKind};
+use crate::layout::{
+    Data, Datatype, Declaration, FilterKind, Layout, Order, ParamId, ParamValue, Placement,
+};
+use crate::resolve::{Location, Resolver, Values};
+
+/// Addresses for so many different values are kept.
+const MAX_KEPT: usize = 64;
+
+/// Addresses by the values of parameters.
+type Kept = HashMap<Box<[i64]>, Arc<File>>;
+
+/// A layout whose addresses are determined by the values of the parameters in its summary: where an array is in
+/// a file of the family is known without opening it.
+///
+/// ```
+/// use dudley::{Order, Template, Values};
+///
+/// let template = Template::parse("{ IMAX : i8  time = f8 }  r = f8[IMAX]  te = f4[IMAX]")?;
+/// let template = template.native(true).order(Order::Little);
+/// let te = template.locate(&Values::new().with("IMAX", 5), "/te")?;
+/// assert_eq!((te.address(), te.dtype(), te.shape()), (72, "<f4", &[5][..]));
+/// # Ok::<(), dudley::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Template {
+    layout: Arc<Layout>,
+    /// The stored parameters.
+    params: Arc<[ParamId]>,
+    is_native: bool,
+    order: Option<Order>,
+    /// The addresses for values that were asked for.
+    kept: Arc<Mutex<Kept>>,
+}
+
+impl Template {
+    /// Parses a template.
+    ///
+    /// # Errors
+    /// As [`Layout::parse`] and [`new`](Self::new).
+    pub fn parse(text: impl AsRef<[u8]>) -> Result<Self, Error> {
+        Self::new(Layout::parse(text)?)
+    }
+
+    /// A template of a layout.
+    ///
+    /// # Errors
+    /// [`NotTemplate`](ErrorKind::NotTemplate) if something else than the summary determines addresses: a stored
+    /// parameter outside of it, a stated address, compressed data, a struct whose size depends on what is stored
+    /// in it.
+    pub fn new(layout: impl Into<Arc<Layout>>) -> Result<Self, Error> {
+        let layout = layout.into();
+        let in_summary = layout.summary().map_or(0, |summary| summary.declarations);
+        let mut params = Vec::new();
+        for (at, &declaration) in layout.declarations().iter().enumerate() {
+            let (subject, reason) = match declaration {
+                Declaration::Item(id) => {
+                    let data = layout.data_of(id);
+                    (id.into(), data.and_then(|data| obstacle(&layout, data)))
+                }
+                Declaration::Param(id) => {
+                    let ParamValue::Stored { placement, .. } = layout.param(id).value else {
+                        continue;
+                    };
+                    params.push(id);
+                    let is_placed = matches!(placement, Some(Placement::Address(_)));
+                    let reason = match (is_placed, at >= in_summary) {
+                        (true, _) => Some("its address is stated"),
+                        (_, true) => Some("it is stored outside of the summary"),
+                        _ => None,
+                    };
+                    (id.into(), reason)
+                }
+                Declaration::Type(..) => continue,
+            };
+            if let Some(reason) = reason {
+                let path = layout.subject_path(subject);
+                return Err(ErrorKind::NotTemplate { path, reason }.into());
+            }
+        }
+        let (params, kept) = (params.into(), Arc::default());
+        Ok(Self { layout, params, is_native: true, order: None, kept })
+    }
+
+    /// Sets whether the files are native: then their data begin after the signature. Default: yes.
+    #[must_use]
+    pub fn native(self, native: bool) -> Self {
+        Self { is_native: native, kept: Arc::default(), ..self }
+    }
+
+    /// Sets the byte order of the files, if the layout states none. Default: that of this machine.
+    #[must_use]
+    pub fn order(self, order: Order) -> Self {
+        Self { order: Some(order), kept: Arc::default(), ..self }
+    }
+
+    pub(super) fn stated_order(&self) -> Option<Order> {
+        self.order
+    }
+
+    /// The layout.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    /// The parameters in the summary, in order of declaration.
+    pub fn params(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.params.iter().map(|&id| self.layout.param_name(id))
+    }
+
+    /// The layout of a file of summaries: `COUNT : i8  summary = {..}[COUNT]`.
+    pub fn summary_layout(&self) -> String {
+        let order = self.layout.order().map_or_else(String::new, |order| format!("{order}\n"));
+        let body = match self.layout.summary() {
+            Some(summary) => self.layout.struct_text(summary.struct_type),
+            None => "{}".to_owned(),
+        };
+        format!("{order}COUNT : i8\nsummary = {body}[COUNT]\n")
+    }
+
+    /// Where an array, member or parameter is in a file whose parameters have some values.
+    ///
+    /// # Errors
+    /// As [`File::get`]; [`ValueUnknown`](crate::Code::ValueUnknown) if a value is missing.
+    pub fn locate(&self, values: &Values, path: &str) -> Result<Location, Error> {
+        let value = |&id: &ParamId| {
+            let full = self.layout.subject_path(id.into());
+            values.get(&full).or_else(|| values.get(self.layout.param_name(id)))
+        };
+        match self.params.iter().map(value).collect::<Option<Vec<i64>>>() {
+            Some(values) => self.locate_for(&values, path),
+            None => self.resolved(values.clone()).locate(path),
+        }
+    }
+
+    /// The same, with the values in order of declaration.
+    pub(super) fn locate_for(&self, values: &[i64], path: &str) -> Result<Location, Error> {
+        let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = kept().get(values) {
+            return file.locate(path);
+        }
+        let paths = self.params.iter().map(|&id| self.layout.subject_path(id.into()));
+        let file = Arc::new(self.resolved(paths.zip(values.iter().copied()).collect()));
+        let location = file.locate(path);
+        let mut kept = kept();
+        if kept.len() >= MAX_KEPT {
+            kept.clear();
+        }
+        kept.insert(values.into(), file);
+        location
+    }
+
+    /// A file that has addresses and nothing else.
+    fn resolved(&self, values: Values) -> File {
+        let resolver =
+            Resolver::new(Arc::clone(&self.layout)).values(values).native(self.is_native);
+        let resolver = match self.order {
+            Some(order) => resolver.order(order),
+            None => resolver,
+        };
+        let (table, stopped) = resolver.partial_table();
+        let (layout, rules) = (Arc::clone(&self.layout), resolver.into_rules());
+        let resolved = Resolved { layout, table, stopped, rules, is_invalid: false };
+        File::new(FileBytes::new(Unopened), None, resolved, binio::Limits::default())
+    }
+
+    /// The files of a family, with what their summaries tell about them.
+    ///
+    /// # Errors
+    /// As [`Summaries::param`]; [`Mismatch`](ErrorKind::Mismatch) if there are more or fewer files than records.
+    pub fn family<P: Into<PathBuf>>(
+        &self,
+        files: impl IntoIterator<Item = P>,
+        summaries: &Summaries,
+    ) -> Result<Family, Error> {
+        let files: Vec<PathBuf> = files.into_iter().map(Into::into).collect();
+        if files.len() != summaries.len() {
+            let message = format!("{} records for {} files", summaries.len(), files.len());
+            return Err(ErrorKind::Mismatch { path: "/summary".to_owned(), message }.into());
+        }
+        let columns = self.params().map(|name| summaries.param(name));
+        let columns = columns.collect::<Result<Vec<Vec<i64>>, Error>>()?;
+        let record = |number| columns.iter().map(|column| column[number]).collect();
+        let values = (0..files.len()).map(record).collect();
+        let template = self.clone().native(summaries.is_native());
+        let template = template.order(self.order.unwrap_or(summaries.order()));
+        let options = OpenOptions::new().layout(Some(Arc::clone(&self.layout)));
+        let options = options.order(summaries.order());
+        let known = Some(Arc::new(Known { template, values }));
+        Ok(Family { files: files.into(), options, known })
+    }
+}
+
+/// What keeps data from a template.
+fn obstacle(layout: &Layout, data: &Data) -> Option<&'static str> {
+    let is_compressed =
+        layout.filter(data).is_some_and(|filter| filter.kind == FilterKind::Compress);
+    let is_indeterminate = match data.datatype {
+        Datatype::Struct(id) => layout.struct_type(id).is_indeterminate,
+        Datatype::Primitive(..) => false,
+    };
+    if matches!(data.placement, Some(Placement::Address(_))) {
+        Some("its address is stated")
+    } else if is_compressed {
+        Some("it is compressed")
+    } else if is_indeterminate {
+        Some("its size depends on what is stored in it")
+    } else {
+        None
+    }
+}
+
+impl fmt::Debug for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Template").field("layout", &self.layout).finish_non_exhaustive()
+    }
+}
+
+/// The bytes of a file that is not opened: as many zeros as an address can be. Addresses of a template depend on
+/// none of them.
+struct Unopened;
+
+impl ReadAt for Unopened {
+    fn len(&self) -> u64 {
+        i64::MAX.unsigned_abs()
+    }
+
+    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+        binio::source::check_range(self.len(), offset, buf.len() as u64)?;
+        buf.fill(0);
+        Ok(())
+    }
+}

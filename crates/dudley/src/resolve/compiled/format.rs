@@ -1,0 +1,386 @@
+//! The bytes of a compiled layout. All numbers are little-endian.
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | `8d 64 75 64 78 0d 0a 1a` |
+//! | 8 | 4 | version: 1 |
+//! | 12 | 4 | byte order that the layout states: 0 none, 1 `<`, 2 `>` |
+//! | 16 | 8 | bytes of the text |
+//! | 24 | 8 | when the text was modified, in nanoseconds since 1970; 0 if its bytes have to be compared |
+//! | 32 | 4 | number of rows |
+//! | 36 | 4 | number of dimensions |
+//! | 40 | 4 | number of parameters |
+//! | 44 | 4 | number of paths |
+//! | 48 | 8 | bytes of paths |
+//! | 56 | 4 | the first row whose address or size depends on a parameter or on the stream |
+//! | 60 | 4 | 0 |
+//! | 64 | 48 each | rows, in order of declaration |
+//! | | 16 each | dimensions |
+//! | | 16 each | parameters |
+//! | | 16 each | paths, sorted by their bytes: where the text of the path begins (8), its length (4), its row (4) |
+//! | | | the texts of the paths, in that order |
+//! | | | the text of the layout, to the end of the file |
+//!
+//! A row:
+//!
+//! | offset | size | field |
+//! |---|---|---|
+//! | 0 | 8 | address, if data begin at 0; all ones: not known without the stream |
+//! | 8 | 8 | address, if data begin at 16 |
+//! | 16 | 8 | bytes of an element; all ones: it depends on the stream |
+//! | 24 | 8 | stated address, or alignment |
+//! | 32 | 4 | its first dimension |
+//! | 36 | 4 | the number of its dimensions |
+//! | 40 | 1 | 1: placed at a stated address; 2: compressed; 4: a struct; 8: only the text describes it; 16: a parameter |
+//! | 41 | 1 | byte order of its prefix, as in the header |
+//! | 42 | 2 | 0 |
+//! | 44 | 4 | name of its primitive type, such as `f8` |
+//!
+//! A dimension is a length (8), or the number of a parameter (8), its suffix (4), and 1 (4). A parameter is its
+//! fixed value (8) and 0 (8), or its row (8) and 1 (8), or 0 (8) and 2 (8) if it is a parameter of a struct.
+
+use crate::layout::{Order, Primitive};
+
+pub(super) const MAGIC: [u8; 8] = *b"\x8ddudx\r\n\x1a";
+pub(super) const VERSION: u32 = 1;
+pub(super) const HEADER_LEN: u64 = 64;
+pub(super) const ROW_LEN: u64 = 48;
+pub(super) const DIM_LEN: u64 = 16;
+pub(super) const PARAM_LEN: u64 = 16;
+pub(super) const PATH_LEN: u64 = 16;
+
+/// Stands for an address or a size that is not known.
+const UNKNOWN: u64 = u64::MAX;
+
+const PLACED: u8 = 1;
+const COMPRESSED: u8 = 2;
+const STRUCT: u8 = 4;
+const OPAQUE: u8 = 8;
+const PARAM: u8 = 16;
+
+/// The numbers at the beginning.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) order: Option<Order>,
+    pub(super) text_len: u64,
+    /// 0 if the bytes have to be compared.
+    pub(super) modified: u64,
+    pub(super) rows: u32,
+    pub(super) dims: u32,
+    pub(super) params: u32,
+    pub(super) paths: u32,
+    pub(super) paths_len: u64,
+    pub(super) first_open: u32,
+}
+
+/// What is stored, with all that its address depends on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RowRecord {
+    /// Where data begin at 0, and where they begin at 16.
+    pub(super) addresses: [Option<u64>; 2],
+    pub(super) element_size: Option<u64>,
+    pub(super) placement: Place,
+    pub(super) first_dim: u32,
+    pub(super) dims: u32,
+    pub(super) is_compressed: bool,
+    /// Only the text of the layout describes it.
+    pub(super) is_opaque: bool,
+    pub(super) is_param: bool,
+    pub(super) order: Option<Order>,
+    /// None for a struct.
+    pub(super) primitive: Option<Primitive>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    At(u64),
+    Align(u64),
+}
+
+/// A dimension.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum DimRecord {
+    Fixed(u64),
+    /// A parameter and a suffix.
+    Named(u64, i32),
+}
+
+/// A parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ParamRecord {
+    Fixed(i64),
+    /// Stored in a row.
+    Row(u32),
+    /// Stored in structs.
+    Inner,
+}
+
+fn order_code(order: Option<Order>) -> u8 {
+    match order {
+        None => 0,
+        Some(Order::Little) => 1,
+        Some(Order::Big) => 2,
+    }
+}
+
+/// The order of a code, if that is valid.
+fn order_of(code: u8) -> Result<Option<Order>, &'static str> {
+    match code {
+        0 => Ok(None),
+        1 => Ok(Some(Order::Little)),
+        2 => Ok(Some(Order::Big)),
+        _ => Err("an unknown byte order at byte 12"),
+    }
+}
+
+/// Numbers at positions of a record whose length was checked.
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    bytes.get(at..at + 8).and_then(|part| part.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    bytes.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> [u8; 64] {
+        let mut bytes = [0; 64];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12] = order_code(self.order);
+        bytes[16..24].copy_from_slice(&self.text_len.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.modified.to_le_bytes());
+        let numbers = [self.rows, self.dims, self.params, self.paths];
+        for (part, number) in bytes[32..48].chunks_exact_mut(4).zip(numbers) {
+            part.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes[48..56].copy_from_slice(&self.paths_len.to_le_bytes());
+        bytes[56..60].copy_from_slice(&self.first_open.to_le_bytes());
+        bytes
+    }
+
+    /// The header, or what is wrong with it.
+    pub(super) fn parse(bytes: &[u8]) -> Result<Self, String> {
+        if bytes.get(..8) != Some(&MAGIC) {
+            return Err("expected 8d 64 75 64 78 0d 0a 1a at byte 0".to_owned());
+        }
+        if bytes.len() < 64 {
+            return Err(format!("the file ends at byte {}, inside the header of 64", bytes.len()));
+        }
+        let version = u32_at(bytes, 8);
+        if version != VERSION {
+            return Err(format!("version {version}, expected {VERSION}"));
+        }
+        Ok(Self {
+            order: order_of(u8::try_from(u32_at(bytes, 12)).unwrap_or(u8::MAX))?,
+            text_len: u64_at(bytes, 16),
+            modified: u64_at(bytes, 24),
+            rows: u32_at(bytes, 32),
+            dims: u32_at(bytes, 36),
+            params: u32_at(bytes, 40),
+            paths: u32_at(bytes, 44),
+            paths_len: u64_at(bytes, 48),
+            first_open: u32_at(bytes, 56),
+        })
+    }
+
+    pub(super) fn dims_at(self) -> u64 {
+        HEADER_LEN + ROW_LEN * u64::from(self.rows)
+    }
+
+    pub(super) fn params_at(self) -> u64 {
+        self.dims_at() + DIM_LEN * u64::from(self.dims)
+    }
+
+    pub(super) fn paths_at(self) -> u64 {
+        self.params_at() + PARAM_LEN * u64::from(self.params)
+    }
+
+    pub(super) fn path_texts_at(self) -> u64 {
+        self.paths_at() + PATH_LEN * u64::from(self.paths)
+    }
+
+    /// Where the text of the layout begins.
+    pub(super) fn text_at(self) -> Option<u64> {
+        self.path_texts_at().checked_add(self.paths_len)
+    }
+
+    /// The length of the file.
+    pub(super) fn len(self) -> Option<u64> {
+        self.text_at()?.checked_add(self.text_len)
+    }
+}
+
+impl RowRecord {
+    pub(super) fn to_bytes(self) -> [u8; 48] {
+        let mut bytes = [0; 48];
+        let (flag, place) = match self.placement {
+            Place::At(address) => (PLACED, address),
+            Place::Align(align) => (0, align),
+        };
+        let numbers = [self.addresses[0], self.addresses[1], self.element_size, Some(place)];
+        for (part, number) in bytes.chunks_exact_mut(8).zip(numbers) {
+            part.copy_from_slice(&number.unwrap_or(UNKNOWN).to_le_bytes());
+        }
+        bytes[32..36].copy_from_slice(&self.first_dim.to_le_bytes());
+        bytes[36..40].copy_from_slice(&self.dims.to_le_bytes());
+        let flags = [
+            (self.is_compressed, COMPRESSED),
+            (self.primitive.is_none(), STRUCT),
+            (self.is_opaque, OPAQUE),
+            (self.is_param, PARAM),
+        ];
+        bytes[40] = flags.iter().filter(|(is, _)| *is).fold(flag, |all, (_, flag)| all | flag);
+        bytes[41] = order_code(self.order);
+        let name = self.primitive.map_or("", Primitive::name).as_bytes();
+        bytes[44..44 + name.len()].copy_from_slice(name);
+        bytes
+    }
+
+    /// The row, if it is valid.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let known = |at| Some(u64_at(bytes, at)).filter(|&number| number != UNKNOWN);
+        let (flags, place) = (*bytes.get(40)?, u64_at(bytes, 24));
+        let placement = match flags & PLACED {
+            0 if place.is_power_of_two() => Place::Align(place),
+            0 => return None,
+            _ => Place::At(place),
+        };
+        let name = bytes.get(44..48)?;
+        let name = &name[..name.iter().position(|&byte| byte == 0).unwrap_or(name.len())];
+        let primitive = match flags & STRUCT {
+            0 => Some(Primitive::from_name(std::str::from_utf8(name).ok()?)?),
+            _ => None,
+        };
+        Some(Self {
+            addresses: [known(0), known(8)],
+            element_size: known(16),
+            placement,
+            first_dim: u32_at(bytes, 32),
+            dims: u32_at(bytes, 36),
+            is_compressed: flags & COMPRESSED != 0,
+            is_opaque: flags & OPAQUE != 0,
+            is_param: flags & PARAM != 0,
+            order: order_of(bytes[41]).ok()?,
+            primitive,
+        })
+    }
+}
+
+impl DimRecord {
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        let (number, suffix, is_named) = match self {
+            Self::Fixed(len) => (len, 0, 0),
+            Self::Named(param, suffix) => (param, suffix, 1_u32),
+        };
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&number.to_le_bytes());
+        bytes[8..12].copy_from_slice(&suffix.to_le_bytes());
+        bytes[12..].copy_from_slice(&is_named.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let (number, suffix) = (u64_at(bytes, 0), u32_at(bytes, 8));
+        match u32_at(bytes, 12) {
+            0 => Some(Self::Fixed(number)),
+            1 => Some(Self::Named(number, i32::from_le_bytes(suffix.to_le_bytes()))),
+            _ => None,
+        }
+    }
+}
+
+impl ParamRecord {
+    pub(super) fn to_bytes(self) -> [u8; 16] {
+        let (number, kind) = match self {
+            Self::Fixed(value) => (value.to_le_bytes(), 0_u64),
+            Self::Row(row) => (u64::from(row).to_le_bytes(), 1),
+            Self::Inner => ([0; 8], 2),
+        };
+        let mut bytes = [0; 16];
+        bytes[..8].copy_from_slice(&number);
+        bytes[8..].copy_from_slice(&kind.to_le_bytes());
+        bytes
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let number = u64_at(bytes, 0);
+        match u64_at(bytes, 8) {
+            0 => Some(Self::Fixed(i64::from_le_bytes(number.to_le_bytes()))),
+            1 => Some(Self::Row(u32::try_from(number).ok()?)),
+            2 => Some(Self::Inner),
+            _ => None,
+        }
+    }
+}
+
+/// An entry of the sorted paths: where its text begins among the texts, its length, and its row.
+pub(super) fn path_record(start: u64, len: u32, row: u32) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    bytes[..8].copy_from_slice(&start.to_le_bytes());
+    bytes[8..12].copy_from_slice(&len.to_le_bytes());
+    bytes[12..].copy_from_slice(&row.to_le_bytes());
+    bytes
+}
+
+pub(super) fn parse_path(bytes: &[u8]) -> (u64, u32, u32) {
+    (u64_at(bytes, 0), u32_at(bytes, 8), u32_at(bytes, 12))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_are_read_as_they_were_written() {
+        let header = Header {
+            order: Some(Order::Big),
+            text_len: 9,
+            modified: 1 << 60,
+            rows: 1,
+            dims: 2,
+            params: 3,
+            paths: 4,
+            paths_len: 5,
+            first_open: 6,
+        };
+        assert_eq!(Header::parse(&header.to_bytes()), Ok(header));
+        assert_eq!(header.len(), Some(64 + 48 + 32 + 48 + 64 + 5 + 9));
+        let row = RowRecord {
+            addresses: [Some(8), None],
+            element_size: None,
+            placement: Place::Align(16),
+            first_dim: 7,
+            dims: 3,
+            is_compressed: true,
+            is_opaque: false,
+            is_param: true,
+            order: Some(Order::Little),
+            primitive: Primitive::from_name("c16"),
+        };
+        assert_eq!(RowRecord::parse(&row.to_bytes()), Some(row));
+        let row = RowRecord { placement: Place::At(17), primitive: None, is_opaque: true, ..row };
+        assert_eq!(RowRecord::parse(&row.to_bytes()), Some(row));
+        for dim in [DimRecord::Fixed(3), DimRecord::Named(5, -2)] {
+            assert_eq!(DimRecord::parse(&dim.to_bytes()), Some(dim));
+        }
+        for param in [ParamRecord::Fixed(-1), ParamRecord::Row(9), ParamRecord::Inner] {
+            assert_eq!(ParamRecord::parse(&param.to_bytes()), Some(param));
+        }
+        assert_eq!(parse_path(&path_record(1, 2, 3)), (1, 2, 3));
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_header_is_named() {
+        let bytes = Header::default().to_bytes();
+        let message = |change: &dyn Fn(&mut Vec<u8>)| {
+            let mut bytes = bytes.to_vec();
+            change(&mut bytes);
+            Header::parse(&bytes).unwrap_err()
+        };
+        assert!(message(&|bytes| bytes[1] = b'<').contains("at byte 0"));
+        assert!(message(&|bytes| bytes.truncate(20)).contains("ends at byte 20"));
+        assert!(message(&|bytes| bytes[8] = 2).contains("version 2, expected 1"));
+        assert!(message(&|bytes| bytes[12] = 3).contains("byte order"));
+    }
+}

@@ -1,0 +1,211 @@
+//! Families: files behind one layout.
+
+use std::path::{Path, PathBuf};
+
+use dudley::array::Slice;
+use dudley::{
+    ErrorKind, Family, Layout, Order, Resolver, Summaries, Template, Values, WriteOptions,
+};
+
+const TEMPLATE: &str = "#: dudley_files=\"run_{:03}.bd\"
+{ IMAX : i8  JMAX : i4  time = f8 }
+r = f8[IMAX, JMAX]  zone { rho = f4[3]  id = u1 }  cells = zone[IMAX]  last = >i2[JMAX+]
+";
+
+fn slices(text: &str) -> Vec<Slice> {
+    Slice::parse(text).unwrap()
+}
+
+/// Native files with some shapes, and the summary of all.
+fn files(folder: &Path, shapes: &[(i64, i64)]) -> (Template, Vec<PathBuf>, PathBuf) {
+    let template = Template::parse(TEMPLATE).unwrap().order(Order::Little);
+    let mut files = Vec::new();
+    let mut times = Vec::new();
+    for (number, &(imax, jmax)) in shapes.iter().enumerate() {
+        let values = Values::new().with("IMAX", imax).with("JMAX", jmax);
+        let options = WriteOptions::new().values(values).order(Order::Little).apart(true);
+        let mut bytes = Vec::new();
+        let layout = template.layout().clone();
+        let mut writer = options.write_at(&mut bytes, layout).unwrap();
+        let number = f64::from(u32::try_from(number).unwrap());
+        let count = usize::try_from(imax * jmax).unwrap();
+        writer.put("time", &[number / 2.0]).unwrap();
+        let r: Vec<f64> = (0_u32..).take(count).map(|at| 100.0 * number + f64::from(at)).collect();
+        writer.put("r", &r).unwrap();
+        writer.finish().unwrap();
+        times.push(number / 2.0);
+        files.push(folder.join(format!("run_{number:03}.bd")));
+        std::fs::write(files.last().unwrap(), bytes).unwrap();
+    }
+    let count = i64::try_from(shapes.len()).unwrap();
+    let mut summary = b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0".to_vec();
+    summary.extend(count.to_le_bytes());
+    for (&(imax, jmax), time) in shapes.iter().zip(times) {
+        let jmax = i32::try_from(jmax).unwrap();
+        summary.extend(imax.to_le_bytes());
+        summary.extend(jmax.to_le_bytes());
+        summary.extend([0; 4]);
+        summary.extend(time.to_le_bytes());
+    }
+    let path = folder.join("all.bd");
+    std::fs::write(&path, summary).unwrap();
+    (template, files, path)
+}
+
+#[test]
+fn an_array_is_located_for_values_without_a_file() {
+    let template = Template::parse(TEMPLATE).unwrap().order(Order::Little);
+    assert_eq!(template.params().collect::<Vec<_>>(), ["IMAX", "JMAX"]);
+    let values = Values::new().with("IMAX", 4).with("JMAX", 3);
+    for is_native in [true, false] {
+        let template = template.clone().native(is_native);
+        let resolver = Resolver::new(&**template.layout()).values(values.clone()).native(is_native);
+        let table = resolver.order(Order::Little).table().unwrap();
+        for row in table.iter() {
+            let found = template.locate(&values, &row.path()).unwrap();
+            assert_eq!(Some(found.address()), row.address());
+            assert_eq!((found.shape(), found.dtype()), (&row.shape()[..], &row.dtype()[..]));
+        }
+        let id = template.locate(&values, "/cells.id").unwrap();
+        let start = template.locate(&values, "/cells").unwrap().address();
+        assert_eq!((id.address(), id.shape(), id.strides()), (start + 12, &[4][..], &[16][..]));
+    }
+    let error = template.locate(&Values::new().with("IMAX", 4), "/r").unwrap_err();
+    assert_eq!(error.code(), Some(dudley::Code::ValueUnknown));
+}
+
+#[test]
+fn a_summary_locates_arrays_of_all_files_and_opens_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (template, files, path) = files(folder.path(), &[(4, 3), (2, 2), (4, 3)]);
+    let summary = Summaries::open(&template, path).unwrap();
+    assert_eq!((summary.len(), summary.is_native()), (3, true));
+    assert_eq!(summary.param("IMAX").unwrap(), [4, 2, 4]);
+    assert_eq!(summary.param("JMAX").unwrap(), [3, 2, 3]);
+    assert_eq!(summary.get("time").unwrap().read::<f64>().unwrap(), [0.0, 0.5, 1.0]);
+    let of_files = Family::new(template.layout().clone(), files.clone());
+    let of_summary = template.family(files.clone(), &summary).unwrap();
+    let known = |family: &Family| -> Vec<_> {
+        let number =
+            |number| ["/r", "/last", "/cells.rho"].map(|path| family.locate(number, path).unwrap());
+        (0..3).map(number).collect()
+    };
+    let expected = known(&of_files);
+    for file in &files {
+        std::fs::remove_file(file).unwrap();
+    }
+    assert_eq!(known(&of_summary), expected);
+    let names = template.layout().files_in(folder.path(), 3).unwrap().unwrap();
+    assert_eq!(names, files);
+    let error = template.family(&files[..2], &summary).unwrap_err();
+    assert!(error.to_string().contains("3 records for 2 files"), "{error}");
+}
+
+#[test]
+fn an_array_of_all_files_is_one_array() {
+    let folder = tempfile::tempdir().unwrap();
+    let shapes = [(4, 3); 50];
+    let (template, files, path) = files(folder.path(), &shapes);
+    let summary = Summaries::open(&template, path).unwrap();
+    for family in [
+        Family::new(template.layout().clone(), files.clone()),
+        template.family(files.clone(), &summary).unwrap(),
+    ] {
+        let r = family.get("/r").unwrap();
+        assert_eq!(r.shape(), [50, 4, 3]);
+        let all = r.read::<f64>().unwrap();
+        let expected = |file: u32, at: u32| f64::from(100 * file + at);
+        assert_eq!(all.len(), 600);
+        for (file, part) in (0..).zip(all.chunks(12)) {
+            assert_eq!(part, (0..12).map(|at| expected(file, at)).collect::<Vec<_>>());
+        }
+        let series = r.slice(&slices("::7, 1, 2")).unwrap();
+        let times: Vec<f64> = (0..50).step_by(7).map(|file| expected(file, 5)).collect();
+        assert_eq!(series.read::<f64>().unwrap(), times);
+        let back = r.slice(&slices("::-1, 3, ::2")).unwrap().read::<f64>().unwrap();
+        assert_eq!(back[..4], [4909.0, 4911.0, 4809.0, 4811.0]);
+        let id = family.get("/cells.id").unwrap();
+        assert_eq!((id.shape(), id.read::<u8>().unwrap()), (&[50, 4][..], vec![0; 200]));
+        assert_eq!(family.get("/IMAX").unwrap().read::<i64>().unwrap(), [4; 50]);
+        assert_eq!((family.len(), family.open(7).unwrap().param("JMAX").unwrap()), (50, 3));
+        assert!(family.open(50).is_err() && family.get("/none").is_err());
+    }
+}
+
+#[test]
+fn files_with_other_shapes_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (template, files, path) = files(folder.path(), &[(2, 2), (2, 2), (3, 2)]);
+    let family = Family::new(template.layout().clone(), files.clone());
+    let error = family.get("/r").unwrap().read::<f64>().unwrap_err();
+    let message = "run_002.bd: expected <f8[2, 2], found <f8[3, 2]";
+    assert!(error.to_string().contains(message), "{error}");
+    let summary = Summaries::open(&template, path).unwrap();
+    let error = template.family(files.clone(), &summary).unwrap().get("/r").unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Mismatch { .. }), "{error}");
+    assert!(error.to_string().contains(message), "{error}");
+    // What is before it is read.
+    let r = family.get("/r").unwrap().slice(&slices(":2")).unwrap();
+    assert_eq!(r.read::<f64>().unwrap()[4..], [100.0, 101.0, 102.0, 103.0]);
+    // `last` has the same shape at another address.
+    assert_eq!(family.get("/last").unwrap().read::<i16>().unwrap(), [0; 9]);
+    std::fs::write(&files[1], &std::fs::read(&files[1]).unwrap()[..50]).unwrap();
+    let error = family.get("/r").unwrap().read::<f64>().unwrap_err();
+    assert!(error.to_string().contains("run_001.bd"), "{error}");
+}
+
+#[test]
+fn only_the_summary_may_determine_addresses_of_a_template() {
+    for (text, path) in [
+        ("{ N : i8 } M : i8 x = f8[M]", "/M"),
+        ("N : i8", "/N"),
+        ("{ N : i8 } x = f8 @100", "/x"),
+        ("{ N : i8 @100 }", "/N"),
+        ("{ N : i8 } x = f8[N] -> gzip", "/x"),
+        ("{ N : i8 } x = { M : i8  y = f8[M] }", "/x"),
+        ("{ N : i8  x = f8[N] } d/ y = f8 @8", "/d/y"),
+    ] {
+        let error = Template::parse(text).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::NotTemplate { .. }), "{error}");
+        assert!(error.to_string().contains(&format!("`{path}`")), "{error}");
+    }
+    assert!(Template::parse("N : 3  x = f8[N]").is_ok());
+}
+
+#[test]
+fn the_layout_of_summaries_parses_and_repeats_the_summary() {
+    for text in [
+        TEMPLATE,
+        "> {%8 N : i2  \"odd name\" = S1[8]  p = { a = u1  b = <f4[2] } }",
+        "{}",
+        "x = i4",
+        "{ K : 3  w = f4[K+] }",
+    ] {
+        let template = Template::parse(text).unwrap();
+        let layout = Layout::parse(template.summary_layout()).unwrap();
+        assert_eq!(layout.items().map(|id| layout.path(id)).collect::<Vec<_>>(), ["/summary"]);
+    }
+}
+
+#[test]
+fn a_short_file_of_summaries_is_an_error() {
+    let template = Template::parse("< { N : i4 } x = f8[N]").unwrap();
+    let summary = |count: i64, records: &[i32]| {
+        let mut bytes = count.to_le_bytes().to_vec();
+        bytes.extend(records.iter().flat_map(|n| n.to_le_bytes()));
+        Summaries::from_source(&template, bytes)
+    };
+    let good = summary(2, &[3, 4]).unwrap();
+    assert_eq!((good.param("N").unwrap(), good.is_native()), (vec![3, 4], false));
+    assert!(matches!(summary(3, &[3, 4]).unwrap_err().kind(), ErrorKind::PastEnd { .. }));
+    assert!(summary(-1, &[3, 4]).unwrap_err().to_string().contains("found -1"));
+    assert!(summary(-7, &[3, 4]).is_err() && summary(i64::MAX, &[]).is_err());
+    assert_eq!(summary(0, &[]).unwrap().len(), 0);
+    let template = Template::parse("< { } x = f8").unwrap();
+    let records = Summaries::from_source(&template, i64::MAX.to_le_bytes().to_vec());
+    assert!(records.unwrap_err().to_string().contains("limit"));
+    // Records of different sizes would have to be read one after the other.
+    let template = Template::parse("{ N : i4  names = S1[N] } x = f8[N]").unwrap();
+    let error = Summaries::from_source(&template, vec![0; 16]).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::NotStrided { .. }), "{error}");
+}

@@ -1,0 +1,57 @@
+//! Any bytes are a compiled layout or are refused. A compiled layout, whole or damaged, is searched without harm;
+//! a whole one finds what its text says.
+//!
+//! The layout ends at the first zero byte. What follows is the stream, and changes of the compiled layout: two
+//! bytes where, one byte what.
+#![no_main]
+
+use binio::Bytes;
+use dudley::{CompiledLayout, Layout, Limits, OpenOptions, Resolver};
+use libfuzzer_sys::fuzz_target;
+
+/// Rows that are looked up.
+const MANY: usize = 100;
+
+fuzz_target!(|data: &[u8]| {
+    search(data.to_vec(), &["/".to_owned(), "a".to_owned()], data);
+    let mut parts = data.splitn(2, |&byte| byte == 0);
+    let (text, rest) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+    let Ok(layout) = Layout::parse(text) else { return };
+    let bytes = CompiledLayout::compile(&layout, text, None).expect("the layout of this text");
+    assert!(bytes.len() < 200 * text.len() + 1200 * layout.declarations().len() + 1000);
+
+    let stream = rest.to_vec();
+    let compiled = CompiledLayout::from_bytes(bytes.clone()).expect("it was compiled");
+    let limits = Limits::default().with_max_steps(20_000);
+    let Ok(resolver) = Resolver::new(&layout).limits(limits).stream(&stream) else { return };
+    let (table, _) = resolver.partial_table();
+    let mut paths = Vec::new();
+    for row in table.iter().take(MANY) {
+        let path = row.path();
+        if let Some(found) = compiled.locate(&path, Some(&stream)).expect("it is whole") {
+            assert_eq!((Some(found.address()), found.nbytes()), (row.address(), row.nbytes().unwrap_or(0)));
+            assert_eq!((found.shape(), found.dtype()), (&row.shape()[..], &row.dtype()[..]));
+        }
+        paths.push(path);
+    }
+    let mut damaged = bytes;
+    for change in rest.chunks_exact(3) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]]));
+        if let Some(byte) = damaged.get_mut(at) {
+            *byte = change[2];
+        }
+    }
+    search(damaged, &paths, rest);
+});
+
+fn search(bytes: Vec<u8>, paths: &[String], stream: &[u8]) {
+    let Ok(compiled) = CompiledLayout::from_bytes(Bytes::from(bytes)) else { return };
+    let limits = Limits::default().with_max_steps(20_000);
+    let options = OpenOptions::new().resolving(limits).compiled(compiled.clone());
+    for path in paths {
+        let _ = compiled.locate(path, None);
+        if let Ok(file) = options.from_bytes(stream.to_vec()) {
+            let _ = file.get(path);
+        }
+    }
+}
