@@ -374,6 +374,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("dudley extract-layout", &["scibin dudley extract-layout run.bd -o run.dud"]),
     ("dudley explain", &["scibin dudley explain run.bd 0x428 --layout run.dud"]),
+    ("dudley index", &["scibin dudley index run.dud", "scibin dudley index run.dud -o run.dudx"]),
+    (
+        "dudley locate",
+        &[
+            "scibin dudley locate run.dud /te --summary all.bd",
+            "scibin dudley locate run.dud /te run_*.bd --json",
+        ],
+    ),
     (
         "dudley diff",
         &["scibin dudley diff old.dud new.dud", "scibin dudley diff old.dud new.dud --param N=100"],

@@ -41,6 +41,10 @@ pub(crate) enum DudleyCommand {
     Explain(Explain),
     /// Describe a file of another format by a layout, so that its arrays are read in place: .npy, .npz, netCDF-3
     Import(Import),
+    /// Compile a layout, so that arrays are found without parsing it
+    Index(Index),
+    /// Print where an array is in each file of a family, from a summary or the files
+    Locate(Locate),
     /// Print the layout of an array of numpy: of a .npy file or of a datatype
     FromNumpy(FromNumpy),
     /// Print the layout of the plain structs of a C file
@@ -122,7 +126,7 @@ pub(crate) struct Resolve {
 /// What describes a file.
 #[derive(Debug, Default, Args)]
 pub(crate) struct Described {
-    /// The layout of the file [default: the one that is appended to it]
+    /// The layout of the file, or a compiled one [default: the one that is appended to the file]
     #[arg(long, value_name = "LAYOUT")]
     pub(crate) layout: Option<PathBuf>,
     #[command(flatten)]
@@ -241,6 +245,35 @@ pub(crate) struct Explain {
     pub(crate) address: u64,
     #[command(flatten)]
     pub(crate) described: Described,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Index {
+    /// The layout, or "-" for standard input
+    pub(crate) layout: PathBuf,
+    /// The compiled layout [default: LAYOUT with the extension .dudx, where "get" and "dump" find it]
+    #[arg(long, short, value_name = "OUT.dudx")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace the output file if it exists
+    #[arg(long, short)]
+    pub(crate) force: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Locate {
+    /// The layout of all files of the family, or "-" for standard input
+    #[arg(value_name = "TEMPLATE.dud")]
+    pub(crate) template: PathBuf,
+    /// Where the array is: a path or a JSON Pointer
+    pub(crate) path: String,
+    /// Files of summaries, which have the parameters of each file: no other file is opened
+    #[arg(long, value_name = "SUMMARY", num_args = 1.., conflicts_with = "data", required_unless_present = "data")]
+    pub(crate) summary: Vec<PathBuf>,
+    /// The files
+    pub(crate) data: Vec<PathBuf>,
+    /// The byte order if neither the layout nor the file states one [default: that of this machine]
+    #[arg(long = "byte-order", alias = "order", value_enum, value_name = "ORDER")]
+    pub(crate) order: Option<Order>,
 }
 
 #[derive(Debug, Args)]

@@ -6,6 +6,7 @@ mod changes;
 mod files;
 mod import;
 mod layouts;
+mod locating;
 #[path = "../program/mod.rs"]
 mod program;
 mod resolve;

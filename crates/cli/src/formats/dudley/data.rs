@@ -1,14 +1,15 @@
 //! `scibin dudley get`, `dump` and `extract-layout`, and `scibin get`: what files store.
 
 use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use dudley::array::{Slice, Style};
-use dudley::{Array, ErrorKind, File, FileBytes, OpenOptions, ParseOptions, Row};
+use dudley::{Array, CompiledLayout, ErrorKind, File, FileBytes, OpenOptions, ParseOptions, Row};
 use serde_json::{Value, json};
 
-use super::{name, parse, show, values, verdict_of};
+use super::{name, parse, print, show, values, verdict_of};
 use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::dudley::{Described, Dump, ExtractLayout, Order};
@@ -35,27 +36,83 @@ pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
 /// Opens a file with the layout that is given or appended. If the layout has errors or the file is damaged,
 /// shows that and returns the outcome.
 pub(super) fn open(path: &Path, described: &Described) -> Result<Result<File, Verdict>, Failure> {
-    let mut options = OpenOptions::new();
-    if let Some(layout) = &described.layout {
-        let Some(layout) = parse(layout, &ParseOptions::new())? else {
-            return Ok(Err(Verdict::Found));
-        };
-        options = options.values(values(&described.params, &[&layout])?).layout(Arc::new(layout));
-    } else {
-        let values = described.params.params.iter().cloned().collect();
-        options = options.values(values);
+    match options(described)? {
+        Ok(options) => open_with(path, &options),
+        Err(verdict) => Ok(Err(verdict)),
     }
+}
+
+fn open_with(path: &Path, options: &OpenOptions) -> Result<Result<File, Verdict>, Failure> {
+    let file = source(path)?;
+    Ok(options.from_source(file).map_err(|error| {
+        show(&error, &name(path));
+        verdict_of(&error)
+    }))
+}
+
+/// How a file is opened.
+fn options(described: &Described) -> Result<Result<OpenOptions, Verdict>, Failure> {
+    let mut options = OpenOptions::new();
     if let Some(order) = described.order {
         options = options.order(match order {
             Order::Little => dudley::Order::Little,
             Order::Big => dudley::Order::Big,
         });
     }
-    let file = source(path)?;
-    Ok(options.from_source(file).map_err(|error| {
-        show(&error, &name(path));
-        verdict_of(&error)
-    }))
+    match &described.layout {
+        Some(layout) => described_by(layout, described, options),
+        None => Ok(Ok(options.values(described.params.params.iter().cloned().collect()))),
+    }
+}
+
+/// Whether standard input is read in order. Otherwise it is copied to a temporary file first.
+fn is_in_order(path: &Path, described: &Described, options: &OpenOptions) -> bool {
+    let is_apart = described.layout.as_ref().is_some_and(|layout| !is_standard(layout));
+    is_standard(path) && is_apart && options.reads_in_order()
+}
+
+/// The options with a layout: compiled, if it is given so or stands compiled beside its text.
+fn described_by(
+    layout: &Path,
+    described: &Described,
+    options: OpenOptions,
+) -> Result<Result<OpenOptions, Verdict>, Failure> {
+    let is_compiled = layout.extension().is_some_and(|extension| extension == "dudx");
+    let compiled = if is_compiled {
+        CompiledLayout::open(layout).map(Some)
+    } else if is_standard(layout) {
+        Ok(None)
+    } else {
+        CompiledLayout::beside(layout)
+    };
+    let compiled = match compiled {
+        Ok(compiled) => compiled,
+        Err(error) if is_compiled => {
+            show(&error, &name(layout));
+            return Ok(Err(verdict_of(&error)));
+        }
+        // The text is there.
+        Err(error) => {
+            print(&format!("scibin: warning: {error}"));
+            None
+        }
+    };
+    let parsed = match compiled {
+        Some(compiled) if described.params.params.is_empty() => {
+            return Ok(Ok(options.compiled(compiled)));
+        }
+        Some(compiled) => match compiled.parse(&ParseOptions::new()) {
+            Ok(layout) => Some(layout),
+            Err(error) => {
+                show(&error, &name(layout));
+                None
+            }
+        },
+        None => parse(layout, &ParseOptions::new())?,
+    };
+    let Some(layout) = parsed else { return Ok(Err(Verdict::Found)) };
+    let values = values(&described.params, &[&layout])?;
+    Ok(Ok(options.values(values).layout(Arc::new(layout))))
 }
 
 /// Prints or writes what is stored at a path; without one, all rows.
@@ -72,10 +129,36 @@ pub(super) fn get_from(
     described: &Described,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let file = match open(&request.file, described)? {
-        Ok(file) => file,
+    let options = match options(described)? {
+        Ok(options) => options,
         Err(verdict) => return Ok(verdict),
     };
+    if is_in_order(&request.file, described, &options) {
+        let mut outcome = None;
+        let read = options.read_in_order(io::stdin(), Some(path), |file, _| {
+            outcome = Some(get_of(file, request, path, output));
+            Ok(ControlFlow::Break(()))
+        });
+        return outcome.unwrap_or_else(|| {
+            let error = read.err().unwrap_or_else(|| {
+                ErrorKind::NotData { path: path.to_owned(), what: "nothing that is stored" }.into()
+            });
+            show(&error, &name(&request.file));
+            Ok(verdict_of(&error))
+        });
+    }
+    match open_with(&request.file, &options)? {
+        Ok(file) => get_of(&file, request, path, output),
+        Err(verdict) => Ok(verdict),
+    }
+}
+
+fn get_of(
+    file: &File,
+    request: &GetRequest,
+    path: &str,
+    output: Output,
+) -> Result<Verdict, Failure> {
     let of_file = name(&request.file);
     let array = match file.get(path) {
         Ok(array) => array,
@@ -84,7 +167,7 @@ pub(super) fn get_from(
                 && request.array.output.is_none()
                 && file.instances(path).is_ok()
             {
-                return print_value(&file, path, &request.file);
+                return print_value(file, path, &request.file);
             }
             show(&error, &of_file);
             return Ok(verdict_of(&error));
@@ -132,38 +215,81 @@ fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failu
 /// Prints every row with its value: those that can be read, then what is wrong with the others.
 pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
-    let file = match open(path, &command.described)? {
-        Ok(file) => file,
+    let options = match options(&command.described)? {
+        Ok(options) => options,
         Err(verdict) => return Ok(verdict),
     };
-    let mut out = Sink::new(text_out());
-    let mut errors = Vec::new();
-    let mut count = 0;
-    for &row in file.table().rows() {
-        let outcome = dump_row(&file, row, &mut out, output.json);
-        if let Err(error) = outcome {
-            if let Some(failed) = out.failed() {
+    let mut dumped = Dumped::new(output.json);
+    let stopped = if is_in_order(path, &command.described, &options) {
+        let mut failed = None;
+        let read = options.read_in_order(io::stdin(), None, |file, row| {
+            failed = dumped.row(file, row).err();
+            Ok(if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        });
+        failed.map_or(Ok(()), Err)?;
+        read.err()
+    } else {
+        let file = match open_with(path, &options)? {
+            Ok(file) => file,
+            Err(verdict) => return Ok(verdict),
+        };
+        for &row in file.table().rows() {
+            dumped.row(&file, row)?;
+        }
+        file.stopped().cloned()
+    };
+    dumped.finish(path, stopped.as_ref(), output)
+}
+
+/// What was printed, and what could not be.
+struct Dumped {
+    out: Sink<Box<dyn Write>>,
+    json: bool,
+    errors: Vec<dudley::Error>,
+    /// Of all errors.
+    count: usize,
+}
+
+impl Dumped {
+    fn new(json: bool) -> Self {
+        Self { out: Sink::new(Box::new(text_out())), json, errors: Vec::new(), count: 0 }
+    }
+
+    fn row(&mut self, file: &File, row: Row) -> Result<(), Failure> {
+        if let Err(error) = dump_row(file, row, &mut self.out, self.json) {
+            if let Some(failed) = self.out.failed() {
                 return Err(failed.into());
             }
-            count += 1;
-            if errors.len() < MAX_ERRORS {
-                errors.push(error);
+            self.count += 1;
+            if self.errors.len() < MAX_ERRORS {
+                self.errors.push(error);
             }
         }
+        Ok(())
     }
-    out.flush()?;
-    for error in errors.iter().chain(file.stopped()) {
-        show(error, &name(path));
+
+    fn finish(
+        mut self,
+        path: &Path,
+        stopped: Option<&dudley::Error>,
+        output: Output,
+    ) -> Result<Verdict, Failure> {
+        self.out.flush()?;
+        let all = || self.errors.iter().chain(stopped);
+        for error in all() {
+            show(error, &name(path));
+        }
+        if self.count > self.errors.len() {
+            let more = self.count - self.errors.len();
+            output.fail(&format_args!("{}: {more} more", name(path)));
+        }
+        let worst = all().map(|error| match verdict_of(error) {
+            // What has no value in this file.
+            Verdict::Failed if error.io_error().is_none() => Verdict::Found,
+            verdict => verdict,
+        });
+        Ok(worst.max().unwrap_or(Verdict::Fine))
     }
-    if count > errors.len() {
-        output.fail(&format_args!("{}: {} more", name(path), count - errors.len()));
-    }
-    let worst = errors.iter().chain(file.stopped()).map(|error| match verdict_of(error) {
-        // What has no value in this file.
-        Verdict::Failed if error.io_error().is_none() => Verdict::Found,
-        verdict => verdict,
-    });
-    Ok(worst.max().unwrap_or(Verdict::Fine))
 }
 
 fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<(), dudley::Error> {

@@ -9,7 +9,9 @@ mod explain;
 mod fmt;
 mod foreign;
 mod import;
+mod index;
 mod info;
+mod locate;
 mod resolve;
 mod tree;
 
@@ -47,6 +49,8 @@ pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict
         DudleyCommand::Dump(command) => data::dump(command, output),
         DudleyCommand::ExtractLayout(command) => data::extract_layout(command, output),
         DudleyCommand::Explain(command) => explain::explain(command, output),
+        DudleyCommand::Index(command) => index::index(command, output),
+        DudleyCommand::Locate(command) => locate::locate(command, output),
         DudleyCommand::FromC { file } => foreign::from_c(file),
         DudleyCommand::FromNumpy(command) => foreign::from_numpy(command, output),
         DudleyCommand::Import(command) => import::import(command, output),

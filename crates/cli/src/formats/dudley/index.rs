@@ -1,0 +1,51 @@
+//! `scibin dudley index`: compiles a layout.
+
+use std::fs;
+use std::io::Write;
+
+use dudley::{CompiledLayout, ParseOptions, Source};
+use serde_json::json;
+
+use super::{name, read, show, verdict_of};
+use crate::Verdict;
+use crate::arguments::dudley::Index;
+use crate::failure::Failure;
+use crate::output::file::{self as output_file, is_standard};
+use crate::output::{Output, print_json};
+
+pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure> {
+    let path = &command.layout;
+    let target = match &command.output {
+        Some(target) => target.clone(),
+        None if is_standard(path) => {
+            return Err(Failure::other("--output", "needed for a layout from standard input"));
+        }
+        None => path.with_extension("dudx"),
+    };
+    // Before the text is read: if it changes meanwhile, the times differ.
+    let modified = fs::metadata(path).and_then(|found| found.modified()).ok();
+    let text = read(path)?;
+    let compiled = Source::decode_named(&text, name(path))
+        .and_then(|source| ParseOptions::new().parse_source(source))
+        .and_then(|layout| CompiledLayout::compile(&layout, &text, modified));
+    let compiled = match compiled {
+        Ok(compiled) => compiled,
+        Err(error) => {
+            show(&error, &name(path));
+            return Ok(verdict_of(&error));
+        }
+    };
+    let body = |out: &mut dyn Write| out.write_all(&compiled);
+    output_file::write(&target, command.force, body, |error| Failure::io(&target, error))?;
+    if is_standard(&target) {
+        return Ok(Verdict::Fine);
+    }
+    if output.json {
+        print_json(&json!({
+            "file": name(&target), "format": "dudley", "ok": true, "bytes": compiled.len(),
+        }))?;
+    } else {
+        output.result(&format_args!("{}: {} bytes", name(&target), compiled.len()))?;
+    }
+    Ok(Verdict::Fine)
+}

@@ -1,0 +1,160 @@
+//! `scibin dudley locate`: where an array is in each file of a family.
+
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use dudley::{Family, Layout, Location, OpenOptions, ParseOptions, Summaries, Template};
+use serde_json::json;
+
+use super::{data, name, parse, show, verdict_of};
+use crate::Verdict;
+use crate::arguments::dudley::{Locate, Order};
+use crate::failure::Failure;
+use crate::output::{Output, one_line, write_json};
+
+/// Errors of files that are shown.
+const MAX_ERRORS: usize = 10;
+
+pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failure> {
+    let Some(layout) = parse(&command.template, &ParseOptions::new())? else {
+        return Ok(Verdict::Found);
+    };
+    let mut rows = Rows::begin(output.json)?;
+    let verdict = if command.summary.is_empty() {
+        of_files(command, layout, &mut rows, output)?
+    } else {
+        match of_summaries(command, layout, &mut rows) {
+            Ok(()) => Verdict::Fine,
+            Err(Trouble::Output(error)) => return Err(error.into()),
+            Err(Trouble::Dudley(of, error)) => {
+                rows.out.flush()?;
+                show(&error, &of);
+                verdict_of(&error)
+            }
+        }
+    };
+    rows.out.flush()?;
+    Ok(verdict)
+}
+
+/// The byte order that was given.
+fn order(command: &Locate) -> Option<dudley::Order> {
+    command.order.map(|order| match order {
+        Order::Little => dudley::Order::Little,
+        Order::Big => dudley::Order::Big,
+    })
+}
+
+/// Looks into the files for their parameters.
+fn of_files(
+    command: &Locate,
+    layout: Layout,
+    rows: &mut Rows,
+    output: Output,
+) -> Result<Verdict, Failure> {
+    let mut options = OpenOptions::new().layout(Arc::new(layout));
+    if let Some(order) = order(command) {
+        options = options.order(order);
+    }
+    let (mut worst, mut failed) = (Verdict::Fine, 0);
+    for file in &command.data {
+        let source = data::source(file);
+        let located = match source {
+            Ok(source) => options.from_source(source).and_then(|file| file.locate(&command.path)),
+            Err(failure) => {
+                output.fail(&failure);
+                worst = worst.max(failure.verdict());
+                continue;
+            }
+        };
+        match located {
+            Ok(found) => rows.put(&name(file), &command.path, &found)?,
+            Err(error) => {
+                worst = worst.max(verdict_of(&error));
+                failed += 1;
+                if failed <= MAX_ERRORS {
+                    show(&error, &name(file));
+                }
+            }
+        }
+    }
+    if failed > MAX_ERRORS {
+        output.fail(&format_args!("{} more files", failed - MAX_ERRORS));
+    }
+    Ok(worst)
+}
+
+enum Trouble {
+    /// About a file.
+    Dudley(String, dudley::Error),
+    Output(io::Error),
+}
+
+impl From<io::Error> for Trouble {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+/// Opens no other file than the summaries.
+fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Trouble> {
+    let of_template = |error| Trouble::Dudley(name(&command.template), error);
+    let mut template = Template::new(layout).map_err(of_template)?;
+    if let Some(order) = order(command) {
+        template = template.order(order);
+    }
+    let mut summaries = Vec::new();
+    for path in &command.summary {
+        let opened = Summaries::open(&template, path);
+        summaries.push(opened.map_err(|error| Trouble::Dudley(name(path), error))?);
+    }
+    let count = summaries.iter().map(Summaries::len).sum();
+    let names = match template.layout().files_pattern() {
+        Some(pattern) => dudley::file_names(pattern, count),
+        None => Ok((0..count).map(|number| PathBuf::from(number.to_string())).collect()),
+    };
+    let mut names = names.map_err(of_template)?.into_iter();
+    for (summary, path) in summaries.iter().zip(&command.summary) {
+        let about = |error| Trouble::Dudley(name(path), error);
+        let files: Vec<PathBuf> = names.by_ref().take(summary.len()).collect();
+        let family: Family = template.family(files, summary).map_err(about)?;
+        for (number, file) in family.files().iter().enumerate() {
+            let found = family.locate(number, &command.path).map_err(about)?;
+            rows.put(&file.display().to_string(), &command.path, &found)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints a row for each file.
+struct Rows {
+    out: BufWriter<io::StdoutLock<'static>>,
+    json: bool,
+}
+
+impl Rows {
+    fn begin(json: bool) -> io::Result<Self> {
+        let mut out = BufWriter::new(io::stdout().lock());
+        if !json {
+            writeln!(out, "{:>12} {:>12}  {:<20} file", "address", "nbytes", "type")?;
+        }
+        Ok(Self { out, json })
+    }
+
+    fn put(&mut self, file: &str, path: &str, found: &Location) -> io::Result<()> {
+        let (address, nbytes, shape) = (found.address(), found.nbytes(), found.shape());
+        if self.json {
+            let row = json!({
+                "file": file, "path": path, "address": address, "shape": shape,
+                "dtype": found.dtype(), "nbytes": nbytes, "strides": found.strides(),
+            });
+            write_json(&mut self.out, &row)?;
+            return self.out.write_all(b"\n");
+        }
+        let dims: Vec<String> = shape.iter().map(ToString::to_string).collect();
+        let dims = if dims.is_empty() { String::new() } else { format!("[{}]", dims.join(",")) };
+        let kind = one_line(&format!("{}{dims}", found.dtype()));
+        writeln!(self.out, "{address:>12} {nbytes:>12}  {kind:<20} {}", one_line(file))
+    }
+}
