@@ -9,6 +9,8 @@ use crate::process::{build_programs, cargo, no_more, output, program, root, run}
 /// What is installed, with the versions that the golden files and figures come from.
 const PACKAGES: &[&str] = &[
     "asdf==6.0.0",
+    "asdf-coordinates-schemas==0.5.1",
+    "asdf-transform-schemas==0.6.0",
     "blosc==1.11.4",
     "bloscpack==0.16.0",
     "h5py==3.16.0",
@@ -54,6 +56,7 @@ const FORMATS: &[Format] = &[
             Step::Script("crates/asdf/tests/interop/yaml_texts.py"),
             Step::Test("tree", "interop"),
             Step::Program("crates/cli/tests/interop/asdftool.py"),
+            Step::Program("crates/cli/tests/interop/validate.py"),
         ],
     },
     Format {

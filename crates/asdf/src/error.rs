@@ -222,6 +222,13 @@ pub enum BlockError {
         /// Length of the file.
         file_len: u64,
     },
+    /// Bytes were added or removed, as a conversion of line ends does, and what was there cannot be
+    /// told.
+    #[error("{} in it, as by a conversion of line ends, and where is not known", changed(*added))]
+    Drifted {
+        /// How many bytes were added; removed, if negative.
+        added: i64,
+    },
     /// The data does not match the checksum of the header.
     #[error("checksum of the header is {}, of the stored bytes {}", hex(expected), hex(computed))]
     Checksum {
@@ -427,6 +434,11 @@ fn place(pointer: Option<&str>, prefix: &str, line: u32, column: u32) -> String 
         Some(pointer) => pointer.to_owned(),
         None => format!("{prefix}line {line}, column {column}"),
     }
+}
+
+fn changed(added: i64) -> String {
+    let how = if added < 0 { "removed" } else { "added" };
+    format!("{} bytes were {how}", added.unsigned_abs())
 }
 
 fn hex(bytes: &[u8]) -> String {

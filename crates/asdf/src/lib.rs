@@ -27,8 +27,11 @@ pub use ndarray::NdArray;
 pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
 #[cfg(feature = "serde")]
 pub use tree::deserialize;
+#[cfg(feature = "serde")]
+pub use tree::serialize::{from_value, to_value};
 pub use tree::value::{self, Tree, Value};
 pub use tree::{BigInteger, Found, Node, json, metadata};
+pub use write::repair;
 pub use write::{Compression, WriteOptions, Writer};
 pub use yaml::{complex, tag};
 

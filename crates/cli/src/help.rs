@@ -186,7 +186,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "scibin asdf verify *.asdf",
         ],
     ),
-    ("asdf info", &["scibin asdf info science.asdf", "scibin asdf info --salvage damaged.asdf"]),
+    (
+        "asdf info",
+        &[
+            "scibin asdf info science.asdf",
+            "scibin asdf info --salvage damaged.asdf",
+            "scibin asdf info science.asdf --describe --schemas schemas/",
+        ],
+    ),
     (
         "asdf tree",
         &[
@@ -261,6 +268,20 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["scibin asdf to-yaml small.asdf", "scibin asdf to-yaml small.asdf -o small.yaml"],
     ),
     ("asdf explode", &["scibin asdf explode science.asdf -o exploded.asdf"]),
+    (
+        "asdf validate",
+        &[
+            "scibin asdf validate science.asdf --schemas schemas/",
+            "scibin asdf validate *.asdf --schemas venv/lib/python3.13/site-packages/asdf_standard",
+        ],
+    ),
+    (
+        "asdf repair",
+        &[
+            "scibin asdf repair damaged.asdf -o good.asdf",
+            "scibin asdf repair damaged.asdf -o good.asdf --dry-run",
+        ],
+    ),
     ("asdf implode", &["scibin asdf implode exploded.asdf -o science.asdf"]),
     (
         "bloscpack",

@@ -82,14 +82,16 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         return Err(Failure::other("--json", "the output of this command cannot be JSON"));
     }
     match command {
-        Command::Info(info) => each(&info.files, output, |file| match probe::format(file)? {
-            Format::Asdf => of_asdf::info(file, &asdf::Reading::default(), output),
-            Format::Bloscpack => {
-                of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
-            }
-            Format::Dudley => of_dudley::info(file, output),
-            Format::Flux => of_flux::info(&flux::One::of(file), output),
-        }),
+        Command::Info { files, describing } => {
+            each(&files.files, output, |file| match probe::format(file)? {
+                Format::Asdf => of_asdf::info(file, describing, &asdf::Reading::default(), output),
+                Format::Bloscpack => {
+                    of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
+                }
+                Format::Dudley => of_dudley::info(file, output),
+                Format::Flux => of_flux::info(&flux::One::of(file), output),
+            })
+        }
         Command::Verify(verify) => each(&verify.files, output, |file| match probe::format(file)? {
             Format::Asdf => of_asdf::verify(file, &asdf::Reading::default(), output),
             Format::Bloscpack => {

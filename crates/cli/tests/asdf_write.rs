@@ -1,5 +1,6 @@
 //! ASDF files that are written: new ones, and copies in another form.
 
+mod asdf_tools;
 mod program;
 
 use serde_json::json;

@@ -77,6 +77,11 @@ impl<'a> Blocks<'a> {
         if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }
     }
 
+    /// The first number that may be wrong, after a gap in a file that is salvaged.
+    pub(crate) fn certain(&self) -> usize {
+        self.store.certain()
+    }
+
     /// All blocks in the order of the file. Each header is read when its turn comes; a source that
     /// fails ends it with an error.
     pub fn iter(&self) -> Iter<'a> {
@@ -522,7 +527,7 @@ impl Block<'_> {
         ErrorKind::Block { index: self.index, kind }.into()
     }
 
-    fn failure(&self, failure: Failure) -> Error {
+    pub(crate) fn failure(&self, failure: Failure) -> Error {
         let code = self.header.as_ref().map_or([0; 4], |header| header.compression);
         match failure {
             Failure::Codec(kind) => ErrorKind::Codec { index: self.index, code, kind }.into(),
@@ -532,7 +537,7 @@ impl Block<'_> {
 }
 
 /// The checksum of the bytes as stored.
-fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
+pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
     let mut hasher = Algorithm::Md5.hasher();
     let mut at = 0;
     while at < stored.len() {

@@ -101,6 +101,13 @@ binio::codes! {
         ImpossibleDate = "ImpossibleDate": Warning;
         /// An integer literal outside what the standard allows for literals.
         LargeInteger = "LargeInteger": Warning;
+        // Schemas
+        /// A node does not match the schema of its tag.
+        SchemaMismatch = "SchemaMismatch": Error;
+        /// A schema that was not found, or that cannot be used: what it is about was not checked.
+        BadSchema = "BadSchema": Error;
+        /// A tag without a schema.
+        NoSchema = "NoSchema": Warning;
         // Arrays and references
         /// No `byteorder` on an array of one-byte items.
         MissingByteorder = "MissingByteorder": Warning;

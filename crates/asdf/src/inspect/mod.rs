@@ -1,7 +1,9 @@
-//! Finding nodes in a tree, and comparing two trees.
+//! Finding nodes in a tree, comparing two trees, and checking a file and its tree.
 
 mod compare;
 mod pattern;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod search;
 pub mod verify;
 mod walk;

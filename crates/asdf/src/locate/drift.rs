@@ -62,6 +62,11 @@ impl Drift {
         Ok((2 * found > blocks.len()).then_some(Self { blocks }))
     }
 
+    /// Each listed offset, and the offset of the block that is there or near.
+    pub(crate) fn blocks(&self) -> &[(u64, Option<u64>)] {
+        &self.blocks
+    }
+
     /// Whether the blocks found begin with these.
     pub(super) fn begins_with(&self, entries: &[Entry]) -> bool {
         self.blocks.len() >= entries.len()
@@ -113,10 +118,15 @@ fn nearest(expected: u64, reach: u64, after: u64, reading: Reading<'_>) -> Resul
     let mut found: Vec<u64> =
         memmem::find_iter(&bytes, &BLOCK_MAGIC).map(|at| start + at as u64).collect();
     found.sort_by_key(|at| at.abs_diff(expected));
+    let file_len = reading.file_len();
+    let mut broken = None;
     for at in found {
-        if matches!(reading.entry(at)?.header, Header::Good(_)) {
-            return Ok(Some(at));
+        match reading.entry(at)?.header {
+            Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
+            // It may be the block, with a size that is wrong, or a magic by chance.
+            Header::Good(_) => broken = broken.or(Some(at)),
+            _ => {}
         }
     }
-    Ok(None)
+    Ok(broken)
 }

@@ -15,6 +15,7 @@ use bytes::Bytes;
 
 use super::entry::Header;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
+use crate::layout::index::INDEX_HEADER;
 
 /// First step of reading the head, and of reading the tail.
 pub(super) const FIRST_STEP: u64 = 64 << 10;
@@ -113,6 +114,11 @@ impl Ends {
     /// Whether a block magic stands at `offset`.
     pub(crate) fn has_magic(&self, offset: u64) -> binio::Result<bool> {
         self.has(&BLOCK_MAGIC, offset)
+    }
+
+    /// Whether a block index begins at `offset`.
+    pub(crate) fn has_index(&self, offset: u64) -> binio::Result<bool> {
+        self.has(INDEX_HEADER, offset)
     }
 
     /// Whether these bytes stand at `offset`.

@@ -16,17 +16,17 @@ const MAX_TAIL: u64 = 16 << 20;
 const INDEX_FIRST_LINES: usize = 64;
 
 /// The text of an index.
-pub(super) struct Index {
+pub(crate) struct Index {
     /// Where it begins in the file.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// The offsets that it lists, if it is a list.
-    pub(super) entries: Option<Vec<u64>>,
+    pub(crate) entries: Option<Vec<u64>>,
 }
 
 impl Index {
     /// Reads the end of the file and finds the last index in it. Nothing before `after` is looked
     /// at.
-    pub(super) fn find(ends: &mut Ends, after: u64, limits: &Limits) -> Result<Option<Self>> {
+    pub(crate) fn find(ends: &mut Ends, after: u64, limits: &Limits) -> Result<Option<Self>> {
         let file_len = ends.len();
         let mut len = FIRST_STEP;
         loop {

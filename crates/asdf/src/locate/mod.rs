@@ -29,11 +29,11 @@ use crate::layout::head::{self, Content, Head};
 use crate::layout::{IndexText, Layout};
 use crate::options::{OpenOptions, Strictness};
 use first_block::Candidates;
-use index::Index;
 
 pub(crate) use drift::Drift;
 pub(crate) use ends::Ends;
 pub(crate) use entry::{Entry, Header};
+pub(crate) use index::Index;
 pub(crate) use reading::Reading;
 
 /// The head ends here at the latest: what is not found before does not exist.

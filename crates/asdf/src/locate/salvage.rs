@@ -95,6 +95,16 @@ impl Found {
         let Some(drift) = drift.filter(|drift| drift.begins_with(before_gap)) else {
             return Ok(None);
         };
+        let is_there = |(entry, (_, found)): (&Entry, &(u64, Option<u64>))| {
+            found.is_none_or(|found| found == entry.offset)
+        };
+        let mut pairs = self.entries.iter().zip(drift.blocks());
+        if self.entries.len() == listed.len() && pairs.all(is_there) {
+            // As many as the index lists: those that are not near their places are among them.
+            self.certain = self.entries.len();
+            self.by_index = true;
+            return Ok(Some(drift));
+        }
         let mut entries = drift.entries(reading)?;
         self.certain = entries.len();
         self.by_index = true;

@@ -208,6 +208,12 @@ fn parse_dimension(node: Node<'_>) -> Result<u64> {
     })
 }
 
+/// Reads a datatype that stands for itself.
+#[cfg(feature = "schema")]
+pub(crate) fn parse_datatype(node: Node<'_>) -> Result<Datatype> {
+    DatatypeParser { fields: 0 }.parse(node, Some(Endian::Little), 0)
+}
+
 /// Reads datatypes and limits their fields: a few aliases can make very many.
 struct DatatypeParser {
     fields: usize,

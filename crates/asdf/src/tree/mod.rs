@@ -14,6 +14,8 @@ pub mod json;
 pub mod metadata;
 mod node;
 mod refs;
+#[cfg(feature = "serde")]
+pub(crate) mod serialize;
 pub mod value;
 
 pub(crate) use external::open_external;

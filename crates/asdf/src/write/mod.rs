@@ -35,6 +35,7 @@ mod encode;
 mod fragment;
 mod options;
 mod plan;
+pub mod repair;
 #[cfg(any(unix, windows))]
 mod rows;
 mod scalar;

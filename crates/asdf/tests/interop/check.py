@@ -80,13 +80,19 @@ def main(directory):
             check_copy(directory / "ours" / copy["file"], cases[copy["name"]])
         except Exception as error:
             failures.append(f"{copy['file']}: {type(error).__name__}: {error}")
+    repaired = json.loads((directory / "ours" / "repaired.json").read_text())
+    for case in repaired:
+        try:
+            check_copy(directory / "ours" / case["file"], cases[case["name"]])
+        except Exception as error:
+            failures.append(f"{case['file']}: {type(error).__name__}: {error}")
     try:
         check_texts(directory / "ours")
     except Exception as error:
         failures.append(f"texts: {type(error).__name__}: {error}")
     if failures:
-        sys.exit("\n".join(failures[:40]) + f"\n{len(failures)} of {len(copies) + 1} files differ")
-    print(f"asdf {asdf.__version__} reads {len(copies)} files that we wrote")
+        sys.exit("\n".join(failures[:40]) + f"\n{len(failures)} of {len(copies) + len(repaired) + 1} files differ")
+    print(f"asdf {asdf.__version__} reads {len(copies)} files that we wrote, {len(repaired)} that we repaired")
 
 
 if __name__ == "__main__":

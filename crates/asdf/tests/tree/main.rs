@@ -15,6 +15,8 @@ mod oracle;
 mod positions;
 mod properties;
 mod random;
+#[cfg(feature = "serde")]
+mod serialize;
 mod spans;
 mod suite;
 mod tags;

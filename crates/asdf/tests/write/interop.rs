@@ -3,8 +3,10 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use asdf::edit::{Editor, Method};
+use asdf::repair::{RecoverOptions, recover};
 use asdf::value::{Mapping, Sequence, Value};
 use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 use serde_json::{Value as Json, json};
@@ -67,6 +69,38 @@ fn edit_and_undo(file: &Asdf, original: &Path, path: &Path) -> bool {
     editor.remove("/scibin").unwrap();
     editor.commit().unwrap();
     true
+}
+
+#[test]
+fn interop_write_repaired_files() {
+    let Some(folder) = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from) else { return };
+    let ours = folder.join("ours");
+    fs::create_dir_all(&ours).unwrap();
+    let cases: Json =
+        serde_json::from_slice(&fs::read(folder.join("expected.json")).unwrap()).unwrap();
+    let mut files = Vec::new();
+    for case in cases["cases"].as_array().unwrap() {
+        let name = case["name"].as_str().unwrap();
+        let good = fs::read(folder.join(case["file"].as_str().unwrap())).unwrap();
+        let index = good.windows(17).rposition(|text| text == b"#ASDF BLOCK INDEX");
+        let Some(index) = index else { continue };
+        let crlf = |&byte: &u8| if byte == b'\n' { vec![b'\r', byte] } else { vec![byte] };
+        let damaged = [
+            ("no_index", good[..index].to_vec()),
+            ("rubbish", [&good[..index], b"rubbish", &good[index..]].concat()),
+            ("stale", [&good[..index], b"#ASDF BLOCK INDEX\n%YAML 1.1\n---\n- 7\n...\n"].concat()),
+            ("crlf", good.iter().flat_map(crlf).collect()),
+        ];
+        for (damage, bytes) in damaged {
+            let path = ours.join(format!("{name}__{damage}.asdf"));
+            let out = fs::File::create(&path).unwrap();
+            let report = recover(Arc::new(bytes), out, &RecoverOptions::new()).unwrap();
+            assert!(report.lost.is_empty(), "{name} {damage}: {report:?}");
+            files.push(json!({"name": name, "file": path.file_name().unwrap().to_str()}));
+        }
+    }
+    assert!(!files.is_empty());
+    fs::write(ours.join("repaired.json"), Json::from(files).to_string()).unwrap();
 }
 
 /// Texts that other readers might take for something else, and long ones.

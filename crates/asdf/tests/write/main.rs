@@ -10,6 +10,7 @@ mod interop;
 mod metadata;
 mod properties;
 mod references;
+mod repair;
 mod rows;
 mod text;
 

@@ -22,6 +22,8 @@ pub(crate) enum AsdfCommand {
         #[command(flatten)]
         files: Files,
         #[command(flatten)]
+        describing: Describing,
+        #[command(flatten)]
         reading: Reading,
     },
     /// The tree or a part of it: an outline, YAML, or with --json its values
@@ -71,6 +73,10 @@ pub(crate) enum AsdfCommand {
     Explode(CopyRequest),
     /// Copy a file with the blocks of other files that its arrays name
     Implode(CopyRequest),
+    /// Check the tree against the schemas of its tags
+    Validate(Validate),
+    /// Make a good file of what is left of a damaged one, and report what is lost
+    Repair(RepairRequest),
     /// Print the pointers of nodes by key, value, type or pointer
     Search(SearchRequest),
     /// Compare the trees and arrays of two files
@@ -286,6 +292,39 @@ pub(crate) struct CopyRequest {
     pub(crate) writing: Writing,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Validate {
+    #[command(flatten)]
+    pub(crate) files: Files,
+    /// Folder of schemas and manifests, or an installed Python package that has them; can be given several times
+    #[arg(long, value_name = "DIR", required = true)]
+    pub(crate) schemas: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// What is printed of the schemas of nodes.
+#[derive(Debug, Default, Args)]
+pub(crate) struct Describing {
+    /// Print title and unit of each node of the outline, as the schemas have them
+    #[arg(long, requires = "schemas")]
+    pub(crate) describe: bool,
+    /// Folder of schemas and manifests, for --describe; can be given several times
+    #[arg(long, value_name = "DIR", requires = "describe")]
+    pub(crate) schemas: Vec<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RepairRequest {
+    /// The damaged file, or "-" for standard input
+    pub(crate) file: PathBuf,
+    /// The file to write, or "-" for standard output
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: PathBuf,
+    #[command(flatten)]
+    pub(crate) writing: Writing,
 }
 
 #[derive(Debug, Args)]

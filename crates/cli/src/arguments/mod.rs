@@ -57,7 +57,12 @@ impl Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Show what files contain, whatever their format
-    Info(Files),
+    Info {
+        #[command(flatten)]
+        files: Files,
+        #[command(flatten)]
+        describing: asdf::Describing,
+    },
     /// Check files: structure, checksums, that everything decodes
     Verify(Files),
     /// Print or extract one node or array

@@ -39,6 +39,7 @@ use crate::error::CodecError;
 pub use chunks::Chunk;
 use chunks::Table;
 use output::Output;
+pub(crate) use output::Taker;
 use stream::Format;
 
 /// What to decode.
@@ -155,6 +156,19 @@ impl Job {
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
         self.run(stored, &mut Output::fixed(buffer), true, notes)
+    }
+
+    /// The whole data, piece by piece, so that not all of it is in memory. What was passed on is
+    /// right only if all is: a stream may turn out to be damaged at its end.
+    pub(crate) fn decode_pieces<'a>(
+        &self,
+        stored: &dyn ReadAt,
+        taker: &'a mut Taker<'a>,
+        notes: &mut Vec<Note>,
+    ) -> Result<(), Failure> {
+        let mut output = Output::passing(self.data_size, taker)?;
+        self.run(stored, &mut output, true, notes)?;
+        Ok(output.finish()?)
     }
 
     /// How many bytes this many stored bytes may well decode to: the most for deflate and LZ4, and some factor for the formats that have no such bound. It sizes a first buffer

@@ -1,9 +1,14 @@
-//! Where decoded bytes go: a buffer that grows, or one that the caller gave.
+//! Where decoded bytes go: a buffer that grows, one that the caller gave, or on, piece by piece.
 
 use binio::{Error, ErrorKind};
 
 /// Size of the first step of a growing buffer.
 const FIRST_STEP: usize = 1 << 20;
+/// Size of a piece that is passed on: enough for some chunks, which are decoded in parallel.
+const PIECE: usize = 8 << 20;
+
+/// Takes decoded bytes, piece by piece.
+pub(crate) type Taker<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + 'a;
 
 /// Decoded bytes, at most as many as are wanted.
 pub(super) struct Output<'a> {
@@ -17,6 +22,12 @@ enum Storage<'a> {
     /// written to is never touched, so memory is taken for what was really decoded.
     Growing(Vec<u8>),
     Fixed(&'a mut [u8]),
+    /// A piece that is passed on when it is filled.
+    Passing {
+        piece: Vec<u8>,
+        taker: &'a mut Taker<'a>,
+        failed: Option<Error>,
+    },
 }
 
 impl<'a> Output<'a> {
@@ -36,6 +47,21 @@ impl<'a> Output<'a> {
         Self { filled: 0, want: buffer.len(), storage: Storage::Fixed(buffer) }
     }
 
+    /// A piece at a time, of `want` bytes in all.
+    pub(super) fn passing(want: u64, taker: &'a mut Taker<'a>) -> Result<Self, Error> {
+        let want = usize::try_from(want).map_err(|_| out_of_memory(want))?;
+        let storage = Storage::Passing { piece: Vec::new(), taker, failed: None };
+        Ok(Self { storage, filled: 0, want })
+    }
+
+    /// Fails if the taker has failed.
+    pub(super) fn finish(self) -> Result<(), Error> {
+        match self.storage {
+            Storage::Passing { failed: Some(error), .. } => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     pub(super) fn filled(&self) -> u64 {
         self.filled as u64
     }
@@ -53,6 +79,7 @@ impl<'a> Output<'a> {
         match &self.storage {
             Storage::Growing(_) => self.filled.max(FIRST_STEP).min(self.want - self.filled),
             Storage::Fixed(_) => self.want - self.filled,
+            Storage::Passing { .. } => PIECE.min(self.want - self.filled),
         }
     }
 
@@ -69,12 +96,26 @@ impl<'a> Output<'a> {
                 &mut buffer[..end]
             }
             Storage::Fixed(buffer) => &mut buffer[..end],
+            Storage::Passing { failed: Some(error), .. } => return Err(error.clone()),
+            Storage::Passing { piece, .. } => {
+                let len = end - self.filled;
+                if piece.len() < len {
+                    let more = len - piece.len();
+                    binio::memory::grow(piece, "decoded data", more as u64)?;
+                    piece.resize(len, 0);
+                }
+                return Ok(&mut piece[..len]);
+            }
         };
         Ok(&mut buffer[self.filled..])
     }
 
     /// Marks the first `len` bytes of the room as data.
     pub(super) fn advance(&mut self, len: usize) {
+        if let Storage::Passing { piece, taker, failed } = &mut self.storage {
+            let len = len.min(piece.len());
+            *failed = taker(&piece[..len]).err();
+        }
         self.filled = self.filled.saturating_add(len).min(self.want);
     }
 
@@ -86,6 +127,7 @@ impl<'a> Output<'a> {
                 buffer
             }
             Storage::Fixed(buffer) => buffer[..self.filled].to_vec(),
+            Storage::Passing { .. } => Vec::new(),
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use asdf::inspect::schema::Descriptions;
 use asdf::{Asdf, Block, BlockHeader};
 use serde_json::{Value, json};
 
@@ -10,7 +11,7 @@ use super::arrays;
 use super::blocks::{self, block_json};
 use super::outline::{Extent, outline};
 use crate::Verdict;
-use crate::arguments::asdf::Reading;
+use crate::arguments::asdf::{Describing, Reading};
 use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json, size, table};
 
@@ -20,14 +21,25 @@ const MAX_LINES: u64 = 40;
 /// Rows of the table of arrays.
 const MAX_ARRAYS: usize = 20;
 
-pub(crate) fn info(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
+pub(crate) fn info(
+    path: &Path,
+    describing: &Describing,
+    reading: &Reading,
+    output: Output,
+) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
+    let mut described = Descriptions::default();
+    if describing.describe {
+        let schemas = super::validate::read(&describing.schemas, output)?;
+        // What is wrong with the tree is reported below.
+        described = schemas.describe(&file).unwrap_or_default();
+    }
     let blocks = blocks::all(path, &file)?;
     if output.json {
-        print_json(&info_json(path, &file, &blocks))?;
+        print_json(&info_json(path, &file, &blocks, &described))?;
     } else {
         let mut out = BufWriter::new(io::stdout().lock());
-        write_text(&mut out, path, &file, &blocks)?;
+        write_text(&mut out, path, &file, &blocks, &described)?;
         out.flush()?;
     }
     Ok(if file.tree().is_ok() { super::verdict_on(&file) } else { Verdict::Found })
@@ -38,6 +50,7 @@ fn write_text(
     path: &Path,
     file: &Asdf,
     blocks: &[Block<'_>],
+    described: &Descriptions,
 ) -> io::Result<()> {
     let layout = file.layout();
     let standard = layout.standard_version.map(|version| version.to_string());
@@ -55,8 +68,9 @@ fn write_text(
         Ok(root) => {
             write_arrays(out, file)?;
             writeln!(out, "  tree      {} nodes", root.document().node_count())?;
-            let extent = Extent { lines: Some(MAX_LINES), only_content: true, ..Extent::default() };
-            outline(out, root, "  ", extent)
+            let lines = described.is_empty().then_some(MAX_LINES);
+            let extent = Extent { lines, only_content: true, ..Extent::default() };
+            outline(out, root, "  ", extent, described)
         }
         Err(error) => {
             writeln!(out, "  tree      cannot be read: {}", one_line(&error.to_string()))
@@ -149,7 +163,7 @@ fn blocks_line(file: &Asdf, blocks: &[Block<'_>]) -> String {
     )
 }
 
-fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
+fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>], described: &Descriptions) -> Value {
     let layout = file.layout();
     let blocks: Vec<Value> = blocks.iter().map(block_json).collect();
     // Parsing the tree adds diagnostics.
@@ -165,7 +179,7 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
     };
     let library = file.library().ok().flatten();
     let range = |range: &std::ops::Range<u64>| json!([range.start, range.end]);
-    json!({
+    let mut report = json!({
         "file": path.display().to_string(),
         "format": "asdf",
         "ok": diagnostics.iter().all(|one| one["severity"] != "error"),
@@ -178,5 +192,19 @@ fn info_json(path: &Path, file: &Asdf, blocks: &[Block<'_>]) -> Value {
         "arrays": arrays::nodes(file).map(arrays::row_json).collect::<Value>(),
         "blocks": blocks,
         "diagnostics": diagnostics,
-    })
+    });
+    if !described.is_empty() {
+        report["descriptions"] = descriptions_json(file, described);
+    }
+    report
+}
+
+/// Title and unit of each node that has one of them, by pointer.
+fn descriptions_json(file: &Asdf, described: &Descriptions) -> Value {
+    let of = |node: asdf::Node<'_>| {
+        let described = described.get(node.id())?;
+        let value = json!({"title": described.title, "unit": described.unit});
+        Some((node.to_pointer()?, value))
+    };
+    file.nodes().into_iter().flatten().filter_map(of).collect::<serde_json::Map<_, _>>().into()
 }

@@ -10,8 +10,10 @@ mod get;
 mod info;
 mod new;
 mod outline;
+mod repair;
 mod search;
 mod tree;
+mod validate;
 mod verify;
 
 use std::io::{self, Seek, SeekFrom, Write};
@@ -36,8 +38,8 @@ pub(crate) use verify::verify;
 /// Runs `scibin asdf ..`.
 pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, Failure> {
     match &command.command {
-        AsdfCommand::Info { files, reading } => {
-            each(&files.files, output, |file| info(file, reading, output))
+        AsdfCommand::Info { files, describing, reading } => {
+            each(&files.files, output, |file| info(file, describing, reading, output))
         }
         AsdfCommand::Tree(request) => tree::tree(request, output),
         AsdfCommand::Blocks { file, reading } => blocks::blocks(file, reading, output),
@@ -57,6 +59,8 @@ pub(crate) fn run(command: &arguments::Asdf, output: Output) -> Result<Verdict, 
         AsdfCommand::ToYaml(request) => copy::to_yaml(request, output),
         AsdfCommand::Explode(request) => copy::explode(request, output),
         AsdfCommand::Implode(request) => copy::implode(request, output),
+        AsdfCommand::Validate(request) => validate::validate(request, output),
+        AsdfCommand::Repair(request) => repair::repair(request, output),
         AsdfCommand::Search(request) => search::search(request, output),
         AsdfCommand::Diff(command) => diff::diff(command, output),
     }

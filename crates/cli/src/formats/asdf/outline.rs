@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::rc::Rc;
 
 use asdf::Node;
+use asdf::inspect::schema::Descriptions;
 use asdf::ndarray::datatype_name;
 use asdf::yaml::{Kind, NodeId};
 
@@ -42,6 +43,7 @@ pub(crate) fn outline(
     root: Node<'_>,
     indent: &str,
     extent: Extent,
+    described: &Descriptions,
 ) -> io::Result<()> {
     let mut depth = extent.depth.unwrap_or(usize::MAX);
     let mut room_at_last = u64::MAX;
@@ -77,7 +79,9 @@ pub(crate) fn outline(
             let message = format!("merge keys repeat entries: stopped after {limit} bytes");
             return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
         }
-        writeln!(out, "{}{}{}: {}", line.prefix, line.branch(), line.key, line.summary)?;
+        let (key, summary) = (&line.key, &line.summary);
+        let description = description(line.node, described);
+        writeln!(out, "{}{}{key}: {summary}{description}", line.prefix, line.branch())?;
         if walk.depth() < depth {
             walk.descend(&line);
         }
@@ -87,6 +91,18 @@ pub(crate) fn outline(
         writeln!(out, "{indent}... ({more}{hidden} more nodes; `scibin asdf tree` shows all)")?;
     }
     Ok(())
+}
+
+/// What schemas say about a node, after its line.
+fn description(node: Node<'_>, described: &Descriptions) -> String {
+    let Some(description) = described.get(node.id()) else { return String::new() };
+    let title = description.title.as_deref().map(|title| format!("  # {}", cut(title, false)));
+    let unit = description.unit.as_deref().map(|unit| cut(unit, false));
+    match (title, unit) {
+        (Some(title), Some(unit)) => format!("{title} [{unit}]"),
+        (None, Some(unit)) => format!("  # [{unit}]"),
+        (title, None) => title.unwrap_or_default(),
+    }
 }
 
 /// Ends a container of which some children were shown.

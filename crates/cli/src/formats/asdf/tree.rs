@@ -3,6 +3,7 @@
 use std::io::{self, BufWriter, Write};
 
 use asdf::Node;
+use asdf::inspect::schema::Descriptions;
 use asdf::json::{self, Options};
 
 use super::outline::{Extent, outline};
@@ -29,7 +30,7 @@ pub(crate) fn tree(request: &TreeRequest, output: Output) -> Result<Verdict, Fai
             .map(|()| Verdict::Fine);
     }
     let extent = Extent { depth: request.depth, ..Extent::default() };
-    match outline(&mut out, node, "", extent) {
+    match outline(&mut out, node, "", extent, &Descriptions::default()) {
         Err(error) if error.kind() == io::ErrorKind::FileTooLarge => {
             return Err(Failure::other(path.display(), error.to_string()));
         }

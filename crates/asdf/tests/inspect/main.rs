@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
+#[cfg(feature = "schema")]
+mod schema;
+
 use std::ops::ControlFlow;
 
 use asdf::inspect::{Compare, Pattern};

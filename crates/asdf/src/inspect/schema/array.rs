@@ -1,0 +1,112 @@
+//! The keywords for arrays: `ndim`, `max_ndim`, `datatype`, `exact_datatype`.
+
+use binio::Limits;
+use binio::array::{Datatype, Kind as ScalarKind, ScalarType};
+
+use crate::ndarray::parse::{ArrayHeader, Source, parse_datatype};
+use crate::ndarray::{datatype_name, inline};
+use crate::yaml::{Node, tag};
+
+/// Why an array does not match a keyword. Nodes that are no arrays by their tag match.
+pub(super) fn mismatch(
+    node: Node<'_>,
+    schema: Node<'_>,
+    keyword: &str,
+    value: Node<'_>,
+    limits: &Limits,
+) -> Option<String> {
+    if node.tag().and_then(tag::core_name) != Some("ndarray") {
+        return None;
+    }
+    let array = match Declared::of(node, limits) {
+        Ok(array) => array,
+        Err(error) => return Some(format!("the array cannot be read: {error}")),
+    };
+    if keyword == "datatype" {
+        let is_exact = schema.get("exact_datatype").and_then(Node::as_bool) == Some(true);
+        return of_datatype(array.datatype.as_ref()?, value, is_exact);
+    }
+    let wanted = value.as_u64()?;
+    let fits =
+        if keyword == "ndim" { array.dimensions == wanted } else { array.dimensions <= wanted };
+    let most = if keyword == "ndim" { "" } else { "at most " };
+    let found = array.dimensions;
+    (!fits).then(|| format!("expected {most}{wanted} dimensions, found {found}"))
+}
+
+/// What an array says of itself, or what its elements in the tree show.
+struct Declared {
+    dimensions: u64,
+    datatype: Option<Datatype>,
+}
+
+impl Declared {
+    fn of(node: Node<'_>, limits: &Limits) -> crate::Result<Self> {
+        let header = ArrayHeader::parse(node, &mut Vec::new())?;
+        if let Source::Inline(data) = header.source {
+            let inferred = inline::infer(&header, data, limits)?;
+            let dimensions = inferred.shape.len() as u64;
+            return Ok(Self { dimensions, datatype: Some(inferred.datatype) });
+        }
+        let (datatype, shape) = header.type_and_shape(node)?;
+        let dimensions = shape.dimensions.len() as u64 + u64::from(shape.streamed);
+        Ok(Self { dimensions, datatype: Some(datatype.clone()) })
+    }
+}
+
+fn of_datatype(found: &Datatype, wanted: Node<'_>, is_exact: bool) -> Option<String> {
+    let Ok(wanted) = parse_datatype(wanted) else {
+        return Some("the datatype of the schema is not known".to_owned());
+    };
+    let (names, fits) = match (found.as_record(), wanted.as_record()) {
+        (None, None) => {
+            let (Some(from), Some(to)) = (found.as_scalar(), wanted.as_scalar()) else {
+                return None;
+            };
+            ((datatype_name(found), datatype_name(&wanted)), fits(from, to, is_exact))
+        }
+        (Some(from), Some(to)) => {
+            let (from, to) = (from.fields(), to.fields());
+            let is_same = |(from, to): (&binio::array::Field, &binio::array::Field)| {
+                let are_scalars = from.datatype().as_scalar().zip(to.datatype().as_scalar());
+                let is_named = !is_exact || from.name() == to.name();
+                is_named && are_scalars.is_none_or(|(from, to)| fits(from, to, is_exact))
+            };
+            let all = from.len() == to.len() && from.iter().zip(to).all(is_same);
+            let names = (datatype_name(found), datatype_name(&wanted));
+            (names, all)
+        }
+        _ => ((datatype_name(found), datatype_name(&wanted)), false),
+    };
+    let (found, wanted) = names;
+    let how = if is_exact { "exactly " } else { "" };
+    (!fits).then(|| format!("expected the datatype {how}{wanted}, found {found}"))
+}
+
+/// Whether numbers of one type can be those of another without a loss, as numpy's safe casts.
+fn fits(from: ScalarType, to: ScalarType, is_exact: bool) -> bool {
+    use ScalarKind::{Bool, Bytes, Complex, Float, Int, Uint, Unicode};
+
+    let (width, wide) = (from.size(), to.size());
+    if from.kind() == to.kind() {
+        return if is_exact { width == wide } else { width <= wide };
+    }
+    if is_exact {
+        return false;
+    }
+    // Bytes of a float that holds integers of this width.
+    let float_for = |width: u64| match width {
+        1 => 2,
+        2 => 4,
+        _ => 8,
+    };
+    match (from.kind(), to.kind()) {
+        (Bool, Int | Uint | Float | Complex) => true,
+        (Uint, Int) => width < wide,
+        (Int | Uint, Float) => float_for(width) <= wide,
+        (Int | Uint, Complex) => float_for(width) * 2 <= wide,
+        (Float, Complex) => width * 2 <= wide,
+        (Bytes, Unicode) => width * 4 <= wide,
+        _ => false,
+    }
+}

@@ -1,0 +1,411 @@
+//! A node against a schema: the keywords that lead to other schemas.
+
+use std::collections::HashMap;
+
+use binio::Limits;
+use regex_lite::Regex;
+
+use super::store::{Place, Schemas};
+use super::{Mismatch, array, scalars, uri};
+use crate::diagnostic::Code;
+use crate::error::{Error, Result};
+use crate::yaml::{Kind, Node, NodeId};
+
+/// How deep schemas may lead to others: far more than any nest, and what a thread's stack holds.
+const MAX_DEPTH: usize = 200;
+
+/// A node and a schema that it is checked against.
+type Pair = (NodeId, usize, NodeId);
+
+/// What is known of a pair.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Known {
+    /// It is being checked further out: the node is inside itself.
+    Open,
+    Valid,
+    /// What is wrong was reported.
+    Reported,
+    Invalid,
+}
+
+/// Checks nodes, and remembers what it has checked.
+pub(super) struct Checker<'s> {
+    pub(super) schemas: &'s Schemas,
+    pub(super) limits: Limits,
+    pub(super) found: Vec<Mismatch>,
+    known: HashMap<Pair, Known>,
+    patterns: HashMap<String, Option<Regex>>,
+    steps: u64,
+    depth: usize,
+    /// Whether mismatches are reported, or only looked for.
+    reporting: bool,
+}
+
+impl<'s> Checker<'s> {
+    pub(super) fn new(schemas: &'s Schemas, limits: Limits) -> Self {
+        Self {
+            schemas,
+            limits,
+            found: Vec::new(),
+            known: HashMap::new(),
+            patterns: HashMap::new(),
+            steps: 0,
+            depth: 0,
+            reporting: true,
+        }
+    }
+
+    /// Checks a node against the schema of a URI, and reports what does not match.
+    pub(super) fn check_by_uri(&mut self, node: Node<'_>, uri: &str) -> Result<()> {
+        match self.schemas.find(uri) {
+            Some(schema) => self.check(node, schema).map(drop),
+            None => {
+                let message = format!("the schema {uri} was not found");
+                self.found.push(Mismatch {
+                    diagnostic: node.diagnostic(Code::BadSchema, message),
+                    schema: uri.to_owned(),
+                });
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether a node matches a schema.
+    fn check(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<bool> {
+        if schema.node.kind() != Kind::Mapping || is_reference(node) {
+            return Ok(true);
+        }
+        self.steps += 1;
+        self.limits.check_items("steps of a check against schemas", self.steps)?;
+        let pair = (node.id(), schema.number, schema.node.id());
+        match self.known.get(&pair) {
+            Some(Known::Open | Known::Valid) => return Ok(true),
+            Some(Known::Reported) => return Ok(false),
+            Some(Known::Invalid) if !self.reporting => return Ok(false),
+            _ => {}
+        }
+        if self.depth >= MAX_DEPTH {
+            let limit = MAX_DEPTH as u64;
+            return Err(Error::limit("depth of schemas", limit, limit + 1));
+        }
+        self.known.insert(pair, Known::Open);
+        self.depth += 1;
+        let result = self.check_keywords(node, schema);
+        self.depth -= 1;
+        let known = match &result {
+            Ok(true) => Known::Valid,
+            _ if self.reporting => Known::Reported,
+            _ => Known::Invalid,
+        };
+        self.known.insert(pair, known);
+        result
+    }
+
+    /// Whether a node matches, without a report.
+    fn is_match(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<bool> {
+        let reporting = std::mem::replace(&mut self.reporting, false);
+        let result = self.check(node, schema);
+        self.reporting = reporting;
+        result
+    }
+
+    fn check_keywords(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<bool> {
+        // Keys next to it are ignored.
+        if let Some(reference) = schema.node.get("$ref").and_then(Node::as_str) {
+            let uri = uri::join(schema.uri, reference);
+            return match self.schemas.find(&uri) {
+                Some(target) => self.check(node, target),
+                None => {
+                    let message = format!("the schema {uri} was not found");
+                    self.fail(Code::BadSchema, node, schema, "$ref", message)
+                }
+            };
+        }
+        let mut is_valid = true;
+        for (key, value) in schema.node.entries() {
+            let Some(keyword) = key.text() else { continue };
+            is_valid &= self.check_keyword(node, schema, keyword, value)?;
+            if !is_valid && !self.reporting {
+                break;
+            }
+        }
+        Ok(is_valid)
+    }
+
+    fn check_keyword(
+        &mut self,
+        node: Node<'_>,
+        schema: Place<'s>,
+        keyword: &str,
+        value: Node<'s>,
+    ) -> Result<bool> {
+        match keyword {
+            "allOf" => self.all(node, value.items().map(|item| schema.at(item))),
+            "anyOf" | "oneOf" => self.some_of(node, schema, keyword, value),
+            "not" => {
+                if !self.is_match(node, schema.at(value))? {
+                    return Ok(true);
+                }
+                let message = "it matches a schema that it must not match".to_owned();
+                self.fail(Code::SchemaMismatch, node, schema, keyword, message)
+            }
+            "properties" => {
+                let mut is_valid = true;
+                for (key, below) in value.entries() {
+                    let child = key.to_key().ok().and_then(|key| node_at(node, &key));
+                    if let Some(child) = child {
+                        is_valid &= self.check(child, schema.at(below))?;
+                    }
+                }
+                Ok(is_valid)
+            }
+            "patternProperties" | "additionalProperties" => {
+                self.other_properties(node, schema, keyword, value)
+            }
+            "items" => self.items(node, schema, value),
+            "additionalItems" => self.additional_items(node, schema, value),
+            "dependencies" => self.dependencies(node, schema, value),
+            "pattern" => self.pattern(node, schema, value),
+            "ndim" | "max_ndim" | "datatype" => {
+                match array::mismatch(node, schema.node, keyword, value, &self.limits) {
+                    Some(message) => {
+                        self.fail(Code::SchemaMismatch, node, schema, keyword, message)
+                    }
+                    None => Ok(true),
+                }
+            }
+            _ => match scalars::mismatch(node, schema.node, keyword, value) {
+                Some(message) => self.fail(Code::SchemaMismatch, node, schema, keyword, message),
+                None => Ok(true),
+            },
+        }
+    }
+
+    /// Reports a mismatch, if they are to be reported.
+    fn fail(
+        &mut self,
+        code: Code,
+        node: Node<'_>,
+        schema: Place<'s>,
+        keyword: &str,
+        message: String,
+    ) -> Result<bool> {
+        if self.reporting {
+            self.limits.check_items("mismatches", self.found.len() as u64 + 1)?;
+            let (diagnostic, schema) = (node.diagnostic(code, message), schema.path(keyword));
+            self.found.push(Mismatch { diagnostic, schema });
+        }
+        Ok(false)
+    }
+
+    fn all(&mut self, node: Node<'_>, schemas: impl Iterator<Item = Place<'s>>) -> Result<bool> {
+        let mut is_valid = true;
+        for schema in schemas {
+            is_valid &= self.check(node, schema)?;
+        }
+        Ok(is_valid)
+    }
+
+    /// `anyOf` and `oneOf`.
+    fn some_of(
+        &mut self,
+        node: Node<'_>,
+        schema: Place<'s>,
+        keyword: &str,
+        choices: Node<'s>,
+    ) -> Result<bool> {
+        let mut matching = 0;
+        for choice in choices.items() {
+            if self.is_match(node, schema.at(choice))? {
+                matching += 1;
+                if keyword == "anyOf" || matching > 1 {
+                    break;
+                }
+            }
+        }
+        let message = match matching {
+            1 => return Ok(true),
+            0 => self.none_of(node, schema, choices)?,
+            _ => "it matches more than one of the schemas, of which one is allowed".to_owned(),
+        };
+        self.fail(Code::SchemaMismatch, node, schema, keyword, message)
+    }
+
+    /// Why a node matches none of some schemas: what is wrong by each, as far as it is short.
+    fn none_of(&mut self, node: Node<'_>, schema: Place<'s>, choices: Node<'s>) -> Result<String> {
+        let count = choices.len();
+        let mut message = format!("it matches none of the {count} schemas that are allowed");
+        if !self.reporting || count > 8 {
+            return Ok(message);
+        }
+        let mut reasons = Vec::new();
+        for choice in choices.items() {
+            let mut other = Checker::new(self.schemas, self.limits);
+            (other.steps, other.depth) = (self.steps, self.depth);
+            // What lies inside of it is left out, or every level would look at all below once more.
+            other.check_shallow(node, schema.at(choice))?;
+            let first = other.found.into_iter().next();
+            reasons.extend(first.map(|found| found.diagnostic.message));
+        }
+        reasons.dedup();
+        if !reasons.is_empty() && reasons.iter().all(|reason| !reason.contains(';')) {
+            message = format!("{message}: {}", reasons.join("; "));
+        }
+        Ok(message)
+    }
+
+    /// Checks the keywords that need no other schema but those of references.
+    fn check_shallow(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<()> {
+        let mut schema = schema;
+        for _ in 0..8 {
+            let Some(reference) = schema.node.get("$ref").and_then(Node::as_str) else { break };
+            let Some(target) = self.schemas.find(&uri::join(schema.uri, reference)) else { break };
+            schema = target;
+        }
+        for (key, value) in schema.node.entries() {
+            let Some(keyword @ ("type" | "tag" | "enum" | "required" | "datatype" | "ndim")) =
+                key.text()
+            else {
+                continue;
+            };
+            self.check_keyword(node, schema, keyword, value)?;
+        }
+        Ok(())
+    }
+
+    /// `patternProperties`, and `additionalProperties`: those that neither it nor `properties` names.
+    fn other_properties(
+        &mut self,
+        node: Node<'_>,
+        schema: Place<'s>,
+        keyword: &str,
+        value: Node<'s>,
+    ) -> Result<bool> {
+        if node.kind() != Kind::Mapping {
+            return Ok(true);
+        }
+        let patterns = schema.node.get("patternProperties");
+        let named = schema.node.get("properties");
+        let mut is_valid = true;
+        for (key, child) in node.entries() {
+            let Ok(name) = key.to_key() else { continue };
+            let mut is_named = named.is_some_and(|named| named.get(&name).is_some());
+            for (pattern, below) in patterns.into_iter().flat_map(Node::entries) {
+                let Some(pattern) = pattern.text() else { continue };
+                let Some(is_match) = self.finds(pattern, &name) else {
+                    let message = format!("the pattern {pattern:?} is not supported");
+                    return self.fail(Code::BadSchema, node, schema, "patternProperties", message);
+                };
+                is_named |= is_match;
+                if is_match && keyword == "patternProperties" {
+                    is_valid &= self.check(child, schema.at(below))?;
+                }
+            }
+            if is_named || keyword == "patternProperties" {
+                continue;
+            }
+            is_valid &= match value.as_bool() {
+                Some(true) => true,
+                Some(false) => {
+                    let message = format!("the key `{}` is not allowed", scalars::cut(&name));
+                    self.fail(Code::SchemaMismatch, child, schema, keyword, message)?
+                }
+                None => self.check(child, schema.at(value))?,
+            };
+        }
+        Ok(is_valid)
+    }
+
+    fn items(&mut self, node: Node<'_>, schema: Place<'s>, value: Node<'s>) -> Result<bool> {
+        if node.kind() != Kind::Sequence {
+            return Ok(true);
+        }
+        let mut is_valid = true;
+        if value.kind() == Kind::Sequence {
+            for (item, below) in node.items().zip(value.items()) {
+                is_valid &= self.check(item, schema.at(below))?;
+            }
+        } else {
+            for item in node.items() {
+                is_valid &= self.check(item, schema.at(value))?;
+            }
+        }
+        Ok(is_valid)
+    }
+
+    fn additional_items(
+        &mut self,
+        node: Node<'_>,
+        schema: Place<'s>,
+        value: Node<'s>,
+    ) -> Result<bool> {
+        let items = schema.node.get("items").filter(|items| items.kind() == Kind::Sequence);
+        let (Some(items), Kind::Sequence) = (items, node.kind()) else { return Ok(true) };
+        if value.as_bool() == Some(false) && node.len() > items.len() {
+            let message = format!("{} items, at most {} are allowed", node.len(), items.len());
+            return self.fail(Code::SchemaMismatch, node, schema, "additionalItems", message);
+        }
+        let mut is_valid = true;
+        for item in node.items().skip(items.len()) {
+            is_valid &= self.check(item, schema.at(value))?;
+        }
+        Ok(is_valid)
+    }
+
+    fn dependencies(&mut self, node: Node<'_>, schema: Place<'s>, value: Node<'s>) -> Result<bool> {
+        let mut is_valid = true;
+        for (key, needed) in value.entries() {
+            let Ok(name) = key.to_key() else { continue };
+            if node_at(node, &name).is_none() {
+                continue;
+            }
+            if needed.kind() != Kind::Sequence {
+                is_valid &= self.check(node, schema.at(needed))?;
+                continue;
+            }
+            for needed in needed.items().filter_map(Node::as_str) {
+                if node_at(node, needed).is_none() {
+                    let message = format!("the key `{needed}` is missing, which `{name}` needs");
+                    is_valid &=
+                        self.fail(Code::SchemaMismatch, node, schema, "dependencies", message)?;
+                }
+            }
+        }
+        Ok(is_valid)
+    }
+
+    fn pattern(&mut self, node: Node<'_>, schema: Place<'s>, value: Node<'s>) -> Result<bool> {
+        let (Some(text), Some(pattern)) = (scalars::string(node), value.text()) else {
+            return Ok(true);
+        };
+        match self.finds(pattern, text) {
+            Some(true) => Ok(true),
+            Some(false) => {
+                let message = format!("{:?} does not match {pattern}", scalars::cut(text));
+                self.fail(Code::SchemaMismatch, node, schema, "pattern", message)
+            }
+            None => {
+                let message = format!("the pattern {pattern:?} is not supported");
+                self.fail(Code::BadSchema, node, schema, "pattern", message)
+            }
+        }
+    }
+
+    /// Whether a regular expression matches a part of a text; `None` if it is none that is known.
+    fn finds(&mut self, pattern: &str, text: &str) -> Option<bool> {
+        if !self.patterns.contains_key(pattern) {
+            self.patterns.insert(pattern.to_owned(), Regex::new(pattern).ok());
+        }
+        self.patterns.get(pattern)?.as_ref().map(|regex| regex.is_match(text))
+    }
+}
+
+/// The value of a key of a mapping.
+fn node_at<'n>(node: Node<'n>, key: &str) -> Option<Node<'n>> {
+    if node.kind() == Kind::Mapping { node.get(key) } else { None }
+}
+
+/// Whether the content is somewhere else, so that it cannot be checked.
+fn is_reference(node: Node<'_>) -> bool {
+    node_at(node, "$ref").is_some()
+}

@@ -1,0 +1,290 @@
+//! The keywords that look at one node only.
+
+use std::collections::HashSet;
+
+use super::uri;
+use crate::yaml::{Integer, Kind, Node, Value};
+
+/// Items of a list that are compared each with each, at most; scalars are compared whatever their
+/// number.
+const MAX_COMPARED: usize = 1000;
+/// How much of a text is quoted.
+const MAX_QUOTED: usize = 60;
+
+/// Why a node does not match a keyword; `None` if it does, or if the keyword says nothing.
+pub(super) fn mismatch(
+    node: Node<'_>,
+    schema: Node<'_>,
+    keyword: &str,
+    value: Node<'_>,
+) -> Option<String> {
+    match keyword {
+        "type" => of_type(node, schema, value),
+        "tag" => of_tag(node, value.as_str()?),
+        "enum" => one_of(node, value),
+        "required" => missing(node, value),
+        "minimum" | "maximum" => within(node, schema, keyword, value),
+        "multipleOf" => multiple(node, value),
+        "minLength" | "maxLength" => {
+            let text = string(node)?;
+            counted(keyword, text.chars().count(), value, "characters")
+        }
+        "minItems" | "maxItems" if node.kind() == Kind::Sequence => {
+            counted(keyword, node.len(), value, "items")
+        }
+        "minProperties" | "maxProperties" if node.kind() == Kind::Mapping => {
+            counted(keyword, node.len(), value, "keys")
+        }
+        "uniqueItems" if value.as_bool() == Some(true) => repeated(node),
+        _ => None,
+    }
+}
+
+/// What a node is to the reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Type {
+    Null,
+    Boolean,
+    Integer,
+    Number,
+    String,
+    Array,
+    Object,
+    /// A day, or bytes.
+    Other,
+    DateTime,
+}
+
+pub(super) fn type_of(node: Node<'_>) -> Type {
+    let is_own = |tag: &str| tag.starts_with("tag:yaml.org,2002:");
+    let is_scalar = !matches!(node.kind(), Kind::Sequence | Kind::Mapping);
+    // The reference takes scalars with other tags for text.
+    if is_scalar && node.tag().is_some_and(|tag| !is_own(tag)) {
+        return Type::String;
+    }
+    match node.kind() {
+        Kind::Null => Type::Null,
+        Kind::Bool => Type::Boolean,
+        Kind::Int => Type::Integer,
+        Kind::Float => Type::Number,
+        Kind::String => Type::String,
+        Kind::Sequence => Type::Array,
+        Kind::Mapping => Type::Object,
+        Kind::DateTime => Type::DateTime,
+        Kind::Date | Kind::Binary => Type::Other,
+    }
+}
+
+/// The text of a node that is a string to the reference.
+pub(super) fn string(node: Node<'_>) -> Option<&str> {
+    if type_of(node) == Type::String { node.text() } else { None }
+}
+
+fn of_type(node: Node<'_>, schema: Node<'_>, value: Node<'_>) -> Option<String> {
+    let found = type_of(node);
+    let allows_times = schema.get("format").and_then(Node::as_str) == Some("date-time");
+    let is_of = |name: &str| match name {
+        "null" => found == Type::Null,
+        "boolean" => found == Type::Boolean,
+        "integer" => found == Type::Integer,
+        "number" => matches!(found, Type::Integer | Type::Number),
+        "string" => found == Type::String || (found == Type::DateTime && allows_times),
+        "array" => found == Type::Array,
+        "object" => found == Type::Object,
+        _ => false,
+    };
+    let names: Vec<&str> =
+        value.as_str().into_iter().chain(value.items().filter_map(Node::as_str)).collect();
+    if names.iter().copied().any(is_of) {
+        return None;
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("{} {name}", article(name))).collect();
+    Some(format!("expected {}, found {}", names.join(" or "), shown(node)))
+}
+
+fn article(name: &str) -> &'static str {
+    if name.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
+}
+
+/// A node in a message.
+pub(super) fn shown(node: Node<'_>) -> String {
+    let text = node.text().unwrap_or_default();
+    match type_of(node) {
+        Type::Null => "null".to_owned(),
+        Type::Boolean => format!("the boolean {}", cut(text)),
+        Type::Integer => format!("the integer {}", cut(text)),
+        Type::Number => format!("the number {}", cut(text)),
+        Type::String => format!("the string {:?}", cut(text)),
+        Type::Array => "an array".to_owned(),
+        Type::Object => "an object".to_owned(),
+        Type::DateTime => format!("the time {}", cut(text)),
+        Type::Other if node.kind() == Kind::Date => format!("the date {}", cut(text)),
+        Type::Other => "bytes".to_owned(),
+    }
+}
+
+/// The beginning of a text.
+pub(super) fn cut(text: &str) -> String {
+    match text.char_indices().nth(MAX_QUOTED) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+fn of_tag(node: Node<'_>, pattern: &str) -> Option<String> {
+    let own = |name: &str| Some(format!("tag:yaml.org,2002:{name}"));
+    let tag = node.tag().map(str::to_owned).or_else(|| match type_of(node) {
+        Type::Boolean => own("bool"),
+        Type::Integer => own("int"),
+        Type::Number => own("float"),
+        Type::String => own("str"),
+        Type::Array => own("seq"),
+        Type::Object => own("map"),
+        Type::Other if node.kind() == Kind::Binary => own("str"),
+        Type::Null | Type::Other | Type::DateTime => None,
+    });
+    match tag {
+        Some(tag) if uri::matches(pattern, &tag) => None,
+        Some(tag) => Some(format!("expected the tag {pattern}, found {tag}")),
+        None => Some(format!("expected the tag {pattern}, found {}", shown(node))),
+    }
+}
+
+fn one_of(node: Node<'_>, value: Node<'_>) -> Option<String> {
+    if value.items().any(|allowed| is_equal(node, allowed)) {
+        return None;
+    }
+    let allowed = value.items().take(12).map(|item| match item.text() {
+        Some(text) if item.kind() == Kind::String => format!("{:?}", cut(text)),
+        Some(text) => cut(text),
+        None => "a collection".to_owned(),
+    });
+    let (allowed, more) =
+        (allowed.collect::<Vec<_>>().join(", "), if value.len() > 12 { ", .." } else { "" });
+    Some(format!("expected one of {allowed}{more}, found {}", shown(node)))
+}
+
+/// Whether two nodes have the same value; an integer equals a float.
+fn is_equal(a: Node<'_>, b: Node<'_>) -> bool {
+    match (type_of(a), type_of(b)) {
+        (Type::Integer | Type::Number, Type::Integer | Type::Number) => {
+            compare(a, b) == Some(std::cmp::Ordering::Equal)
+        }
+        (Type::String, Type::String) => a.text() == b.text(),
+        _ => a == b,
+    }
+}
+
+/// Compares two numbers by value.
+fn compare(a: Node<'_>, b: Node<'_>) -> Option<std::cmp::Ordering> {
+    if let (Some(a), Some(b)) = (a.as_i128(), b.as_i128()) {
+        return Some(a.cmp(&b));
+    }
+    a.as_f64()?.partial_cmp(&b.as_f64()?)
+}
+
+fn missing(node: Node<'_>, required: Node<'_>) -> Option<String> {
+    if node.kind() != Kind::Mapping {
+        return None;
+    }
+    let missing: Vec<String> = required
+        .items()
+        .filter_map(Node::text)
+        .filter(|key| node.get(key).is_none())
+        .map(|key| format!("`{key}`"))
+        .collect();
+    match missing.as_slice() {
+        [] => None,
+        [key] => Some(format!("the key {key} is missing")),
+        keys => Some(format!("the keys {} are missing", keys.join(", "))),
+    }
+}
+
+fn within(node: Node<'_>, schema: Node<'_>, keyword: &str, bound: Node<'_>) -> Option<String> {
+    use std::cmp::Ordering::{Equal, Greater, Less};
+
+    if !matches!(type_of(node), Type::Integer | Type::Number) {
+        return None;
+    }
+    let (exclusive, outside, relation) = match keyword {
+        "minimum" => ("exclusiveMinimum", Less, "least"),
+        _ => ("exclusiveMaximum", Greater, "most"),
+    };
+    let is_exclusive = schema.get(exclusive).and_then(Node::as_bool) == Some(true);
+    let order = compare(node, bound)?;
+    if order != outside && !(is_exclusive && order == Equal) {
+        return None;
+    }
+    let bound = bound.text().unwrap_or_default();
+    let bound = match (is_exclusive, outside) {
+        (true, Less) => format!("more than {bound}"),
+        (true, _) => format!("less than {bound}"),
+        (false, _) => format!("at {relation} {bound}"),
+    };
+    Some(format!("expected {bound}, found {}", node.text().unwrap_or_default()))
+}
+
+fn multiple(node: Node<'_>, of: Node<'_>) -> Option<String> {
+    if !matches!(type_of(node), Type::Integer | Type::Number) {
+        return None;
+    }
+    let is_multiple = match (node.as_i128(), of.as_i128()) {
+        (Some(number), Some(of)) => of == 0 || number.checked_rem(of) == Some(0),
+        _ => {
+            let quotient = node.as_f64()? / of.as_f64()?;
+            quotient.fract() == 0.0
+        }
+    };
+    let (number, of) = (node.text().unwrap_or_default(), of.text().unwrap_or_default());
+    (!is_multiple).then(|| format!("{} is not a multiple of {of}", cut(number)))
+}
+
+fn counted(keyword: &str, count: usize, bound: Node<'_>, what: &str) -> Option<String> {
+    let bound = bound.as_i128()?;
+    let is_least = keyword.starts_with("min");
+    let found = i128::try_from(count).unwrap_or(i128::MAX);
+    let fits = if is_least { found >= bound } else { found <= bound };
+    let relation = if is_least { "least" } else { "most" };
+    (!fits).then(|| format!("{count} {what}, expected at {relation} {bound}"))
+}
+
+/// Why the items of a list are not all different.
+fn repeated(node: Node<'_>) -> Option<String> {
+    if node.kind() != Kind::Sequence {
+        return None;
+    }
+    let mut seen = HashSet::new();
+    let mut others: Vec<Node<'_>> = Vec::new();
+    for (number, item) in node.items().enumerate() {
+        let is_repeated = match key(item) {
+            Some(key) => !seen.insert(key),
+            None if others.len() < MAX_COMPARED => {
+                let is_known = others.iter().any(|other| is_equal(*other, item));
+                others.push(item);
+                is_known
+            }
+            None => false,
+        };
+        if is_repeated {
+            return Some(format!("item {number} is there already, and all must be different"));
+        }
+    }
+    None
+}
+
+/// A text that is the same for scalars of the same value.
+fn key(node: Node<'_>) -> Option<(u8, String)> {
+    Some(match type_of(node) {
+        Type::Null => (0, String::new()),
+        Type::Boolean => (1, node.as_bool()?.to_string()),
+        Type::Integer | Type::Number => match node.value().ok()? {
+            Value::Int(Integer::Small(number)) => (2, number.to_string()),
+            Value::Int(large) => (2, large.to_string()),
+            // Also where it equals an integer.
+            Value::Float(number) => (2, format!("{number}")),
+            _ => return None,
+        },
+        Type::String => (3, node.text()?.to_owned()),
+        _ => return None,
+    })
+}

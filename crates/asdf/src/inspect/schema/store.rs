@@ -1,0 +1,185 @@
+//! The schemas and manifests that are known, by URI and by tag.
+
+use std::collections::HashMap;
+#[cfg(any(unix, windows))]
+use std::path::{Path, PathBuf};
+
+use super::uri;
+#[cfg(any(unix, windows))]
+use crate::error::Error;
+use crate::error::Result;
+use crate::yaml::{Document, Kind, Node, ParseOptions};
+
+/// The longest text of a schema, and how many files and folders are looked at.
+#[cfg(any(unix, windows))]
+const MAX_TEXT: u64 = 16 << 20;
+#[cfg(any(unix, windows))]
+const MAX_FILES: usize = 200_000;
+
+/// Schemas, and the manifests that say which of them a tag has.
+#[derive(Debug, Default)]
+pub struct Schemas {
+    documents: Vec<Document>,
+    /// Numbers of documents by their `id`.
+    by_uri: HashMap<String, usize>,
+    /// URIs of schemas by tag.
+    by_tag: HashMap<String, Vec<String>>,
+}
+
+/// What was found in a folder of schemas.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+#[cfg(any(unix, windows))]
+pub struct FolderReport {
+    /// How many schemas and manifests were read.
+    pub read: usize,
+    /// YAML files that cannot be read, and why.
+    pub failed: Vec<(PathBuf, Error)>,
+}
+
+impl Schemas {
+    /// No schemas.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.by_uri.is_empty()
+    }
+
+    /// Reads a schema or a manifest. Other YAML texts are ignored: those without an `id` and without
+    /// `tags`. Of two with the same `id` the first is used. Returns whether it was one.
+    pub fn add(&mut self, text: &str) -> Result<bool> {
+        self.add_bytes(text.as_bytes())
+    }
+
+    fn add_bytes(&mut self, text: &[u8]) -> Result<bool> {
+        let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+        let root = document.root();
+        let id =
+            root.get("id").and_then(Node::as_str).map(|id| id.trim_end_matches('#').to_owned());
+        let tags = root.get("tags").filter(|tags| tags.kind() == Kind::Sequence);
+        if id.is_none() && tags.is_none() {
+            return Ok(false);
+        }
+        for entry in tags.into_iter().flat_map(Node::items) {
+            let Some(tag) = entry.get("tag_uri").and_then(Node::as_str) else { continue };
+            let uris = entry.get("schema_uri");
+            let one = uris.and_then(Node::as_str).into_iter();
+            let many = uris.into_iter().flat_map(Node::items).filter_map(Node::as_str);
+            let uris: Vec<String> = one.chain(many).map(str::to_owned).collect();
+            self.by_tag.entry(tag.to_owned()).or_insert(uris);
+        }
+        if let Some(id) = id {
+            self.by_uri.entry(id).or_insert(self.documents.len());
+        }
+        self.documents.push(document);
+        Ok(true)
+    }
+
+    /// Reads all schemas and manifests of a folder and those below it, in the order of their names: files
+    /// that end with `.yaml` or `.yml`. An installed Python package that holds schemas is such a
+    /// folder. Fails only if the folder cannot be listed.
+    #[cfg(any(unix, windows))]
+    pub fn add_folder(&mut self, folder: impl AsRef<Path>) -> Result<FolderReport> {
+        let mut report = FolderReport::default();
+        let mut left = vec![folder.as_ref().to_owned()];
+        let (mut looked_at, mut files) = (0, Vec::new());
+        while let Some(folder) = left.pop() {
+            let entries = match std::fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if looked_at == 0 => return Err(error.into()),
+                Err(error) => {
+                    report.failed.push((folder, error.into()));
+                    continue;
+                }
+            };
+            for entry in entries {
+                looked_at += 1;
+                if looked_at > MAX_FILES {
+                    return Err(Error::limit(
+                        "files of schemas",
+                        MAX_FILES as u64,
+                        looked_at as u64,
+                    ));
+                }
+                let entry = entry?;
+                let path = entry.path();
+                // A link to a folder could lead in a circle.
+                if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                    left.push(path);
+                } else if is_yaml(&path) && path.is_file() {
+                    files.push(path);
+                }
+            }
+        }
+        files.sort();
+        for path in files {
+            match read(&path).and_then(|text| self.add_bytes(&text)) {
+                Ok(is_schema) => report.read += usize::from(is_schema),
+                Err(error) => report.failed.push((path, error)),
+            }
+        }
+        Ok(report)
+    }
+
+    /// The URIs of the schemas of a tag: those of a manifest, or that which tags of the standard had
+    /// before there were manifests.
+    pub(super) fn of_tag(&self, tag: &str) -> Vec<&str> {
+        if let Some(uris) = self.by_tag.get(tag) {
+            return uris.iter().map(String::as_str).collect();
+        }
+        let Some((domain, path)) = tag.strip_prefix("tag:").and_then(|tag| tag.split_once(':'))
+        else {
+            return Vec::new();
+        };
+        let uri = format!("http://{domain}/schemas/{path}");
+        self.by_uri.get_key_value(&uri).map(|(uri, _)| uri.as_str()).into_iter().collect()
+    }
+
+    /// The number and the root of the schema of a URI, and the node that its fragment leads to.
+    pub(super) fn find(&self, uri: &str) -> Option<Place<'_>> {
+        let (uri, fragment) = uri::split(uri);
+        let number = *self.by_uri.get(uri)?;
+        let document = self.documents.get(number)?;
+        let node = document.root().pointer(&fragment).ok()?;
+        let (uri, _) = self.by_uri.get_key_value(uri)?;
+        Some(Place { number, uri, node })
+    }
+}
+
+/// A node of a schema.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'s> {
+    /// The number of the document.
+    pub(super) number: usize,
+    /// The URI of the document, which relative references are relative to.
+    pub(super) uri: &'s str,
+    pub(super) node: Node<'s>,
+}
+
+impl<'s> Place<'s> {
+    pub(super) fn at(self, node: Node<'s>) -> Self {
+        Self { node, ..self }
+    }
+
+    /// The URI of a keyword here.
+    pub(super) fn path(self, keyword: &str) -> String {
+        let pointer = self.node.to_pointer().unwrap_or_default();
+        let slash = if keyword.is_empty() { "" } else { "/" };
+        format!("{}#{pointer}{slash}{keyword}", self.uri)
+    }
+}
+
+#[cfg(any(unix, windows))]
+fn is_yaml(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "yaml" || extension == "yml")
+}
+
+#[cfg(any(unix, windows))]
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let len = std::fs::metadata(path)?.len();
+    binio::Limits::default().with_max_alloc(MAX_TEXT).check_alloc("bytes of a schema", len)?;
+    Ok(std::fs::read(path)?)
+}

@@ -1,0 +1,213 @@
+//! A source whose line ends are as they were before they were converted, piece by piece.
+//!
+//! ```text
+//! stored     | head and tree, CR LF | block 0, CR LF | block 1 as it is | index |
+//! seen       | head and tree, LF    | block 0, LF    | block 1          | index |
+//! ```
+//!
+//! A piece is read through a table of places, one for each 64 KiB, so that a read at any offset
+//! converts no more than that.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::{ReadAt, source};
+use bytes::Bytes;
+
+/// Stored bytes from one place of the table to the next.
+const STEP: u64 = 64 << 10;
+
+/// How a piece is seen.
+#[derive(Clone, Debug)]
+pub(super) enum View {
+    AsStored,
+    /// Without the CR of each CR LF.
+    WithoutCr,
+    /// With a CR before each LF that has none.
+    WithCr,
+    /// As other bytes.
+    Replaced(Bytes),
+    /// As so many zeros.
+    Zeros(u64),
+}
+
+struct Piece {
+    /// Where it begins in what is seen.
+    start: u64,
+    len: u64,
+    stored: Range<u64>,
+    view: View,
+    /// For each step of the stored bytes, where it begins in the piece as seen.
+    table: Vec<u64>,
+}
+
+/// A source seen as pieces.
+pub(super) struct Pieces {
+    source: Arc<dyn ReadAt>,
+    pieces: Vec<Piece>,
+}
+
+impl Pieces {
+    /// Puts pieces of a source together. Pieces that are converted are read once.
+    pub(super) fn new(
+        source: Arc<dyn ReadAt>,
+        views: Vec<(Range<u64>, View)>,
+    ) -> binio::Result<Self> {
+        let mut pieces = Self { source, pieces: Vec::with_capacity(views.len()) };
+        let mut start = 0;
+        for (stored, view) in views {
+            let mut piece = Piece { start, len: 0, stored, view, table: Vec::new() };
+            piece.len = match &piece.view {
+                View::AsStored => piece.stored.end - piece.stored.start,
+                View::Replaced(bytes) => bytes.len() as u64,
+                View::Zeros(len) => *len,
+                View::WithoutCr | View::WithCr => {
+                    let mut len = 0;
+                    for step in 0..(piece.stored.end - piece.stored.start).div_ceil(STEP) {
+                        piece.table.push(len);
+                        len += pieces.converted(&piece, step)?.len() as u64;
+                    }
+                    len
+                }
+            };
+            start += piece.len;
+            pieces.pieces.push(piece);
+        }
+        Ok(pieces)
+    }
+
+    /// A step of a piece as it is seen.
+    fn converted(&self, piece: &Piece, step: u64) -> binio::Result<Vec<u8>> {
+        let start = piece.stored.start + step * STEP;
+        let end = piece.stored.end.min(start + STEP);
+        // The byte before and the one after decide about those at the ends.
+        let from = start.saturating_sub(1).max(piece.stored.start);
+        let to = piece.stored.end.min(end + 1);
+        let len = usize::try_from(to - from).unwrap_or(usize::MAX);
+        let bytes = self.source.bytes_at(from, len)?;
+        let place = |offset: u64| usize::try_from(offset - from).unwrap_or(usize::MAX);
+        let own = place(start)..place(end);
+        Ok(if matches!(piece.view, View::WithCr) {
+            with_cr(&bytes, own)
+        } else {
+            without_cr(&bytes, own)
+        })
+    }
+
+    /// Reads from a piece into the beginning of a buffer. Returns how many bytes.
+    fn read(&self, piece: &Piece, at: u64, buffer: &mut [u8]) -> binio::Result<usize> {
+        let left = usize::try_from(piece.len - at).unwrap_or(usize::MAX).min(buffer.len());
+        let buffer = &mut buffer[..left];
+        match &piece.view {
+            View::AsStored => self.source.read_exact_at(buffer, piece.stored.start + at)?,
+            View::Replaced(bytes) => bytes.read_exact_at(buffer, at)?,
+            View::Zeros(_) => buffer.fill(0),
+            View::WithoutCr | View::WithCr => {
+                let step = piece.table.partition_point(|&place| place <= at).saturating_sub(1);
+                let place = piece.table.get(step).copied().unwrap_or(0);
+                let bytes = self.converted(piece, step as u64)?;
+                let from = usize::try_from(at - place).unwrap_or(usize::MAX).min(bytes.len());
+                let len = left.min(bytes.len() - from);
+                buffer[..len].copy_from_slice(&bytes[from..from + len]);
+                return Ok(len);
+            }
+        }
+        Ok(left)
+    }
+}
+
+/// The bytes of a range without CR before LF.
+pub(super) fn without_cr(bytes: &[u8], range: Range<usize>) -> Vec<u8> {
+    let is_kept = |at: &usize| bytes[*at] != b'\r' || bytes.get(at + 1) != Some(&b'\n');
+    range.filter(is_kept).map(|at| bytes[at]).collect()
+}
+
+/// The bytes of a range with CR before each LF.
+pub(super) fn with_cr(bytes: &[u8], range: Range<usize>) -> Vec<u8> {
+    let mut out = Vec::with_capacity(range.len());
+    for at in range {
+        let has_cr = at.checked_sub(1).is_some_and(|before| bytes[before] == b'\r');
+        if bytes[at] == b'\n' && !has_cr {
+            out.push(b'\r');
+        }
+        out.push(bytes[at]);
+    }
+    out
+}
+
+impl ReadAt for Pieces {
+    fn len(&self) -> u64 {
+        self.pieces.last().map_or(0, |piece| piece.start + piece.len)
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
+        source::check_range(self.len(), offset, buffer.len() as u64)?;
+        let (mut at, mut filled) = (offset, 0);
+        while filled < buffer.len() {
+            let number = self.pieces.partition_point(|piece| piece.start + piece.len <= at);
+            let Some(piece) = self.pieces.get(number) else { break };
+            let read = self.read(piece, at - piece.start, &mut buffer[filled..])?;
+            if read == 0 {
+                return Err(binio::Error::truncated(buffer.len() as u64, filled as u64).at(offset));
+            }
+            filled += read;
+            at += read as u64;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(source: &Pieces) -> Vec<u8> {
+        source.bytes_at(0, usize::try_from(source.len()).unwrap()).unwrap().to_vec()
+    }
+
+    #[test]
+    fn pieces_are_seen_as_they_were() {
+        let stored = b"a\r\nb\r\r\nc\rd|x\ny\r\nz\n|kept\r\n|gone".to_vec();
+        let end = stored.len() as u64;
+        let views = vec![
+            (0..10, View::WithoutCr),
+            (10..19, View::WithCr),
+            (19..26, View::AsStored),
+            (26..end, View::Replaced(Bytes::from_static(b"|new"))),
+            (end..end, View::Zeros(2)),
+        ];
+        let pieces = Pieces::new(Arc::new(stored), views).unwrap();
+        let expected = b"a\nb\r\nc\rd|x\r\ny\r\nz\r\n|kept\r\n|new\0\0";
+        assert_eq!(all(&pieces), expected);
+        for start in 0..expected.len() {
+            for end in start..=expected.len() {
+                let read = pieces.bytes_at(start as u64, end - start).unwrap();
+                assert_eq!(read, expected[start..end], "{start}..{end}");
+            }
+        }
+        assert!(pieces.bytes_at(expected.len() as u64, 1).is_err());
+    }
+
+    #[test]
+    fn steps_meet_between_cr_and_lf() {
+        let step = usize::try_from(STEP).unwrap();
+        for shift in 0..3 {
+            let mut stored = vec![b'-'; step - 2 + shift];
+            stored.extend_from_slice(b"\r\n--\r\n");
+            stored.resize(3 * step, b'.');
+            let len = stored.len() as u64;
+            let seen = |view| {
+                let source: Arc<dyn ReadAt> = Arc::new(stored.clone());
+                Pieces::new(source, vec![(0..len, view)]).unwrap()
+            };
+            let text = String::from_utf8(stored.clone()).unwrap();
+            let lf = text.replace("\r\n", "\n");
+            assert_eq!(all(&seen(View::WithoutCr)), lf.as_bytes());
+            let back = Pieces::new(
+                Arc::new(lf.clone().into_bytes()),
+                vec![(0..lf.len() as u64, View::WithCr)],
+            );
+            assert_eq!(all(&back.unwrap()), text.as_bytes());
+        }
+    }
+}

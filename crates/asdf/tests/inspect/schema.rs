@@ -1,0 +1,425 @@
+//! Trees against schemas: each keyword, valid and not.
+
+use asdf::inspect::schema::{Mismatch, Schemas};
+use asdf::{Asdf, Code, Limits, OpenOptions, Severity};
+
+const SCHEMA: &str = "asdf://scibin.example/schemas/observation-1.0.0";
+
+fn schemas() -> Schemas {
+    let mut schemas = Schemas::new();
+    let report = schemas.add_folder(testdata::path("asdf/schemas")).unwrap();
+    assert_eq!((report.read, report.failed.len()), (5, 0));
+    schemas
+}
+
+/// A file with an observation, which has a name and what is given.
+fn file(more: &str) -> Asdf {
+    let text = format!(
+        "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+         %TAG !s! asdf://scibin.example/tags/\n--- !core/asdf-1.1.0\n\
+         o: !s!observation-1.0.0\n  name: M31\n  {more}\n...\n"
+    );
+    Asdf::from_bytes(text.into_bytes()).unwrap()
+}
+
+fn validate(file: &Asdf) -> Vec<Mismatch> {
+    let mut found = file.validate(&schemas()).unwrap();
+    // The schemas of the standard are not there.
+    found.retain(|found| found.diagnostic.code != Code::NoSchema);
+    found
+}
+
+/// What is wrong with an observation: pointers below it, keywords, messages.
+fn wrong(more: &str) -> Vec<(String, String, String)> {
+    let found = validate(&file(more));
+    let parts = |found: Mismatch| {
+        let pointer = found.diagnostic.place.pointer.unwrap();
+        assert!(found.diagnostic.place.line.is_some() && found.diagnostic.place.offset.is_some());
+        (pointer.replacen("/o", "", 1), found.schema, found.diagnostic.message)
+    };
+    found.into_iter().map(parts).collect()
+}
+
+#[track_caller]
+fn valid(more: &str) {
+    assert_eq!(wrong(more), [], "{more}");
+}
+
+/// The one thing that is wrong.
+#[track_caller]
+fn one(more: &str, pointer: &str, keyword: &str, message: &str) {
+    let expected = (pointer.to_owned(), format!("{SCHEMA}#{keyword}"), message.to_owned());
+    assert_eq!(wrong(more), [expected], "{more}");
+}
+
+#[test]
+fn types_are_those_of_the_reference() {
+    valid("exposure: 1");
+    valid("exposure: 2.5");
+    one(
+        "exposure: '2'",
+        "/exposure",
+        "/properties/exposure/type",
+        "expected a number, found the string \"2\"",
+    );
+    one(
+        "exposure: yes",
+        "/exposure",
+        "/properties/exposure/type",
+        "expected a number, found the boolean yes",
+    );
+    one(
+        "count: 5.0",
+        "/count",
+        "/properties/count/type",
+        "expected an integer, found the number 5.0",
+    );
+    // A scalar with another tag is text.
+    one(
+        "exposure: !other 5",
+        "/exposure",
+        "/properties/exposure/type",
+        "expected a number, found the string \"5\"",
+    );
+    one(
+        "filters: {}",
+        "/filters",
+        "/properties/filters/type",
+        "expected an array, found an object",
+    );
+    // A time is a string where the schema says that it is a time, a day is not.
+    valid("start: 2026-11-20 23:24:27\n  exposure: 1");
+    one(
+        "start: 2026-11-20\n  exposure: 1",
+        "/start",
+        "/properties/start/type",
+        "expected a string, found the date 2026-11-20",
+    );
+}
+
+#[test]
+fn numbers_are_compared_with_bounds() {
+    one(
+        "exposure: 0",
+        "/exposure",
+        "/properties/exposure/minimum",
+        "expected more than 0, found 0",
+    );
+    valid("exposure: 1000");
+    one(
+        "exposure: 1000.5",
+        "/exposure",
+        "/properties/exposure/maximum",
+        "expected at most 1000, found 1000.5",
+    );
+    valid("count: 15");
+    one("count: 16", "/count", "/properties/count/multipleOf", "16 is not a multiple of 5");
+    one("both: 1", "/both", "/properties/both/allOf/0/minimum", "expected at least 2, found 1");
+    one("both: 5", "/both", "/properties/both/allOf/1/maximum", "expected at most 4, found 5");
+}
+
+#[test]
+fn texts_lists_and_keys_are_counted() {
+    let message = "1 characters, expected at least 2";
+    let found = validate(&Asdf::from_bytes(
+        b"#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {name: M}\n...\n"
+            .to_vec(),
+    ).unwrap());
+    assert_eq!(found[0].diagnostic.message, message);
+    one("filters: []", "/filters", "/properties/filters/minItems", "0 items, expected at least 1");
+    one(
+        "filters: [a, b, c, d]",
+        "/filters",
+        "/properties/filters/maxItems",
+        "4 items, expected at most 3",
+    );
+    one(
+        "filters: [a, b, a]",
+        "/filters",
+        "/properties/filters/uniqueItems",
+        "item 2 is there already, and all must be different",
+    );
+    one(
+        "filters: [a, 5]",
+        "/filters/1",
+        "/properties/filters/items/type",
+        "expected a string, found the integer 5",
+    );
+    one(
+        "pair: [a, b]",
+        "/pair/0",
+        "/properties/pair/items/0/type",
+        "expected an integer, found the string \"a\"",
+    );
+    one(
+        "pair: [1, b, 2]",
+        "/pair",
+        "/properties/pair/additionalItems",
+        "3 items, at most 2 are allowed",
+    );
+    one("cards: {}", "/cards", "/properties/cards/minProperties", "0 keys, expected at least 1");
+    one(
+        "cards: {A: 1, B: 2, C: 3}",
+        "/cards",
+        "/properties/cards/maxProperties",
+        "3 keys, expected at most 2",
+    );
+}
+
+#[test]
+fn texts_are_compared_with_patterns() {
+    let text = "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0>\n  \
+                name: m31\n...\n";
+    let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
+    assert_eq!(
+        found[0].diagnostic.to_string(),
+        "error[SchemaMismatch]: \"m31\" does not match ^[A-Z] (/o/name, line 5, column 9, offset 85)"
+    );
+    assert_eq!(found[0].schema, format!("{SCHEMA}#/properties/name/pattern"));
+    one(
+        "lookahead: y",
+        "/lookahead",
+        "/properties/lookahead/pattern",
+        "the pattern \"^(?!x)\" is not supported",
+    );
+}
+
+#[test]
+fn keys_are_required_allowed_and_dependent() {
+    let text =
+        "#ASDF 1.0.0\n%YAML 1.1\n---\no: !<asdf://scibin.example/tags/observation-1.0.0> {}\n...\n";
+    let found = validate(&Asdf::from_bytes(text.as_bytes().to_vec()).unwrap());
+    assert_eq!(found[0].diagnostic.message, "the key `name` is missing");
+    one(
+        "start: '2026-11-20 23:24:27'",
+        "",
+        "/dependencies",
+        "the key `exposure` is missing, which `start` needs",
+    );
+    one("mode: imaging", "", "/dependencies/mode/required", "the key `count` is missing");
+    valid("cards: {AB: 1}");
+    one(
+        "cards: {AB: x}",
+        "/cards/AB",
+        "/properties/cards/patternProperties/^[A-Z]+$/type",
+        "expected an integer, found the string \"x\"",
+    );
+    one(
+        "cards: {ab: 1}",
+        "/cards/ab",
+        "/properties/cards/additionalProperties",
+        "the key `ab` is not allowed",
+    );
+    valid("others: {x: true}");
+    one(
+        "others: {x: 1}",
+        "/others/x",
+        "/properties/others/additionalProperties/type",
+        "expected a boolean, found the integer 1",
+    );
+}
+
+#[test]
+fn enums_compare_by_value() {
+    for mode in ["imaging", "7", "7.0", "~", "[1, 2]"] {
+        valid(&format!("mode: {mode}\n  count: 5"));
+    }
+    one(
+        "mode: other\n  count: 5",
+        "/mode",
+        "/properties/mode/enum",
+        "expected one of \"imaging\", \"spectroscopy\", 7, null, a collection, \
+         found the string \"other\"",
+    );
+}
+
+#[test]
+fn schemas_are_combined() {
+    valid("value: 1.5");
+    valid("value: !s!two-1.0.0 {one: 1, two: 2}");
+    one(
+        "value: text",
+        "/value",
+        "/properties/value/anyOf",
+        "it matches none of the 2 schemas that are allowed: expected a number, found the string \
+         \"text\"; expected the tag asdf://scibin.example/tags/*-1.0.0, found tag:yaml.org,2002:str",
+    );
+    valid("either: 4");
+    valid("either: 5.5");
+    one(
+        "either: 6",
+        "/either",
+        "/properties/either/oneOf",
+        "it matches more than one of the schemas, of which one is allowed",
+    );
+    valid("never: 1");
+    one(
+        "never: x",
+        "/never",
+        "/properties/never/not",
+        "it matches a schema that it must not match",
+    );
+}
+
+#[test]
+fn references_lead_to_other_schemas() {
+    valid("position: {ra: 10, dec: -20}\n  dec: 5");
+    let found = wrong("position: {ra: 400, dec: 95}\n  dec: -91");
+    let schema = "asdf://scibin.example/schemas/position-1.0.0";
+    let places: Vec<_> = found.iter().map(|(at, schema, _)| (&at[..], &schema[..])).collect();
+    assert_eq!(
+        places,
+        [
+            ("/position/ra", &format!("{schema}#/properties/ra/maximum")[..]),
+            ("/position/dec", &format!("{schema}#/definitions/angle/maximum")),
+            ("/dec", &format!("{schema}#/definitions/angle/minimum")),
+        ]
+    );
+    let found = wrong("child: {name: 5}");
+    assert_eq!(found[0].0, "/child/name");
+    let found = validate(&file("missing: 1"));
+    assert_eq!(found[0].diagnostic.code, Code::BadSchema);
+    let message = "the schema asdf://scibin.example/schemas/nowhere-1.0.0 was not found";
+    assert_eq!(found[0].diagnostic.message, message);
+    // What is in another file cannot be checked.
+    valid("exposure: {$ref: 'other.asdf#/x'}");
+}
+
+#[test]
+fn arrays_have_dimensions_and_types() {
+    let array = |shape: &str, datatype: &str| {
+        format!(
+            "image: !core/ndarray-1.1.0 {{source: 0, datatype: {datatype}, byteorder: big, \
+             shape: {shape}}}"
+        )
+    };
+    // As numpy casts without a loss.
+    for datatype in ["float32", "float16", "int16", "uint16", "int8", "bool8"] {
+        valid(&array("[2, 3]", datatype));
+    }
+    for datatype in ["float64", "int32", "uint32", "complex64", "[ascii, 5]"] {
+        let found = wrong(&array("[2, 3]", datatype));
+        let message = format!("expected the datatype float32, found {datatype}");
+        assert_eq!(found[0].2, message);
+    }
+    valid(&array("['*', 3]", "float32"));
+    one(
+        &array("[2]", "float32"),
+        "/image",
+        "/properties/image/ndim",
+        "expected 2 dimensions, found 1",
+    );
+    valid("image: !core/ndarray-1.1.0 {data: [[1, 2]], datatype: int8}");
+    one(
+        "image: [[1]]",
+        "/image",
+        "/properties/image/tag",
+        "expected the tag tag:stsci.edu:asdf/core/ndarray-1.*, found tag:yaml.org,2002:seq",
+    );
+    let table = |fields: &str, shape: &str| {
+        format!(
+            "table: !core/ndarray-1.1.0 {{source: 0, byteorder: big, shape: {shape}, \
+             datatype: [{fields}]}}"
+        )
+    };
+    let (a, b) = ("{name: a, datatype: int16}", "{name: b, datatype: float32}");
+    valid(&table(&format!("{a}, {b}"), "[9]"));
+    assert_eq!(
+        wrong(&table(&format!("{a}, {b}"), "[9, 2]"))[0].2,
+        "expected at most 1 dimensions, found 2"
+    );
+    assert_eq!(wrong(&table(a, "[9]")).len(), 1);
+    assert_eq!(wrong(&table(&format!("{b}, {a}"), "[9]")).len(), 1);
+    let exact = |datatype: &str| {
+        format!(
+            "exact: !core/ndarray-1.1.0 {{source: 0, datatype: {datatype}, byteorder: big, shape: [2]}}"
+        )
+    };
+    valid(&exact("int16"));
+    one(
+        &exact("int8"),
+        "/exact",
+        "/properties/exact/datatype",
+        "expected the datatype exactly int16, found int8",
+    );
+}
+
+#[test]
+fn a_tag_may_have_several_schemas_or_none() {
+    let found = wrong("x: !s!two-1.0.0 {}");
+    let schemas: Vec<&str> = found.iter().map(|found| &found.1[..]).collect();
+    assert_eq!(
+        schemas,
+        [
+            "asdf://scibin.example/schemas/first-1.0.0#/required",
+            "asdf://scibin.example/schemas/second-1.0.0#/required",
+        ]
+    );
+    let found = validate(&file("x: !s!lost-1.0.0 {}"));
+    assert_eq!(found[0].diagnostic.code, Code::BadSchema);
+    let found =
+        file("x: !s!none-1.0.0 {}\n  y: !s!none-1.0.0 {}").validate(&Schemas::new()).unwrap();
+    let tags: Vec<_> = found.iter().map(|found| &found.diagnostic.message[..]).collect();
+    assert_eq!(
+        tags,
+        [
+            "no schema for the tag tag:stsci.edu:asdf/core/asdf-1.1.0",
+            "no schema for the tag asdf://scibin.example/tags/observation-1.0.0",
+            "no schema for the tag asdf://scibin.example/tags/none-1.0.0",
+        ]
+    );
+    assert!(found.iter().all(|found| found.diagnostic.severity == Severity::Warning));
+}
+
+#[test]
+fn trees_that_hold_themselves_and_hostile_ones_end() {
+    valid("child: &c {name: A1, child: *c}");
+    let deep = "{name: AB, child: ".repeat(400) + "{name: AB}" + &"}".repeat(400);
+    let error = file(&format!("child: {deep}")).validate(&schemas()).unwrap_err();
+    assert!(error.to_string().starts_with("depth of schemas: "), "{error}");
+    // Two ways at each level, and none of them right.
+    let mut schemas = Schemas::new();
+    schemas.add("tags: [{tag_uri: '!x', schema_uri: 'asdf://x'}]").unwrap();
+    let schema = "{id: 'asdf://x', anyOf: [{items: {$ref: '#'}, maxItems: 1, type: array}, \
+                  {items: {$ref: '#'}, type: array}]}";
+    schemas.add(schema).unwrap();
+    let deep = "[".repeat(40) + "1" + &"]".repeat(40);
+    let text = format!("#ASDF 1.0.0\n%YAML 1.1\n---\nx: !x {deep}\n...\n");
+    let file = Asdf::from_bytes(text.into_bytes()).unwrap();
+    assert_eq!(file.validate(&schemas).unwrap().len(), 1);
+    let many = format!("x: !x [{}]", "[1],".repeat(1000));
+    let options = OpenOptions::new().limits(Limits::default().with_max_items(100_000));
+    let text = format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{many}\n...\n");
+    let limited = options.from_bytes(text.into_bytes()).unwrap();
+    assert!(limited.validate(&schemas).unwrap().len() <= 1000);
+}
+
+#[test]
+fn titles_and_units_describe_nodes() {
+    let file = file("exposure: 5\n  position: {ra: 1, dec: 2}\n  image: !core/ndarray-1.1.0 [[1]]");
+    let descriptions = schemas().describe(&file).unwrap();
+    let of = |pointer: &str| {
+        let node = file.tree().unwrap().pointer(pointer).unwrap();
+        let description = descriptions.get(node.id()).cloned().unwrap_or_default();
+        (description.title, description.unit)
+    };
+    let both = |title: &str, unit: &str| (Some(title.to_owned()), Some(unit.to_owned()));
+    assert_eq!(of("/o"), (Some("An observation".to_owned()), None));
+    assert_eq!(of("/o/exposure"), both("Exposure time", "s"));
+    assert_eq!(of("/o/position/dec"), both("Declination", "deg"));
+    assert_eq!(of("/o/image").0.as_deref(), Some("Pixels"));
+    assert_eq!(of("/o/position").0.as_deref(), Some("A place on the sky"));
+}
+
+#[test]
+fn folders_without_schemas_and_texts_that_are_none_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.yaml"), "x: 1").unwrap();
+    std::fs::write(folder.path().join("b.yaml"), "x: [1").unwrap();
+    std::fs::write(folder.path().join("c.txt"), "id: asdf://c").unwrap();
+    let mut schemas = Schemas::new();
+    let report = schemas.add_folder(folder.path()).unwrap();
+    assert_eq!((report.read, report.failed.len()), (0, 1));
+    assert!(schemas.is_empty());
+    assert!(schemas.add_folder(folder.path().join("nowhere")).is_err());
+}

@@ -1,0 +1,459 @@
+//! Repair: each kind of damage, and what of the file is recovered.
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use asdf::repair::{RecoverOptions, RecoverReport, recover};
+use asdf::value::Array;
+use asdf::{
+    Asdf, BlockError, ChecksumVerdict, Code, Compression, ErrorKind, Limits, Tree, WriteOptions,
+    Writer,
+};
+
+use crate::bytes_of;
+
+/// Elements of the array of a name: bytes with few line ends, and none of a block's magic.
+fn elements(seed: u16) -> Vec<u16> {
+    (0..300).map(|at: u16| at.wrapping_mul(641).wrapping_add(seed) & 0x7f7f).collect()
+}
+
+/// A file with arrays `a`, `b` and `c`, each in a block of its own.
+fn file(options: &WriteOptions) -> Vec<u8> {
+    let mut tree = Tree::default();
+    for (seed, name) in (1..).zip(["/a", "/b", "/c"]) {
+        tree.set(name, Array::from_slice(&elements(seed), &[300]).unwrap()).unwrap();
+    }
+    bytes_of(&Writer::new(tree).options(options.clone()))
+}
+
+fn plain() -> Vec<u8> {
+    file(&WriteOptions::new())
+}
+
+/// Where the blocks of a good file begin.
+fn offsets(bytes: &[u8]) -> Vec<usize> {
+    let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
+    let offset = |block: asdf::Result<asdf::Block<'_>>| usize::try_from(block.unwrap().offset());
+    file.blocks().iter().map(|block| offset(block).unwrap()).collect()
+}
+
+fn index_of(bytes: &[u8]) -> usize {
+    bytes.windows(17).rposition(|text| text == b"#ASDF BLOCK INDEX").unwrap()
+}
+
+fn repaired(bytes: &[u8]) -> (Vec<u8>, RecoverReport) {
+    let mut out = Cursor::new(Vec::new());
+    let report = recover(Arc::new(bytes.to_vec()), &mut out, &RecoverOptions::new()).unwrap();
+    assert_eq!(report.len, out.get_ref().len() as u64);
+    (out.into_inner(), report)
+}
+
+/// Repairs, and demands that nothing was lost and the file is in order.
+fn whole(bytes: &[u8]) -> (Asdf, RecoverReport) {
+    let (bytes, report) = repaired(bytes);
+    assert!(report.lost.is_empty(), "{:?}", report.lost);
+    let file = crate::open(bytes);
+    assert!(file.verify(&asdf::VerifyOptions::new()).unwrap().is_fine());
+    for (seed, name) in (1..).zip(["/a", "/b", "/c"]) {
+        assert_eq!(read(&file, name).unwrap(), elements(seed), "{name}");
+    }
+    (file, report)
+}
+
+fn read(file: &Asdf, pointer: &str) -> asdf::Result<Vec<u16>> {
+    file.tree()?.pointer(pointer)?.ndarray()?.read()
+}
+
+/// The losses: number of the block, and arrays.
+fn lost(report: &RecoverReport) -> Vec<(Option<usize>, Vec<&str>)> {
+    report
+        .lost
+        .iter()
+        .map(|loss| (loss.block, loss.pointers.iter().map(String::as_str).collect()))
+        .collect()
+}
+
+fn replace(bytes: &mut Vec<u8>, from: &[u8], to: &[u8]) {
+    let at = bytes.windows(from.len()).position(|window| window == from).unwrap();
+    bytes.splice(at..at + from.len(), to.iter().copied());
+}
+
+#[test]
+fn a_file_without_damage_stays_as_it_is() {
+    let codecs = [Compression::None, Compression::Zlib(6), Compression::Bzip2(9), Compression::Lz4];
+    for compression in codecs {
+        let bytes = file(&WriteOptions::new().compression(compression).pad_tree(500));
+        let (again, report) = repaired(&bytes);
+        assert!(again == bytes, "{compression}");
+        assert!(report.lost.is_empty() && report.removed.is_empty(), "{report:?}");
+        assert_eq!((report.kept, report.diagnostics), (3, vec![]));
+    }
+    for bytes in [&b"#ASDF 1.0.0\n"[..], b"#ASDF 1.0.0"] {
+        assert_eq!(repaired(bytes).0, bytes);
+    }
+}
+
+#[test]
+fn an_index_that_is_missing_or_wrong_is_written_anew() {
+    let good = plain();
+    let at = index_of(&good);
+    let head = &good[..at];
+    for index in [
+        &b""[..],
+        b"#ASDF BLOCK INDEX\n%YAML 1.1\n---\n- 5\n...\n",
+        b"#ASDF BLOCK INDEX\n%YAML 1.1\n---\n[no, list]\n...\n",
+        b"#ASDF BLOCK INDEX\n%YAML",
+    ] {
+        let (again, report) = repaired(&[head, index].concat());
+        assert!(again == good, "{}", String::from_utf8_lossy(index));
+        assert!(report.lost.is_empty(), "{:?}", report.lost);
+    }
+}
+
+#[test]
+fn rubbish_is_left_out_wherever_it_is() {
+    let good = plain();
+    let (blocks, index) = (offsets(&good), index_of(&good));
+    let tree = good.windows(5).position(|window| window == b"%YAML").unwrap();
+    for at in [tree, blocks[0], blocks[1], blocks[2], index] {
+        for rubbish in [&b"oops\n"[..], &[b'x'; 100], b"\xd3BLK rubbish"] {
+            if at == tree && rubbish.starts_with(b"\xd3BLK") {
+                continue; // A block before the tree: the file is one without a tree.
+            }
+            let mut bytes = good.clone();
+            bytes.splice(at..at, rubbish.iter().copied());
+            let (file, report) = whole(&bytes);
+            assert_eq!(file.blocks().len().unwrap(), 3, "at {at}");
+            assert_eq!(file.source().len(), good.len() as u64, "at {at}");
+            let removed: u64 = report.removed.iter().map(|range| range.end - range.start).sum();
+            assert!(at == tree || removed == rubbish.len() as u64, "at {at}: {report:?}");
+        }
+    }
+    let mut bytes = good.clone();
+    bytes.truncate(index);
+    bytes.extend_from_slice(b"not an index");
+    let (_, report) = whole(&bytes);
+    assert_eq!(report.removed, [index as u64..index as u64 + 12]);
+}
+
+#[test]
+fn a_tree_that_does_not_begin_or_end_as_it_should_is_put_right() {
+    let good = plain();
+    for (from, to) in [
+        (&b"%YAML 1.1\n"[..], &b"\xef\xbb\xbf%YAML 1.1\n"[..]),
+        (b"%YAML 1.1\n", b"\n\n%YAML 1.1\n"),
+        (b"%YAML 1.1\n%TAG", b"%TAG"),
+        (b"...\n\xd3BLK", b"\xd3BLK"),
+        (b"...\n\xd3BLK", b"...\xd3BLK"),
+    ] {
+        let mut bytes = good.clone();
+        replace(&mut bytes, from, to);
+        let (again, report) = repaired(&bytes);
+        assert!(again == good, "{}: {report:?}", String::from_utf8_lossy(to));
+        assert!(report.lost.is_empty());
+    }
+}
+
+#[test]
+fn a_cut_file_keeps_what_is_there_and_names_what_is_not() {
+    let good = plain();
+    let blocks = offsets(&good);
+    // In the data of the second block.
+    let (bytes, report) = repaired(&good[..blocks[1] + 300]);
+    assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (None, vec!["/c"])]);
+    let [cut, missing] = &report.lost[..] else { panic!("{report:?}") };
+    let is_cut = |kind: &ErrorKind| {
+        matches!(kind, ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. })
+    };
+    assert!(is_cut(cut.reason.kind()), "{}", cut.reason);
+    assert_eq!(missing.reason.to_string(), "block 2: no such block, the file has 2");
+    let file = Asdf::from_bytes(bytes).unwrap();
+    assert_eq!(read(&file, "/a").unwrap(), elements(1));
+    let block = file.blocks().get(1).unwrap();
+    assert_eq!(block.verify().unwrap(), ChecksumVerdict::Stored);
+    let data = block.decode().unwrap();
+    let expected: Vec<u8> = elements(2).iter().flat_map(|it| it.to_ne_bytes()).collect();
+    assert!(data.len() > 100 && expected.starts_with(&data));
+    // In a header: nothing of the block exists.
+    let (bytes, report) = repaired(&good[..blocks[1] + 20]);
+    assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (None, vec!["/c"])]);
+    assert_eq!(Asdf::from_bytes(bytes).unwrap().blocks().len().unwrap(), 2);
+}
+
+#[test]
+fn every_cut_leaves_a_file_that_opens() {
+    let good = file(&WriteOptions::new().compression(Compression::Zlib(1)));
+    for len in (12..good.len()).step_by(7) {
+        let (bytes, report) = repaired(&good[..len]);
+        let file = Asdf::from_bytes(bytes).unwrap();
+        assert!(file.tree().is_ok() || report.lost.iter().any(|loss| loss.block.is_none()));
+        // Of a file that is cut before its tree nobody knows that there was one.
+        let is_whole = len >= index_of(&good) || len <= 33;
+        assert_eq!(report.lost.is_empty(), is_whole, "{len}");
+    }
+}
+
+#[test]
+fn a_tree_that_is_cut_keeps_its_whole_lines() {
+    let text = b"#ASDF 1.0.0\n%YAML 1.1\n---\na: 1\nb: {x: 1,\n  y: 2}\nc: 2.5";
+    let (bytes, report) = repaired(&text[..]);
+    assert!(bytes.ends_with(b"\nb: {x: 1,\n  y: 2}\n...\n"), "{}", String::from_utf8_lossy(&bytes));
+    assert_eq!(report.lost[0].reason.to_string(), "the tree is cut");
+    assert_eq!(report.lost[0].bytes, 49..55);
+    let (bytes, _) = repaired(&text[..45]);
+    assert!(bytes.ends_with(b"\na: 1\n...\n"));
+    let broken = b"#ASDF 1.0.0\n%YAML 1.1\n---\na: [1\nb: 2\n...\n";
+    let (bytes, report) = repaired(broken);
+    assert_eq!((bytes.as_slice(), report.lost.len()), (&broken[..], 1));
+}
+
+#[test]
+fn blocks_keep_their_numbers_when_others_are_lost() {
+    let good = plain();
+    let (blocks, index) = (offsets(&good), index_of(&good));
+    for number in 0..3 {
+        for wrong in [&b"....................."[..], b"\xd3BLK\0\x2f"] {
+            let mut bytes = good.clone();
+            bytes.splice(blocks[number]..blocks[number] + wrong.len(), wrong.iter().copied());
+            // With the index, and without it.
+            for len in [bytes.len(), index] {
+                let (again, report) = repaired(&bytes[..len]);
+                let name = ["/a", "/b", "/c"][number];
+                let file = Asdf::from_bytes(again).unwrap();
+                for (seed, other) in (1..).zip(["/a", "/b", "/c"]) {
+                    match read(&file, other) {
+                        Ok(read) => assert_eq!(read, elements(seed), "{other}, lost {name}"),
+                        Err(_) => assert!(other == name || len == index, "{other}, lost {name}"),
+                    }
+                }
+                assert!(!report.lost.is_empty());
+                let named = report.lost.iter().flat_map(|loss| &loss.pointers);
+                assert!(named.clone().any(|pointer| pointer == name), "{name}: {report:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn arrays_do_not_use_blocks_whose_number_is_not_known() {
+    let good = plain();
+    let (blocks, index) = (offsets(&good), index_of(&good));
+    // Without the index, the second block may be lost, or the file may be cut after it.
+    let mut bytes = good[..index].to_vec();
+    bytes[blocks[1]..blocks[1] + 4].fill(b'x');
+    let (again, report) = repaired(&bytes);
+    let file = Asdf::from_bytes(again).unwrap();
+    assert_eq!(read(&file, "/a").unwrap(), elements(1));
+    assert!(read(&file, "/b").is_err() && read(&file, "/c").is_err());
+    assert_eq!(lost(&report), [(Some(1), vec!["/b"]), (Some(2), vec!["/c"]), (Some(3), vec![])]);
+    // The block is kept all the same.
+    let data: Vec<u8> = elements(3).iter().flat_map(|it| it.to_ne_bytes()).collect();
+    assert_eq!(file.blocks().get(3).unwrap().decode().unwrap(), data);
+}
+
+#[test]
+fn sizes_of_arrays_show_which_block_is_lost() {
+    let mut tree = Tree::default();
+    for (len, name) in [(100, "/a"), (200, "/b"), (300, "/c")] {
+        let part = elements(len)[..usize::from(len)].to_vec();
+        tree.set(name, Array::from_slice(&part, &[len.into()]).unwrap()).unwrap();
+    }
+    let good = bytes_of(&Writer::new(tree));
+    let (blocks, index) = (offsets(&good), index_of(&good));
+    for (number, lost_name) in ["/a", "/b", "/c"].into_iter().enumerate() {
+        let mut bytes = good[..index].to_vec();
+        bytes[blocks[number]..blocks[number] + 4].fill(b'x');
+        let (again, report) = repaired(&bytes);
+        let file = Asdf::from_bytes(again).unwrap();
+        for (len, name) in [(100, "/a"), (200, "/b"), (300, "/c")] {
+            match read(&file, name) {
+                Ok(read) => assert_eq!(read, elements(len)[..usize::from(len)], "{name}"),
+                Err(_) => assert_eq!(name, lost_name),
+            }
+        }
+        assert_eq!(report.lost.len(), 1, "{report:?}");
+        assert_eq!(report.lost[0].pointers, [lost_name]);
+    }
+}
+
+#[test]
+fn sizes_that_are_wrong_end_at_the_next_block() {
+    for compression in [Compression::None, Compression::Zlib(6)] {
+        let good = file(&WriteOptions::new().compression(compression));
+        let at = offsets(&good)[1];
+        let mut bytes = good.clone();
+        // allocated and used
+        bytes[at + 14..at + 30].fill(0x3f);
+        let (_, report) = whole(&bytes);
+        assert_eq!(report.kept, 3);
+        // Without a checksum too.
+        bytes[at + 38..at + 54].fill(0);
+        whole(&bytes);
+    }
+    let good = plain();
+    let mut bytes = good.clone();
+    let at = offsets(&good)[2];
+    bytes[at + 30..at + 38].fill(0); // data_size
+    let (again, report) = repaired(&bytes);
+    assert!(again == good && report.lost.is_empty());
+}
+
+#[test]
+fn checksums_of_old_writers_are_mended_and_wrong_ones_stay() {
+    let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
+    let at = offsets(&good)[1];
+    let mut bytes = good.clone();
+    let data: Vec<u8> = elements(2).iter().flat_map(|it| it.to_ne_bytes()).collect();
+    let digest = binio::Algorithm::Md5.digest(&data);
+    bytes[at + 38..at + 54].copy_from_slice(digest.as_bytes());
+    let (again, report) = repaired(&bytes);
+    assert!(again == good && report.lost.is_empty());
+    assert_eq!(report.diagnostics[0].code, Code::DecodedLegacy);
+    // Damaged data keep the checksum that shows it.
+    let good = plain();
+    let at = offsets(&good)[2];
+    let mut bytes = good.clone();
+    bytes[at - 10] ^= 1;
+    let (again, report) = repaired(&bytes);
+    assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
+    assert!(again == bytes);
+    // Without one, the stream tells.
+    let mut bytes = file(&WriteOptions::new().compression(Compression::Zlib(6)).checksum(false));
+    let at = offsets(&bytes)[2];
+    bytes[at - 3] ^= 1;
+    let (again, report) = repaired(&bytes);
+    assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
+    assert!(again == bytes);
+}
+
+/// As a tool does that takes a file for text.
+fn with_cr(bytes: &[u8]) -> Vec<u8> {
+    bytes
+        .iter()
+        .flat_map(|&byte| if byte == b'\n' { vec![b'\r', byte] } else { vec![byte] })
+        .collect()
+}
+
+/// The same, but CR LF stays.
+fn with_cr_once(bytes: &[u8]) -> Vec<u8> {
+    let mut out: Vec<u8> = Vec::new();
+    for &byte in bytes {
+        if byte == b'\n' && out.last() != Some(&b'\r') {
+            out.push(b'\r');
+        }
+        out.push(byte);
+    }
+    out
+}
+
+fn without_cr(bytes: &[u8]) -> Vec<u8> {
+    let is_kept = |at: &usize| bytes[*at] != b'\r' || bytes.get(at + 1) != Some(&b'\n');
+    (0..bytes.len()).filter(is_kept).map(|at| bytes[at]).collect()
+}
+
+/// A file whose second block has these bytes.
+fn with_bytes(bytes: &[u8]) -> Vec<u8> {
+    let mut tree = Tree::default();
+    tree.set("/a", Array::from_slice(&elements(1), &[300]).unwrap()).unwrap();
+    let len = bytes.len() as u64;
+    tree.set("/b", Array::from_slice(bytes, &[len]).unwrap()).unwrap();
+    tree.set("/c", Array::from_slice(&elements(3), &[300]).unwrap()).unwrap();
+    bytes_of(&Writer::new(tree))
+}
+
+#[test]
+fn converted_line_ends_are_undone() {
+    let data = b"text\nand \r\n more\r\r\n\r\n\r\nbytes\n\n\r".repeat(9);
+    let good = with_bytes(&data);
+    let (again, report) = repaired(&with_cr(&good));
+    assert!(again == good, "{report:?}");
+    assert!(report.lost.is_empty());
+    let found = &report.diagnostics[0];
+    assert_eq!(found.code, Code::IndexDrift);
+    assert!(found.message.ends_with("it was undone"), "{}", found.message);
+}
+
+#[test]
+fn a_checksum_shows_which_line_ends_were_converted() {
+    let few = [&b"one\ntwo\nthree\n"[..], b"a pair: \r\n.", b"four\nfive"].concat();
+    let good = with_bytes(&few);
+    for converted in [without_cr(&good), with_cr_once(&good)] {
+        assert!(converted != good);
+        let (again, report) = repaired(&converted);
+        assert!(report.lost.is_empty(), "{report:?}");
+        // In text before the blocks, other line ends say the same.
+        let start = |bytes: &[u8]| offsets(bytes)[0];
+        assert!(again[start(&again)..index_of(&again)] == good[start(&good)..index_of(&good)]);
+    }
+}
+
+#[test]
+fn a_conversion_that_cannot_be_undone_costs_only_the_block() {
+    let many = b"line\nend\nand a pair\r\n".repeat(200);
+    let good = with_bytes(&many);
+    let (again, report) = repaired(&without_cr(&good));
+    assert_eq!(lost(&report), [(Some(1), vec!["/b"])]);
+    let reason = report.lost[0].reason.to_string();
+    let expected = "block 1: 200 bytes were removed in it, as by a conversion of line ends, and where is not known";
+    assert_eq!(reason, expected);
+    let file = Asdf::from_bytes(again).unwrap();
+    assert_eq!(read(&file, "/a").unwrap(), elements(1));
+    assert_eq!(read(&file, "/c").unwrap(), elements(3));
+}
+
+#[test]
+fn streamed_blocks_stay_last_and_without_an_index() {
+    let path = testdata::path("asdf/streamed.asdf");
+    let good = std::fs::read(path).unwrap();
+    let (again, report) = repaired(&good);
+    assert!(again == good && report.lost.is_empty());
+}
+
+#[test]
+fn golden_files_are_recovered_or_their_losses_named() {
+    for case in testdata::cases(&testdata::path("asdf/expected.json")) {
+        let bytes = std::fs::read(&case.file).unwrap();
+        let Ok(before) = Asdf::from_bytes(bytes.clone()) else { continue };
+        let (again, report) = repaired(&bytes);
+        let after = Asdf::from_bytes(again.clone()).unwrap();
+        let is_fine = before.verify(&asdf::VerifyOptions::new()).unwrap().is_fine();
+        let fine_now = after.verify(&asdf::VerifyOptions::new()).unwrap().is_fine();
+        assert!(fine_now || !is_fine, "{}: {report:?}", case.name);
+        // A second repair changes nothing.
+        assert!(repaired(&again).0 == again, "{}", case.name);
+    }
+}
+
+#[test]
+fn hostile_files_cost_no_more_than_they_have() {
+    let good = plain();
+    let blocks = offsets(&good);
+    // Sizes and lengths of nonsense, at each field of a header.
+    for field in [4, 6, 10, 14, 22, 30, 38] {
+        for value in [0_u64, 1, 1 << 31, 1 << 62, u64::MAX] {
+            let mut bytes = good.clone();
+            bytes[blocks[1] + field..blocks[1] + field + 8].copy_from_slice(&value.to_be_bytes());
+            repaired(&bytes);
+        }
+    }
+    // Arrays that name blocks of nonsense, next to a gap.
+    let mut bytes = good.clone();
+    let place = bytes.windows(9).rposition(|window| window == b"source: 2").unwrap();
+    bytes.splice(place..place + 9, *b"source: 4000000000000000000");
+    let gap = offsets(&good)[1] + 18;
+    bytes.splice(gap..gap, [b'x'; 80]);
+    let (again, _) = repaired(&bytes);
+    assert!(again.len() < 3 * good.len());
+    // A bomb of a megabyte of zeros a thousand times over.
+    let mut tree = Tree::default();
+    tree.set("/z", Array::from_slice(&vec![0_u8; 64 << 20], &[64 << 20]).unwrap()).unwrap();
+    let options = WriteOptions::new().compression(Compression::Bzip2(9));
+    let bomb = bytes_of(&Writer::new(tree).options(options));
+    let options = RecoverOptions::new().limits(Limits::default().with_max_alloc(16 << 20));
+    let mut out = Cursor::new(Vec::new());
+    assert!(recover(Arc::new(bomb), &mut out, &options).unwrap().lost.is_empty());
+    for junk in [&b""[..], b"#ASDF", b"junk", b"\xd3BLK"] {
+        let out = Cursor::new(Vec::new());
+        assert!(recover(Arc::new(junk.to_vec()), out, &RecoverOptions::new()).is_err());
+    }
+}

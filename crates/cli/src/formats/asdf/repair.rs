@@ -1,0 +1,100 @@
+//! `scibin asdf repair`: a good file of what is left of a damaged one.
+
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use asdf::ReadAt;
+use asdf::repair::{Loss, RecoverOptions, RecoverReport, recover};
+use serde_json::{Value, json};
+
+use super::Nowhere;
+use crate::Verdict;
+use crate::arguments::asdf::RepairRequest;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::file::{self as output_file, is_standard};
+use crate::output::{Output, one_line, print_json, size};
+
+pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict, Failure> {
+    let RepairRequest { file: path, output: target, writing } = request;
+    let fail = |error| Failure::asdf(path, error);
+    let source = input::source(path).map_err(|error| fail(error.into()))?;
+    let source: Arc<dyn ReadAt> = Arc::new(source);
+    let options = RecoverOptions::new();
+    output_file::check(target, writing.force)?;
+    let report = if writing.dry_run {
+        recover(source, Nowhere::default(), &options).map_err(fail)?
+    } else {
+        let body = |out: &mut _| recover(source, out, &options);
+        output_file::write_file(target, writing.force, body, fail)?
+    };
+    if is_standard(target) && !writing.dry_run {
+        // Standard output has the file.
+        for loss in &report.lost {
+            output.fail(&format_args!("{}: {}", path.display(), loss_text(loss)));
+        }
+    } else if output.json {
+        let mut value = report_json(&report);
+        value["file"] = json!(path.display().to_string());
+        value["output"] = json!(target.display().to_string());
+        value["dry_run"] = json!(writing.dry_run);
+        print_json(&value)?;
+    } else {
+        print(path, target, &report, writing.dry_run, output)?;
+    }
+    Ok(if report.lost.is_empty() { Verdict::Fine } else { Verdict::Found })
+}
+
+fn print(
+    path: &Path,
+    target: &Path,
+    report: &RecoverReport,
+    dry_run: bool,
+    output: Output,
+) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    for loss in &report.lost {
+        writeln!(out, "{}: {}", path.display(), one_line(&loss_text(loss)))?;
+    }
+    drop(out);
+    for diagnostic in &report.diagnostics {
+        output.remark(&format_args!("{}: {diagnostic}", path.display()));
+    }
+    for bytes in &report.removed {
+        let (start, end) = (bytes.start, bytes.end);
+        let line = format_args!("{}: left out bytes {start}..{end}", path.display());
+        output.remark(&line);
+    }
+    let would = if dry_run { " would be written" } else { "" };
+    let (target, kept, len) = (target.display(), report.kept, size(report.len));
+    let blocks = if kept == 1 { "block" } else { "blocks" };
+    output.result(&format_args!("{target}: {len}, {kept} {blocks} kept{would}"))
+}
+
+fn loss_text(loss: &Loss) -> String {
+    let arrays = match loss.pointers.as_slice() {
+        [] => String::new(),
+        pointers => format!(" (arrays: {})", pointers.join(", ")),
+    };
+    format!("lost: {}{arrays}", loss.reason)
+}
+
+fn report_json(report: &RecoverReport) -> Value {
+    let range = |bytes: &std::ops::Range<u64>| json!([bytes.start, bytes.end]);
+    let loss = |loss: &Loss| {
+        json!({
+            "block": loss.block,
+            "pointers": loss.pointers,
+            "bytes": range(&loss.bytes),
+            "message": loss.reason.to_string(),
+        })
+    };
+    json!({
+        "bytes": report.len,
+        "blocks": report.kept,
+        "removed": report.removed.iter().map(range).collect::<Value>(),
+        "lost": report.lost.iter().map(loss).collect::<Value>(),
+        "diagnostics": report.diagnostics,
+    })
+}

@@ -1,0 +1,138 @@
+"""Checks files against schemas with the Python reference and with `scibin asdf validate`, and compares the verdicts:
+`validate.py DIRECTORY SCIBIN`. The files: those of the run, the reference files of a corpus if there is one, and
+files with one fault each."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import warnings
+
+import asdf
+import asdf_coordinates_schemas
+import asdf_standard
+import asdf_transform_schemas
+from asdf.exceptions import ValidationError
+
+PACKAGES = [asdf_standard, asdf_transform_schemas, asdf_coordinates_schemas]
+FOLDERS = [str(pathlib.Path(package.__file__).parent) for package in PACKAGES]
+MANIFESTS = ["asdf://asdf-format.org/transform/manifests/transform-1.5.0"]
+
+ARRAY = "!core/ndarray-1.0.0 {source: 0, datatype: float32, byteorder: little, shape: [2]}"
+
+# What is wrong with each, or nothing: a line of the tree.
+TEXTS = [
+    "x: 1",
+    "asdf_library: !core/software-1.0.0 {name: a, version: '1'}",
+    "asdf_library: !core/software-1.0.0 {name: 1, version: '1'}",
+    "asdf_library: !core/software-1.0.0 {name: a}",
+    "asdf_library: [1]",
+    "history: {entries: [!core/history_entry-1.0.0 {description: a}]}",
+    "history: {entries: [!core/history_entry-1.0.0 {time: 2020-01-01 00:00:00}]}",
+    "history: {entries: [!core/history_entry-1.0.0 {description: a, time: 2020-01-01 00:00:00}]}",
+    "history: {entries: [!core/history_entry-1.0.0 {description: a, time: 2020-01-01}]}",
+    "history: {entries: [!core/history_entry-1.0.0 {description: a, time: 5}]}",
+    "history: {entries: {}}",
+    "history: 5",
+    "history: {extensions: [!core/extension_metadata-1.0.0 {extension_class: a}]}",
+    "history: {extensions: [!core/extension_metadata-1.0.0 {extension_uri: a}]}",
+    f"x: {ARRAY}",
+    f"x: {ARRAY.replace('shape: [2]', 'shape: [-2]')}",
+    f"x: {ARRAY.replace('shape: [2]', 'shape: 2')}",
+    f"x: {ARRAY.replace('float32', 'float33')}",
+    f"x: {ARRAY.replace('little', 'middle')}",
+    f"x: {ARRAY.replace('byteorder: little, ', '')}",
+    f"x: {ARRAY.replace('datatype: float32, ', '')}",
+    f"x: {ARRAY.replace('source: 0', 'offset: -1, source: 0')}",
+    f"x: {ARRAY.replace('source: 0', 'strides: [0], source: 0')}",
+    f"x: {ARRAY.replace('source: 0', 'mask: no, source: 0')}",
+    f"x: {ARRAY.replace('float32', '[ascii, 4]')}",
+    f"x: {ARRAY.replace('float32', '[ascii, a]')}",
+    f"x: {ARRAY.replace('float32', '[{name: a, datatype: int8}]')}",
+    f"x: {ARRAY.replace('float32', '[{name: 5, datatype: int8}]')}",
+    "x: !core/ndarray-1.0.0 [1, 2]",
+    "x: !core/ndarray-1.0.0 {data: [1, 2]}",
+    "x: !core/ndarray-1.0.0 {data: 5}",
+    "x: !core/ndarray-1.0.0 5",
+    "x: !core/complex-1.0.0 1+2j",
+    "x: !core/complex-1.0.0 (1-2i)",
+    "x: !core/complex-1.0.0 one",
+    "x: !core/constant-1.0.0 5",
+    "x: !core/externalarray-1.0.0 {fileuri: a.fits, target: 1, datatype: float32, shape: [2]}",
+    "x: !core/externalarray-1.0.0 {fileuri: a.fits, target: 1, datatype: float32}",
+    "x: !core/integer-1.0.0 {words: !core/ndarray-1.0.0 [1], sign: +}",
+    "x: !core/integer-1.0.0 {words: !core/ndarray-1.0.0 [1], sign: x}",
+    "x: !core/integer-1.0.0 {words: [1], sign: +}",
+    "x: !core/integer-1.0.0 {sign: +}",
+    "x: {$ref: 'other.asdf#/x'}",
+    "x: !core/software-1.0.0 {$ref: 'other.asdf#/x'}",
+    "x: !transform/identity-1.2.0 {inputs: [a], outputs: [b]}",
+    "x: !transform/identity-1.2.0 {n_dims: 2, inputs: [a, b], outputs: [a, b]}",
+    "x: !transform/identity-1.2.0 {n_dims: two, inputs: [a], outputs: [b]}",
+    "x: !transform/identity-1.2.0 {n_dims: 0, inputs: [a], outputs: [b]}",
+    "x: !transform/scale-1.2.0 {factor: 2.0, inputs: [a], outputs: [b]}",
+    "x: !transform/scale-1.2.0 {factor: two, inputs: [a], outputs: [b]}",
+    "x: !transform/scale-1.2.0 {inputs: [a], outputs: [b]}",
+    "x: !transform/compose-1.2.0 {forward: [!transform/scale-1.2.0 {factor: 2.0, inputs: [a], outputs: [b]},"
+    " !transform/scale-1.2.0 {factor: 3.0, inputs: [b], outputs: [c]}], inputs: [a], outputs: [c]}",
+    "x: !transform/compose-1.2.0 {forward: [!transform/scale-1.2.0 {factor: 2.0, inputs: [a], outputs: [b]}],"
+    " inputs: [a], outputs: [c]}",
+    "x: !transform/compose-1.2.0 {forward: [5, 6], inputs: [a], outputs: [c]}",
+]
+
+
+def write_texts(folder):
+    folder.mkdir(exist_ok=True)
+    for number, text in enumerate(TEXTS):
+        head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.5.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n"
+        block = b"\xd3BLK\0\x30" + bytes(8) + 3 * (8).to_bytes(8, "big") + bytes(16) + bytes(8)
+        path = folder / f"{number:02}.asdf"
+        path.write_bytes((head + text + "\n...\n").encode() + block)
+        yield path
+
+
+def python_verdict(path):
+    """Whether the reference finds a file valid; `None` if it cannot read it at all."""
+    with asdf.config_context() as config:
+        config.validate_on_read = True
+        for manifest in MANIFESTS:
+            config.add_extension(asdf.extension.ManifestExtension.from_uri(manifest))
+        try:
+            with asdf.open(path, _force_raw_types=True):
+                return True, ""
+        except ValidationError as error:
+            return False, str(error).splitlines()[0]
+        except Exception as error:
+            return None, f"{type(error).__name__}: {error}"
+
+
+def main(directory, scibin):
+    warnings.simplefilter("ignore")
+    directory = pathlib.Path(directory)
+    corpus = pathlib.Path(os.environ.get("SCIBIN_CORPUS", pathlib.Path(__file__).parents[5] / "shared" / "corpus"))
+    files = sorted(directory.glob("*.asdf")) + sorted((corpus / "asdf" / "reference").glob("**/*.asdf"))
+    files += write_texts(directory / "faults")
+    differences, compared, invalid = [], 0, 0
+    schemas = [word for folder in FOLDERS for word in ("--schemas", folder)]
+    for path in files:
+        verdict, reason = python_verdict(path)
+        if verdict is None:
+            continue
+        compared += 1
+        invalid += not verdict
+        command = [scibin, "asdf", "validate", path, "--json", "--quiet", *schemas]
+        output = subprocess.run(command, capture_output=True, text=True)
+        report = json.loads(output.stdout)
+        if report["ok"] != verdict or output.returncode != (0 if verdict else 1):
+            found = [f"{one['message']} [{one.get('schema')}]" for one in report["diagnostics"]]
+            line = path.read_bytes().split(b"---")[1].splitlines()[1][:100] if path.parent.name == "faults" else ""
+            differences.append(f"{path} {line}: the reference says {verdict} {reason}, ours {found}")
+    if differences:
+        sys.exit("\n".join(differences[:30]) + f"\n{len(differences)} of {compared} verdicts differ")
+    assert compared > len(TEXTS) * 3 / 4 and invalid > 20, f"{compared} compared, {invalid} invalid"
+    print(f"the same verdict on {compared} files, of which {invalid} are not valid")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
