@@ -130,7 +130,8 @@ fn slots<'a>(
     let is_first_missing = first.is_some_and(|first| listed.first() < Some(&first));
     let known = blocks.iter().filter(|block| listed.binary_search(&block.offset()).is_ok()).count();
     let is_in_order = listed.windows(2).all(|pair| pair[0] < pair[1]);
-    if (is_first_missing || !gaps.is_empty()) && is_in_order && 2 * known > listed.len() {
+    let is_known = known > 0 && 2 * known >= listed.len();
+    if (is_first_missing || !gaps.is_empty()) && is_in_order && is_known {
         return by_index(blocks, listed);
     }
     let found = |block: Block<'a>| match block.header() {
@@ -142,7 +143,7 @@ fn slots<'a>(
     let placed = placed(&blocks, gaps, arrays, file_len);
     let named = named(arrays, blocks.len());
     let rest = blocks.split_off(placed.map_or(certain, |(before, _)| before));
-    let end = blocks.last().and_then(end_of).unwrap_or(0);
+    let end = blocks.last().and_then(end_of).or(first).unwrap_or(0);
     let mut slots: Vec<_> = blocks.into_iter().map(found).collect();
     let missing = placed.map_or(named.saturating_sub(certain), |(_, missing)| missing);
     slots.extend((0..missing).map(|_| Slot::Missing { offset: end }));

@@ -171,9 +171,9 @@ mod tests {
         let end = stored.len() as u64;
         let views = vec![
             (0..10, View::WithoutCr),
-            (10..19, View::WithCr),
-            (19..26, View::AsStored),
-            (26..end, View::Replaced(Bytes::from_static(b"|new"))),
+            (10..18, View::WithCr),
+            (18..25, View::AsStored),
+            (25..end, View::Replaced(Bytes::from_static(b"|new"))),
             (end..end, View::Zeros(2)),
         ];
         let pieces = Pieces::new(Arc::new(stored), views).unwrap();
