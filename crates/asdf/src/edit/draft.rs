@@ -153,8 +153,7 @@ impl Draft<'_> {
     /// length and means the same.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text.text());
-        let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
-        let _ = start;
+        let (_, end) = differing(old.as_bytes(), new.as_bytes())?;
         let mut text = String::with_capacity(old.len().max(new.len()));
         if new.len() < old.len() {
             let ends_value = |c: char| matches!(c, ' ' | ',' | ']' | '}' | '\n' | '\r');
@@ -165,7 +164,7 @@ impl Draft<'_> {
         } else {
             let more = new.len() - old.len();
             let line = new.get(end..)?;
-            let at = end + line.find(|c: char| c == '\n' || c == '\r')?;
+            let at = end + line.find(['\n', '\r'])?;
             let blanks = new.get(..at)?;
             if blanks.len() - blanks.trim_end_matches(' ').len() < more || at - more < end {
                 return None;

@@ -347,9 +347,8 @@ impl Editor {
             }
             Planned::NewFile => {
                 let mut out = AtomicFile::create(place.lock.path())?;
-                let mut copy = |out: &mut &mut AtomicFile, range: Range<u64>| {
-                    copy_file(&place.handle, range, out)
-                };
+                let mut copy =
+                    |out: &mut AtomicFile, range: Range<u64>| copy_file(&place.handle, range, out);
                 draft.write(&mut out, &mut copy)?;
                 out.commit()?;
             }
@@ -364,10 +363,10 @@ impl Editor {
     }
 
     /// Writes the file with the changes to an output that can seek and that is empty.
-    pub fn write_to<W: Write + Seek>(&self, out: W) -> Result<EditReport> {
+    pub fn write_to<W: Write + Seek>(&self, mut out: W) -> Result<EditReport> {
         let draft = self.draft()?;
         let mut copy = |out: &mut W, range| copy_pieces(&draft, out, range);
-        let (len, blocks) = draft.write(out, &mut copy)?;
+        let (len, blocks) = draft.write(&mut out, &mut copy)?;
         let rolled_back = self.rolled_back;
         Ok(EditReport { method: Method::NewFile, len, blocks, unused: Vec::new(), rolled_back })
     }
@@ -425,7 +424,7 @@ impl Editor {
     fn report(&self, draft: &Draft<'_>, method: Method) -> Result<EditReport> {
         let (len, blocks) = if matches!(method, Method::NewFile | Method::InPlace) {
             let mut out = Nowhere::default();
-            draft.write(&mut out, &mut |out: &mut &mut Nowhere, range| {
+            draft.write(&mut out, &mut |out: &mut Nowhere, range| {
                 out.skip(range.end - range.start);
                 Ok(())
             })?

@@ -9,7 +9,7 @@ use binio::ReadAt as _;
 use binio::write::{Change, ChangePlan, Storage, WriteAt};
 
 use super::draft::{Draft, differing};
-use super::rewrite::ALLOCATED;
+use super::rewrite::{ALLOCATED, new_block};
 use crate::error::{Error, Result};
 use crate::write::{NewBlock, Output, index_text};
 
@@ -18,7 +18,6 @@ const MAX_MARKER: usize = 4096;
 
 /// What is written where.
 pub(super) struct InPlace<'a> {
-    draft: &'a Draft<'a>,
     /// The bytes of the tree that differ, and their place.
     tree: Option<(u64, Vec<u8>)>,
     /// Blocks after the last one.
@@ -102,7 +101,6 @@ impl<'a> InPlace<'a> {
             plan = plan.overwrite(first..layout.file_len);
         }
         let mut change = Self {
-            draft,
             tree,
             added: draft.blocks.values().collect(),
             end: room.tree.start + new.len() as u64,
@@ -141,7 +139,7 @@ impl<'a> InPlace<'a> {
                 if let Some(offsets) = &mut offsets {
                     offsets.push(out.position());
                 }
-                self.draft.block(&mut out, block, self.align, None)?;
+                new_block(&mut out, block, self.align, None)?;
             }
             if let Some(offsets) = offsets {
                 out.put(index_text(&offsets).as_bytes())?;

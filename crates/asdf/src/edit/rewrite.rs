@@ -14,7 +14,7 @@ const PIECE: u64 = 1 << 20;
 pub(super) const ALLOCATED: u64 = 14;
 
 /// Copies bytes of the old file to the end of the new one.
-pub(super) type Copy<'c, W> = &'c mut dyn FnMut(&mut W, Range<u64>) -> Result<()>;
+pub(super) type CopyRange<'c, W> = &'c mut dyn FnMut(&mut W, Range<u64>) -> Result<()>;
 
 /// Copies in pieces, whatever the output is.
 pub(super) fn copy_pieces<W: Write>(
@@ -34,7 +34,11 @@ pub(super) fn copy_pieces<W: Write>(
 
 impl Draft<'_> {
     /// Writes the file, and returns its length and number of blocks.
-    pub(super) fn write<W: Write + Seek>(&self, out: W, copy: Copy<'_, W>) -> Result<(u64, usize)> {
+    pub(super) fn write<W: Write + Seek>(
+        &self,
+        out: W,
+        copy: CopyRange<'_, W>,
+    ) -> Result<(u64, usize)> {
         let mut out = Output::new(out);
         let room = self.room()?;
         let (file_len, count) = if self.changes_blocks() {
@@ -49,10 +53,10 @@ impl Draft<'_> {
     /// Writes what comes before the first block. `unit` is that to which its place is aligned.
     fn head<W: Write + Seek>(
         &self,
-        out: &mut Output<W>,
+        out: &mut Output<&mut W>,
         room: &Room,
         unit: Option<u64>,
-        copy: Copy<'_, W>,
+        copy: CopyRange<'_, W>,
     ) -> Result<()> {
         put(out, 0..room.tree.start, copy)?;
         if self.file.layout().tree.is_none() && room.tree.start > 0 {
@@ -91,9 +95,9 @@ impl Draft<'_> {
     /// All after the tree as it is, only with other numbers in the index.
     fn with_same_blocks<W: Write + Seek>(
         &self,
-        out: &mut Output<W>,
+        out: &mut Output<&mut W>,
         room: &Room,
-        copy: Copy<'_, W>,
+        copy: CopyRange<'_, W>,
     ) -> Result<(u64, usize)> {
         let layout = self.file.layout();
         let Some(first) = layout.first_block else {
@@ -130,9 +134,9 @@ impl Draft<'_> {
     /// Block by block.
     fn with_new_blocks<W: Write + Seek>(
         &self,
-        out: &mut Output<W>,
+        out: &mut Output<&mut W>,
         room: &Room,
-        copy: Copy<'_, W>,
+        copy: CopyRange<'_, W>,
     ) -> Result<(u64, usize)> {
         let chain = self.chain()?;
         let Chain { headers, align, .. } = &chain;
@@ -148,7 +152,7 @@ impl Draft<'_> {
             offsets.push(out.position());
             match (self.blocks.get(&number), old) {
                 (Some(block), _) => {
-                    self.block(out, block, *align, next)?;
+                    new_block(out, block, *align, next)?;
                 }
                 (None, Some(_)) if !is_kept(&number) => {
                     let offset = out.position();
@@ -168,31 +172,12 @@ impl Draft<'_> {
         Ok((out.position(), count))
     }
 
-    /// Writes a new block, with room after its data so that what follows stays aligned.
-    pub(super) fn block<W: Write + Seek>(
-        &self,
-        out: &mut Output<W>,
-        block: &crate::write::NewBlock,
-        align: u64,
-        next: Option<u64>,
-    ) -> Result<()> {
-        let data = BlockData::New {
-            data: &*block.data,
-            compression: block.compression,
-            itemsize: block.itemsize,
-        };
-        let options = WriteOptions::new().align(align);
-        let offset = write_block(out, &data, None, &options)?;
-        let header_len = block_header(offset, [0; 4], align).len() as u64;
-        room_for_next(out, offset, header_len, align, next)
-    }
-
     /// Copies a block. One that claims more room than the file has claims what there is.
     fn same_block<W: Write + Seek>(
         &self,
-        out: &mut Output<W>,
+        out: &mut Output<&mut W>,
         old: &BlockHeader,
-        copy: Copy<'_, W>,
+        copy: CopyRange<'_, W>,
     ) -> Result<()> {
         let file_len = self.file.layout().file_len;
         let end = old.next_offset().unwrap_or(file_len);
@@ -203,6 +188,24 @@ impl Draft<'_> {
         put(out, old.offset..file_len, copy)?;
         out.patch(offset + ALLOCATED, &(file_len - old.data_start()).to_be_bytes())
     }
+}
+
+/// Writes a new block, with room after its data so that what follows stays aligned.
+pub(super) fn new_block<W: Write + Seek>(
+    out: &mut Output<W>,
+    block: &crate::write::NewBlock,
+    align: u64,
+    next: Option<u64>,
+) -> Result<()> {
+    let data = BlockData::New {
+        data: &*block.data,
+        compression: block.compression,
+        itemsize: block.itemsize,
+    };
+    let options = WriteOptions::new().align(align);
+    let offset = write_block(out, &data, None, &options)?;
+    let header_len = block_header(offset, [0; 4], align).len() as u64;
+    room_for_next(out, offset, header_len, align, next)
 }
 
 /// Adds zeros to a block until the next one can follow at a place that is as aligned as its old one.
@@ -223,7 +226,11 @@ fn room_for_next<W: Write + Seek>(
     out.patch(offset + ALLOCATED, &allocated.to_be_bytes())
 }
 
-fn put<W: Write + Seek>(out: &mut Output<W>, range: Range<u64>, copy: Copy<'_, W>) -> Result<()> {
+fn put<W: Write + Seek>(
+    out: &mut Output<&mut W>,
+    range: Range<u64>,
+    copy: CopyRange<'_, W>,
+) -> Result<()> {
     let len = range.end.saturating_sub(range.start);
     if len == 0 {
         return Ok(());

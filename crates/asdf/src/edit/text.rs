@@ -124,20 +124,20 @@ impl TreeText {
                     *node = want;
                 }
                 let removed = [slot.span.clone()];
-                self.edited(pointer, container, nodes, &removed, splices)?
+                self.edited(pointer, container, nodes, &removed, &splices)?
             }
             Place::NewKey(key, _) => {
                 let key_document = standalone(&Tree::new(key.as_str()), &NoArrays)?;
                 nodes.extend([only(&key_document), want]);
                 let splices = insert::entry(self, container, key, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
-                self.edited(pointer, container, nodes, &[], splices)?
+                self.edited(pointer, container, nodes, &[], &splices)?
             }
             Place::NewItem => {
                 nodes.push(want);
                 let splices = insert::item(self, container, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
-                self.edited(pointer, container, nodes, &[], splices)?
+                self.edited(pointer, container, nodes, &[], &splices)?
             }
         };
         *self = edited;
@@ -171,7 +171,7 @@ impl TreeText {
             remove::some(self, container, &indexes)
         };
         let splices = splices.ok_or_else(|| impossible(pointer))?;
-        *self = self.edited(pointer, container, nodes, &removed, splices)?;
+        *self = self.edited(pointer, container, nodes, &removed, &splices)?;
         Ok(())
     }
 
@@ -200,7 +200,7 @@ impl TreeText {
             *node = only(&document);
         }
         let splices = Splices::one(span.clone(), new);
-        *self = self.edited(pointer, container, nodes, &[span], splices)?;
+        *self = self.edited(pointer, container, nodes, &[span], &splices)?;
         Ok(())
     }
 
@@ -215,7 +215,7 @@ impl TreeText {
         container: Node<'_>,
         children: Vec<Node<'_>>,
         removed: &[Range<usize>],
-        splices: Splices,
+        splices: &Splices,
     ) -> Result<Self> {
         let expected = Expectation { container: container.id(), children };
         for way in [Way::AsWritten, Way::Anew] {
