@@ -182,7 +182,7 @@ def hdf5_files(directory):
                     group = rng.choice(["", "g/", "g/h/"])
                     made = np.ascontiguousarray(random_array(rng))
                     if made.dtype.kind == "U":
-                        made = made.astype("S")
+                        made = np.char.encode(made, "utf-8")
                     path = f"{group}v{number}"
                     options = {}
                     if made.ndim and made.size and rng.random() < 0.6:

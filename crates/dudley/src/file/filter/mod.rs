@@ -24,6 +24,8 @@ mod jpeg;
 mod png;
 mod reference;
 mod registry;
+#[cfg(all(test, feature = "write"))]
+mod tests;
 #[cfg(feature = "zfp")]
 mod zfp;
 

@@ -167,13 +167,11 @@ fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
     let (kind, size) = is_unsigned.unwrap_or((Kind::Int, 1));
     let size = usize::try_from(size).unwrap_or(1).clamp(1, 8);
     let number = |element: &[u8]| {
-        let is_negative = match cfg!(target_endian = "big") {
-            true => element[0] >= 0x80,
-            false => element[size - 1] >= 0x80,
-        };
+        let is_big = cfg!(target_endian = "big");
+        let is_negative = element[if is_big { 0 } else { size - 1 }] >= 0x80;
         let fill = if kind == Kind::Int && is_negative { 0xff } else { 0 };
         let mut wide = [fill; 8];
-        if cfg!(target_endian = "big") {
+        if is_big {
             wide[8 - size..].copy_from_slice(element);
         } else {
             wide[..size].copy_from_slice(element);

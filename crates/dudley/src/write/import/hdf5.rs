@@ -71,6 +71,7 @@ pub fn from_hdf5(file: impl ReadAt + 'static) -> Result<Imported, Error> {
     Ok(Imported { layout: format(text)?, errors })
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "it maps errors")]
 fn invalid(error: hdf5_reader::error::Error) -> Error {
     damaged(FORMAT, 0, error.to_string())
 }
@@ -355,7 +356,7 @@ impl Lister<'_> {
         if !is_rows || entries.len() as u64 != count {
             return Ok(None);
         }
-        let size = self.chunk_size(chunk, data_set)?;
+        let size = Self::chunk_size(chunk, data_set)?;
         let follows = (0_u64..).zip(entries).all(|(number, entry)| {
             let address = number.checked_mul(size).and_then(|at| at.checked_add(first.address));
             let row = chunk.first().map(|&len| number.saturating_mul(len));
@@ -364,7 +365,7 @@ impl Lister<'_> {
         if follows { self.address(first.address).map(Some) } else { Ok(None) }
     }
 
-    fn chunk_size(&self, chunk: &[u64], data_set: &DataSet) -> Result<u64, Reason> {
+    fn chunk_size(chunk: &[u64], data_set: &DataSet) -> Result<u64, Reason> {
         let shape = [chunk, &data_set.shape[data_set.dims.len()..]].concat();
         let size = array::byte_size(&shape, data_set.datatype.itemsize());
         size.ok_or_else(|| "its chunks have more than 2^63 bytes".to_owned())
@@ -413,7 +414,7 @@ impl Lister<'_> {
         chunk: &[u64],
         entries: &[ChunkEntry],
     ) -> Result<(), Reason> {
-        let size = self.chunk_size(chunk, data_set)?;
+        let size = Self::chunk_size(chunk, data_set)?;
         let addresses = entries.iter().map(|entry| self.address(entry.address));
         let addresses = addresses.collect::<Result<Vec<u64>, Reason>>()?;
         quote::push_name(&mut self.text, name);

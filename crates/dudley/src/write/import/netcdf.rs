@@ -132,9 +132,8 @@ struct Variable {
 impl Header {
     fn read(file: &dyn ReadAt) -> Result<Self, Error> {
         let mut cursor = Cursor { file, at: 0, buffer: Vec::new(), start: 0, width: 4 };
-        let version = match *cursor.take(4)? {
-            [b'C', b'D', b'F', version @ (1 | 2 | 5)] => version,
-            _ => return Err(cursor.damaged(0, "expected \"CDF\" and 1, 2 or 5")),
+        let &[b'C', b'D', b'F', version @ (1 | 2 | 5)] = cursor.take(4)? else {
+            return Err(cursor.damaged(0, "expected \"CDF\" and 1, 2 or 5"));
         };
         let is_wide = version == 5;
         if is_wide {
