@@ -36,7 +36,7 @@ impl Draft<'_> {
     /// Writes the file, and returns its length and number of blocks.
     pub(super) fn write<W: Write + Seek>(
         &self,
-        out: W,
+        out: &mut W,
         copy: CopyRange<'_, W>,
     ) -> Result<(u64, usize)> {
         let mut out = Output::new(out);
