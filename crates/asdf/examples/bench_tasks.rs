@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use asdf::edit::{Editor, Method};
 use asdf::value::Array;
-use asdf::yaml::{Document, ParseOptions};
+use asdf::yaml::{Document, Node, ParseOptions};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
 use measure::{measure, status_bytes};
 
@@ -116,7 +116,7 @@ fn write(writer: &Writer<'_>, path: &str) -> Outcome {
 /// Changes one number of a file, and waits for the disk.
 fn edit_number(path: &str) -> Outcome {
     let mut editor = Editor::open(path)?;
-    let now = editor.tree()?.document().root().get("gain").and_then(|gain| gain.as_i64());
+    let now = editor.tree()?.document().root().get("gain").and_then(Node::as_i64);
     editor.set("/gain", &Tree::new(if now == Some(1) { 2 } else { 1 }))?;
     if editor.commit()?.method != Method::Patched {
         return Err("one number is not one write".into());

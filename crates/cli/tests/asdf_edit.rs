@@ -1,6 +1,7 @@
 //! ASDF files that are changed as a user changes them.
 
 #![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a panic is the report of a test")]
 
 mod program;
 

@@ -78,7 +78,7 @@ impl<'a> Blocks<'a> {
     }
 
     /// The first number that may be wrong, after a gap in a file that is salvaged.
-    pub(crate) fn certain(&self) -> usize {
+    pub(crate) fn certain(self) -> usize {
         self.store.certain()
     }
 

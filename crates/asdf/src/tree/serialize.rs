@@ -212,7 +212,7 @@ impl ser::Serializer for Serializer {
     }
 
     fn serialize_seq(self, _len: Option<usize>) -> Made<Items> {
-        Ok(Items { items: Vec::new(), variant: None, inside: self.inside()? })
+        Ok(Items { values: Vec::new(), variant: None, inside: self.inside()? })
     }
 
     fn serialize_tuple(self, len: usize) -> Made<Items> {
@@ -234,7 +234,7 @@ impl ser::Serializer for Serializer {
     }
 
     fn serialize_map(self, _len: Option<usize>) -> Made<Entries> {
-        Ok(Entries { entries: Mapping::new(), key: None, variant: None, inside: self.inside()? })
+        Ok(Entries { mapping: Mapping::new(), key: None, variant: None, inside: self.inside()? })
     }
 
     fn serialize_struct(self, _name: &'static str, len: usize) -> Made<Entries> {
@@ -254,19 +254,19 @@ impl ser::Serializer for Serializer {
 
 /// A list in the making.
 struct Items {
-    items: Vec<Value>,
+    values: Vec<Value>,
     variant: Option<&'static str>,
     inside: Serializer,
 }
 
 impl Items {
     fn push<T: Serialize + ?Sized>(&mut self, value: &T) -> Made<()> {
-        self.items.push(value.serialize(self.inside)?);
+        self.values.push(value.serialize(self.inside)?);
         Ok(())
     }
 
     fn finish(self) -> Value {
-        named(self.variant, Value::Sequence(self.items.into_iter().collect::<Sequence>()))
+        named(self.variant, Value::Sequence(self.values.into_iter().collect::<Sequence>()))
     }
 }
 
@@ -296,7 +296,7 @@ items! {
 
 /// A mapping in the making.
 struct Entries {
-    entries: Mapping,
+    mapping: Mapping,
     key: Option<Value>,
     variant: Option<&'static str>,
     inside: Serializer,
@@ -304,7 +304,7 @@ struct Entries {
 
 impl Entries {
     fn insert<T: Serialize + ?Sized>(&mut self, key: Value, value: &T) -> Made<()> {
-        self.entries.insert(key, value.serialize(self.inside)?);
+        self.mapping.insert(key, value.serialize(self.inside)?);
         Ok(())
     }
 }
@@ -328,7 +328,7 @@ impl ser::SerializeMap for Entries {
     }
 
     fn end(self) -> Made<Value> {
-        Ok(named(self.variant, Value::Mapping(self.entries)))
+        Ok(named(self.variant, Value::Mapping(self.mapping)))
     }
 }
 
@@ -347,7 +347,7 @@ macro_rules! fields {
             }
 
             fn end(self) -> Made<Value> {
-                Ok(named(self.variant, Value::Mapping(self.entries)))
+                Ok(named(self.variant, Value::Mapping(self.mapping)))
             }
         }
     )+};

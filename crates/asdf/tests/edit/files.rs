@@ -265,7 +265,7 @@ fn a_streamed_block_stays_last() {
 
 #[test]
 fn a_shorter_or_longer_number_in_a_long_tree_is_one_write() {
-    let lines: String = (0..2000).map(|n| format!("k{n}: {n}\n")).collect();
+    let lines = (0..2000).map(|n| format!("k{n}: {n}\n")).collect::<Vec<_>>().concat();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
     let mut tree = yaml(&lines);

@@ -125,10 +125,7 @@ fn block_scalars_keep_their_neighbours() {
             (Set("/b", "1"), &text.replace("|+\n  x\n\n\n", "1\n")),
             (Set("/c", "1"), &text.replace(">- # folded\n  y", "1 # folded")),
             (Remove("/b"), &text.replace("b: |+\n  x\n\n\n", "")),
-            (
-                Set("/d", "'a\n\n  b'"),
-                &text.replace("d: 1", "d: 'a\n\n  b'").replace("\n\n  b", "\n\n  b"),
-            ),
+            (Set("/d", "'a\n\n  b'"), &text.replace("d: 1", "d: 'a\n\n  b'")),
             (Set("/e", "2"), &format!("{text}e: 2\n")),
         ],
     );

@@ -395,7 +395,8 @@ fn hostile_layouts_end_soon() {
     let code = Resolver::new(&Layout::parse(mixed).unwrap()).code(Language::C);
     assert!(code.is_ok() || code.unwrap_err().code() == Some(dudley::Code::BeyondLimit));
 
-    let plain: String = (0..20_000).map(|number| format!("a{number} = f8[N]\n")).collect();
+    let plain =
+        (0..20_000).map(|number| format!("a{number} = f8[N]\n")).collect::<Vec<_>>().concat();
     let layout = Layout::parse(format!("N : i4\n{plain}")).unwrap();
     let code = Resolver::new(&layout).code(Language::Python).unwrap();
     // Without elements, nothing is aligned: all are at 4.

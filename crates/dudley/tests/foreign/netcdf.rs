@@ -304,7 +304,7 @@ proptest! {
     #[test]
     fn any_damage_ends_without_a_panic(
         version in prop::sample::select(vec![1_u8, 2, 5]),
-        numrecs in prop::sample::select(vec![0_u64, 2, u32::MAX as u64]),
+        numrecs in prop::sample::select(vec![0_u64, 2, u64::from(u32::MAX)]),
         changes in prop::collection::vec((0_usize..420, any::<u8>()), 0..6),
         len in 4_usize..440,
     ) {

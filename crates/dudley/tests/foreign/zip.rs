@@ -65,7 +65,9 @@ fn bodies(members: &[Member<'_>], is_wide: bool) -> (Vec<u8>, Vec<u8>) {
         let size = member.bytes.len();
         let wide = |numbers: &[usize]| {
             let mut extra = [short(1), short(8 * numbers.len())].concat();
-            numbers.iter().for_each(|&number| extra.extend((number as u64).to_le_bytes()));
+            for &number in numbers {
+                extra.extend((number as u64).to_le_bytes());
+            }
             extra
         };
         let sizes = if is_wide { [0xff; 8].to_vec() } else { [long(size), long(size)].concat() };

@@ -57,17 +57,15 @@ impl<'s> Checker<'s> {
 
     /// Checks a node against the schema of a URI, and reports what does not match.
     pub(super) fn check_by_uri(&mut self, node: Node<'_>, uri: &str) -> Result<()> {
-        match self.schemas.find(uri) {
-            Some(schema) => self.check(node, schema).map(drop),
-            None => {
-                let message = format!("the schema {uri} was not found");
-                self.found.push(Mismatch {
-                    diagnostic: node.diagnostic(Code::BadSchema, message),
-                    schema: uri.to_owned(),
-                });
-                Ok(())
-            }
+        if let Some(schema) = self.schemas.find(uri) {
+            return self.check(node, schema).map(drop);
         }
+        let message = format!("the schema {uri} was not found");
+        self.found.push(Mismatch {
+            diagnostic: node.diagnostic(Code::BadSchema, message),
+            schema: uri.to_owned(),
+        });
+        Ok(())
     }
 
     /// Whether a node matches a schema.
@@ -113,13 +111,11 @@ impl<'s> Checker<'s> {
         // Keys next to it are ignored.
         if let Some(reference) = schema.node.get("$ref").and_then(Node::as_str) {
             let uri = uri::join(schema.uri, reference);
-            return match self.schemas.find(&uri) {
-                Some(target) => self.check(node, target),
-                None => {
-                    let message = format!("the schema {uri} was not found");
-                    self.fail(Code::BadSchema, node, schema, "$ref", message)
-                }
-            };
+            if let Some(target) = self.schemas.find(&uri) {
+                return self.check(node, target);
+            }
+            let message = format!("the schema {uri} was not found");
+            return self.fail(Code::BadSchema, node, schema, "$ref", message);
         }
         let mut is_valid = true;
         for (key, value) in schema.node.entries() {

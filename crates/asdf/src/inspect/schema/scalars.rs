@@ -228,12 +228,11 @@ fn multiple(node: Node<'_>, of: Node<'_>) -> Option<String> {
     if !matches!(type_of(node), Type::Integer | Type::Number) {
         return None;
     }
-    let is_multiple = match (node.as_i128(), of.as_i128()) {
-        (Some(number), Some(of)) => of == 0 || number.checked_rem(of) == Some(0),
-        _ => {
-            let quotient = node.as_f64()? / of.as_f64()?;
-            quotient.fract() == 0.0
-        }
+    let is_multiple = if let (Some(number), Some(of)) = (node.as_i128(), of.as_i128()) {
+        of == 0 || number.checked_rem(of) == Some(0)
+    } else {
+        let quotient = node.as_f64()? / of.as_f64()?;
+        quotient.fract() == 0.0
     };
     let (number, of) = (node.text().unwrap_or_default(), of.text().unwrap_or_default());
     (!is_multiple).then(|| format!("{} is not a multiple of {of}", cut(number)))

@@ -1,5 +1,7 @@
 //! URIs of schemas: relative ones, fragments, and patterns of tags.
 
+use std::borrow::Cow;
+
 /// A URI against a base, as RFC 3986 says, as far as schemas need it. Without a fragment in the base.
 ///
 /// ```text
@@ -37,11 +39,10 @@ pub(super) fn join(base: &str, reference: &str) -> String {
     parts.pop();
     for part in path.split('/') {
         match part {
-            "." => {}
             ".." if parts.len() > 1 => {
                 parts.pop();
             }
-            ".." => {}
+            "." | ".." => {}
             part => parts.push(part),
         }
     }
@@ -60,7 +61,7 @@ pub(super) fn split(uri: &str) -> (&str, String) {
         None => (uri, String::new()),
         Some((uri, fragment)) => {
             let decoded = binio::pointer::percent_decode_lenient(fragment);
-            (uri, decoded.map_or_else(|| fragment.to_owned(), |text| text.into_owned()))
+            (uri, decoded.map_or_else(|| fragment.to_owned(), Cow::into_owned))
         }
     }
 }

@@ -81,7 +81,6 @@ pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined
     let is_proved = matches!(checked.checksum, Some(Sum::Stored | Sum::Decoded(_)));
     let mut note = None;
     let mut reason = match checked.checksum {
-        Some(Sum::Stored) => None,
         Some(Sum::Decoded(stored)) => {
             header.checksum.copy_from_slice(stored.as_bytes());
             let message = "the checksum was that of the decoded data; now it is that of the stored";
@@ -108,7 +107,7 @@ pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined
             };
             (!is_whole).then(past_end)
         }
-        None => None,
+        Some(Sum::Stored) | None => None,
     };
     if reason.is_none() {
         reason = checked.failure.map(Reason::Other);

@@ -198,7 +198,7 @@ struct Written {
 impl Written {
     /// The part before the blocks was written, up to this byte of the old file.
     fn new(content_end: u64) -> Self {
-        let known = vec![0..content_end];
+        let known = std::iter::once(0..content_end).collect();
         Self { offsets: Vec::new(), is_streamed: false, lens: Vec::new(), known }
     }
 

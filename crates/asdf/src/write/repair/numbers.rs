@@ -262,7 +262,7 @@ impl Numbered<'_> {
         let end = self.index.unwrap_or(self.file_len);
         let mut removed = Vec::new();
         let mut at = 0;
-        for range in known.into_iter().chain([end..self.file_len]) {
+        for range in known.into_iter().chain(std::iter::once(end..self.file_len)) {
             // Zeros mean nothing.
             if range.start > at && !is_zero(file, at..range.start)? {
                 removed.push(at..range.start);

@@ -38,15 +38,8 @@ impl Scanner<'_> {
     /// The end of a part of a tag; only whole ones may have commas and brackets.
     fn uri_end(&self, start: usize, is_whole: bool) -> Result<usize, Fault> {
         let is_uri = |byte: u8| match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b';' | b'/' | b'?' | b':' => {
-                true
-            }
-            b'@' | b'&' | b'=' | b'+' | b'$' | b'.' | b'!' | b'~' | b'*' | b'\'' | b'(' | b')' => {
-                true
-            }
-            b'%' => true,
             b',' | b'[' | b']' => is_whole,
-            _ => false,
+            _ => byte.is_ascii_alphanumeric() || b"-_;/?:@&=+$.!~*'()%".contains(&byte),
         };
         let rest = self.cursor.bytes.get(start..).unwrap_or_default();
         let len = rest.iter().take_while(|&&byte| is_uri(byte)).count();
