@@ -272,7 +272,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "asdf validate",
         &[
             "scibin asdf validate science.asdf --schemas schemas/",
-            "scibin asdf validate *.asdf --schemas venv/lib/python3.13/site-packages/asdf_standard",
+            "scibin asdf validate *.asdf --schemas site-packages/asdf_standard",
         ],
     ),
     (
@@ -542,11 +542,23 @@ mod tests {
         all
     }
 
-    /// The words of a command line, without quotes; only the last command of a pipe.
+    /// The words of a command line, quoted ones whole, without variables of the
+    /// environment; only the last command of a pipe.
     fn words(line: &str) -> Vec<String> {
         let line = line.rsplit(" | ").next().unwrap_or(line);
         let line = line.split(" > ").next().unwrap_or(line);
-        line.split(' ').map(|word| word.trim_matches('\'').to_owned()).collect()
+        let mut words = vec![String::new()];
+        for (number, part) in line.split('\'').enumerate() {
+            let is_quoted = number % 2 == 1;
+            for (at, piece) in part.split(' ').enumerate() {
+                match words.last_mut() {
+                    Some(word) if is_quoted && at > 0 => *word += &format!(" {piece}"),
+                    Some(word) if at == 0 => *word += piece,
+                    _ => words.push(piece.to_owned()),
+                }
+            }
+        }
+        words.into_iter().skip_while(|word| word.contains('=')).collect()
     }
 
     #[test]
