@@ -62,14 +62,14 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// let layout = Layout::parse("N : i8  x = f8[N+, 3]  y = i2")?;
     /// let code = Resolver::new(&layout).native(true).code(Language::Python)?;
     /// assert!(code.ends_with("\
-    /// # /x: f8[N+, 3]
+    /// ## /x: f8[N+, 3]
     /// def offset_x(N):
     ///     return 24
     ///
     /// def nbytes_x(N):
     ///     return 24 * dudley_dim(N, 1)
     ///
-    /// # /y: i2
+    /// ## /y: i2
     /// def offset_y(N):
     ///     return 24 * dudley_dim(N, 1) + 24
     ///
