@@ -26,6 +26,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A node after the next one; 0 is the next.
+    #[inline]
     pub(super) fn ahead(&self, nodes: usize) -> Option<Node> {
         self.nodes.get(self.at + nodes).copied()
     }
@@ -61,17 +62,18 @@ impl<'a> Cursor<'a> {
         self.at = self.nodes.len();
     }
 
+    #[inline]
     pub(super) fn text_at(&self, span: Span) -> &'a str {
         &self.text[span.start as usize..span.end as usize]
     }
+}
 
-    /// The number of a node without its sign, and without what stands between the two.
-    pub(super) fn digits(&self, span: Span) -> &'a str {
-        let text = self.text_at(span);
-        if !text.starts_with(['+', '-']) {
-            return text;
-        }
-        let number = Lexer::new(text).last().map_or(0, |token| token.start as usize);
-        &text[number..]
+/// The number of a node without its sign, and without what stands between the two.
+#[inline]
+pub(super) fn digits(text: &str) -> &str {
+    if !matches!(text.as_bytes().first(), Some(b'+' | b'-')) {
+        return text;
     }
+    let number = Lexer::new(text).last().map_or(0, |token| token.start as usize);
+    &text[number..]
 }

@@ -182,11 +182,13 @@ impl Checker<'_> {
         }
     }
 
+    #[inline]
     fn set_data(&mut self, id: ItemId, data: Data) {
         let data_id = self.push_data(data, id.into());
         self.layout.items[id.index()].body = Body::Data(data_id);
     }
 
+    #[inline]
     pub(super) fn push_data(&mut self, data: Data, user: Subject) -> DataId {
         if let Datatype::Struct(id) = data.datatype {
             let used = &mut self.layout.types[id.index()];

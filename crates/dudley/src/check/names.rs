@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::Checker;
+use super::cursor::digits;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::NameId;
 use crate::layout::names::index;
@@ -11,6 +12,7 @@ use crate::syntax::{self, quote, short};
 
 impl<'a> Checker<'a> {
     /// The text of a name token, without quotes and escapes.
+    #[inline]
     pub(super) fn name_text(&mut self, span: Span) -> Cow<'a, str> {
         let token = self.cursor.text_at(span);
         match token.as_bytes().first() {
@@ -65,8 +67,9 @@ impl<'a> Checker<'a> {
 
     /// The value of an integer node with its sign; the parser has checked that it has one.
     pub(super) fn integer(&mut self, span: Span) -> i64 {
-        let digits = self.cursor.digits(span);
-        if digits.len() > 1 && digits.starts_with('0') && !digits[1..].starts_with(['x', 'X']) {
+        let text = self.cursor.text_at(span);
+        let digits = digits(text);
+        if matches!(digits.as_bytes(), [b'0', second, ..] if !matches!(second, b'x' | b'X')) {
             self.report.warn(Code::LeadingZeros, || {
                 let plain = digits[..digits.len() - 1].trim_start_matches('0').len() + 1;
                 let plain = short(&digits[digits.len() - plain..]);
@@ -79,6 +82,6 @@ impl<'a> Checker<'a> {
             });
         }
         let value = syntax::integer(digits).unwrap_or_default();
-        if self.cursor.text_at(span).starts_with('-') { -value } else { value }
+        if text.as_bytes().first() == Some(&b'-') { -value } else { value }
     }
 }

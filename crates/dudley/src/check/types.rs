@@ -1,6 +1,7 @@
 //! Data: datatype, shape, filter.
 
 use super::Checker;
+use super::cursor::digits;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::index;
 use crate::layout::{
@@ -19,6 +20,8 @@ pub(super) struct Primitives {
 
 impl Checker<'_> {
     /// `datatype shape filter placement`; none if the datatype has an error.
+    #[allow(clippy::inline_always, reason = "copying the result takes longer than computing it")]
+    #[inline(always)]
     pub(super) fn check_data(&mut self) -> Option<Data> {
         let span = self.cursor.ahead(0).map_or_else(Span::default, Node::span);
         let datatype = self.check_datatype();
@@ -148,7 +151,9 @@ impl Checker<'_> {
                 }
                 _ => break,
             };
-            self.layout.dims.extend(dim);
+            if let Some(dim) = dim {
+                self.layout.dims.push(dim);
+            }
         }
         Run { start, len: index(self.layout.dims.len()) - start }
     }
@@ -192,7 +197,7 @@ impl Checker<'_> {
         if text.starts_with(['"', '\'']) {
             return Argument::Text(self.name_text(span).into_owned());
         }
-        let digits = self.cursor.digits(span);
+        let digits = digits(text);
         let is_hexadecimal = digits.starts_with("0x") || digits.starts_with("0X");
         if is_hexadecimal || digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return Argument::Integer(self.integer(span));

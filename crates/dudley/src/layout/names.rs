@@ -97,7 +97,7 @@ pub(crate) struct Index {
 impl Index {
     /// With room for so many names.
     pub(crate) fn with_capacity(names: usize) -> Self {
-        Self { first: Vec::with_capacity(names), ..Self::default() }
+        Self { first: vec![None; names], ..Self::default() }
     }
 
     pub(crate) fn get(&self, scope: u32, name: NameId) -> Option<u32> {

@@ -80,6 +80,24 @@ const TABLE: [(&str, Kind, u8); 19] = [
     ("U4", Kind::Unicode, 4),
 ];
 
+/// The numbers of the types by the first two characters of their names. Comparing with one name after the
+/// other would take a fifth of the time of checking a layout.
+const BY_START: [u8; 1024] = {
+    let mut numbers = [0; 1024];
+    let mut number = 0;
+    while (number as usize) < TABLE.len() {
+        let name = TABLE[number as usize].0.as_bytes();
+        numbers[start(name[0], name[1])] = number;
+        number += 1;
+    }
+    numbers
+};
+
+/// A position in that table, of which each pair of characters in `TABLE` has its own.
+const fn start(kind: u8, size: u8) -> usize {
+    (kind as usize & 63) << 4 | size as usize & 15
+}
+
 /// A primitive type, without a byte order.
 ///
 /// ```
@@ -99,7 +117,9 @@ impl Primitive {
 
     /// The type with a name.
     pub fn from_name(name: &str) -> Option<Self> {
-        Self::all().find(|primitive| primitive.name() == name)
+        let &[kind, size, ..] = name.as_bytes() else { return None };
+        let found = Self(BY_START[start(kind, size)]);
+        (found.name() == name).then_some(found)
     }
 
     /// All of them, in the order of the table above.
@@ -159,7 +179,9 @@ mod tests {
             assert_eq!(Primitive::from_name(primitive.name()), Some(primitive));
         }
         assert_eq!(Primitive::all().count(), Primitive::COUNT);
-        for name in ["", "i", "i16", "f1", "c2", "b2", "S2", "U8", "i08", "I4", "i1 "] {
+        for name in
+            ["", "i", "i16", "f1", "c2", "b2", "S2", "U8", "i08", "I4", "i1 ", "f8\0", "c16\0"]
+        {
             assert_eq!(Primitive::from_name(name), None, "{name:?}");
         }
     }

@@ -275,8 +275,8 @@ impl<'t> Entry<'t> {
     }
 
     pub(super) fn element(&self) -> (Option<Element>, Vec<u64>) {
-        let mut shape = Vec::new();
-        let Some(data) = self.data() else { return (None, shape) };
+        let Some(data) = self.data() else { return (None, Vec::new()) };
+        let mut shape = Vec::with_capacity(self.layout.shape(data).len());
         let mut scope = Scope::new(self.values);
         let element = scope.element(self.layout, data, 0, |len| shape.push(len)).ok();
         (element, shape)

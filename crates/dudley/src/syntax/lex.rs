@@ -93,6 +93,17 @@ impl TokenKind {
     }
 }
 
+/// The ASCII letters, digits and `_`. Comparing each byte with their ranges takes longer.
+const IN_WORDS: [bool; 256] = {
+    let mut found = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        found[byte as usize] = byte.is_ascii_alphanumeric() || byte == b'_';
+        byte += 1;
+    }
+    found
+};
+
 /// The tokens of a text, comments included.
 ///
 /// ```
@@ -121,20 +132,23 @@ impl<'a> Lexer<'a> {
     /// The next token; at the end of the text always [`TokenKind::End`].
     #[inline]
     pub fn token(&mut self) -> Token {
-        let bytes = self.text.as_bytes();
-        while let Some(b' ' | b'\n' | b'\r' | b'\t' | b'\x0b' | b'\x0c') = bytes.get(self.at) {
-            self.at += 1;
-        }
-        let start = self.at;
-        let kind = match bytes.get(start) {
-            None => TokenKind::End,
-            Some(&byte) => {
-                self.at += 1;
-                self.scan(byte, start)
-            }
-        };
+        let (kind, start) = self.advance();
         #[allow(clippy::cast_possible_truncation, reason = "the text is shorter")]
         Token { kind, start: start as u32, end: self.at as u32 }
+    }
+
+    /// The kind and the first byte of the next token, which ends where the one after it is looked for. A pair is
+    /// returned in registers.
+    fn advance(&mut self) -> (TokenKind, usize) {
+        let bytes = self.text.as_bytes();
+        let mut start = self.at;
+        while let Some(b' ' | b'\n' | b'\r' | b'\t' | b'\x0b' | b'\x0c') = bytes.get(start) {
+            start += 1;
+        }
+        self.at = start;
+        let Some(&byte) = bytes.get(start) else { return (TokenKind::End, start) };
+        self.at += 1;
+        (self.scan(byte, start), start)
     }
 
     /// Scans the rest of a token after its first byte.
@@ -211,15 +225,15 @@ impl<'a> Lexer<'a> {
     #[inline]
     fn word(&mut self) -> bool {
         let from = self.at;
-        let bytes = self.text.as_bytes();
-        while let Some(&byte) = bytes.get(self.at) {
-            if byte.is_ascii_alphanumeric() || byte == b'_' {
-                self.at += 1;
-            } else if byte < 0x80 || !self.letter() {
-                break;
+        loop {
+            let rest = &self.text.as_bytes()[self.at..];
+            let is_other = |byte: &u8| !IN_WORDS[usize::from(*byte)];
+            let len = rest.iter().position(is_other).unwrap_or(rest.len());
+            self.at += len;
+            if rest.get(len).is_none_or(u8::is_ascii) || !self.letter() {
+                return self.at > from;
             }
         }
-        self.at > from
     }
 
     /// Scans a non-ASCII letter or digit.
