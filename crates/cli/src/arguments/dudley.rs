@@ -39,7 +39,8 @@ pub(crate) enum DudleyCommand {
     ExtractLayout(ExtractLayout),
     /// Show what a byte of a file belongs to
     Explain(Explain),
-    /// Describe a file of another format by a layout, so that its arrays are read in place: .npy, .npz, netCDF-3
+    /// Describe a file of another format by a layout, so that its arrays are read in place: .npy, .npz,
+    /// netCDF-3, HDF5
     Import(Import),
     /// Compile a layout, so that arrays are found without parsing it
     Index(Index),

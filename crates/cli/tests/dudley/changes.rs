@@ -160,3 +160,24 @@ fn unknown_parameters_and_paths_are_refused_and_leave_the_files() {
     assert_eq!(folder.read("run.bdud"), native());
     assert_eq!(folder.names(), ["more.dud", "run.bdud", "y.npy"]);
 }
+
+#[test]
+fn what_is_wrong_with_a_layout_is_shown_with_its_lines() {
+    let folder = Folder::new();
+    folder.write("run.bdud", native());
+    folder.write("again.dud", "x = i4");
+    let output = folder.run(&["dudley", "append", "run.bdud", "--layout", "again.dud"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("extended layout:2:1"), "{}", stderr(&output));
+    assert_eq!(folder.read("run.bdud"), native());
+
+    // The size of the first depends on `M`.
+    folder.write("text.dud", "text = { M : u4  \"\" = S1[M] }[2]\nx = f8\n");
+    let new = ["dudley", "new", "new.bdud", "--layout", "text.dud"];
+    let output = folder.run(&new);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("E042"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("parameter `M`"), "{}", stderr(&output));
+    assert_eq!(folder.names(), ["again.dud", "run.bdud", "text.dud"]);
+    assert_eq!(status(&folder.run(&[&new[..], &["--param", "M=3"]].concat())), 0);
+}

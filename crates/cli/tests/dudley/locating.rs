@@ -156,6 +156,7 @@ fn locate_names_what_is_wrong_and_goes_on_with_the_next_file() {
     assert_eq!(status(&output), 2);
     assert!(stdout(&output).contains("48            6  <i2[3]               run_3.bd"));
     assert!(stderr(&output).contains("E043") && stderr(&output).contains("none.bd"));
+    assert!(stderr(&output).contains("scibin: short.bd:"), "{}", stderr(&output));
     let output = folder.run(&["dudley", "locate", "run.dud", "/q", "run_3.bd"]);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("nothing at `/q`"), "{}", stderr(&output));

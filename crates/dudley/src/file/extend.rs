@@ -20,9 +20,10 @@ use super::writer::{WriteReport, Writer, layout_text};
 use super::{FileBytes, appended_text};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Declaration, Layout, Subject};
-use crate::options::Limits;
+use crate::options::{Limits, ParseOptions};
 use crate::resolve::{Resolver, Values};
 use crate::signature::{SIGNATURE_LEN, Signature};
+use crate::source::Source;
 use crate::syntax::{Lexer, Node, NodeKind, TokenKind, Tree};
 
 /// The end of the name of a journal.
@@ -117,7 +118,7 @@ impl Extension {
         let mut text = first + &second;
         match (mode, &place) {
             (ExtendMode::Safe, Some(place)) if place.stated != Stated::Address => {
-                let layout = Layout::parse(&text)?;
+                let layout = parse_extended(&text)?;
                 let align = first_new(&layout, &old).map_or(1, |subject| {
                     crate::resolve::alignment(&layout, subject).max(place.align())
                 });
@@ -136,7 +137,7 @@ impl Extension {
             }
             _ => {}
         }
-        let layout = Arc::new(Layout::parse(&text)?);
+        let layout = Arc::new(parse_extended(&text)?);
         let kept = old.declarations();
         if layout.declarations().get(..kept.len()) != Some(kept) {
             let message = "the new text changes what the old layout declares".to_owned();
@@ -271,6 +272,11 @@ fn resolver<'a, L: std::ops::Deref<Target = Layout> + Clone>(
 ) -> Resolver<'a, L> {
     // The signature is that of the whole file, which is longer than the data.
     Resolver::new(layout).values(values.clone()).native_stream(data, signature.order)
+}
+
+/// Parses the old layout and what follows it. Messages show lines of both.
+fn parse_extended(text: &str) -> Result<Layout, Error> {
+    ParseOptions::new().parse_source(Source::decode_named(text.as_bytes(), "extended layout")?)
 }
 
 /// The first item or parameter that only the longer of two layouts stores.

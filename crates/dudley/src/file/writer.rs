@@ -13,9 +13,10 @@ use super::filter::{Declared, FilterRegistry};
 use super::missing::{Put, missing};
 use super::place::{integer_bytes, put_fields, put_struct_params};
 use super::sequential::Sequential;
+use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Layout, Order, Param, ParamValue, Subject};
-use crate::resolve::{AddressTable, Inner, Row, Rules, to_error};
+use crate::resolve::{AddressTable, Inner, Row, Rules, Trouble, to_error};
 use crate::signature::{SIGNATURE_LEN, Signature};
 
 /// Where a file is written.
@@ -363,12 +364,31 @@ impl<'w> Writer<'w> {
         }
         for row in self.table.rows() {
             if row.address().is_none() || row.nbytes().is_none() {
-                let path = self.layout.subject_path(row.subject());
-                let reason = "its address depends on what is not known";
-                return Err(ErrorKind::NotStrided { path, reason }.into());
+                return Err(self.unknown(*row));
             }
         }
         Ok(missing)
+    }
+
+    /// Why the address or the size of something is not known: mostly a parameter of its structs has no value.
+    fn unknown(&self, row: Row) -> Error {
+        let data = match row.subject() {
+            Subject::Item(id) => self.layout.data_of(id),
+            _ => None,
+        };
+        let stored = data.map(|data| self.layout.stored_params(data)).unwrap_or_default();
+        let unknown = stored
+            .into_iter()
+            .find(|&id| self.rules.values().get(self.layout.param_name(id)).is_none());
+        let Some(id) = unknown else {
+            let path = self.layout.subject_path(row.subject());
+            let reason = "its address depends on what is not known";
+            return ErrorKind::NotStrided { path, reason }.into();
+        };
+        let name = self.layout.param_name(id);
+        let message = format!("the value of parameter `{name}` is not known");
+        let trouble = Trouble::Param(Code::ValueUnknown, id, message);
+        to_error(&self.layout, trouble, row.subject())
     }
 
     /// Finds all addresses, once the lengths of compressed arrays are known.
@@ -391,10 +411,12 @@ impl<'w> Writer<'w> {
     fn has_params(&self, row: Row) -> bool {
         let Subject::Item(id) = row.subject() else { return false };
         row.nbytes() != Some(0)
-            && self.layout.data_of(id).is_some_and(|data| self.layout.stores_params(data))
+            && self
+                .layout
+                .data_of(id)
+                .is_some_and(|data| !self.layout.stored_params(data).is_empty())
     }
 
-    /// The paths of what was not put.
     /// Where the data end.
     fn data_end(&self) -> u64 {
         let start = if self.signature.is_some() { SIGNATURE_LEN } else { 0 };

@@ -327,9 +327,10 @@ impl Layout {
         self.struct_type(id).free.of(&self.free_names).iter().map(|&name| self.names.text(name))
     }
 
-    /// Whether the structs of an array store parameters.
+    /// The parameters that the structs of an array store.
     #[cfg(feature = "write")]
-    pub(crate) fn stores_params(&self, data: &Data) -> bool {
+    pub(crate) fn stored_params(&self, data: &Data) -> Vec<ParamId> {
+        let mut stored = Vec::new();
         let mut seen = std::collections::HashSet::new();
         let mut open = vec![data.datatype];
         while let Some(datatype) = open.pop() {
@@ -339,13 +340,13 @@ impl Layout {
             }
             for field in self.fields(id) {
                 match *field {
-                    Field::Param(id) if self.param(id).value.is_stored() => return true,
+                    Field::Param(id) if self.param(id).value.is_stored() => stored.push(id),
                     Field::Param(_) => {}
                     Field::Member(id) => open.push(self.data(self.member(id).data).datatype),
                 }
             }
         }
-        false
+        stored
     }
 
     /// The only member of a typedef.

@@ -58,7 +58,7 @@ pub use member::MemberRow;
 #[cfg(feature = "array")]
 pub(crate) use pass::{Steps, to_error};
 #[cfg(feature = "write")]
-pub(crate) use scope::Result as Outcome;
+pub(crate) use scope::{Result as Outcome, Trouble};
 pub use table::{AddressTable, Entry, Row};
 pub use values::Values;
 
@@ -152,6 +152,12 @@ impl Rules<'_> {
     #[cfg(feature = "array")]
     pub(crate) fn with_stream<'a>(&self, stream: &'a dyn ReadAt) -> Rules<'a> {
         Rules { stream: Some(stream), values: self.values.clone(), ..*self }
+    }
+
+    /// The values that are given.
+    #[cfg(feature = "write")]
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
     }
 
     /// Sets the bytes of a compressed array that is written.

@@ -74,6 +74,10 @@ fn of_files(
                 worst = worst.max(verdict_of(&error));
                 failed += 1;
                 if failed <= MAX_ERRORS {
+                    if error.diagnostics().is_some() {
+                        // It shows the layout, which is that of all files.
+                        output.fail(&format_args!("{}:", name(file)));
+                    }
                     show(&error, &name(file));
                 }
             }
