@@ -109,7 +109,7 @@ fn import_keeps_the_number_of_records_of_netcdf_live() {
     folder.write("a.nc", file(5));
     let output = folder.run(&["dudley", "get", "a.nc", "/t", "--layout", "a.dud", "--as", "json"]);
     let found: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
-    assert_eq!(found["values"], json!([0, 1, 2, 3, 4]));
+    assert_eq!(found["values"], serde_json::json!([0, 1, 2, 3, 4]));
 }
 
 #[test]
