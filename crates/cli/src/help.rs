@@ -552,7 +552,10 @@ mod tests {
             let is_quoted = number % 2 == 1;
             for (at, piece) in part.split(' ').enumerate() {
                 match words.last_mut() {
-                    Some(word) if is_quoted && at > 0 => *word += &format!(" {piece}"),
+                    Some(word) if is_quoted && at > 0 => {
+                        word.push(' ');
+                        word.push_str(piece);
+                    }
                     Some(word) if at == 0 => *word += piece,
                     _ => words.push(piece.to_owned()),
                 }
