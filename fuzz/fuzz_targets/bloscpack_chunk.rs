@@ -42,7 +42,7 @@ fn check(bytes: &[u8]) {
     let mut end = 0;
     for index in 0..buffer.header().block_count() {
         let block = buffer.block_range(index).expect("a block of those that there are");
-        assert_eq!(block.start, end, "blocks lie one behind the other");
+        assert_eq!(block.start, end, "blocks lie one after the other");
         end = block.end;
         // Blocks of one byte by the hundred thousand would only cost time.
         if index < 64 {

@@ -61,7 +61,7 @@ fn check(dtype: Result<Datatype, ArrayError>) {
     }
 }
 
-/// The array of a header with so many bytes behind it.
+/// The array of a header with so many bytes after it.
 fn npy(header: &[u8], len: usize) -> Option<ArrayInfo> {
     let mut file = header.to_vec();
     file.resize(header.len() + len, 0);

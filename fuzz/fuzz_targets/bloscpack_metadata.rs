@@ -26,7 +26,7 @@ fn section(payload: &[u8], codec: u8, meta_size: u32) -> Vec<u8> {
 }
 
 fuzz_target!(|data: &[u8]| {
-    // Seeds are whole files, with the section behind the header.
+    // Seeds are whole files, with the section after the header.
     let data = data.strip_prefix(b"blpk").and_then(|rest| rest.get(28..)).unwrap_or(data);
     let len = u32::try_from(data.len()).expect("inputs are short");
     let inflated = data.first_chunk().map_or(0, |bytes| u32::from_le_bytes(*bytes));

@@ -23,7 +23,7 @@ pub(crate) fn golden(arguments: &[String]) -> Outcome {
             let path =
                 std::path::absolute(&corpus).map_err(|error| format!("{corpus}: {error}"))?;
             if !path.is_dir() {
-                return Err(format!("{} is no directory", path.display()));
+                return Err(format!("{} is not a directory", path.display()));
             }
             Some(path)
         }

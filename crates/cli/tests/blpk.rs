@@ -98,7 +98,7 @@ fn every_option_goes_both_ways() {
         let expected = "blpk: Metadata:\nblpk: {'a': 'x', 'b': [1, None]}\n";
         assert_eq!(stdout(&output), if has_metadata { expected } else { "" });
     }
-    // Options behind the file, too.
+    // Options after the file, too.
     done(&folder, &["-f", "c", "a", "c.blp", "-z", "10K"]);
 }
 

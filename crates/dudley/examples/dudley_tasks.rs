@@ -95,7 +95,7 @@ fn main() -> Outcome {
         "locate_one" => timed(times, || {
             let layout = Layout::parse(fs::read(path)?)?;
             let Found::Item(item, _) = layout.find(one.first().ok_or("a path is missing")?)? else {
-                return Err("this is no item".into());
+                return Err("this is not an item".into());
             };
             black_box(Resolver::new(&layout).locate(item)?);
             Ok(())

@@ -55,7 +55,7 @@ pub use binio::{Bytes, ReadAt};
 pub mod language {
     #![allow(
         rustdoc::invalid_codeblock_attributes,
-        reason = "behind the language of an example are the values that its test takes"
+        reason = "after the language of an example come the values that its test takes"
     )]
     #![doc = include_str!("../LANGUAGE.md")]
 }

@@ -17,7 +17,7 @@ use crate::Checksum;
 use crate::error::{Error, ErrorKind, Part, Result};
 use crate::format::layout::ChunkEntry;
 
-/// The versions that Blosc2 buffers have. Any other byte is no Blosc at all.
+/// The versions that Blosc2 buffers have. Any other byte is not Blosc at all.
 const BLOSC2_VERSIONS: std::ops::RangeInclusive<u8> = 3..=5;
 
 /// Where the stored bytes of a chunk are while it is in work: shared with a source that is memory,

@@ -132,7 +132,7 @@ impl Reader {
         self.layout.plain_len()
     }
 
-    /// Whether there are no data.
+    /// Whether the data is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

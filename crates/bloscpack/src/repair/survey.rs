@@ -210,7 +210,7 @@ impl Search<'_> {
         let nchunks = self.header.nchunks;
         while position < self.file_len() {
             let is_beyond = nchunks.is_some_and(|nchunks| index >= nchunks);
-            // Behind the last chunk that the header knows there are those of an append that was
+            // After the last chunk that the header knows there are those of an append that was
             // interrupted, or what appending left.
             if is_beyond && !self.is_full(found.last()) {
                 break;

@@ -9,7 +9,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 const DELAY: Duration = Duration::from_secs(1);
 
 /// Counts bytes of work done. It prints nothing before a second has passed, nor when standard error
-/// is no terminal, nor when it was asked to be quiet.
+/// is not a terminal, nor when it was asked to be quiet.
 pub(crate) struct Progress {
     bar: ProgressBar,
     begin: Instant,

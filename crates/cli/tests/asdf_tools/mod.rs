@@ -63,7 +63,7 @@ fn repair_names_what_is_lost_and_has_status_1() {
     assert_eq!(report["lost"][0]["pointers"], json!(["/x"]));
     assert_eq!(report["lost"][0]["bytes"], json!([blocks[0], blocks[1]]));
     assert_eq!((&report["blocks"], &report["dry_run"]), (&json!(1), &json!(false)));
-    // What is no ASDF file is bad, and leaves nothing.
+    // A file that is not ASDF is bad, and leaves nothing.
     folder.write("none.asdf", "none");
     let output = folder.run(&["asdf", "repair", "none.asdf", "-o", "c.asdf"]);
     assert_eq!(status(&output), 1);

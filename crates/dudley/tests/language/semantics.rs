@@ -8,7 +8,7 @@ use crate::parse;
 
 /// The parameter to which the first dimension of an item is bound.
 fn bound(layout: &Layout, path: &str) -> String {
-    let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is no item") };
+    let Found::Item(id, _) = layout.find(path).unwrap() else { panic!("{path} is not an item") };
     let data = layout.data_of(id).unwrap();
     let first = layout.shape(data).first().copied();
     let binding = match first {

@@ -185,8 +185,8 @@ impl Metadata {
     ///
     /// Of two equal keys the last applies, and an integer beyond 64 bits becomes the nearest float;
     /// both are diagnostics of the file ([`Code::DuplicateKey`], [`Code::BigInteger`]). Fails with
-    /// [`ErrorKind::Metadata`] on another serializer and on what is no JSON: `NaN`, more than 128
-    /// levels of nesting, a byte-order mark, bytes that are no UTF-8.
+    /// [`ErrorKind::Metadata`] on another serializer and on what is not JSON: `NaN`, more than 128
+    /// levels of nesting, a byte-order mark, bytes that are not UTF-8.
     pub fn json(&self) -> Result<Value> {
         self.parse().map(|parsed| parsed.value)
     }
@@ -209,7 +209,7 @@ impl Metadata {
     }
 
     /// Checks header and text: adds what is irregular to the diagnostics, fails where the
-    /// text is no JSON.
+    /// text is not JSON.
     pub(crate) fn check(
         &self,
         strictness: Strictness,
@@ -247,7 +247,7 @@ impl Metadata {
 }
 
 /// JSON text as a value to be [written](crate::WriteOptions::metadata). Fails with
-/// [`ErrorKind::Metadata`] on what is no JSON, and on an integer beyond 64 bits, which `serde_json`
+/// [`ErrorKind::Metadata`] on what is not JSON, and on an integer beyond 64 bits, which `serde_json`
 /// rounds silently.
 ///
 /// ```
