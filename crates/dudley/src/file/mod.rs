@@ -60,6 +60,7 @@ pub use create::WriteOptions;
 pub use explain::Explanation;
 #[cfg(feature = "write")]
 pub use extend::{ExtendMode, Extension};
+#[cfg(feature = "array")]
 pub use family::{Family, Summaries, Template, file_names};
 #[cfg(feature = "array")]
 pub use filter::{

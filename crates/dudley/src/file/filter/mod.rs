@@ -24,7 +24,7 @@ mod jpeg;
 mod png;
 mod reference;
 mod registry;
-#[cfg(all(test, feature = "write"))]
+#[cfg(all(test, feature = "gzip", feature = "write"))]
 mod tests;
 #[cfg(feature = "zfp")]
 mod zfp;
