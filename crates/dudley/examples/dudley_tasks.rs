@@ -7,6 +7,7 @@
 //! dudley_tasks resolve LAYOUT TIMES              the address table of a layout; its parameters are 3
 //! dudley_tasks locate_all LAYOUT TIMES           file to the path, address and shape of everything
 //! dudley_tasks locate_one LAYOUT TIMES PATH      file to the address of one item
+//! dudley_tasks locate_again LAYOUT TIMES PATH    1,000 times the address of one item, after a pass over a stream
 //! dudley_tasks index_one INDEX TIMES PATH        compiled layout to the address of one item
 //! dudley_tasks index_all INDEX TIMES             the same of everything
 //! dudley_tasks index LAYOUT TIMES INDEX          text to the file of the compiled layout
@@ -100,6 +101,20 @@ fn main() -> Outcome {
             black_box(Resolver::new(&layout).locate(item)?);
             Ok(())
         }),
+        "locate_again" => {
+            let Found::Item(item, _) = layout.find(one.first().ok_or("a path is missing")?)? else {
+                return Err("this is not an item".into());
+            };
+            let stream = Vec::new();
+            let resolver = Resolver::new(&layout).stream(&stream)?;
+            resolver.locate(item)?;
+            timed(times, || {
+                for _ in 0..1000 {
+                    black_box(resolver.locate(black_box(item))?);
+                }
+                Ok(())
+            })
+        }
         "index" => timed(times, || {
             let modified = fs::metadata(path)?.modified()?;
             let bytes = CompiledLayout::compile(&layout, &text, Some(modified))?;
