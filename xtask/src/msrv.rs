@@ -9,8 +9,12 @@ use crate::process::{no_more, output, program, root, run};
 /// `rust-version` in Cargo.toml.
 const VERSION: &str = "1.85";
 
-/// The features of `dudley` for the minimum toolchain: all but `zfp`, whose crate needs a newer one.
-const DUDLEY: &str = "gzip,hdf5,jpeg,mmap,png,rayon,serde,write";
+/// The packages with a feature `zfp`, whose crate needs a newer toolchain.
+const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
+
+/// The other features of `dudley`.
+const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
+    scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
 /// Checks every crate with the minimum toolchain; skips with a message where that is not installed.
 /// Checking takes half the time of building.
@@ -23,12 +27,16 @@ pub(crate) fn msrv(arguments: &[String]) -> Outcome {
         return Ok(());
     };
     let target = root().join("target").join("msrv");
+    let exclude = WITH_ZFP.iter().flat_map(|package| ["--exclude", package]);
     run(cargo
-        .args(["check", "--workspace", "--exclude", "scibin-dudley", "--all-features", "--locked"])
+        .args(["check", "--workspace", "--all-features", "--locked"])
+        .args(exclude)
         .env("CARGO_TARGET_DIR", &target))?;
     let Some(mut cargo) = toolchain() else { return Ok(()) };
+    let packages = WITH_ZFP.iter().flat_map(|package| ["--package", package]);
     run(cargo
-        .args(["check", "--package", "scibin-dudley", "--features", DUDLEY, "--locked"])
+        .args(["check", "--locked", "--features", DUDLEY])
+        .args(packages)
         .env("CARGO_TARGET_DIR", &target))
 }
 
