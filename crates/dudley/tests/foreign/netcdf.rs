@@ -250,7 +250,7 @@ fn damaged_headers_are_refused_with_their_place() {
         ),
         (
             Cdf::new(1, 0).dims(&[("a", 0), ("b", 0)]).bytes,
-            "there are two record dimensions at offset 36",
+            "expected one record dimension, found two at offset 36",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1, 0], 4, 0).bytes,
@@ -258,7 +258,7 @@ fn damaged_headers_are_refused_with_their_place() {
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[2], 4, 0).bytes,
-            "\"v\" has dimension 2, but there are 2",
+            "\"v\" has dimension 2, expected less than 2",
         ),
         (
             head().list(VARIABLE, 1).variable("v", &[1], 12, 0).bytes,

@@ -18,7 +18,7 @@ fn level(declared: &Declared<'_>) -> Result<flate2::Compression, FilterError> {
         [other] => {
             return Err(FilterError::new(format!("{other} is not a level from -1 to 9")));
         }
-        _ => return Err(FilterError::new("there is more than one argument")),
+        _ => return Err(FilterError::new("expected at most one argument")),
     };
     Ok(flate2::Compression::new(level))
 }

@@ -140,7 +140,7 @@ impl CompiledLayout {
 
     fn row(&self, number: u32) -> Result<RowRecord, Error> {
         if number >= self.header.rows {
-            return Err(invalid(format!("there is no row {number}")));
+            return Err(invalid(format!("no row {number}")));
         }
         self.parsed(number, &self.rows(number, 1)?)
     }

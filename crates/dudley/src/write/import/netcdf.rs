@@ -354,7 +354,7 @@ impl Cursor<'_> {
             let place = self.at;
             let len = Some(self.size()?).filter(|&len| len > 0);
             if len.is_none() && dims.iter().any(|dim| dim.len.is_none()) {
-                return Err(self.damaged(place, "there are two record dimensions"));
+                return Err(self.damaged(place, "expected one record dimension, found two"));
             }
             dims.push(Dim { name, len });
         }
@@ -397,7 +397,7 @@ impl Cursor<'_> {
             let index = usize::try_from(self.size()?).unwrap_or(usize::MAX);
             let Some(dim) = dims.get(index) else {
                 let message =
-                    format!("{name:?} has dimension {index}, but there are {}", dims.len());
+                    format!("{name:?} has dimension {index}, expected less than {}", dims.len());
                 return Err(self.damaged(place, message));
             };
             match dim.len {
