@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use binio::write::{FileLock, FileStorage, Storage, journal};
+use binio::write::{Discard, FileLock, FileStorage, Storage, journal};
 use binio::{AtomicFile, FileSource};
 
 use super::draft::{Draft, PAGE, sources};
@@ -423,8 +423,8 @@ impl Editor {
 
     fn report(&self, draft: &Draft<'_>, method: Method) -> Result<EditReport> {
         let (len, blocks) = if matches!(method, Method::NewFile | Method::InPlace) {
-            let mut out = Nowhere::default();
-            draft.write(&mut out, &mut |out: &mut Nowhere, range| {
+            let mut out = Discard::default();
+            draft.write(&mut out, &mut |out: &mut Discard, range| {
                 out.skip(range.end - range.start);
                 Ok(())
             })?
@@ -589,38 +589,4 @@ fn copy_file(mut source: &File, range: Range<u64>, out: &mut AtomicFile) -> Resu
         return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
     }
     Ok(())
-}
-
-/// An output that keeps nothing but its length.
-#[derive(Default)]
-struct Nowhere {
-    position: u64,
-}
-
-impl Nowhere {
-    fn skip(&mut self, len: u64) {
-        self.position = self.position.saturating_add(len);
-    }
-}
-
-impl Write for Nowhere {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.skip(bytes.len() as u64);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Nowhere {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let place = match to {
-            SeekFrom::Start(place) => Some(place),
-            SeekFrom::Current(by) | SeekFrom::End(by) => self.position.checked_add_signed(by),
-        };
-        self.position = place.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.position)
-    }
 }

@@ -7,12 +7,14 @@
 //! | change a part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
 //! | undo a change that was interrupted | [`journal::roll_back`], [`FileLock::roll_back`] |
 //! | read a file as it was before a change that was interrupted | [`Journaled`] |
+//! | find out what would be written | [`Discard`] |
 //! | leave no temporary file when a signal ends the program | [`remove_temporaries`] |
 //!
 //! A *target* is a source that can also be written at a position: [`WriteAt`] extends [`ReadAt`].
 
 mod atomic;
 mod change;
+mod discard;
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
 mod file;
@@ -32,6 +34,7 @@ use crate::{ReadAt, Result};
 
 pub use atomic::{AtomicFile, sync_directory};
 pub use change::{Change, ChangePlan};
+pub use discard::Discard;
 pub use file::{FileStorage, FileTarget, write_all_at};
 pub use journaled::Journaled;
 pub use lock::FileLock;

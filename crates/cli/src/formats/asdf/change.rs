@@ -7,9 +7,10 @@ use std::sync::Arc;
 use asdf::edit::{EditOptions, EditReport, Editor, Method, is_read_only};
 use asdf::value::Array;
 use asdf::{OpenOptions, ReadAt, Tree};
+use binio::write::Discard;
 use serde_json::json;
 
-use super::{Nowhere, count};
+use super::count;
 use crate::Verdict;
 use crate::arguments::asdf::{Changing, Import, Mv, Rm, Set};
 use crate::failure::Failure;
@@ -84,7 +85,7 @@ fn change(
         let mut editor = Editor::from_file(super::open_by(&OpenOptions::new(), path)?);
         edit(&mut editor).map_err(fail)?;
         let report = if *dry_run {
-            editor.write_to(Nowhere::default()).map_err(fail)?
+            editor.write_to(Discard::default()).map_err(fail)?
         } else {
             super::finish_old(target)?;
             output_file::write_file(target, *force, |out| editor.write_to(out), fail)?

@@ -16,12 +16,13 @@ mod tree;
 mod validate;
 mod verify;
 
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use asdf::write::WriteReport;
 use asdf::{Asdf, Diagnostic, External, OpenOptions, Severity, Strictness, Writer};
+use binio::write::Discard;
 use serde_json::json;
 
 use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading, Writing};
@@ -126,7 +127,7 @@ fn write(
     let fail = |error| Failure::asdf(source, error);
     output_file::check(target, writing.force)?;
     if writing.dry_run {
-        return writer.write_to(Nowhere::default()).map_err(fail);
+        return writer.write_to(Discard::default()).map_err(fail);
     }
     finish_old(target)?;
     output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
@@ -175,31 +176,5 @@ fn count(count: usize, one: &str) -> String {
     match count {
         1 => format!("1 {one}"),
         count => format!("{count} {one}s"),
-    }
-}
-
-/// An output that keeps nothing.
-#[derive(Default)]
-struct Nowhere(u64);
-
-impl Write for Nowhere {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-impl Seek for Nowhere {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let place = match to {
-            SeekFrom::Start(place) => Some(place),
-            SeekFrom::Current(by) | SeekFrom::End(by) => self.0.checked_add_signed(by),
-        };
-        self.0 = place.ok_or(io::ErrorKind::InvalidInput)?;
-        Ok(self.0)
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use asdf::ReadAt;
 use asdf::repair::{Loss, RecoverOptions, RecoverReport, recover};
+use binio::write::Discard;
 use serde_json::{Value, json};
 
-use super::Nowhere;
 use crate::Verdict;
 use crate::arguments::asdf::RepairRequest;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict,
     let options = RecoverOptions::new();
     output_file::check(target, writing.force)?;
     let report = if writing.dry_run {
-        recover(source, Nowhere::default(), &options).map_err(fail)?
+        recover(source, Discard::default(), &options).map_err(fail)?
     } else {
         let body = |out: &mut _| recover(source, out, &options);
         output_file::write_file(target, writing.force, body, fail)?
