@@ -85,7 +85,7 @@ pub enum ErrorKind {
     },
     /// What is to be written cannot be: ASDF has no form for it, or not in this version of the
     /// standard.
-    #[error("{}{message}", pointer.as_ref().map(|pointer| format!("{pointer}: ")).unwrap_or_default())]
+    #[error("{}{message}", pointer.as_ref().filter(|at| !at.is_empty()).map(|at| format!("{at}: ")).unwrap_or_default())]
     Unwritable {
         /// JSON Pointer to the value, if it is known.
         pointer: Option<String>,

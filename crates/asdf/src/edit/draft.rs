@@ -79,7 +79,7 @@ impl Draft<'_> {
         Ok(Room { tree, end, padding })
     }
 
-    /// The headers of all blocks. Fails where the file has something that is no block.
+    /// The headers of all blocks. Fails where the file has something that is not a block.
     pub(super) fn chain(&self) -> Result<Chain> {
         let layout = self.file.layout();
         let headers = self.file.blocks().iter().map(|block| Ok(*block?.header()?));
@@ -90,7 +90,7 @@ impl Draft<'_> {
         });
         let is_index = layout.index.as_ref().is_some_and(|index| index.offset == end);
         if !is_index && self.has_content(end)? {
-            let message = "what follows the last block is no block: repair the file first";
+            let message = "what follows the last block is not a block: repair the file first";
             return Err(Error::unwritable(format!("offset {end}: {message}")));
         }
         let units = headers.iter().map(|header| 1 << header.data_start().trailing_zeros().min(12));
@@ -149,11 +149,17 @@ impl Draft<'_> {
         Ok(text.and_then(|text| whole(&text)).and_then(fits))
     }
 
-    /// The text with more or fewer blanks where it differs from the old one, if it then has the same
-    /// length and means the same.
+    /// The text with more or fewer blanks at the end of the line where it differs from the old one, if
+    /// it then has the same length and means the same. `None` if lines were added or removed: no line
+    /// of blanks is left in their place.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text.text());
-        let (_, end) = differing(old.as_bytes(), new.as_bytes())?;
+        let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
+        let old_end = (old.len() + end).checked_sub(new.len())?;
+        let breaks = |text: &str, end| Some(text.get(start..end)?.matches('\n').count());
+        if breaks(old, old_end)? != breaks(new, end)? {
+            return None;
+        }
         let mut text = String::with_capacity(old.len().max(new.len()));
         if new.len() < old.len() {
             let ends_value = |c: char| matches!(c, ' ' | ',' | ']' | '}' | '\n' | '\r');

@@ -187,7 +187,7 @@ impl TreeText {
         };
         let others = entries_of(container, key);
         if others.iter().any(|other| *other != index) {
-            return Err(fail(pointer, format!("there is a key `{key}` already")));
+            return Err(fail(pointer, format!("a key `{key}` already exists")));
         }
         let slot = self.slot(pointer, container, index)?;
         let Some(old) = slot.key else { return Err(impossible(pointer)) };

@@ -23,9 +23,11 @@ impl<'a> Node<'a> {
         let mut node = self;
         let mut walked = String::new();
         for name in tokens {
-            node = node
-                .step(&name)
-                .map_err(|why| fail(ReferenceError::NotFound(format!("at `{walked}`: {why}"))))?;
+            node = node.step(&name).map_err(|why| {
+                let place =
+                    if walked.is_empty() { "the root".to_owned() } else { format!("`{walked}`") };
+                fail(ReferenceError::NotFound(format!("at {place}: {why}")))
+            })?;
             binio::pointer::push(&mut walked, &name);
         }
         Ok(node)
@@ -133,7 +135,7 @@ mod tests {
             ("/a/1", "\"/a/1\": at `/a`: no item `1` of 1"),
             ("/a/00", "\"/a/00\": at `/a`: no item `00` of 1"),
             ("/a/-", "\"/a/-\": at `/a`: no item `-` of 1"),
-            ("/b/c", "\"/b/c\": at ``: no key `b`"),
+            ("/b/c", "\"/b/c\": at the root: no key `b`"),
             ("/a/0/x", "\"/a/0/x\": at `/a/0`: no `x` in a scalar"),
         ] {
             assert_eq!(find(text, pointer).unwrap_err(), want);

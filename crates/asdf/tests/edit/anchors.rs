@@ -49,6 +49,9 @@ fn lines_move_with_their_comments_and_another_indentation() {
 fn lines_that_move_into_brackets_are_written_anew() {
     let text = "a: &x\n  k: 1\n  l: [2]\nb: {c: *x}\n";
     check(text, &[(Remove("/a"), "b: {c: &x {k: 1, l: [2]}}\n")]);
+    // What has no text in a line has one in brackets.
+    let text = "a:\n- &x\n  k:\n  l: 1\nb: {c: *x}\n";
+    check(text, &[(Set("/a", "7"), "a: 7\nb: {c: &x {k: null, l: 1}}\n")]);
 }
 
 #[test]

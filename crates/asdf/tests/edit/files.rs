@@ -283,6 +283,23 @@ fn a_shorter_or_longer_number_in_a_long_tree_is_one_write() {
 }
 
 #[test]
+fn no_line_of_blanks_stays_where_an_entry_was() {
+    let (_, now, _) = change(&sample(&WriteOptions::new()), &EditOptions::new(), |editor| {
+        editor.remove("/meta/name")
+    });
+    let tree = String::from_utf8_lossy(&now).split("\n...").next().unwrap().to_owned();
+    assert!(tree.lines().all(|line| !line.trim().is_empty()), "{tree}");
+    let file = |tree: &str| {
+        let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
+        format!("{head}--- !core/asdf-1.1.0\n{tree}...\n").into_bytes()
+    };
+    let before = file("# about\na: 1\nb: [1, 2]\nc: 3\n");
+    let (report, now, _) = change(&before, &EditOptions::new(), |editor| editor.remove("/b"));
+    assert_eq!(now, file("# about\na: 1\nc: 3\n"));
+    assert_eq!(report.method, Method::NewFile);
+}
+
+#[test]
 fn a_read_only_file_is_changed_only_when_told_to() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");

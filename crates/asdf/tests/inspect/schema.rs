@@ -137,7 +137,7 @@ fn texts_lists_and_keys_are_counted() {
         "filters: [a, b, a]",
         "/filters",
         "/properties/filters/uniqueItems",
-        "item 2 is there already, and all must be different",
+        "item 2 repeats another, and all must be different",
     );
     one(
         "filters: [a, 5]",

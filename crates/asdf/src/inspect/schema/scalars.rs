@@ -265,7 +265,7 @@ fn repeated(node: Node<'_>) -> Option<String> {
             None => false,
         };
         if is_repeated {
-            return Some(format!("item {number} is there already, and all must be different"));
+            return Some(format!("item {number} repeats another, and all must be different"));
         }
     }
     None

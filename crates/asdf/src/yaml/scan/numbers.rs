@@ -75,7 +75,7 @@ fn digits_end(bytes: &[u8], mut at: usize) -> usize {
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let eight = u64::from_le_bytes(eight);
         // Digits are 30 to 39, and adding 6 leaves the first half of each byte as it is. A carry
-        // goes to the bytes after one that is no digit, whose bits are not looked at.
+        // goes to the bytes after one that is not a digit, whose bits are not looked at.
         let halves = 0xf0f0_f0f0_f0f0_f0f0;
         let digit = 0x3030_3030_3030_3030;
         let above = eight.wrapping_add(0x0606_0606_0606_0606);

@@ -38,14 +38,14 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     }
     if report.is_fine() {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
-        let count = report.blocks.len();
+        let blocks = super::count(report.blocks.len(), "block");
         let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
         let external = match external {
             0 => String::new(),
             count => format!(", {count} of them in other files"),
         };
         let (path, size) = (path.display(), size(bytes));
-        output.result(&format_args!("{path}: fine, {count} blocks of {size} checked{external}"))?;
+        output.result(&format_args!("{path}: fine, {blocks} of {size} checked{external}"))?;
         for diagnostic in &report.diagnostics {
             output.remark(&format_args!("{path}: {diagnostic}"));
         }
