@@ -182,6 +182,15 @@ fn a_cut_file_keeps_what_is_there_and_names_what_is_not() {
 }
 
 #[test]
+fn the_arrays_of_a_cut_compressed_block_are_named() {
+    let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
+    let blocks = offsets(&good);
+    let (bytes, report) = repaired(&good[..blocks[2] + 150]);
+    assert_eq!(lost(&report), [(Some(2), vec!["/c"])]);
+    assert_eq!(read(&Asdf::from_bytes(bytes).unwrap(), "/b").unwrap(), elements(2));
+}
+
+#[test]
 fn every_cut_leaves_a_file_that_opens() {
     let good = file(&WriteOptions::new().compression(Compression::Zlib(1)));
     for len in (12..good.len()).step_by(7) {
@@ -372,6 +381,7 @@ fn converted_line_ends_are_undone() {
     let found = &report.diagnostics[0];
     assert_eq!(found.code, Code::IndexDrift);
     assert!(found.message.ends_with("it was undone"), "{}", found.message);
+    assert_eq!(found.severity, asdf::Severity::Note, "it is no longer wrong");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use std::sync::Arc;
 use binio::{Algorithm, Limits, ReadAt};
 
 use super::pieces::{Pieces, View, with_cr, without_cr};
-use crate::diagnostic::{Code, Diagnostic, Place, Reports};
+use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::locate::{self, Chain, Drift, Ends, Header, Located, Reading, RejectedIndex};
@@ -87,7 +87,7 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
 
 fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     let message = format!("a conversion of line ends had {what} {bytes} bytes; it was undone");
-    Diagnostic::new(Code::IndexDrift, Place::at(first), message)
+    super::mended(Code::IndexDrift, first, message)
 }
 
 /// Undoes what each piece between two blocks proves.
@@ -142,7 +142,7 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &Drift, index: u64) -> Result<Undon
         }
     }
     if changed == 0 && !is_short {
-        // Bytes between two blocks are no conversion.
+        // Bytes between two blocks are not a conversion.
         return Ok(Undone { source, note: None, damaged: Vec::new() });
     }
     views.push((index..source.len(), View::AsStored));

@@ -54,7 +54,7 @@ use binio::{Limits, ReadAt};
 use super::blocks::Output;
 use super::writer::index;
 use crate::asdf::Asdf;
-use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::options::{External, OpenOptions, Strictness, Verify};
 use block::{Examined, State};
@@ -140,12 +140,12 @@ pub fn recover<W: Write + Seek>(
     for (number, slot) in numbered.slots.iter().enumerate() {
         let Examined { state, reason, note, bytes, is_proved } =
             block::examine(&file, slot, numbered.end_of(slot.offset()))?;
-        written.put(&file, &state, &mut out)?;
+        let converted = undone.damaged.iter().find(|(at, _)| *at == slot.offset() && !is_proved);
+        let reason = converted.map(|(_, error)| Reason::Block(error.clone())).or(reason);
+        written.put(&file, &state, reason.is_some(), &mut out)?;
         report.kept += u64::from(!matches!(state, State::Missing));
         report.diagnostics.extend(note);
-        let converted = undone.damaged.iter().find(|(at, _)| *at == slot.offset() && !is_proved);
-        let converted = converted.map(|(_, error)| Reason::Block(error.clone()));
-        if let Some(reason) = converted.or(reason) {
+        if let Some(reason) = reason {
             written.known.push(slot.offset()..bytes.end);
             let (pointers, reason) = (Vec::new(), reason.into_error(number));
             report.lost.push(Loss { block: Some(number), pointers, bytes, reason });
@@ -189,7 +189,7 @@ impl Reason {
 struct Written {
     offsets: Vec<u64>,
     is_streamed: bool,
-    /// Length of the data of each.
+    /// Length of the data of each, as far as they are known to be there.
     lens: Vec<u64>,
     /// The bytes of the old file that were written or reported as lost.
     known: Vec<Range<u64>>,
@@ -206,6 +206,7 @@ impl Written {
         &mut self,
         file: &Asdf,
         state: &State,
+        is_damaged: bool,
         out: &mut Output<W>,
     ) -> Result<()> {
         self.offsets.push(out.position());
@@ -214,9 +215,16 @@ impl Written {
             State::Missing => (0..0, 0),
             State::Kept { header, copied } => {
                 self.is_streamed = header.is_streamed();
-                let len = copied.end - copied.start;
                 self.known.push(header.offset..copied.end);
-                (copied.clone(), if header.is_streamed() { len } else { header.data_size })
+                let len = if header.is_streamed() {
+                    copied.end - copied.start
+                } else if header.is_compressed() && is_damaged {
+                    // How much of it decodes is not known.
+                    0
+                } else {
+                    header.data_size
+                };
+                (copied.clone(), len)
             }
         };
         self.lens.push(len);
@@ -275,7 +283,9 @@ fn name_arrays(numbered: &numbers::Numbered<'_>, written: &Written, report: &mut
     }
 }
 
-/// A remark about something that was put right.
+/// A remark about something that was put right, and is no longer an error.
 fn mended(code: Code, offset: u64, message: impl Into<String>) -> Diagnostic {
-    Diagnostic::new(code, Place::at(offset), message)
+    let mut note = Diagnostic::new(code, Place::at(offset), message);
+    note.severity = Severity::Note;
+    note
 }
