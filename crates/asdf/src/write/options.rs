@@ -60,6 +60,10 @@ impl Compression {
         }
     }
 
+    pub(crate) fn has_level(self) -> bool {
+        self.parts().1.is_some()
+    }
+
     fn parts(self) -> (&'static str, Option<u8>) {
         match self {
             Self::None => ("none", None),

@@ -84,15 +84,7 @@ impl<'a> Plan<'a> {
         *tree.root_mut() = root.tagged(core_tag("asdf", options.standard)?);
         let kept = origin.map(|origin| kept_blocks(&tree, origin, streamed)).transpose()?;
         let kept = kept.unwrap_or_default();
-        let mut plan = Self {
-            tree: Tree::default(),
-            blocks: Vec::new(),
-            numbers: HashMap::new(),
-            names: None,
-            numbering: None,
-            ndarray_tag: core_tag("ndarray", options.standard)?,
-            inline_below: options.inline_below,
-        };
+        let mut plan = Self::empty(options)?;
         let mut sources = HashMap::new();
         if let Some(origin) = origin {
             for (number, old) in kept.iter().enumerate() {
@@ -105,6 +97,18 @@ impl<'a> Plan<'a> {
         places.prepare(&mut tree)?;
         plan.tree = tree;
         Ok(plan)
+    }
+
+    fn empty(options: &WriteOptions) -> Result<Self> {
+        Ok(Self {
+            tree: Tree::default(),
+            blocks: Vec::new(),
+            numbers: HashMap::new(),
+            names: None,
+            numbering: None,
+            ndarray_tag: core_tag("ndarray", options.standard)?,
+            inline_below: options.inline_below,
+        })
     }
 
     /// A plan of a part of the tree of a file: what it names by number is in the file, and the blocks of
@@ -127,15 +131,7 @@ impl<'a> Plan<'a> {
         }
         let count = if has_sources { file.blocks().len()? } else { 0 };
         let sources = (0..count).map(|number| (number, number)).collect();
-        let mut plan = Self {
-            tree: Tree::default(),
-            blocks: Vec::new(),
-            numbers: HashMap::new(),
-            names: None,
-            numbering: None,
-            ndarray_tag: core_tag("ndarray", options.standard)?,
-            inline_below: options.inline_below,
-        };
+        let mut plan = Self::empty(options)?;
         let origin = Some(Origin { file, implode: false });
         let external = Vec::new();
         let mut places =
@@ -165,6 +161,19 @@ impl<'a> Plan<'a> {
     #[cfg(any(unix, windows))]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// The other files that the tree names for its arrays.
+    #[cfg(any(unix, windows))]
+    pub(super) fn external_sources(&mut self) -> Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        for value in self.tree.places_mut() {
+            walk(value, &mut |value| {
+                found.extend(source_of(value).and_then(|source| Some(source.as_str()?.to_owned())));
+                Ok(())
+            })?;
+        }
+        Ok(found)
     }
 
     /// Puts the blocks into files of these names.
@@ -218,11 +227,14 @@ fn address(array: &Array) -> usize {
     Arc::as_ptr(&array.data).cast::<u8>().addr()
 }
 
-/// How a block of another file is copied.
+/// How a block of another file is copied. A header does not name the level, so that a block is
+/// compressed again for one.
 fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Planned<'a>> {
     let code = block.header()?.compression;
     Ok(match options.compression {
-        Some(compression) if compression.code() != code => Planned::Decoded(block, compression),
+        Some(compression) if compression.code() != code || compression.has_level() => {
+            Planned::Decoded(block, compression)
+        }
         _ => Planned::Stored(block),
     })
 }

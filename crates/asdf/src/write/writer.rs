@@ -1,5 +1,7 @@
 //! A file from its tree: head, tree, blocks, index.
 
+#[cfg(any(unix, windows))]
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::io::{Seek, Write};
 #[cfg(any(unix, windows))]
@@ -14,6 +16,8 @@ use super::{Compression, WriteOptions};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::tree::value::Tree;
+#[cfg(any(unix, windows))]
+use crate::yaml::Node;
 use crate::yaml::tag::Version;
 
 /// The versions of the standard that can be written: all that are stable.
@@ -24,6 +28,10 @@ pub const STANDARDS: &[Version] = {
 
 /// Small blocks that are encoded at a time, over threads.
 const BATCH: usize = 16;
+
+/// Files of an exploded one that are written before they get their names.
+#[cfg(any(unix, windows))]
+const OPEN_FILES: usize = 256;
 
 /// Writes a tree and its blocks as a file.
 ///
@@ -93,22 +101,39 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the tree under a name, and each block into a file of its own next to it:
-    /// `name0000.asdf` for `name.asdf`. The tree comes last. Files of these names are replaced.
+    /// `name0000.asdf` for `name.asdf`. Files of these names are replaced, unless the tree itself names
+    /// them: then the numbers go on after theirs.
+    ///
+    /// The files get their names when all are complete, that of the tree last. A tree that exists and
+    /// names files which are replaced is removed before, so that none ever names blocks of another.
     #[cfg(any(unix, windows))]
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
         let (plan, files) = self.exploded(path)?;
-        for (block, file) in plan.blocks.iter().zip(&files) {
-            let mut file = binio::AtomicFile::create(file)?;
-            let mut out = Output::new(&mut file);
-            out.put(head(self.options.standard).as_bytes())?;
-            self.block(&mut out, block, None)?;
-            out.finish()?;
-            file.commit()?;
+        if path.is_file() {
+            crate::edit::roll_back(path)?;
         }
-        let mut file = binio::AtomicFile::create(path)?;
-        let report = self.file_of(&plan, &[], &mut file)?;
-        file.commit()?;
+        let mut tree = binio::AtomicFile::create(path)?;
+        let report = self.file_of(&plan, &[], &mut tree)?;
+        let mut is_in_the_way = names_any(path, &files);
+        for (blocks, files) in plan.blocks.chunks(OPEN_FILES).zip(files.chunks(OPEN_FILES)) {
+            let mut parts = Vec::with_capacity(files.len());
+            for (block, file) in blocks.iter().zip(files) {
+                let mut file = binio::AtomicFile::create(file)?;
+                let mut out = Output::new(&mut file);
+                out.put(head(self.options.standard).as_bytes())?;
+                self.block(&mut out, block, None)?;
+                out.finish()?;
+                parts.push(file);
+            }
+            if std::mem::take(&mut is_in_the_way) {
+                std::fs::remove_file(path)?;
+            }
+            for part in parts {
+                part.commit()?;
+            }
+        }
+        tree.commit()?;
         Ok(WriteReport { files, ..report })
     }
 
@@ -125,8 +150,10 @@ impl<'a> Writer<'a> {
     fn exploded(&self, path: &Path) -> Result<(Plan<'a>, Vec<PathBuf>)> {
         let mut plan = self.plan()?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let names: Vec<String> =
-            (0..plan.blocks.len()).map(|number| format!("{stem}{number:04}.asdf")).collect();
+        let taken = plan.external_sources()?;
+        let names = (0_usize..).map(|number| format!("{stem}{number:04}.asdf"));
+        let names = names.filter(|name| !taken.contains(&percent_encoded(name)));
+        let names: Vec<String> = names.take(plan.blocks.len()).collect();
         plan.explode(names.iter().map(|name| percent_encoded(name)).collect())?;
         Ok((plan, names.iter().map(|name| path.with_file_name(name)).collect()))
     }
@@ -256,6 +283,19 @@ pub(crate) fn index(offsets: &[u64]) -> String {
         let _ = writeln!(text, "- {offset}");
     }
     text + "...\n"
+}
+
+/// Whether the tree of a file that exists names any of these files, next to it, for its arrays.
+#[cfg(any(unix, windows))]
+fn names_any(path: &Path, files: &[PathBuf]) -> bool {
+    let Ok(file) = Asdf::open(path) else { return false };
+    let Ok(document) = file.document() else { return false };
+    let names = files.iter().filter_map(|file| file.file_name()?.to_str());
+    let names: HashSet<String> = names.map(percent_encoded).collect();
+    document.nodes().any(|node| {
+        let source = node.get("source").and_then(Node::as_str);
+        source.is_some_and(|source| names.contains(source))
+    })
 }
 
 /// The name of a file as a relative URI.

@@ -65,6 +65,16 @@ fn a_copy_with_another_compression_has_it_in_all_blocks() {
 }
 
 #[test]
+fn a_copy_with_a_level_is_compressed_again() {
+    let len = |file: &Asdf| file.blocks().get(1).unwrap().header().unwrap().used_size;
+    let file = open(original());
+    let small = copy(&file, 0, WriteOptions::new().compression(Compression::Zlib(9)));
+    assert!(len(&small) < len(&file), "{} and {}", len(&small), len(&file));
+    assert_eq!(numbers(&small, "large"), numbers(&file, "large"));
+    assert_eq!(len(&copy(&small, 0, WriteOptions::new())), len(&small));
+}
+
+#[test]
 fn blocks_of_arrays_that_came_into_the_tree_are_left_out_and_others_are_kept() {
     let file = open(original());
     let copied = copy(&file, 10, WriteOptions::new());
@@ -136,6 +146,52 @@ fn exploded_and_imploded_again_it_is_the_same() {
     for key in ["small", "large"] {
         assert_eq!(numbers(&imploded, key), numbers(&file, key), "{key}");
     }
+}
+
+#[test]
+fn files_that_the_tree_names_are_not_replaced_by_new_parts() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let file = open(original());
+    let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
+    writer.explode(&path).unwrap();
+    // The exploded file gets a block of its own, and is exploded over itself.
+    let mut editor = asdf::edit::Editor::open(&path).unwrap();
+    editor.set_array("/new", Array::from_slice(&[7_u64, 8], &[2]).unwrap()).unwrap();
+    editor.commit().unwrap();
+    let exploded = Asdf::open(&path).unwrap();
+    let writer = Writer::new(Tree::from_file(&exploded, 0).unwrap()).blocks_of(&exploded);
+    let report = writer.explode(&path).unwrap();
+    assert_eq!(report.files, [folder.path().join("a0002.asdf")]);
+    let again = Asdf::open(&path).unwrap();
+    for key in ["small", "large"] {
+        assert_eq!(numbers(&again, key), numbers(&file, key), "{key}");
+    }
+    assert_eq!(numbers(&again, "new"), [7, 8]);
+}
+
+#[test]
+fn exploding_that_fails_leaves_the_old_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let file = open(original());
+    Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file).explode(&path).unwrap();
+    let content = || -> Vec<(std::ffi::OsString, Vec<u8>)> {
+        let entries = fs::read_dir(folder.path()).unwrap().map(Result::unwrap);
+        let mut all: Vec<_> =
+            entries.map(|entry| (entry.file_name(), fs::read(entry.path()).unwrap())).collect();
+        all.sort();
+        all
+    };
+    let before = content();
+    // The last block of another file is damaged.
+    let mut bytes = original();
+    let last = file.blocks().get(2).unwrap().data_range().unwrap();
+    bytes[usize::try_from(last.start).unwrap()] ^= 1;
+    let bad = Asdf::from_bytes(bytes).unwrap();
+    let writer = Writer::new(Tree::from_file(&bad, 0).unwrap()).blocks_of(&bad);
+    assert!(writer.explode(&path).is_err());
+    assert!(content() == before);
 }
 
 #[test]
