@@ -218,12 +218,16 @@ fn a_writer_that_waits_too_long_names_the_holder() {
 
 /// Runs `edit` with an editor that is a script of the shell, and answers to what it asks.
 fn edit(folder: &Folder, script: &str, answers: &str) -> Output {
+    edit_with(folder, &[], script, answers)
+}
+
+fn edit_with(folder: &Folder, options: &[&str], script: &str, answers: &str) -> Output {
     folder.write("editor.sh", format!("#!/bin/sh\n{script}\n"));
     let path = folder.path("editor.sh");
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o755)).unwrap();
     std::fs::create_dir_all(folder.path("tmp")).unwrap();
     let mut child = folder
-        .command(&["asdf", "edit", "a.asdf"])
+        .command(&[&["asdf", "edit", "a.asdf"], options].concat())
         .env("EDITOR", path)
         .env_remove("VISUAL")
         .env("TMPDIR", folder.path("tmp"))
@@ -258,6 +262,20 @@ fn edit_opens_the_tree_and_writes_what_was_changed() {
 }
 
 #[test]
+fn a_dry_run_of_edit_changes_nothing_and_keeps_the_text() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    let output = edit_with(&folder, &["--dry-run"], "sed -i 's/2.5/4.5/' \"$1\"", "");
+    assert_eq!(status(&output), 0, "{}", stderr(&output));
+    assert!(stdout(&output).ends_with(" would be written\n"), "{}", stdout(&output));
+    assert_eq!(folder.read("a.asdf"), before);
+    let texts = texts(&folder);
+    let [text] = &texts[..] else { panic!("{texts:?}") };
+    assert!(stderr(&output).contains(text.to_str().unwrap()), "{}", stderr(&output));
+    assert!(std::fs::read_to_string(text).unwrap().contains("gain: 4.5"));
+}
+
+#[test]
 fn a_broken_text_is_shown_and_may_be_mended_dropped_or_kept() {
     let folder = folder();
     let before = folder.read("a.asdf");
@@ -284,6 +302,9 @@ fn a_broken_text_is_shown_and_may_be_mended_dropped_or_kept() {
         assert_eq!(folder.read("a.asdf"), before);
         std::fs::remove_file(text).unwrap();
     }
+    // An editor that cannot be started has written nothing.
+    let output = edit(&folder, "exit 127", "");
+    assert_eq!((status(&output), texts(&folder).len()), (2, 0));
     // An editor that fails has perhaps written something.
     let output = edit(&folder, "sed -i 's/2.5/7/' \"$1\"; exit 3", "");
     assert_eq!((status(&output), texts(&folder).len()), (2, 1));

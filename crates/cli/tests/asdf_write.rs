@@ -247,6 +247,11 @@ fn to_yaml_has_all_arrays_inline() {
     folder.done(&["asdf", "to-yaml", "a.asdf", "-o", "a.yaml"]);
     assert_eq!(folder.read("a.yaml"), text.as_bytes());
     same_tree(&folder, "a.asdf", "a.yaml");
+    let output = folder.done(&["asdf", "to-yaml", "a.asdf", "-o", "b.yaml", "--dry-run"]);
+    assert!(stdout(&output).starts_with("b.yaml: "), "{}", stdout(&output));
+    assert!(stdout(&output).ends_with(" would be written\n"), "{}", stdout(&output));
+    assert!(!folder.names().contains(&"b.yaml".to_owned()));
+    assert_eq!(status(&folder.run(&["asdf", "to-yaml", "a.asdf", "--dry-run"])), 2);
     // A tree of its own again.
     folder.done(&["asdf", "new", "b.asdf", "--tree", "a.yaml"]);
     same_tree(&folder, "a.asdf", "b.asdf");

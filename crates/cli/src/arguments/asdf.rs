@@ -240,6 +240,9 @@ pub(crate) struct Edit {
     /// Change a file that is read-only
     #[arg(long, short)]
     pub(crate) force: bool,
+    /// Leave the file as it is, and report what would be written and where the edited text is
+    #[arg(long)]
+    pub(crate) dry_run: bool,
     /// Change the file itself under a journal, instead of putting a new one in its place
     #[arg(long)]
     pub(crate) in_place: bool,
@@ -337,6 +340,9 @@ pub(crate) struct ToYaml {
     /// Replace the output file if it exists
     #[arg(long, short, alias = "overwrite", requires = "output")]
     pub(crate) force: bool,
+    /// Write nothing, and report what would be written
+    #[arg(long, requires = "output")]
+    pub(crate) dry_run: bool,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
 }

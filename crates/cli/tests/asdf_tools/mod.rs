@@ -1,4 +1,9 @@
-//! Repairing files, and checking them against schemas.
+//! Repairing files, checking them against schemas, what a kill leaves, and memory.
+
+#[cfg(target_os = "linux")]
+mod kills;
+#[cfg(target_os = "linux")]
+mod memory;
 
 use serde_json::json;
 
@@ -122,54 +127,4 @@ fn info_describes_nodes() {
         let alone = [command, &["good.asdf", "--describe"]].concat();
         assert_eq!(status(&folder.run(&alone)), 2);
     }
-}
-
-/// The most memory that the program has had, in KiB, as far as it was looked at while it ran.
-#[cfg(target_os = "linux")]
-fn peak_of(folder: &Folder, arguments: &[&str]) -> u64 {
-    let mut child = folder.command(arguments).spawn().expect("the program starts");
-    let status_file = format!("/proc/{}/status", child.id());
-    let mut peak = 0;
-    while child.try_wait().expect("the program").is_none() {
-        let text = std::fs::read_to_string(&status_file).unwrap_or_default();
-        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
-        peak = peak.max(now.unwrap_or(0));
-        std::thread::sleep(std::time::Duration::from_millis(2));
-    }
-    assert!(child.wait().expect("the program").success(), "{arguments:?}");
-    peak
-}
-
-#[test]
-#[cfg(target_os = "linux")]
-fn writing_a_gibibyte_takes_little_memory() {
-    const LEN: u64 = 1 << 30;
-
-    let folder = Folder::new();
-    folder.write("small.npy", [npy_header("|u1", &[8]), vec![0; 8]].concat());
-    let header = npy_header("|u1", &[LEN]);
-    folder.write("large.npy", &header);
-    // A hole takes no room on the disk.
-    let file = std::fs::File::options().write(true).open(folder.path("large.npy"));
-    file.and_then(|file| file.set_len(header.len() as u64 + LEN)).expect("a hole");
-    for codec in ["zlib:1", "lz4"] {
-        let new = |name: &str| {
-            let array = format!("/x={name}.npy");
-            let out = format!("{name}.asdf");
-            peak_of(
-                &folder,
-                &["asdf", "new", &out, "-q", "-f", "--array", &array, "--compress", codec],
-            )
-        };
-        let (small, large) = (new("small"), new("large"));
-        assert!(large < small + (64 << 10), "{codec}: {large} KiB, {small} KiB without data");
-    }
-    // A repair decodes what it checks, and keeps none of it.
-    let repair = |name: &str| {
-        let file = format!("{name}.asdf");
-        peak_of(&folder, &["asdf", "repair", &file, "-q", "-f", "-o", "repaired.asdf"])
-    };
-    let (small, large) = (repair("small"), repair("large"));
-    assert!(large < small + (64 << 10), "repair: {large} KiB, {small} KiB without data");
 }

@@ -1,15 +1,16 @@
 //! Copies of a file in another form: `scibin asdf convert`, `to-yaml`, `explode`, `implode`.
 
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Seek as _};
 use std::path::Path;
 
 use asdf::{Asdf, Tree, WriteOptions, Writer};
+use binio::write::Discard;
 
 use crate::Verdict;
 use crate::arguments::asdf::{Convert, CopyRequest, OtherFiles, Reading, ToYaml};
 use crate::failure::Failure;
 use crate::output::file as output_file;
-use crate::output::{Output, Sink};
+use crate::output::{Output, Sink, size};
 
 pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Failure> {
     let CopyRequest { file: path, output: target, writing, others } = &request.copy;
@@ -65,7 +66,13 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
     }
     let writer = Writer::new(tree).options(options);
     let fail = |error| Failure::asdf(path, error);
-    if let Some(target) = &request.output {
+    if let Some(target) = request.output.as_ref().filter(|_| request.dry_run) {
+        output_file::check(target, request.force)?;
+        let mut out = Discard::default();
+        writer.write_text(&mut out).map_err(fail)?;
+        let (target, len) = (target.display(), size(out.stream_position()?));
+        output.result(&format_args!("{target}: {len} would be written"))?;
+    } else if let Some(target) = &request.output {
         let body = |out: &mut dyn io::Write| writer.write_text(out);
         output_file::write(target, request.force, body, fail)?;
     } else {

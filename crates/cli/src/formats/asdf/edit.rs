@@ -32,6 +32,12 @@ pub(crate) fn edit(request: &Edit, output: Output) -> Result<Verdict, Failure> {
         fs::remove_file(&text).map_err(|error| Failure::io(&text, error))?;
         return Ok(Verdict::Fine);
     }
+    if request.dry_run {
+        let report = editor.plan().map_err(|error| kept(path, &text, &error.to_string()))?;
+        output.remark(&format_args!("the edited text is in {}", text.display()));
+        change::report(path, path, &report, true, output)?;
+        return Ok(Verdict::Fine);
+    }
     let report = editor.commit().map_err(|error| kept(path, &text, &error.to_string()))?;
     // Only now is the text in the file.
     fs::remove_file(&text).map_err(|error| Failure::io(&text, error))?;
@@ -49,10 +55,15 @@ fn let_user_edit(
 ) -> Result<bool, Failure> {
     loop {
         let ended = run_editor(text).map_err(|error| kept(path, text, &error.to_string()))?;
-        if !ended.success() {
-            return Err(kept(path, text, &format!("the editor ended with {ended}")));
-        }
         let now = fs::read_to_string(text);
+        if !ended.success() {
+            let why = format!("the editor ended with {ended}");
+            if now.is_ok_and(|now| now == before) {
+                fs::remove_file(text).map_err(|error| Failure::io(text, error))?;
+                return Err(Failure::other(path.display(), format!("not changed: {why}")));
+            }
+            return Err(kept(path, text, &why));
+        }
         let wrong = match now.map_err(|error| error.to_string()) {
             Ok(now) if now == before => {
                 output.result(&format_args!("{}: unchanged", path.display()))?;

@@ -1,0 +1,122 @@
+//! A command that is killed at any moment leaves the old file, the new one, or none.
+
+use std::process::{Child, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::program::{Folder, npy_header, stdout};
+
+/// Moments at which a command is killed, besides the end.
+const MOMENTS: u32 = 8;
+
+/// A folder with `a.asdf`, `b.asdf` and `exploded.asdf`, whose arrays take a while to be compressed.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (name, factor) in [("x", 3_u32), ("y", 5)] {
+        let mut npy = npy_header("<u4", &[400_000]);
+        npy.extend((0..400_000_u32).flat_map(|at| (at.wrapping_mul(factor) / 7).to_le_bytes()));
+        folder.write(&format!("{name}.npy"), npy);
+    }
+    folder.done(&["asdf", "new", "a.asdf", "-q", "--array", "/a=x.npy", "--array", "/b=y.npy"]);
+    folder.done(&["asdf", "new", "b.asdf", "-q", "--array", "/a=y.npy", "--array", "/b=x.npy"]);
+    folder.done(&["asdf", "explode", "b.asdf", "-q", "-o", "exploded.asdf"]);
+    folder
+}
+
+fn start(folder: &Folder, command: &[&str]) -> Child {
+    let mut command = folder.command(command);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+}
+
+/// Kills a command at some moments of the time that it takes, and looks at what each leaves.
+fn kill(folder: &Folder, command: &[&str], mut look: impl FnMut()) {
+    let begin = Instant::now();
+    assert!(start(folder, command).wait().expect("the program").success(), "{command:?}");
+    let time = begin.elapsed();
+    for moment in 0..MOMENTS {
+        look();
+        let mut child = start(folder, command);
+        thread::sleep(time * moment / (MOMENTS - 1));
+        // It may have ended.
+        let _ = child.kill();
+        child.wait().expect("the program");
+    }
+    look();
+}
+
+/// The names of the files, but for a new one that was about to take the place of an old one.
+fn names(folder: &Folder) -> Vec<String> {
+    let mut names = folder.names();
+    names.retain(|name| !name.starts_with(".atomic-"));
+    names
+}
+
+#[test]
+fn commands_that_write_one_file_leave_the_old_or_the_new_one() {
+    let folder = folder();
+    let mut before = names(&folder);
+    before.push("out.asdf".to_owned());
+    before.sort();
+    for command in [
+        &["asdf", "new", "out.asdf", "-qf", "--array", "/a=x.npy", "--compress", "zlib"][..],
+        &["asdf", "convert", "a.asdf", "-qfo", "out.asdf", "--compress", "zlib"],
+        &["asdf", "repair", "a.asdf", "-qfo", "out.asdf"],
+        &["asdf", "implode", "exploded.asdf", "-qfo", "out.asdf"],
+        &["asdf", "to-yaml", "a.asdf", "-qfo", "out.asdf"],
+        &["asdf", "import", "a.asdf", "/c", "x.npy", "-qfo", "out.asdf", "--compress", "zlib"],
+    ] {
+        folder.write("out.asdf", b"old");
+        folder.done(command);
+        let new = folder.read("out.asdf");
+        let is_new = |found: &[u8]| found == new;
+        let (mut old_ones, mut new_ones) = (0, 0);
+        kill(&folder, command, || {
+            let found = folder.read("out.asdf");
+            assert!(found == b"old" || is_new(&found), "{command:?}: {} bytes", found.len());
+            *if is_new(&found) { &mut new_ones } else { &mut old_ones } += 1;
+            folder.write("out.asdf", b"old");
+            assert_eq!(names(&folder), before, "{command:?}");
+        });
+        assert!(old_ones > 0 && new_ones > 0, "{command:?}: {old_ones} old, {new_ones} new");
+    }
+}
+
+#[test]
+fn a_new_file_is_whole_or_missing() {
+    let folder = folder();
+    let command = ["asdf", "convert", "a.asdf", "-qo", "out.asdf", "--compress", "zlib"];
+    let before = names(&folder);
+    let mut missing = 0;
+    kill(&folder, &command, || {
+        if names(&folder) == before {
+            missing += 1;
+            return;
+        }
+        folder.done(&["verify", "out.asdf"]);
+        folder.remove("out.asdf");
+        assert_eq!(names(&folder), before);
+    });
+    assert!(missing > 0);
+}
+
+#[test]
+fn a_tree_never_names_the_blocks_of_another_file() {
+    let folder = folder();
+    let values = |file: &str| {
+        ["/a", "/b"].map(|pointer| stdout(&folder.done(&["get", file, pointer, "--slice", "-1"])))
+    };
+    let (old, new) = (values("b.asdf"), values("a.asdf"));
+    assert_ne!(old, new);
+    let names = ["out.asdf", "out0000.asdf", "out0001.asdf"];
+    kill(&folder, &["asdf", "explode", "a.asdf", "-qfo", "out.asdf"], || {
+        if folder.path("out.asdf").exists() {
+            folder.done(&["verify", "out.asdf"]);
+            let found = values("out.asdf");
+            assert!(found == old || found == new, "{found:?}");
+        }
+        for name in names {
+            let _ = std::fs::remove_file(folder.path(name));
+        }
+        folder.done(&["asdf", "explode", "b.asdf", "-qo", "out.asdf"]);
+    });
+}

@@ -1,0 +1,70 @@
+//! Large files take little memory.
+
+use std::fs::File;
+use std::time::Duration;
+
+use crate::program::{Folder, npy_header};
+
+const LEN: u64 = 1 << 30;
+/// What 1 GiB may take more than no data, in KiB.
+const EXTRA: u64 = 64 << 10;
+
+/// The most memory that the program has had, in KiB, as far as it was looked at while it ran.
+fn peak_of(folder: &Folder, arguments: &[&str]) -> u64 {
+    let mut child = folder.command(arguments).spawn().expect("the program starts");
+    let status_file = format!("/proc/{}/status", child.id());
+    let mut peak = 0;
+    while child.try_wait().expect("the program").is_none() {
+        let text = std::fs::read_to_string(&status_file).unwrap_or_default();
+        let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let now = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+        peak = peak.max(now.unwrap_or(0));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(child.wait().expect("the program").success(), "{arguments:?}");
+    peak
+}
+
+/// Runs a command on the files of each size, and compares what it takes.
+fn compare(folder: &Folder, what: &str, command: impl Fn(&str) -> Vec<String>) {
+    let [small, large] = ["small", "large"].map(|name| {
+        let command = command(name);
+        peak_of(folder, &command.iter().map(String::as_str).collect::<Vec<_>>())
+    });
+    assert!(large < small + EXTRA, "{what}: {large} KiB, {small} KiB without data");
+}
+
+fn words(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+/// A folder with an array of a few bytes and one of a GiB, all zeros: a hole takes no room on the disk.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (name, len) in [("small", 8), ("large", LEN)] {
+        let header = npy_header("|u1", &[len]);
+        let file = format!("{name}.npy");
+        folder.write(&file, &header);
+        let file = File::options().write(true).open(folder.path(&file));
+        file.and_then(|file| file.set_len(header.len() as u64 + len)).expect("a hole");
+    }
+    folder
+}
+
+#[test]
+fn writing_a_gibibyte_takes_little_memory() {
+    let folder = folder();
+    for codec in ["zlib:1", "lz4"] {
+        compare(&folder, codec, |name| {
+            words(&format!("asdf new {name}.asdf -qf --array /x={name}.npy --compress {codec}"))
+        });
+    }
+    // A repair decodes what it checks, and keeps none of it.
+    compare(&folder, "repair", |name| {
+        words(&format!("asdf repair {name}.asdf -qfo repaired.asdf"))
+    });
+    compare(&folder, "edit", |name| {
+        words(&format!("asdf import {name}.asdf /y {name}.npy -q --compress lz4"))
+    });
+    compare(&folder, "implode", |name| words(&format!("asdf implode {name}.asdf -qfo out.asdf")));
+}
