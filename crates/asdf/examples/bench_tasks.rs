@@ -8,7 +8,7 @@ mod measure;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use asdf::edit::{Editor, Method};
+use asdf::edit::{EditOptions, Editor, Method};
 use asdf::value::Array;
 use asdf::yaml::{Document, Node, ParseOptions};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
@@ -24,6 +24,9 @@ fn main() -> Outcome {
     let repetitions: usize = repetitions.parse()?;
     if task == "nodes" {
         return nodes(path.parse()?, repetitions);
+    }
+    if task == "edit_tree_1gib" {
+        return measure(repetitions, || edit_tree(path));
     }
     if task.starts_with("edit_") {
         return measure(repetitions, || edit_number(path));
@@ -120,6 +123,19 @@ fn edit_number(path: &str) -> Outcome {
     editor.set("/gain", &Tree::new(if now == Some(1) { 2 } else { 1 }))?;
     if editor.commit()?.method != Method::Patched {
         return Err("one number is not one write".into());
+    }
+    Ok(())
+}
+
+/// Changes a long text in a large tree that has room to grow, in place, and waits for the disk.
+fn edit_tree(path: &str) -> Outcome {
+    let mut editor = EditOptions::new().in_place(true).open(path)?;
+    let text = editor.tree()?.document().root().get("text").and_then(Node::as_str);
+    let is_short = text.is_some_and(|text| text.starts_with("short"));
+    let text = if is_short { "much longer ".repeat(800) } else { "short ".repeat(700) };
+    editor.set("/text", &Tree::new(text))?;
+    if editor.commit()?.method != Method::InPlace {
+        return Err("the tree is not changed in place".into());
     }
     Ok(())
 }

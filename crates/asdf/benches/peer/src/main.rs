@@ -16,7 +16,13 @@ fn main() -> Outcome {
     let [task, path, repetitions] = &arguments[..] else {
         return Err("usage: asdf-peer TASK FILE REPETITIONS".into());
     };
-    measure(repetitions.parse()?, || once(task, path))
+    let repetitions = repetitions.parse()?;
+    if task.starts_with("write_") {
+        // It has the data decoded, and compresses them as they were when it is written.
+        let builder = AsdfFile::open(path)?.edit()?;
+        return measure(repetitions, || Ok(builder.write_to_path(format!("{path}.peer"))?));
+    }
+    measure(repetitions, || once(task, path))
 }
 
 fn once(task: &str, path: &str) -> Outcome {
