@@ -10,7 +10,8 @@ use libfuzzer_sys::fuzz_target;
 const VALUES: [&str; 6] = ["7", "new text", "[1, [2]]", "{p: {q: 1}}", "'yes'", "{}"];
 
 fuzz_target!(|data: &[u8]| {
-    let Some((&[which, value, what], text)) = data.split_first_chunk() else { return };
+    // At the end, so that what is before it is a text as it is.
+    let Some((text, &[which, value, what])) = data.split_last_chunk() else { return };
     let Ok(text) = std::str::from_utf8(text) else { return };
     let Ok(mut tree) = TreeText::parse(text) else { return };
     let pointers: Vec<String> =

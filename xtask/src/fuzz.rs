@@ -16,6 +16,9 @@ const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-
 /// No single allocation of a fuzz target may be above this many MiB.
 const MALLOC_LIMIT_MIB: u32 = 256;
 
+/// Targets that take choices from the end of their input, and how many bytes: seeds get so many more.
+const CHOICES: &[(&str, usize)] = &[("asdf_edit", 3), ("asdf_write", 12)];
+
 /// `fuzz [TARGET..] [--seconds N] [--corpus DIR]`.
 pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     let (seconds, rest) = take_option(arguments, "--seconds")?;
@@ -136,7 +139,9 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
     let format = if format == "binio" { "asdf" } else { format };
     let mut count = 0;
     let mut folders = vec![root().join("crates/testdata").join(format), corpus.join(format)];
-    if target.starts_with("asdf_yaml") {
+    let choices = CHOICES.iter().find(|(name, _)| *name == target);
+    let choices = vec![0; choices.map_or(0, |(_, len)| *len)];
+    if target.starts_with("asdf_yaml") || !choices.is_empty() {
         folders.push(corpus.join("yaml"));
     }
     while let Some(folder) = folders.pop() {
@@ -145,16 +150,18 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.file_name().is_some_and(|name| name == "cases-extract.json") {
-                count += seed_cases(&path, "archive", &seeds)?;
+                count += seed_cases(&path, "archive", &seeds, &choices)?;
             } else if path.file_name().is_some_and(|name| name == "cases.json") {
-                count += seed_cases(&path, "layout", &seeds)?;
+                count += seed_cases(&path, "layout", &seeds, &choices)?;
             } else if path.file_name().is_some_and(|name| name == "suite.json") {
-                count += seed_cases(&path, "yaml", &seeds)?;
+                count += seed_cases(&path, "yaml", &seeds, &choices)?;
             } else if path.metadata().is_ok_and(|metadata| metadata.len() <= 65536) {
                 let relative = path.strip_prefix(root()).unwrap_or(&path);
                 let name = relative.to_string_lossy().replace(['/', '\\', '.'], "_");
-                std::fs::copy(&path, seeds.join(name))
-                    .map_err(|error| format!("{}: {error}", path.display()))?;
+                let copied = std::fs::read(&path).and_then(|bytes| {
+                    std::fs::write(seeds.join(name), [bytes, choices.clone()].concat())
+                });
+                copied.map_err(|error| format!("{}: {error}", path.display()))?;
                 count += 1;
             }
         }
@@ -163,7 +170,7 @@ fn seed(target: &str, corpus: &Path) -> Result<usize, String> {
 }
 
 /// The archives, layouts or texts of a list of recorded cases, one seed each.
-fn seed_cases(list: &Path, member: &str, folder: &Path) -> Result<usize, String> {
+fn seed_cases(list: &Path, member: &str, folder: &Path, choices: &[u8]) -> Result<usize, String> {
     let text =
         std::fs::read_to_string(list).map_err(|error| format!("{}: {error}", list.display()))?;
     let before = format!("\"{member}\": \"");
@@ -171,7 +178,8 @@ fn seed_cases(list: &Path, member: &str, folder: &Path) -> Result<usize, String>
     let mut count = 0;
     for case in cases {
         let path = folder.join(format!("case_{count}"));
-        std::fs::write(&path, case).map_err(|error| format!("{}: {error}", path.display()))?;
+        let seed = [case.as_bytes(), choices].concat();
+        std::fs::write(&path, seed).map_err(|error| format!("{}: {error}", path.display()))?;
         count += 1;
     }
     Ok(count)
