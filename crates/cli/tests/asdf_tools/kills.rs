@@ -2,7 +2,7 @@
 
 use std::process::{Child, Stdio};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use crate::program::{Folder, npy_header, stdout};
 
