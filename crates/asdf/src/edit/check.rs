@@ -64,7 +64,7 @@ pub(super) fn is_as_expected(old: Node<'_>, new: Node<'_>, expected: &Expectatio
 }
 
 /// Whether both, which are of one kind, have the same text. Lines of base 64 may be broken elsewhere,
-/// and null, which is no text at all in a line of its own, needs one in brackets.
+/// and null, which may have no text in a line, needs one in brackets.
 fn is_same_text(want: Node<'_>, found: Node<'_>) -> bool {
     want.text() == found.text()
         || match want.kind() {

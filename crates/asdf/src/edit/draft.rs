@@ -149,9 +149,9 @@ impl Draft<'_> {
         Ok(text.and_then(|text| whole(&text)).and_then(fits))
     }
 
-    /// The text with more or fewer blanks at the end of the line where it differs from the old one, if
-    /// it then has the same length and means the same. `None` if lines were added or removed: no line
-    /// of blanks is left in their place.
+    /// The text with more or fewer blanks at the end of the line where it differs from the old one, or
+    /// before its comment, if it then has the same length and means the same. `None` if lines were added
+    /// or removed: no line of blanks is left in their place.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text.text());
         let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
@@ -160,24 +160,22 @@ impl Draft<'_> {
         if breaks(old, old_end)? != breaks(new, end)? {
             return None;
         }
-        let mut text = String::with_capacity(old.len().max(new.len()));
-        if new.len() < old.len() {
-            let ends_value = |c: char| matches!(c, ' ' | ',' | ']' | '}' | '\n' | '\r');
-            let at = end + new.get(end..)?.find(ends_value)?;
-            text.push_str(new.get(..at)?);
-            text.push_str(&" ".repeat(old.len() - new.len()));
-            text.push_str(new.get(at..)?);
-        } else {
-            let more = new.len() - old.len();
-            let line = new.get(end..)?;
-            let at = end + line.find(['\n', '\r'])?;
-            let blanks = new.get(..at)?;
-            if blanks.len() - blanks.trim_end_matches(' ').len() < more || at - more < end {
+        // The line ends, or has a comment.
+        let rest = new.get(end..)?;
+        let rest = rest.get(..rest.find(['\n', '\r'])?)?;
+        let at = end + rest.find(" #").unwrap_or(rest.len());
+        let (line, after) = new.split_at_checked(at)?;
+        let mut text = line.to_owned();
+        if let Some(more) = new.len().checked_sub(old.len()) {
+            let blanks = line.len() - line.trim_end_matches(' ').len();
+            if blanks < more || at - more < end {
                 return None;
             }
-            text.push_str(new.get(..at - more)?);
-            text.push_str(new.get(at..)?);
+            text.truncate(at - more);
+        } else {
+            text.push_str(&" ".repeat(old.len() - new.len()));
         }
+        text.push_str(after);
         let other = TreeText::parse(text.as_str()).ok()?;
         let (root, found) = (self.text.document().root(), other.document().root());
         let expected = Expectation { container: root.id(), children: nodes(root) };

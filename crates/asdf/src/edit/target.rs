@@ -12,7 +12,7 @@ pub(super) struct Target<'a> {
 }
 
 pub(super) enum Place {
-    /// Entries of one key, more than one if it stands twice; the last is the one that is used.
+    /// Entries of one key, more than one if it occurs twice; the last is the one that is used.
     Entries(Vec<usize>),
     /// An item of a list.
     Item(usize),

@@ -183,7 +183,7 @@ impl TreeText {
             return Err(fail(pointer, "an item of a list has no key"));
         };
         let [index] = indexes[..] else {
-            return Err(fail(pointer, "the key stands more than once"));
+            return Err(fail(pointer, "the key occurs more than once"));
         };
         let others = entries_of(container, key);
         if others.iter().any(|other| *other != index) {

@@ -283,6 +283,27 @@ fn a_shorter_or_longer_number_in_a_long_tree_is_one_write() {
 }
 
 #[test]
+fn blanks_make_up_for_a_length_at_the_end_of_the_line_or_before_its_comment() {
+    let text = "a: 250 # of a\nb: [10, 20, 30]\nc: 1\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
+    let file = |tree: &str| format!("{head}--- !core/asdf-1.1.0\n{tree}...\n").into_bytes();
+    fs::write(&path, file(text)).unwrap();
+    for (pointer, value, want) in [
+        ("/a", "3", "a: 3   # of a\nb: [10, 20, 30]\nc: 1\n"),
+        ("/b/0", "7", "a: 3   # of a\nb: [7, 20, 30] \nc: 1\n"),
+        ("/a", "42", "a: 42  # of a\nb: [7, 20, 30] \nc: 1\n"),
+        ("/b/1", "200", "a: 42  # of a\nb: [7, 200, 30]\nc: 1\n"),
+    ] {
+        let mut editor = Editor::open(&path).unwrap();
+        editor.set(pointer, &yaml(value)).unwrap();
+        assert_eq!(editor.commit().unwrap().method, Method::Patched, "{pointer} {value}");
+        assert_eq!(String::from_utf8(fs::read(&path).unwrap()).unwrap().as_bytes(), file(want));
+    }
+}
+
+#[test]
 fn no_line_of_blanks_stays_where_an_entry_was() {
     let (_, now, _) = change(&sample(&WriteOptions::new()), &EditOptions::new(), |editor| {
         editor.remove("/meta/name")
