@@ -13,7 +13,7 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::blocks::codec::{Chunk, Failure, Job, Note};
+use crate::blocks::codec::{Chunk, Failure, Job, Note, Taker};
 use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::layout::BlockHeader;
@@ -277,6 +277,19 @@ impl Block<'_> {
         let data = decoded.map_err(|failure| self.failure(failure))?;
         self.check(digest?, Some(&data))?;
         Ok(self.store.cache().insert(self.offset, data))
+    }
+
+    /// The data of a compressed block, piece by piece, which are right only if this succeeds. The
+    /// checksum is not compared.
+    pub(crate) fn decode_pieces<'t>(&self, taker: &'t mut Taker<'t>) -> Result<()> {
+        let none = || self.failure(CodecError::UnknownCompression.into());
+        let job = self.job()?.ok_or_else(none)?;
+        self.check_decoded(job.data_size)?;
+        let stored = self.span()?;
+        let mut notes = Vec::new();
+        let decoded = job.decode_pieces(&stored, taker, &mut notes);
+        self.report(notes)?;
+        decoded.map_err(|failure| self.failure(failure))
     }
 
     /// The data, into a buffer of exactly its size.

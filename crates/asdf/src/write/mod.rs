@@ -29,6 +29,7 @@
 
 mod anchor;
 mod blocks;
+mod decoded;
 mod elements;
 mod emitter;
 mod encode;

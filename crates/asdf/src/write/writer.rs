@@ -9,6 +9,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use super::blocks::{self, BlockData, Encoded, Output};
+use super::decoded::with_decoded;
 use super::emitter::emit;
 use super::encode::map;
 use super::plan::{Origin, Plan, Planned};
@@ -94,7 +95,7 @@ impl<'a> Writer<'a> {
         Ok(report)
     }
 
-    /// Writes the file to an output that can seek, from where that stands.
+    /// Writes the file to an output that can seek, from where that is.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
         let plan = self.plan()?;
         self.file_of(&plan, &plan.blocks, out)
@@ -238,8 +239,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Writes a block of another file with another compression. The data of one that is not
-    /// compressed are read in pieces; others are decoded first.
+    /// Writes a block of another file with another compression. Its data are read, and decoded, in
+    /// pieces.
     fn decoded<W: Write + Seek>(
         &self,
         out: &mut Output<W>,
@@ -247,12 +248,13 @@ impl<'a> Writer<'a> {
         compression: Compression,
     ) -> Result<u64> {
         let itemsize = 1;
-        if block.is_compressed() {
-            let data = &block.decode()?;
-            let data = BlockData::New { data, compression, itemsize };
-            return blocks::write(out, &data, None, &self.options);
-        }
         blocks::check(block, None)?;
+        if block.is_compressed() {
+            return with_decoded(block, |data| {
+                let data = BlockData::New { data, compression, itemsize };
+                blocks::write(out, &data, None, &self.options)
+            });
+        }
         let data = &binio::Span::new(block.source(), block.data_range()?)?;
         blocks::write(out, &BlockData::New { data, compression, itemsize }, None, &self.options)
     }

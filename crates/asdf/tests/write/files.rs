@@ -65,6 +65,42 @@ fn a_copy_with_another_compression_has_it_in_all_blocks() {
 }
 
 #[test]
+fn a_damaged_stream_is_not_compressed_again() {
+    let noise = |at: u32| at.wrapping_mul(0x9e37_79b9).rotate_left(at % 31).to_le_bytes();
+    let noise: Vec<u8> = (0..3_000_000).flat_map(noise).collect();
+    let data = Array::from_slice(&noise, &[noise.len() as u64]).unwrap();
+    let mut tree = Tree::default();
+    tree.set("/large", data).unwrap();
+    let options = WriteOptions::new().compression(Compression::Zlib(1)).checksum(false);
+    let bytes = bytes_of(&Writer::new(tree).options(options));
+    let stored = Asdf::from_bytes(bytes.clone()).unwrap();
+    let stored = stored.blocks().get(0).unwrap().data_range().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    // At the beginning, in the middle, and in the checksum of the stream after all of the data.
+    for at in [stored.start, (stored.start + stored.end) / 2, stored.end - 1] {
+        let mut bytes = bytes.clone();
+        bytes[usize::try_from(at).unwrap()] ^= 0x10;
+        fs::write(&path, &bytes).unwrap();
+        let file = Asdf::open(&path).unwrap();
+        let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
+        let writer = writer.options(WriteOptions::new().compression(Compression::Lz4));
+        let error = writer.write_to(std::io::Cursor::new(Vec::new())).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Codec { index: 0, .. }), "{at}: {error}");
+    }
+    // An output that fails is that failure, and ends the decoding.
+    fs::write(&path, &bytes).unwrap();
+    let file = Asdf::open(&path).unwrap();
+    let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
+    let writer = writer.options(WriteOptions::new().compression(Compression::None));
+    let fault = Fault::FailAtByte(2_000_000);
+    let mut broken = FaultyWriter::new(std::io::Cursor::new(Vec::new()), fault);
+    assert!(writer.write_to(&mut broken).unwrap_err().io_error().is_some());
+    let copy = open(bytes_of(&writer));
+    assert!(copy.blocks().get(0).unwrap().decode().unwrap() == noise);
+}
+
+#[test]
 fn a_copy_with_a_level_is_compressed_again() {
     let len = |file: &Asdf| file.blocks().get(1).unwrap().header().unwrap().used_size;
     let file = open(original());

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use crate::program::{Folder, npy_header};
 
-const LEN: u64 = 1 << 30;
-/// What 1 GiB may take more than no data, in KiB.
+/// What a large file may take more than one without data, in KiB.
 const EXTRA: u64 = 64 << 10;
 
 /// The most memory that the program has had, in KiB, as far as it was looked at while it ran.
@@ -38,10 +37,10 @@ fn words(text: &str) -> Vec<String> {
     text.split_whitespace().map(str::to_owned).collect()
 }
 
-/// A folder with an array of a few bytes and one of a GiB, all zeros: a hole takes no room on the disk.
-fn folder() -> Folder {
+/// A folder with an array of a few bytes and a large one, all zeros: a hole takes no room on the disk.
+fn folder(large: u64) -> Folder {
     let folder = Folder::new();
-    for (name, len) in [("small", 8), ("large", LEN)] {
+    for (name, len) in [("small", 8), ("large", large)] {
         let header = npy_header("|u1", &[len]);
         let file = format!("{name}.npy");
         folder.write(&file, &header);
@@ -53,7 +52,7 @@ fn folder() -> Folder {
 
 #[test]
 fn writing_a_gibibyte_takes_little_memory() {
-    let folder = folder();
+    let folder = folder(1 << 30);
     for codec in ["zlib:1", "lz4"] {
         compare(&folder, codec, |name| {
             words(&format!("asdf new {name}.asdf -qf --array /x={name}.npy --compress {codec}"))
@@ -63,8 +62,25 @@ fn writing_a_gibibyte_takes_little_memory() {
     compare(&folder, "repair", |name| {
         words(&format!("asdf repair {name}.asdf -qfo repaired.asdf"))
     });
-    compare(&folder, "edit", |name| {
+    compare(&folder, "import", |name| {
         words(&format!("asdf import {name}.asdf /y {name}.npy -q --compress lz4"))
     });
+    compare(&folder, "set", |name| words(&format!("asdf set {name}.asdf /text {name} -q")));
     compare(&folder, "implode", |name| words(&format!("asdf implode {name}.asdf -qfo out.asdf")));
+}
+
+#[test]
+fn another_compression_takes_little_memory() {
+    let folder = folder(256 << 20);
+    for name in ["small", "large"] {
+        let array = format!("/x={name}.npy");
+        folder.done(&["asdf", "new", &format!("{name}_none.asdf"), "-q", "--array", &array]);
+    }
+    for (before, after) in [("none", "lz4"), ("lz4", "zlib:1"), ("zlib:1", "lz4"), ("lz4", "none")]
+    {
+        compare(&folder, &format!("{before} to {after}"), |name| {
+            let convert = format!("asdf convert {name}_{before}.asdf -qfo {name}_{after}.asdf");
+            words(&format!("{convert} --compress {after}"))
+        });
+    }
 }

@@ -9,18 +9,18 @@
 use bzip2::{Decompress, Status};
 
 use super::Failure;
-use super::stream::{Decoder, Decoding, Format, Stream, counted};
+use super::stream::{Decoder, Decoding, Format, Input, Stream, counted};
 use crate::error::CodecError;
 
 pub(super) struct Bzip2;
 
 impl Format for Bzip2 {
-    fn begins(&self, input: &[u8]) -> bool {
-        matches!(input, [b'B', b'Z', b'h', b'1'..=b'9', ..])
+    fn begins(&self, prefix: &[u8]) -> bool {
+        matches!(prefix, [b'B', b'Z', b'h', b'1'..=b'9', ..])
     }
 
-    fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
-        if input.len() >= 4 && !self.begins(input) {
+    fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure> {
+        if prefix.len() >= 4 && !self.begins(prefix) {
             let message = "not a bzip2 stream: expected \"BZh\" and a digit".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }

@@ -6,79 +6,105 @@ use lz4_flex::frame::FrameDecoder;
 
 use super::Failure;
 use super::lz4::FRAME_MAGIC;
-use super::stream::{Filled, Format, State, Stream};
+use super::stream::{Filled, Format, Input, State, Stream};
 use crate::error::CodecError;
 
 /// The flag of a frame that ends with a checksum of its content, in the byte after the magic.
 const FLAG_CONTENT_CHECKSUM: u8 = 0x04;
+/// The end mark of a frame, and the longest checksum after it.
+const TAIL: usize = 8;
 
 pub(super) struct Lz4Frame;
 
 impl Format for Lz4Frame {
-    fn begins(&self, input: &[u8]) -> bool {
-        input.starts_with(&FRAME_MAGIC)
+    fn begins(&self, prefix: &[u8]) -> bool {
+        prefix.starts_with(&FRAME_MAGIC)
     }
 
-    fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
-        if input.len() >= 4 && !self.begins(input) {
+    fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure> {
+        if prefix.len() >= 4 && !self.begins(prefix) {
             let message = "not an LZ4 frame: expected 04 22 4d 18".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
-        let input = Input { bytes: input, consumed: 0, ran_out: false };
-        Ok(Box::new(Lz4FrameStream { decoder: FrameDecoder::new(input) }))
+        let flags = prefix.get(4).copied().unwrap_or(0);
+        let has_checksum = flags & FLAG_CONTENT_CHECKSUM != 0;
+        let source =
+            Source { input, has_checksum, tail: [0xff; TAIL], ran_out: false, failed: None };
+        Ok(Box::new(Lz4FrameStream { decoder: FrameDecoder::new(source) }))
     }
 }
 
 /// The input, which knows whether the decoder wanted more than there is: the decoder itself takes
 /// a frame that is cut between two blocks for a whole one.
-struct Input<'a> {
-    bytes: &'a [u8],
-    consumed: usize,
+struct Source<'a> {
+    input: Input<'a>,
+    has_checksum: bool,
+    /// What was read last.
+    tail: [u8; TAIL],
     ran_out: bool,
+    failed: Option<binio::Error>,
 }
 
-impl Read for Input<'_> {
+impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let rest = &self.bytes[self.consumed..];
-        let len = rest.len().min(buffer.len());
-        buffer[..len].copy_from_slice(&rest[..len]);
-        self.consumed += len;
-        self.ran_out |= len < buffer.len();
-        Ok(len)
+        let mut filled = 0;
+        while filled < buffer.len() {
+            let piece = match self.input.piece() {
+                Ok(piece) => piece,
+                Err(error) => {
+                    self.failed = Some(error);
+                    return Err(io::Error::other("the source failed"));
+                }
+            };
+            if piece.is_empty() {
+                self.ran_out = true;
+                break;
+            }
+            let len = piece.len().min(buffer.len() - filled);
+            buffer[filled..filled + len].copy_from_slice(&piece[..len]);
+            self.input.advance(len);
+            filled += len;
+        }
+        let last = filled.min(TAIL);
+        self.tail.copy_within(last.., 0);
+        self.tail[TAIL - last..].copy_from_slice(&buffer[filled - last..filled]);
+        Ok(filled)
     }
 }
 
-impl Input<'_> {
+impl Source<'_> {
     /// Whether the end mark of the frame is what was read last.
     fn is_after_end_mark(&self) -> bool {
-        let flags = self.bytes.get(4).copied().unwrap_or(0);
-        let checksum_len = if flags & FLAG_CONTENT_CHECKSUM == 0 { 0 } else { 4 };
-        let end = self.consumed.checked_sub(checksum_len);
-        end.and_then(|end| self.bytes[..end].last_chunk::<4>()) == Some(&[0; 4])
+        let end = if self.has_checksum { TAIL - 4 } else { TAIL };
+        self.tail[..end].ends_with(&[0; 4])
     }
 }
 
 struct Lz4FrameStream<'a> {
-    decoder: FrameDecoder<Input<'a>>,
+    decoder: FrameDecoder<Source<'a>>,
 }
 
 impl Stream for Lz4FrameStream<'_> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError> {
+    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure> {
         let result = self.decoder.read(output);
-        let input = self.decoder.get_ref();
+        let source = self.decoder.get_mut();
         let len = match result {
             Ok(len) => len,
-            Err(_) if input.ran_out => 0,
+            Err(_) if source.ran_out => 0,
             Err(error) => {
+                if let Some(error) = source.failed.take() {
+                    return Err(error.into());
+                }
                 let message = format!("LZ4 frame: {error}");
-                return Err(CodecError::Corrupt { message, offset: input.consumed as u64 });
+                let offset = source.input.used();
+                return Err(CodecError::Corrupt { message, offset }.into());
             }
         };
         let state = if len > 0 {
             State::Running
-        } else if input.ran_out {
+        } else if source.ran_out {
             State::Cut
-        } else if input.is_after_end_mark() {
+        } else if source.is_after_end_mark() {
             State::Ended
         } else {
             State::Running // an empty block
@@ -86,7 +112,7 @@ impl Stream for Lz4FrameStream<'_> {
         Ok(Filled { len, state })
     }
 
-    fn consumed(&self) -> usize {
-        self.decoder.get_ref().consumed
+    fn consumed(&self) -> u64 {
+        self.decoder.get_ref().input.used()
     }
 }

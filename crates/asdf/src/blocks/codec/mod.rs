@@ -38,8 +38,8 @@ use crate::diagnostic::Code;
 use crate::error::CodecError;
 pub use chunks::Chunk;
 use chunks::Table;
-use output::Output;
 pub(crate) use output::Taker;
+use output::{Output, PIECE_OF_CHUNKS, PIECE_OF_STREAM};
 use stream::Format;
 
 /// What to decode.
@@ -103,7 +103,7 @@ enum Framing {
 }
 
 impl Job {
-    /// Whether parts of the data can be decoded without what stands before them.
+    /// Whether parts of the data can be decoded without what is before them.
     pub(crate) fn is_chunked(&self) -> bool {
         !matches!(self.framing(), Err(_) | Ok(Framing::Stream(_)))
     }
@@ -166,7 +166,8 @@ impl Job {
         taker: &'a mut Taker<'a>,
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
-        let mut output = Output::passing(self.data_size, taker)?;
+        let size = if self.is_chunked() { PIECE_OF_CHUNKS } else { PIECE_OF_STREAM };
+        let mut output = Output::passing(self.data_size, size, taker)?;
         self.run(stored, &mut output, true, notes)?;
         Ok(output.finish()?)
     }
@@ -233,8 +234,7 @@ impl Job {
             }
         };
         let rules = stream::Rules { whole, salvage: self.salvage };
-        let len = usize::try_from(stored.len()).unwrap_or(usize::MAX);
-        stream::decode(format, &stored.bytes_at(0, len)?, output, rules, notes)
+        stream::decode(format, stored, output, rules, notes)
     }
 }
 

@@ -4,8 +4,10 @@ use binio::{Error, ErrorKind};
 
 /// Size of the first step of a growing buffer.
 const FIRST_STEP: usize = 1 << 20;
-/// Size of a piece that is passed on: enough for some chunks, which are decoded in parallel.
-const PIECE: usize = 8 << 20;
+/// Size of a piece of chunks that is passed on: enough for some, which are decoded in parallel.
+pub(super) const PIECE_OF_CHUNKS: usize = 8 << 20;
+/// Size of a piece of a stream that is passed on.
+pub(super) const PIECE_OF_STREAM: usize = 1 << 20;
 
 /// Takes decoded bytes, piece by piece.
 pub(crate) type Taker<'a> = dyn FnMut(&[u8]) -> Result<(), Error> + 'a;
@@ -25,6 +27,7 @@ enum Storage<'a> {
     /// A piece that is passed on when it is filled.
     Passing {
         piece: Vec<u8>,
+        size: usize,
         taker: &'a mut Taker<'a>,
         failed: Option<Error>,
     },
@@ -47,10 +50,10 @@ impl<'a> Output<'a> {
         Self { filled: 0, want: buffer.len(), storage: Storage::Fixed(buffer) }
     }
 
-    /// A piece at a time, of `want` bytes in all.
-    pub(super) fn passing(want: u64, taker: &'a mut Taker<'a>) -> Result<Self, Error> {
+    /// A piece of some size at a time, of `want` bytes in all.
+    pub(super) fn passing(want: u64, size: usize, taker: &'a mut Taker<'a>) -> Result<Self, Error> {
         let want = usize::try_from(want).map_err(|_| out_of_memory(want))?;
-        let storage = Storage::Passing { piece: Vec::new(), taker, failed: None };
+        let storage = Storage::Passing { piece: Vec::new(), size, taker, failed: None };
         Ok(Self { storage, filled: 0, want })
     }
 
@@ -79,7 +82,7 @@ impl<'a> Output<'a> {
         match &self.storage {
             Storage::Growing(_) => self.filled.max(FIRST_STEP).min(self.want - self.filled),
             Storage::Fixed(_) => self.want - self.filled,
-            Storage::Passing { .. } => PIECE.min(self.want - self.filled),
+            Storage::Passing { size, .. } => (*size).min(self.want - self.filled),
         }
     }
 
@@ -112,7 +115,7 @@ impl<'a> Output<'a> {
 
     /// Marks the first `len` bytes of the room as data.
     pub(super) fn advance(&mut self, len: usize) {
-        if let Storage::Passing { piece, taker, failed } = &mut self.storage {
+        if let Storage::Passing { piece, taker, failed, .. } = &mut self.storage {
             let len = len.min(piece.len());
             *failed = taker(&piece[..len]).err();
         }

@@ -1,27 +1,79 @@
 //! The rules that hold for every format whose data is one stream.
 
+use binio::ReadAt;
+use bytes::Bytes;
+
 use super::output::Output;
 use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
+/// How many of the first bytes of a stream show what it is.
+const PREFIX: u64 = 256;
+/// Stored bytes that are not in memory are read in pieces of this size.
+const PIECE: u64 = if cfg!(test) { 7 } else { 1 << 20 };
+
 /// A compressed format.
 pub(super) trait Format {
-    /// Whether a stream of this format begins here.
-    fn begins(&self, input: &[u8]) -> bool;
+    /// Whether a stream of this format begins with these bytes.
+    fn begins(&self, prefix: &[u8]) -> bool;
 
-    /// A decoder of the stream at the beginning of `input`; an error that names what is there
-    /// instead, if it can be told.
-    fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure>;
+    /// A decoder of the stream at the beginning of `input`, which begins with `prefix`; an error that
+    /// names what is there instead, if it can be told.
+    fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure>;
 }
 
 /// A stream that is being decoded.
 pub(super) trait Stream {
     /// Decodes into `output`, which is not empty, as much as fits or as there is.
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError>;
+    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure>;
 
     /// Bytes of the input that were used.
-    fn consumed(&self) -> usize;
+    fn consumed(&self) -> u64;
+}
+
+/// The stored bytes from a place on, in pieces.
+pub(super) struct Input<'a> {
+    stored: &'a dyn ReadAt,
+    /// Where the stream begins.
+    start: u64,
+    /// Bytes that were used.
+    used: u64,
+    /// Bytes that follow these, as far as they have been read.
+    piece: Bytes,
+}
+
+impl<'a> Input<'a> {
+    fn new(stored: &'a dyn ReadAt, start: u64) -> Self {
+        Self { stored, start, used: 0, piece: Bytes::new() }
+    }
+
+    /// Bytes that follow; none only at the end.
+    pub(super) fn piece(&mut self) -> Result<&[u8], binio::Error> {
+        if self.piece.is_empty() {
+            let at = self.start + self.used;
+            let left = self.stored.len().saturating_sub(at);
+            let len = if self.stored.is_memory() { left } else { left.min(PIECE) };
+            let len = usize::try_from(len).unwrap_or(usize::MAX);
+            self.piece = self.stored.bytes_at(at, len)?;
+        }
+        Ok(&self.piece)
+    }
+
+    /// Marks the first bytes of the piece as used.
+    pub(super) fn advance(&mut self, len: usize) {
+        let len = len.min(self.piece.len());
+        self.piece = self.piece.slice(len..);
+        self.used += len as u64;
+    }
+
+    pub(super) fn used(&self) -> u64 {
+        self.used
+    }
+
+    fn is_at_end(&self) -> bool {
+        self.start + self.used >= self.stored.len()
+    }
 }
 
 /// What [`Stream::fill`] did.
@@ -52,7 +104,7 @@ pub(super) struct Rules {
 /// Decodes the stream, and those that follow it as far as they are wanted.
 pub(super) fn decode(
     format: &dyn Format,
-    stored: &[u8],
+    stored: &dyn ReadAt,
     output: &mut Output<'_>,
     rules: Rules,
     notes: &mut Vec<Note>,
@@ -60,9 +112,14 @@ pub(super) fn decode(
     if stored.is_empty() && output.is_full() {
         return Ok(()); // No bytes are a stream of nothing.
     }
+    let prefix = |at: u64| {
+        let len = PREFIX.min(stored.len().saturating_sub(at));
+        stored.bytes_at(at, usize::try_from(len).unwrap_or(0))
+    };
     let mut at = 0;
     loop {
-        let mut stream = format.open(&stored[at..]).map_err(|failure| shift(failure, at))?;
+        let stream = format.open(&prefix(at)?, Input::new(stored, at));
+        let mut stream = stream.map_err(|failure| shift(failure, at))?;
         let state = decode_one(stream.as_mut(), output, rules).map_err(|f| shift(f, at))?;
         at += stream.consumed();
         if !rules.whole && output.is_full() {
@@ -70,22 +127,22 @@ pub(super) fn decode(
         }
         if state == State::Cut {
             let message = "the stream ends inside its checksum".to_owned();
-            notes.push(Note { code: Code::StreamChecksumCut, at: at as u64, message });
+            notes.push(Note { code: Code::StreamChecksumCut, at, message });
             return Ok(());
         }
-        let rest = &stored[at..];
+        let rest = stored.len().saturating_sub(at);
         if output.is_full() {
-            if !rest.is_empty() {
-                let message = format!("{} bytes after the end of the stream", rest.len());
-                notes.push(Note { code: Code::BytesAfterStream, at: at as u64, message });
+            if rest > 0 {
+                let message = format!("{rest} bytes after the end of the stream");
+                notes.push(Note { code: Code::BytesAfterStream, at, message });
             }
             return Ok(());
         }
-        if !format.begins(rest) {
+        if !format.begins(&prefix(at)?) {
             return Err(short(output).into());
         }
         let message = "a second stream in the block".to_owned();
-        notes.push(Note { code: Code::SecondStream, at: at as u64, message });
+        notes.push(Note { code: Code::SecondStream, at, message });
     }
 }
 
@@ -119,12 +176,12 @@ fn decode_one(
             State::Cut if !rules.whole || rules.salvage => return Ok(State::Cut),
             State::Cut => {
                 let message = "the stream ends after its data but inside its checksum".to_owned();
-                let offset = stream.consumed() as u64;
+                let offset = stream.consumed();
                 return Err(CodecError::Corrupt { message, offset }.into());
             }
             State::Running if filled.len == 0 && stream.consumed() == before => {
                 let message = "the decoder makes no progress".to_owned();
-                return Err(CodecError::Corrupt { message, offset: before as u64 }.into());
+                return Err(CodecError::Corrupt { message, offset: before }.into());
             }
             State::Running => {}
         }
@@ -136,10 +193,10 @@ fn short(output: &Output<'_>) -> CodecError {
 }
 
 /// Moves the place of an error by where its stream begins.
-fn shift(failure: Failure, by: usize) -> Failure {
+fn shift(failure: Failure, by: u64) -> Failure {
     match failure {
         Failure::Codec(CodecError::Corrupt { message, offset }) => {
-            let offset = offset.saturating_add(by as u64);
+            let offset = offset.saturating_add(by);
             Failure::Codec(CodecError::Corrupt { message, offset })
         }
         other => other,
@@ -156,32 +213,33 @@ pub(super) trait Decoder {
 /// The stream of such a decoder.
 pub(super) struct Decoding<'a, D> {
     decoder: D,
-    input: &'a [u8],
-    consumed: usize,
+    input: Input<'a>,
 }
 
 impl<'a, D> Decoding<'a, D> {
-    pub(super) fn new(decoder: D, input: &'a [u8]) -> Self {
-        Self { decoder, input, consumed: 0 }
+    pub(super) fn new(decoder: D, input: Input<'a>) -> Self {
+        Self { decoder, input }
     }
 }
 
 impl<D: Decoder> Stream for Decoding<'_, D> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, CodecError> {
-        let (read, len, result) = self.decoder.decode(&self.input[self.consumed..], output);
-        self.consumed += read;
-        let offset = self.consumed as u64;
+    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure> {
+        let (read, len, result) = self.decoder.decode(self.input.piece()?, output);
+        self.input.advance(read);
         let state = match result {
-            Err(message) => return Err(CodecError::Corrupt { message, offset }),
+            Err(message) => {
+                let offset = self.input.used();
+                return Err(CodecError::Corrupt { message, offset }.into());
+            }
             Ok(true) => State::Ended,
-            Ok(false) if self.consumed == self.input.len() && len < output.len() => State::Cut,
+            Ok(false) if self.input.is_at_end() && len < output.len() => State::Cut,
             Ok(false) => State::Running,
         };
         Ok(Filled { len, state })
     }
 
-    fn consumed(&self) -> usize {
-        self.consumed
+    fn consumed(&self) -> u64 {
+        self.input.used()
     }
 }
 

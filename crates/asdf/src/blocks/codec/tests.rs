@@ -16,9 +16,33 @@ fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
             let into = unwrap(job.decode_into(&stored, &mut buffer, &mut other_notes));
             assert_eq!(into.map(|()| buffer), result);
             assert_eq!(other_notes, notes);
+            other_notes.clear();
+            let in_pieces = unwrap(job.decode(&OnDisk(stored), &mut other_notes));
+            assert_eq!((&in_pieces, &other_notes), (&result, &notes));
+            let (mut passed, mut notes_of_pieces) = (Vec::new(), Vec::new());
+            let mut take = |piece: &[u8]| {
+                passed.extend_from_slice(piece);
+                Ok(())
+            };
+            let taken = job.decode_pieces(&OnDisk(stored), &mut take, &mut notes_of_pieces);
+            assert_eq!(unwrap(taken).map(|()| passed), result);
+            assert_eq!(notes_of_pieces, notes);
         }
     }
     result.map(|data| (data, notes))
+}
+
+/// A source that is not memory, which is read in pieces.
+struct OnDisk<'a>(&'a [u8]);
+
+impl ReadAt for OnDisk<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
 }
 
 fn unwrap<T>(result: Result<T, Failure>) -> Result<T, CodecError> {

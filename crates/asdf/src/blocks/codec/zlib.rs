@@ -11,20 +11,20 @@
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::Failure;
-use super::stream::{Decoder, Decoding, Format, Stream, counted};
+use super::stream::{Decoder, Decoding, Format, Input, Stream, counted};
 use crate::error::CodecError;
 
 pub(super) struct Zlib;
 
 impl Format for Zlib {
-    fn begins(&self, input: &[u8]) -> bool {
-        matches!(*input, [method, flags, ..]
+    fn begins(&self, prefix: &[u8]) -> bool {
+        matches!(*prefix, [method, flags, ..]
             if method & 0x0f == 8 && u16::from_be_bytes([method, flags]) % 31 == 0)
     }
 
-    fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
-        if input.len() >= 2 && !self.begins(input) {
-            let message = format!("{}, expected a zlib stream (RFC 1950)", what_it_is(input));
+    fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure> {
+        if prefix.len() >= 2 && !self.begins(prefix) {
+            let message = format!("{}, expected a zlib stream (RFC 1950)", what_it_is(prefix));
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
         Ok(Box::new(Decoding::new(Decompress::new(true), input)))
@@ -32,13 +32,13 @@ impl Format for Zlib {
 }
 
 /// A name for what is found instead of a zlib stream.
-fn what_it_is(input: &[u8]) -> &'static str {
-    if input.starts_with(&[0x1f, 0x8b]) {
+fn what_it_is(prefix: &[u8]) -> &'static str {
+    if prefix.starts_with(&[0x1f, 0x8b]) {
         return "a gzip member";
     }
     let mut probe = [0; 256];
     let mut raw = Decompress::new(false);
-    match raw.decompress(input, &mut probe, FlushDecompress::None) {
+    match raw.decompress(prefix, &mut probe, FlushDecompress::None) {
         Ok(_) if raw.total_out() > 0 => "raw deflate data without a zlib header",
         _ => "no zlib header",
     }

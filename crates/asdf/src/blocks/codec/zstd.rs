@@ -3,19 +3,19 @@
 use zstd::stream::raw::{self, Operation};
 
 use super::Failure;
-use super::stream::{Decoder, Decoding, Format, Stream};
+use super::stream::{Decoder, Decoding, Format, Input, Stream};
 use crate::error::CodecError;
 
 pub(super) struct Zstd;
 
 impl Format for Zstd {
-    fn begins(&self, input: &[u8]) -> bool {
-        let skippable = matches!(input, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
-        skippable || input.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
+    fn begins(&self, prefix: &[u8]) -> bool {
+        let skippable = matches!(prefix, [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]);
+        skippable || prefix.starts_with(&[0x28, 0xb5, 0x2f, 0xfd])
     }
 
-    fn open<'a>(&self, input: &'a [u8]) -> Result<Box<dyn Stream + 'a>, Failure> {
-        if input.len() >= 4 && !self.begins(input) {
+    fn open<'a>(&self, prefix: &[u8], input: Input<'a>) -> Result<Box<dyn Stream + 'a>, Failure> {
+        if prefix.len() >= 4 && !self.begins(prefix) {
             let message = "not a Zstandard frame: expected 28 b5 2f fd".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }

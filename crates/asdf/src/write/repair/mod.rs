@@ -111,11 +111,11 @@ pub struct RecoverReport {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Writes what holds of a damaged file as a good file, from where the sink stands. Fails if the file
+/// Writes what holds of a damaged file as a good file, from where the sink is. Fails if the file
 /// has no readable header line.
 ///
-/// Memory is needed for the tree and for the list of blocks, and while a compressed block is
-/// checked, for its stored bytes. See [the module](self) for an example.
+/// Memory is needed for the tree and for the list of blocks, not for their data. See [the
+/// module](self) for an example.
 pub fn recover<W: Write + Seek>(
     source: Arc<dyn ReadAt>,
     sink: W,
