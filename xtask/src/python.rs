@@ -9,6 +9,7 @@ use crate::process::{build_programs, cargo, no_more, output, program, root, run}
 /// What is installed, with the versions that the golden files and figures come from.
 const PACKAGES: &[&str] = &[
     "asdf==6.0.0",
+    "asdf-compression==0.1.0",
     "asdf-coordinates-schemas==0.5.1",
     "asdf-transform-schemas==0.6.0",
     "blosc==1.11.4",
@@ -21,6 +22,7 @@ const PACKAGES: &[&str] = &[
     "pillow==13.0.0",
     "scipy==1.17.1",
     "zfpy==1.0.1",
+    "zstandard==0.25.0",
 ];
 
 /// What makes bloscpack importable, for `site-packages`.

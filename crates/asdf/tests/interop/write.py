@@ -86,7 +86,8 @@ def trees():
             array = random_array(dtype, (6, 8))
             mask = RANDOM.integers(0, 2, array.shape).astype(bool)
             yield f"{name}_masked", {"m": np.ma.MaskedArray(array, mask)}, {}
-    for codec in ("zlib", "bzp2", "lz4"):
+    # Those after the first three come with the package asdf-compression.
+    for codec in ("zlib", "bzp2", "lz4", "lz4f", "zstd", "blsc"):
         tree = {code: random_array(code, (300, 41)) for code in (">f8", "<i2", "<c16")}
         tree["smooth"] = np.linspace(0, 1, 1_500_000)
         tree["none"] = np.zeros((0,), "<f8")

@@ -20,6 +20,12 @@ const WAYS: &[(&str, Compression, u64, u64)] = &[
     ("zlib", Compression::Zlib(6), 64, 0),
     ("bzp2", Compression::Bzip2(9), 8, 0),
     ("lz4", Compression::Lz4, 64, 0),
+    #[cfg(feature = "lz4f")]
+    ("lz4f", Compression::Lz4Frame, 64, 0),
+    #[cfg(feature = "zstd")]
+    ("zstd", Compression::Zstd(3), 64, 0),
+    #[cfg(feature = "blsc")]
+    ("blsc", Compression::Blosc(5), 64, 0),
     ("inline", Compression::None, 64, 1000),
 ];
 
