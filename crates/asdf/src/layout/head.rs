@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Lines end with LF or CR LF. A file may be the header line alone, even without a line end. What
-//! else stands before the tree (a byte-order mark, blank lines, padding) is skipped and reported,
+//! else comes before the tree (a byte-order mark, blank lines, padding) is skipped and reported,
 //! because a tree that is missed in silence is the worst outcome.
 //!
 //! See the ASDF standard, "Low-level file layout", Header and Comments.
@@ -213,7 +213,7 @@ fn begins_tree(line: &[u8]) -> Option<bool> {
 
 fn not_asdf(text: &[u8]) -> Error {
     let what = if text.starts_with(BYTE_ORDER_MARK) {
-        "a byte-order mark stands before #ASDF".to_owned()
+        "a byte-order mark precedes #ASDF".to_owned()
     } else if text.starts_with(ASDF_TOKEN) {
         "the header line is not \"#ASDF\", a blank and a version".to_owned()
     } else {

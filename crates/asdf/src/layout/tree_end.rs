@@ -32,7 +32,7 @@ pub(crate) enum TreeEnd {
         /// Whether the `...` has one of the two forms that no writer should write.
         unusual: bool,
     },
-    /// A block magic stands before any `...` line. If it begins no plausible block, search on with
+    /// A block magic comes before any `...` line. If it begins no plausible block, search on with
     /// `search(text, at + 1, ..)`.
     Magic {
         /// Its place in the text.

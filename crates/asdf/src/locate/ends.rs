@@ -111,7 +111,7 @@ impl Ends {
         })
     }
 
-    /// Whether a block magic stands at `offset`.
+    /// Whether a block magic is at `offset`.
     pub(crate) fn has_magic(&self, offset: u64) -> binio::Result<bool> {
         self.has(&BLOCK_MAGIC, offset)
     }

@@ -103,7 +103,7 @@ impl Candidates {
     }
 }
 
-/// Whether a block, its index or the end of the file stands at the end that the header states: it is
+/// Whether a block, its index or the end of the file is at the end that the header states: it is
 /// no accident then, whatever its flags are.
 fn ends_at_something(header: &BlockHeader, reading: Reading<'_>) -> Result<bool> {
     match header.next_offset() {

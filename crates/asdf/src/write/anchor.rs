@@ -11,7 +11,7 @@ pub(crate) fn is_made_up_anchor(name: &str) -> bool {
 /// The anchor of a shared node.
 #[derive(Clone, Debug)]
 pub(super) enum Anchor {
-    /// None: the node stands once.
+    /// None: the node occurs once.
     None,
     /// Not written yet; with a name, if it has one of its own.
     Planned(Option<String>),

@@ -24,12 +24,12 @@ pub(crate) struct Output<W> {
 }
 
 impl<W: Write + Seek> Output<W> {
-    /// A file that begins where the writer stands.
+    /// A file that begins where the writer is.
     pub(crate) fn new(inner: W) -> Self {
         Self { inner, position: 0 }
     }
 
-    /// A file of which the writer stands at a position.
+    /// A file whose writer is at a position.
     #[cfg(any(unix, windows))]
     pub(crate) fn at(inner: W, position: u64) -> Self {
         Self { inner, position }

@@ -197,7 +197,7 @@ fn is_of_literals(value: &Value) -> bool {
 }
 
 fn not_text() -> Error {
-    let message = "a text that is not ASCII or no Unicode cannot be written in the tree";
+    let message = "text that is not ASCII or not valid Unicode cannot be written in the tree";
     Error::unwritable(message)
 }
 

@@ -5,7 +5,7 @@ use num_complex::Complex;
 use crate::tree::value::Value;
 use crate::yaml::{Kind, ScalarRules, Style, resolve};
 
-/// Where a scalar stands.
+/// Where a scalar is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Place {
     /// Inside of brackets.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use base64_simd::{STANDARD, forgiving_decode_to_vec};
 
-/// Bytes that are encoded at a time; a multiple of three, so that no padding stands inside.
+/// Bytes that are encoded at a time; a multiple of three, so that there is no padding inside.
 const PIECE: usize = 3 << 12;
 
 /// The bytes that a text stands for, if it is base 64. Bits after the last whole byte are ignored,

@@ -88,7 +88,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// A node as the file mentions it: where it stands, or by an alias.
+/// A node as the file mentions it: in its place, or by an alias.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Mention<'a> {
     document: &'a Document,
@@ -308,7 +308,7 @@ impl<'a> Node<'a> {
     /// Entries of a mapping; none for other nodes.
     ///
     /// Merge keys are applied: merged entries come first, and the mapping's own win. Of a key that
-    /// stands twice there is the last value at the first place.
+    /// occurs twice there is the last value at the first place.
     pub fn entries(self) -> Entries<'a> {
         Entries(self.entry_mentions())
     }

@@ -101,7 +101,7 @@ pub(super) struct Parser<'t> {
     state: State,
     /// States to return to after a node.
     states: Vec<State>,
-    /// The end of the last token that stands in the text.
+    /// The end of the last token of the text.
     last_end: u32,
 }
 

@@ -1,4 +1,4 @@
-//! Where a node stands: from an offset to line and column.
+//! Where a node is: from an offset to line and column.
 //!
 //! A node keeps offsets only. Lines are counted when the first position is asked for, and
 //! characters, where they are not bytes, once for each block of the text, so that a position in a

@@ -7,7 +7,7 @@ use crate::ndarray::parse::{ArrayHeader, Source, parse_datatype};
 use crate::ndarray::{datatype_name, inline};
 use crate::yaml::{Node, tag};
 
-/// Why an array does not match a keyword. Nodes that are no arrays by their tag match.
+/// Why an array does not match a keyword. Nodes whose tag is not that of an array match.
 pub(super) fn mismatch(
     node: Node<'_>,
     schema: Node<'_>,

@@ -19,7 +19,7 @@ impl Tree {
     /// are in the text: `source: 0` is block 0 of the file, which a
     /// [`Writer`](crate::write::Writer) copies.
     ///
-    /// Of a key that stands twice the last value is used. Fails at a key that is a collection, and
+    /// Of a key that occurs twice the last value is used. Fails at a key that is a collection, and
     /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) where collections nest more than 1,000
     /// deep.
     pub fn from_node(node: Node<'_>) -> Result<Self> {

@@ -21,7 +21,7 @@ pub struct Sequence {
     pub(crate) form: Option<Form>,
 }
 
-/// Pairs of values in their order. A key is a scalar and stands once.
+/// Pairs of values in their order. A key is a scalar and occurs once.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mapping {
     pub(crate) entries: Vec<(Value, Value)>,

@@ -7,7 +7,7 @@
 //! by hand    --Value, Mapping--->  |
 //! ```
 //!
-//! A [`Value`] is what stands at one place. A node that stands at several places, or inside itself,
+//! A [`Value`] is what is at one place. A node that is at several places, or inside itself,
 //! is kept by the [`Tree`], and each place has its [`Handle`].
 //!
 //! What a file wrote in a manner of its own, such as `0x1F` or a list in lines that would fit in
@@ -31,7 +31,7 @@ pub(crate) use collection::Form;
 
 use crate::yaml::{Date, DateTime, Integer};
 
-/// What stands at one place of a tree.
+/// What is at one place of a tree.
 ///
 /// ```
 /// use asdf::value::{Mapping, Value};

@@ -142,7 +142,7 @@ impl Tree {
 
     /// Sets the value that a JSON Pointer leads to. Mappings on the way are made where they are
     /// missing; `-` as the last part adds to a list. A place in a shared node is set for all places
-    /// where the node stands.
+    /// where the node is.
     ///
     /// Fails if the way leads through a scalar or past the end of a list.
     pub fn set(&mut self, pointer: &str, value: impl Into<Value>) -> Result<()> {

@@ -22,7 +22,7 @@ const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
 /// Lines are broken at the first place after this column.
 const WIDTH: usize = 80;
 const INDENT: usize = 2;
-/// The longest key that stands on one line with its value, in bytes.
+/// The longest key that is on one line with its value, in bytes.
 const MAX_SIMPLE_KEY: usize = 128;
 /// Text that is gathered before it is written.
 const BUFFER: usize = 64 << 10;
@@ -213,7 +213,7 @@ impl<'a> Emitter<'a, '_> {
         Ok(())
     }
 
-    /// Whether a key stands on one line with its value, and whether it is an alias.
+    /// Whether a key is on one line with its value, and whether it is an alias.
     fn simple_key(&self, key: &Item<'_>) -> (bool, bool) {
         let value = match key {
             Item::Borrowed(value) => value,

@@ -133,7 +133,7 @@ impl Emitter<'_, '_> {
         (self.is_blank, self.is_indentation) = (false, false);
     }
 
-    /// A dash, or what stands before a key or a value on a line of its own.
+    /// A dash, or what comes before a key or a value on a line of its own.
     pub(in crate::write) fn block_indicator(&mut self, text: &str) {
         let is_indentation = self.is_indentation;
         self.indicator(text, true);

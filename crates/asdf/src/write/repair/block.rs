@@ -1,4 +1,4 @@
-//! One block: what of it holds, and how it stands in the new file.
+//! One block: what of it holds, and how it is written in the new file.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
 /// What becomes of a block.
 pub(super) enum State {
-    /// An empty block stands in its place.
+    /// An empty block takes its place.
     Missing,
     /// It is written with this header, and these bytes of the old file after it.
     Kept { header: BlockHeader, copied: Range<u64> },

@@ -19,7 +19,7 @@ use crate::error::Result;
 use crate::layout::BLOCK_HEADER_LEN;
 use crate::locate::{Ends, Index};
 
-/// What stands at a number.
+/// What is at a number.
 pub(super) enum Slot<'a> {
     Found(Block<'a>),
     /// A block whose number is not known.

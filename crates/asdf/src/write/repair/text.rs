@@ -1,4 +1,4 @@
-//! What stands before the blocks: the header line, the comments, the tree, and the padding after it.
+//! What comes before the blocks: the header line, the comments, the tree, and the padding after it.
 
 use std::io::{Seek, Write};
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! A place in the text, and what stands there.
+//! A place in the text, and what is there.
 //!
 //! The text is bytes of UTF-8 without a NUL, so a NUL stands for the end. Five things end a line:
 //! LF, CR, CR LF, NEL (U+0085), LS (U+2028) and PS (U+2029). Most texts have none of the last

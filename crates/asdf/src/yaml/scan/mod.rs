@@ -110,7 +110,7 @@ pub(super) struct Token {
 #[derive(Clone, Copy, Debug, Default)]
 struct SimpleKey {
     is_possible: bool,
-    /// It stands where only a key may stand.
+    /// It is where only a key may be.
     is_required: bool,
     /// The number of its first token.
     token: usize,
