@@ -63,8 +63,7 @@ fn print(
     }
     for bytes in &report.removed {
         let (start, end) = (bytes.start, bytes.end);
-        let line = format_args!("{}: left out bytes {start}..{end}", path.display());
-        output.remark(&line);
+        output.remark(&format_args!("{}: left out bytes {start}..{end}", path.display()));
     }
     let would = if dry_run { " would be written" } else { "" };
     let (target, kept, len) = (target.display(), report.kept, size(report.len));

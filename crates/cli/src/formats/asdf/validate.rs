@@ -56,8 +56,7 @@ fn print(path: &Path, found: &[Mismatch], output: Output) -> io::Result<()> {
             continue;
         }
         errors += 1;
-        let line = format_args!("{} [{}]", found.diagnostic, found.schema);
-        print_found(&path.display(), &line)?;
+        print_found(&path.display(), &format_args!("{} [{}]", found.diagnostic, found.schema))?;
     }
     if errors == 0 {
         output.result(&format_args!("{}: valid", path.display()))?;
