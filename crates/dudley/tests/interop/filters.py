@@ -7,6 +7,7 @@ import pathlib
 import random
 import sys
 import zlib
+from importlib.metadata import version
 
 import numpy as np
 import PIL.Image
@@ -94,7 +95,7 @@ def read(directory, cases):
             else:
                 # Decoders of JPEG round differently.
                 assert np.abs(found.astype(int) - decoded.astype(int)).max() <= 4, case
-    print(f"{len(cases)} arrays through gzip, zfp, png and jpeg, in both directions, zfpy {zfpy.__version__}, Pillow {PIL.__version__}")
+    print(f"{len(cases)} arrays through gzip, zfp, png and jpeg, in both directions, zfpy {version('zfpy')}, Pillow {PIL.__version__}")
 
 
 def main(directory):
