@@ -13,7 +13,7 @@ use clap_complete::Shell;
 
 use crate::output::Output;
 
-/// Inspect, verify and extract scientific data containers
+/// Inspect, check, extract, write and repair scientific data containers
 #[derive(Debug, Parser)]
 #[command(name = "scibin", version, max_term_width = 100, arg_required_else_help = true)]
 pub(crate) struct Arguments {
