@@ -102,7 +102,8 @@ impl Compress for Png {
             // Its rows are not in order: decode it as a whole. The size is the declared one.
             let mut reader = decoder.read_info().map_err(error)?;
             let len = usize::try_from(declared.len).map_err(error)?;
-            let mut whole = vec![0; len];
+            let mut whole = binio::memory::reserve("an image", declared.len).map_err(error)?;
+            whole.resize(len, 0);
             reader.next_frame(&mut whole).map_err(error)?;
             return Ok(out.write_all(&swapped(declared, &whole)?)?);
         }
