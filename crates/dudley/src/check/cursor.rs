@@ -8,11 +8,16 @@ pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
     nodes: &'a [Node],
     at: usize,
+    /// The node up to which names were expected.
+    expected: usize,
 }
+
+/// Nodes whose names are expected at once.
+const AHEAD: usize = 128;
 
 impl<'a> Cursor<'a> {
     pub(super) fn new(text: &'a str, nodes: &'a [Node]) -> Self {
-        Self { text, nodes, at: 0 }
+        Self { text, nodes, at: 0, expected: 0 }
     }
 
     /// The number of the node that was taken last.
@@ -41,6 +46,20 @@ impl<'a> Cursor<'a> {
         let node = *self.nodes.get(self.at)?;
         self.at += 1;
         Some(node)
+    }
+
+    /// The names in some of the next nodes, once in a while.
+    #[inline]
+    pub(super) fn expected_names(&mut self) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
+        if self.at < self.expected {
+            return None;
+        }
+        let begin = self.at.min(self.nodes.len());
+        self.expected = begin + AHEAD;
+        let nodes = &self.nodes[begin..self.expected.min(self.nodes.len())];
+        let text = self.text;
+        let names = nodes.iter().filter(|node| node.kind == NodeKind::Name);
+        Some(names.map(|node| &text[node.start as usize..node.end as usize]))
     }
 
     /// The next node, if it is of that kind.

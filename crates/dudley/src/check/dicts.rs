@@ -63,6 +63,9 @@ impl Checker<'_> {
     /// The items of a dict and of the dicts that it enters, up to its end.
     fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
+            if let Some(names) = self.cursor.expected_names() {
+                self.layout.names.expect(names);
+            }
             match node.kind {
                 NodeKind::Top => {
                     while self.dict.id != self.dict.top {
@@ -196,9 +199,7 @@ impl Checker<'_> {
                 used.user.get_or_insert(user);
             }
         }
-        let id = DataId(index(self.layout.data.len()));
-        self.layout.data.push(data);
-        id
+        self.alike.data(&mut self.layout.data, data)
     }
 
     fn open_dict(&mut self, node: usize, name: NameId, span: Span) {
@@ -381,8 +382,6 @@ impl Layout {
         reserve(&mut layout.items, items);
         reserve(&mut layout.spans.items, items);
         reserve(&mut layout.declarations, items);
-        reserve(&mut layout.data, items);
-        reserve(&mut layout.dims, count(NodeKind::Dim) + count(NodeKind::DimName));
         reserve(&mut layout.types, types);
         reserve(&mut layout.spans.types, types);
         layout

@@ -4,6 +4,7 @@
 //! thing that it is in. The name of a thing that was lost is remembered, so that its uses are not errors
 //! as well.
 
+mod alike;
 mod bind;
 mod comments;
 mod cursor;
@@ -18,6 +19,7 @@ mod types;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use alike::Alike;
 use bind::Bound;
 use comments::Subjects;
 use cursor::Cursor;
@@ -45,6 +47,7 @@ pub(crate) fn check(
         dict: OpenDict { id: ItemId::ROOT, top: ItemId::ROOT, depth: 0, in_summary: false },
         structs: Structs::default(),
         bound: Bound::default(),
+        alike: Alike::default(),
         primitives: Primitives::default(),
         broken: HashSet::new(),
     };
@@ -75,6 +78,7 @@ struct Checker<'a> {
     dict: OpenDict,
     structs: Structs,
     bound: Bound,
+    alike: Alike,
     primitives: Primitives,
     /// Names of things that were lost in an error.
     broken: HashSet<NameId>,

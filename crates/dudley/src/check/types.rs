@@ -155,7 +155,7 @@ impl Checker<'_> {
                 self.layout.dims.push(dim);
             }
         }
-        Run { start, len: index(self.layout.dims.len()) - start }
+        self.alike.shape(&mut self.layout.dims, start)
     }
 
     fn suffix(&mut self) -> i32 {

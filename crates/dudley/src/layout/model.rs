@@ -23,7 +23,7 @@ ids! {
     /// A dict, list or data item. The root is 0; the others are numbered in order of first declaration, as
     /// the filter `ref` numbers them.
     ItemId;
-    /// The declaration of an array: of a data item or of a member.
+    /// An array: of a data item, of a member, or of several that are declared alike.
     DataId;
     /// A parameter of a dict or a struct.
     ParamId;
