@@ -281,12 +281,17 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
     use std::fs;
 
     use binio::write::journal::Pending;
-    use binio::write::{FileLock, FileStorage};
+    use binio::write::{FileLock, FileStorage, Settled};
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let case = case();
     fs::write(&path, &case.old).unwrap();
+    let read = |path| match Settled::open(path, ".undo").unwrap() {
+        Settled::File(file) => (false, file.bytes_at(0, case.old.len()).unwrap()),
+        Settled::Before(before) => (true, before.bytes_at(0, case.old.len()).unwrap()),
+    };
+    assert_eq!(read(&path), (false, case.old.clone().into()));
     assert_eq!(journal::pending(&path, ".undo").unwrap(), None);
     assert!(Journaled::open(&path, ".undo").unwrap().is_none());
     assert!(!journal::roll_back(&path, ".undo").unwrap());
@@ -299,6 +304,15 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
         assert_eq!(journal::pending(&path, ".undo").unwrap(), Some(Pending::Changed));
         let reader = Journaled::open(&path, ".undo").unwrap().unwrap();
         assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
+        assert_eq!(read(&path), (true, case.old.clone().into()));
+        #[cfg(unix)]
+        {
+            // The journal lies beside the file, not beside the link.
+            let link = folder.path().join("elsewhere");
+            std::os::unix::fs::symlink(&path, &link).unwrap();
+            assert_eq!(read(&link), (true, case.old.clone().into()));
+            fs::remove_file(link).unwrap();
+        }
         #[cfg(unix)]
         assert!(matches!(
             journal::roll_back(&path, ".undo").unwrap_err().kind(),
@@ -317,6 +331,26 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
     assert!(journal::roll_back(&path, ".undo").unwrap());
     assert_eq!(fs::read(&path).unwrap(), case.old);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_not_a_regular_file_is_refused_at_once() {
+    use binio::write::Settled;
+
+    let folder = tempfile::tempdir().unwrap();
+    let missing = Settled::open(folder.path().join("missing"), ".undo").unwrap_err();
+    assert!(
+        matches!(missing.kind(), binio::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
+    );
+    let pipe = folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    for path in [&pipe, folder.path()] {
+        // A pipe without a writer is not waited for.
+        let error = Settled::open(path, ".undo").unwrap_err();
+        assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)), "{error}");
+    }
 }
 
 #[test]

@@ -14,12 +14,15 @@
 //! dudley_tasks files LAYOUT TIMES FILE..         one array of each file of a family, one after the other
 //! dudley_tasks family LAYOUT TIMES FILE..        the same as one array
 //! dudley_tasks summary LAYOUT TIMES SUMMARY FILE..   the same, with a summary
+//! dudley_tasks alone LAYOUT TIMES FILE..         opens and closes each, and reads the bytes of the array, no more
 //! dudley_tasks copy LAYOUT TIMES FILE            a large array into memory that is there
 //! ```
 
 use std::fs;
 use std::hint::black_box;
+use std::io::{self, Read, Seek, SeekFrom};
 use std::sync::Arc;
+use std::thread;
 use std::time::Instant;
 
 use dudley::syntax::Tree;
@@ -147,6 +150,12 @@ fn main() -> Outcome {
                 Ok(())
             })
         }
+        "alone" => {
+            let first = File::open(one.first().ok_or("a file is missing")?, Arc::new(layout))?;
+            let place = first.locate(OF_FAMILY)?;
+            let threads = threads();
+            timed(times, || read_alone(one, place.address(), place.nbytes(), threads))
+        }
         "copy" => {
             let file = one.first().ok_or("a file is missing")?;
             let file = OpenOptions::new().mmap(true).layout(layout).open(file)?;
@@ -159,6 +168,35 @@ fn main() -> Outcome {
     }?;
     println!("{{\"wall\": {wall:?}, \"bytes\": {}, \"items\": {items}}}", text.len());
     Ok(())
+}
+
+/// The threads that rayon uses.
+fn threads() -> usize {
+    let stated = std::env::var("RAYON_NUM_THREADS").ok().and_then(|number| number.parse().ok());
+    stated.or_else(|| Some(thread::available_parallelism().ok()?.get())).unwrap_or(1)
+}
+
+/// Reads a part of each file by system calls alone.
+fn read_alone(files: &[String], address: u64, nbytes: u64, threads: usize) -> Outcome {
+    let nbytes = usize::try_from(nbytes)?;
+    let read = |files: &[String]| -> io::Result<()> {
+        let mut bytes = vec![0; nbytes * files.len()];
+        for (file, bytes) in files.iter().zip(bytes.chunks_exact_mut(nbytes)) {
+            let mut file = fs::File::open(file)?;
+            file.seek(SeekFrom::Start(address))?;
+            file.read_exact(bytes)?;
+        }
+        black_box(bytes);
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let parts = files.chunks(files.len().div_ceil(threads));
+        let running: Vec<_> = parts.map(|part| scope.spawn(move || read(part))).collect();
+        for part in running {
+            part.join().map_err(|_| "a thread panicked")??;
+        }
+        Ok(())
+    })
 }
 
 /// The seconds of each run.

@@ -31,15 +31,27 @@ impl FileSource {
     /// content: such a file is read to its end here.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        let open = || {
-            let mut source = Self::new(open_regular(path)?)?;
-            if source.len == 0 {
-                source.content = content_of(&source.file, MAX_UNSIZED)?;
-                source.len = source.content.len() as u64;
-            }
-            Ok::<_, Error>(source)
-        };
+        let open = || Self::new(open_regular(path)?)?.with_content();
         open().with_context(|| path.display().to_string())
+    }
+
+    /// A file that is open for reading, which is refused unless it is regular.
+    #[cfg(all(feature = "write", unix))]
+    pub(crate) fn regular(file: File) -> Result<Self> {
+        let metadata = file.metadata()?;
+        if !metadata.is_file() {
+            return Err(not_regular());
+        }
+        Self { file, len: metadata.len(), content: Bytes::new() }.with_content()
+    }
+
+    /// Reads the content if no size is reported.
+    fn with_content(mut self) -> Result<Self> {
+        if self.len == 0 {
+            self.content = content_of(&self.file, MAX_UNSIZED)?;
+            self.len = self.content.len() as u64;
+        }
+        Ok(self)
     }
 
     /// A file that is open for reading. Its cursor is not used (on Windows it is moved).
@@ -58,9 +70,13 @@ impl FileSource {
 /// Opens a regular file; checks before opening, since opening a pipe waits for its writer.
 pub(super) fn open_regular(path: &Path) -> Result<File> {
     if !fs::metadata(path)?.is_file() {
-        return Err(Error::unsupported("only regular files can be read by position"));
+        return Err(not_regular());
     }
     Ok(File::open(path)?)
+}
+
+fn not_regular() -> Error {
+    Error::unsupported("only regular files can be read by position")
 }
 
 /// The content of a file that reports a size of 0.

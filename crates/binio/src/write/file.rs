@@ -131,9 +131,9 @@ impl<'lock> FileStorage<'lock> {
 
 /// The path of the journal of a file.
 pub(super) fn journal_path(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.file_name().map(OsString::from).unwrap_or_default();
-    name.push(suffix);
-    path.with_file_name(name)
+    let mut path = OsString::from(path);
+    path.push(suffix);
+    path.into()
 }
 
 impl Storage for FileStorage<'_> {

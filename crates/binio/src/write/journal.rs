@@ -32,6 +32,7 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::path::Path;
 
 use super::{FileLock, FileStorage, Storage};
 use crate::{Algorithm, ByteReader, Endian, Error, FileSource, Hasher, ReadAt, Result};
@@ -68,22 +69,64 @@ pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option
 }
 
 /// Opens a file and its journal for reading; returns `None` without a journal.
-pub(super) fn open(
-    path: &std::path::Path,
-    suffix: &str,
-) -> Result<Option<(FileSource, FileSource)>> {
+pub(super) fn open(path: &Path, suffix: &str) -> Result<Option<(FileSource, FileSource)>> {
     // Beside the file itself, by whatever link it is reached.
     let path = if std::fs::symlink_metadata(path)?.is_symlink() {
         Cow::Owned(std::fs::canonicalize(path)?)
     } else {
         Cow::Borrowed(path)
     };
-    let journal = match FileSource::open(super::file::journal_path(&path, suffix)) {
-        Ok(journal) => journal,
-        Err(error) if is_missing(&error) => return Ok(None),
-        Err(error) => return Err(error),
-    };
+    let Some(journal) = open_journal(&path, suffix)? else { return Ok(None) };
     Ok(Some((FileSource::open(&path)?, journal)))
+}
+
+/// Opens a regular file and, if there is one, its journal for reading.
+pub(super) fn open_both(path: &Path, suffix: &str) -> Result<(FileSource, Option<FileSource>)> {
+    if let Some(file) = open_unlinked(path)? {
+        return Ok((file, open_journal(path, suffix)?));
+    }
+    let path = std::fs::canonicalize(path)?;
+    Ok((FileSource::open(&path)?, open_journal(&path, suffix)?))
+}
+
+fn open_journal(path: &Path, suffix: &str) -> Result<Option<FileSource>> {
+    let path = super::file::journal_path(path, suffix);
+    // Mostly there is none: an error that names it would be made for nothing.
+    match std::fs::symlink_metadata(&path) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+        _ => {}
+    }
+    match FileSource::open(path) {
+        Ok(journal) => Ok(Some(journal)),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a regular file; returns `None` for a link. One system call finds out both.
+#[cfg(unix)]
+fn open_unlinked(path: &Path) -> Result<Option<FileSource>> {
+    use std::os::unix::fs::OpenOptionsExt;
+
+    use rustix::fs::OFlags;
+
+    // A pipe is not waited for.
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    #[allow(clippy::cast_possible_wrap, reason = "the system takes flags as a signed integer")]
+    let flags = flags.bits() as i32;
+    match std::fs::OpenOptions::new().read(true).custom_flags(flags).open(path) {
+        Ok(file) => FileSource::regular(file).map(Some),
+        Err(_) if std::fs::symlink_metadata(path)?.is_symlink() => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(not(unix))]
+fn open_unlinked(path: &Path) -> Result<Option<FileSource>> {
+    if std::fs::symlink_metadata(path)?.is_symlink() {
+        return Ok(None);
+    }
+    FileSource::open(path).map(Some)
 }
 
 fn is_missing(error: &Error) -> bool {

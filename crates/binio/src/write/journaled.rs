@@ -1,5 +1,7 @@
 //! A file as it was before a change that was not finished.
 
+use std::path::Path;
+
 use super::journal::{self, Journal};
 use crate::source::check_range;
 use crate::{FileSource, ReadAt, Result};
@@ -33,9 +35,41 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 impl Journaled<FileSource, FileSource> {
     /// Opens a file with its journal. Returns `None` if no journal has to be applied: the file
     /// can be read as it is.
-    pub fn open(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option<Self>> {
+    pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Option<Self>> {
         let Some((file, journal)) = journal::open(path.as_ref(), suffix)? else { return Ok(None) };
         Self::new(file, journal)
+    }
+}
+
+/// A file that is open for reading.
+#[derive(Debug)]
+pub enum Settled {
+    /// As it is: no journal has to be applied.
+    File(FileSource),
+    /// As it was before a change that was interrupted.
+    Before(Journaled<FileSource, FileSource>),
+}
+
+impl Settled {
+    /// Opens a regular file, and its journal if there is one. This takes fewer system calls than
+    /// [`Journaled::open`] and [`FileSource::open`].
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use binio::write::Settled;
+    ///
+    /// let path = folder.path().join("data");
+    /// std::fs::write(&path, b"0123")?;
+    /// assert!(matches!(Settled::open(&path, ".undo")?, Settled::File(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Self> {
+        let (file, journal) = journal::open_both(path.as_ref(), suffix)?;
+        let Some(journal) = journal else { return Ok(Self::File(file)) };
+        match Journaled::new(file, journal)? {
+            Some(before) => Ok(Self::Before(before)),
+            None => Ok(Self::File(FileSource::open(path)?)),
+        }
     }
 }
 

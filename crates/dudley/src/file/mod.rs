@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `open` | finds the layout, reads parameters, resolves addresses |
+//! | `blocks` | small reads, a block at a time |
 //! | `value` | arrays, members and instances by path |
 //! | `instances` | structs that differ in size |
 //! | `filter` | compressed arrays, references to items |
@@ -16,6 +17,8 @@
 //! | `family` | many files behind one layout |
 //! | `verify` | checks a layout, or a native file with its layout |
 
+#[cfg(feature = "array")]
+mod blocks;
 #[cfg(feature = "write")]
 mod convert;
 #[cfg(feature = "write")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use binio::{Bytes, Context as _, ReadAt};
 
 use super::appended_text;
+use super::blocks::Blocks;
 use super::filter::FilterRegistry;
 use super::value::{Compiled, File, FileBytes, Resolved};
 use crate::error::{Error, ErrorKind};
@@ -120,14 +121,18 @@ impl OpenOptions {
     /// an error when the item is asked for, see [`File::stopped`].
     pub fn open(&self, path: impl AsRef<Path>) -> Result<File, Error> {
         let path = path.as_ref();
-        let name = path.display().to_string();
+        let source = self.bytes_of(path)?;
+        self.open_source(source.clone(), &Blocks::new(source), Some(path))
+    }
+
+    /// Opens a file for reading.
+    pub(super) fn bytes_of(&self, path: &Path) -> Result<FileBytes, Error> {
+        let name = || path.display().to_string();
         #[cfg(all(feature = "mmap", any(unix, windows)))]
-        if self.mmap && FileBytes::before_change(path).with_context(|| name.clone())?.is_none() {
-            let map = binio::Mmap::open(path).with_context(|| name.clone())?;
-            return self.open_source(FileBytes::new(map), Some(name));
+        if self.mmap && FileBytes::before_change(path).with_context(name)?.is_none() {
+            return Ok(FileBytes::new(binio::Mmap::open(path).with_context(name)?));
         }
-        let source = FileBytes::open(path).with_context(|| name.clone())?;
-        self.open_source(source, Some(name))
+        Ok(FileBytes::open(path).with_context(name)?)
     }
 
     /// Opens a file in memory.
@@ -135,7 +140,7 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<File, Error> {
-        self.open_source(FileBytes::new(bytes.into()), None)
+        self.from_source(bytes.into())
     }
 
     /// Opens a file from where it comes.
@@ -143,11 +148,19 @@ impl OpenOptions {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<File, Error> {
-        self.open_source(FileBytes::new(source), None)
+        let source = FileBytes::new(source);
+        self.open_source(source.clone(), &source, None)
     }
 
-    fn open_source(&self, source: FileBytes, name: Option<String>) -> Result<File, Error> {
-        let signature = Signature::of(&source)?;
+    /// A file that is open for reading. `asked`, the same bytes, is asked for the parameters; `path` is for
+    /// messages.
+    pub(super) fn open_source(
+        &self,
+        source: FileBytes,
+        asked: &dyn ReadAt,
+        path: Option<&Path>,
+    ) -> Result<File, Error> {
+        let signature = Signature::of(asked)?;
         if let Some(layout) = self.compiled.clone() {
             let compiled = Compiled { layout, options: self.clone() };
             let file = File::with_compiled(source, signature, compiled, self.limits);
@@ -157,21 +170,21 @@ impl OpenOptions {
             (Some(layout), _) => Arc::clone(layout),
             (None, Some(signature)) if signature.layout_address > 0 => {
                 let text = appended_text(&source, signature)?;
-                let source = match name {
-                    Some(name) => Source::decode_named(&text, name)?,
+                let source = match path {
+                    Some(path) => Source::decode_named(&text, path.display().to_string())?,
                     None => Source::decode(&text)?,
                 };
                 Arc::new(self.parse.parse_source(source)?)
             }
             _ => return Err(ErrorKind::NoLayout { is_native: signature.is_some() }.into()),
         };
-        let resolved = self.resolve(layout, &source)?;
+        let resolved = self.resolve(layout, asked)?;
         let file = File::new(source, signature, resolved, self.limits);
         Ok(file.with_filters(self.filters.clone()))
     }
 
     /// The addresses in a file.
-    fn resolve(&self, layout: Arc<Layout>, source: &FileBytes) -> Result<Resolved, Error> {
+    fn resolve(&self, layout: Arc<Layout>, source: &dyn ReadAt) -> Result<Resolved, Error> {
         let resolver = self.resolver(Arc::clone(&layout)).stream(source)?;
         let (table, stopped) = resolver.partial_table();
         let rules = resolver.into_rules();

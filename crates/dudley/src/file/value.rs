@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
 use binio::array::{self, ArrayError};
-use binio::{Bytes, FileSource, ReadAt};
+use binio::{Bytes, ReadAt};
 
 use super::filter::FilterRegistry;
 use super::instances::Instances;
@@ -38,22 +38,33 @@ impl FileBytes {
     ///
     /// # Errors
     /// If the file cannot be read.
+    #[cfg(feature = "write")]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        let path = path.as_ref();
-        match Self::before_change(path)? {
-            Some(before) => Ok(before),
-            None => Ok(Self::new(FileSource::open(path)?)),
-        }
+        use binio::write::Settled;
+
+        Ok(match Settled::open(path, super::extend::JOURNAL)? {
+            Settled::File(file) => Self::new(file),
+            Settled::Before(before) => Self::new(before),
+        })
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    #[cfg(not(feature = "write"))]
+    pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
+        Ok(Self::new(binio::FileSource::open(path)?))
     }
 
     /// The bytes of a file before a change that was interrupted.
-    #[cfg(feature = "write")]
+    #[cfg(all(feature = "write", feature = "mmap", any(unix, windows)))]
     pub(super) fn before_change(path: &Path) -> binio::Result<Option<Self>> {
         Ok(binio::write::Journaled::open(path, super::extend::JOURNAL)?.map(Self::new))
     }
 
     /// None: nothing can be changed.
-    #[cfg(not(feature = "write"))]
+    #[cfg(all(not(feature = "write"), feature = "mmap", any(unix, windows)))]
     #[allow(clippy::unnecessary_wraps, reason = "as with the feature")]
     pub(super) fn before_change(_: &Path) -> binio::Result<Option<Self>> {
         Ok(None)

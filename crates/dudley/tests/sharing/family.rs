@@ -209,3 +209,27 @@ fn a_short_file_of_summaries_is_an_error() {
     let error = Summaries::from_source(&template, vec![0; 16]).unwrap_err();
     assert!(matches!(error.kind(), ErrorKind::NotStrided { .. }), "{error}");
 }
+
+#[test]
+fn files_that_look_alike_at_their_beginning_may_differ_after_it() {
+    let folder = tempfile::tempdir().unwrap();
+    // The array has one shape, but the bytes before it are counted, twice in each file.
+    let layout = Layout::parse("< N : u1  a = u1[N]  M : u1 @400  b = u1[M]  x = u1[2]").unwrap();
+    let mut files = Vec::new();
+    for (number, (n, m)) in [(3, 4), (3, 4), (3, 7), (5, 7), (3, 4)].into_iter().enumerate() {
+        let mut bytes = vec![0; 450];
+        (bytes[0], bytes[400]) = (n, m);
+        let x = 401 + usize::from(m);
+        bytes[x..x + 2].copy_from_slice(&[n, m]);
+        files.push(folder.path().join(number.to_string()));
+        std::fs::write(&files[number], bytes).unwrap();
+    }
+    let family = Family::new(layout, &files);
+    let read = || family.get("/x").unwrap().read::<u8>();
+    assert_eq!(read().unwrap(), [3, 4, 3, 4, 3, 7, 5, 7, 3, 4]);
+
+    // A file that ends too early is not taken for one like that before it.
+    std::fs::write(&files[1], [&[3; 400][..], &[4; 4]].concat()).unwrap();
+    let error = read().unwrap_err().to_string();
+    assert!(error.contains("but the file ends at 404"), "{error}");
+}

@@ -170,7 +170,8 @@ impl Family {
             window,
             addresses,
             len,
-            last: Mutex::new(None),
+            last: Mutex::default(),
+            seen: Mutex::default(),
         };
         let made = Array::new(FileBytes::new(stack), datatype, strided, limits);
         Ok(made.map_err(binio::Error::from)?)

@@ -1,12 +1,13 @@
 //! The bytes of an array in all files, one file after the other.
 
 use std::ops::Range;
-use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use binio::ReadAt;
 use binio::source::check_range;
 
+use super::super::blocks::{Answers, Blocks};
 use super::super::open::OpenOptions;
 use super::super::value::FileBytes;
 use crate::error::{Error, ErrorKind};
@@ -40,6 +41,14 @@ pub(super) struct Stack {
     pub(super) addresses: Option<Arc<[u64]>>,
     pub(super) len: u64,
     pub(super) last: Mutex<Option<(usize, Opened)>>,
+    pub(super) seen: Mutex<Option<Arc<Seen>>>,
+}
+
+/// What a file was asked for to find the address of its array, and that address. In a file that gives the same
+/// answers, it is the same.
+pub(super) struct Seen {
+    answers: Answers,
+    address: u64,
 }
 
 /// A file, and where its window begins.
@@ -49,13 +58,10 @@ pub(super) struct Opened(FileBytes, u64);
 impl Stack {
     fn open(&self, number: usize) -> Result<Opened, Error> {
         let file = &self.files[number];
-        let (source, address) = if let Some(addresses) = &self.addresses {
-            (FileBytes::open(file)?, addresses[number])
-        } else {
-            let opened = self.options.open(file)?;
-            let found = opened.locate(&self.path)?;
-            self.first.check_alike(&found, &self.path, file)?;
-            (opened.source().clone(), found.address())
+        let source = self.options.bytes_of(file)?;
+        let address = match &self.addresses {
+            Some(addresses) => addresses[number],
+            None => self.address(file, &source)?,
         };
         let start = address.saturating_sub(self.window.first);
         let end = start.saturating_add(self.window.len);
@@ -65,6 +71,23 @@ impl Stack {
             return Err(ErrorKind::PastEnd { path, start, end, len }.into());
         }
         Ok(Opened(source, start))
+    }
+
+    /// Where the array is in a file.
+    fn address(&self, file: &Path, source: &FileBytes) -> Result<u64, Error> {
+        let seen = || self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let blocks = Arc::new(Blocks::new(source.clone()));
+        let last = seen().clone();
+        if let Some(last) = last.filter(|last| blocks.gives(&last.answers)) {
+            return Ok(last.address);
+        }
+        let asked = FileBytes::new(Arc::clone(&blocks));
+        let opened = self.options.open_source(asked.clone(), &asked, Some(file))?;
+        let found = opened.locate(&self.path)?;
+        self.first.check_alike(&found, &self.path, file)?;
+        let address = found.address();
+        *seen() = blocks.answers().map(|answers| Arc::new(Seen { answers, address }));
+        Ok(address)
     }
 
     /// Reads a part of the window of a file.
