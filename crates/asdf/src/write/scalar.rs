@@ -165,10 +165,31 @@ fn repr(value: f64) -> String {
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
     let exponent: i32 = exponent.parse().unwrap_or(0);
     if (-4..16).contains(&exponent) {
-        return value.to_string();
+        return positional(mantissa, exponent);
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// A number without an exponent: its digits, with the dot where the exponent puts it.
+fn positional(mantissa: &str, exponent: i32) -> String {
+    let unsigned = mantissa.strip_prefix('-');
+    let mut text = String::with_capacity(24);
+    if unsigned.is_some() {
+        text.push('-');
+    }
+    let mut digits = unsigned.unwrap_or(mantissa).chars().filter(|c| *c != '.').peekable();
+    if exponent < 0 {
+        text.push_str("0.");
+        text.extend((exponent..-1).map(|_| '0'));
+    } else {
+        text.extend((0..=exponent).map(|_| digits.next().unwrap_or('0')));
+        if digits.peek().is_some() {
+            text.push('.');
+        }
+    }
+    text.extend(digits);
+    text
 }
 
 /// A complex number as Python writes it: `(1+2j)`, `-1j`, `(nan-infj)`.
@@ -300,6 +321,15 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn numbers_without_exponent_are_those_of_rust(large in -1e16..1e16_f64, small: f32) {
+            for value in [large, large.trunc(), large / 1e16, f64::from(small)] {
+                if value.is_finite() && !repr(value).contains('e') {
+                    prop_assert_eq!(repr(value), value.to_string());
+                }
+            }
+        }
+
         #[test]
         fn every_float_reads_back_as_itself(bits: u64) {
             let value = f64::from_bits(bits);

@@ -49,6 +49,10 @@ impl Emitter<'_, '_> {
     /// Writes a line of text; at a single blank after the width it is broken. What `is_doubled` is
     /// written twice.
     fn words(&mut self, text: &str, may_break: bool, is_doubled: fn(char) -> bool) {
+        let breaks = may_break && self.column.saturating_add(text.len()) > WIDTH;
+        if !breaks && !text.contains(is_doubled) {
+            return self.put(text);
+        }
         let mut before = '\0';
         let mut characters = text.chars().peekable();
         while let Some(c) = characters.next() {
