@@ -3,6 +3,7 @@
 use std::io::{Seek, SeekFrom, Write};
 
 use binio::{Algorithm, Digest, Hasher, ReadAt, Span};
+use bytes::Bytes;
 
 use super::encode::encode;
 use super::{Compression, WriteOptions};
@@ -16,7 +17,8 @@ use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC};
 const MAX_ALIGN: u64 = 1 << 15;
 /// Stored bytes are copied in pieces of this size.
 const PIECE: u64 = 1 << 20;
-
+/// A block with at most so many bytes of data is small: it is held in memory.
+pub(super) const SMALL: u64 = 1 << 20;
 /// The file that is written, which knows its position.
 pub(crate) struct Output<W> {
     inner: W,
@@ -103,7 +105,7 @@ pub(super) fn check_align(align: u64) -> Result<()> {
 
 /// What is known of a small block before it is written.
 pub(crate) struct Encoded {
-    stored: Vec<u8>,
+    stored: Bytes,
     data_size: u64,
     digest: Option<Digest>,
 }
@@ -115,14 +117,19 @@ pub(super) fn encode_small(
 ) -> Result<Option<Encoded>> {
     let BlockData::New { data, compression, itemsize } = block else { return Ok(None) };
     let data_size = data.len();
-    if data_size > PIECE {
+    if data_size > SMALL {
         return Ok(None);
     }
-    let mut stored = Vec::new();
-    encode(*data, *compression, *itemsize, &mut |bytes| {
-        stored.extend_from_slice(bytes);
-        Ok(())
-    })?;
+    let stored = if *compression == Compression::None {
+        data.bytes_at(0, usize::try_from(data_size).unwrap_or(usize::MAX))?
+    } else {
+        let mut stored = Vec::new();
+        encode(*data, *compression, *itemsize, &mut |bytes| {
+            stored.extend_from_slice(bytes);
+            Ok(())
+        })?;
+        stored.into()
+    };
     let digest = options.checksum.then(|| Algorithm::Md5.digest(&stored));
     Ok(Some(Encoded { stored, data_size, digest }))
 }

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::blocks::{self, BlockData, Encoded, Output};
 use super::decoded::with_decoded;
 use super::emitter::emit;
-use super::encode::map;
+use super::encode::{beside, map};
 use super::plan::{Origin, Plan, Planned};
 use super::{Compression, WriteOptions};
 use crate::asdf::Asdf;
@@ -27,8 +27,8 @@ pub const STANDARDS: &[Version] = {
     stable
 };
 
-/// Small blocks that are encoded at a time, over threads.
-const BATCH: usize = 16;
+/// Data of small blocks that are encoded at a time, at most.
+const BATCH: u64 = 1 << 20;
 
 /// Files of an exploded one that are written before they get their names.
 #[cfg(any(unix, windows))]
@@ -196,15 +196,22 @@ impl<'a> Writer<'a> {
         out: impl Write + Seek,
     ) -> Result<WriteReport> {
         let mut out = Output::new(out);
-        out.put(head(self.options.standard).as_bytes())?;
-        emit(&plan.tree, plan, &mut out)?;
-        pad(&mut out, self.options.pad_tree)?;
         let mut offsets = Vec::with_capacity(blocks.len());
-        for blocks in blocks.chunks(BATCH) {
-            let encoded = map(blocks.iter().collect(), |block| self.encode_small(block))?;
-            for (block, encoded) in blocks.iter().zip(encoded) {
-                offsets.push(self.block(&mut out, block, encoded)?);
-            }
+        let (mut batch, mut left) = blocks.split_at(batch_len(blocks));
+        let mut encoded = self.encode_beside(batch, || {
+            out.put(head(self.options.standard).as_bytes())?;
+            emit(&plan.tree, plan, &mut out)?;
+            pad(&mut out, self.options.pad_tree)
+        })?;
+        while !batch.is_empty() {
+            let (next, rest) = left.split_at(batch_len(left));
+            encoded = self.encode_beside(next, || {
+                for (block, encoded) in batch.iter().zip(encoded) {
+                    offsets.push(self.block(&mut out, block, encoded)?);
+                }
+                Ok(())
+            })?;
+            (batch, left) = (next, rest);
         }
         if self.options.index && !offsets.is_empty() {
             out.put(index(&offsets).as_bytes())?;
@@ -212,6 +219,19 @@ impl<'a> Writer<'a> {
         let len = out.position();
         out.finish()?;
         Ok(WriteReport { len, blocks: offsets.len(), files: Vec::new() })
+    }
+
+    /// Encodes the small blocks among these over threads, while a function writes what comes before
+    /// them.
+    fn encode_beside(
+        &self,
+        blocks: &[Planned<'_>],
+        write: impl FnOnce() -> Result<()>,
+    ) -> Result<Vec<Option<Encoded>>> {
+        let mut encoded = Ok(Vec::new());
+        let blocks = blocks.iter().collect();
+        beside(|| encoded = map(blocks, |block| self.encode_small(block)), write)?;
+        encoded
     }
 
     fn encode_small(&self, block: &Planned<'_>) -> Result<Option<Encoded>> {
@@ -258,6 +278,18 @@ impl<'a> Writer<'a> {
         let data = &binio::Span::new(block.source(), block.data_range()?)?;
         blocks::write(out, &BlockData::New { data, compression, itemsize }, None, &self.options)
     }
+}
+
+/// How many of these blocks are encoded at a time.
+fn batch_len(blocks: &[Planned<'_>]) -> usize {
+    let mut sum = 0;
+    let fits = |block: &&Planned<'_>| {
+        if let Planned::New { data, .. } = block {
+            sum += Some(data.len()).filter(|len| *len <= blocks::SMALL).unwrap_or(0);
+        }
+        sum <= BATCH
+    };
+    blocks.iter().take_while(fits).count()
 }
 
 /// The lines before the tree.

@@ -21,6 +21,9 @@ use std::path::{Path, PathBuf};
 use super::NewFile;
 use crate::{Context, Error, Result};
 
+/// Bytes that are gathered before they are written.
+const BUFFER: usize = 64 << 10;
+
 /// A file that appears under its name when it is complete. Dropped without
 /// [`commit`](Self::commit) it leaves nothing.
 ///
@@ -59,7 +62,7 @@ impl AtomicFile {
             let file = create(&target)?;
             // At once, so that nobody reads in the temporary file what the old file protects.
             take_mode(file.file(), &target)?;
-            Ok::<_, Error>(Self { target, writer: Some(BufWriter::new(file)) })
+            Ok::<_, Error>(Self { target, writer: Some(BufWriter::with_capacity(BUFFER, file)) })
         };
         begin().with_context(|| target.display().to_string())
     }

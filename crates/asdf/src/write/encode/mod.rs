@@ -127,7 +127,7 @@ fn threads() -> usize {
 }
 
 /// Calls the first function on other threads, if there are any, and the second on this one.
-fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
+pub(super) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
         return rayon::in_place_scope(|scope| {
@@ -139,15 +139,17 @@ fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R) -> R {
     second()
 }
 
-/// Calls the function for each item, over threads.
+/// Calls the function for each item, over threads if there are any: a single other one would only
+/// have to be waited for.
 pub(super) fn map<T: Send, R: Send>(
     items: Vec<T>,
     compress: impl Fn(T) -> Result<R> + Sync + Send,
 ) -> Result<Vec<R>> {
     #[cfg(feature = "rayon")]
-    return items.into_par_iter().map(compress).collect();
-    #[cfg(not(feature = "rayon"))]
-    return items.into_iter().map(compress).collect();
+    if threads() > 1 {
+        return items.into_par_iter().map(compress).collect();
+    }
+    items.into_iter().map(compress).collect()
 }
 
 /// A failure of a compressor, which happens to none on any input.
