@@ -25,6 +25,22 @@ pub(crate) fn measure(
     Ok(())
 }
 
+/// The same for a task that writes a file: each time one of another name, since to replace one that the
+/// system has not put on the disk yet is to wait for the disk. All are removed at the end.
+pub(crate) fn measure_writing(
+    repetitions: usize,
+    path: &str,
+    task: impl Fn(&str) -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    let mut written = Vec::new();
+    let measured = measure(repetitions, || {
+        written.push(format!("{path}.{}", written.len()));
+        written.last().map_or(Ok(()), |name| task(name))
+    });
+    written.iter().try_for_each(std::fs::remove_file)?;
+    measured
+}
+
 /// CPU time of the process so far, from the kernel's accounting; wall time where there is none.
 fn cpu_time() -> Duration {
     let stat = std::fs::read_to_string("/proc/self/schedstat").unwrap_or_default();

@@ -12,7 +12,7 @@ use asdf::edit::{EditOptions, Editor, Method};
 use asdf::value::Array;
 use asdf::yaml::{Document, Node, ParseOptions};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
-use measure::{measure, status_bytes};
+use measure::{measure, measure_writing, status_bytes};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -33,7 +33,7 @@ fn main() -> Outcome {
     }
     if let Some(task) = task.strip_prefix("write_") {
         let writer = prepared_writer(task, path)?;
-        return measure(repetitions, || write(&writer, path));
+        return measure_writing(repetitions, &format!("{path}.ours"), |path| write(&writer, path));
     }
     let view = prepared_view(task, path)?;
     measure(repetitions, || match &view {
@@ -111,7 +111,7 @@ fn prepared_writer(task: &str, path: &str) -> Result<Writer<'static>, asdf::Erro
 
 /// Writes without waiting for the disk, as the reference does.
 fn write(writer: &Writer<'_>, path: &str) -> Outcome {
-    let file = std::io::BufWriter::new(std::fs::File::create(format!("{path}.ours"))?);
+    let file = std::io::BufWriter::with_capacity(64 << 10, std::fs::File::create(path)?);
     black_box(writer.write_to(file)?.len);
     Ok(())
 }

@@ -6,7 +6,7 @@ mod measure;
 
 use std::hint::black_box;
 
-use measure::measure;
+use measure::{measure, measure_writing};
 use peer::{AsdfFile, Value};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -20,7 +20,8 @@ fn main() -> Outcome {
     if task.starts_with("write_") {
         // It has the data decoded, and compresses them as they were when it is written.
         let builder = AsdfFile::open(path)?.edit()?;
-        return measure(repetitions, || Ok(builder.write_to_path(format!("{path}.peer"))?));
+        let path = format!("{path}.peer");
+        return measure_writing(repetitions, &path, |path| Ok(builder.write_to_path(path)?));
     }
     measure(repetitions, || once(task, path))
 }
