@@ -74,6 +74,10 @@ fn comment_or_nothing(text: &[u8]) -> IResult<&[u8], ()> {
 
 /// Blanks, line ends and comments.
 fn gap(text: &[u8]) -> IResult<&[u8], ()> {
+    // After most entries there is a line feed and no more.
+    if let [b'\n', b'-', ..] = text {
+        return Ok((&text[1..], ()));
+    }
     let (text, ()) = fold_many0(blank_line, || (), |(), ()| ()).parse(text)?;
     value((), space0).parse(text)
 }

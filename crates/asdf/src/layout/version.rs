@@ -36,12 +36,18 @@ impl FromStr for Version {
     type Err = ParseVersionError;
 
     fn from_str(text: &str) -> Result<Self, ParseVersionError> {
-        let mut numbers = text.split('.').map(|number| {
-            let plain = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
-            number.parse::<u32>().ok().filter(|_| plain)
-        });
+        let mut numbers = text.as_bytes().split(|&byte| byte == b'.').map(number);
         let mut next = || numbers.next().flatten().ok_or(ParseVersionError);
         let version = Self::new(next()?, next()?, next()?);
         if numbers.next().is_some() { Err(ParseVersionError) } else { Ok(version) }
     }
+}
+
+/// The value of digits.
+fn number(digits: &[u8]) -> Option<u32> {
+    let digit = |byte: &u8| byte.is_ascii_digit().then(|| u32::from(byte - b'0'));
+    let (first, others) = digits.split_first()?;
+    others
+        .iter()
+        .try_fold(digit(first)?, |value, byte| value.checked_mul(10)?.checked_add(digit(byte)?))
 }

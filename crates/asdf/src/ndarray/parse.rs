@@ -64,6 +64,41 @@ pub(crate) struct ArrayHeader<'a> {
     pub(crate) mask: Option<Node<'a>>,
 }
 
+/// The values of the keys of an array.
+#[derive(Default)]
+struct Given<'a> {
+    source: Option<Node<'a>>,
+    data: Option<Node<'a>>,
+    datatype: Option<Node<'a>>,
+    byteorder: Option<Node<'a>>,
+    shape: Option<Node<'a>>,
+    offset: Option<Node<'a>>,
+    strides: Option<Node<'a>>,
+    mask: Option<Node<'a>>,
+}
+
+impl<'a> Given<'a> {
+    /// Takes them in one pass: a tree may have very many arrays.
+    fn of(node: Node<'a>) -> Self {
+        let mut given = Self::default();
+        for (key, value) in node.entries() {
+            let place = match key.as_str() {
+                Some("source") => &mut given.source,
+                Some("data") => &mut given.data,
+                Some("datatype") => &mut given.datatype,
+                Some("byteorder") => &mut given.byteorder,
+                Some("shape") => &mut given.shape,
+                Some("offset") => &mut given.offset,
+                Some("strides") => &mut given.strides,
+                Some("mask") => &mut given.mask,
+                _ => continue,
+            };
+            *place = Some(value);
+        }
+        given
+    }
+}
+
 impl<'a> ArrayHeader<'a> {
     /// Reads a mapping or a bare sequence, whatever its tag.
     pub(crate) fn parse(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
@@ -88,8 +123,9 @@ impl<'a> ArrayHeader<'a> {
     }
 
     fn parse_mapping(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
-        let present = |key| node.get(key).filter(|value| !value.is_null());
-        let source = match (present("source"), node.get("data")) {
+        let given = Given::of(node);
+        let present = |value: Option<Node<'a>>| value.filter(|value| !value.is_null());
+        let source = match (present(given.source), given.data) {
             (Some(source), None) => parse_source(source)?,
             (None, Some(data)) => Source::Inline(data),
             (Some(_), Some(_)) => {
@@ -100,13 +136,13 @@ impl<'a> ArrayHeader<'a> {
             (None, None) => return Err(node.array_error(ArrayError::Missing("source"))),
         };
         let is_inline = matches!(source, Source::Inline(_));
-        let declared = present("byteorder").map(parse_byteorder).transpose()?;
+        let declared = present(given.byteorder).map(parse_byteorder).transpose()?;
         // Inline numbers are not bytes: any order will do.
         let byteorder = declared.or(is_inline.then_some(Endian::Little));
-        let datatype = present("datatype")
+        let datatype = present(given.datatype)
             .map(|node| DatatypeParser { fields: 0 }.parse(node, byteorder, 0))
             .transpose()?;
-        let shape = present("shape").map(parse_shape).transpose()?;
+        let shape = present(given.shape).map(parse_shape).transpose()?;
         if !is_inline {
             if let (Some(Datatype::Scalar(scalar)), None) = (&datatype, byteorder) {
                 if scalar.component_width() > 1 {
@@ -118,7 +154,7 @@ impl<'a> ArrayHeader<'a> {
                 diagnostics.push(node.diagnostic(Code::MissingByteorder, message));
             }
         }
-        let strides = present("strides").map(parse_strides).transpose()?;
+        let strides = present(given.strides).map(parse_strides).transpose()?;
         if strides.as_ref().is_some_and(|strides| strides.contains(&0)) {
             diagnostics.push(node.diagnostic(Code::ZeroStride, "a stride is 0"));
         }
@@ -126,9 +162,9 @@ impl<'a> ArrayHeader<'a> {
             source,
             datatype,
             shape,
-            offset: present("offset").map_or(Ok(0), parse_offset)?,
+            offset: present(given.offset).map_or(Ok(0), parse_offset)?,
             strides,
-            mask: present("mask"),
+            mask: present(given.mask),
         };
         if !is_inline {
             header.type_and_shape(node)?;

@@ -144,10 +144,10 @@ impl Builder<'_, '_> {
                 Event::Numbers { node, end, elements, floats } => {
                     self.check_depth()?;
                     self.count(elements.range().len() as u64)?;
-                    let id = self.push(Class::Numbers { floats }, Style::Flow, node, end)?;
-                    self.data(elements.start, elements.range().len());
+                    let (tag, class) = (self.tag(node.tag)?, Class::Numbers { floats });
+                    let record = Record { tag, ..record(class, Style::Flow, node, end) };
+                    let id = self.push(record.of(elements), node.anchor)?;
                     self.document.lists.push(NumberList { first: elements.start, record: id });
-                    self.properties(id, node)?;
                 }
                 Event::SequenceStart { node, style } => {
                     self.collection(Kind::Sequence, style, node)?;
@@ -160,8 +160,8 @@ impl Builder<'_, '_> {
         self.finish_root()?;
         let (changed, elements) = self.parser.into_parts();
         (self.document.changed, self.document.elements) = (changed, elements);
-        self.document.records.shrink_to_fit();
-        self.document.children.shrink_to_fit();
+        shrink(&mut self.document.records);
+        shrink(&mut self.document.children);
         self.document.check_merges(&self.options.limits)?;
         for (at, id) in self.reported {
             self.document.point(id, &mut self.diagnostics[at].place);
@@ -181,7 +181,8 @@ impl Builder<'_, '_> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
             let place = NodePlace { start: end, content: end, ..NodePlace::default() };
-            self.push(Class::Node(Kind::Mapping), Style::Block, place, end)?;
+            let root = record(Class::Node(Kind::Mapping), Style::Block, place, end);
+            self.push(root, Span::default())?;
         }
         let is_yaml_tag = self.document.tag_of(0).is_some_and(|tag| tag.starts_with(YAML_TAG));
         if let Some(root) = self.document.records.first_mut() {
@@ -210,12 +211,8 @@ impl Builder<'_, '_> {
         // As a key it is a merge key, unless the mapping's end shows otherwise.
         let code = code.filter(|_| !(is_key && scalar == "<<"));
         let irregular = code.map(|code| (code, irregularity(code, scalar)));
-        let id = self.push(Class::Node(kind), style, node, end)?;
-        self.data(text.start, text.range().len());
-        if let Some(record) = self.document.records.last_mut() {
-            record.by_tag = by_tag;
-        }
-        self.properties(id, node)?;
+        let record = Record { by_tag, tag, ..record(Class::Node(kind), style, node, end) };
+        let id = self.push(record.of(text), node.anchor)?;
         if let Some((code, message)) = irregular {
             self.report(code, id, message);
         }
@@ -233,8 +230,9 @@ impl Builder<'_, '_> {
 
     fn collection(&mut self, kind: Kind, style: Style, node: NodePlace) -> Result<()> {
         self.check_depth()?;
-        let record = self.push(Class::Node(kind), style, node, node.content)?;
-        self.properties(record, node)?;
+        let tag = self.tag(node.tag)?;
+        let record = Record { tag, ..record(Class::Node(kind), style, node, node.content) };
+        let record = self.push(record, node.anchor)?;
         let is_mapping = kind == Kind::Mapping;
         self.stack.push(Open { record, is_mapping, children: self.pending.len() });
         Ok(())
@@ -248,9 +246,8 @@ impl Builder<'_, '_> {
             return Err(self.error_at(message, span.start));
         };
         let place = NodePlace { start: span.start, content: span.start, ..NodePlace::default() };
-        self.push(Class::Alias, Style::Plain, place, span.end)?;
-        self.data(target, 0);
-        Ok(())
+        let alias = Record { data: target, ..record(Class::Alias, Style::Plain, place, span.end) };
+        self.push(alias, Span::default()).map(drop)
     }
 
     /// Counts nodes.
@@ -264,46 +261,22 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    /// Adds a record and makes it a child of the open collection.
-    fn push(&mut self, class: Class, style: Style, place: NodePlace, end: u32) -> Result<u32> {
+    /// Adds a record, which may have an anchor, and makes it a child of the open collection.
+    fn push(&mut self, record: Record, anchor: Span) -> Result<u32> {
         self.count(1)?;
         let id = index(self.document.records.len());
-        let NodePlace { start, content, .. } = place;
-        let (by_tag, tag, data, len) = (false, 0, 0, 0);
-        self.document.records.push(Record {
-            class,
-            style,
-            by_tag,
-            tag,
-            data,
-            len,
-            start,
-            content,
-            end,
-        });
+        self.document.records.push(record);
         if !self.stack.is_empty() {
             self.pending.push(id);
+        }
+        if !anchor.is_empty() {
+            self.anchor(id, anchor);
         }
         Ok(id)
     }
 
-    /// Sets what the last record stands for.
-    fn data(&mut self, data: u32, len: usize) {
-        if let Some(record) = self.document.records.last_mut() {
-            (record.data, record.len) = (data, index(len));
-        }
-    }
-
-    /// Adds anchor and tag to the last record.
-    fn properties(&mut self, id: u32, place: NodePlace) -> Result<()> {
-        let tag = self.tag(place.tag)?;
-        if let Some(record) = self.document.records.last_mut() {
-            record.tag = tag;
-        }
-        if place.anchor.is_empty() {
-            return Ok(());
-        }
-        let name = self.text.get(place.anchor.range()).and_then(|text| text.strip_prefix('&'));
+    fn anchor(&mut self, id: u32, written: Span) {
+        let name = self.text.get(written.range()).and_then(|text| text.strip_prefix('&'));
         let name = name.unwrap_or_default();
         self.document.anchors.push((id, name.into()));
         if let Some(first) = self.anchored.insert(name, id) {
@@ -314,7 +287,6 @@ impl Builder<'_, '_> {
             );
             self.report(Code::AnchorRedefined, id, message);
         }
-        Ok(())
     }
 
     /// The number of a tag as written; 0 for none and for `!`.
@@ -478,6 +450,19 @@ impl Builder<'_, '_> {
     fn fault(&self, fault: Fault) -> Error {
         self.document.position_at(fault.offset).error(fault.message)
     }
+}
+
+/// Gives back room that is not needed, if it is worth the copy.
+fn shrink<T>(list: &mut Vec<T>) {
+    if list.capacity() - list.len() > list.len() / 2 {
+        list.shrink_to_fit();
+    }
+}
+
+/// A record without a tag, which stands for nothing yet.
+fn record(class: Class, style: Style, node: NodePlace, end: u32) -> Record {
+    let NodePlace { start, content, .. } = node;
+    Record { class, style, by_tag: false, tag: 0, data: 0, len: 0, start, content, end }
 }
 
 /// A count that the limits on text and nodes keep below 2³².

@@ -244,6 +244,13 @@ pub(super) struct Record {
     pub(super) end: u32,
 }
 
+impl Record {
+    /// The same for what is at a part of the text, or of the elements.
+    pub(super) fn of(self, part: Span) -> Self {
+        Self { data: part.start, len: part.end - part.start, ..self }
+    }
+}
+
 impl Document {
     /// Parses the bytes of a tree: directives, `---`, content, `...`, of which only content is
     /// required.

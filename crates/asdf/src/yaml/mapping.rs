@@ -190,12 +190,15 @@ impl Document {
         let entries = self.own_entries(mapping);
         let is_key = |candidate: u32| {
             let candidate = self.resolve(candidate);
-            if self.kind(candidate) == Kind::String {
-                return self.scalar_text(candidate) == key;
+            let record = self.record(candidate);
+            if record.class == Class::Node(Kind::String) {
+                return record.len as usize == key.len() && self.scalar_text(candidate) == key;
             }
             self.key_text(candidate).is_some_and(|text| text == key)
         };
-        if let Some(index) = self.indexes.get(&mapping) {
+        let is_large = entries.len() / 2 > INDEX_ABOVE;
+        let index = if is_large { self.indexes.get(&mapping) } else { None };
+        if let Some(index) = index {
             let hash = self.hash_of_key(key);
             let pair = index.find(hash, |pair| {
                 entries.get(2 * pair).is_some_and(|&candidate| is_key(candidate))

@@ -47,6 +47,9 @@ pub(super) fn form(text: &str, rules: ScalarRules) -> Option<Form> {
 /// The value of a text of the form [`Form::Int`]; `None` for another form, or if it is larger than
 /// this crate converts.
 pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
+    if let Some(value) = short_decimal(text) {
+        return Some(Integer::Small(value.into()));
+    }
     if form(text, rules) != Some(Form::Int) {
         return None;
     }
@@ -72,6 +75,16 @@ pub(crate) fn integer(text: &str, rules: ScalarRules) -> Option<Integer<'_>> {
     } else {
         Some(integer::from_decimal(negative, digits))
     }
+}
+
+/// The value of a few decimal digits, which are the same by all rules: most integers.
+fn short_decimal(text: &str) -> Option<u32> {
+    let digits = text.as_bytes();
+    let is_one = digits.len() <= 9 && (digits.len() == 1 || digits.first() != Some(&b'0'));
+    if digits.is_empty() || !is_one || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    Some(digits.iter().fold(0, |value, byte| value * 10 + u32::from(byte - b'0')))
 }
 
 /// The value of a text of the form [`Form::Float`].

@@ -111,8 +111,10 @@ impl<'a> TagUri<'a> {
 /// The name of a core tag in a version that this crate knows: `ndarray` for
 /// `tag:stsci.edu:asdf/core/ndarray-1.1.0`.
 pub fn core_name(tag: &str) -> Option<&str> {
-    let uri = TagUri::new(tag);
-    uri.is_known_core().then_some(uri.name)
+    let rest = tag.strip_prefix(CORE_PREFIX)?;
+    let dash = rest.bytes().rposition(|byte| byte == b'-')?;
+    let (name, version) = (rest.get(..dash)?, rest.get(dash + 1..)?.parse::<Version>().ok()?);
+    CORE.iter().any(|&(known, of, _)| of == version && known == name).then_some(name)
 }
 
 /// Reports what is irregular about a tree's root and tags, each tag once, where it first occurs.

@@ -17,14 +17,15 @@ mod block;
 mod cursor;
 mod numbers;
 mod plain;
+mod queue;
 mod quoted;
 mod tag;
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 
 use cursor::Cursor;
 pub(super) use numbers::number_end;
+use queue::Queue;
 
 use super::scalar::Style;
 
@@ -128,7 +129,9 @@ pub(super) struct Scanner<'t> {
     pub(super) joins_numbers: bool,
     /// What the line breaks stand for that were skipped last.
     breaks: String,
-    queue: VecDeque<Token>,
+    queue: Queue,
+    /// The token at the front, once it is known that no key begins before it.
+    next: Option<Token>,
     /// How many tokens were taken from the queue.
     taken: usize,
     /// Column of the innermost block collection, -1 outside of all.
@@ -150,7 +153,8 @@ impl<'t> Scanner<'t> {
             elements: Vec::new(),
             joins_numbers: true,
             breaks: String::new(),
-            queue: VecDeque::new(),
+            queue: Queue::default(),
+            next: None,
             taken: 0,
             indent: -1,
             indents: Vec::new(),
@@ -168,6 +172,7 @@ impl<'t> Scanner<'t> {
     pub(super) fn restart(&mut self, at: usize) {
         (self.cursor.at, self.cursor.line_start) = (at, at);
         self.queue.clear();
+        self.next = None;
         (self.indent, self.first_key, self.is_key_allowed) = (-1, 0, true);
         self.indents.clear();
         self.keys.truncate(1);
@@ -176,9 +181,13 @@ impl<'t> Scanner<'t> {
 
     /// The next token.
     pub(super) fn peek(&mut self) -> Result<Token, Fault> {
+        if let Some(token) = self.next {
+            return Ok(token);
+        }
         loop {
-            if let Some(&token) = self.queue.front() {
+            if let Some(token) = self.queue.front() {
                 if !self.may_begin_key() {
+                    self.next = Some(token);
                     return Ok(token);
                 }
             }
@@ -188,7 +197,8 @@ impl<'t> Scanner<'t> {
 
     /// Removes the token that [`Self::peek`] returned.
     pub(super) fn take(&mut self) {
-        self.queue.pop_front();
+        self.next = None;
+        self.queue.pop();
         self.taken += 1;
     }
 
@@ -221,7 +231,7 @@ impl<'t> Scanner<'t> {
 
     fn push(&mut self, kind: TokenKind, start: usize, end: usize) {
         let span = Span::new(start, end);
-        self.queue.push_back(Token { kind, span, text: Span::default() });
+        self.queue.push(Token { kind, span, text: Span::default() });
     }
 
     /// Makes a token of the next bytes.
@@ -537,7 +547,7 @@ impl<'t> Scanner<'t> {
     /// Adds a scalar.
     fn push_scalar(&mut self, style: Style, start: usize, end: usize, text: Span) {
         let span = Span::new(start, end);
-        self.queue.push_back(Token { kind: TokenKind::Scalar(style), span, text });
+        self.queue.push(Token { kind: TokenKind::Scalar(style), span, text });
     }
 
     /// The part of [`Self::changed`] from a place on.

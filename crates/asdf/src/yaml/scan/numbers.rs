@@ -21,7 +21,7 @@ impl Scanner<'_> {
         };
         let span = Span::new(self.cursor.at, end);
         let text = Span::new(first, self.elements.len());
-        self.queue.push_back(Token { kind: TokenKind::Numbers { floats }, span, text });
+        self.queue.push(Token { kind: TokenKind::Numbers { floats }, span, text });
         (self.cursor.at, self.cursor.line_start) = (end, line_start);
         true
     }

@@ -5,6 +5,40 @@
 use super::{Fault, Scanner, TokenKind, fault};
 use crate::yaml::directives::decode_percent;
 
+/// Whether a byte may stand in any tag.
+static IS_URI: [bool; 256] = {
+    let mut is_uri = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        #[allow(clippy::cast_possible_truncation, reason = "below 128")]
+        let b = byte as u8;
+        is_uri[byte] = b.is_ascii_alphanumeric()
+            || matches!(
+                b,
+                b'-' | b'_'
+                    | b';'
+                    | b'/'
+                    | b'?'
+                    | b':'
+                    | b'@'
+                    | b'&'
+                    | b'='
+                    | b'+'
+                    | b'$'
+                    | b'.'
+                    | b'!'
+                    | b'~'
+                    | b'*'
+                    | b'\''
+                    | b'('
+                    | b')'
+                    | b'%'
+            );
+        byte += 1;
+    }
+    is_uri
+};
+
 impl Scanner<'_> {
     pub(super) fn tag(&mut self) -> Result<(), Fault> {
         self.save_key()?;
@@ -39,7 +73,7 @@ impl Scanner<'_> {
     fn uri_end(&self, start: usize, is_whole: bool) -> Result<usize, Fault> {
         let is_uri = |byte: u8| match byte {
             b',' | b'[' | b']' => is_whole,
-            _ => byte.is_ascii_alphanumeric() || b"-_;/?:@&=+$.!~*'()%".contains(&byte),
+            _ => IS_URI[usize::from(byte)],
         };
         let rest = self.cursor.bytes.get(start..).unwrap_or_default();
         let len = rest.iter().take_while(|&&byte| is_uri(byte)).count();
@@ -47,7 +81,7 @@ impl Scanner<'_> {
         if is_whole && uri.is_empty() {
             return fault(start, "expected the tag after `!<`");
         }
-        if uri.contains('%') && decode_percent(uri).is_none() {
+        if memchr::memchr(b'%', uri.as_bytes()).is_some() && decode_percent(uri).is_none() {
             return fault(start, "a `%` that escapes no UTF-8 in this tag");
         }
         Ok(start + len)

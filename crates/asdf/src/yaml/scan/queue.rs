@@ -1,0 +1,79 @@
+//! Tokens that were scanned and not taken yet.
+
+use super::Token;
+
+/// So many taken tokens may stay in memory.
+const KEPT: usize = 32;
+
+/// A queue of a few tokens, into which one may be put before others.
+#[derive(Default)]
+pub(super) struct Queue {
+    /// All since the queue was last empty.
+    tokens: Vec<Token>,
+    /// How many of them were taken.
+    taken: usize,
+}
+
+impl Queue {
+    pub(super) fn len(&self) -> usize {
+        self.tokens.len() - self.taken
+    }
+
+    pub(super) fn front(&self) -> Option<Token> {
+        self.tokens.get(self.taken).copied()
+    }
+
+    pub(super) fn push(&mut self, token: Token) {
+        self.tokens.push(token);
+    }
+
+    /// Puts a token before the one at a place, counted from the front.
+    pub(super) fn insert(&mut self, place: usize, token: Token) {
+        self.tokens.insert(self.taken + place, token);
+    }
+
+    /// Removes the token at the front.
+    pub(super) fn pop(&mut self) {
+        self.taken += 1;
+        if self.taken >= self.tokens.len() {
+            self.clear();
+        } else if self.taken >= KEPT && self.taken >= self.len() {
+            self.tokens.drain(..self.taken);
+            self.taken = 0;
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.tokens.clear();
+        self.taken = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::yaml::scan::{Span, TokenKind};
+
+    fn token(start: u32) -> Token {
+        let span = Span { start, end: start };
+        Token { kind: TokenKind::Key, span, text: Span::default() }
+    }
+
+    #[test]
+    fn tokens_come_in_their_order_however_many_were_taken() {
+        let mut queue = Queue::default();
+        // One is always left, so that the list is never simply cleared.
+        for number in 0..1000 {
+            queue.push(token(3 * number));
+            queue.push(token(3 * number + 2));
+            queue.insert(queue.len() - 1, token(3 * number + 1));
+            for taken in 3 * number..3 * number + if number == 0 { 2 } else { 3 } {
+                let taken = if number == 0 { taken } else { taken - 1 };
+                assert_eq!(queue.front().map(|token| token.span.start), Some(taken));
+                queue.pop();
+            }
+            assert_eq!(queue.len(), 1);
+            assert!(queue.tokens.len() <= KEPT + 3);
+        }
+    }
+}
