@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use super::blocks::{self, BlockData, Encoded, Output};
 use super::decoded::with_decoded;
 use super::emitter::emit;
-use super::encode::{beside, map};
+use super::encode::{beside, map, threads};
 use super::plan::{Origin, Plan, Planned};
 use super::{Compression, WriteOptions};
 use crate::asdf::Asdf;
@@ -27,8 +27,9 @@ pub const STANDARDS: &[Version] = {
     stable
 };
 
-/// Data of small blocks that are encoded at a time, at most.
-const BATCH: u64 = 1 << 20;
+/// Data of small blocks that are encoded at a time, for each thread and at most.
+const BATCH_OF_THREAD: u64 = 1 << 20;
+const MAX_BATCH: u64 = 16 << 20;
 
 /// Files of an exploded one that are written before they get their names.
 #[cfg(any(unix, windows))]
@@ -282,12 +283,13 @@ impl<'a> Writer<'a> {
 
 /// How many of these blocks are encoded at a time.
 fn batch_len(blocks: &[Planned<'_>]) -> usize {
+    let limit = MAX_BATCH.min(BATCH_OF_THREAD * threads() as u64);
     let mut sum = 0;
     let fits = |block: &&Planned<'_>| {
         if let Planned::New { data, .. } = block {
             sum += Some(data.len()).filter(|len| *len <= blocks::SMALL).unwrap_or(0);
         }
-        sum <= BATCH
+        sum <= limit
     };
     blocks.iter().take_while(fits).count()
 }

@@ -119,7 +119,7 @@ fn pipeline<T: Send, R: Send>(
     Ok(())
 }
 
-fn threads() -> usize {
+pub(super) fn threads() -> usize {
     #[cfg(feature = "rayon")]
     return rayon::current_num_threads();
     #[cfg(not(feature = "rayon"))]
