@@ -16,7 +16,7 @@ h5py. `numpy` uses offsets written by hand, as a formula and as a table by name:
 can be faster. A ratio above 1 means that we are faster. For one array of a huge file HDF5 wins against a text,
 which must be parsed to its end; a compiled layout has an index too.
 
-"Family" reads one array of each of many small files of one layout, by one call, with the threads of the machine.
+A large layout is checked by one thread while another parses ahead. "Family" reads one array of each of many small files of one layout, by one call, with the threads of the machine.
 `numpy` reads the parameters of each file and the array after them, by hand. What it takes to open each file, to
 read these bytes where they are known to be, and to close it, stands below: that is the system's part. "Copy" reads an array of 1 GiB from a map of its file into memory
 that was used before.
@@ -32,9 +32,8 @@ import sys
 import time
 
 # Floors: MB/s to the tree and to the checked layout, ns per item for addresses, how much more an item may cost
-# in a text of a million items than in the cheapest, how many times faster than h5py. Checking and addresses
-# use a plain hash table and one general path; they were 80 and 15 with a table that prefetched its slots and
-# with short cuts for simple arrays.
+# in a text of a million items than in the cheapest, how many times faster than h5py. The cheapest size fits into
+# the caches and into memory that the process has already, which a million items do not.
 SYNTAX, PARSE, RESOLVE, LINEAR, LOCATE = 150, 53, 22.5, 1.5, 200
 
 # Of a compiled layout: ms to open it and locate one array, and all of 100,000, and how many times faster than h5py. Of a family: how

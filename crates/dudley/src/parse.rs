@@ -14,7 +14,6 @@ use crate::layout::names::reserve;
 use crate::options::ParseOptions;
 use crate::signature::Signature;
 use crate::source::{Encoding, Source, Span};
-use crate::syntax::Tree;
 
 /// The characters 80 to 9f of CP-1252; 0 is undefined.
 const CP1252: [u16; 32] = [
@@ -108,9 +107,13 @@ impl ParseOptions {
     /// # Errors
     /// As [`Layout::parse`].
     pub fn parse_source(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
-        let source = source.into();
-        let tree = Tree::parse(source.text(), &self.limits);
-        Ok(check(&source, &tree, self)?)
+        Ok(check(&source.into(), self, true)?)
+    }
+
+    /// The same by one thread.
+    #[cfg(feature = "array")]
+    pub(crate) fn parse_alone(&self, source: impl Into<Arc<Source>>) -> Result<Layout, Error> {
+        Ok(check(&source.into(), self, false)?)
     }
 }
 

@@ -7,22 +7,35 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::{index, reserve};
 use crate::layout::{Attribute, ItemId, Subject, attributes};
 use crate::source::Span;
-use crate::syntax::{Comment, Tree, short};
+use crate::syntax::{Comment, short};
 
 /// The subjects of comments. The walk reaches their nodes in order.
+#[derive(Default)]
 pub(super) struct Subjects {
-    /// Nodes and their subjects; none if the subject was lost in an error.
+    /// Nodes of this part and their subjects; none if the subject was lost in an error.
     nodes: Vec<(u32, Option<Subject>)>,
     at: usize,
+    /// All comments so far, with their subjects.
+    comments: Vec<(Comment, Option<Subject>)>,
 }
 
 impl Subjects {
-    pub(super) fn of(tree: &Tree) -> Self {
-        let mut nodes: Vec<u32> = tree.comments.iter().map(|comment| comment.subject).collect();
-        nodes.dedup();
-        nodes.sort_unstable();
-        nodes.dedup();
-        Self { nodes: nodes.into_iter().map(|node| (node, None)).collect(), at: 0 }
+    /// Begins a part of the text, which has these comments.
+    pub(super) fn expect(&mut self, comments: &[Comment]) {
+        self.nodes.clear();
+        self.nodes.extend(comments.iter().map(|comment| (comment.subject, None)));
+        self.nodes.dedup_by_key(|node| node.0);
+        self.nodes.sort_unstable_by_key(|node| node.0);
+        self.nodes.dedup_by_key(|node| node.0);
+        self.at = 0;
+    }
+
+    /// Ends a part of the text: keeps its comments.
+    pub(super) fn keep(&mut self, comments: &[Comment]) {
+        for &comment in comments {
+            let subject = self.get(comment.subject);
+            self.comments.push((comment, subject));
+        }
     }
 
     /// Sets what a node declares.
@@ -49,15 +62,14 @@ impl Subjects {
 }
 
 impl Checker<'_> {
-    pub(super) fn attach_comments(&mut self, tree: &Tree) {
-        let bytes = tree.comments.iter().map(|comment| comment.span().len()).sum();
+    pub(super) fn attach_comments(&mut self) {
+        let all = std::mem::take(&mut self.subjects.comments);
+        let bytes = all.iter().map(|(comment, _)| comment.span().len()).sum();
         self.layout.comments.text = String::with_capacity(bytes);
-        reserve(&mut self.layout.comments.docs, tree.comments.len());
+        reserve(&mut self.layout.comments.docs, all.len());
         let mut attributes = Vec::new();
-        reserve(&mut attributes, tree.comments.len());
-        for comment in &tree.comments {
-            let text = self.cursor.text_at(comment.span());
-            let subject = self.subjects.get(comment.subject);
+        for (comment, subject) in &all {
+            let (text, subject) = (self.cursor.text_at(comment.span()), *subject);
             if comment.is_attributes {
                 let found = self.attributes(comment, text);
                 let placed =

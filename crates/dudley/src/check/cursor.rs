@@ -1,33 +1,55 @@
 //! The nodes of a tree, one after the other, and the texts of their tokens.
 
-use crate::source::Span;
-use crate::syntax::{Lexer, Node, NodeKind};
+use std::cell::OnceCell;
 
-/// A position in the nodes of a tree.
+use crate::options::Limits;
+use crate::source::Span;
+use crate::syntax::{Lexer, Node, NodeKind, Tree};
+
+/// A position in the nodes of a part of the text.
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
-    nodes: &'a [Node],
+    nodes: Vec<Node>,
+    /// The number of nodes in the parts before.
+    before: usize,
     at: usize,
-    /// The node up to which names were expected.
-    expected: usize,
+    is_stopped: bool,
+    /// All of the text.
+    whole: OnceCell<Tree>,
 }
 
-/// Nodes whose names are expected at once.
-const AHEAD: usize = 128;
-
 impl<'a> Cursor<'a> {
-    pub(super) fn new(text: &'a str, nodes: &'a [Node]) -> Self {
-        Self { text, nodes, at: 0, expected: 0 }
+    pub(super) fn new(text: &'a str) -> Self {
+        Self {
+            text,
+            nodes: Vec::new(),
+            before: 0,
+            at: 0,
+            is_stopped: false,
+            whole: OnceCell::new(),
+        }
+    }
+
+    /// The nodes, to be replaced by those of the next part.
+    pub(super) fn next_part(&mut self) -> &mut Vec<Node> {
+        self.before += self.nodes.len();
+        self.at = 0;
+        &mut self.nodes
+    }
+
+    /// The nodes of this part.
+    pub(super) fn nodes(&self) -> &[Node] {
+        &self.nodes
     }
 
     /// The number of the node that was taken last.
     pub(super) fn last(&self) -> usize {
-        self.at - 1
+        self.before + self.at - 1
     }
 
-    /// Goes to a node.
+    /// Goes to a node of this part.
     pub(super) fn go_to(&mut self, node: usize) {
-        self.at = node;
+        self.at = node - self.before;
     }
 
     /// A node after the next one; 0 is the next.
@@ -48,29 +70,16 @@ impl<'a> Cursor<'a> {
         Some(node)
     }
 
-    /// The names in some of the next nodes, once in a while.
-    #[inline]
-    pub(super) fn expected_names(&mut self) -> Option<impl Iterator<Item = &'a str> + use<'a>> {
-        if self.at < self.expected {
-            return None;
-        }
-        let begin = self.at.min(self.nodes.len());
-        self.expected = begin + AHEAD;
-        let nodes = &self.nodes[begin..self.expected.min(self.nodes.len())];
-        let text = self.text;
-        let names = nodes.iter().filter(|node| node.kind == NodeKind::Name);
-        Some(names.map(|node| &text[node.start as usize..node.end as usize]))
-    }
-
     /// The next node, if it is of that kind.
     #[inline]
     pub(super) fn next_if(&mut self, kind: NodeKind) -> Option<Node> {
         if self.peek() == Some(kind) { self.next() } else { None }
     }
 
-    /// Where a type with a name is defined after this node.
-    pub(super) fn type_defined_later(&self, name: &str) -> Option<Span> {
-        let pairs = self.nodes[self.at..].windows(2);
+    /// Where a type with a name is defined after this node. For an error only: the text is parsed once more.
+    pub(super) fn type_defined_later(&self, name: &str, limits: &Limits) -> Option<Span> {
+        let tree = self.whole.get_or_init(|| Tree::parse(self.text, limits));
+        let pairs = tree.nodes.get(self.before + self.at..)?.windows(2);
         let mut types = pairs
             .filter(|pair| (pair[0].kind, pair[1].kind) == (NodeKind::Name, NodeKind::StructOpen));
         types.find(|pair| self.text_at(pair[0].span()) == name).map(|pair| pair[0].span())
@@ -79,6 +88,11 @@ impl<'a> Cursor<'a> {
     /// Ends the walk: nothing more is looked at.
     pub(super) fn stop(&mut self) {
         self.at = self.nodes.len();
+        self.is_stopped = true;
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.is_stopped
     }
 
     #[inline]

@@ -10,16 +10,28 @@ use crate::layout::{
 use crate::source::Span;
 use crate::syntax::{Node, NodeKind, short};
 
+/// Room for so many items is made before they are seen.
+const MAX_ROOM: usize = 1 << 24;
+
 impl Checker<'_> {
-    pub(super) fn check_layout(&mut self) {
+    pub(super) fn push_root(&mut self) {
         self.push_item(NameId::NONE, ItemId::ROOT, Body::Dict(Run::default()), Span::default());
+    }
+
+    /// What stands before the items.
+    pub(super) fn check_start(&mut self) {
         if let Some(order) = self.cursor.next_if(NodeKind::Order) {
             self.layout.order = self.order(order.span());
         }
         if let Some(open) = self.cursor.next_if(NodeKind::SummaryOpen) {
             self.check_summary(open);
         }
-        self.check_items();
+    }
+
+    /// Reads the slots of the names in this part, which are looked up next.
+    pub(super) fn expect_names(&mut self) {
+        let nodes = self.cursor.nodes().iter().filter(|node| node.kind == NodeKind::Name);
+        self.layout.names.expect(nodes.map(|node| self.cursor.text_at(node.span())));
     }
 
     pub(super) fn order(&self, mark: Span) -> Option<Order> {
@@ -60,12 +72,9 @@ impl Checker<'_> {
         self.layout.summary = Some(Summary { struct_type, declarations });
     }
 
-    /// The items of a dict and of the dicts that it enters, up to its end.
-    fn check_items(&mut self) {
+    /// The items of a dict and of the dicts that it enters, up to its end or that of the part.
+    pub(super) fn check_items(&mut self) {
         while let Some(node) = self.cursor.next() {
-            if let Some(names) = self.cursor.expected_names() {
-                self.layout.names.expect(names);
-            }
             match node.kind {
                 NodeKind::Top => {
                     while self.dict.id != self.dict.top {
@@ -360,33 +369,34 @@ impl Checker<'_> {
     }
 }
 
-impl Layout {
-    /// An empty layout with room for what nodes declare. Growing the arenas in steps would take a third
-    /// of the time.
-    pub(super) fn with_room_for(nodes: &[Node]) -> Self {
-        // By kind, of which `Broken` is the last.
-        let mut counts = [0; NodeKind::Broken as usize + 1];
-        let mut bytes = 0;
-        for node in nodes {
-            counts[node.kind as usize] += 1;
-            bytes += if node.kind == NodeKind::Name { node.span().len() } else { 0 };
+impl Checker<'_> {
+    /// Makes room for a text whose first bytes are this part, and which probably goes on like that. Growing the
+    /// arenas in steps would take a third of the time.
+    pub(super) fn make_room(&mut self, bytes: usize) {
+        let (mut names, mut items, mut len) = (0, 1, 0);
+        for node in self.cursor.nodes() {
+            names += usize::from(node.kind == NodeKind::Name);
+            items += usize::from(matches!(node.kind, NodeKind::Name | NodeKind::Element));
+            len += if node.kind == NodeKind::Name { node.span().len() } else { 0 };
         }
-        let count = |kind: NodeKind| counts[kind as usize];
-        let (names, types) = (count(NodeKind::Name), count(NodeKind::StructOpen));
-        let items = names + count(NodeKind::Element) + 1;
-        let mut layout = Self {
-            names: Names::with_capacity(names, bytes),
-            item_index: Index::with_capacity(names),
-            ..Self::default()
+        let whole = self.cursor.text.len();
+        let in_all = |count: usize| match bytes {
+            1.. if bytes < whole => (count.saturating_mul(whole) / bytes).min(MAX_ROOM),
+            _ => count,
         };
+        let [names, items, len] = [names, items, len].map(in_all);
+        // A little more, since an arena that is full is copied.
+        let items = items + items / 64;
+        let layout = &mut self.layout;
+        layout.names = Names::with_capacity(names, len);
+        layout.item_index = Index::with_capacity(names);
         reserve(&mut layout.items, items);
         reserve(&mut layout.spans.items, items);
         reserve(&mut layout.declarations, items);
-        reserve(&mut layout.types, types);
-        reserve(&mut layout.spans.types, types);
-        layout
     }
+}
 
+impl Layout {
     /// `a dict`, `a list`, `data`.
     fn what(&self, id: ItemId) -> &'static str {
         match self.items[id.index()].body {

@@ -96,6 +96,7 @@ impl Checker<'_> {
             let is_it = name != NameId::NONE && self.layout.names.text(name) == text;
             is_it.then(|| self.layout.spans.types[open.id.index()])
         });
+        let limits = &self.report.options.limits;
         self.report.error(|| {
             let message = format!("no type named `{}`", short(text));
             let diagnostic = Diagnostic::new(Code::UndefinedType, span, message);
@@ -104,7 +105,7 @@ impl Checker<'_> {
                     .with_label(open, "this type is complete only after its `}`")
                     .with_help("a type cannot contain itself; `<- ref` refers to items");
             }
-            if let Some(later) = self.cursor.type_defined_later(text) {
+            if let Some(later) = self.cursor.type_defined_later(text, limits) {
                 return diagnostic
                     .with_label(later, "defined here, after its use")
                     .with_help("move the definition of the type before its first use");

@@ -126,6 +126,7 @@ impl OpenOptions {
     }
 
     /// Opens a file for reading.
+    #[cfg_attr(not(feature = "mmap"), allow(clippy::unused_self, reason = "nothing is chosen"))]
     pub(super) fn bytes_of(&self, path: &Path) -> Result<FileBytes, Error> {
         let name = || path.display().to_string();
         #[cfg(all(feature = "mmap", any(unix, windows)))]

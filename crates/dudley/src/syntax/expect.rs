@@ -73,7 +73,7 @@ impl Parser<'_> {
         };
         let message = format!("expected {expected}, found {found}");
         let diagnostic = Diagnostic::new(code, span, message).with_text("unexpected");
-        let last = self.tree.nodes.last().map(|node| node.kind);
+        let last = self.last_node();
         match (token.kind, last) {
             (
                 TokenKind::Integer | TokenKind::Float,

@@ -1,7 +1,8 @@
 //! The meaning of names, and the model.
 
 use dudley::{
-    Binding, Declaration, Dim, Field, Found, ItemId, Layout, ParamValue, ParseOptions, Subject,
+    Binding, Code, Declaration, Dim, Field, Found, ItemId, Layout, ParamValue, ParseOptions,
+    Subject,
 };
 
 use crate::parse;
@@ -238,4 +239,67 @@ fn comments_belong_to_the_last_declaration() {
     .map(|(path, docs)| (path.to_owned(), docs.to_owned()));
     expected.sort();
     assert_eq!(told, expected);
+}
+
+/// So many items that the text is parsed and checked in several parts.
+const MANY: usize = 30_000;
+
+#[test]
+fn a_long_text_means_the_same_from_one_end_to_the_other() {
+    let mut text = "N : 2  zone { r = f8 }\n".to_owned();
+    for number in 0..MANY {
+        text += &match number % 5 {
+            0 => format!("d{number}/ x = f8[N]  ## in dict {number}\n#: number={number}\n"),
+            1 => format!("y = zone[{number}] .. ## after dict {}\n", number - 1),
+            2 => format!("a{number} = f8[N]  # no documentation\n## of array {number}\n"),
+            3 => format!("l [i4, / x = i2 ## element {number}\n]\n"),
+            _ => format!("'quoted {number}' = {{ m = i4 ## of member {number}\n }}\n"),
+        };
+    }
+    let layout = Layout::parse(&text).unwrap();
+    assert!(layout.diagnostics().is_empty());
+    let item = |path: &str| match layout.find(path).unwrap() {
+        Found::Item(id, members) if members.is_empty() => Subject::Item(id),
+        Found::Item(_, members) => Subject::Member(members[0]),
+        other => panic!("{path} is {other:?}"),
+    };
+    for number in 0..MANY {
+        let group = number - number % 5;
+        let (path, docs) = match number % 5 {
+            0 => (format!("/d{number}/x"), format!("in dict {number}")),
+            1 => (format!("/d{group}/y"), String::new()),
+            2 => (format!("/a{number}"), format!("of array {number}")),
+            3 => (format!("/l[{}]/x", 2 * (number / 5) + 1), format!("element {number}")),
+            _ => (format!("/\"quoted {number}\".m"), format!("of member {number}")),
+        };
+        let subject = item(&path);
+        let expected = if docs.is_empty() { vec![] } else { vec![docs.as_str()] };
+        assert_eq!(layout.docs(subject).collect::<Vec<_>>(), expected, "{path}");
+        assert_eq!(layout.attributes(subject).count(), usize::from(number % 5 == 0), "{path}");
+    }
+    // `..` is documented by what follows it: the root, in the end.
+    assert_eq!(layout.docs(ItemId::ROOT.into()).count(), MANY / 5);
+    assert_eq!(layout, Layout::parse(layout.to_string()).unwrap());
+}
+
+#[test]
+fn errors_of_a_long_text_name_what_is_far_from_them() {
+    let items = |name| (0..MANY).map(|at| format!("{name}{at} = f8\n")).collect::<String>();
+    let (x, y) = (items("x"), items("y"));
+    let text = format!("a = later\n{x}x5 = i4\n{y}later {{ r = f8 }}\nc = f8[N]\n");
+    let error = Layout::parse(text).unwrap_err();
+    let line = |line: usize| Some(u32::try_from(line).unwrap());
+    let found = error.diagnostics().unwrap().iter();
+    let found = found.map(|found| {
+        let label = found.labels.first().and_then(|label| label.place.line);
+        (found.code, found.place.line, label)
+    });
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [
+            (Code::UndefinedType, line(1), line(2 * MANY + 3)),
+            (Code::Redeclared, line(MANY + 2), line(7)),
+            (Code::ParamNotInScope, line(2 * MANY + 4), None),
+        ]
+    );
 }

@@ -186,7 +186,8 @@ impl CompiledLayout {
             Some(name) => Source::decode_named(&text, &**name),
             None => Source::decode(&text),
         };
-        options.parse_source(source?)
+        // Files parse it when they are first asked for what the compiled form does not describe, under a lock.
+        options.parse_alone(source?)
     }
 
     /// The number of things that are stored.
