@@ -27,8 +27,8 @@ use std::time::Instant;
 
 use dudley::syntax::Tree;
 use dudley::{
-    CompiledLayout, Family, File, Found, Layout, Limits, OpenOptions, Resolver, Source, Summaries,
-    Template, Values,
+    CompiledLayout, Family, File, Found, Layout, Limits, OpenOptions, ParseOptions, Resolver,
+    Source, Summaries, Template, Values,
 };
 
 /// The array that is read of each file of a family.
@@ -88,7 +88,7 @@ fn main() -> Outcome {
             })
         }
         "locate_all" => timed(times, || {
-            let layout = Layout::parse(fs::read(path)?)?;
+            let layout = ParseOptions::new().parse_source(Source::decode(fs::read(path)?)?)?;
             let resolver = Resolver::new(&layout);
             let table = resolver.table()?;
             for row in table.iter() {
@@ -97,7 +97,7 @@ fn main() -> Outcome {
             Ok(())
         }),
         "locate_one" => timed(times, || {
-            let layout = Layout::parse(fs::read(path)?)?;
+            let layout = ParseOptions::new().parse_source(Source::decode(fs::read(path)?)?)?;
             let Found::Item(item, _) = layout.find(one.first().ok_or("a path is missing")?)? else {
                 return Err("this is not an item".into());
             };

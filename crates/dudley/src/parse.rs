@@ -4,6 +4,7 @@
 //! does not define; then Latin-1. A byte-order mark is skipped. No text begins with byte 8d in any of the
 //! three, but native binary files do.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::check::check;
@@ -22,49 +23,61 @@ const CP1252: [u16; 32] = [
     0x2122, 0x0161, 0x203a, 0x0153, 0, 0x017e, 0x0178,
 ];
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl Source {
-    /// Decodes the bytes of a layout.
+    /// Decodes the bytes of a layout. A vector is not copied, if it is UTF-8.
     ///
     /// # Errors
     /// E001 if the bytes are a binary file, E005 if they are 2 GiB or more.
-    pub fn decode(bytes: &[u8]) -> Result<Self, Error> {
-        Self::decode_as(None, bytes)
+    pub fn decode<'b>(bytes: impl Into<Cow<'b, [u8]>>) -> Result<Self, Error> {
+        Self::decode_as(None, bytes.into())
     }
 
     /// Decodes the bytes of a layout, which messages call by a name: mostly a file's.
     ///
     /// # Errors
     /// As [`decode`](Self::decode).
-    pub fn decode_named(bytes: &[u8], name: impl Into<String>) -> Result<Self, Error> {
-        Self::decode_as(Some(name.into()), bytes)
+    pub fn decode_named<'b>(
+        bytes: impl Into<Cow<'b, [u8]>>,
+        name: impl Into<String>,
+    ) -> Result<Self, Error> {
+        Self::decode_as(Some(name.into()), bytes.into())
     }
 
-    fn decode_as(name: Option<String>, bytes: &[u8]) -> Result<Self, Error> {
+    fn decode_as(name: Option<String>, bytes: Cow<'_, [u8]>) -> Result<Self, Error> {
         let fail = |name, diagnostic: Diagnostic| {
             let source = Self { name, ..Self::default() };
             Err(Diagnostics::new(vec![diagnostic], Arc::new(source)).into())
         };
-        let too_long = || {
-            let message = format!("the layout has {} bytes, expected less than 2 GiB", bytes.len());
+        let too_long = |len: usize| {
+            let message = format!("the layout has {len} bytes, expected less than 2 GiB");
             Diagnostic::new(Code::BeyondLimit, Span::default(), message)
         };
         if bytes.first() == Some(&0x8d) {
-            return fail(name, binary(bytes));
+            return fail(name, binary(&bytes));
         }
         // Offsets have 32 bits, and a byte becomes three at most.
-        if bytes.len() > i32::MAX as usize {
-            return fail(name, too_long());
+        let len = bytes.len();
+        if len > i32::MAX as usize {
+            return fail(name, too_long(len));
         }
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let mut text = Vec::new();
-        reserve(&mut text, bytes.len());
-        text.extend_from_slice(bytes);
+        let text = match bytes {
+            Cow::Owned(bytes) if !bytes.starts_with(BYTE_ORDER_MARK) => bytes,
+            bytes => {
+                let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&bytes);
+                let mut text = Vec::new();
+                reserve(&mut text, bytes.len());
+                text.extend_from_slice(bytes);
+                text
+            }
+        };
         let (text, encoding) = match String::from_utf8(text) {
             Ok(text) => (text, Encoding::Utf8),
-            Err(_) => decode_single_bytes(bytes),
+            Err(error) => decode_single_bytes(error.as_bytes()),
         };
         if u32::try_from(text.len()).is_err() {
-            return fail(name, too_long());
+            return fail(name, too_long(len));
         }
         Ok(Self { name, text, encoding })
     }
@@ -140,6 +153,18 @@ mod tests {
         assert_eq!(decoded("\u{feff}é".as_bytes()), ("é".to_owned(), Encoding::Utf8));
         assert_eq!(decoded(b"\x80\xe9"), ("€é".to_owned(), Encoding::Cp1252));
         assert_eq!(decoded(b"\x81\xe9"), ("\u{81}é".to_owned(), Encoding::Latin1));
+    }
+
+    #[test]
+    fn a_vector_becomes_the_text_and_is_decoded_as_a_slice_is() {
+        let bytes = b"x = f8".to_vec();
+        let place = bytes.as_ptr();
+        assert_eq!(Source::decode(bytes).unwrap().text().as_ptr(), place);
+        for bytes in [&b"\xef\xbb\xbfx"[..], b"\x80\xe9", b"\x81\xe9", b""] {
+            let (taken, copied) = (Source::decode(bytes.to_vec()), Source::decode(bytes));
+            let (taken, copied) = (taken.unwrap(), copied.unwrap());
+            assert_eq!((taken.text(), taken.encoding()), (copied.text(), copied.encoding()));
+        }
     }
 
     #[test]

@@ -172,8 +172,8 @@ impl OpenOptions {
             (None, Some(signature)) if signature.layout_address > 0 => {
                 let text = appended_text(&source, signature)?;
                 let source = match path {
-                    Some(path) => Source::decode_named(&text, path.display().to_string())?,
-                    None => Source::decode(&text)?,
+                    Some(path) => Source::decode_named(text, path.display().to_string())?,
+                    None => Source::decode(text)?,
                 };
                 Arc::new(self.parse.parse_source(source)?)
             }

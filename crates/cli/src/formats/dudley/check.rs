@@ -35,7 +35,7 @@ fn of_layout(
     path: &Path,
     options: &VerifyOptions,
 ) -> Result<Result<VerifyReport, dudley::Error>, Failure> {
-    let source = Source::decode_named(&read(path)?, name(path));
+    let source = Source::decode_named(read(path)?, name(path));
     Ok(source.map(|source| options.verify_layout(source)))
 }
 

@@ -140,7 +140,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
 
 pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
-    let text = match Source::decode_named(&read(&command.layout)?, name(&command.layout)) {
+    let text = match Source::decode_named(read(&command.layout)?, name(&command.layout)) {
         Ok(source) => source.text().to_owned(),
         Err(error) => {
             show(&error, &name(&command.layout));

@@ -80,7 +80,7 @@ fn name(path: &Path) -> String {
 
 /// Parses a layout. If it has errors, shows them and returns nothing.
 fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
-    let source = Source::decode_named(&read(path)?, name(path));
+    let source = Source::decode_named(read(path)?, name(path));
     Ok(source
         .and_then(|source| options.parse_source(source))
         .map_err(|error| show(&error, ""))

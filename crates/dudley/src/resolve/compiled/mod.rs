@@ -183,8 +183,8 @@ impl CompiledLayout {
     pub fn parse(&self, options: &ParseOptions) -> Result<Layout, Error> {
         let text = self.text()?;
         let source = match &self.name {
-            Some(name) => Source::decode_named(&text, &**name),
-            None => Source::decode(&text),
+            Some(name) => Source::decode_named(&*text, &**name),
+            None => Source::decode(&*text),
         };
         // Files parse it when they are first asked for what the compiled form does not describe, under a lock.
         options.parse_alone(source?)
