@@ -95,8 +95,7 @@ impl Names {
     #[cold]
     fn grow(&mut self, names: usize) {
         let len = (2 * names).next_power_of_two();
-        let mut slots: Vec<Slot> = vec![Slot::default(); len];
-        binio::prefer_huge_pages(&mut slots);
+        let mut slots: Vec<Slot> = written(len);
         for &slot in self.slots.iter().filter(|slot| slot.1.is_some()) {
             let mut at = slot.0 as usize & (len - 1);
             while slots[at].1.is_some() {
@@ -133,6 +132,15 @@ pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
     binio::prefer_huge_pages(arena);
 }
 
+/// So many empty entries, which are written here: memory that is read before it is written costs two page
+/// faults, of which the second makes all processors wait.
+fn written<T: Clone + Default>(len: usize) -> Vec<T> {
+    let mut entries = Vec::new();
+    reserve(&mut entries, len);
+    entries.resize(len, T::default());
+    entries
+}
+
 /// A position in an arena. Arenas have fewer than 2^32 entries, since a text has fewer bytes than that.
 pub(crate) fn index(at: usize) -> u32 {
     u32::try_from(at).expect("a text of less than 4 GiB declares no more")
@@ -150,9 +158,7 @@ pub(crate) struct Index {
 impl Index {
     /// With room for so many names.
     pub(crate) fn with_capacity(names: usize) -> Self {
-        let mut first = vec![<_>::default(); names];
-        binio::prefer_huge_pages(&mut first);
-        Self { first, ..Self::default() }
+        Self { first: written(names), ..Self::default() }
     }
 
     #[inline]
