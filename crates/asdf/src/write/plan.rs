@@ -250,15 +250,20 @@ fn core_tag(name: &str, standard: Version) -> Result<String> {
     }
 }
 
-/// Calls a function for a value and all in it, shared nodes aside, each before what is in it.
+/// Calls a function for a value and all in it, each before what is in it. Shared nodes are left out, and
+/// the elements of arrays: they are what their datatype says.
 fn walk(value: &mut Value, body: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<()> {
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
         body(value)?;
+        let is_array = value.tag().and_then(core_name) == Some("ndarray");
         match value.untagged_mut() {
-            Value::Sequence(sequence) => stack.extend(sequence.items.iter_mut().rev()),
+            Value::Sequence(sequence) if !is_array => stack.extend(sequence.items.iter_mut().rev()),
             Value::Mapping(mapping) => {
-                stack.extend(mapping.entries.iter_mut().rev().map(|(_, value)| value));
+                let entries = mapping.entries.iter_mut().rev();
+                let entries =
+                    entries.filter(|(key, _)| !(is_array && key.as_str() == Some("data")));
+                stack.extend(entries.map(|(_, value)| value));
             }
             _ => {}
         }

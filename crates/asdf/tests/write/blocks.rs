@@ -160,6 +160,26 @@ fn integers_beyond_64_bits_become_integer_nodes() {
 }
 
 #[test]
+fn large_elements_of_inline_arrays_stay_elements() {
+    for standard in asdf::write::STANDARDS {
+        let mut tree = Tree::default();
+        let elements = [1, u64::MAX, 1 << 63];
+        let array = Array::from_slice(&elements, &[3]).unwrap();
+        tree.set("/a", array.storage(Storage::Inline)).unwrap();
+        let write = |tree| {
+            let options = WriteOptions::new().standard(*standard);
+            Asdf::from_bytes(bytes_of(&Writer::new(tree).options(options))).unwrap()
+        };
+        let file = write(tree);
+        // Now they are integers in a list of the tree, and are written so once more.
+        let again = write(Tree::from_file(&file, 0).unwrap());
+        assert_eq!(again.tree_text(), file.tree_text());
+        let array = again.tree().unwrap().pointer("/a").unwrap().ndarray().unwrap();
+        assert_eq!(array.read::<u64>().unwrap(), elements, "{standard}");
+    }
+}
+
+#[test]
 fn inline_arrays_need_no_blocks() {
     let mut tree = Tree::default();
     let array = Array::from_slice(&[1_i64, 2], &[2]).unwrap();
