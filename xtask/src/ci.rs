@@ -7,7 +7,7 @@ use crate::process::{build_programs, cargo, no_more, program, root, run};
 use crate::{Outcome, fuzz, golden, msrv, python, wasm};
 
 /// How long each fuzz target runs in `ci`.
-const CI_FUZZ_SECONDS: u32 = 10;
+const CI_FUZZ_SECONDS: u32 = 8;
 
 /// Every test: units, properties, behaviour, golden files, documentation.
 pub(crate) fn test(arguments: &[String]) -> Outcome {
