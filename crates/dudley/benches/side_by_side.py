@@ -16,9 +16,10 @@ h5py. `numpy` uses offsets written by hand, as a formula and as a table by name:
 can be faster. A ratio above 1 means that we are faster. For one array of a huge file HDF5 wins against a text,
 which must be parsed to its end; a compiled layout has an index too.
 
-A large layout is checked by one thread while another parses ahead. "Family" reads one array of each of many small files of one layout, by one call, with the threads of the machine.
-`numpy` reads the parameters of each file and the array after them, by hand. What it takes to open each file, to
-read these bytes where they are known to be, and to close it, stands below: that is the system's part. "Copy" reads an array of 1 GiB from a map of its file into memory
+A large layout is checked by one thread while another parses ahead. "Family" reads one array of each of many
+small files of one layout, by one call, with the threads of the machine; `numpy` reads the parameters of each
+file and the array after them, by hand. Below stands what the system takes to open each file, to read these bytes
+where they are known to be, and to close it. "Copy" reads an array of 1 GiB from a map of its file into memory
 that was used before.
 """
 
