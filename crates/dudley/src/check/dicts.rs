@@ -28,12 +28,6 @@ impl Checker<'_> {
         }
     }
 
-    /// Reads the slots of the names in this part, which are looked up next.
-    pub(super) fn expect_names(&mut self) {
-        let nodes = self.cursor.nodes().iter().filter(|node| node.kind == NodeKind::Name);
-        self.layout.names.expect(nodes.map(|node| self.cursor.text_at(node.span())));
-    }
-
     pub(super) fn order(&self, mark: Span) -> Option<Order> {
         match self.cursor.text_at(mark) {
             "<" => Some(Order::Little),

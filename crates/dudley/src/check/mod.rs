@@ -124,7 +124,6 @@ impl Checker<'_> {
     /// Checks the items of a part of the text, which has these comments.
     fn check_part(&mut self, comments: &[Comment]) {
         if !self.cursor.is_stopped() {
-            self.expect_names();
             self.check_items();
         }
         self.subjects.keep(comments);

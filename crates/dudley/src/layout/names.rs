@@ -6,117 +6,67 @@
 use std::hash::BuildHasher;
 use std::num::NonZeroU32;
 
-use hashbrown::{DefaultHashBuilder, HashMap};
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 
 use super::NameId;
 
 /// Every distinct name, in order of first use.
-///
-/// A hash table of our own: it knows the hashes, so it compares few texts and grows without them, and its
-/// memory can be on large pages. In a text with a million names that is half of the time of a lookup.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     text: String,
     ends: Vec<u32>,
-    /// A power of two, at least twice as many as names. A name is in the first free slot from its hash on.
-    slots: Vec<Slot>,
+    /// The number of each name, by the hash of its text: the names themselves are stored once, above.
+    numbers: HashTable<NameId>,
     hasher: DefaultHashBuilder,
 }
-
-/// So many slots do not fit into the fast memory of a processor.
-const LARGE: usize = 1 << 16;
-
-/// The hash of a name, and its number plus one.
-type Slot = (u32, Option<NonZeroU32>);
 
 impl Names {
     /// With room for so many names, of so many bytes together.
     pub(crate) fn with_capacity(names: usize, bytes: usize) -> Self {
-        let mut found = Self::default();
+        let mut found = Self { numbers: HashTable::with_capacity(names), ..Self::default() };
         found.text.reserve(bytes);
         reserve(&mut found.ends, names);
-        found.grow(names);
         found
     }
 
     #[inline]
     pub(crate) fn intern(&mut self, name: &str) -> NameId {
-        if 2 * self.ends.len() >= self.slots.len() {
-            self.grow(2 * self.ends.len() + 8);
+        let Self { text, ends, numbers, hasher } = self;
+        let hash = hasher.hash_one(name);
+        let is_it = |&id: &NameId| text_of(text, ends, id) == name;
+        let rehash = |&id: &NameId| hasher.hash_one(text_of(text, ends, id));
+        match numbers.entry(hash, is_it, rehash) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(free) => {
+                let id = NameId(index(ends.len()));
+                free.insert(id);
+                text.push_str(name);
+                ends.push(index(text.len()));
+                id
+            }
         }
-        let hash = self.hash(name);
-        let at = match self.find(hash, name) {
-            Ok(known) => return known,
-            Err(free) => free,
-        };
-        let id = NameId(index(self.ends.len()));
-        self.slots[at] = (hash, NonZeroU32::new(id.0 + 1));
-        self.text.push_str(name);
-        self.ends.push(index(self.text.len()));
-        id
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<NameId> {
-        if self.slots.is_empty() { None } else { self.find(self.hash(name), name).ok() }
-    }
-
-    /// Reads the slots of names that are looked up next. In a large table each look-up waits for its memory;
-    /// so they wait together.
-    pub(crate) fn expect<'n>(&self, names: impl Iterator<Item = &'n str>) {
-        if self.slots.len() < LARGE {
-            return;
-        }
-        let mask = self.slots.len() - 1;
-        let read = names.fold(0, |read, name| read ^ self.slots[self.hash(name) as usize & mask].0);
-        std::hint::black_box(read);
-    }
-
-    #[allow(clippy::cast_possible_truncation, reason = "half of a hash is one too")]
-    fn hash(&self, name: &str) -> u32 {
-        self.hasher.hash_one(name) as u32
-    }
-
-    /// The number of a name, or the slot where it would be. There are free slots.
-    #[inline]
-    fn find(&self, hash: u32, name: &str) -> Result<NameId, usize> {
-        let mask = self.slots.len() - 1;
-        let mut at = hash as usize & mask;
-        loop {
-            let (known, id) = self.slots[at];
-            let Some(id) = id.map(|id| NameId(id.get() - 1)) else { return Err(at) };
-            if known == hash && self.text(id) == name {
-                return Ok(id);
-            }
-            at = (at + 1) & mask;
-        }
-    }
-
-    /// Makes room for so many names.
-    #[cold]
-    fn grow(&mut self, names: usize) {
-        let len = (2 * names).next_power_of_two();
-        let mut slots: Vec<Slot> = written(len);
-        for &slot in self.slots.iter().filter(|slot| slot.1.is_some()) {
-            let mut at = slot.0 as usize & (len - 1);
-            while slots[at].1.is_some() {
-                at = (at + 1) & (len - 1);
-            }
-            slots[at] = slot;
-        }
-        self.slots = slots;
+        self.numbers.find(self.hasher.hash_one(name), |&id| self.text(id) == name).copied()
     }
 
     /// The text of a name; [`NameId::NONE`] has the empty text.
     pub(crate) fn text(&self, id: NameId) -> &str {
-        let at = id.index();
-        let Some(&end) = self.ends.get(at) else { return "" };
-        let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.text[start as usize..end as usize]
+        text_of(&self.text, &self.ends, id)
     }
 
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }
+}
+
+fn text_of<'t>(text: &'t str, ends: &[u32], id: NameId) -> &'t str {
+    let at = id.index();
+    let Some(&end) = ends.get(at) else { return "" };
+    let start = if at == 0 { 0 } else { ends[at - 1] };
+    &text[start as usize..end as usize]
 }
 
 /// The same names in the same order.
@@ -208,6 +158,15 @@ mod tests {
         assert_eq!(names.get("other"), None);
         let empty = names.intern("");
         assert_eq!(names.text(empty), "");
+    }
+
+    #[test]
+    fn room_for_no_names_is_enough_to_start() {
+        let mut names = Names::with_capacity(0, 0);
+        assert_eq!(names.get("other"), None);
+        let id = names.intern("");
+        assert_eq!(names.get("other"), None);
+        assert_eq!(names.get(""), Some(id));
     }
 
     #[test]

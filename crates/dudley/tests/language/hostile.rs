@@ -26,6 +26,12 @@ fn nesting_is_limited_whatever_nests() {
 }
 
 #[test]
+fn a_summary_without_names_has_an_end() {
+    assert_eq!(codes("{=x1ti } \0\0\0 t {x=i2{|=i3}").first(), Some(&"E031"));
+    assert_eq!(codes("{= other }"), ["E031"]);
+}
+
+#[test]
 fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
     let limits = dudley::Limits::default().with_max_depth(u32::MAX);
     let text = format!("a = {}i1{}", "{x=".repeat(400), "}".repeat(400));
