@@ -128,30 +128,29 @@ impl Draft<'_> {
     pub(super) fn in_one_page(&self, room: &Room) -> Result<Option<(u64, Vec<u8>)>> {
         let len = usize::try_from(room.end - room.tree.start).unwrap_or(usize::MAX);
         let old = self.file.source().bytes_at(room.tree.start, len)?;
-        let fits = |new: Vec<u8>| {
+        let fits = |text: &str| {
+            let new = if self.file.layout().first_block.is_some() {
+                fill(text.as_bytes(), room)?
+            } else {
+                // Nothing holds the end of the file in its place.
+                let rest = old.get(self.before.len()..)?;
+                (text.len() == self.before.len()).then(|| [text.as_bytes(), rest].concat())?
+            };
             let (start, end) = differing(&old, &new)?;
             let at = room.tree.start + start as u64;
             let last = room.tree.start + end as u64 - 1;
             (at / PAGE == last / PAGE).then(|| (at, new[start..end].to_vec()))
         };
-        let whole = |text: &str| {
-            if self.file.layout().first_block.is_some() {
-                return fill(text.as_bytes(), room);
-            }
-            // Nothing holds the end of the file in its place.
-            let rest = old.get(self.before.len()..)?;
-            (text.len() == self.before.len()).then(|| [text.as_bytes(), rest].concat())
-        };
-        if let Some(found) = whole(self.text.text()).and_then(fits) {
+        if let Some(found) = fits(self.text.text()) {
             return Ok(Some(found));
         }
-        let text = self.of_the_same_length();
-        Ok(text.and_then(|text| whole(&text)).and_then(fits))
+        let Some(text) = self.of_the_same_length() else { return Ok(None) };
+        Ok(fits(&text).filter(|_| self.means_the_same(text)))
     }
 
     /// The text with more or fewer blanks at the end of the line where it differs from the old one, or
-    /// before its comment, if it then has the same length and means the same. `None` if lines were added
-    /// or removed: no line of blanks is left in their place.
+    /// before its comment, if it then has the same length. `None` if lines were added or removed: no line
+    /// of blanks is left in their place.
     fn of_the_same_length(&self) -> Option<String> {
         let (old, new) = (self.before, self.text.text());
         let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
@@ -176,10 +175,15 @@ impl Draft<'_> {
             text.push_str(&" ".repeat(old.len() - new.len()));
         }
         text.push_str(after);
-        let other = TreeText::parse(text.as_str()).ok()?;
+        Some(text)
+    }
+
+    /// Whether another text has the same tree.
+    fn means_the_same(&self, text: String) -> bool {
+        let Ok(other) = TreeText::parse(text) else { return false };
         let (root, found) = (self.text.document().root(), other.document().root());
         let expected = Expectation { container: root.id(), children: nodes(root) };
-        is_as_expected(root, found, &expected).then_some(text)
+        is_as_expected(root, found, &expected)
     }
 }
 

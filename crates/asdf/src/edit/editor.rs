@@ -1,5 +1,6 @@
 //! A locked file whose tree, arrays and blocks are changed.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
@@ -17,7 +18,7 @@ use super::rewrite::copy_pieces;
 use super::text::TreeText;
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
-use crate::options::OpenOptions;
+use crate::options::{OpenOptions, Strictness};
 use crate::tree::value::{Array, Storage as ArrayStorage, Tree};
 use crate::write::{NewBlock, Plan, STANDARDS, WriteOptions};
 use crate::yaml::tag::Version;
@@ -204,15 +205,20 @@ impl Editor {
 
     /// Takes a file that stays as it is: the result can be written to another one.
     pub fn from_file(file: Asdf) -> Self {
-        let has_tree = file.layout().tree.is_some();
-        let before = String::from_utf8_lossy(file.tree_text()).into_owned();
         let options = ParseOptions::default()
             .with_start(0, file.layout().tree_line)
             .with_limits(file.options().limits)
             .with_scalars(file.options().scalars);
+        let before = String::from_utf8_lossy(file.tree_text());
+        let is_text = matches!(before, Cow::Borrowed(_));
+        let before = before.into_owned();
+        let has_tree = file.layout().tree.is_some();
         let text = if has_tree { before.clone() } else { EMPTY_TREE.to_owned() };
-        // For an error with its place in the file.
-        let tree = file.document().map(drop).and_then(|()| TreeText::parse_with(text, &options));
+        let tree = match TreeText::parse_with(text, &options) {
+            Ok(tree) if is_text && file.options().strictness != Strictness::Strict => Ok(tree),
+            // The error of the file itself has its place in the file.
+            tree => file.document().map(drop).and(tree),
+        };
         Self {
             file,
             place: None,
@@ -335,7 +341,7 @@ impl Editor {
         let Some(place) = &self.place else {
             return Err(Error::unwritable("the file was not opened to be changed"));
         };
-        let report = self.report(&draft, method.kind())?;
+        let mut report = self.report(&draft, method.kind())?;
         match method {
             Planned::Unchanged => {}
             Planned::Patched(offset, bytes) => {
@@ -343,13 +349,14 @@ impl Editor {
                 patch(&mut storage, offset, &bytes)?;
             }
             Planned::InPlace(change) => {
-                change.apply(&mut FileStorage::open(&place.lock, SUFFIX)?)?;
+                report.len = change.apply(&mut FileStorage::open(&place.lock, SUFFIX)?)?;
+                report.blocks += self.blocks.len();
             }
             Planned::NewFile => {
                 let mut out = AtomicFile::create(place.lock.path())?;
                 let mut copy =
                     |out: &mut AtomicFile, range: Range<u64>| copy_file(&place.handle, range, out);
-                draft.write(&mut out, &mut copy)?;
+                (report.len, report.blocks) = draft.write(&mut out, &mut copy)?;
                 out.commit()?;
             }
         }
@@ -359,7 +366,15 @@ impl Editor {
     /// What [`Self::commit`] would do.
     pub fn plan(&self) -> Result<EditReport> {
         let draft = self.draft()?;
-        self.report(&draft, self.method(&draft)?.kind())
+        let mut report = self.report(&draft, self.method(&draft)?.kind())?;
+        if matches!(report.method, Method::NewFile | Method::InPlace) {
+            let mut skip = |out: &mut Discard, range: Range<u64>| {
+                out.skip(range.end - range.start);
+                Ok(())
+            };
+            (report.len, report.blocks) = draft.write(&mut Discard::default(), &mut skip)?;
+        }
+        Ok(report)
     }
 
     /// Writes the file with the changes to an output that can seek and that is empty.
@@ -378,7 +393,9 @@ impl Editor {
         let method = self.method(&draft)?;
         match &method {
             Planned::Patched(offset, bytes) => patch(storage, *offset, bytes)?,
-            Planned::InPlace(change) => change.apply(storage)?,
+            Planned::InPlace(change) => {
+                change.apply(storage)?;
+            }
             Planned::Unchanged | Planned::NewFile => {}
         }
         Ok(method.kind())
@@ -421,16 +438,9 @@ impl Editor {
         Ok(Planned::NewFile)
     }
 
+    /// What is known before the file is written: its length and blocks are those of the old one.
     fn report(&self, draft: &Draft<'_>, method: Method) -> Result<EditReport> {
-        let (len, blocks) = if matches!(method, Method::NewFile | Method::InPlace) {
-            let mut out = Discard::default();
-            draft.write(&mut out, &mut |out: &mut Discard, range| {
-                out.skip(range.end - range.start);
-                Ok(())
-            })?
-        } else {
-            (self.file.layout().file_len, self.file.blocks().len()?)
-        };
+        let (len, blocks) = (self.file.layout().file_len, self.file.blocks().len()?);
         let mut unused = Vec::new();
         if self.options.in_place {
             let used = self.used(draft.text.document().root())?;
@@ -452,8 +462,7 @@ impl Editor {
     ) -> Result<(TreeText, Vec<(usize, NewBlock)>)> {
         let next = self.next_number()?;
         let plan = Plan::of_part(part, &self.file, &self.write_options(), reused, next)?;
-        let mut edited = self.tree()?.copy()?;
-        edited.set_with(pointer, plan.tree(), &plan)?;
+        let mut edited = self.tree()?.with_value(pointer, plan.tree(), &plan)?;
         let blocks = plan.into_arrays();
         let count = self.file.blocks().len()?;
         if blocks.iter().any(|(number, _)| *number >= count) {

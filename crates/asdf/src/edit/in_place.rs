@@ -73,12 +73,8 @@ impl<'a> InPlace<'a> {
         };
         let old_len = usize::try_from(room.end - room.tree.start).unwrap_or(usize::MAX);
         let old = source.bytes_at(room.tree.start, old_len)?;
-        let tree = differing(&old, &new).map(|(start, _)| start).map(|start| {
-            let end = if old.len() == new.len() {
-                differing(&old, &new).map_or(new.len(), |(_, end)| end)
-            } else {
-                new.len()
-            };
+        let tree = differing(&old, &new).map(|(start, end)| {
+            let end = if old.len() == new.len() { end } else { new.len() };
             (room.tree.start + start as u64, new[start..end].to_vec())
         });
         let first = tree.as_ref().map_or(room.tree.start, |(at, _)| *at);
@@ -128,8 +124,8 @@ impl<'a> InPlace<'a> {
         Ok(change)
     }
 
-    /// Changes the file. A failure undoes what was done.
-    pub(super) fn apply(&self, storage: &mut dyn Storage) -> Result<()> {
+    /// Changes the file, and returns its length. A failure undoes what was done.
+    pub(super) fn apply(&self, storage: &mut dyn Storage) -> Result<u64> {
         let mut change = Change::begin(storage, &self.plan)?;
         if !self.added.is_empty() {
             let mut offsets = self.offsets.clone();
@@ -157,7 +153,9 @@ impl<'a> InPlace<'a> {
         if let Some(len) = self.len {
             change.set_len(len)?;
         }
-        Ok(change.commit()?)
+        let len = change.len();
+        change.commit()?;
+        Ok(len)
     }
 }
 

@@ -65,12 +65,6 @@ impl TreeText {
         Ok(Self { text, document, options })
     }
 
-    /// Another of the same text.
-    #[cfg(any(unix, windows))]
-    pub(super) fn copy(&self) -> Result<Self> {
-        Self::parse_with(self.text.clone(), &self.options)
-    }
-
     /// The text as it is now.
     pub fn text(&self) -> &str {
         &self.text
@@ -85,15 +79,16 @@ impl TreeText {
     /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a
     /// value of its own.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
-        self.set_with(pointer, value, &NoArrays)
+        *self = self.with_value(pointer, value, &NoArrays)?;
+        Ok(())
     }
 
-    pub(crate) fn set_with(
-        &mut self,
+    pub(super) fn with_value(
+        &self,
         pointer: &str,
         value: &Tree,
         arrays: &dyn Arrays,
-    ) -> Result<()> {
+    ) -> Result<Self> {
         let target = Target::find(self.document.root(), pointer)?;
         let container = target.container;
         let mut value = value.clone();
@@ -108,7 +103,7 @@ impl TreeText {
         let want = only(&wanted);
         let emission = Emission::new(&value, arrays);
         let mut nodes = check::nodes(container);
-        let edited = match &target.place {
+        match &target.place {
             Place::Entries(_) | Place::Item(_) => {
                 let (index, at) = match &target.place {
                     Place::Entries(all) => {
@@ -124,24 +119,22 @@ impl TreeText {
                     *node = want;
                 }
                 let removed = [slot.span.clone()];
-                self.edited(pointer, container, nodes, &removed, &splices)?
+                self.edited(pointer, container, nodes, &removed, &splices)
             }
             Place::NewKey(key, _) => {
                 let key_document = standalone(&Tree::new(key.as_str()), &NoArrays)?;
                 nodes.extend([only(&key_document), want]);
                 let splices = insert::entry(self, container, key, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
-                self.edited(pointer, container, nodes, &[], &splices)?
+                self.edited(pointer, container, nodes, &[], &splices)
             }
             Place::NewItem => {
                 nodes.push(want);
                 let splices = insert::item(self, container, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
-                self.edited(pointer, container, nodes, &[], &splices)?
+                self.edited(pointer, container, nodes, &[], &splices)
             }
-        };
-        *self = edited;
-        Ok(())
+        }
     }
 
     /// Removes an entry or an item, with the comments directly above it and at the end of its line.
