@@ -1,7 +1,7 @@
 //! Arrays that are declared alike: most of a large layout. They share one entry, so that the arenas stay small.
 
 use crate::layout::names::index;
-use crate::layout::{Binding, Data, DataId, Datatype, Dim, Run};
+use crate::layout::{Binding, Data, DataId, Datatype, Dim, Layout, Run};
 
 /// Shapes and arrays that are remembered. Others that are alike have entries of their own, which costs memory
 /// only.
@@ -18,6 +18,16 @@ impl Default for Alike {
     fn default() -> Self {
         Self { shapes: [Run::default(); SHAPES], data: [DataId::NONE; ARRAYS] }
     }
+}
+
+/// The words in which numbers were declared last, and what they made. Most arrays of a large layout are
+/// declared in the words of the one before.
+#[derive(Clone, Copy)]
+pub(super) struct Repeated<'a> {
+    pub(super) words: &'a str,
+    /// How many nodes they are.
+    pub(super) nodes: usize,
+    pub(super) data: DataId,
 }
 
 impl Alike {
@@ -49,6 +59,16 @@ impl Alike {
             arena.push(data);
         }
         *known
+    }
+}
+
+impl Layout {
+    /// Whether data are made by their words alone: no names are in them, and nothing places them.
+    pub(super) fn is_plain(&self, data: &Data) -> bool {
+        matches!(data.datatype, Datatype::Primitive(..))
+            && data.filter.is_none()
+            && data.placement.is_none()
+            && self.shape(data).iter().all(|dim| matches!(dim, Dim::Fixed(_)))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The nodes of a tree, one after the other, and the texts of their tokens.
 
 use std::cell::OnceCell;
+use std::ops::Range;
 
 use crate::options::Limits;
 use crate::source::Span;
@@ -74,6 +75,26 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(super) fn next_if(&mut self, kind: NodeKind) -> Option<Node> {
         if self.peek() == Some(kind) { self.next() } else { None }
+    }
+
+    /// The number of the next node in this part.
+    #[inline]
+    pub(super) fn at(&self) -> usize {
+        self.at
+    }
+
+    #[inline]
+    pub(super) fn skip(&mut self, nodes: usize) {
+        self.at += nodes;
+    }
+
+    /// The text of nodes of this part, if an item with a name or the end of the part follows them.
+    #[inline]
+    pub(super) fn words(&self, nodes: Range<usize>) -> Option<&'a str> {
+        let first = self.nodes.get(nodes.start)?;
+        let last = self.nodes.get(nodes.end.checked_sub(1)?)?;
+        let is_all = self.nodes.get(nodes.end).is_none_or(|next| next.kind == NodeKind::Name);
+        is_all.then(|| self.text_at(first.span().to(last.span())))
     }
 
     /// Where a type with a name is defined after this node. For an error only: the text is parsed once more.

@@ -1,6 +1,7 @@
 //! Dicts, lists, and the items in them.
 
 use super::Checker;
+use super::alike::Repeated;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::layout::names::{Index, Names, index, reserve};
 use crate::layout::{
@@ -183,15 +184,34 @@ impl Checker<'_> {
         let placeholder = Body::Data(DataId::NONE);
         let id = self.declare(name, placeholder, span, before.is_some());
         self.subjects.declare(node, id.into());
-        if let Some(data) = self.check_data() {
-            self.set_data(id, data);
+        self.check_data_of(id);
+    }
+
+    /// The data of an item. The words of the data before are not looked at again.
+    #[inline]
+    fn check_data_of(&mut self, id: ItemId) {
+        let start = self.cursor.at();
+        if let Some(Repeated { words, nodes, data }) = self.repeated {
+            if self.cursor.words(start..start + nodes) == Some(words) {
+                self.cursor.skip(nodes);
+                self.layout.items[id.index()].body = Body::Data(data);
+                return;
+            }
         }
+        let reports = self.report.len();
+        let Some(data) = self.check_data() else { return };
+        let entry = self.set_data(id, data);
+        let end = self.cursor.at();
+        let words = self.cursor.words(start..end);
+        let words = words.filter(|_| self.report.len() == reports && self.layout.is_plain(&data));
+        self.repeated = words.map(|words| Repeated { words, nodes: end - start, data: entry });
     }
 
     #[inline]
-    fn set_data(&mut self, id: ItemId, data: Data) {
+    fn set_data(&mut self, id: ItemId, data: Data) -> DataId {
         let data_id = self.push_data(data, id.into());
         self.layout.items[id.index()].body = Body::Data(data_id);
+        data_id
     }
 
     #[inline]
@@ -280,9 +300,7 @@ impl Checker<'_> {
             _ => {
                 let id = self.push_element(list, Body::Data(DataId::NONE), span);
                 self.subjects.declare(node, id.into());
-                if let Some(data) = self.check_data() {
-                    self.set_data(id, data);
-                }
+                self.check_data_of(id);
             }
         }
     }

@@ -19,7 +19,7 @@ mod types;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use alike::Alike;
+use alike::{Alike, Repeated};
 use bind::Bound;
 use comments::Subjects;
 use cursor::Cursor;
@@ -55,6 +55,7 @@ pub(crate) fn check(
         structs: Structs::default(),
         bound: Bound::default(),
         alike: Alike::default(),
+        repeated: None,
         primitives: Primitives::default(),
         broken: HashSet::new(),
     };
@@ -115,6 +116,7 @@ struct Checker<'a> {
     structs: Structs,
     bound: Bound,
     alike: Alike,
+    repeated: Option<Repeated<'a>>,
     primitives: Primitives,
     /// Names of things that were lost in an error.
     broken: HashSet<NameId>,

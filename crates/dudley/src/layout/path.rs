@@ -10,7 +10,7 @@ use super::{
     Data, Datatype, Field, ItemId, ItemKind, Layout, MemberId, ParamId, Scope, Subject, TypeId,
 };
 use crate::error::{Error, ErrorKind};
-use crate::syntax::quote;
+use crate::syntax::{is_word, quote};
 
 /// What a path leads to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,12 +36,10 @@ pub(crate) fn push_name(path: &mut String, name: &str) {
     let odd = |character: char| {
         matches!(character, '/' | '[' | ']' | '.' | '"') || character.is_control()
     };
-    // Most names have nothing else.
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    if name.is_empty() || !name.bytes().all(is_plain) && name.contains(odd) {
-        quote::push_quoted(path, name);
-    } else {
+    if !name.is_empty() && (is_word(name) || !name.contains(odd)) {
         path.push_str(name);
+    } else {
+        quote::push_quoted(path, name);
     }
 }
 

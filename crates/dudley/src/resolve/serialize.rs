@@ -43,7 +43,7 @@ impl Stored<'_> {
 /// `path`, `address`, `shape`, `dtype`, `nbytes`; `filter` and `indeterminate` where they apply.
 impl Serialize for Entry<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (element, shape) = self.element();
+        let (element, shape) = (self.element(), self.shape());
         let stored = Stored {
             path: &self.path(),
             address: self.address(),

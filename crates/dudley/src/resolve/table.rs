@@ -229,7 +229,11 @@ impl<'t> Entry<'t> {
 
     /// Its dimensions, slowest varying first; those of typedefs follow.
     pub fn shape(&self) -> Vec<u64> {
-        self.element().1
+        let Some(data) = self.data() else { return Vec::new() };
+        let mut shape = Vec::with_capacity(self.layout.shape(data).len());
+        let push = |len| shape.push(len);
+        let _ = Scope::new(self.values).element_inlined(self.layout, data, 0, push);
+        shape
     }
 
     /// The type of its elements, typedefs resolved, with the byte order.
@@ -239,7 +243,7 @@ impl<'t> Entry<'t> {
                 return Datatype::Primitive(integer, order.or(Some(self.order)));
             }
         }
-        self.element().0.map_or(Datatype::Primitive(Primitive::BYTE, None), |element| {
+        self.element().map_or(Datatype::Primitive(Primitive::BYTE, None), |element| {
             element.datatype(self.order)
         })
     }
@@ -251,17 +255,17 @@ impl<'t> Entry<'t> {
 
     /// Its filter; of two, the one that is stored.
     pub fn filter(&self) -> Option<&'t Filter> {
-        self.element().0.and_then(|element| element.filter(self.layout))
+        self.element().and_then(|element| element.filter(self.layout))
     }
 
     /// Whether it is stored compressed.
     pub fn is_compressed(&self) -> bool {
-        self.element().0.is_some_and(|element| element.is_compressed)
+        self.element().is_some_and(|element| element.is_compressed)
     }
 
     /// Whether its size depends on what is stored in its instances.
     pub fn is_indeterminate(&self) -> bool {
-        self.element().0.is_some_and(|element| element.is_indeterminate(self.layout))
+        self.element().is_some_and(|element| element.is_indeterminate(self.layout))
     }
 
     /// The layout that declares it.
@@ -274,12 +278,8 @@ impl<'t> Entry<'t> {
         self.layout.data_of(id)
     }
 
-    pub(super) fn element(&self) -> (Option<Element>, Vec<u64>) {
-        let Some(data) = self.data() else { return (None, Vec::new()) };
-        let mut shape = Vec::with_capacity(self.layout.shape(data).len());
-        let mut scope = Scope::new(self.values);
-        let element = scope.element(self.layout, data, 0, |len| shape.push(len)).ok();
-        (element, shape)
+    pub(super) fn element(&self) -> Option<Element> {
+        Scope::new(self.values).element(self.layout, self.data()?, 0, |_| ()).ok()
     }
 }
 

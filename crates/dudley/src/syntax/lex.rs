@@ -104,6 +104,11 @@ const IN_WORDS: [bool; 256] = {
     found
 };
 
+/// Whether a text has only characters of words that are ASCII.
+pub(crate) fn is_word(text: &str) -> bool {
+    text.bytes().all(|byte| IN_WORDS[usize::from(byte)])
+}
+
 /// The tokens of a text, comments included.
 ///
 /// ```

@@ -25,6 +25,7 @@ mod tree;
 
 pub(crate) use expect::short;
 pub(crate) use foreign::primitive_of;
+pub(crate) use lex::is_word;
 pub(crate) use parse::Parser;
 
 pub use lex::{Lexer, TokenKind};

@@ -118,7 +118,7 @@ fn hex(escape: &str, digits: usize) -> Option<u32> {
 
 /// Whether a name needs no quotes: ASCII letters, digits and `_`, not beginning with a digit.
 pub(crate) fn is_plain(name: &str) -> bool {
-    let word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    let word = super::is_word(name);
     word && name.bytes().next().is_some_and(|byte| !byte.is_ascii_digit())
 }
 

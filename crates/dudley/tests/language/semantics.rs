@@ -36,6 +36,32 @@ fn a_name_is_the_nearest_parameter_that_is_declared_before() {
 }
 
 #[test]
+fn the_words_of_the_array_before_mean_the_same_unless_more_follows() {
+    let layout = parse(
+        "a = f8[3] b = f8[3] c = f8[3] @ 800 d = f8[3, 2] e = f8[3] -> gzip f = f8[3] g = f8 [3] h = <f8[3]
+         i = f4[3] l [f8[3], f8[3], [f8[3]]] j = f8[3] ## m\n k = f8[3]",
+    );
+    let data = |path: &str| {
+        let Found::Item(id, _) = layout.find(path).unwrap() else {
+            panic!("{path} is not an item")
+        };
+        let data = layout.data_of(id).unwrap();
+        (data.datatype, layout.shape(data), data.placement.is_some(), layout.filter(data).is_some())
+    };
+    for same in ["/b", "/f", "/g", "/l[0]", "/l[1]", "/l[2][0]", "/j", "/k"] {
+        assert_eq!(data(same), data("/a"), "{same}");
+    }
+    for other in ["/c", "/d", "/e", "/h", "/i"] {
+        assert_ne!(data(other), data("/a"), "{other}");
+    }
+    assert_eq!((data("/c").2, data("/d").1.len(), data("/e").3), (true, 2, true));
+
+    let layout = parse("N : 2 a = u1[N] b = u1[N] d/ N : 4 a = u1[N]");
+    assert_eq!(["/a", "/b", "/d/a"].map(|path| bound(&layout, path)), ["/N", "/N", "/d/N"]);
+    assert_eq!(crate::warnings("a = f8[03] b = f8[03] c = f8[03]"), ["L-leading-zeros"; 3]);
+}
+
+#[test]
 fn the_free_names_of_a_type_are_bound_where_it_is_used() {
     let layout = parse("N : 2 t {a = i1[N]} x = t d/ N : 3 x = t .. y = t");
     assert_eq!(bound(&layout, "/x"), "/N");
