@@ -6,7 +6,7 @@
 //! | write a number that is known only after what follows it | [`PatchWriter`] |
 //! | change a part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
 //! | undo a change that was interrupted | [`journal::roll_back`], [`FileLock::roll_back`] |
-//! | read a file as it was before a change that was interrupted | [`Journaled`], [`Settled`] |
+//! | read a file as it was before a change that was interrupted | [`Journaled`], [`Settled`], [`Folder`] |
 //! | find out what would be written | [`Discard`] |
 //! | leave no temporary file when a signal ends the program | [`remove_temporaries`] |
 //!
@@ -18,6 +18,7 @@ mod discard;
 #[cfg(any(test, feature = "testing"))]
 pub mod fault;
 mod file;
+mod folder;
 pub mod journal;
 mod journaled;
 mod lock;
@@ -36,6 +37,7 @@ pub use atomic::{AtomicFile, sync_directory};
 pub use change::{Change, ChangePlan};
 pub use discard::Discard;
 pub use file::{FileStorage, FileTarget, write_all_at};
+pub use folder::Folder;
 pub use journaled::{Journaled, Settled};
 pub use lock::FileLock;
 #[cfg(any(test, feature = "testing"))]

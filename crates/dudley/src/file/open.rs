@@ -8,7 +8,7 @@ use binio::{Bytes, Context as _, ReadAt};
 use super::appended_text;
 use super::blocks::Blocks;
 use super::filter::FilterRegistry;
-use super::value::{Compiled, File, FileBytes, Resolved};
+use super::value::{Compiled, File, FileBytes, Folder, Resolved};
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Layout, Order};
 use crate::options::{Limits, ParseOptions};
@@ -126,14 +126,31 @@ impl OpenOptions {
     }
 
     /// Opens a file for reading.
-    #[cfg_attr(not(feature = "mmap"), allow(clippy::unused_self, reason = "nothing is chosen"))]
     pub(super) fn bytes_of(&self, path: &Path) -> Result<FileBytes, Error> {
+        self.bytes_by(path, FileBytes::open)
+    }
+
+    /// Opens one of many files for reading; see [`FileBytes::open_in`].
+    pub(super) fn bytes_in(
+        &self,
+        folder: &mut Option<Folder>,
+        path: &Path,
+    ) -> Result<FileBytes, Error> {
+        self.bytes_by(path, |path| FileBytes::open_in(folder, path))
+    }
+
+    #[cfg_attr(not(feature = "mmap"), allow(clippy::unused_self, reason = "nothing is chosen"))]
+    fn bytes_by<'p>(
+        &self,
+        path: &'p Path,
+        open: impl FnOnce(&'p Path) -> binio::Result<FileBytes>,
+    ) -> Result<FileBytes, Error> {
         let name = || path.display().to_string();
         #[cfg(all(feature = "mmap", any(unix, windows)))]
         if self.mmap && FileBytes::before_change(path).with_context(name)?.is_none() {
             return Ok(FileBytes::new(binio::Mmap::open(path).with_context(name)?));
         }
-        Ok(FileBytes::open(path).with_context(name)?)
+        Ok(open(path).with_context(name)?)
     }
 
     /// Opens a file in memory.

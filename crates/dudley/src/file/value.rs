@@ -18,6 +18,13 @@ use crate::resolve::{
 };
 use crate::signature::Signature;
 
+#[cfg(feature = "write")]
+pub(super) use binio::write::Folder;
+
+/// A folder that is not opened: a file has no journal to be looked for.
+#[cfg(not(feature = "write"))]
+pub(super) struct Folder;
+
 /// The bytes of a file whose length does not matter.
 const ANY_LEN: u64 = i64::MAX.unsigned_abs();
 
@@ -27,6 +34,16 @@ pub type Array = array::Array<FileBytes>;
 /// The bytes that an array lies in: those of its file, or decoded ones in memory. Clones share them.
 #[derive(Clone)]
 pub struct FileBytes(Arc<dyn ReadAt>);
+
+#[cfg(feature = "write")]
+impl From<binio::write::Settled> for FileBytes {
+    fn from(file: binio::write::Settled) -> Self {
+        match file {
+            binio::write::Settled::File(file) => Self::new(file),
+            binio::write::Settled::Before(before) => Self::new(before),
+        }
+    }
+}
 
 impl FileBytes {
     /// The bytes of a source.
@@ -40,12 +57,29 @@ impl FileBytes {
     /// If the file cannot be read.
     #[cfg(feature = "write")]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        use binio::write::Settled;
+        Ok(binio::write::Settled::open(path, super::extend::JOURNAL)?.into())
+    }
 
-        Ok(match Settled::open(path, super::extend::JOURNAL)? {
-            Settled::File(file) => Self::new(file),
-            Settled::Before(before) => Self::new(before),
-        })
+    /// Opens a file. The folder is that of the file before, if there is one, and then that of this one: a long
+    /// path is not walked for each file in it.
+    #[cfg(feature = "write")]
+    pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+            return Self::open(path);
+        };
+        if folder.as_ref().is_none_or(|folder| folder.path().as_os_str() != parent.as_os_str()) {
+            *folder = Folder::open(parent).ok();
+        }
+        match folder {
+            Some(folder) => Ok(folder.settled(name, super::extend::JOURNAL)?.into()),
+            // Not all folders that files are in can be opened.
+            None => Self::open(path),
+        }
+    }
+
+    #[cfg(not(feature = "write"))]
+    pub(super) fn open_in(_: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
+        Self::open(path)
     }
 
     /// Opens a file.

@@ -9,7 +9,7 @@ use binio::source::check_range;
 
 use super::super::blocks::{Answers, Blocks};
 use super::super::open::OpenOptions;
-use super::super::value::FileBytes;
+use super::super::value::{FileBytes, Folder};
 use crate::error::{Error, ErrorKind};
 use crate::resolve::Location;
 
@@ -51,14 +51,17 @@ pub(super) struct Seen {
     address: u64,
 }
 
+/// Opens a file.
+type Open<'o> = dyn FnMut(&Path) -> Result<FileBytes, Error> + 'o;
+
 /// A file, and where its window begins.
 #[derive(Clone)]
 pub(super) struct Opened(FileBytes, u64);
 
 impl Stack {
-    fn open(&self, number: usize) -> Result<Opened, Error> {
+    fn open(&self, number: usize, bytes_of: &mut Open<'_>) -> Result<Opened, Error> {
         let file = &self.files[number];
-        let source = self.options.bytes_of(file)?;
+        let source = bytes_of(file)?;
         let address = match &self.addresses {
             Some(addresses) => addresses[number],
             None => self.address(file, &source)?,
@@ -91,13 +94,19 @@ impl Stack {
     }
 
     /// Reads a part of the window of a file.
-    fn read(&self, number: usize, buf: &mut [u8], offset: u64) -> binio::Result<()> {
+    fn read(
+        &self,
+        bytes_of: &mut Open<'_>,
+        number: usize,
+        buf: &mut [u8],
+        offset: u64,
+    ) -> binio::Result<()> {
         let is_whole = buf.len() as u64 == self.window.len;
         let mut kept = if is_whole { None } else { self.last.try_lock().ok() };
         let known = kept.as_ref().and_then(|last| last.as_ref()).filter(|last| last.0 == number);
         let opened = match known {
             Some((_, opened)) => opened.clone(),
-            None => self.open(number).map_err(|error| into_binio(&error))?,
+            None => self.open(number, bytes_of).map_err(|error| into_binio(&error))?,
         };
         opened.0.read_exact_at(buf, opened.1 + offset)?;
         if let Some(last) = &mut kept {
@@ -131,21 +140,26 @@ impl ReadAt for Stack {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let rest = usize::try_from(self.window.len - within).unwrap_or(usize::MAX);
         if buf.len() <= rest {
-            return self.read(number, buf, within);
+            return self.read(&mut |file| self.options.bytes_of(file), number, buf, within);
         }
         let (head, buf) = buf.split_at_mut(if within == 0 { 0 } else { rest });
         if !head.is_empty() {
-            self.read(number, head, within)?;
+            self.read(&mut |file| self.options.bytes_of(file), number, head, within)?;
         }
         let number = if head.is_empty() { number } else { number + 1 };
-        let read = |(at, part): (usize, &mut [u8])| self.read(number + at, part, 0);
+        let read = |folder: &mut Option<Folder>, (at, part): (usize, &mut [u8])| {
+            self.read(&mut |file| self.options.bytes_in(folder, file), number + at, part, 0)
+        };
         #[cfg(feature = "rayon")]
         {
             use rayon::prelude::*;
 
-            buf.par_chunks_mut(window).enumerate().try_for_each(read)
+            buf.par_chunks_mut(window).enumerate().try_for_each_init(|| None, read)
         }
         #[cfg(not(feature = "rayon"))]
-        buf.chunks_mut(window).enumerate().try_for_each(read)
+        {
+            let mut folder = None;
+            buf.chunks_mut(window).enumerate().try_for_each(|part| read(&mut folder, part))
+        }
     }
 }

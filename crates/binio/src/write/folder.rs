@@ -1,0 +1,109 @@
+//! The folder of many files that are read one after the other.
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use super::Settled;
+use crate::Result;
+
+/// A folder that is open, so that the way to it is walked once and not for each of its files.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    #[cfg(unix)]
+    handle: std::os::fd::OwnedFd,
+}
+
+impl Folder {
+    /// Opens a folder; the empty path is the current one.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        #[cfg(unix)]
+        let handle = {
+            let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+            std::fs::File::open(path)?.into()
+        };
+        Ok(Self {
+            path: path.to_owned(),
+            #[cfg(unix)]
+            handle,
+        })
+    }
+
+    /// Its path, as it was given.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens a file in it, as [`Settled::open`] does.
+    ///
+    /// ```
+    /// # let folder = tempfile::tempdir()?;
+    /// use binio::write::{Folder, Settled};
+    ///
+    /// std::fs::write(folder.path().join("data"), b"0123")?;
+    /// let folder = Folder::open(folder.path())?;
+    /// assert!(matches!(folder.settled("data".as_ref(), ".undo")?, Settled::File(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn settled(&self, name: &OsStr, suffix: &str) -> Result<Settled> {
+        #[cfg(unix)]
+        if let Some(file) = self.without_journal(name, suffix) {
+            return crate::FileSource::regular(file).map(Settled::File);
+        }
+        Settled::open(self.path.join(name), suffix)
+    }
+
+    /// A file that is no link and has no journal; `None` for others, and for errors.
+    #[cfg(unix)]
+    fn without_journal(&self, name: &OsStr, suffix: &str) -> Option<std::fs::File> {
+        use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
+        use rustix::io::Errno;
+
+        // A pipe is not waited for.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let file = openat(&self.handle, name, flags, Mode::empty()).ok()?;
+        let mut journal = name.to_owned();
+        journal.push(suffix);
+        let found = statat(&self.handle, journal, AtFlags::SYMLINK_NOFOLLOW);
+        matches!(found, Err(Errno::NOENT)).then(|| file.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ReadAt;
+
+    #[test]
+    fn a_file_is_opened_by_its_name_in_the_folder() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("a"), b"0123").unwrap();
+        let folder = Folder::open(root.path()).unwrap();
+        assert_eq!(folder.path(), root.path());
+        let Settled::File(file) = folder.settled("a".as_ref(), ".undo").unwrap() else {
+            panic!("it has no journal")
+        };
+        assert_eq!(file.bytes_at(1, 2).unwrap(), b"12"[..]);
+        assert!(folder.settled("missing".as_ref(), ".undo").is_err());
+        assert!(folder.settled("..".as_ref(), ".undo").is_err(), "a folder is no file");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_leads_to_its_file_and_to_the_journal_beside_that() {
+        let root = tempfile::tempdir().unwrap();
+        let inner = root.path().join("inner");
+        std::fs::create_dir(&inner).unwrap();
+        std::fs::write(inner.join("a"), b"0123").unwrap();
+        std::os::unix::fs::symlink(inner.join("a"), root.path().join("link")).unwrap();
+        let folder = Folder::open(root.path()).unwrap();
+        assert!(matches!(folder.settled("link".as_ref(), ".undo").unwrap(), Settled::File(_)));
+        // A journal that is not complete is looked at, and the file is as it is.
+        std::fs::write(inner.join("a.undo"), b"undo").unwrap();
+        let Settled::File(file) = folder.settled("link".as_ref(), ".undo").unwrap() else {
+            panic!("nothing was changed")
+        };
+        assert_eq!(file.len(), 4);
+    }
+}
