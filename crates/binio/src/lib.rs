@@ -21,6 +21,7 @@ mod number;
 mod options;
 pub mod pointer;
 mod scan;
+mod signature;
 pub mod source;
 #[cfg(feature = "write")]
 pub mod write;
@@ -33,6 +34,7 @@ pub use nearest::nearest;
 pub use number::{ByteReader, Endian, Scalar, decode, decode_into, swap_in_place};
 pub use options::{Limits, check_limit};
 pub use scan::Scanner;
+pub use signature::kind_by_signature;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use source::Mmap;
 #[cfg(any(test, feature = "testing"))]

@@ -38,9 +38,16 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
     if path.extension().is_some_and(|extension| extension == "dud") {
         return Ok(Format::Dudley);
     }
-    let unknown = "no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", the \
-                   signature of Dudley, or JSON, or a layout whose name ends with .dud";
-    of_head(&head).ok_or_else(|| Failure::other(name(path), unknown))
+    of_head(&head).ok_or_else(|| Failure::other(name(path), unknown(&head)))
+}
+
+fn unknown(head: &[u8]) -> String {
+    let kind = binio::kind_by_signature(head).map(|kind| format!("this is {kind}, "));
+    format!(
+        "{}no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", the signature \
+         of Dudley, or JSON, or a layout whose name ends with .dud",
+        kind.unwrap_or_default()
+    )
 }
 
 /// Whether a file begins with the signature of a native file of Dudley. A transfer as text may have cleared the
@@ -69,5 +76,11 @@ mod tests {
         assert_eq!(of_head(b"\x8d>BD\r\n\x1a\n"), Some(Format::Dudley));
         assert_eq!(of_head(b"\x89HDF\r\n"), None);
         assert_eq!(of_head(b""), None);
+    }
+
+    #[test]
+    fn a_file_of_another_format_is_named() {
+        assert!(unknown(b"\x1f\x8b\x08").starts_with("this is a gzip file, no format that"));
+        assert!(unknown(b"text").starts_with("no format that"));
     }
 }

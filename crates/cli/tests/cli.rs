@@ -36,6 +36,13 @@ fn info_recognises_the_format_by_content_not_by_name() {
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).starts_with("scibin: "), "{}", stderr(&output));
     assert!(stderr(&output).contains("picture.asdf: no format that scibin knows"));
+
+    std::fs::write(&other, b"\x1f\x8b\x08\0").unwrap();
+    let path = other.to_str().unwrap();
+    let error = stderr(&scibin(&["info", path]));
+    assert!(error.contains("picture.asdf: this is a gzip file, no format that"), "{error}");
+    let error = stderr(&scibin(&["asdf", "info", path]));
+    assert!(error.contains("not an ASDF file: this is a gzip file; expected"), "{error}");
 }
 
 #[test]

@@ -216,6 +216,8 @@ fn not_asdf(text: &[u8]) -> Error {
         "a byte-order mark precedes #ASDF".to_owned()
     } else if text.starts_with(ASDF_TOKEN) {
         "the header line is not \"#ASDF\", a blank and a version".to_owned()
+    } else if let Some(kind) = binio::kind_by_signature(text) {
+        format!("this is {kind}")
     } else {
         let begin = text.get(..8).unwrap_or(text);
         format!("the file begins with \"{}\"", begin.escape_ascii())
