@@ -7,7 +7,8 @@ DIRECTORY holds the files, made on first use. OURS is the program `dudley_tasks`
 separate process, which starts its clock after loading its libraries. The sides take turns, so that a slow
 moment of the machine affects all of them. Files are in the cache of the system.
 
-Speeds are those of the fastest of several runs. There are two texts: `plain` has one short line for each array,
+Speeds are those of the fastest of several runs, other times those of the fastest of the processes of a side, the
+medians of its runs: what else the machine does can only make a process slower. There are two texts: `plain` has one short line for each array,
 `documented` has parameters, dicts, lists, structs, comments and attributes. Items are arrays and scalars.
 
 "Locate all" opens a file, or reads and parses a layout, and gets name, address and shape of every array; for
@@ -414,15 +415,15 @@ class Bench:
                 print(f"{label:<34}{ratio:>7.2f}   {self.verdict(f'linear, {label}', f'<= {LINEAR}', ratio <= LINEAR)}")
 
     def beside(self, title, ours, others, rounds):
-        """Us and others in turns. A row for each of the others, in seconds, medians of all times."""
+        """Us and others in turns. A row for each of the others, in seconds: the median of the fastest process."""
         runs = {side: [] for side in ["ours", *others]}
         for _ in range(1 if self.quick else rounds):
             for side in runs:
                 command = others.get(side, ours)
                 if command[0] != self.ours:
                     command = [sys.executable, __file__, "--task", *command]
-                runs[side] += measure(command)["wall"]
-        middle = {side: statistics.median(times) for side, times in runs.items()}
+                runs[side].append(statistics.median(measure(command)["wall"]))
+        middle = {side: min(medians) for side, medians in runs.items()}
         print(f"\n{title}\n{'':<34}{'ms':>12}{'times ours':>12}   floor\n{'ours':<34}{middle['ours'] * 1e3:>12.3f}")
         return middle
 
