@@ -54,7 +54,7 @@ impl Folder {
         Settled::open(self.path.join(name), suffix)
     }
 
-    /// A file that is no link and has no journal; `None` for others, and for errors.
+    /// Opens a file; returns `None` if it is a link, has a journal or cannot be opened.
     #[cfg(unix)]
     fn without_journal(&self, name: &OsStr, suffix: &str) -> Option<std::fs::File> {
         use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
@@ -86,7 +86,7 @@ mod tests {
         };
         assert_eq!(file.bytes_at(1, 2).unwrap(), b"12"[..]);
         assert!(folder.settled("missing".as_ref(), ".undo").is_err());
-        assert!(folder.settled("..".as_ref(), ".undo").is_err(), "a folder is no file");
+        assert!(folder.settled("..".as_ref(), ".undo").is_err(), "a folder is not a file");
     }
 
     #[cfg(unix)]

@@ -34,7 +34,7 @@ use crate::source::Source;
 use crate::syntax::{Comment, Parser};
 
 /// Nodes that are parsed and then checked, over and over: so few that they stay in the fast memory of the
-/// processor, so many that names wait for memory together.
+/// processor, so many that two threads seldom wait for each other.
 const PART: usize = 1 << 14;
 
 /// Parses and checks the source's text. With threads, parsing is ahead of checking by one part, where the
