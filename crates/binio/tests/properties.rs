@@ -6,6 +6,7 @@ use binio::{
     Algorithm, ByteReader, Bytes, Endian, Error, PatchWriter, ReadAt, ReadLog, Scanner, Window,
     decode, decode_into, drive, source::suite, swap_in_place,
 };
+use md5::Digest as _;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -195,6 +196,13 @@ proptest! {
         }
         hasher.update(rest);
         prop_assert_eq!(hasher.finish(), algorithm.digest(&message));
+    }
+
+    #[test]
+    fn md5_is_that_of_a_second_implementation(message in vec(any::<u8>(), 0..2000)) {
+        let expected = md5::Md5::digest(&message);
+        let ours = Algorithm::Md5.digest(&message);
+        prop_assert_eq!(ours.as_bytes(), &expected[..]);
     }
 
     #[test]
