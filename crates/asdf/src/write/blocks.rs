@@ -1,11 +1,12 @@
 //! Blocks: the header with room for what is known at the end, and the data.
 
 use std::io::{Seek, SeekFrom, Write};
+use std::sync::mpsc::{Sender, channel};
 
 use binio::{Algorithm, Digest, Hasher, ReadAt, Span};
 use bytes::Bytes;
 
-use super::encode::encode;
+use super::encode::{Job, encode, with_threads};
 use super::{Compression, WriteOptions};
 use crate::blocks::{Block, ChecksumVerdict};
 use crate::error::{BlockError, Error, ErrorKind, Result};
@@ -19,6 +20,9 @@ const MAX_ALIGN: u64 = 1 << 15;
 const PIECE: u64 = 1 << 20;
 /// A block with at most so many bytes of data is small: it is held in memory.
 pub(super) const SMALL: u64 = 1 << 20;
+/// Where the checksum is in a header.
+const CHECKSUM: usize = 38;
+
 /// The file that is written, which knows its position.
 pub(crate) struct Output<W> {
     inner: W,
@@ -173,13 +177,57 @@ pub(crate) fn write<W: Write + Seek>(
     Ok(offset)
 }
 
+/// Checksums that other threads make while the data are written.
+pub(super) struct Checksums<'a> {
+    spawn: &'a dyn Fn(Job),
+    /// Where in the file they belong.
+    made: Sender<(u64, Digest)>,
+}
+
+impl Checksums<'_> {
+    /// Writes a block whose data are in memory and not compressed, and returns its offset.
+    pub(super) fn write<W: Write + Seek>(
+        &self,
+        out: &mut Output<W>,
+        data: &dyn ReadAt,
+        options: &WriteOptions,
+    ) -> Result<u64> {
+        let offset = out.position();
+        let stored = data.bytes_at(0, usize::try_from(data.len()).unwrap_or(usize::MAX))?;
+        let mut header = header(offset, Compression::None.code(), options.align);
+        fill(&mut header, data.len(), data.len(), None);
+        out.put(&header)?;
+        let (hashed, made) = (stored.clone(), self.made.clone());
+        (self.spawn)(Box::new(move || {
+            // Nobody receives it if writing has failed.
+            let _ = made.send((offset + CHECKSUM as u64, Algorithm::Md5.digest(&hashed)));
+        }));
+        out.put(&stored)?;
+        Ok(offset)
+    }
+}
+
+/// Has a function write blocks. It may have their checksums made by other threads, if there are any;
+/// these are in the headers in the end.
+pub(super) fn with_checksums<W: Write + Seek>(
+    out: &mut Output<W>,
+    write: impl FnOnce(&mut Output<W>, Option<&Checksums<'_>>) -> Result<()>,
+) -> Result<()> {
+    let (made, checksums) = channel();
+    with_threads(|spawn| {
+        let checksums = spawn.map(|spawn| Checksums { spawn, made });
+        write(out, checksums.as_ref())
+    })?;
+    checksums.into_iter().try_for_each(|(place, digest)| out.patch(place, digest.as_bytes()))
+}
+
 /// Writes sizes and checksum into a header.
 pub(super) fn fill(header: &mut [u8], used_size: u64, data_size: u64, digest: Option<Digest>) {
     for (at, size) in [(14, used_size), (22, used_size), (30, data_size)] {
         header[at..at + 8].copy_from_slice(&size.to_be_bytes());
     }
     if let Some(digest) = digest {
-        header[38..54].copy_from_slice(digest.as_bytes());
+        header[CHECKSUM..][..16].copy_from_slice(digest.as_bytes());
     }
 }
 

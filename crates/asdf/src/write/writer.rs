@@ -8,7 +8,7 @@ use std::io::{Seek, Write};
 use std::path::Path;
 use std::path::PathBuf;
 
-use super::blocks::{self, BlockData, Encoded, Output};
+use super::blocks::{self, BlockData, Checksums, Encoded, Output};
 use super::decoded::with_decoded;
 use super::emitter::emit;
 use super::encode::{beside, map, threads};
@@ -124,7 +124,7 @@ impl<'a> Writer<'a> {
                 let mut file = binio::AtomicFile::create(file)?;
                 let mut out = Output::new(&mut file);
                 out.put(head(self.options.standard).as_bytes())?;
-                self.block(&mut out, block, None)?;
+                self.block(&mut out, block, None, None)?;
                 out.finish()?;
                 parts.push(file);
             }
@@ -204,16 +204,19 @@ impl<'a> Writer<'a> {
             emit(&plan.tree, plan, &mut out)?;
             pad(&mut out, self.options.pad_tree)
         })?;
-        while !batch.is_empty() {
-            let (next, rest) = left.split_at(batch_len(left));
-            encoded = self.encode_beside(next, || {
-                for (block, encoded) in batch.iter().zip(encoded) {
-                    offsets.push(self.block(&mut out, block, encoded)?);
-                }
-                Ok(())
-            })?;
-            (batch, left) = (next, rest);
-        }
+        blocks::with_checksums(&mut out, |out, checksums| {
+            while !batch.is_empty() {
+                let (next, rest) = left.split_at(batch_len(left));
+                encoded = self.encode_beside(next, || {
+                    for (block, encoded) in batch.iter().zip(encoded) {
+                        offsets.push(self.block(out, block, encoded, checksums)?);
+                    }
+                    Ok(())
+                })?;
+                (batch, left) = (next, rest);
+            }
+            Ok(())
+        })?;
         if self.options.index && !offsets.is_empty() {
             out.put(index(&offsets).as_bytes())?;
         }
@@ -246,10 +249,16 @@ impl<'a> Writer<'a> {
         out: &mut Output<W>,
         block: &Planned<'_>,
         encoded: Option<Encoded>,
+        checksums: Option<&Checksums<'_>>,
     ) -> Result<u64> {
         match block {
             Planned::New { data, compression, itemsize } => {
                 let (compression, itemsize) = (*compression, *itemsize);
+                let is_stored = compression == Compression::None && data.is_memory();
+                let is_late = self.options.checksum && is_stored && encoded.is_none();
+                if let Some(checksums) = checksums.filter(|_| is_late) {
+                    return checksums.write(out, data, &self.options);
+                }
                 let data = BlockData::New { data, compression, itemsize };
                 blocks::write(out, &data, encoded, &self.options)
             }

@@ -55,6 +55,48 @@ fn blocks_have_no_gaps_and_an_index() {
     assert_eq!(Asdf::from_bytes(bare).unwrap().layout().index, None);
 }
 
+/// Arrays of which some are so large that other threads make their checksums.
+#[cfg(feature = "rayon")]
+fn large_arrays() -> Tree {
+    let mut tree = Tree::default();
+    for (key, len) in [("/a", 5_000_000), ("/b", 10), ("/c", 3_000_001), ("/d", 2_000_000)] {
+        let elements: Vec<u8> = (0..len).map(|at: u32| at.to_le_bytes()[at as usize % 3]).collect();
+        tree.set(key, Array::from_slice(&elements, &[u64::from(len)]).unwrap()).unwrap();
+    }
+    tree
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn checksums_that_other_threads_make_are_in_the_headers() {
+    use rayon::prelude::*;
+
+    let writer = Writer::new(large_arrays());
+    let written = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        // More writers than threads: none may wait for the others.
+        pool.install(|| (0..5).into_par_iter().map(|_| bytes_of(&writer)).collect::<Vec<_>>())
+    };
+    let alone = written(1);
+    assert!(written(2) == alone && written(4) == alone);
+    for block in open(alone[0].clone()).blocks() {
+        assert_eq!(block.unwrap().verify().unwrap(), ChecksumVerdict::Stored);
+    }
+}
+
+#[cfg(feature = "rayon")]
+#[test]
+fn an_output_that_is_full_ends_writing_with_its_error() {
+    let writer = Writer::new(large_arrays());
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+    for room in [0, 100, 2_000, 5_100_000, 8_100_000] {
+        let mut memory = vec![0; room];
+        let error = pool.install(|| writer.write_to(std::io::Cursor::new(&mut memory[..])));
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("failed to write whole buffer"), "{room}: {error}");
+    }
+}
+
 #[test]
 fn checksums_can_be_left_out() {
     let file = written(three_arrays(), WriteOptions::new().checksum(false));

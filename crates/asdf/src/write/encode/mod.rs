@@ -139,6 +139,21 @@ pub(super) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R)
     second()
 }
 
+/// Work for another thread.
+pub(super) type Job = Box<dyn FnOnce() + Send>;
+
+/// Calls the function with one that has jobs done by other threads, in their order, if there are any;
+/// waits for all jobs.
+pub(super) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Job)>) -> R) -> R {
+    #[cfg(feature = "rayon")]
+    if threads() > 1 {
+        return rayon::in_place_scope_fifo(|scope| {
+            work(Some(&|job| scope.spawn_fifo(move |_| job())))
+        });
+    }
+    work(None)
+}
+
 /// Calls the function for each item, over threads if there are any: a single other one would only
 /// have to be waited for.
 pub(super) fn map<T: Send, R: Send>(
