@@ -8,37 +8,41 @@ const WARM_UP: Duration = Duration::from_millis(100);
 /// Does a task many times, and prints its times as JSON. One that is to be done once is done twice.
 pub(crate) fn measure(
     repetitions: usize,
+    task: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    measure_and_clean(repetitions, task, || Ok(()))
+}
+
+/// The same for a task that writes a file, which is removed each time: else the system would begin to
+/// put the files on the disk, and the later tasks would wait for that.
+pub(crate) fn measure_writing(
+    repetitions: usize,
+    path: &str,
+    task: impl Fn(&str) -> Result<(), Box<dyn std::error::Error>>,
+) -> Result<(), Box<dyn std::error::Error>> {
+    measure_and_clean(repetitions, || task(path), || Ok(std::fs::remove_file(path)?))
+}
+
+fn measure_and_clean(
+    repetitions: usize,
     mut task: impl FnMut() -> Result<(), Box<dyn std::error::Error>>,
+    clean: impl Fn() -> Result<(), Box<dyn std::error::Error>>,
 ) -> Result<(), Box<dyn std::error::Error>> {
     let (mut walls, mut cpus) = (Vec::new(), Vec::new());
     let begin = Instant::now();
     while repetitions > 1 && begin.elapsed() < WARM_UP {
         task()?;
+        clean()?;
     }
     for _ in 0..repetitions.max(2) {
         let (cpu, wall) = (cpu_time(), Instant::now());
         task()?;
         walls.push(wall.elapsed().as_secs_f64());
         cpus.push(cpu_time().saturating_sub(cpu).as_secs_f64());
+        clean()?;
     }
     println!("{{\"wall\": {walls:?}, \"cpu\": {cpus:?}, \"peak\": {}}}", status_bytes("VmHWM:"));
     Ok(())
-}
-
-/// The same for a task that writes a file: each time one of another name, since to replace one that the
-/// system has not put on the disk yet is to wait for the disk. All are removed at the end.
-pub(crate) fn measure_writing(
-    repetitions: usize,
-    path: &str,
-    task: impl Fn(&str) -> Result<(), Box<dyn std::error::Error>>,
-) -> Result<(), Box<dyn std::error::Error>> {
-    let mut written = Vec::new();
-    let measured = measure(repetitions, || {
-        written.push(format!("{path}.{}", written.len()));
-        written.last().map_or(Ok(()), |name| task(name))
-    });
-    written.iter().try_for_each(std::fs::remove_file)?;
-    measured
 }
 
 /// CPU time of the process so far, from the kernel's accounting; wall time where there is none.
