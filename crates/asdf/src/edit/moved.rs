@@ -70,7 +70,7 @@ impl<'a> Moved<'a> {
     }
 
     /// Puts a node in the place of an alias.
-    fn at(&self, alias: Mention<'a>, target: Node<'a>) -> Option<Splices> {
+    fn at(&mut self, alias: Mention<'a>, target: Node<'a>) -> Option<Splices> {
         let text = self.tree.text();
         let as_written = match self.way {
             Way::AsWritten => self.as_written(target),
@@ -127,18 +127,20 @@ impl<'a> Moved<'a> {
         Some(isize::try_from(after).ok()? - isize::try_from(before).ok()?)
     }
 
-    /// The node written anew; what is defined elsewhere, as an alias.
-    fn anew(&self, target: Node<'_>, slot: &Slot<'_>) -> Option<String> {
+    /// The node written anew; what is defined elsewhere, as an alias. What else it holds has its new place
+    /// with it.
+    fn anew(&mut self, target: Node<'_>, slot: &Slot<'_>) -> Option<String> {
         let (tree, anchors) = Tree::from_node_with_anchors(target).ok()?;
         let known: HashMap<usize, (String, bool)> = anchors
-            .into_iter()
+            .iter()
             .filter_map(|(handle, node)| {
-                let node = self.tree.document().node(node);
+                let node = self.tree.document().node(*node);
                 let is_elsewhere =
                     !self.is_removed(&range(node.span())) || self.placed.contains(&node.id());
                 Some((handle.number(), (node.anchor()?.to_owned(), is_elsewhere)))
             })
             .collect();
+        self.placed.extend(anchors.into_iter().map(|(_, node)| node));
         let emission = Emission { tree: &tree, arrays: &NoArrays, known };
         self.tree.emitted_in(slot, &emission).ok()
     }

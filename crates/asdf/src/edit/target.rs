@@ -82,6 +82,14 @@ impl<'a> Target<'a> {
             };
         };
         let found = root.pointer(pointer)?;
+        let container = target.container;
+        if let Some(at) = container
+            .raw_entries()
+            .position(|(name, value)| key == "<<" && is_merge_key(name) && value.id() == found.id())
+        {
+            // What it names is no mapping, so it is a key as any other.
+            return Ok(Self { container, place: Place::Entries(vec![at]) });
+        }
         let from = found.to_pointer().unwrap_or_else(|| format!("a key `{key}`"));
         Err(fail(pointer, format!("the key comes by a merge key `<<` from {from}")))
     }

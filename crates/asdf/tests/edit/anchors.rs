@@ -58,6 +58,8 @@ fn lines_that_move_into_brackets_are_written_anew() {
 fn anchors_inside_of_what_moves_are_defined_once_and_first() {
     let text = "a: &x {p: &y [1]}\nb: *y\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nb: &y [1]\nc: &x {p: *y}\n")]);
+    let text = "a:\n- &x {p: 1}\n- &y [*x]\nb: *y\nc: *x\n";
+    check(text, &[(Set("/a", "0"), "a: 0\nb: &y [&x {p: 1}]\nc: *x\n")]);
     let text = "a: {p: &y [1], q: &x [*y]}\nc: *x\n";
     check(text, &[(Set("/a", "0"), "a: 0\nc: &x [&y [1]]\n")]);
     // A node that holds itself.
@@ -70,6 +72,18 @@ fn keys_that_are_anchors_or_aliases_are_renamed_alone() {
     check("&k key: 1\nb: *k\n", &[(Rename("/key", "new"), "new: 1\nb: &k key\n")]);
     check("a: &k key\n*k : 1\n", &[(Rename("/key", "new"), "a: &k key\nnew : 1\n")]);
     check("a: &k key\n*k : 1\n", &[(Remove("/a"), "&k key : 1\n")]);
+}
+
+#[test]
+fn a_merge_key_that_merges_nothing_is_a_key() {
+    let text = "a: &x [1]\nb:\n  <<: *x\n  c: 2\n";
+    check(
+        text,
+        &[
+            (Remove("/b/<<"), "a: &x [1]\nb:\n  c: 2\n"),
+            (Rename("/b/<<", "d"), "a: &x [1]\nb:\n  d: *x\n  c: 2\n"),
+        ],
+    );
 }
 
 #[test]

@@ -164,7 +164,10 @@ type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 /// All leaves through aliases and merge keys, down to some depth; a collection says how long it is.
 fn leaves(document: &Document) -> Leaves {
     fn walk(node: Node<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
-        let shown = format!("{:?} {:?} {:?}", node.kind(), node.tag(), node.text());
+        // Null without a text gets one where it moves into brackets.
+        let text =
+            node.text().map(|text| if text.is_empty() && node.is_null() { "null" } else { text });
+        let shown = format!("{:?} {:?} {text:?}", node.kind(), node.tag());
         leaves.insert(pointer.to_owned(), (way.to_vec(), shown));
         if way.len() > 6 || leaves.len() > 2000 {
             return;
@@ -216,6 +219,8 @@ proptest! {
         prop_assume!(before.is_ok());
         let before = before.unwrap();
         let all = leaves(before.document());
+        // A merge key that names a list by chance becomes one that merges when the list gets mappings.
+        prop_assume!(!all.keys().any(|pointer| pointer.contains("/<<")));
         let places: Vec<_> = all.iter().filter(|(pointer, _)| !pointer.is_empty()).collect();
         prop_assume!(!places.is_empty());
         let (pointer, (way, _)) = places[which % places.len()];
