@@ -157,7 +157,8 @@ pub(crate) fn generate(arguments: &[String]) -> Outcome {
             let python = interpreter()?.ok_or("no python3 here")?;
             run(program(&python).arg(script).arg(&directory))?;
         } else {
-            let test = ["test", "--package", format.name, "--all-features", "--test", "golden"];
+            let package = format!("scibin-{}", format.name);
+            let test = ["test", "--package", &package, "--all-features", "--test", "golden"];
             run(cargo(&test).env("SCIBIN_RECORD", "1"))?;
         }
     }
