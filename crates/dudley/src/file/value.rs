@@ -1,5 +1,7 @@
 //! What a file stores at a path.
 
+#[cfg(feature = "write")]
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -45,6 +47,21 @@ impl From<binio::write::Settled> for FileBytes {
     }
 }
 
+/// The folder of a file, and its name there. The folder that is open is that of the file before, if there was one, and
+/// then that of this one: a long path is not walked for each file in it. Not all folders that files are in can be
+/// opened.
+#[cfg(feature = "write")]
+fn enter<'f, 'p>(
+    folder: &'f mut Option<Folder>,
+    path: &'p Path,
+) -> Option<(&'f Folder, &'p OsStr)> {
+    let (parent, name) = (path.parent()?, path.file_name()?);
+    if folder.as_ref().is_none_or(|folder| folder.path().as_os_str() != parent.as_os_str()) {
+        *folder = Folder::open(parent).ok();
+    }
+    Some((folder.as_ref()?, name))
+}
+
 impl FileBytes {
     /// The bytes of a source.
     pub fn new(source: impl ReadAt + 'static) -> Self {
@@ -60,19 +77,11 @@ impl FileBytes {
         Ok(binio::write::Settled::open(path, super::extend::JOURNAL)?.into())
     }
 
-    /// Opens a file. The folder is that of the file before, if there is one, and then that of this one: a long
-    /// path is not walked for each file in it.
+    /// Opens a file of the folder that [`enter`] leaves open.
     #[cfg(feature = "write")]
     pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
-        let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-            return Self::open(path);
-        };
-        if folder.as_ref().is_none_or(|folder| folder.path().as_os_str() != parent.as_os_str()) {
-            *folder = Folder::open(parent).ok();
-        }
-        match folder {
-            Some(folder) => Ok(folder.settled(name, super::extend::JOURNAL)?.into()),
-            // Not all folders that files are in can be opened.
+        match enter(folder, path) {
+            Some((folder, name)) => Ok(folder.settled(name, super::extend::JOURNAL)?.into()),
             None => Self::open(path),
         }
     }
@@ -80,6 +89,26 @@ impl FileBytes {
     #[cfg(not(feature = "write"))]
     pub(super) fn open_in(_: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
         Self::open(path)
+    }
+
+    /// Reads bytes of a file of the folder that [`enter`] leaves open, and nothing else of it. Returns `false` if the
+    /// file has to be opened for them.
+    #[cfg(feature = "write")]
+    pub(super) fn read_in(
+        folder: &mut Option<Folder>,
+        path: &Path,
+        buf: &mut [u8],
+        offset: u64,
+    ) -> bool {
+        let entered = enter(folder, path);
+        entered.is_some_and(|(folder, name)| {
+            folder.read_exact_at(name, super::extend::JOURNAL, buf, offset)
+        })
+    }
+
+    #[cfg(not(feature = "write"))]
+    pub(super) fn read_in(_: &mut Option<Folder>, _: &Path, _: &mut [u8], _: u64) -> bool {
+        false
     }
 
     /// Opens a file.

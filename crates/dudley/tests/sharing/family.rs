@@ -154,6 +154,52 @@ fn files_with_other_shapes_are_named() {
     assert!(error.to_string().contains("run_001.bd"), "{error}");
 }
 
+#[cfg(any(unix, windows))]
+#[test]
+fn files_are_read_as_they_were_before_a_change_that_goes_on() {
+    use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (template, files, path) = files(folder.path(), &[(2, 2); 5]);
+    let summary = Summaries::open(&template, path).unwrap();
+    let families = [
+        Family::new(template.layout().clone(), files.clone()),
+        template.family(files.clone(), &summary).unwrap(),
+    ];
+    let read = |family: &Family| family.get("/r").unwrap().read::<f64>();
+    let old = read(&families[0]).unwrap();
+
+    let at = families[0].locate(3, "/r").unwrap().address();
+    let lock = FileLock::acquire(&files[3]).unwrap();
+    let mut storage = FileStorage::open(&lock, ".dudley-journal").unwrap();
+    let plan = ChangePlan::new(0..at).overwrite(at..at + 32);
+    let mut change = Change::begin(&mut storage, &plan).unwrap();
+    change.write_all_at(&[0; 32], at).unwrap();
+    assert!(families.iter().all(|family| read(family).unwrap() == old));
+    change.commit().unwrap();
+    for family in &families {
+        let new = read(family).unwrap();
+        assert_eq!((&new[..12], &new[12..16], &new[16..]), (&old[..12], &[0.0; 4][..], &old[16..]));
+    }
+}
+
+#[test]
+fn a_file_that_is_shorter_than_its_summary_says_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
+    let family = template.family(files.clone(), &Summaries::open(&template, path).unwrap());
+    let r = family.unwrap().get("/r").unwrap();
+    std::fs::write(&files[1], &std::fs::read(&files[1]).unwrap()[..50]).unwrap();
+    let error = r.read::<f64>().unwrap_err().to_string();
+    assert!(error.contains("run_001.bd") && error.contains("ends at 50"), "{error}");
+    std::fs::remove_file(&files[1]).unwrap();
+    let error = r.read::<f64>().unwrap_err().to_string();
+    assert!(error.contains("run_001.bd"), "{error}");
+    std::fs::create_dir(&files[1]).unwrap();
+    let error = r.read::<f64>().unwrap_err().to_string();
+    assert!(error.contains("run_001.bd: ") && error.contains("only regular files"), "{error}");
+}
+
 #[test]
 fn only_the_summary_may_determine_addresses_of_a_template() {
     for (text, path) in [

@@ -93,6 +93,14 @@ impl Stack {
         Ok(address)
     }
 
+    /// Reads the window of a file, if it is known where it is; returns `false` if the file has to be opened.
+    fn read_known(&self, folder: &mut Option<Folder>, number: usize, buf: &mut [u8]) -> bool {
+        let Some(addresses) = self.addresses.as_ref() else { return false };
+        let start = addresses[number].saturating_sub(self.window.first);
+        let is_whole = buf.len() as u64 == self.window.len;
+        is_whole && self.options.read_in(folder, &self.files[number], buf, start)
+    }
+
     /// Reads a part of the window of a file.
     fn read(
         &self,
@@ -148,7 +156,11 @@ impl ReadAt for Stack {
         }
         let number = if head.is_empty() { number } else { number + 1 };
         let read = |folder: &mut Option<Folder>, (at, part): (usize, &mut [u8])| {
-            self.read(&mut |file| self.options.bytes_in(folder, file), number + at, part, 0)
+            let number = number + at;
+            if self.read_known(folder, number, part) {
+                return Ok(());
+            }
+            self.read(&mut |file| self.options.bytes_in(folder, file), number, part, 0)
         };
         #[cfg(feature = "rayon")]
         {
