@@ -36,7 +36,7 @@ pub use layout::{
 pub use options::{Limits, ParseOptions};
 pub use resolve::{
     AddressTable, Change, ChangeKind, Comparison, ComplexAlign, Entry, Language, MemberRow, Origin,
-    Resolver, Row, Values, diff,
+    Resolver, Row, Shape, Values, diff,
 };
 #[cfg(feature = "array")]
 pub use resolve::{CompiledLayout, CompiledRow, Location};

@@ -396,7 +396,7 @@ impl File {
         let entry = self.table().entry(row);
         if inside.is_empty() && !entry.is_compressed() && !entry.is_indeterminate() {
             let (datatype, strided) = entry.strided(ANY_LEN)?;
-            return Ok(Location::new(entry.shape(), entry.dtype(), datatype, &strided));
+            return Ok(Location::new(entry.shape().into_vec(), entry.dtype(), datatype, &strided));
         }
         let fail = |trouble| to_error(self.layout(), trouble, row.subject());
         let rules = self.rules();

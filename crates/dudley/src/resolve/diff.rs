@@ -254,7 +254,14 @@ impl Seeing<'_, '_> {
         let filter = array.filter().map(filter_text);
         let (path, shape, dtype) = (array.path(), array.shape(), array.dtype());
         (&path, &shape, &dtype, &filter).hash(&mut self.since);
-        self.rows.push(Seen { path, address: row.address(), shape, dtype, filter, since: 0 });
+        self.rows.push(Seen {
+            path,
+            address: row.address(),
+            shape: shape.into_vec(),
+            dtype,
+            filter,
+            since: 0,
+        });
     }
 
     fn member(&mut self, row: Row, member: MemberRow<'_>) {

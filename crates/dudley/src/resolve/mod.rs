@@ -59,7 +59,7 @@ pub use member::MemberRow;
 pub(crate) use pass::{Steps, to_error};
 #[cfg(feature = "write")]
 pub(crate) use scope::{Result as Outcome, Trouble};
-pub use table::{AddressTable, Entry, Row};
+pub use table::{AddressTable, Entry, Row, Shape};
 pub use values::Values;
 
 use crate::error::Error;
@@ -99,7 +99,7 @@ pub enum Origin {
 /// let layout = Layout::parse("N : i2  x = f8[N]  y = i4")?;
 /// let table = Resolver::new(&layout).values(Values::new().with("N", 3)).table()?;
 /// let x = table.find("/x")?;
-/// assert_eq!((x.address(), x.shape(), x.nbytes()), (Some(8), vec![3], Some(24)));
+/// assert_eq!((x.address(), &x.shape()[..], x.nbytes()), (Some(8), &[3][..], Some(24)));
 ///
 /// let stream = vec![2_u8, 0, 0, 0];
 /// let resolver = Resolver::new(&layout).order(dudley::Order::Little).stream(&stream)?;
@@ -399,7 +399,7 @@ impl<'a, L: Deref<Target = Layout> + Clone> Resolver<'a, L> {
     /// let resolver = Resolver::new(&layout).values(Values::new().with("N", 3));
     /// let table = resolver.table_to(b)?.unwrap();
     /// assert_eq!(table.rows().len(), 1);
-    /// assert_eq!(table.iter().last().unwrap().shape(), [3, 2]);
+    /// assert_eq!(table.iter().last().unwrap().shape()[..], [3, 2]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn table_to(&self, item: ItemId) -> Result<Option<AddressTable<L>>, Error> {

@@ -36,7 +36,7 @@ impl Entry<'_> {
     /// ```
     pub fn array_type(&self) -> Result<(array::Datatype, Vec<u64>), Error> {
         let fail = |reason| Error::new(ErrorKind::NotStrided { path: self.path(), reason });
-        let (element, mut shape) = (self.element(), self.shape());
+        let (element, mut shape) = (self.element(), self.shape().into_vec());
         let datatype = match (self.datatype(), element) {
             (_, Some(element)) if element.is_compressed => return Err(fail("it is compressed")),
             (_, Some(Element { count: None, .. })) => {

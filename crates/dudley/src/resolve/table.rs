@@ -193,6 +193,16 @@ impl<L: Deref<Target = Layout>> AddressTable<L> {
     }
 }
 
+/// Dimensions, slowest varying first: a slice that takes no allocation for up to four of them.
+///
+/// ```
+/// let layout = dudley::Layout::parse("grid = f8[2, 3]")?;
+/// let table = dudley::Resolver::new(&layout).table()?;
+/// assert_eq!(table.find("/grid")?.shape()[..], [2, 3]);
+/// # Ok::<(), dudley::Error>(())
+/// ```
+pub type Shape = smallvec::SmallVec<[u64; 4]>;
+
 /// A row with what is stored there.
 #[derive(Clone, Copy)]
 pub struct Entry<'t> {
@@ -228,9 +238,9 @@ impl<'t> Entry<'t> {
     }
 
     /// Its dimensions, slowest varying first; those of typedefs follow.
-    pub fn shape(&self) -> Vec<u64> {
-        let Some(data) = self.data() else { return Vec::new() };
-        let mut shape = Vec::with_capacity(self.layout.shape(data).len());
+    pub fn shape(&self) -> Shape {
+        let mut shape = Shape::new();
+        let Some(data) = self.data() else { return shape };
         let push = |len| shape.push(len);
         let _ = Scope::new(self.values).element_inlined(self.layout, data, 0, push);
         shape

@@ -68,7 +68,7 @@ fn of_layout(resolver: &Resolver<'_>) -> (BTreeMap<String, Field>, Option<u64>) 
     for row in table.iter() {
         let field = Field {
             address: row.address().unwrap(),
-            shape: row.shape(),
+            shape: row.shape().into_vec(),
             strides: Vec::new(),
             nbytes: row.nbytes().unwrap(),
             dtype: dtype(&json!(row)),

@@ -25,7 +25,7 @@ fn a_table_owns_its_layout_and_moves_between_threads() {
         let table = Arc::clone(&table);
         std::thread::spawn(move || {
             let x = table.find("/x").unwrap();
-            (x.address(), x.shape(), x.array_type().unwrap().0.itemsize())
+            (x.address(), x.shape().to_vec(), x.array_type().unwrap().0.itemsize())
         })
     });
     for thread in threads.collect::<Vec<_>>() {
@@ -85,7 +85,7 @@ fn a_given_value_is_used_where_the_stream_holds_none() {
     let shapes = |values| {
         let resolver = Resolver::new(&layout).order(Order::Little).values(values);
         let table = resolver.stream(&stream)?.table()?;
-        Ok::<_, dudley::Error>(["/a", "/b"].map(|path| table.find(path).unwrap().shape()))
+        Ok::<_, dudley::Error>(["/a", "/b"].map(|path| table.find(path).unwrap().shape().to_vec()))
     };
     assert_eq!(shapes(Values::new().with("K", 2).with("N", 9)).unwrap(), [[3], [2]]);
     assert_eq!(shapes(Values::new().with("/K", 4)).unwrap(), [[3], [4]]);

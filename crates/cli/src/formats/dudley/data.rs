@@ -306,7 +306,7 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
         }
     };
     if json {
-        let shape = Value::from(shape);
+        let shape = Value::from(&shape[..]);
         let head = json!({"path": path, "dtype": dtype, "shape": shape}).to_string();
         let head = head.strip_suffix('}').unwrap_or_default();
         write_text(out, &format!("{head},\"value\":")).map_err(output)?;
