@@ -87,7 +87,7 @@ impl<'a> Target<'a> {
             .raw_entries()
             .position(|(name, value)| key == "<<" && is_merge_key(name) && value.id() == found.id())
         {
-            // What it names is no mapping, so it is a key as any other.
+            // It does not name a mapping, so it is an ordinary key.
             return Ok(Self { container, place: Place::Entries(vec![at]) });
         }
         let from = found.to_pointer().unwrap_or_else(|| format!("a key `{key}`"));

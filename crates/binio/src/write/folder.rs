@@ -54,9 +54,9 @@ impl Folder {
         Settled::open(self.path.join(name), suffix)
     }
 
-    /// Reads bytes of a file in it, and nothing else: neither its length nor its kind is looked at.
-    /// Returns `false` if it is a link, has a journal or does not have these bytes, and always on
-    /// systems other than Unix; [`settled`](Self::settled) then tells what it is.
+    /// Reads bytes of a file in it without looking at its length or kind. Returns `false` if the file
+    /// is a link, has a journal or does not have these bytes, and always on systems other than Unix:
+    /// use [`settled`](Self::settled) then.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
