@@ -219,8 +219,6 @@ proptest! {
         prop_assume!(before.is_ok());
         let before = before.unwrap();
         let all = leaves(before.document());
-        // A merge key that names a list by chance becomes one that merges when the list gets mappings.
-        prop_assume!(!all.keys().any(|pointer| pointer.contains("/<<")));
         let places: Vec<_> = all.iter().filter(|(pointer, _)| !pointer.is_empty()).collect();
         prop_assume!(!places.is_empty());
         let (pointer, (way, _)) = places[which % places.len()];
@@ -280,7 +278,8 @@ proptest! {
             }
         }
         match what {
-            0 => {
+            // A key `<<` that names a list begins to merge when a mapping is put into the list, and is no key then.
+            0 if !pointer.contains("/<<") => {
                 let want = Tree::from_node(after.document().root().pointer(pointer).unwrap()).unwrap();
                 let shown = |tree: &Tree| {
                     let mut text = Vec::new();
