@@ -4,7 +4,7 @@
 #![no_main]
 
 use asdf::Tree;
-use asdf::edit::TreeText;
+use asdf::value::TreeText;
 use libfuzzer_sys::fuzz_target;
 
 const VALUES: [&str; 6] = ["7", "new text", "[1, [2]]", "{p: {q: 1}}", "'yes'", "{}"];

@@ -42,7 +42,7 @@ fuzz_target!(|data: &[u8]| {
 /// All but the compression.
 fn write_options(choices: &[u8; CHOICES]) -> WriteOptions {
     let &[_, align, standard, inline_below, pad, flags, ..] = choices;
-    let standards = asdf::write::STANDARDS;
+    let standards = asdf::save::STANDARDS;
     WriteOptions::new()
         .align(1 << (align % 13))
         .standard(standards[usize::from(standard) % standards.len()])

@@ -8,7 +8,7 @@ mod measure;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
-use asdf::edit::{EditOptions, Editor, Method};
+use asdf::save::{EditOptions, Editor, Method};
 use asdf::value::Array;
 use asdf::yaml::{Document, Node, ParseOptions};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};

@@ -8,13 +8,13 @@ use binio::ReadAt;
 use binio::write::{Journaled, journal};
 use bytes::Bytes;
 
-use crate::blocks::{BlockStore, Blocks};
 use crate::diagnostic::{Code, Diagnostic, Reports};
-#[cfg(any(unix, windows))]
-use crate::edit::SUFFIX;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::blocks::{BlockStore, Blocks};
+#[cfg(any(unix, windows))]
+use crate::file::journal::SUFFIX;
+use crate::file::locate::{self, Ends, Located};
 use crate::layout::Layout;
-use crate::locate::{self, Ends, Located};
 use crate::options::{MAX_FILES, OpenOptions, Strictness};
 use crate::yaml::{Document, ParseOptions, tag};
 
@@ -110,7 +110,7 @@ impl OpenOptions {
             return Ok(Arc::new(journaled));
         }
         if journal::pending(path, SUFFIX)? == Some(journal::Pending::Foreign) {
-            return Err(ErrorKind::Layout(crate::edit::FOREIGN.to_owned()).into());
+            return Err(ErrorKind::Layout(crate::file::journal::FOREIGN.to_owned()).into());
         }
         match usize::try_from(file.len()) {
             Ok(len) if file.len() <= SMALL_FILE => Ok(Arc::new(file.bytes_at(0, len)?)),

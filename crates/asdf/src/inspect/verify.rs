@@ -3,9 +3,9 @@
 use std::fmt;
 
 use crate::asdf::Asdf;
-use crate::blocks::ChecksumVerdict;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
+use crate::file::blocks::ChecksumVerdict;
 use crate::tree::Node;
 use crate::yaml::tag;
 

@@ -6,8 +6,8 @@ use binio::array::{Access, ArrayError, Data};
 use bytes::Bytes;
 
 use crate::asdf::Asdf;
-use crate::blocks::Block;
 use crate::error::{Error, Result};
+use crate::file::blocks::Block;
 
 /// Where the bytes of an array are.
 #[derive(Clone, Debug)]

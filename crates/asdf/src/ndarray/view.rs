@@ -12,8 +12,8 @@ use bytes::Bytes;
 use super::data::{ArrayData, Failure};
 use super::mask::Mask;
 use crate::asdf::Asdf;
-use crate::blocks::Block;
 use crate::error::{ArrayError, Error, Result};
+use crate::file::blocks::Block;
 use crate::yaml::Node;
 
 /// An array: its type, its shape, and where its elements are.

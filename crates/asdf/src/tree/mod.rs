@@ -6,7 +6,6 @@
 mod array;
 #[cfg(feature = "serde")]
 pub mod deserialize;
-mod emit;
 mod external;
 mod find;
 mod integer;
@@ -14,9 +13,6 @@ pub mod json;
 pub mod metadata;
 mod node;
 mod refs;
-#[cfg(feature = "serde")]
-pub(crate) mod serialize;
-pub mod value;
 
 pub(crate) use external::open_external;
 pub use find::Found;

@@ -29,6 +29,7 @@ mod characters;
 pub mod complex;
 mod directives;
 mod document;
+pub(crate) mod edit;
 mod equal;
 mod integer;
 mod mapping;

@@ -4,7 +4,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use asdf::edit::{EditOptions, Editor, Method, roll_back};
+use asdf::save::{EditOptions, Editor, Method, roll_back};
 use asdf::value::Array;
 use asdf::{Asdf, Tree, VerifyOptions, WriteOptions};
 use binio::write::fault::Fault;

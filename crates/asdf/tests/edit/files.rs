@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use asdf::edit::{EditOptions, EditReport, Editor, Method};
+use asdf::save::{EditOptions, EditReport, Editor, Method};
 use asdf::value::Array;
 use asdf::{
     Asdf, Compression, OpenOptions, Strictness, Tree, Verify, VerifyOptions, WriteOptions, Writer,
@@ -255,7 +255,7 @@ fn a_streamed_block_stays_last() {
     editor.commit().unwrap();
     assert_eq!(array(&Asdf::open(&path).unwrap(), "/rows"), [1, 2, 3]);
     // Closed, it is an ordinary block that the tree calls -1.
-    asdf::write::RowWriter::resume(&path).unwrap().close().unwrap();
+    asdf::save::RowWriter::resume(&path).unwrap().close().unwrap();
     let mut editor = Editor::open(&path).unwrap();
     editor.set_array("/x", Array::from_slice(&[7_i32], &[1]).unwrap()).unwrap();
     editor.commit().unwrap();

@@ -10,7 +10,7 @@ mod properties;
 mod text;
 
 use asdf::Tree;
-use asdf::edit::TreeText;
+use asdf::value::TreeText;
 
 /// An edit of a text.
 #[derive(Clone, Copy, Debug)]

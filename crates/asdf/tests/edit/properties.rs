@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use asdf::Tree;
-use asdf::edit::TreeText;
+use asdf::value::TreeText;
 use asdf::yaml::{Document, Kind, Node, NodeId};
 use proptest::prelude::*;
 

@@ -203,7 +203,7 @@ fn integers_beyond_64_bits_become_integer_nodes() {
 
 #[test]
 fn large_elements_of_inline_arrays_stay_elements() {
-    for standard in asdf::write::STANDARDS {
+    for standard in asdf::save::STANDARDS {
         let mut tree = Tree::default();
         let elements = [1, u64::MAX, 1 << 63];
         let array = Array::from_slice(&elements, &[3]).unwrap();

@@ -192,7 +192,7 @@ fn files_that_the_tree_names_are_not_replaced_by_new_parts() {
     let writer = Writer::new(Tree::from_file(&file, 0).unwrap()).blocks_of(&file);
     writer.explode(&path).unwrap();
     // The exploded file gets a block of its own, and is exploded over itself.
-    let mut editor = asdf::edit::Editor::open(&path).unwrap();
+    let mut editor = asdf::save::Editor::open(&path).unwrap();
     editor.set_array("/new", Array::from_slice(&[7_u64, 8], &[2]).unwrap()).unwrap();
     editor.commit().unwrap();
     let exploded = Asdf::open(&path).unwrap();

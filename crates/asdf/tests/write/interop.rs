@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use asdf::edit::{Editor, Method};
-use asdf::repair::{RecoverOptions, recover};
+use asdf::save::repair::{RecoverOptions, recover};
+use asdf::save::{Editor, Method};
 use asdf::value::{Mapping, Sequence, Value};
 use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 use serde_json::{Value as Json, json};

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
-use asdf::repair::{RecoverOptions, RecoverReport, recover};
+use asdf::save::repair::{RecoverOptions, RecoverReport, recover};
 use asdf::value::Array;
 use asdf::{
     Asdf, BlockError, ChecksumVerdict, Code, Compression, ErrorKind, Limits, Tree, WriteOptions,

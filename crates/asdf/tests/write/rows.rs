@@ -3,8 +3,8 @@
 use std::fs;
 
 use asdf::ndarray::Datatype;
+use asdf::save::RowWriter;
 use asdf::value::Array;
-use asdf::write::RowWriter;
 use asdf::{Asdf, ChecksumVerdict, Compression, Tree, WriteOptions, Writer};
 
 fn open(path: &std::path::Path) -> Asdf {

@@ -4,7 +4,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use asdf::edit::{EditOptions, EditReport, Editor, Method, is_read_only};
+use asdf::save::{EditOptions, EditReport, Editor, Method, is_read_only};
 use asdf::value::Array;
 use asdf::{OpenOptions, ReadAt, Tree};
 use binio::write::Discard;

@@ -102,5 +102,5 @@ fn writer(tree: Tree, file: &Asdf, mut options: WriteOptions) -> Writer<'_> {
 
 /// The version of the standard of a file, if it can be written.
 fn standard(file: &Asdf) -> Option<asdf::tag::Version> {
-    file.layout().standard_version.filter(|version| asdf::write::STANDARDS.contains(version))
+    file.layout().standard_version.filter(|version| asdf::save::STANDARDS.contains(version))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 use std::{env, fs};
 
-use asdf::edit::Editor;
+use asdf::save::Editor;
 
 use super::change;
 use crate::Verdict;

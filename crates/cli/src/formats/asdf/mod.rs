@@ -20,7 +20,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use asdf::write::WriteReport;
+use asdf::save::WriteReport;
 use asdf::{Asdf, Diagnostic, External, OpenOptions, Severity, Strictness, Writer};
 use binio::write::Discard;
 use serde_json::json;
@@ -136,7 +136,7 @@ fn write(
 /// Undoes a change in place of a file that is to be replaced, whose journal would be left over.
 fn finish_old(target: &Path) -> Result<(), Failure> {
     if target.is_file() {
-        asdf::edit::roll_back(target).map_err(|error| Failure::asdf(target, error))?;
+        asdf::save::roll_back(target).map_err(|error| Failure::asdf(target, error))?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use asdf::ReadAt;
-use asdf::repair::{Loss, RecoverOptions, RecoverReport, recover};
+use asdf::save::repair::{Loss, RecoverOptions, RecoverReport, recover};
 use binio::write::Discard;
 use serde_json::{Value, json};
 

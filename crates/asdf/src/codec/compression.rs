@@ -1,0 +1,143 @@
+//! The compressions that can be written, by name and level.
+
+use std::fmt;
+use std::str::FromStr;
+
+/// How the data of a block are compressed.
+///
+/// ```
+/// use asdf::Compression;
+///
+/// assert_eq!("zlib:9".parse(), Ok(Compression::Zlib(9)));
+/// assert_eq!("lz4".parse(), Ok(Compression::Lz4));
+/// assert_eq!(Compression::Bzip2(9).to_string(), "bzp2:9");
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Compression {
+    /// None.
+    #[default]
+    None,
+    /// One zlib stream of a level from 0 to 9; all readers know it.
+    Zlib(u8),
+    /// One bzip2 stream of a level from 1 to 9; all readers know it.
+    Bzip2(u8),
+    /// Chunks of LZ4; fast.
+    Lz4,
+    /// One LZ4 frame (feature `lz4f`).
+    Lz4Frame,
+    /// One Zstandard frame of a level from 1 to 22 (feature `zstd`).
+    Zstd(u8),
+    /// One Blosc buffer of shuffled LZ4 of a level from 1 to 9, of at most 2 GiB (feature `blsc`).
+    Blosc(u8),
+}
+
+/// Codes, the default level, and the levels that there are.
+const CODES: [(&str, u8, std::ops::RangeInclusive<u8>); 7] = [
+    ("none", 0, 0..=0),
+    ("zlib", 6, 0..=9),
+    ("bzp2", 9, 1..=9),
+    ("lz4", 0, 0..=0),
+    ("lz4f", 0, 0..=0),
+    ("zstd", 3, 1..=22),
+    ("blsc", 5, 1..=9),
+];
+
+impl Compression {
+    /// The four bytes that name it in a block's header.
+    pub fn code(self) -> [u8; 4] {
+        match self {
+            Self::None => [0; 4],
+            Self::Zlib(_) => *b"zlib",
+            Self::Bzip2(_) => *b"bzp2",
+            Self::Lz4 => *b"lz4\0",
+            Self::Lz4Frame => *b"lz4f",
+            Self::Zstd(_) => *b"zstd",
+            Self::Blosc(_) => *b"blsc",
+        }
+    }
+
+    pub(crate) fn has_level(self) -> bool {
+        self.parts().1.is_some()
+    }
+
+    fn parts(self) -> (&'static str, Option<u8>) {
+        match self {
+            Self::None => ("none", None),
+            Self::Zlib(level) => ("zlib", Some(level)),
+            Self::Bzip2(level) => ("bzp2", Some(level)),
+            Self::Lz4 => ("lz4", None),
+            Self::Lz4Frame => ("lz4f", None),
+            Self::Zstd(level) => ("zstd", Some(level)),
+            Self::Blosc(level) => ("blsc", Some(level)),
+        }
+    }
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.parts() {
+            (code, None) => f.write_str(code),
+            (code, Some(level)) => write!(f, "{code}:{level}"),
+        }
+    }
+}
+
+/// The text is not the name of a compression.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParseCompressionError(String);
+
+impl FromStr for Compression {
+    type Err = ParseCompressionError;
+
+    fn from_str(text: &str) -> Result<Self, ParseCompressionError> {
+        let (name, level) = match text.split_once(':') {
+            Some((name, level)) => (name, Some(level)),
+            None => (text, None),
+        };
+        let Some((_, default, levels)) = CODES.iter().find(|(code, ..)| *code == name) else {
+            let names: Vec<&str> = CODES.iter().map(|(code, ..)| *code).collect();
+            let message = format!("expected one of {}, found {name:?}", names.join(", "));
+            return Err(ParseCompressionError(message));
+        };
+        let level = match level.map(|level| (level, level.parse().ok())) {
+            None => *default,
+            Some((_, Some(level))) if levels.contains(&level) && levels.end() > &0 => level,
+            Some(_) if levels.end() == &0 => {
+                return Err(ParseCompressionError(format!("{name} has no levels")));
+            }
+            Some((level, _)) => {
+                let (low, high) = (levels.start(), levels.end());
+                let message = format!("expected a level from {low} to {high}, found {level:?}");
+                return Err(ParseCompressionError(message));
+            }
+        };
+        Ok(match name {
+            "zlib" => Self::Zlib(level),
+            "bzp2" => Self::Bzip2(level),
+            "lz4" => Self::Lz4,
+            "lz4f" => Self::Lz4Frame,
+            "zstd" => Self::Zstd(level),
+            "blsc" => Self::Blosc(level),
+            _ => Self::None,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_compressions_read_back() {
+        for text in ["none", "zlib:0", "zlib:9", "bzp2:1", "lz4", "lz4f", "zstd:22", "blsc:5"] {
+            assert_eq!(text.parse::<Compression>().unwrap().to_string(), text);
+        }
+        for text in
+            ["", "gzip", "zlib:10", "zlib:", "zlib:x", "bzp2:0", "lz4:1", "none:0", "zstd:0"]
+        {
+            assert!(text.parse::<Compression>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! Which blocks there are: known from the index, or found by walking from header to header, no
+//! further than somebody asked.
+//!
+//! ```text
+//! magic | header | data ... allocated | magic | header | data ... | index or end
+//!   0   `--------- next_offset -------> 1                         ^ the walk ends here
+//! ```
+
+use std::cmp::Ordering;
+
+use binio::ReadAt;
+
+use crate::diagnostic::Code;
+use crate::error::Result;
+use crate::file::locate::{Chain, Drift, Entry, Header, Reading, RejectedIndex};
+use crate::layout::index::INDEX_HEADER;
+
+/// How many bytes after the last block are looked at for bytes other than NUL.
+const TRAILING_LOOK: u64 = 1 << 20;
+
+/// How many entries of an index are compared with the file to find out why it is wrong.
+const MAX_COMPARED: usize = 1000;
+
+/// The blocks known so far.
+#[derive(Debug)]
+pub(super) struct BlockTable {
+    entries: Vec<Entry>,
+    progress: Progress,
+    /// The index that was not used, until the walk shows what is wrong with it.
+    rejected: Option<RejectedIndex>,
+    first_block: Option<u64>,
+    /// From this number on, numbers may be wrong.
+    certain: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Progress {
+    /// An index was accepted, so the number of blocks is known.
+    Indexed { index_offset: u64 },
+    /// Blocks may follow at this offset.
+    Walking { next: u64 },
+    /// All blocks are known.
+    Complete,
+}
+
+impl BlockTable {
+    /// The table of the blocks that were located.
+    pub(super) fn new(chain: Chain, reading: Reading<'_>) -> Self {
+        let mut table = Self {
+            entries: Vec::new(),
+            progress: Progress::Complete,
+            rejected: None,
+            first_block: None,
+            certain: usize::MAX,
+        };
+        match chain {
+            Chain::Indexed { offsets, first, last, index_offset } => {
+                let unread = |&offset: &u64| Entry { offset, header: Header::Unread };
+                table.entries = offsets.iter().map(unread).collect();
+                if let Some(entry) = table.entries.last_mut() {
+                    entry.header = last;
+                }
+                if let Some(entry) = table.entries.first_mut() {
+                    entry.header = first;
+                }
+                table.progress = Progress::Indexed { index_offset };
+            }
+            Chain::From { first, rejected } => {
+                table.rejected = rejected;
+                table.push(first);
+            }
+            Chain::All { entries, certain, rejected } => {
+                table.entries = entries;
+                table.certain = certain;
+                table.rejected = rejected;
+            }
+        }
+        table.first_block = table.entries.first().map(|entry| entry.offset);
+        if table.progress == Progress::Complete {
+            table.judge_index(reading);
+        }
+        table
+    }
+
+    /// The first number that may be wrong.
+    pub(super) fn certain(&self) -> usize {
+        self.certain
+    }
+
+    /// How many blocks there are.
+    pub(super) fn len(&mut self, reading: Reading<'_>) -> Result<usize> {
+        while let Progress::Walking { next } = self.progress {
+            self.step(next, reading)?;
+        }
+        Ok(self.entries.len())
+    }
+
+    /// The block of this number, if there is one.
+    pub(super) fn get(&mut self, index: usize, reading: Reading<'_>) -> Result<Option<Entry>> {
+        loop {
+            if let Some(entry) = self.entries.get(index) {
+                if !matches!(entry.header, Header::Unread) {
+                    return Ok(Some(entry.clone()));
+                }
+                self.touch(index, reading)?;
+                continue;
+            }
+            match self.progress {
+                Progress::Walking { next } => self.step(next, reading)?,
+                Progress::Indexed { .. } | Progress::Complete => return Ok(None),
+            }
+        }
+    }
+
+    /// Reads the header of a block that only the index named. If the index is wrong about it, or
+    /// about the one after it, the index is dropped and the table begins again.
+    fn touch(&mut self, index: usize, reading: Reading<'_>) -> Result<()> {
+        let entry = reading.entry(self.entries[index].offset)?;
+        let listed_next = self.entries.get(index + 1).map(|entry| entry.offset);
+        if reading.index_is_wrong(&entry.header, listed_next)? {
+            if let Progress::Indexed { index_offset } = self.progress {
+                let entries = Some(self.entries.iter().map(|entry| entry.offset).collect());
+                self.rejected = Some(RejectedIndex::report(index_offset, entries, reading.reports));
+                self.entries = Vec::new();
+                self.progress = match self.first_block {
+                    Some(next) => Progress::Walking { next },
+                    None => Progress::Complete,
+                };
+            }
+            return Ok(());
+        }
+        reading.judge(&entry);
+        self.entries[index] = entry;
+        Ok(())
+    }
+
+    /// Adds the block at `next`, if one begins there.
+    fn step(&mut self, next: u64, reading: Reading<'_>) -> Result<()> {
+        reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
+        let entry = reading.entry(next)?;
+        if entry.header.has_no_magic() {
+            self.progress = Progress::Complete;
+            if let Some(offset) = trailing_bytes(next, self.entries.last(), reading)? {
+                self.report_trailing(offset, reading)?;
+            }
+        } else {
+            reading.judge(&entry);
+            self.push(entry);
+        }
+        if self.progress == Progress::Complete {
+            self.judge_index(reading);
+        }
+        Ok(())
+    }
+
+    /// Adds a block; the table is complete if none can follow it.
+    fn push(&mut self, entry: Entry) {
+        self.progress = match &entry.header {
+            Header::Good(header) => match header.next_offset() {
+                Some(next) => Progress::Walking { next },
+                None => Progress::Complete,
+            },
+            Header::Bad(_) | Header::Unread => Progress::Complete,
+        };
+        self.entries.push(entry);
+    }
+
+    /// Reports what is wrong with the index that was not used, now that all blocks are known.
+    fn judge_index(&mut self, reading: Reading<'_>) {
+        let Some(RejectedIndex { offset, entries, code }) = self.rejected.take() else { return };
+        if self.is_data(offset, reading.file_len()) {
+            // What looked like an index is a part of some block's data.
+            reading.reports.retract(code, offset);
+            return;
+        }
+        let blocks = self.entries.len();
+        let Some(entries) = entries.map(|entries| entries.len()) else { return };
+        let code = match entries.cmp(&blocks) {
+            Ordering::Less => Code::IndexShort,
+            Ordering::Equal => return,
+            Ordering::Greater => Code::IndexLong,
+        };
+        reading.reports.retract(Code::IndexStale, offset);
+        let message = format!("the block index lists {entries} blocks, the file has {blocks}");
+        reading.reports.report(code, offset, message);
+    }
+
+    /// Reports bytes after the last block: the likely cause if the index shows it.
+    fn report_trailing(&mut self, offset: u64, reading: Reading<'_>) -> Result<()> {
+        if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
+            let listed = index.entries.as_deref().unwrap_or_default();
+            let listed = listed.get(..MAX_COMPARED).unwrap_or(listed);
+            let drift = Drift::find(listed, first, reading)?;
+            if let Some(message) = drift.as_ref().and_then(Drift::message) {
+                reading.reports.retract(index.code, index.offset);
+                self.rejected = None;
+                reading.reports.report(Code::IndexDrift, first, message);
+                return Ok(());
+            }
+        }
+        let message = "bytes after the last block that are neither a block nor the index";
+        reading.reports.report(Code::TrailingBytes, offset, message);
+        Ok(())
+    }
+
+    /// Whether the byte at `offset` is used data of a block.
+    fn is_data(&self, offset: u64, file_len: u64) -> bool {
+        let after = self.entries.partition_point(|entry| entry.offset <= offset);
+        let before = after.checked_sub(1).and_then(|index| self.entries.get(index));
+        match before.map(|entry| &entry.header) {
+            Some(Header::Good(header)) => {
+                header.fits(file_len) && header.claimed_range(file_len).contains(&offset)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// The offset of bytes after the last block that are not a block index and not zero. `end` is
+/// where the next block would begin.
+fn trailing_bytes(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Result<Option<u64>> {
+    let file_len = reading.file_len();
+    // Used bytes above the allocated ones are data, not trailing.
+    let used_end = match last.map(|entry| &entry.header) {
+        Some(Header::Good(header)) => header.claimed_range(file_len).end,
+        _ => end,
+    };
+    let mut at = end.max(used_end);
+    let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
+    let mut window = [0; 4096];
+    let mut begin = true;
+    while at < look_end {
+        let len = usize::try_from(look_end - at).unwrap_or(usize::MAX).min(window.len());
+        let piece = &mut window[..len];
+        reading.ends.read_exact_at(piece, at)?;
+        if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {
+            return Ok(None);
+        }
+        if let Some(place) = piece.iter().position(|&b| b != 0) {
+            return Ok(Some(at + place as u64));
+        }
+        at += len as u64;
+    }
+    Ok(None)
+}

@@ -1,0 +1,187 @@
+//! Locating the parts of a file, in the order of the file and with few reads.
+//!
+//! 1. The head, in steps that double from 64 KiB, until the end of the tree and the first block
+//!    are known.
+//! 2. The last 64 KiB, for the block index; more only if they can be the end of a long index.
+//! 3. The header of the last block that the index names.
+//!
+//! Nothing else is read, however large the file is, unless the blocks are to be salvaged. Which
+//! blocks lie between the first and the last is found out when somebody asks, by
+//! [`BlockStore`](crate::file::blocks::BlockStore).
+
+mod drift;
+mod ends;
+mod entry;
+mod first_block;
+mod index;
+mod reading;
+mod salvage;
+#[cfg(test)]
+pub(crate) mod test_file;
+mod tree;
+
+use binio::ReadAt;
+use bytes::Bytes;
+
+use crate::diagnostic::{Code, Reports};
+use crate::error::Result;
+use crate::layout::head::{self, Content, Head};
+use crate::layout::{IndexText, Layout};
+use crate::options::{OpenOptions, Strictness};
+use first_block::Candidates;
+
+pub(crate) use drift::Drift;
+pub(crate) use ends::Ends;
+pub(crate) use entry::{Entry, Header};
+pub(crate) use index::Index;
+pub(crate) use reading::Reading;
+
+/// The head ends here at the latest: what is not found before does not exist.
+const MAX_HEAD: u64 = 16 << 20;
+
+/// A file whose parts are known.
+pub(crate) struct Located {
+    pub(crate) layout: Layout,
+    pub(crate) tree_text: Bytes,
+    pub(crate) chain: Chain,
+}
+
+/// What is known of the blocks.
+pub(crate) enum Chain {
+    /// The index has their offsets.
+    Indexed { offsets: Vec<u64>, first: Header, last: Header, index_offset: u64 },
+    /// The first block, to go on from.
+    From { first: Entry, rejected: Option<RejectedIndex> },
+    /// These are all. From `certain` on, their numbers may be wrong.
+    All { entries: Vec<Entry>, certain: usize, rejected: Option<RejectedIndex> },
+}
+
+/// An index that did not agree with the blocks.
+#[derive(Clone, Debug)]
+pub(crate) struct RejectedIndex {
+    pub(crate) offset: u64,
+    /// The offsets that it lists, if it is a list.
+    pub(crate) entries: Option<Vec<u64>>,
+    /// As what it was reported.
+    pub(crate) code: Code,
+}
+
+impl RejectedIndex {
+    /// Reports an index that is not used.
+    pub(crate) fn report(offset: u64, entries: Option<Vec<u64>>, reports: &Reports) -> Self {
+        let (code, message) = match &entries {
+            None => (Code::IndexUnparsable, "the block index is not a list of offsets"),
+            Some(_) => (Code::IndexStale, "the block index does not agree with the blocks"),
+        };
+        reports.report(code, offset, message);
+        Self { offset, entries, code }
+    }
+}
+
+/// Locates the parts of a file: header and comments, tree, first block, index.
+pub(crate) fn locate(ends: &mut Ends, options: &OpenOptions, reports: &Reports) -> Result<Located> {
+    let limits = &options.limits;
+    let head = read_head(ends)?;
+    reports.extend(head.diagnostics);
+    let start = head.len as u64;
+    let tree = match head.content {
+        Content::Tree => Some(start..tree::find_end(ends, start, limits, reports)?),
+        Content::Block | Content::Nothing => None,
+    };
+    let content_end = tree.as_ref().map_or(start, |tree| tree.end);
+    let tree_text = tree.clone().map(|tree| ends.head(tree)).unwrap_or_default();
+    let mut layout = Layout {
+        file_len: ends.len(),
+        format_version: head.format_version,
+        standard_version: head.standard_version,
+        comments: head.comments,
+        tree,
+        tree_line: head.line,
+        first_block: None,
+        index: None,
+    };
+    let candidates = match head.content {
+        Content::Nothing => Candidates::default(),
+        _ => Candidates::search(content_end, Reading { ends, limits, reports })?,
+    };
+    let index = match candidates.first_magic() {
+        Some(magic) if !candidates.reaches_the_end(ends.len()) => Index::find(ends, magic, limits)?,
+        _ => None,
+    };
+    let first = candidates.choose(index.as_ref().and_then(Index::first_listed), reports);
+    let reading = Reading { ends, limits, reports };
+    let mut chain = match first {
+        None => Chain::All { entries: Vec::new(), certain: 0, rejected: None },
+        Some(first) => {
+            layout.first_block = Some(first.offset);
+            reading.judge(&first);
+            chain_from(first, index, &mut layout, reading)?
+        }
+    };
+    if options.strictness == Strictness::Salvage {
+        let from = layout.tree.as_ref().map_or(0, |tree| tree.end);
+        chain = salvage_chain(chain, from, reading)?;
+    }
+    Ok(Located { layout, tree_text, chain })
+}
+
+fn read_head(ends: &mut Ends) -> Result<Head> {
+    loop {
+        if !ends.is_complete() {
+            ends.grow_head()?;
+        }
+        let capped = ends.head(0..MAX_HEAD);
+        let complete = ends.is_complete() || (capped.len() as u64) < ends.head_len();
+        if let Some(head) = head::parse(&capped, complete)? {
+            return Ok(head);
+        }
+    }
+}
+
+/// The blocks from the first on, by the index if it agrees with them.
+fn chain_from(
+    first: Entry,
+    index: Option<Index>,
+    layout: &mut Layout,
+    reading: Reading<'_>,
+) -> Result<Chain> {
+    let Some(index) = index else { return Ok(Chain::From { first, rejected: None }) };
+    let last = index.check(&first, reading)?;
+    let Index { offset, entries } = index;
+    let listed = entries.as_ref().map(Vec::len);
+    layout.index = Some(IndexText { offset, entries: listed, accepted: last.is_some() });
+    Ok(match (entries, last) {
+        (Some(offsets), Some(last)) => {
+            Chain::Indexed { offsets, first: first.header, last, index_offset: offset }
+        }
+        (entries, _) => {
+            let rejected = Some(RejectedIndex::report(offset, entries, reading.reports));
+            Chain::From { first, rejected }
+        }
+    })
+}
+
+/// The blocks of a damaged file. Of the index only the numbers of blocks after a gap are used.
+fn salvage_chain(chain: Chain, from: u64, reading: Reading<'_>) -> Result<Chain> {
+    let (first, listed, rejected) = match chain {
+        Chain::Indexed { offsets, first, .. } => {
+            let first = offsets.first().map(|&offset| Entry { offset, header: first });
+            (first, Some(offsets), None)
+        }
+        Chain::From { first, rejected } => {
+            (Some(first), rejected.as_ref().and_then(|index| index.entries.clone()), rejected)
+        }
+        Chain::All { rejected, .. } => (None, None, rejected),
+    };
+    let found = salvage::find_blocks(from, first, listed.as_deref(), reading)?;
+    let rejected = rejected.filter(|index| {
+        if found.by_index {
+            reading.reports.retract(index.code, index.offset);
+        }
+        !found.by_index
+    });
+    Ok(Chain::All { entries: found.entries, certain: found.certain, rejected })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,547 @@
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::{Bytes, Limits, ReadAt, ReadLog, Window, drive};
+use memchr::memmem;
+use proptest::prelude::*;
+
+use crate::asdf::Asdf;
+use crate::diagnostic::Code;
+use crate::error::{Error, ErrorKind};
+use crate::file::locate::test_file::{HEAD, TREE, block, codes, contents, index, indexed_file};
+use crate::layout::BLOCK_MAGIC;
+use crate::options::{OpenOptions, Strictness};
+
+fn open(bytes: Vec<u8>) -> Asdf {
+    Asdf::from_bytes(bytes).unwrap()
+}
+
+/// A source that is not memory, and a record of what was read from it.
+struct Logged(ReadLog<Bytes>);
+
+impl ReadAt for Logged {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
+        self.0.read_exact_at(buffer, offset)
+    }
+}
+
+/// Opens a file and returns the places and lengths of all reads that it took.
+fn reads_of(bytes: Vec<u8>, touch: impl Fn(&Asdf)) -> Vec<(u64, u64)> {
+    let source = Arc::new(Logged(ReadLog::new(Bytes::from(bytes))));
+    let file = Asdf::from_source(Arc::clone(&source) as Arc<dyn ReadAt>).unwrap();
+    touch(&file);
+    source.0.ranges().iter().map(|range| (range.start, range.end - range.start)).collect()
+}
+
+const KIB: u64 = 1024;
+
+/// Length of the head and the tree of the files below.
+fn head_len() -> usize {
+    HEAD.len() + TREE.len()
+}
+
+// What opening reads
+
+#[test]
+fn opening_a_large_file_with_index_takes_three_small_reads() {
+    let data = vec![1; 1 << 20];
+    let bytes = indexed_file(&[&data, &data, &data]);
+    let len = bytes.len() as u64;
+    let last = (head_len() + 2 * (54 + data.len())) as u64;
+    let reads = reads_of(bytes, |_| ());
+    assert_eq!(reads, [(0, 64 * KIB), (len - 64 * KIB, 64 * KIB), (last, 54)]);
+}
+
+#[test]
+fn with_an_index_a_block_costs_its_header_and_its_data() {
+    let data = vec![1; 1 << 20];
+    let bytes = indexed_file(&[&data, &data, &data]);
+    let second = (head_len() + 54 + data.len()) as u64;
+    let reads = reads_of(bytes, |file| {
+        assert_eq!(file.blocks().get(1).unwrap().decode_range(5..9).unwrap().len(), 4);
+    });
+    assert_eq!(reads[3..], [(second, 54), (second + 54 + 5, 4)]);
+}
+
+#[test]
+fn opening_a_large_file_without_index_takes_two_reads_and_each_block_one_more() {
+    let data = vec![1; 1 << 20];
+    let one = block(&data).bytes();
+    let bytes = [HEAD, TREE, &one, &one, &one].concat();
+    let len = bytes.len() as u64;
+    let offset = |n: usize| (head_len() + n * one.len()) as u64;
+    let reads = reads_of(bytes.clone(), |_| ());
+    assert_eq!(reads, [(0, 64 * KIB), (len - 64 * KIB, 64 * KIB)]);
+    let reads = reads_of(bytes, |file| assert!(file.blocks().get(2).unwrap().header().is_ok()));
+    assert_eq!(reads[2..], [(offset(1), 54), (offset(2), 54)]);
+}
+
+#[test]
+fn a_small_file_is_read_once() {
+    let bytes = indexed_file(&[b"one", b"two"]);
+    let len = bytes.len() as u64;
+    assert_eq!(reads_of(bytes, |_| ()), [(0, len)]);
+    let bytes = b"#ASDF 1.0.0\n".to_vec();
+    assert_eq!(reads_of(bytes, |_| ()), [(0, 12)]);
+}
+
+#[test]
+fn a_file_without_tree_takes_no_more_than_one_with() {
+    let data = vec![1; 1 << 20];
+    let bytes = [HEAD, &block(&data).bytes(), &block(&data).bytes()].concat();
+    let len = bytes.len() as u64;
+    assert_eq!(reads_of(bytes, |_| ()), [(0, 64 * KIB), (len - 64 * KIB, 64 * KIB)]);
+}
+
+#[test]
+fn a_large_tree_is_read_in_steps_that_double() {
+    let content = "a: b\n".repeat(60_000);
+    let tree = format!("%YAML 1.1\n---\n{content}...\n");
+    let bytes = [HEAD, tree.as_bytes()].concat();
+    let len = bytes.len() as u64;
+    let steps = [(0, 64), (64, 64), (128, 128)].map(|(at, len)| (at * KIB, len * KIB));
+    let last = (256 * KIB, len - 256 * KIB);
+    assert_eq!(reads_of(bytes, |_| ()), [&steps[..], &[last]].concat());
+}
+
+#[test]
+fn a_streamed_block_is_not_searched_for_an_index() {
+    let bytes = [HEAD, TREE, &block(vec![1; 1 << 20]).flags(1).bytes()].concat();
+    assert_eq!(reads_of(bytes, |_| ()), [(0, 64 * KIB)]);
+}
+
+#[test]
+fn an_index_longer_than_the_first_look_is_read_in_steps_that_double() {
+    let mut bytes = [HEAD, TREE].concat();
+    let mut offsets = Vec::new();
+    for _ in 0..20_000 {
+        offsets.push(bytes.len());
+        bytes.extend(block(b"").bytes());
+    }
+    let text = index(&offsets);
+    assert!((128 << 10..256 << 10).contains(&text.len()));
+    bytes.extend(text);
+    let len = bytes.len() as u64;
+    let reads = reads_of(bytes, |file| {
+        assert!(file.layout().index.as_ref().unwrap().accepted);
+        assert_eq!(file.blocks().len().unwrap(), 20_000);
+        assert_eq!(codes(file), []);
+    });
+    let tail =
+        [(len - 64 * KIB, 64 * KIB), (len - 128 * KIB, 64 * KIB), (len - 256 * KIB, 128 * KIB)];
+    assert_eq!(reads, [&[(0, 64 * KIB)], &tail[..]].concat());
+}
+
+// The tree's end and the first block
+
+#[test]
+fn tree_and_first_block_are_where_the_layout_says() {
+    let file = open([HEAD, TREE, b"   \n", &block(b"one").bytes()].concat());
+    let layout = file.layout();
+    assert_eq!(layout.tree, Some(33..head_len() as u64));
+    assert_eq!(file.tree_text()[..], *TREE);
+    assert_eq!(layout.tree_line, 3);
+    assert_eq!(layout.first_block, Some(head_len() as u64 + 4));
+    assert_eq!(codes(&file), []);
+}
+
+#[test]
+fn a_tree_without_end_ends_at_the_first_plausible_block() {
+    let tree = &TREE[..TREE.len() - 4];
+    let file = open([HEAD, tree, &block(b"one\n...\n").bytes()].concat());
+    assert_eq!(file.layout().tree, Some(33..(33 + tree.len()) as u64));
+    assert_eq!(codes(&file), [Code::MissingDocumentEnd]);
+    assert!(file.document().is_ok());
+}
+
+#[test]
+fn a_magic_in_the_tree_that_begins_no_block_breaks_only_the_tree() {
+    let tree = b"%YAML 1.1\n---\nx: '\xd3BLK'\n...\n";
+    let file = open([HEAD, tree, &block(b"one").bytes()].concat());
+    assert!(file.document().is_err());
+    assert_eq!(contents(&file), ["one"]);
+}
+
+#[test]
+fn a_broken_tree_is_the_same_error_each_time_and_leaves_the_blocks() {
+    let file = open([HEAD, b"%YAML 1.1\n---\n{a: \n...\n", &block(b"one").bytes()].concat());
+    let error = file.document().unwrap_err().to_string();
+    assert_eq!(file.document().unwrap_err().to_string(), error);
+    assert_eq!(contents(&file), ["one"]);
+}
+
+#[test]
+fn a_magic_in_the_padding_is_passed_over_and_reported() {
+    let padding = b"\xd3BL\xd3BLK zz";
+    let file = open([HEAD, TREE, padding, &block(b"one").bytes()].concat());
+    assert_eq!(contents(&file), ["one"]);
+    let place = head_len() as u64 + 3;
+    assert_eq!(file.diagnostics()[0].place.offset, Some(place));
+    assert_eq!(codes(&file), [Code::FalseMagic]);
+}
+
+#[test]
+fn the_first_magic_is_the_block_if_none_is_plausible() {
+    for bad in [
+        block(b"one").header_size(47),
+        block(b"one").used_size(1000),
+        block(b"one").used_size(1 << 63),
+        block(b"one").used_size(u64::MAX).allocated_size(u64::MAX),
+    ] {
+        let file = open([HEAD, TREE, &bad.bytes()].concat());
+        assert_eq!(file.layout().first_block, Some(head_len() as u64));
+        assert_eq!(file.blocks().len().unwrap(), 1);
+        assert!(file.blocks().get(0).unwrap().decode().is_err());
+        assert!(codes(&file).contains(&Code::BadBlock));
+        assert!(!codes(&file).contains(&Code::FalseMagic));
+        assert!(file.document().is_ok());
+    }
+}
+
+#[test]
+fn a_block_with_unknown_flags_that_ends_at_the_next_is_a_block() {
+    let first = block(b"one").flags(0x8000_0000).bytes();
+    let file = open([HEAD, TREE, &first, &block(b"two").bytes()].concat());
+    assert_eq!(contents(&file), ["one", "two"]);
+    assert_eq!(codes(&file), [Code::UnknownFlags]);
+}
+
+#[test]
+fn an_index_proves_that_a_broken_first_block_is_one() {
+    let bad = block(b"one").header_size(47).bytes();
+    let second = head_len() + bad.len();
+    let good = block(b"two").bytes();
+    let file = open([HEAD, TREE, &bad, &good, &index(&[head_len(), second])].concat());
+    assert_eq!(file.blocks().len().unwrap(), 2);
+    assert!(file.blocks().get(0).unwrap().header().is_err());
+    assert_eq!(file.blocks().get(1).unwrap().decode().unwrap(), "two");
+    assert_eq!(codes(&file), [Code::BadBlock]);
+}
+
+#[test]
+fn a_lost_block_that_the_index_has_after_the_end_lies_in_the_file() {
+    let (one, two) = (block(b"one").bytes(), block(b"two").bytes());
+    let gap = [b'?'; 57];
+    let second = head_len() + one.len() + gap.len();
+    let index = index(&[head_len(), second, 1 << 40]);
+    let bytes = [HEAD, TREE, &one, &gap, &two, &index].concat();
+    let len = bytes.len() as u64;
+    let file = OpenOptions::new().strictness(Strictness::Salvage).from_bytes(bytes).unwrap();
+    let blocks: Vec<_> = file.blocks().iter().map(Result::unwrap).collect();
+    assert_eq!(blocks.len(), 3);
+    assert_eq!(blocks[1].decode().unwrap(), "two");
+    assert!(blocks[2].header().is_err());
+    assert_eq!(blocks[2].offset(), len - 1);
+}
+
+#[test]
+fn padding_as_long_as_the_tree_is_searched_and_longer_padding_is_reported() {
+    let far = vec![b' '; (1 << 20) - 1];
+    let file = open([HEAD, TREE, &far, &block(b"one").bytes()].concat());
+    assert_eq!(contents(&file), Vec::<String>::new(), "the magic reaches over the bound");
+    assert_eq!(codes(&file), [Code::TrailingBytes]);
+    let near = &far[4..];
+    let file = open([HEAD, TREE, near, &block(b"one").bytes()].concat());
+    assert_eq!(contents(&file), ["one"]);
+}
+
+#[test]
+fn a_magic_at_the_very_end_is_a_truncated_block() {
+    for len in 1..54 {
+        let part = &block(b"").bytes()[..len];
+        let file = open([HEAD, TREE, part].concat());
+        assert_eq!(file.blocks().len().unwrap(), usize::from(len >= 4), "{len} bytes");
+    }
+}
+
+// The index
+
+/// Opens a file of three blocks with the index that `change` makes of the right one, and expects
+/// the code, all three blocks, and that the index was not used.
+fn rejected(change: impl Fn(&mut Vec<usize>), expected: Code) {
+    let blocks = [block(b"one").bytes(), block(b"two").bytes(), block(b"three").bytes()];
+    let mut offsets = Vec::new();
+    let mut at = head_len();
+    for block in &blocks {
+        offsets.push(at);
+        at += block.len();
+    }
+    change(&mut offsets);
+    let file = open([HEAD, TREE, &blocks.concat(), &index(&offsets)].concat());
+    assert_eq!(contents(&file), ["one", "two", "three"], "{offsets:?}");
+    assert_eq!(codes(&file), [expected], "{offsets:?}");
+}
+
+#[test]
+fn index_with_wrong_first_offset_is_ignored() {
+    rejected(|offsets| offsets[0] -= 1, Code::IndexStale);
+}
+
+#[test]
+fn index_with_wrong_last_offset_is_ignored() {
+    rejected(|offsets| offsets[2] += 1, Code::IndexStale);
+    rejected(|offsets| offsets[2] = 1 << 40, Code::IndexStale);
+    rejected(|offsets| offsets[2] = usize::MAX, Code::IndexStale);
+}
+
+#[test]
+fn index_with_wrong_middle_offset_is_dropped_when_it_is_touched() {
+    rejected(|offsets| offsets[1] += 1, Code::IndexStale);
+}
+
+#[test]
+fn index_out_of_order_is_ignored() {
+    rejected(|offsets| offsets.reverse(), Code::IndexStale);
+    rejected(|offsets| offsets[1] = offsets[0] + 53, Code::IndexStale);
+}
+
+#[test]
+fn index_with_too_few_entries_is_ignored() {
+    rejected(|offsets| offsets.truncate(2), Code::IndexShort);
+    rejected(|offsets| *offsets = vec![offsets[0], offsets[2]], Code::IndexShort);
+    rejected(|offsets| *offsets = offsets[1..].to_vec(), Code::IndexShort);
+    rejected(|offsets| offsets.truncate(0), Code::IndexUnparsable);
+}
+
+#[test]
+fn index_with_too_many_entries_is_ignored() {
+    rejected(|offsets| offsets.push(offsets[2] + 54), Code::IndexLong);
+    rejected(|offsets| offsets.push(offsets[2]), Code::IndexLong);
+}
+
+#[test]
+fn index_may_follow_a_last_block_that_is_allocated_further() {
+    let one = block(b"one").bytes();
+    let last = block(b"two").allocated_size(1 << 40).bytes();
+    let text = index(&[head_len(), head_len() + one.len()]);
+    let file = open([HEAD, TREE, &one, &last, &text].concat());
+    assert!(file.layout().index.as_ref().unwrap().accepted);
+    assert_eq!(contents(&file), ["one", "two"]);
+    assert_eq!(codes(&file), []);
+}
+
+#[test]
+fn index_text_inside_a_block_is_data() {
+    let inner = indexed_file(&[b"inner"]);
+    let file = open([HEAD, TREE, &block(b"one").bytes(), &block(&inner).bytes()].concat());
+    assert_eq!(file.blocks().len().unwrap(), 2);
+    assert_eq!(codes(&file), []);
+    let file = open([HEAD, TREE, &block(b"#ASDF BLOCK INDEX\nnonsense").bytes()].concat());
+    assert_eq!(file.blocks().len().unwrap(), 1);
+    assert_eq!(codes(&file), []);
+}
+
+#[test]
+fn what_looks_like_an_index_or_a_block_after_a_streamed_block_is_data() {
+    let one = block(b"one").bytes();
+    let streamed = block(b"two").flags(1).bytes();
+    let text = index(&[head_len(), head_len() + one.len()]);
+    let file = open([HEAD, TREE, &one, &streamed, &one, &text].concat());
+    assert_eq!(file.blocks().len().unwrap(), 2);
+    let data = file.blocks().get(1).unwrap().decode().unwrap();
+    assert_eq!(data, ["two".as_bytes(), &one, &text].concat());
+    assert_eq!(codes(&file), []);
+}
+
+#[test]
+fn a_stale_index_without_tree_does_not_lose_the_first_block() {
+    let one = block(b"one").bytes();
+    let text = index(&[5, HEAD.len() + one.len()]);
+    let file = open([HEAD, &one, &block(b"two").bytes(), &text].concat());
+    assert_eq!(contents(&file), ["one", "two"]);
+    assert_eq!(codes(&file), [Code::IndexStale]);
+}
+
+#[test]
+fn zero_bytes_after_the_index_or_the_last_block_are_legal() {
+    let file = open([&indexed_file(&[b"one"])[..], &[0; 100]].concat());
+    assert!(file.layout().index.as_ref().unwrap().accepted);
+    assert_eq!(contents(&file), ["one"]);
+    assert_eq!(codes(&file), []);
+    let file = open([HEAD, TREE, &block(b"one").bytes(), &[0; 100]].concat());
+    assert_eq!(contents(&file), ["one"]);
+    assert_eq!(codes(&file), []);
+}
+
+#[test]
+fn other_bytes_after_the_last_block_are_reported_with_their_place() {
+    let one = block(b"one").bytes();
+    let file = open([HEAD, TREE, &one, b"\0\0hello", &one].concat());
+    assert_eq!(file.blocks().len().unwrap(), 1);
+    assert_eq!(codes(&file), [Code::TrailingBytes]);
+    assert_eq!(file.diagnostics()[0].place.offset, Some((head_len() + one.len() + 2) as u64));
+}
+
+// Strictness and limits
+
+#[test]
+fn strict_opening_rejects_what_lenient_opening_reports() {
+    let strict = OpenOptions::new().strictness(Strictness::Strict);
+    assert!(strict.from_bytes(indexed_file(&[b"one", b"two"])).is_ok());
+    let irregular = [
+        [&b"#ASDF  1.0.0\n"[..], TREE].concat(),
+        [HEAD, b"\n", TREE].concat(),
+        [HEAD, TREE, &block(b"one").bytes(), b"x"].concat(),
+        [HEAD, TREE, &block(b"one").bytes(), &block(b"two").flags(2).bytes()].concat(),
+        [HEAD, TREE, &block(b"one").bytes(), &index(&[5])].concat(),
+    ];
+    for bytes in irregular {
+        assert!(Asdf::from_bytes(bytes.clone()).is_ok());
+        assert!(matches!(strict.from_bytes(bytes).unwrap_err().kind(), ErrorKind::Layout { .. }));
+    }
+}
+
+#[test]
+fn strict_reading_rejects_duplicate_keys() {
+    let bytes = [HEAD, b"%YAML 1.1\n---\na: 1\nb: {c: 1, c: 2}\n...\n"].concat();
+    assert!(open(bytes.clone()).document().is_ok());
+    let strict = OpenOptions::new().strictness(Strictness::Strict).from_bytes(bytes).unwrap();
+    let error = strict.document().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Yaml { line: 6, column: 11, .. }), "{error:?}");
+}
+
+#[test]
+fn a_million_empty_blocks_are_walked_and_a_limit_on_them_holds() {
+    let blocks = block(b"").bytes().repeat(1_000_000);
+    let bytes = Bytes::from([HEAD, TREE, &blocks].concat());
+    let file = Asdf::from_bytes(bytes.clone()).unwrap();
+    assert_eq!(file.blocks().len().unwrap(), 1_000_000);
+    assert_eq!(file.blocks().by_source(-1).unwrap().index(), 999_999);
+    let limits = Limits::default().with_max_items(1000);
+    let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
+    assert!(file.blocks().get(999).is_ok());
+    assert!(matches!(
+        file.blocks().len().unwrap_err().kind(),
+        ErrorKind::Limit { limit: 1000, .. }
+    ));
+}
+
+// All of it, on files that are damaged in every way
+
+/// What a file contains, as text that can be compared.
+fn summary(file: &Asdf) -> String {
+    let blocks: Vec<_> = file
+        .blocks()
+        .iter()
+        .map(|block| {
+            let block = block.unwrap();
+            let data = block.decode().map_err(|error| error.to_string());
+            let range = block.decode_range(1..2).map_err(|error| error.to_string());
+            (block.offset(), data, range, block.verify().map_err(|error| error.to_string()))
+        })
+        .collect();
+    let tree = file.document().map(crate::yaml::Document::node_count).ok();
+    format!("{:?} {tree:?} {blocks:?} {:?}", file.layout(), file.diagnostics())
+}
+
+/// A file with a bit of everything.
+fn rich_file() -> Vec<u8> {
+    let zlib = b"\x78\x9c\x4b\x4c\x4a\x06\x00\x02\x4d\x01\x27";
+    let lz4 = b"\0\0\0\x08\x03\0\0\0\x30abc";
+    let blocks = [
+        block(b"one").checksum_of(b"one").bytes(),
+        block(zlib).code(*b"zlib").data_size(3).checksum_of(b"abc").bytes(),
+        block(lz4).code(*b"lz4\0").data_size(3).allocated_size(20).bytes(),
+    ];
+    let mut at = head_len() + 8;
+    let mut offsets = Vec::new();
+    for block in &blocks {
+        offsets.push(at);
+        at += block.len();
+    }
+    [HEAD, TREE, b"       \n", &blocks.concat(), &index(&offsets), b"\0\0"].concat()
+}
+
+#[test]
+fn the_rich_file_has_no_irregularity_but_an_old_checksum() {
+    let file = open(rich_file());
+    assert_eq!(codes(&file), []);
+    assert_eq!(contents(&file), ["one", "abc", "abc"]);
+    assert_eq!(codes(&file), [Code::DecodedLegacy]);
+}
+
+#[test]
+fn a_file_of_which_parts_are_fetched_reads_the_same() {
+    let bytes = Bytes::from(rich_file());
+    let window = Arc::new(Window::new(bytes.len() as u64));
+    let mut fetched = Vec::new();
+    let shown = drive(
+        &window,
+        || Ok::<_, Error>(summary(&Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?)),
+        |ranges| {
+            fetched.extend_from_slice(ranges);
+            let fetch = |range: &Range<u64>| {
+                bytes.bytes_at(range.start, usize::try_from(range.end - range.start).unwrap())
+            };
+            Ok(ranges.iter().map(fetch).collect::<binio::Result<_>>()?)
+        },
+    );
+    assert_eq!(shown.unwrap(), summary(&open(bytes.to_vec())));
+    assert_eq!(
+        fetched,
+        std::slice::from_ref(&(0..bytes.len() as u64)),
+        "a small file is fetched at once"
+    );
+}
+
+#[test]
+fn every_truncation_of_a_file_opens_or_is_an_error() {
+    let bytes = rich_file();
+    for len in 0..bytes.len() {
+        for strictness in [Strictness::Lenient, Strictness::Strict, Strictness::Salvage] {
+            let options = OpenOptions::new().strictness(strictness);
+            if let Ok(file) = options.from_bytes(bytes[..len].to_vec()) {
+                summary(&file);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_header_field_takes_every_hostile_value() {
+    let bytes = rich_file();
+    let places: Vec<_> = memmem::find_iter(&bytes, &BLOCK_MAGIC).collect();
+    for place in places {
+        for (field, width) in [(4, 2), (6, 4), (10, 4), (14, 8), (22, 8), (30, 8)] {
+            for value in [0, 1, 47, 48, 65535, 1 << 31, 1 << 40, 1 << 62, 1 << 63, u64::MAX] {
+                let mut bytes = bytes.clone();
+                bytes[place + field..][..width].copy_from_slice(&value.to_be_bytes()[8 - width..]);
+                let shown = summary(&open(bytes));
+                assert!(shown.contains("Version"), "{shown}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    /// Memory and other sources go different ways and must come to the same.
+    #[test]
+    fn a_mutated_file_never_panics_and_reads_the_same_from_every_source(
+        changes in proptest::collection::vec((any::<proptest::sample::Index>(), any::<u8>()), 0..6),
+        insert in proptest::option::of((any::<proptest::sample::Index>(), 1usize..70_000)),
+        strictness in prop_oneof![Just(Strictness::Lenient), Just(Strictness::Salvage), Just(Strictness::Strict)],
+    ) {
+        let mut bytes = rich_file();
+        for (place, value) in changes {
+            let place = place.index(bytes.len());
+            bytes[place] = value;
+        }
+        if let Some((place, len)) = insert {
+            let place = place.index(bytes.len());
+            bytes.splice(place..place, std::iter::repeat_n(b' ', len));
+        }
+        let options = OpenOptions::new().strictness(strictness);
+        let logged = Arc::new(Logged(ReadLog::new(Bytes::from(bytes.clone()))));
+        match (options.from_bytes(bytes), options.from_source(logged)) {
+            (Ok(memory), Ok(other)) => prop_assert_eq!(summary(&memory), summary(&other)),
+            (Err(memory), Err(other)) => prop_assert_eq!(memory.to_string(), other.to_string()),
+            (memory, other) => prop_assert!(false, "{memory:?} {other:?}"),
+        }
+    }
+}

@@ -1,0 +1,605 @@
+//! What will be in the file: a tree with the tags and the history of its standard, and the blocks.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+
+use binio::ReadAt;
+
+use super::WriteOptions;
+use super::options::Library;
+use crate::asdf::Asdf;
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+use crate::file::blocks::Block;
+use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
+use crate::tree::{BigInteger, open_external};
+use crate::value::emit::{ArrayNode, Arrays, LITERALS};
+use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
+use crate::yaml::tag::{CORE_PREFIX, TagUri, Version, core_name};
+use crate::yaml::{Integer, Node};
+
+/// The first standard whose history has extensions.
+const EXTENSIONS: Version = Version::new(1, 2, 0);
+/// The first standard with `float16`, and with few types of keys.
+const FLOAT16: Version = Version::new(1, 6, 0);
+
+/// A block that will be written.
+pub(super) enum Planned<'a> {
+    /// The data of an array.
+    New { data: Arc<dyn ReadAt>, compression: Compression, itemsize: u64 },
+    /// A block of another file with its own compression.
+    Stored(Block<'a>),
+    /// A block of another file with another compression.
+    Decoded(Block<'a>, Compression),
+}
+
+/// The data of an array, to become a block.
+#[cfg(any(unix, windows))]
+#[derive(Clone)]
+pub(crate) struct NewBlock {
+    pub(crate) data: Arc<dyn ReadAt>,
+    pub(crate) compression: Compression,
+    pub(crate) itemsize: u64,
+}
+
+/// All that will be written.
+pub(crate) struct Plan<'a> {
+    pub(super) tree: Tree,
+    pub(super) blocks: Vec<Planned<'a>>,
+    /// Numbers of blocks by the address of their data.
+    numbers: HashMap<usize, usize>,
+    /// The names of files that have the blocks, if the file itself has none.
+    names: Option<Vec<String>>,
+    /// The numbers of the blocks in the file, if they are not those of the plan.
+    numbering: Option<Vec<usize>>,
+    ndarray_tag: String,
+    inline_below: u64,
+}
+
+/// Where the blocks come from that the tree names by number.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) file: &'a Asdf,
+    /// Whether blocks of other files are copied, too.
+    pub(super) implode: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// `streamed` says that one more block follows, which the tree calls -1.
+    pub(super) fn new(
+        tree: &Tree,
+        origin: Option<Origin<'a>>,
+        options: &WriteOptions,
+        streamed: bool,
+    ) -> Result<Self> {
+        let mut tree = tree.clone();
+        if *tree.root() == Value::Null {
+            *tree.root_mut() = Mapping::new().into();
+        }
+        let Some(root) = tree.root_mut().as_mapping_mut() else {
+            return Err(Error::unwritable("the root of the tree is not a mapping"));
+        };
+        add_metadata(root, options);
+        let root = std::mem::take(tree.root_mut());
+        *tree.root_mut() = root.tagged(core_tag("asdf", options.standard)?);
+        let kept = origin.map(|origin| kept_blocks(&tree, origin, streamed)).transpose()?;
+        let kept = kept.unwrap_or_default();
+        let mut plan = Self::empty(options)?;
+        let mut sources = HashMap::new();
+        if let Some(origin) = origin {
+            for (number, old) in kept.iter().enumerate() {
+                sources.insert(*old, number);
+                plan.blocks.push(copied(origin.file.blocks().get(*old)?, options)?);
+            }
+        }
+        let external = Vec::new();
+        let mut places = Places { plan: &mut plan, origin, sources, options, external, streamed };
+        places.prepare(&mut tree)?;
+        plan.tree = tree;
+        Ok(plan)
+    }
+
+    fn empty(options: &WriteOptions) -> Result<Self> {
+        Ok(Self {
+            tree: Tree::default(),
+            blocks: Vec::new(),
+            numbers: HashMap::new(),
+            names: None,
+            numbering: None,
+            ndarray_tag: core_tag("ndarray", options.standard)?,
+            inline_below: options.inline_below,
+        })
+    }
+
+    /// A plan of a part of the tree of a file: what it names by number is in the file, and the blocks of
+    /// its arrays get the numbers from `next` on, the first of them `reused` if there is such a number.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn of_part(
+        part: &Tree,
+        file: &'a Asdf,
+        options: &WriteOptions,
+        reused: Option<usize>,
+        next: usize,
+    ) -> Result<Self> {
+        let mut tree = part.clone();
+        let mut has_sources = false;
+        for place in tree.places_mut() {
+            walk(place, &mut |value| {
+                has_sources |= source_of(value).is_some();
+                Ok(())
+            })?;
+        }
+        let count = if has_sources { file.blocks().len()? } else { 0 };
+        let sources = (0..count).map(|number| (number, number)).collect();
+        let mut plan = Self::empty(options)?;
+        let origin = Some(Origin { file, implode: false });
+        let external = Vec::new();
+        let mut places =
+            Places { plan: &mut plan, origin, sources, options, external, streamed: false };
+        places.prepare(&mut tree)?;
+        plan.tree = tree;
+        let numbers = reused.into_iter().chain(next..);
+        plan.numbering = Some(numbers.take(plan.blocks.len()).collect());
+        Ok(plan)
+    }
+
+    /// The arrays that need blocks, with the numbers of these.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn into_arrays(self) -> Vec<(usize, NewBlock)> {
+        let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
+        let arrays = numbers.into_iter().zip(self.blocks);
+        let arrays = arrays.filter_map(|(number, block)| match block {
+            Planned::New { data, compression, itemsize } => {
+                Some((number, NewBlock { data, compression, itemsize }))
+            }
+            _ => None,
+        });
+        arrays.collect()
+    }
+
+    /// The tree, with the tags of the standard.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// The other files that the tree names for its arrays.
+    #[cfg(any(unix, windows))]
+    pub(super) fn external_sources(&mut self) -> Result<BTreeSet<String>> {
+        let mut found = BTreeSet::new();
+        for value in self.tree.places_mut() {
+            walk(value, &mut |value| {
+                found.extend(source_of(value).and_then(|source| Some(source.as_str()?.to_owned())));
+                Ok(())
+            })?;
+        }
+        Ok(found)
+    }
+
+    /// Puts the blocks into files of these names.
+    #[cfg(any(unix, windows))]
+    pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
+        for value in self.tree.places_mut() {
+            walk(value, &mut |value| {
+                if let Some(source) = source_of(value) {
+                    let name = source.as_i64().and_then(|at| names.get(usize::try_from(at).ok()?));
+                    if let Some(name) = name {
+                        *source = name.as_str().into();
+                    }
+                }
+                Ok(())
+            })?;
+        }
+        self.names = Some(names);
+        Ok(())
+    }
+
+    fn is_inline(&self, array: &Array) -> bool {
+        match array.storage {
+            Storage::Inline => true,
+            Storage::Block => false,
+            // What cannot stand in the tree gets a block.
+            Storage::Automatic => {
+                array.layout.len() < self.inline_below && crate::value::emit::is_inline(array)
+            }
+        }
+    }
+}
+
+impl Arrays for Plan<'_> {
+    fn node(&self, array: &Array) -> Result<ArrayNode> {
+        let tag = self.ndarray_tag.clone();
+        let Some(&number) = self.numbers.get(&address(array)) else {
+            return ArrayNode::inline(array, tag);
+        };
+        if self.is_inline(array) {
+            return ArrayNode::inline(array, tag);
+        }
+        let in_file =
+            |number| self.numbering.as_ref().map_or(Some(number), |all| all.get(number).copied());
+        let source = match self.names.as_ref().and_then(|names| names.get(number)) {
+            Some(name) => name.as_str().into(),
+            None => Value::from(in_file(number).unwrap_or(number) as u64),
+        };
+        Ok(ArrayNode::in_block(array, source, tag))
+    }
+}
+
+fn address(array: &Array) -> usize {
+    Arc::as_ptr(&array.data).cast::<u8>().addr()
+}
+
+/// How a block of another file is copied. A header does not name the level, so that a block is
+/// compressed again for one.
+fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Planned<'a>> {
+    let code = block.header()?.compression;
+    Ok(match options.compression {
+        Some(compression) if compression.code() != code || compression.has_level() => {
+            Planned::Decoded(block, compression)
+        }
+        _ => Planned::Stored(block),
+    })
+}
+
+/// The tag of a name in the version of a standard. Fails if that has none.
+fn core_tag(name: &str, standard: Version) -> Result<String> {
+    let uri = format!("{CORE_PREFIX}{name}");
+    let versions = TagUri { version: None, ..TagUri::new(&uri) };
+    let known = versions.known_versions().filter(|(_, since)| *since <= standard);
+    match known.map(|(version, _)| version).max() {
+        Some(version) => Ok(format!("{uri}-{version}")),
+        None => Err(Error::unwritable(format!("standard {standard} has no tag `{name}`"))),
+    }
+}
+
+/// Calls a function for a value and all in it, each before what is in it. Shared nodes are left out, and
+/// the elements of arrays: they are what their datatype says.
+fn walk(value: &mut Value, body: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<()> {
+    let mut stack = vec![value];
+    while let Some(value) = stack.pop() {
+        body(value)?;
+        let is_array = value.tag().and_then(core_name) == Some("ndarray");
+        match value.untagged_mut() {
+            Value::Sequence(sequence) if !is_array => stack.extend(sequence.items.iter_mut().rev()),
+            Value::Mapping(mapping) => {
+                let entries = mapping.entries.iter_mut().rev();
+                let entries =
+                    entries.filter(|(key, _)| !(is_array && key.as_str() == Some("data")));
+                stack.extend(entries.map(|(_, value)| value));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The source of an array that is in a file already.
+fn source_of(value: &mut Value) -> Option<&mut Value> {
+    let is_array = value.tag().and_then(core_name) == Some("ndarray");
+    value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
+}
+
+/// The numbers of the blocks of a file that will be in the new one: all but those of arrays that
+/// are no longer in the tree. What else a file means by a number cannot be known.
+fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
+    let blocks = origin.file.blocks();
+    let mut stack: Vec<&Value> = tree.places().collect();
+    let mut used = BTreeSet::new();
+    while let Some(value) = stack.pop() {
+        let is_array = value.tag().and_then(core_name) == Some("ndarray");
+        match value.untagged() {
+            Value::Sequence(sequence) => stack.extend(&sequence.items),
+            Value::Mapping(mapping) => {
+                if let Some(source) = mapping.get("source").filter(|_| is_array) {
+                    if streamed && source.as_i64() == Some(-1) {
+                        // The block that follows.
+                    } else if let Some(number) = source.as_i64() {
+                        used.insert(blocks.by_source(number)?.index());
+                    } else if source.as_str().is_some_and(|uri| uri.is_empty() || uri == "#") {
+                        used.insert(0);
+                    }
+                }
+                stack.extend(mapping.iter().map(|(_, value)| value));
+            }
+            _ => {}
+        }
+    }
+    let mut known = BTreeSet::new();
+    for node in origin.file.document()?.nodes() {
+        if node.tag().and_then(core_name) == Some("ndarray") {
+            if let Some(number) = node.get("source").and_then(Node::as_i64) {
+                if let Ok(block) = blocks.by_source(number) {
+                    known.insert(block.index());
+                }
+            }
+        }
+    }
+    Ok((0..blocks.len()?).filter(|at| used.contains(at) || !known.contains(at)).collect())
+}
+
+/// Prepares the values of a tree, and finds the blocks that they need.
+struct Places<'p, 'a> {
+    plan: &'p mut Plan<'a>,
+    origin: Option<Origin<'a>>,
+    /// New numbers of the blocks of the other file by their old ones.
+    sources: HashMap<usize, usize>,
+    /// Other files, and the numbers of their blocks.
+    external: Vec<(*const Asdf, usize)>,
+    options: &'p WriteOptions,
+    /// Whether the last block, -1, is one that follows those of the plan.
+    streamed: bool,
+}
+
+impl Places<'_, '_> {
+    fn prepare(&mut self, tree: &mut Tree) -> Result<()> {
+        for place in tree.places_mut() {
+            walk(place, &mut |value| self.value(value))?;
+        }
+        Ok(())
+    }
+
+    fn value(&mut self, value: &mut Value) -> Result<()> {
+        let standard = self.options.standard;
+        if let Value::Tagged(tagged) = value {
+            let uri = TagUri::new(&tagged.tag);
+            if uri.is_known_core() {
+                tagged.tag = core_tag(uri.name, standard)?;
+            }
+        }
+        let integer = match &*value {
+            Value::Int(integer) => Some(integer.clone()),
+            Value::Written(written) => written.integer(),
+            _ => None,
+        };
+        if let Some(integer) = integer.filter(is_beyond_literals) {
+            *value = big_integer(&integer, standard)?;
+        }
+        if let Value::Mapping(mapping) = value.untagged() {
+            if standard >= FLOAT16 {
+                mapping.iter().try_for_each(|(key, _)| check_key(key))?;
+            }
+        }
+        if let Some(source) = source_of(value) {
+            self.source(source)?;
+            self.check_datatype(value)?;
+        }
+        match value.untagged() {
+            Value::Array(array) => self.array(array),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails for the half floats of an array of another file in a standard without them.
+    fn check_datatype(&self, value: &Value) -> Result<()> {
+        let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
+        if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
+            return Err(no_float16(self.options.standard));
+        }
+        Ok(())
+    }
+
+    /// Gives the source of an array its number in the new file.
+    fn source(&mut self, source: &mut Value) -> Result<()> {
+        if self.streamed && source.as_i64() == Some(-1) {
+            return Ok(());
+        }
+        let Some(origin) = self.origin else {
+            if let Some(number) = source.as_i64() {
+                let message = format!("`source: {number}` is a block, and no file has it");
+                return Err(Error::unwritable(message));
+            }
+            return Ok(());
+        };
+        let number = if let Some(number) = source.as_i64() {
+            let old = origin.file.blocks().by_source(number)?.index();
+            self.sources.get(&old).copied()
+        } else if let Some(uri) = source.as_str() {
+            self.external(uri, origin)?
+        } else {
+            None
+        };
+        if let Some(number) = number {
+            *source = Value::from(number as u64);
+        }
+        Ok(())
+    }
+
+    /// The number of the first block of another file, if it is to be copied.
+    fn external(&mut self, uri: &str, origin: Origin<'_>) -> Result<Option<usize>> {
+        let uri = uri.split_once('#').map_or(uri, |(uri, _)| uri);
+        if uri.is_empty() {
+            return Ok(self.sources.get(&0).copied());
+        }
+        if !origin.implode {
+            return Ok(None);
+        }
+        // The file is that of the plan, with its lifetime.
+        let Some(origin) = self.origin else { return Ok(None) };
+        let file = open_external(origin.file, uri)?;
+        let known = self.external.iter().find(|(known, _)| std::ptr::eq(*known, file));
+        if let Some((_, number)) = known {
+            return Ok(Some(*number));
+        }
+        let number = self.plan.blocks.len();
+        self.plan.blocks.push(copied(file.blocks().get(0)?, self.options)?);
+        self.external.push((file, number));
+        Ok(Some(number))
+    }
+
+    /// Plans a block for an array, unless its data have one.
+    fn array(&mut self, array: &Array) -> Result<()> {
+        let mut next = Some(array);
+        while let Some(array) = next {
+            if self.options.standard < FLOAT16 && has_float16(&array.datatype) {
+                return Err(no_float16(self.options.standard));
+            }
+            if !self.plan.is_inline(array) {
+                let compression = array.compression.or(self.options.compression);
+                let blocks = &mut self.plan.blocks;
+                self.plan.numbers.entry(address(array)).or_insert_with(|| {
+                    blocks.push(Planned::New {
+                        data: Arc::clone(&array.data),
+                        compression: compression.unwrap_or_default(),
+                        itemsize: array.datatype.itemsize(),
+                    });
+                    blocks.len() - 1
+                });
+            }
+            next = match &array.mask {
+                Some(Mask::Array(mask)) => Some(mask),
+                _ => None,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn no_float16(standard: Version) -> Error {
+    Error::unwritable(format!("standard {standard} has no datatype float16, which came with 1.6.0"))
+}
+
+fn has_float16(datatype: &binio::array::Datatype) -> bool {
+    use binio::array::{Datatype, Kind};
+    match datatype {
+        Datatype::Scalar(scalar) => scalar.kind() == Kind::Float && scalar.size() == 2,
+        Datatype::Record(record) => {
+            record.fields().iter().any(|field| has_float16(field.datatype()))
+        }
+    }
+}
+
+fn is_beyond_literals(integer: &Integer<'_>) -> bool {
+    integer.as_i128().is_none_or(|value| !LITERALS.contains(&value))
+}
+
+/// An integer as words.
+fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
+    let Some(big) = BigInteger::from_literal(integer) else {
+        return Err(Error::unwritable("an integer has too many digits"));
+    };
+    let words = Array::from_slice(big.words(), &[big.words().len() as u64])?;
+    let entries: [(&str, Value); 3] = [
+        ("sign", if big.is_negative() { "-" } else { "+" }.into()),
+        ("string", big.to_decimal()?.into()),
+        ("words", words.storage(Storage::Inline).into()),
+    ];
+    Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
+}
+
+/// Since 1.6.0 keys are strings, integers and booleans.
+fn check_key(key: &Value) -> Result<()> {
+    match key.untagged() {
+        Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {
+            let message = "standard 1.6.0 requires keys that are strings, integers or booleans";
+            Err(Error::unwritable(message))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Puts `asdf_library` and `history` first.
+fn add_metadata(root: &mut Mapping, options: &WriteOptions) {
+    let history = history(root.remove("history"), options);
+    if let Some(history) = history {
+        root.insert_first("history", history);
+    }
+    let ours = Software::new("scibin", env!("CARGO_PKG_VERSION"));
+    let library = match &options.library {
+        Library::Ours => Some(software(&ours)),
+        Library::Other(library) => Some(software(library)),
+        Library::AsInTheTree => root.remove("asdf_library"),
+    };
+    if let Some(library) = library {
+        root.insert_first("asdf_library", library);
+    }
+}
+
+/// The history in the form of the standard, with what is to be added.
+fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
+    let take = |mapping: &mut Mapping, key: &str| mapping.remove(key).unwrap_or_default();
+    let (mut extensions, mut entries, mut others) = match old {
+        Some(mut old) => match old.as_mapping_mut() {
+            Some(mapping) => {
+                let lists = (take(mapping, "extensions"), take(mapping, "entries"));
+                (lists.0, lists.1, Some(std::mem::take(mapping)))
+            }
+            None => (Value::Null, old, None),
+        },
+        None => (Value::Null, Value::Null, None),
+    };
+    append(&mut entries, options.entries.iter().map(history_entry));
+    if options.standard < EXTENSIONS {
+        return (entries != Value::Null).then_some(entries);
+    }
+    append(&mut extensions, options.extensions.iter().map(extension));
+    let mut history = others.take().unwrap_or_default();
+    for (key, list) in [("entries", entries), ("extensions", extensions)] {
+        if list != Value::Null {
+            history.insert_first(key, list);
+        }
+    }
+    (!history.is_empty()).then(|| history.into())
+}
+
+/// Adds to a list, which may be missing.
+fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
+    if more.len() == 0 {
+        return;
+    }
+    if *list == Value::Null {
+        *list = Sequence::new().into();
+    }
+    if let Some(list) = list.as_sequence_mut() {
+        list.items_mut().extend(more);
+    }
+}
+
+/// The newest tag of a name: the walk gives it the version of the standard.
+fn tagged(mapping: Mapping, name: &str) -> Value {
+    Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))
+}
+
+fn software(software: &Software) -> Value {
+    let mut entries = Mapping::new();
+    for (key, value) in [("author", &software.author), ("homepage", &software.homepage)] {
+        if let Some(value) = value {
+            entries.insert(key, value.as_str());
+        }
+    }
+    entries.insert("name", software.name.as_str());
+    entries.insert("version", software.version.as_str());
+    tagged(entries, "software")
+}
+
+fn history_entry(entry: &HistoryEntry) -> Value {
+    let mut entries = Mapping::new();
+    entries.insert("description", entry.description.as_str());
+    if let Some(time) = &entry.time {
+        entries.insert("time", crate::value::emit::time_value(time));
+    }
+    match &entry.software[..] {
+        [] => {}
+        [one] => drop(entries.insert("software", software(one))),
+        several => {
+            let list: Sequence = several.iter().map(software).collect();
+            entries.insert("software", list);
+        }
+    }
+    tagged(entries, "history_entry")
+}
+
+fn extension(extension: &ExtensionMetadata) -> Value {
+    let mut entries = Mapping::new();
+    entries.insert("extension_class", extension.extension_class.as_str());
+    if let Some(uri) = &extension.extension_uri {
+        entries.insert("extension_uri", uri.as_str());
+    }
+    for (key, value) in
+        [("manifest_software", &extension.manifest_software), ("software", &extension.software)]
+    {
+        if let Some(value) = value {
+            entries.insert(key, software(value));
+        }
+    }
+    tagged(entries, "extension_metadata")
+}

@@ -1,0 +1,215 @@
+//! One block: what of it holds, and how it is written in the new file.
+
+use std::ops::Range;
+
+use binio::{Algorithm, Digest, ReadAt, Span};
+
+use super::numbers::Slot;
+use super::{Reason, mended};
+use crate::asdf::Asdf;
+use crate::codec::Job;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
+use crate::file::blocks::{Block, digest_of};
+use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
+
+/// What becomes of a block.
+pub(super) enum State {
+    /// An empty block takes its place.
+    Missing,
+    /// It is written with this header, and these bytes of the old file after it.
+    Kept { header: BlockHeader, copied: Range<u64> },
+}
+
+/// A block that was looked at.
+pub(super) struct Examined {
+    pub(super) state: State,
+    /// Why it is lost or damaged, if it is.
+    pub(super) reason: Option<Reason>,
+    /// What was put right.
+    pub(super) note: Option<Diagnostic>,
+    /// The bytes in question.
+    pub(super) bytes: Range<u64>,
+    /// Whether a checksum shows that the data are whole.
+    pub(super) is_proved: bool,
+}
+
+impl Examined {
+    fn missing(error: BlockError, bytes: Range<u64>) -> Self {
+        let reason = Some(Reason::Block(error));
+        Self { state: State::Missing, reason, note: None, bytes, is_proved: false }
+    }
+}
+
+/// Looks at a block, which ends at `end` at the latest: there the next one or the index begins.
+pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined> {
+    let block = match slot {
+        Slot::Missing { offset } => {
+            let bytes = *offset..end.max(*offset);
+            return Ok(Examined::missing(BlockError::Magic { offset: *offset }, bytes));
+        }
+        Slot::Unplaced(block) | Slot::Found(block) => block,
+    };
+    let mut header = match block.header() {
+        Ok(header) => *header,
+        Err(error) => {
+            let kind = match error.kind() {
+                ErrorKind::Block { kind, .. } => kind.clone(),
+                _ => BlockError::Magic { offset: block.offset() },
+            };
+            return Ok(Examined::missing(kind, block.offset()..end.max(block.offset())));
+        }
+    };
+    let file_len = file.source().len();
+    let start = header.data_start();
+    if start > file_len {
+        let kind = BlockError::HeaderTruncated { offset: block.offset(), file_len };
+        return Ok(Examined::missing(kind, block.offset()..file_len));
+    }
+    if header.is_streamed() {
+        let state = State::Kept { header, copied: start..file_len };
+        let bytes = start..file_len;
+        return Ok(Examined { state, reason: None, note: None, bytes, is_proved: false });
+    }
+    let claimed = header.claimed_range(file_len);
+    // A block inside of what it claims shows that its sizes are wrong.
+    let is_over = claimed.end > end && header.used_size <= header.allocated_size;
+    let is_cut = claimed.end > file_len || is_over;
+    let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
+    let checked = Checked::of(file, block, &header, &stored)?;
+    let past_end = || Reason::Block(BlockError::PastEnd { range: claimed.clone(), file_len });
+    let is_proved = matches!(checked.checksum, Some(Sum::Stored | Sum::Decoded(_)));
+    let mut note = None;
+    let mut reason = match checked.checksum {
+        Some(Sum::Decoded(stored)) => {
+            header.checksum.copy_from_slice(stored.as_bytes());
+            let message = "the checksum was that of the decoded data; now it is that of the stored";
+            note = Some(mended(Code::DecodedLegacy, block.offset(), message));
+            None
+        }
+        Some(Sum::Neither(digest)) if is_cut => {
+            header.checksum.copy_from_slice(digest.as_bytes());
+            let is_whole = header.is_compressed() && checked.failure.is_none();
+            (!is_whole).then(past_end)
+        }
+        Some(Sum::Neither(digest)) => {
+            let mut computed = [0; 16];
+            computed.copy_from_slice(digest.as_bytes());
+            let expected = header.checksum;
+            Some(Reason::Block(BlockError::Checksum { expected, computed }))
+        }
+        None if is_cut => {
+            let len = stored.end - stored.start;
+            let is_whole = if header.is_compressed() {
+                checked.failure.is_none()
+            } else {
+                header.data_size == len
+            };
+            (!is_whole).then(past_end)
+        }
+        Some(Sum::Stored) | None => None,
+    };
+    if reason.is_none() {
+        reason = checked.failure.map(Reason::Other);
+    }
+    if reason.is_none() && matches!(slot, Slot::Unplaced(_)) {
+        reason = Some(Reason::Block(BlockError::Uncertain));
+    }
+    let used_size = stored.end - stored.start;
+    // Room after the data is kept where it is the block's own.
+    let room = header.next_offset().filter(|&next| next <= end && next >= stored.end && !is_cut);
+    let copied = start..room.unwrap_or(stored.end);
+    header.used_size = used_size;
+    header.allocated_size = copied.end - copied.start;
+    if !header.is_compressed() {
+        header.data_size = used_size;
+    }
+    let state = State::Kept { header, copied };
+    Ok(Examined { state, reason, note, bytes: stored, is_proved })
+}
+
+/// What the data of a block are compared with.
+enum Sum {
+    /// The checksum is that of the stored bytes.
+    Stored,
+    /// That of the decoded ones. With the digest of the stored ones.
+    Decoded(Digest),
+    Neither(Digest),
+}
+
+struct Checked {
+    /// `None` without a checksum.
+    checksum: Option<Sum>,
+    /// Why the data do not decode.
+    failure: Option<Error>,
+}
+
+impl Checked {
+    /// Hashes and decodes the stored bytes, piece by piece.
+    fn of(
+        file: &Asdf,
+        block: &Block<'_>,
+        header: &BlockHeader,
+        stored: &Range<u64>,
+    ) -> Result<Self> {
+        let stored = Span::new(&**file.source(), stored.clone())?;
+        let has_checksum = header.checksum != [0; 16];
+        let digest = if has_checksum { Some(digest_of(&stored)?) } else { None };
+        let is_right = digest.is_some_and(|digest| digest.as_bytes() == header.checksum);
+        let mut decoded = None;
+        let mut failure = None;
+        if header.is_compressed() {
+            let mut hasher = (has_checksum && !is_right).then(|| Algorithm::Md5.hasher());
+            let mut take = |bytes: &[u8]| {
+                if let Some(hasher) = &mut hasher {
+                    hasher.update(bytes);
+                }
+                Ok(())
+            };
+            let (code, data_size) = (header.compression, header.data_size);
+            let job = Job { code, data_size, salvage: false };
+            match job.decode_pieces(&stored, &mut take, &mut Vec::new()) {
+                Ok(()) => decoded = hasher.map(binio::Hasher::finish),
+                Err(error) => failure = Some(block.failure(error)),
+            }
+        }
+        if let Some(error) = &failure {
+            match error.kind() {
+                // What this build cannot decode is not damaged for that.
+                ErrorKind::Codec {
+                    kind: CodecError::UnknownCompression | CodecError::FeatureMissing(_),
+                    ..
+                } => failure = None,
+                ErrorKind::Codec { .. } => {}
+                _ if !error.is_bad_data() => return Err(error.clone()),
+                _ => {}
+            }
+        }
+        let checksum = digest.map(|digest| match decoded {
+            _ if is_right => Sum::Stored,
+            Some(decoded) if decoded.as_bytes() == header.checksum => Sum::Decoded(digest),
+            _ => Sum::Neither(digest),
+        });
+        Ok(Self { checksum, failure })
+    }
+}
+
+impl State {
+    /// The header in the new file. What follows the fields that this crate knows is as it was.
+    pub(super) fn header(&self, file: &Asdf) -> Result<Vec<u8>> {
+        let Self::Kept { header, .. } = self else {
+            let mut bytes = vec![0; BLOCK_HEADER_LEN];
+            bytes[..4].copy_from_slice(&BLOCK_MAGIC);
+            bytes[5] = 48;
+            return Ok(bytes);
+        };
+        let len = 6 + usize::from(header.header_size);
+        let mut bytes = file.source().bytes_at(header.offset, len)?.to_vec();
+        let BlockHeader { allocated_size, used_size, data_size, .. } = *header;
+        for (at, size) in [(14, allocated_size), (22, used_size), (30, data_size)] {
+            bytes[at..at + 8].copy_from_slice(&size.to_be_bytes());
+        }
+        bytes[38..54].copy_from_slice(&header.checksum);
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,336 @@
+//! Undoing a conversion of line ends, which a tool did that took the file for text.
+//!
+//! ```text
+//! as written  | head, tree        | block 0          | block 1          | index: 2043, 9000
+//! found       | each LF is CR LF  | some bytes more  | some bytes more  | index: 2043, 9000
+//! ```
+//!
+//! The index has the offsets that blocks had. Where a piece between two of them has as many CR LF as
+//! it has bytes too many, each CR was added, and nothing else can have been there. The same with LF and
+//! bytes that are missing. Where there are more of them than were changed, such as a tool that leaves a
+//! CR LF as it is makes them, the checksum of the block decides, if there are not too many choices.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::{Algorithm, Limits, ReadAt};
+
+use super::pieces::{Pieces, View, with_cr, without_cr};
+use crate::diagnostic::{Code, Diagnostic, Reports};
+use crate::error::{BlockError, Result};
+use crate::file::locate::{self, Chain, Drift, Ends, Header, Located, Reading, RejectedIndex};
+use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
+use crate::options::OpenOptions;
+
+/// Bytes of a piece that choices are tried for, at most, and bytes that are hashed for it.
+const MAX_PIECE: u64 = 16 << 20;
+const MAX_HASHED: u64 = 1 << 30;
+/// Bytes of pieces that were found by trying, which are kept in memory.
+const MAX_REPLACED: u64 = 64 << 20;
+
+/// A file with its line ends as they were.
+pub(super) struct Undone {
+    pub(super) source: Arc<dyn ReadAt>,
+    /// What was undone, if anything.
+    pub(super) note: Option<Diagnostic>,
+    /// Blocks that are still changed, by their offsets in the source.
+    pub(super) damaged: Vec<(u64, BlockError)>,
+}
+
+/// Undoes a conversion of line ends, if the index shows one.
+pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
+    let as_is = |source| Undone { source, note: None, damaged: Vec::new() };
+    let mut ends = Ends::new(Arc::clone(&source), true);
+    let (options, reports) = (OpenOptions::new().limits(*limits), Reports::default());
+    let Located { chain, .. } = locate::locate(&mut ends, &options, &reports)?;
+    let Chain::From { first, rejected: Some(RejectedIndex { offset, entries: Some(listed), .. }) } =
+        chain
+    else {
+        return Ok(as_is(source));
+    };
+    let Some(&first_listed) = listed.first() else { return Ok(as_is(source)) };
+    if agrees(&source, &listed)? {
+        return Ok(as_is(source));
+    }
+    if first.offset > first_listed {
+        // Most tools add a CR to each LF.
+        let end = source.len();
+        let all: Arc<dyn ReadAt> =
+            Arc::new(Pieces::new(Arc::clone(&source), vec![(0..end, View::WithoutCr)])?);
+        if agrees(&all, &listed)? {
+            let note = Some(undone(first_listed, end - all.len(), "added"));
+            return Ok(Undone { source: all, note, damaged: Vec::new() });
+        }
+    }
+    let reading = Reading { ends: &ends, limits, reports: &reports };
+    let Some(drift) = Drift::find(&listed, first.offset, reading)? else {
+        return Ok(as_is(source));
+    };
+    by_pieces(source, &drift, offset)
+}
+
+/// Whether a block begins at each offset, and the last one ends before an index.
+fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
+    let ends = Ends::new(Arc::clone(source), true);
+    for &offset in listed {
+        if !ends.has_magic(offset)? {
+            return Ok(false);
+        }
+    }
+    let Some(&last) = listed.last() else { return Ok(false) };
+    let Header::Good(header) = ends.header(last)? else { return Ok(false) };
+    Ok(match header.next_offset() {
+        Some(next) => ends.has_index(next)?,
+        None => false,
+    })
+}
+
+fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
+    let message = format!("a conversion of line ends had {what} {bytes} bytes; it was undone");
+    super::mended(Code::IndexDrift, first, message)
+}
+
+/// Undoes what each piece between two blocks proves.
+fn by_pieces(source: Arc<dyn ReadAt>, drift: &Drift, index: u64) -> Result<Undone> {
+    let has_drifted = drift.message().is_some();
+    // Where pieces begin in the file, and where they began.
+    let mut places = vec![(0, 0)];
+    places.extend(drift.blocks().iter().filter_map(|&(listed, found)| Some((found?, listed))));
+    let mut views: Vec<(Range<u64>, View)> = Vec::with_capacity(places.len() + 1);
+    let (mut damaged, mut is_short) = (Vec::new(), false);
+    let (mut start, mut changed, mut replaced) = (0, 0, 0);
+    for (number, &(at, was_at)) in places.iter().enumerate() {
+        let next = places.get(number + 1);
+        let end = next.map_or(index, |&(next, _)| next);
+        if end < at {
+            continue;
+        }
+        let piece = Piece { source: &*source, range: at..end, is_block: number > 0 };
+        let wanted = next.map(|&(_, next)| next.saturating_sub(was_at));
+        let solved = match wanted {
+            Some(wanted) => piece.solve(wanted, MAX_REPLACED - replaced)?,
+            None => piece.solve_last(MAX_REPLACED - replaced)?,
+        };
+        let len = piece.len();
+        match solved {
+            Ok((view, was)) => {
+                changed += was.abs_diff(len);
+                if let View::Replaced(bytes) = &view {
+                    replaced += bytes.len() as u64;
+                }
+                views.push((at..end, view));
+                start += was;
+            }
+            Err(Unsolved { added, is_likely }) => {
+                // Without a drift there is another reason for what follows the last block.
+                if number > 0 && has_drifted && (is_likely || added < 0) {
+                    damaged.push((start, BlockError::Drifted { added }));
+                }
+                // What follows is in its place again.
+                let (kept, zeros) = match (wanted, added) {
+                    (Some(_), ..0) if number > 0 && added.unsigned_abs() <= len => {
+                        (len, added.unsigned_abs())
+                    }
+                    (Some(wanted), 0..) if number > 0 => (wanted.min(len), 0),
+                    _ => (len, 0),
+                };
+                is_short |= zeros > 0;
+                views.push((at..at + kept, View::AsStored));
+                views.push((end..end, View::Zeros(zeros)));
+                start += kept + zeros;
+            }
+        }
+    }
+    if changed == 0 && !is_short {
+        // Bytes between two blocks are not a conversion.
+        return Ok(Undone { source, note: None, damaged: Vec::new() });
+    }
+    views.push((index..source.len(), View::AsStored));
+    let first = drift.blocks().first().map_or(0, |&(listed, _)| listed);
+    let what = if places.get(1).is_some_and(|(found, listed)| found > listed) {
+        "added"
+    } else {
+        "removed"
+    };
+    let note = (changed > 0).then(|| undone(first, changed, what));
+    let source: Arc<dyn ReadAt> = Arc::new(Pieces::new(source, views)?);
+    Ok(Undone { source, note, damaged })
+}
+
+/// A part of the file, from one block to the next.
+struct Piece<'a> {
+    source: &'a dyn ReadAt,
+    range: Range<u64>,
+    is_block: bool,
+}
+
+/// How a piece is to be seen, and its length then.
+type Solved = std::result::Result<(View, u64), Unsolved>;
+
+/// A piece that has another length than it had.
+struct Unsolved {
+    /// How many bytes too many it has; too few, if negative.
+    added: i64,
+    /// Whether it has as many line ends as that.
+    is_likely: bool,
+}
+
+impl Piece<'_> {
+    fn len(&self) -> u64 {
+        self.range.end - self.range.start
+    }
+
+    /// How the piece had this length.
+    fn solve(&self, wanted: u64, room: u64) -> Result<Solved> {
+        let len = self.len();
+        let added = i64::try_from(i128::from(len) - i128::from(wanted)).unwrap_or(i64::MAX);
+        if added == 0 {
+            return Ok(Ok((View::AsStored, len)));
+        }
+        let (pairs, singles) = self.count()?;
+        if added > 0 && pairs == added.unsigned_abs() {
+            return Ok(Ok((View::WithoutCr, wanted)));
+        }
+        if added < 0 && singles == added.unsigned_abs() {
+            return Ok(Ok((View::WithCr, wanted)));
+        }
+        let all = if added > 0 { pairs } else { singles };
+        let unsolved = Unsolved { added, is_likely: all >= added.unsigned_abs() };
+        // A text means the same with either line ends.
+        if !self.is_block || !unsolved.is_likely || len > MAX_PIECE || wanted > room {
+            return Ok(Err(unsolved));
+        }
+        let bytes = self.source.bytes_at(self.range.start, usize::try_from(len).unwrap_or(0))?;
+        Ok(match search(&bytes, wanted, added) {
+            Some(found) => Ok((View::Replaced(found.into()), wanted)),
+            None => Err(unsolved),
+        })
+    }
+
+    /// The same for the last block, whose length is in its header.
+    fn solve_last(&self, room: u64) -> Result<Solved> {
+        let len = usize::try_from(self.len().min(4 * BLOCK_HEADER_LEN as u64)).unwrap_or(0);
+        let head = self.source.bytes_at(self.range.start, len)?;
+        let heads =
+            [head.to_vec(), without_cr(&head, 0..head.len()), with_cr(&head, 0..head.len())];
+        let mut failed = None;
+        for head in heads {
+            let Some(wanted) = block_len(&head) else { continue };
+            // A conversion at most doubles the bytes.
+            if wanted > 2 * self.len() || self.len() > wanted.saturating_mul(2) {
+                continue;
+            }
+            match self.solve(wanted, room)? {
+                Ok(solved) => return Ok(Ok(solved)),
+                Err(unsolved) => failed = failed.or(Some(unsolved)),
+            }
+        }
+        // Without a length its checksum decides whether it is whole.
+        Ok(failed.map_or(Ok((View::AsStored, self.len())), Err))
+    }
+
+    /// How many LF have a CR before them, and how many do not.
+    fn count(&self) -> Result<(u64, u64)> {
+        let (mut pairs, mut singles) = (0, 0);
+        let (mut at, mut before) = (self.range.start, 0);
+        while at < self.range.end {
+            let len = super::PIECE.min(self.range.end - at);
+            let bytes = self.source.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
+            for place in memchr::memchr_iter(b'\n', &bytes) {
+                let before = place.checked_sub(1).map_or(before, |before| bytes[before]);
+                if before == b'\r' { pairs += 1 } else { singles += 1 }
+            }
+            before = bytes.last().copied().unwrap_or(before);
+            at += len;
+        }
+        Ok((pairs, singles))
+    }
+}
+
+/// The length of the block that begins with these bytes.
+fn block_len(bytes: &[u8]) -> Option<u64> {
+    let header = BlockHeader::parse(bytes.get(..BLOCK_HEADER_LEN)?, 0, u64::MAX).ok()?;
+    header.next_offset()
+}
+
+/// The one choice of line ends to change that leaves a block of this length with data that match its
+/// checksum.
+fn search(bytes: &[u8], wanted: u64, added: i64) -> Option<Vec<u8>> {
+    let is_place = |at: &usize| {
+        let has_cr = at.checked_sub(1).is_some_and(|before| bytes[before] == b'\r');
+        has_cr == (added > 0)
+    };
+    let places: Vec<usize> = memchr::memchr_iter(b'\n', bytes).filter(is_place).collect();
+    let changed = usize::try_from(added.unsigned_abs()).ok()?;
+    // Few are changed, or few are not.
+    let chosen = changed.min(places.len().checked_sub(changed)?);
+    let is_changed_chosen = chosen == changed;
+    let mut choices: u64 = 1;
+    for step in 0..chosen as u64 {
+        choices = choices.checked_mul(places.len() as u64 - step)? / (step + 1);
+        if choices.checked_mul(wanted)? > MAX_HASHED {
+            return None;
+        }
+    }
+    let mut choice: Vec<usize> = (0..chosen).collect();
+    let mut candidate = Vec::new();
+    loop {
+        let is_changed = |place: usize| choice.binary_search(&place).is_ok() == is_changed_chosen;
+        candidate.clear();
+        let mut from = 0;
+        let changed = places.iter().enumerate().filter(|(number, _)| is_changed(*number));
+        for (_, &at) in changed {
+            let end = if added > 0 { at - 1 } else { at };
+            candidate.extend_from_slice(&bytes[from..end]);
+            if added < 0 {
+                candidate.push(b'\r');
+            }
+            from = at;
+        }
+        candidate.extend_from_slice(&bytes[from..]);
+        if is_right(&candidate, wanted) {
+            return Some(candidate);
+        }
+        if !next_choice(&mut choice, places.len()) {
+            return None;
+        }
+    }
+}
+
+/// The next choice of some numbers below `count`, in order; `false` after the last.
+fn next_choice(choice: &mut [usize], count: usize) -> bool {
+    let len = choice.len();
+    let Some(at) = (0..len).rev().find(|&at| choice[at] < count - len + at) else { return false };
+    choice[at] += 1;
+    for next in at + 1..len {
+        choice[next] = choice[next - 1] + 1;
+    }
+    true
+}
+
+/// Whether these bytes are a block of this length whose data match its checksum.
+fn is_right(block: &[u8], wanted: u64) -> bool {
+    let header = block.get(..BLOCK_HEADER_LEN).map(|bytes| BlockHeader::parse(bytes, 0, u64::MAX));
+    let Some(Ok(header)) = header else { return false };
+    let used = header.claimed_range(wanted);
+    let place = |at: u64| usize::try_from(at).ok();
+    let data = place(used.start).zip(place(used.end)).and_then(|(from, to)| block.get(from..to));
+    let is_length = header.next_offset() == Some(wanted);
+    data.is_some_and(|data| is_length && Algorithm::Md5.digest(data).as_bytes() == header.checksum)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_come_in_order_and_end() {
+        let mut choice = vec![0, 1];
+        let mut all = vec![choice.clone()];
+        while next_choice(&mut choice, 4) {
+            all.push(choice.clone());
+        }
+        assert_eq!(all, [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]]);
+        assert!(!next_choice(&mut [], 4));
+    }
+}

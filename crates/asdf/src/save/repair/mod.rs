@@ -1,0 +1,291 @@
+//! Makes a good file of what is left of a damaged one.
+//!
+//! | damage | what is kept |
+//! |---|---|
+//! | an index that is missing, stale, short or no list | all blocks; the index is written anew |
+//! | bytes between blocks, after them, or before the tree | all else |
+//! | a cut file | the blocks that are whole, and of the last one what exists |
+//! | a block whose header is broken, a gap | the other blocks, with their numbers |
+//! | sizes of nonsense in a header | the data up to the next block |
+//! | the checksum of the decoded data, as old writers computed it | the data, with the right checksum |
+//! | line ends that were converted, in text and data | all, where index and checksums prove what was there |
+//!
+//! Stored bytes are copied as they are. What is damaged stays recognizable: a block whose data do
+//! not match its checksum keeps that checksum, and of a block that is lost an empty one holds the
+//! place, so that the numbers of the others stay right.
+//!
+//! ```
+//! use std::io::Cursor;
+//! use std::sync::Arc;
+//! use asdf::save::repair::{RecoverOptions, recover};
+//! use asdf::value::{Array, Tree};
+//! use asdf::{Asdf, Writer};
+//!
+//! let mut tree = Tree::default();
+//! tree.set("/a", Array::from_slice(&[1_u8, 2, 3], &[3])?)?;
+//! tree.set("/b", Array::from_slice(&[4_u8, 5, 6], &[3])?)?;
+//! let mut file = Cursor::new(Vec::new());
+//! Writer::new(tree).write_to(&mut file)?;
+//! let mut bytes = file.into_inner();
+//! let index = bytes.windows(5).rposition(|five| five == b"#ASDF").unwrap_or(0);
+//! bytes.truncate(index - 1); // the index and the last byte of the last block
+//!
+//! let mut repaired = Cursor::new(Vec::new());
+//! let report = recover(Arc::new(bytes), &mut repaired, &RecoverOptions::new())?;
+//! assert_eq!(report.lost.len(), 1);
+//! assert_eq!((report.lost[0].block, &report.lost[0].pointers[..]), (Some(1), &["/b".to_owned()][..]));
+//! let file = Asdf::from_bytes(repaired.into_inner())?;
+//! assert_eq!(file.tree()?.pointer("/a")?.ndarray()?.read::<u8>()?, [1, 2, 3]);
+//! # Ok::<(), asdf::Error>(())
+//! ```
+
+mod block;
+mod line_ends;
+mod numbers;
+mod pieces;
+mod text;
+
+use std::io::{Seek, Write};
+use std::ops::Range;
+use std::sync::Arc;
+
+use binio::{Limits, ReadAt};
+
+use super::blocks::Output;
+use super::writer::index;
+use crate::asdf::Asdf;
+use crate::diagnostic::{Code, Diagnostic, Place, Severity};
+use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
+use crate::options::{External, OpenOptions, Strictness, Verify};
+use block::{Examined, State};
+
+/// Bytes are copied in pieces of this size.
+const PIECE: u64 = 1 << 20;
+
+/// How to make a good file of a damaged one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RecoverOptions {
+    limits: Limits,
+}
+
+impl RecoverOptions {
+    /// The default options.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    binio::setters! {
+        /// Sets the limits of the reading.
+        limits: Limits;
+    }
+}
+
+/// What is not in the recovered file, or is damaged there.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Loss {
+    /// Number of the block, if it is one.
+    pub block: Option<usize>,
+    /// Pointers to the arrays that are damaged by it.
+    pub pointers: Vec<String>,
+    /// The bytes in question, in the damaged file, or in that file with its line ends as they were if
+    /// they were converted.
+    pub bytes: Range<u64>,
+    /// What is wrong.
+    pub reason: Error,
+}
+
+/// What was kept and what was lost.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct RecoverReport {
+    /// Length of the new file in bytes.
+    pub len: u64,
+    /// How many blocks were kept, those included of which only a part is left.
+    pub kept: u64,
+    /// Bytes of the old file that belong to none of its parts and are not in the new one.
+    pub removed: Vec<Range<u64>>,
+    /// What was lost: of the tree, then by blocks, then arrays whose blocks do not exist.
+    pub lost: Vec<Loss>,
+    /// What else was wrong, by its place in the old file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Writes what holds of a damaged file as a good file, from where the sink is. Fails if the file
+/// has no readable header line.
+///
+/// Memory is needed for the tree and for the list of blocks, not for their data. See [the
+/// module](self) for an example.
+pub fn recover<W: Write + Seek>(
+    source: Arc<dyn ReadAt>,
+    sink: W,
+    options: &RecoverOptions,
+) -> Result<RecoverReport> {
+    let undone = line_ends::undo(source, &options.limits)?;
+    let opening = OpenOptions::new()
+        .strictness(Strictness::Salvage)
+        .limits(options.limits)
+        .external(External::Deny)
+        .verify(Verify::Never)
+        .cache_size(0);
+    let file = opening.from_source(undone.source)?;
+    let mut report = RecoverReport::default();
+    let mut out = Output::new(sink);
+    let text = text::recover(&file)?;
+    out.put(&text.bytes)?;
+    report.lost.extend(text.lost);
+    let numbered = numbers::number(&file, text.arrays, &options.limits)?;
+    let content_end = text::put_padding(&file, numbered.first_offset(), &mut out)?;
+    let mut written = Written::new(content_end);
+    for (number, slot) in numbered.slots.iter().enumerate() {
+        let Examined { state, reason, note, bytes, is_proved } =
+            block::examine(&file, slot, numbered.end_of(slot.offset()))?;
+        let converted = undone.damaged.iter().find(|(at, _)| *at == slot.offset() && !is_proved);
+        let reason = converted.map(|(_, error)| Reason::Block(error.clone())).or(reason);
+        written.put(&file, &state, reason.is_some(), &mut out)?;
+        report.kept += u64::from(!matches!(state, State::Missing));
+        report.diagnostics.extend(note);
+        if let Some(reason) = reason {
+            written.known.push(slot.offset()..bytes.end);
+            let (pointers, reason) = (Vec::new(), reason.into_error(number));
+            report.lost.push(Loss { block: Some(number), pointers, bytes, reason });
+        }
+    }
+    if !written.is_streamed && !written.offsets.is_empty() {
+        out.put(index(&written.offsets).as_bytes())?;
+    }
+    name_arrays(&numbered, &written, &mut report);
+    report.removed = numbered.removed(written.known, &file)?;
+    report.diagnostics.extend(file.diagnostics());
+    report.diagnostics.extend(undone.note);
+    report.diagnostics.sort_by_key(|diagnostic| (diagnostic.place.offset, diagnostic.code));
+    report.len = out.position();
+    out.finish()?;
+    Ok(report)
+}
+
+/// Why a block is lost or damaged.
+enum Reason {
+    Block(BlockError),
+    Other(Error),
+}
+
+impl Reason {
+    /// The error about the block of a number in the new file.
+    fn into_error(self, index: usize) -> Error {
+        match self {
+            Self::Block(kind) => ErrorKind::Block { index, kind }.into(),
+            Self::Other(error) => match error.kind() {
+                ErrorKind::Codec { code, kind, .. } => {
+                    ErrorKind::Codec { index, code: *code, kind: kind.clone() }.into()
+                }
+                _ => error,
+            },
+        }
+    }
+}
+
+/// The blocks of the new file.
+struct Written {
+    offsets: Vec<u64>,
+    is_streamed: bool,
+    /// Length of the data of each, as far as they are known to be there.
+    lens: Vec<u64>,
+    /// The bytes of the old file that were written or reported as lost.
+    known: Vec<Range<u64>>,
+}
+
+impl Written {
+    /// The part before the blocks was written, up to this byte of the old file.
+    fn new(content_end: u64) -> Self {
+        let known = std::iter::once(0..content_end).collect();
+        Self { offsets: Vec::new(), is_streamed: false, lens: Vec::new(), known }
+    }
+
+    fn put<W: Write + Seek>(
+        &mut self,
+        file: &Asdf,
+        state: &State,
+        is_damaged: bool,
+        out: &mut Output<W>,
+    ) -> Result<()> {
+        self.offsets.push(out.position());
+        out.put(&state.header(file)?)?;
+        let (copied, len) = match state {
+            State::Missing => (0..0, 0),
+            State::Kept { header, copied } => {
+                self.is_streamed = header.is_streamed();
+                self.known.push(header.offset..copied.end);
+                let len = if header.is_streamed() {
+                    copied.end - copied.start
+                } else if header.is_compressed() && is_damaged {
+                    // How much of it decodes is not known.
+                    0
+                } else {
+                    header.data_size
+                };
+                (copied.clone(), len)
+            }
+        };
+        self.lens.push(len);
+        copy(file, copied, out)
+    }
+}
+
+/// Copies bytes of the old file.
+fn copy<W: Write + Seek>(file: &Asdf, bytes: Range<u64>, out: &mut Output<W>) -> Result<()> {
+    let mut at = bytes.start;
+    while at < bytes.end {
+        let len = PIECE.min(bytes.end - at);
+        out.put(&file.source().bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?)?;
+        at += len;
+    }
+    Ok(())
+}
+
+/// Adds the arrays to the losses of their blocks, and those that have no block.
+fn name_arrays(numbered: &numbers::Numbered<'_>, written: &Written, report: &mut RecoverReport) {
+    let count = written.lens.len();
+    for array in &numbered.arrays {
+        let index = array.number(count);
+        let Some(&len) = index.and_then(|index| written.lens.get(index)) else {
+            let index = usize::try_from(array.source).unwrap_or(0);
+            let kind = BlockError::NoSuchBlock { count };
+            let reason = ErrorKind::Block { index, kind }.into();
+            let pointers = vec![array.pointer.clone()];
+            report.lost.push(Loss { block: None, pointers, bytes: 0..0, reason });
+            continue;
+        };
+        let is_outside = array.needs.as_ref().is_some_and(|needs| needs.end > len);
+        let known = report.lost.iter_mut().find(|loss| loss.block.is_some() && loss.block == index);
+        if let Some(loss) = known {
+            // Of a block that is cut, arrays before the cut are whole.
+            let is_cut = matches!(
+                loss.reason.kind(),
+                ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. }
+            );
+            if is_outside || array.needs.is_none() || !is_cut {
+                loss.pointers.push(array.pointer.clone());
+            }
+        } else if is_outside {
+            let needs = array.needs.clone().unwrap_or_default();
+            let kind =
+                ArrayError::OutsideBlock { low: needs.start.into(), high: needs.end.into(), len };
+            let reason = Error::new(ErrorKind::Array {
+                pointer: Some(array.pointer.clone()),
+                line: array.line,
+                column: array.column,
+                kind,
+            });
+            let pointers = vec![array.pointer.clone()];
+            report.lost.push(Loss { block: None, pointers, bytes: 0..0, reason });
+        }
+    }
+}
+
+/// A remark about something that was put right, and is no longer an error.
+fn mended(code: Code, offset: u64, message: impl Into<String>) -> Diagnostic {
+    let mut note = Diagnostic::new(code, Place::at(offset), message);
+    note.severity = Severity::Note;
+    note
+}

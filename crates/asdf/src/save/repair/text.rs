@@ -1,0 +1,205 @@
+//! What comes before the blocks: the header line, the comments, the tree, and the padding after it.
+
+use std::io::{Seek, Write};
+use std::ops::Range;
+
+use binio::ReadAt;
+use binio::array::{Order, Strided};
+
+use super::numbers::ArrayUse;
+use super::{Loss, copy};
+use crate::asdf::Asdf;
+use crate::diagnostic::Code;
+use crate::error::{Error, ErrorKind, Result};
+use crate::ndarray::parse::{ArrayHeader, Source};
+use crate::save::blocks::Output;
+use crate::yaml::{Document, Node, ParseOptions, tag};
+
+/// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
+const MAX_TRIES: usize = 1000;
+const MAX_TRIED: usize = 64 << 20;
+
+const DOCUMENT_END: &[u8] = b"...\n";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// The beginning of the new file.
+pub(super) struct Text {
+    pub(super) bytes: Vec<u8>,
+    pub(super) arrays: Vec<ArrayUse>,
+    pub(super) lost: Option<Loss>,
+}
+
+/// Where the head and the tree end.
+pub(super) fn content_end(file: &Asdf) -> u64 {
+    let layout = file.layout();
+    match (&layout.tree, layout.first_block) {
+        (Some(tree), _) => tree.end,
+        (None, Some(first)) => first,
+        (None, None) => layout.file_len,
+    }
+}
+
+/// The header line, the comments and the tree.
+pub(super) fn recover(file: &Asdf) -> Result<Text> {
+    let layout = file.layout();
+    let has = |code| file.diagnostics().iter().any(|found| found.code == code);
+    let start = layout.tree.as_ref().map_or_else(|| content_end(file), |tree| tree.start);
+    let head = file.source().bytes_at(0, usize::try_from(start).unwrap_or(usize::MAX))?;
+    let mut bytes = if has(Code::BytesBeforeTree) { comments_of(&head) } else { head.to_vec() };
+    if layout.tree.is_none() {
+        return Ok(Text { bytes, arrays: Vec::new(), lost: None });
+    }
+    let directive = has(Code::MissingYamlDirective).then_some(&b"%YAML 1.1\n"[..]);
+    if has(Code::MissingDocumentEnd) {
+        return Ok(without_end(file, bytes, directive.unwrap_or_default()));
+    }
+    bytes.extend_from_slice(directive.unwrap_or_default());
+    let tree = file.tree_text();
+    bytes.extend_from_slice(tree);
+    if layout.first_block.is_some() && !tree.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    Ok(match file.document() {
+        Ok(document) => Text { bytes, arrays: arrays(document), lost: None },
+        Err(error) => Text { bytes, arrays: Vec::new(), lost: Some(lost(file, 0, &error)) },
+    })
+}
+
+/// The first line and the comments.
+fn comments_of(head: &[u8]) -> Vec<u8> {
+    let mut kept = Vec::new();
+    for (number, line) in head.split_inclusive(|&byte| byte == b'\n').enumerate() {
+        let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        if number == 0 || line.starts_with(b"#") {
+            kept.extend_from_slice(line);
+        }
+    }
+    if !kept.ends_with(b"\n") {
+        kept.push(b'\n');
+    }
+    kept
+}
+
+/// A tree without its last line `...`: the line is missing, or the file is cut in the tree.
+fn without_end(file: &Asdf, head: Vec<u8>, directive: &[u8]) -> Text {
+    let all = file.tree_text();
+    let is_filler = |&byte: &u8| byte == 0 || byte == b' ';
+    let filler = all.iter().rev().take_while(|byte| is_filler(byte)).count();
+    let mut text = &all[..all.len() - filler];
+    let is_cut = file.layout().first_block.is_none();
+    if is_cut && !text.ends_with(b"\n") {
+        // Of a line that is cut nobody knows what it was.
+        text = before_last_line(text);
+    }
+    let (mut tried, mut failed) = (0, None);
+    let mut shorter = text;
+    for _ in 0..MAX_TRIES {
+        if shorter.is_empty() {
+            // Nothing of the tree is left.
+            let lost = Some(lost(file, 0, &cut()));
+            return Text { bytes: head, arrays: Vec::new(), lost };
+        }
+        let candidate = ended(shorter);
+        tried += candidate.len();
+        match parse(file, &candidate) {
+            Ok(document) => {
+                let lost = is_cut.then(|| lost(file, shorter.len(), &cut()));
+                let bytes = [&head, directive, &candidate].concat();
+                return Text { bytes, arrays: arrays(&document), lost };
+            }
+            Err(error) => failed = failed.or(Some(error)),
+        }
+        shorter = before_last_line(shorter);
+        if !is_cut || tried > MAX_TRIED {
+            break;
+        }
+    }
+    let lost = Some(lost(file, 0, &failed.unwrap_or_else(cut)));
+    Text { bytes: [&head, directive, &ended(text)].concat(), arrays: Vec::new(), lost }
+}
+
+fn cut() -> Error {
+    ErrorKind::Layout("the tree is cut".to_owned()).into()
+}
+
+fn before_last_line(text: &[u8]) -> &[u8] {
+    let line = text.strip_suffix(b"\n").unwrap_or(text);
+    let end = line.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+    &text[..end]
+}
+
+/// The text with an end.
+fn ended(text: &[u8]) -> Vec<u8> {
+    let break_ = if text.is_empty() || text.ends_with(b"\n") { &b""[..] } else { b"\n" };
+    [text, break_, DOCUMENT_END].concat()
+}
+
+fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
+    let layout = file.layout();
+    let start = layout.tree.as_ref().map_or(0, |tree| tree.start);
+    let options = ParseOptions::default()
+        .with_start(start, layout.tree_line)
+        .with_limits(file.options().limits);
+    Document::parse(text, &options, &mut Vec::new())
+}
+
+/// The loss of the tree from a byte of it on.
+fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
+    let tree = file.layout().tree.clone().unwrap_or_default();
+    let bytes = tree.start + from as u64..tree.end;
+    Loss { block: None, pointers: Vec::new(), bytes, reason: reason.clone() }
+}
+
+/// The arrays that are in blocks of the file.
+fn arrays(document: &Document) -> Vec<ArrayUse> {
+    let is_array = |node: &Node<'_>| node.tag().and_then(tag::core_name) == Some("ndarray");
+    document.nodes().filter(is_array).filter_map(array).collect()
+}
+
+fn array(node: Node<'_>) -> Option<ArrayUse> {
+    let header = ArrayHeader::parse(node, &mut Vec::new()).ok()?;
+    let Source::Block(source) = header.source else { return None };
+    let (datatype, shape) = header.type_and_shape(node).ok()?;
+    let needs = || {
+        let (itemsize, offset) = (datatype.itemsize(), header.offset);
+        let dimensions = shape.dimensions.clone();
+        let layout = match header.strides.clone() {
+            Some(strides) => Strided::new(dimensions, strides, offset, itemsize, u64::MAX),
+            None => Strided::packed(dimensions, Order::C, offset, itemsize, u64::MAX),
+        };
+        Some(layout.ok()?.extent())
+    };
+    let needs = if shape.streamed { None } else { needs() };
+    let (position, pointer) = (node.position(), node.to_pointer().unwrap_or_default());
+    Some(ArrayUse { pointer, line: position.line, column: position.column, source, needs })
+}
+
+/// Copies the padding between the tree and the first block, if it is nothing else. Returns where in
+/// the old file the part ends that was written.
+pub(super) fn put_padding<W: Write + Seek>(
+    file: &Asdf,
+    first: Option<u64>,
+    out: &mut Output<W>,
+) -> Result<u64> {
+    let start = content_end(file);
+    let end = first.unwrap_or(start);
+    if start >= end || !is_padding(file, start..end)? {
+        return Ok(start);
+    }
+    copy(file, start..end, out)?;
+    Ok(end)
+}
+
+/// Whether bytes are blanks, line ends and NUL only.
+pub(super) fn is_padding(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
+    let mut at = bytes.start;
+    while at < bytes.end {
+        let len = super::PIECE.min(bytes.end - at);
+        let piece = file.source().bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
+        if !piece.iter().all(|byte| matches!(byte, 0 | b' ' | b'\n' | b'\r')) {
+            return Ok(false);
+        }
+        at += len;
+    }
+    Ok(true)
+}

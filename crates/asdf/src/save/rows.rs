@@ -1,0 +1,232 @@
+//! Arrays that grow row by row: streamed blocks.
+//!
+//! ```text
+//! shape: ['*', 8], source: -1    the tree: as many rows as the block holds, in the last block
+//! STREAMED header, no sizes      the block runs to the end of the file
+//! row, row, ..                   a reader sees the whole rows that are there
+//! ```
+//!
+//! [`RowWriter::close`] makes an ordinary block of it: first the header gets its sizes and checksum in
+//! one write, then follows the index, so that the file is whole at any time. The shape stays `'*'`,
+//! which is valid in ordinary blocks too; a copy by [`Tree::from_file`] has the number of rows.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use binio::array::{Datatype, Element, byte_size, to_bytes};
+use binio::write::{FileLock, FileTarget, WriteAt as _};
+use binio::{Algorithm, ReadAt as _};
+
+use super::blocks;
+use super::plan::Plan;
+use super::writer::{Writer, index};
+use crate::asdf::Asdf;
+use crate::error::{Error, Result};
+use crate::layout::BLOCK_HEADER_LEN;
+use crate::tree::Node;
+use crate::value::emit::elements;
+use crate::value::{Mapping, Sequence, Tree, Value};
+use crate::yaml::tag::{CORE_PREFIX, core_name};
+
+/// Rows are hashed in pieces of this size.
+const PIECE: u64 = 1 << 20;
+
+/// Adds rows to an array in the streamed block at the end of a file.
+///
+/// The file is locked as long as this value lives. Dropped without [`close`](Self::close), it leaves
+/// a valid file to which [rows can be added](Self::resume) later.
+///
+/// ```
+/// use asdf::ndarray::Datatype;
+/// use asdf::save::RowWriter;
+/// use asdf::{Asdf, Tree, Writer};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// # let path = folder.path().join("events.asdf");
+/// let mut rows = Writer::new(Tree::default()).rows(&path, "/events", &Datatype::parse("<f4")?, &[2])?;
+/// rows.push(&[1.0_f32, 2.0])?;
+/// drop(rows);
+/// let mut rows = RowWriter::resume(&path)?;
+/// rows.push(&[3.0_f32, 4.0, 5.0, 6.0])?;
+/// rows.close()?;
+/// let file = Asdf::open(&path)?;
+/// assert_eq!(file.tree()?.pointer("/events")?.ndarray()?.shape(), [3, 2]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RowWriter {
+    file: FileTarget,
+    /// Where the block begins.
+    offset: u64,
+    /// Where its data begin.
+    start: u64,
+    datatype: Datatype,
+    row_size: u64,
+    removed: u64,
+    lock: FileLock,
+}
+
+impl Writer<'_> {
+    /// Writes the file with an empty array at a place of its tree, to which rows are added. A
+    /// file of that name is replaced. A row has a shape of its own, which is empty for an array of one
+    /// axis.
+    pub fn rows(
+        &self,
+        path: impl AsRef<Path>,
+        pointer: &str,
+        datatype: &Datatype,
+        row: &[u64],
+    ) -> Result<RowWriter> {
+        let (path, row_size) = (path.as_ref(), size_of_row(datatype, row)?);
+        let mut shape: Sequence = row.iter().copied().collect();
+        shape.items.insert(0, "*".into());
+        let mut tree: Tree = self.tree.clone();
+        let node: Mapping = [
+            ("source", Value::from(-1)),
+            ("datatype", elements::datatype(datatype, true)),
+            ("byteorder", elements::byteorder(datatype).into()),
+            ("shape", shape.into()),
+        ]
+        .into_iter()
+        .collect();
+        tree.set(pointer, Value::from(node).tagged(format!("{CORE_PREFIX}ndarray-1.0.0")))?;
+        let options = self.options.clone().index(false);
+        let mut writer = self.clone();
+        (writer.tree, writer.options) = (tree, options);
+        writer.check()?;
+        let plan = Plan::new(&writer.tree, writer.origin(), &writer.options, true)?;
+        let mut file = binio::AtomicFile::create(path)?;
+        let offset = writer.file_of(&plan, &plan.blocks, &mut file)?.len;
+        let header = blocks::streamed_header(offset, writer.options.align);
+        file.write_all(&header)?;
+        file.commit()?;
+        let start = offset + header.len() as u64;
+        RowWriter::open(path, offset, start, datatype.clone(), row_size)
+    }
+}
+
+impl RowWriter {
+    /// Goes on where another writer of rows ended. A row that was written in part, when a process
+    /// was killed, is removed.
+    ///
+    /// Fails if the last block is not streamed, or if no array lies in it row after row.
+    pub fn resume(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        crate::file::journal::roll_back(path)?;
+        let file = Asdf::open(path)?;
+        let count = file.blocks().len()?;
+        let refused = || Error::unwritable("the file has no streamed block that an array fills");
+        let last = file.blocks().get(count.checked_sub(1).ok_or_else(refused)?)?;
+        if !last.header()?.is_streamed() {
+            return Err(refused());
+        }
+        let is_streamed = |node: &Node<'_>| {
+            let source = node.get("source").and_then(|source| source.as_i64());
+            let is_last = source == Some(-1) || source == i64::try_from(count - 1).ok();
+            let is_open = node.pointer("/shape/0").is_ok_and(|first| first.as_str() == Some("*"));
+            let is_array = node.tag().and_then(core_name) == Some("ndarray");
+            let is_packed = node.get("offset").is_none() && node.get("strides").is_none();
+            is_array && is_last && is_open && is_packed
+        };
+        let node = file.nodes()?.find(is_streamed).ok_or_else(refused)?;
+        let array = node.ndarray()?;
+        let row = array.shape().get(1..).unwrap_or_default();
+        let (datatype, row_size) = (array.datatype().clone(), size_of_row(array.datatype(), row)?);
+        let (offset, start) = (last.offset(), last.header()?.data_start());
+        Self::open(path, offset, start, datatype, row_size)
+    }
+
+    fn open(
+        path: &Path,
+        offset: u64,
+        start: u64,
+        datatype: Datatype,
+        row_size: u64,
+    ) -> Result<Self> {
+        let lock = FileLock::acquire(path)?;
+        let mut file = FileTarget::open(lock.path())?;
+        let removed = file.len().saturating_sub(start) % row_size;
+        if removed > 0 {
+            file.set_len(file.len() - removed)?;
+        }
+        Ok(Self { file, offset, start, datatype, row_size, removed, lock })
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> u64 {
+        self.file.len().saturating_sub(self.start) / self.row_size
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes of a row were removed that was written in part.
+    pub fn removed_bytes(&self) -> u64 {
+        self.removed
+    }
+
+    /// Adds rows: their elements in C order, of the type and in the byte order of the array.
+    pub fn push<T: Element>(&mut self, elements: &[T]) -> Result<()> {
+        let given = Datatype::of::<T>();
+        if given != self.datatype {
+            let (want, got) = (&self.datatype, given);
+            return Err(Error::unwritable(format!(
+                "elements are {got}, those of the array {want}"
+            )));
+        }
+        self.push_bytes(&to_bytes(elements))
+    }
+
+    /// Adds rows: the bytes of their elements, as they are stored.
+    pub fn push_bytes(&mut self, rows: &[u8]) -> Result<()> {
+        if rows.len() as u64 % self.row_size != 0 {
+            let (len, size) = (rows.len(), self.row_size);
+            return Err(Error::unwritable(format!("{len} bytes are not rows of {size} bytes")));
+        }
+        Ok(self.file.write_all_at(rows, self.file.len())?)
+    }
+
+    /// Returns when all rows are on the disk.
+    pub fn sync(&mut self) -> Result<()> {
+        Ok(self.file.sync()?)
+    }
+
+    /// Makes an ordinary block of the rows, with sizes, checksum and an index of all blocks.
+    pub fn close(mut self) -> Result<()> {
+        let end = self.file.len();
+        let mut hasher = Algorithm::Md5.hasher();
+        let mut at = self.start;
+        while at < end {
+            let len = PIECE.min(end - at);
+            hasher.update(&self.file.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?);
+            at += len;
+        }
+        let mut offsets = Vec::new();
+        let whole = Asdf::from_source(std::sync::Arc::new(binio::FileSource::open(self.path())?))?;
+        for block in whole.blocks() {
+            offsets.push(block?.offset());
+        }
+        let mut header = self.file.bytes_at(self.offset, BLOCK_HEADER_LEN)?.to_vec();
+        header[6..10].fill(0);
+        let len = end - self.start;
+        blocks::fill(&mut header, len, len, Some(hasher.finish()));
+        self.file.sync()?;
+        self.file.write_all_at(&header, self.offset)?;
+        self.file.sync()?;
+        self.file.write_all_at(index(&offsets).as_bytes(), end)?;
+        self.sync()
+    }
+
+    fn path(&self) -> &Path {
+        self.lock.path()
+    }
+}
+
+/// Bytes of a row, which has some.
+fn size_of_row(datatype: &Datatype, row: &[u64]) -> Result<u64> {
+    let size = byte_size(row, datatype.itemsize());
+    size.filter(|&size| size > 0)
+        .ok_or_else(|| Error::unwritable("a row has no bytes, or too many"))
+}

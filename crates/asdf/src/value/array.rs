@@ -1,0 +1,286 @@
+//! Arrays that are not in a file yet.
+
+use std::fmt;
+use std::sync::Arc;
+
+use binio::array::{
+    self, ByteOrder, Datatype, Element, Field, Kind, Order, Record, Strided, byte_size, npy,
+    write_bytes,
+};
+use binio::{Limits, ReadAt, Span};
+use bytes::Bytes;
+
+use crate::codec::Compression;
+use crate::error::{Error, Result};
+use crate::ndarray::NdArray;
+use crate::value::Value;
+
+/// An array with the data that it will have in the file.
+///
+/// The data become a block as they are. Arrays that are made of the same data ([`Self::new`] with
+/// clones of one `Arc`, [`Self::with_layout`]) share the block, each with its own offset and
+/// strides. The data need not be in memory: they are read in pieces when the file is written.
+///
+/// ```
+/// use asdf::value::{Array, Storage};
+///
+/// let image = Array::from_slice(&[1.5_f32, 2.0, 2.5, 3.0, 3.5, 4.0], &[2, 3])?;
+/// let small = Array::from_slice(&[1_u8, 2], &[2])?.storage(Storage::Inline);
+/// assert_eq!(image.shape(), [2, 3]);
+/// # Ok::<(), asdf::Error>(())
+/// ```
+#[derive(Clone)]
+pub struct Array {
+    pub(crate) data: Arc<dyn ReadAt>,
+    pub(crate) datatype: Datatype,
+    pub(crate) layout: Strided,
+    pub(crate) mask: Option<Mask>,
+    pub(crate) storage: Storage,
+    pub(crate) compression: Option<Compression>,
+}
+
+/// Which elements of an array are masked.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Mask {
+    /// Those that are equal to a number; NaN masks all NaN.
+    Value(Value),
+    /// Those where an array, usually of booleans, is not zero.
+    Array(Box<Array>),
+}
+
+/// Where the elements of an array are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Storage {
+    /// In a block, or in the tree if the array is smaller than the writer's
+    /// [`inline_below`](crate::save::WriteOptions::inline_below).
+    #[default]
+    Automatic,
+    /// In the tree.
+    Inline,
+    /// In a block.
+    Block,
+}
+
+impl Array {
+    /// An array whose elements lie so in the data, all of which become a block.
+    ///
+    /// Records with gaps between their fields are copied without the gaps: ASDF has none. Fails
+    /// for datatypes that ASDF does not have: Python objects, dates, `float128`.
+    pub fn new(data: Arc<dyn ReadAt>, datatype: Datatype, layout: Strided) -> Result<Self> {
+        check(&datatype)?;
+        let array = array::Array::new(data, datatype, layout, Limits::default());
+        let array = array.map_err(invalid)?;
+        if !is_packed(array.datatype()) {
+            return repacked(&array);
+        }
+        let (datatype, layout) = (array.datatype().clone(), array.layout().clone());
+        Ok(Self::unchecked(array.data().clone(), datatype, layout))
+    }
+
+    fn unchecked(data: Arc<dyn ReadAt>, datatype: Datatype, layout: Strided) -> Self {
+        let storage = Storage::default();
+        Self { data, datatype, layout, mask: None, storage, compression: None }
+    }
+
+    /// An array of the bytes of its elements in C order.
+    pub fn from_bytes(bytes: impl Into<Bytes>, datatype: Datatype, shape: &[u64]) -> Result<Self> {
+        let bytes: Bytes = bytes.into();
+        let (itemsize, len) = (datatype.itemsize(), bytes.len() as u64);
+        if byte_size(shape, itemsize) != Some(len) {
+            let message = format!("{len} bytes for elements of {itemsize} bytes in {shape:?}");
+            return Err(Error::unwritable(message));
+        }
+        let layout = Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len);
+        Self::new(Arc::new(bytes), datatype, layout.map_err(invalid)?)
+    }
+
+    /// An array of a copy of its elements in C order.
+    pub fn from_slice<T: Element>(elements: &[T], shape: &[u64]) -> Result<Self> {
+        Self::from_bytes(array::to_bytes(elements), Datatype::of::<T>(), shape)
+    }
+
+    /// An array of a copy of the elements of another, in their byte order and in C order.
+    pub fn from_array<D: array::Data>(array: &array::Array<D>) -> Result<Self>
+    where
+        Error: From<D::Error>,
+    {
+        let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
+        Self::from_bytes(bytes, array.datatype().clone(), array.shape())
+    }
+
+    /// An array of a copy of the elements of one of a file. Its mask is left out.
+    pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
+        let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
+        Self::from_bytes(bytes, array.datatype().clone(), array.shape())
+    }
+
+    /// The array of a `.npy` file, which is read when the array is written. An array in Fortran
+    /// order keeps it.
+    pub fn from_npy(source: Arc<dyn ReadAt>) -> Result<Self> {
+        let (header, start) = npy::Header::read(&source)?;
+        let (datatype, shape) = (header.datatype().clone(), header.shape().to_vec());
+        let len = header.byte_size();
+        let data = Span::new(source, start..start.saturating_add(len))?;
+        let layout = Strided::packed(shape, header.order(), 0, datatype.itemsize(), len);
+        Self::new(Arc::new(data), datatype, layout.map_err(invalid)?)
+    }
+
+    /// A copy of an array of the crate `ndarray`.
+    #[cfg(feature = "ndarray")]
+    pub fn from_ndarray<T: Element, D: ndarray::Dimension>(
+        array: &ndarray::ArrayRef<T, D>,
+    ) -> Result<Self> {
+        let shape: Vec<u64> = array.shape().iter().map(|&count| count as u64).collect();
+        let elements: Vec<T> = array.iter().copied().collect();
+        Self::from_slice(&elements, &shape)
+    }
+
+    /// Other elements of the same data: a part of the array, or all of it in another shape.
+    pub fn with_layout(&self, datatype: Datatype, layout: Strided) -> Result<Self> {
+        Self::new(Arc::clone(&self.data), datatype, layout)
+    }
+
+    binio::setters! {
+        /// Sets which elements are masked.
+        mask: Mask => Some(mask);
+        /// Sets where the elements are written.
+        storage: Storage;
+        /// Sets the compression of the block, in place of the writer's.
+        compression: Compression => Some(compression);
+    }
+
+    /// What one element is.
+    pub fn datatype(&self) -> &Datatype {
+        &self.datatype
+    }
+
+    /// Lengths of the dimensions, outermost first.
+    pub fn shape(&self) -> &[u64] {
+        self.layout.shape()
+    }
+
+    /// Where the elements lie in the data.
+    pub fn layout(&self) -> &Strided {
+        &self.layout
+    }
+
+    /// The data of the whole block.
+    pub fn data(&self) -> &Arc<dyn ReadAt> {
+        &self.data
+    }
+
+    /// The elements, to read them.
+    pub fn view(&self) -> Result<array::Array<Arc<dyn ReadAt>>> {
+        let data = Arc::clone(&self.data);
+        let limits = Limits::default();
+        array::Array::new(data, self.datatype.clone(), self.layout.clone(), limits).map_err(invalid)
+    }
+
+    /// Fails if the elements cannot stand in the tree.
+    pub(super) fn check_inline(&self) -> Result<()> {
+        crate::value::emit::check_inline(self)
+    }
+
+    /// Whether both have the very same data.
+    pub(crate) fn shares_data(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.data, &other.data)
+    }
+}
+
+/// Arrays are equal if they are the same elements of the same data.
+impl PartialEq for Array {
+    fn eq(&self, other: &Self) -> bool {
+        self.shares_data(other)
+            && (&self.datatype, &self.layout, &self.mask)
+                == (&other.datatype, &other.layout, &other.mask)
+            && (self.storage, self.compression) == (other.storage, other.compression)
+    }
+}
+
+impl fmt::Debug for Array {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let datatype = crate::ndarray::datatype_name(&self.datatype);
+        f.debug_struct("Array")
+            .field("datatype", &datatype)
+            .field("shape", &self.layout.shape())
+            .finish_non_exhaustive()
+    }
+}
+
+#[allow(clippy::needless_pass_by_value, reason = "called by map_err")]
+fn invalid(error: array::ArrayError) -> Error {
+    Error::unwritable(error.to_string())
+}
+
+/// Fails for types that have no name in ASDF.
+fn check(datatype: &Datatype) -> Result<()> {
+    match datatype {
+        Datatype::Scalar(scalar) => {
+            let is_known = match scalar.kind() {
+                Kind::Bool | Kind::Int | Kind::Uint | Kind::Bytes | Kind::Unicode => true,
+                Kind::Float => scalar.size() <= 8,
+                Kind::Complex => matches!(scalar.size(), 8 | 16),
+                _ => false,
+            };
+            if is_known {
+                return Ok(());
+            }
+            let message = format!("ASDF has no datatype for {scalar}");
+            Err(Error::unwritable(message))
+        }
+        Datatype::Record(record) => {
+            record.fields().iter().try_for_each(|field| check(field.datatype()))
+        }
+    }
+}
+
+fn is_packed(datatype: &Datatype) -> bool {
+    datatype.as_record().is_none_or(|record| {
+        record.is_packed() && record.fields().iter().all(|field| is_packed(field.datatype()))
+    })
+}
+
+/// The same fields without gaps.
+fn packed(datatype: &Datatype) -> Result<Datatype> {
+    let Some(record) = datatype.as_record() else { return Ok(datatype.clone()) };
+    let field = |field: &Field| {
+        Ok(Field::new(field.name(), packed(field.datatype())?).with_shape(field.shape().to_vec()))
+    };
+    let fields = record.fields().iter().map(field).collect::<Result<_>>()?;
+    Ok(Datatype::Record(Record::packed(fields).map_err(invalid)?))
+}
+
+/// A copy of an array of records without the gaps between their fields.
+fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
+    let datatype = packed(array.datatype())?;
+    let (shape, itemsize) = (array.shape().to_vec(), datatype.itemsize());
+    let len = byte_size(&shape, itemsize).unwrap_or(u64::MAX);
+    Limits::default().check_alloc("bytes of an array", len)?;
+    let layout = Strided::packed(shape, Order::C, 0, itemsize, len).map_err(invalid)?;
+    let mut out = binio::memory::reserve("an array of records", len)?;
+    out.resize(out.capacity().min(usize::try_from(len).unwrap_or(usize::MAX)), 0);
+    copy_fields(array, &datatype, &layout, &mut out)?;
+    Ok(Array::unchecked(Arc::new(Bytes::from(out)), datatype, layout))
+}
+
+/// Copies field by field; records nest at most [`array::MAX_RECORD_DEPTH`] deep.
+fn copy_fields(
+    from: &array::Array<Arc<dyn ReadAt>>,
+    datatype: &Datatype,
+    layout: &Strided,
+    out: &mut [u8],
+) -> Result<()> {
+    let Some(record) = datatype.as_record() else {
+        let bytes = from.read_bytes(Order::C, ByteOrder::Stored)?;
+        return write_bytes(layout, datatype, &bytes, Order::C, ByteOrder::Stored, out)
+            .map_err(invalid);
+    };
+    for field in record.fields() {
+        let place = layout.field(field).map_err(invalid)?;
+        let from = from.field(field.name()).map_err(invalid)?;
+        copy_fields(&from, field.datatype(), &place, out)?;
+    }
+    Ok(())
+}

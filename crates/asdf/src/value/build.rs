@@ -1,0 +1,239 @@
+//! From a parsed document to a tree.
+
+use std::collections::HashMap;
+
+use crate::diagnostic::Diagnostic;
+use crate::error::{Error, Result};
+use crate::value::collection::{Form, Mapping, Sequence};
+use crate::value::emit::{Place, is_made_up_anchor, wants_brackets};
+use crate::value::tree::{Handle, Shared, Tree};
+use crate::value::{Tagged, Value, scalar};
+use crate::yaml::{Document, Kind, Mention, Node, NodeId, ParseOptions, Style};
+
+/// How deep collections may nest. Values are nested themselves, so that dropping, cloning and
+/// comparing them recurses.
+const MAX_DEPTH: usize = 1000;
+
+impl Tree {
+    /// A copy of a node and all below it, with tags, anchors and merge keys. Arrays stay what they
+    /// are in the text: `source: 0` is block 0 of the file, which a
+    /// [`Writer`](crate::save::Writer) copies.
+    ///
+    /// Of a key that occurs twice the last value is used. Fails at a key that is a collection, and
+    /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) where collections nest more than 1,000
+    /// deep.
+    pub fn from_node(node: Node<'_>) -> Result<Self> {
+        Self::from_node_with(node, &mut |_| Ok(None))
+    }
+
+    /// The same, with other values in the place of nodes for which `replace` has one.
+    pub(crate) fn from_node_with<'a>(
+        node: Node<'a>,
+        replace: &mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+    ) -> Result<Self> {
+        Ok(Self::of_node(node, replace)?.0)
+    }
+
+    /// The same, and which nodes the handles stand for.
+    pub(crate) fn from_node_with_anchors(node: Node<'_>) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+        Self::of_node(node, &mut |_| Ok(None))
+    }
+
+    fn of_node<'a>(
+        node: Node<'a>,
+        replace: &mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+    ) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+        let mut builder =
+            Builder { shared: Vec::new(), handles: HashMap::new(), stack: Vec::new(), replace };
+        let root = builder.run(node)?;
+        let handles = builder.handles.into_iter().map(|(node, handle)| (handle, node)).collect();
+        Ok((Self::with_shared(root, builder.shared), handles))
+    }
+
+    /// A tree from a YAML text, with or without directives. The handle `!` that is not declared
+    /// stands for the tags of ASDF in `!core/..`.
+    ///
+    /// ```
+    /// use asdf::value::{Tree, Value};
+    ///
+    /// let tree = Tree::parse("meta: {gain: 2.5}\nz: !core/complex-1.0.0 (1+2j)\n")?;
+    /// assert_eq!(tree.pointer("/meta/gain"), Some(&Value::Float(2.5)));
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn parse(text: &str) -> Result<Self> {
+        let mut diagnostics: Vec<Diagnostic> = Vec::new();
+        let options = ParseOptions::default();
+        let document = Document::parse(text.as_bytes(), &options, &mut diagnostics)?;
+        let mut tree = Self::from_node(document.root())?;
+        let mut stack: Vec<&mut Value> = tree.places_mut().collect();
+        while let Some(value) = stack.pop() {
+            if let Value::Tagged(tagged) = value {
+                if let Some(core) = tagged.tag.strip_prefix("!core/") {
+                    tagged.tag = format!("{}{core}", crate::yaml::tag::CORE_PREFIX);
+                }
+            }
+            match value.untagged_mut() {
+                Value::Sequence(sequence) => stack.extend(&mut sequence.items),
+                Value::Mapping(mapping) => {
+                    stack.extend(mapping.iter_mut().map(|(_, value)| value));
+                }
+                _ => {}
+            }
+        }
+        Ok(tree)
+    }
+}
+
+/// A collection whose children are being made.
+struct Open<'a> {
+    node: Node<'a>,
+    handle: Option<Handle>,
+    children: Box<dyn Iterator<Item = (Option<Mention<'a>>, Mention<'a>)> + 'a>,
+    in_flow: bool,
+    key: Option<Value>,
+    items: Vec<Value>,
+    entries: Vec<(Value, Value)>,
+    /// Where the entry of a key is.
+    keys: HashMap<(Kind, String), usize>,
+}
+
+struct Builder<'a, 'r> {
+    shared: Vec<Shared>,
+    handles: HashMap<NodeId, Handle>,
+    stack: Vec<Open<'a>>,
+    replace: &'r mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+}
+
+impl<'a> Builder<'a, '_> {
+    fn run(&mut self, root: Node<'a>) -> Result<Value> {
+        let mut finished = self.begin(root, false, false)?;
+        loop {
+            if let Some(value) = finished.take() {
+                let Some(open) = self.stack.last_mut() else {
+                    return Ok(value);
+                };
+                match open.key.take() {
+                    None => open.items.push(value),
+                    Some(key) => open.entries.push((key, value)),
+                }
+            }
+            let Some(open) = self.stack.last_mut() else {
+                return Ok(Value::Null);
+            };
+            let in_flow = open.in_flow;
+            finished = match open.children.next() {
+                None => {
+                    let open = self.stack.pop();
+                    open.map(|open| self.finish(open))
+                }
+                Some((None, item)) => self.begin(item.node(), in_flow, false)?,
+                Some((Some(key), value)) => {
+                    let key = self.key(key.node(), in_flow)?;
+                    if let Some(open) = self.stack.last_mut() {
+                        open.key = Some(key);
+                    }
+                    self.begin(value.node(), in_flow, false)?
+                }
+            };
+        }
+    }
+
+    fn key(&mut self, node: Node<'a>, in_flow: bool) -> Result<Value> {
+        node.to_key()?;
+        let key = self.begin(node, in_flow, true)?;
+        // A key is a scalar, so it is finished.
+        Ok(key.unwrap_or_default())
+    }
+
+    /// The value of a scalar or of a node that was met before. Of a collection, the beginning goes
+    /// to the stack.
+    fn begin(&mut self, node: Node<'a>, in_flow: bool, is_key: bool) -> Result<Option<Value>> {
+        if let Some(handle) = self.handles.get(&node.id()) {
+            return Ok(Some(Value::Shared(*handle)));
+        }
+        let handle = node.anchor().map(|anchor| {
+            let handle = Handle(self.shared.len());
+            let name = (!is_made_up_anchor(anchor)).then(|| anchor.to_owned());
+            // What is not finished yet is a collection.
+            self.shared.push(Shared { name, value: Sequence::new().into() });
+            self.handles.insert(node.id(), handle);
+            handle
+        });
+        let is_tagged = node.tag().is_some_and(|tag| tag != crate::yaml::tag::CONSTANT);
+        if !matches!(node.kind(), Kind::Sequence | Kind::Mapping) {
+            let place = Place { in_flow, is_key, is_tagged };
+            let value = tagged(node, scalar::from_node(node, place));
+            return Ok(Some(self.kept(handle, value)));
+        }
+        if let Some(value) = (self.replace)(node)? {
+            return Ok(Some(self.kept(handle, value)));
+        }
+        if self.stack.len() >= MAX_DEPTH {
+            let (limit, requested) = (MAX_DEPTH as u64, MAX_DEPTH as u64 + 1);
+            return Err(Error::limit("depth of the tree", limit, requested));
+        }
+        let children: Box<dyn Iterator<Item = _> + 'a> = match node.kind() {
+            Kind::Mapping => {
+                Box::new(node.written_entries().map(|(key, value)| (Some(key), value)))
+            }
+            _ => Box::new(node.mentions().map(|item| (None, item))),
+        };
+        self.stack.push(Open {
+            node,
+            handle,
+            children,
+            in_flow: in_flow || node.style() == Style::Flow,
+            key: None,
+            items: Vec::new(),
+            entries: Vec::new(),
+            keys: HashMap::new(),
+        });
+        Ok(None)
+    }
+
+    fn finish(&mut self, open: Open<'a>) -> Value {
+        let Open { node, handle, items, entries, mut keys, .. } = open;
+        let form = if node.style() == Style::Flow { Form::Flow } else { Form::Block };
+        let scalar = |handle: Handle| {
+            self.shared.get(handle.0).is_some_and(|shared| !shared.value.is_collection())
+        };
+        let value = if node.kind() == Kind::Sequence {
+            let default = if wants_brackets(&items, &scalar) { Form::Flow } else { Form::Block };
+            let form = (form != default && !items.is_empty()).then_some(form);
+            Value::Sequence(Sequence { items, form })
+        } else {
+            let mut distinct: Vec<(Value, Value)> = Vec::with_capacity(entries.len());
+            for ((key, value), (node, _)) in entries.into_iter().zip(node.raw_entries()) {
+                let is_merge = matches!(&key, Value::Written(written) if written.is_merge_key());
+                let name = node.to_key().unwrap_or_default().into_owned();
+                let first = *keys.entry((node.kind(), name)).or_insert(distinct.len());
+                match distinct.get_mut(first) {
+                    Some((_, place)) if !is_merge => *place = value,
+                    _ => distinct.push((key, value)),
+                }
+            }
+            let all = distinct.iter().flat_map(|(key, value)| [key, value]);
+            let default = if wants_brackets(all, &scalar) { Form::Flow } else { Form::Block };
+            let form = (form != default && !distinct.is_empty()).then_some(form);
+            Value::Mapping(Mapping { entries: distinct, form })
+        };
+        self.kept(handle, tagged(node, value))
+    }
+
+    /// The value, or its handle if it is shared.
+    fn kept(&mut self, handle: Option<Handle>, value: Value) -> Value {
+        let Some(handle) = handle else { return value };
+        if let Some(shared) = self.shared.get_mut(handle.0) {
+            shared.value = value;
+        }
+        Value::Shared(handle)
+    }
+}
+
+/// The value with the tag of its node.
+fn tagged(node: Node<'_>, value: Value) -> Value {
+    match (node.tag(), value) {
+        (None, value) | (_, value @ Value::Binary(_)) => value,
+        (Some(tag), value) => Value::Tagged(Box::new(Tagged { tag: tag.to_owned(), value })),
+    }
+}

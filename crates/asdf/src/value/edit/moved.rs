@@ -1,0 +1,169 @@
+//! Anchors whose text is removed while aliases still use them: the text moves to the first of these.
+//!
+//! ```text
+//! a: &x {p: 1}          a: 5
+//! b: *x           →     b: &x {p: 1}
+//! c: *x                 c: *x
+//! ```
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::text::{Emission, TreeText};
+use crate::value::Tree;
+use crate::value::emit::NoArrays;
+use crate::yaml::edit::place::{Slot, column, range};
+use crate::yaml::edit::splices::Splices;
+use crate::yaml::{Kind, Mention, Node, NodeId, Style};
+
+/// How a node is written at its new place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    /// Its text with comments, where that is possible.
+    AsWritten,
+    /// Anew.
+    Anew,
+}
+
+/// The text of nodes that are removed, and where they are used.
+pub(super) struct Moved<'a> {
+    tree: &'a TreeText,
+    removed: &'a [Range<usize>],
+    /// Nodes that have their new place.
+    placed: HashSet<NodeId>,
+    way: Way,
+}
+
+impl<'a> Moved<'a> {
+    /// Adds the replacements that keep all aliases valid. Returns how many nodes moved; `None` if the
+    /// text is not as expected.
+    pub(super) fn splices(
+        tree: &'a TreeText,
+        removed: &'a [Range<usize>],
+        way: Way,
+        splices: &mut Splices,
+    ) -> Option<usize> {
+        let mut moved = Self { tree, removed, placed: HashSet::new(), way };
+        let mut count = 0;
+        for alias in tree.document().aliases() {
+            let target = alias.node();
+            if moved.is_removed(&range(alias.span()))
+                || !moved.is_removed(&range(target.span()))
+                || moved.placed.contains(&target.id())
+            {
+                continue;
+            }
+            splices.extend(moved.at(alias, target)?);
+            let span = range(target.span());
+            for node in tree.document().nodes() {
+                if node.anchor().is_some() && contains(&span, &range(node.span())) {
+                    moved.placed.insert(node.id());
+                }
+            }
+            count += 1;
+        }
+        Some(count)
+    }
+
+    fn is_removed(&self, span: &Range<usize>) -> bool {
+        self.removed.iter().any(|removed| contains(removed, span))
+    }
+
+    /// Puts a node in the place of an alias.
+    fn at(&mut self, alias: Mention<'a>, target: Node<'a>) -> Option<Splices> {
+        let text = self.tree.text();
+        let as_written = match self.way {
+            Way::AsWritten => self.as_written(target),
+            Way::Anew => None,
+        };
+        let Some(slot) = Slot::of(text, alias) else {
+            // It is a key, on one line.
+            let node = as_written.filter(|node| !node.contains(['\n', '\r']))?;
+            return Some(Splices::one(range(alias.span()), node));
+        };
+        let node = match as_written {
+            Some(node) if !node.contains(['\n', '\r']) => format!(" {node}"),
+            Some(node) if !slot.around.in_flow => {
+                format!(" {}", shifted(&node, self.shift(target, &slot)?))
+            }
+            _ => self.anew(target, &slot)?,
+        };
+        Some(self.tree.replace(&slot, &node))
+    }
+
+    /// The text of a node, if it means the same elsewhere.
+    fn as_written(&self, target: Node<'_>) -> Option<String> {
+        let span = range(target.span());
+        let document = self.tree.document();
+        let is_placed_inside = document.nodes().any(|node| {
+            node.anchor().is_some()
+                && contains(&span, &range(node.span()))
+                && self.placed.contains(&node.id())
+        });
+        let is_dangling = document.aliases().any(|alias| {
+            let definition = range(alias.node().span());
+            contains(&span, &range(alias.span()))
+                && !contains(&span, &definition)
+                && self.is_removed(&definition)
+                && !self.placed.contains(&alias.node().id())
+        });
+        let text = self.tree.text().get(span)?;
+        (!is_placed_inside && !is_dangling).then(|| text.trim_end_matches(['\n', '\r']).to_owned())
+    }
+
+    /// By how many columns the lines of a node move.
+    fn shift(&self, target: Node<'_>, slot: &Slot<'_>) -> Option<isize> {
+        let text = self.tree.text();
+        let from = Slot::of(text, target.mention())?;
+        if from.around.in_flow {
+            return Some(0);
+        }
+        let (before, after) = (from.around.indent?, slot.around.indent?);
+        // A list may begin in the column of its key, but not of its dash.
+        let stays = target.style() == Style::Block
+            && column(text, range(target.content_span()).start) == before
+            && slot.container.kind() == Kind::Sequence;
+        let after = if stays { after + 2 } else { after };
+        Some(isize::try_from(after).ok()? - isize::try_from(before).ok()?)
+    }
+
+    /// The node written anew; what is defined elsewhere, as an alias. What else it holds has its new place
+    /// with it.
+    fn anew(&mut self, target: Node<'_>, slot: &Slot<'_>) -> Option<String> {
+        let (tree, anchors) = Tree::from_node_with_anchors(target).ok()?;
+        let known: HashMap<usize, (String, bool)> = anchors
+            .iter()
+            .filter_map(|(handle, node)| {
+                let node = self.tree.document().node(*node);
+                let is_elsewhere =
+                    !self.is_removed(&range(node.span())) || self.placed.contains(&node.id());
+                Some((handle.number(), (node.anchor()?.to_owned(), is_elsewhere)))
+            })
+            .collect();
+        self.placed.extend(anchors.into_iter().map(|(_, node)| node));
+        let emission = Emission { tree: &tree, arrays: &NoArrays, known };
+        self.tree.emitted_in(slot, &emission).ok()
+    }
+}
+
+fn contains(outer: &Range<usize>, inner: &Range<usize>) -> bool {
+    outer.start <= inner.start && inner.end <= outer.end
+}
+
+/// The text with all lines but the first moved by some columns.
+fn shifted(text: &str, by: isize) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        let is_blank = line.trim_end_matches(['\n', '\r']).is_empty();
+        if number == 0 || is_blank {
+            out.push_str(line);
+        } else if by >= 0 {
+            out.push_str(&" ".repeat(by.unsigned_abs()));
+            out.push_str(line);
+        } else {
+            let blanks = line.len() - line.trim_start_matches(' ').len();
+            out.push_str(line.get(blanks.min(by.unsigned_abs())..).unwrap_or_default());
+        }
+    }
+    out
+}

@@ -1,0 +1,338 @@
+//! The text of a tree that is edited: each edit replaces the parts of the text that it names, and is
+//! proved to have changed nothing else before the text is replaced.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::insert;
+use super::moved::{Moved, Way};
+use crate::error::Result;
+use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
+use crate::value::{Mapping, Tree, Value};
+use crate::yaml::edit::check::{self, Expectation};
+use crate::yaml::edit::place::{Around, Slot, children, column, range};
+use crate::yaml::edit::splices::Splices;
+use crate::yaml::edit::target::{Place, Target, entries_of, fail};
+use crate::yaml::edit::{remove, replace};
+use crate::yaml::{Document, Node, ParseOptions};
+
+/// The text of a tree that is edited in place: comments, quotes, order and blanks of all that an edit
+/// does not name stay byte for byte.
+///
+/// A pointer that leads through an alias edits the node that all its uses share. A node that is
+/// replaced or removed while it is used elsewhere moves to its next use.
+///
+/// ```
+/// use asdf::value::TreeText;
+/// use asdf::Tree;
+///
+/// let mut text = TreeText::parse("# exposure\ngain: 2.5 # measured\nlist: [1, 2]\n")?;
+/// text.set("/gain", &Tree::parse("3.0")?)?;
+/// text.set("/list/-", &Tree::parse("3")?)?;
+/// text.rename("/list", "counts")?;
+/// assert_eq!(text.text(), "# exposure\ngain: 3.0 # measured\ncounts: [1, 2, 3]\n");
+/// # Ok::<(), asdf::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct TreeText {
+    text: String,
+    document: Document,
+    options: ParseOptions,
+}
+
+/// What is written anew.
+pub(super) struct Emission<'a> {
+    pub(super) tree: &'a Tree,
+    pub(super) arrays: &'a dyn Arrays,
+    /// See [`Fragment::known`].
+    pub(super) known: HashMap<usize, (String, bool)>,
+}
+
+impl<'a> Emission<'a> {
+    pub(super) fn new(tree: &'a Tree, arrays: &'a dyn Arrays) -> Self {
+        Self { tree, arrays, known: HashMap::new() }
+    }
+}
+
+impl TreeText {
+    /// Takes the text of a tree, with or without directives.
+    pub fn parse(text: impl Into<String>) -> Result<Self> {
+        Self::parse_with(text.into(), &ParseOptions::default())
+    }
+
+    pub(crate) fn parse_with(text: String, options: &ParseOptions) -> Result<Self> {
+        let options = options.with_start(0, options.line);
+        let document = Document::parse(text.as_bytes(), &options, &mut Vec::new())?;
+        Ok(Self { text, document, options })
+    }
+
+    /// The text as it is now.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The tree as it is now. Offsets are those in the text.
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    /// Sets the value at a JSON Pointer. Mappings on the way are made where they are missing; `-` as
+    /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a
+    /// value of its own.
+    pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
+        *self = self.with_value(pointer, value, &NoArrays)?;
+        Ok(())
+    }
+
+    pub(crate) fn with_value(
+        &self,
+        pointer: &str,
+        value: &Tree,
+        arrays: &dyn Arrays,
+    ) -> Result<Self> {
+        let target = Target::find(self.document.root(), pointer)?;
+        let container = target.container;
+        let mut value = value.clone();
+        forget_forms(&mut value);
+        if let Place::NewKey(_, missing) = &target.place {
+            for key in missing.iter().rev() {
+                let inner = std::mem::take(value.root_mut());
+                *value.root_mut() = Mapping::from_iter([(key.as_str(), inner)]).into();
+            }
+        }
+        let wanted = standalone(&value, arrays)?;
+        let want = only(&wanted);
+        let emission = Emission::new(&value, arrays);
+        let mut nodes = check::nodes(container);
+        match &target.place {
+            Place::Entries(_) | Place::Item(_) => {
+                let (index, at) = match &target.place {
+                    Place::Entries(all) => {
+                        let last = all.last().copied().unwrap_or_default();
+                        (last, 2 * last + 1)
+                    }
+                    Place::Item(index) => (*index, *index),
+                    _ => (0, 0),
+                };
+                let slot = self.slot(pointer, container, index)?;
+                let splices = self.replace(&slot, &self.emitted_in(&slot, &emission)?);
+                if let Some(node) = nodes.get_mut(at) {
+                    *node = want;
+                }
+                let removed = [slot.span.clone()];
+                self.edited(pointer, container, nodes, &removed, &splices)
+            }
+            Place::NewKey(key, _) => {
+                let key_document = standalone(&Tree::new(key.as_str()), &NoArrays)?;
+                nodes.extend([only(&key_document), want]);
+                let splices = insert::entry(self, container, key, &emission)?;
+                let splices = splices.ok_or_else(|| impossible(pointer))?;
+                self.edited(pointer, container, nodes, &[], &splices)
+            }
+            Place::NewItem => {
+                nodes.push(want);
+                let splices = insert::item(self, container, &emission)?;
+                let splices = splices.ok_or_else(|| impossible(pointer))?;
+                self.edited(pointer, container, nodes, &[], &splices)
+            }
+        }
+    }
+
+    /// Removes an entry or an item, with the comments directly above it and at the end of its line.
+    pub fn remove(&mut self, pointer: &str) -> Result<()> {
+        let target = Target::find_existing(self.document.root(), pointer)?;
+        let container = target.container;
+        let (indexes, width) = match target.place {
+            Place::Entries(all) => (all, 2),
+            Place::Item(index) => (vec![index], 1),
+            _ => return Err(impossible(pointer)),
+        };
+        let nodes: Vec<Node<'_>> = check::nodes(container)
+            .chunks(width)
+            .enumerate()
+            .filter(|(index, _)| !indexes.contains(index))
+            .flat_map(|(_, nodes)| nodes.iter().copied())
+            .collect();
+        let mut removed = Vec::new();
+        for &index in &indexes {
+            let slot = self.slot(pointer, container, index)?;
+            let start = slot.key.map_or(slot.span.start, |key| range(key.span()).start);
+            removed.push(start..slot.span.end);
+        }
+        let splices = if nodes.is_empty() {
+            remove::all(&self.text, container)
+        } else {
+            remove::some(&self.text, container, &indexes)
+        };
+        let splices = splices.ok_or_else(|| impossible(pointer))?;
+        *self = self.edited(pointer, container, nodes, &removed, &splices)?;
+        Ok(())
+    }
+
+    /// Gives an entry of a mapping another key, a string. Its value, place and comments stay.
+    pub fn rename(&mut self, pointer: &str, key: &str) -> Result<()> {
+        let target = Target::find_existing(self.document.root(), pointer)?;
+        let container = target.container;
+        let Place::Entries(indexes) = target.place else {
+            return Err(fail(pointer, "an item of a list has no key"));
+        };
+        let [index] = indexes[..] else {
+            return Err(fail(pointer, "the key occurs more than once"));
+        };
+        let others = entries_of(container, key);
+        if others.iter().any(|other| *other != index) {
+            return Err(fail(pointer, format!("a key `{key}` already exists")));
+        }
+        let slot = self.slot(pointer, container, index)?;
+        let Some(old) = slot.key else { return Err(impossible(pointer)) };
+        let tree = Tree::new(key);
+        let new = self.fragment(&Emission::new(&tree, &NoArrays), &slot.around, 0).key()?;
+        let span = range(old.span());
+        let document = standalone(&tree, &NoArrays)?;
+        let mut nodes = check::nodes(container);
+        if let Some(node) = nodes.get_mut(2 * index) {
+            *node = only(&document);
+        }
+        let splices = Splices::one(span.clone(), new);
+        *self = self.edited(pointer, container, nodes, &[span], &splices)?;
+        Ok(())
+    }
+
+    fn slot<'s>(&'s self, pointer: &str, container: Node<'s>, index: usize) -> Result<Slot<'s>> {
+        Slot::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
+    }
+
+    /// The text with replacements, if they change only what is named.
+    fn edited(
+        &self,
+        pointer: &str,
+        container: Node<'_>,
+        children: Vec<Node<'_>>,
+        removed: &[Range<usize>],
+        splices: &Splices,
+    ) -> Result<Self> {
+        let expected = Expectation { container: container.id(), children };
+        for way in [Way::AsWritten, Way::Anew] {
+            let mut splices = splices.clone();
+            let moved = Moved::splices(self, removed, way, &mut splices);
+            let text = moved.and_then(|_| splices.apply(&self.text));
+            let edited = text.and_then(|text| Self::parse_with(text, &self.options).ok());
+            if let Some(edited) = edited {
+                let (old, new) = (self.document.root(), edited.document.root());
+                if check::is_as_expected(old, new, &expected) {
+                    return Ok(edited);
+                }
+            }
+            if moved == Some(0) {
+                break;
+            }
+        }
+        Err(impossible(pointer))
+    }
+
+    /// A value as text for a slot: what follows the indicator.
+    pub(super) fn emitted_in(&self, slot: &Slot<'_>, emission: &Emission<'_>) -> Result<String> {
+        let mut fragment = self.fragment(emission, &slot.around, column(&self.text, slot.after));
+        let is_item = slot.key.is_none();
+        fragment.begins_line = is_item || slot.is_explicit;
+        let text = if is_item { fragment.item() } else { fragment.value() }?;
+        let text = self.with_line_breaks(text);
+        Ok(if slot.key.is_some() && !slot.has_colon { format!(":{text}") } else { text })
+    }
+
+    pub(super) fn fragment<'a>(
+        &self,
+        emission: &Emission<'a>,
+        around: &Around,
+        column: usize,
+    ) -> Fragment<'a> {
+        // Lines inside of brackets are indented more than what is around them.
+        let indent = match around.indent {
+            None if around.in_flow => Some(2),
+            Some(indent) if around.in_flow => Some(indent + 2),
+            indent => indent,
+        };
+        Fragment {
+            tree: emission.tree,
+            arrays: emission.arrays,
+            indent,
+            in_flow: around.in_flow,
+            column,
+            begins_line: false,
+            handles: self.handles(),
+            taken: self.document.anchor_names().map(str::to_owned).collect(),
+            known: emission.known.clone(),
+        }
+    }
+
+    /// Puts a text, which follows the indicator, in the place of a value.
+    pub(super) fn replace(&self, slot: &Slot<'_>, new: &str) -> Splices {
+        replace::value(&self.text, slot, new)
+    }
+
+    /// The text with the line breaks of the tree.
+    pub(super) fn with_line_breaks(&self, text: String) -> String {
+        let first = self.text.find('\n').unwrap_or_default();
+        let has_returns = first > 0 && self.text.as_bytes().get(first - 1) == Some(&b'\r');
+        if has_returns { text.replace('\n', "\r\n") } else { text }
+    }
+
+    /// Whether `!` and `!!` stand for the tags of ASDF and of YAML.
+    fn handles(&self) -> (bool, bool) {
+        let (mut asdf, mut yaml) = (false, true);
+        let directives = self.text.lines().take_while(|line| !line.starts_with("---"));
+        for line in directives {
+            let mut words = line.split_ascii_whitespace();
+            if words.next() == Some("%TAG") {
+                match (words.next(), words.next()) {
+                    (Some("!"), prefix) => asdf = prefix == Some(ASDF_PREFIX),
+                    (Some("!!"), prefix) => yaml = prefix == Some(YAML_PREFIX),
+                    _ => {}
+                }
+            }
+        }
+        (asdf, yaml)
+    }
+
+    /// How many children a collection has as written.
+    pub(super) fn has_children(container: Node<'_>) -> bool {
+        !children(container).is_empty()
+    }
+}
+
+/// A document of a list of one value, to compare with.
+fn standalone(tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
+    let mut text = Vec::new();
+    let mut listed = tree.clone();
+    let root = std::mem::take(listed.root_mut());
+    *listed.root_mut() = Value::from(vec![root]);
+    emit(&listed, arrays, &mut text)?;
+    Document::parse(&text, &ParseOptions::default(), &mut Vec::new())
+}
+
+/// Leaves it to the place whether collections are in brackets.
+fn forget_forms(tree: &mut Tree) {
+    let mut stack: Vec<&mut Value> = tree.places_mut().collect();
+    while let Some(value) = stack.pop() {
+        match value.untagged_mut() {
+            Value::Sequence(sequence) => {
+                sequence.form = None;
+                stack.extend(&mut sequence.items);
+            }
+            Value::Mapping(mapping) => {
+                mapping.form = None;
+                stack.extend(mapping.entries.iter_mut().map(|(_, value)| value));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The item of a list of one.
+fn only(document: &Document) -> Node<'_> {
+    document.root().at(0).unwrap_or_else(|| document.root())
+}
+
+fn impossible(pointer: &str) -> crate::Error {
+    fail(pointer, "the text cannot be changed there without changing something else")
+}

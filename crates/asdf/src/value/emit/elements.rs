@@ -1,0 +1,281 @@
+//! Arrays as nodes of the tree: their keys, and the elements of those that are inline.
+
+use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+use binio::Endian;
+use binio::array::{ByteOrder, Datatype, Field, Kind, Order, ScalarType, byte_size};
+use bytes::Bytes;
+use half::f16;
+use num_complex::Complex;
+
+use super::scalar::complex_text;
+use crate::error::{Error, Result};
+use crate::ndarray::scalar_name;
+use crate::value::{Array, Mapping, Sequence, Value};
+
+/// The tag of a complex number.
+pub(crate) const COMPLEX_TAG: &str = "tag:stsci.edu:asdf/core/complex-1.0.0";
+
+/// The range of integers that the standard allows as literals.
+pub(crate) const LITERALS: RangeInclusive<i128> = -((1 << 63) - 2)..=(1 << 63) - 1;
+
+/// An array as a mapping.
+pub(crate) struct ArrayNode {
+    pub(crate) tag: String,
+    /// Its keys in their order, without `data` and `mask`. Where the elements are not inline, the
+    /// first is `source`.
+    pub(crate) entries: Vec<(&'static str, Value)>,
+    /// The elements, if they are inline.
+    pub(crate) elements: Option<Elements>,
+}
+
+impl ArrayNode {
+    /// An array in a block.
+    pub(crate) fn in_block(array: &Array, source: Value, tag: String) -> Self {
+        let mut entries = vec![
+            ("source", source),
+            ("datatype", datatype(&array.datatype, true)),
+            ("byteorder", Value::from(byteorder(&array.datatype))),
+            ("shape", numbers(array.shape())),
+        ];
+        let layout = &array.layout;
+        if layout.offset() > 0 {
+            entries.push(("offset", Value::from(layout.offset())));
+        }
+        if !layout.is_contiguous(Order::C) {
+            entries.push(("strides", layout.strides().to_vec().into()));
+        }
+        Self { tag, entries, elements: None }
+    }
+
+    /// An array whose elements are in the tree.
+    pub(crate) fn inline(array: &Array, tag: String) -> Result<Self> {
+        let entries =
+            vec![("datatype", datatype(&array.datatype, false)), ("shape", numbers(array.shape()))];
+        Ok(Self { tag, entries, elements: Some(Elements::new(array)?) })
+    }
+}
+
+fn numbers(numbers: &[u64]) -> Value {
+    numbers.to_vec().into()
+}
+
+/// The byte order of an array: that of its first number. The reference writes `big` where there is
+/// none.
+pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
+    let endian = match datatype {
+        Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
+        Datatype::Scalar(scalar) if matches!(scalar.kind(), Kind::Bool | Kind::Bytes) => {
+            Endian::Big
+        }
+        Datatype::Scalar(_) => Endian::NATIVE,
+        Datatype::Record(_) => Endian::Big,
+    };
+    if endian == Endian::Big { "big" } else { "little" }
+}
+
+/// A datatype as the tree has it, its fields with their byte order if the elements are bytes.
+pub(crate) fn datatype(datatype: &Datatype, with_order: bool) -> Value {
+    let record = match datatype {
+        Datatype::Scalar(scalar) => return scalar_type(*scalar),
+        Datatype::Record(record) => record,
+    };
+    let field = |field: &Field| {
+        let mut entries = Mapping::new();
+        if with_order {
+            entries.insert("byteorder", byteorder(field.datatype()));
+        }
+        entries.insert("datatype", self::datatype(field.datatype(), with_order));
+        entries.insert("name", field.name());
+        if !field.shape().is_empty() {
+            entries.insert("shape", numbers(field.shape()));
+        }
+        entries
+    };
+    record.fields().iter().map(field).collect::<Sequence>().into()
+}
+
+fn scalar_type(scalar: ScalarType) -> Value {
+    let text = |name: &str, length: u64| vec![Value::from(name), Value::from(length)].into();
+    match scalar.kind() {
+        Kind::Bytes => text("ascii", scalar.size()),
+        Kind::Unicode => text("ucs4", scalar.size() / 4),
+        _ => scalar_name(scalar).into(),
+    }
+}
+
+/// The elements of an inline array from some index of its first axes on.
+#[derive(Clone)]
+pub(crate) struct Elements {
+    /// Packed in C order, in little-endian byte order.
+    bytes: Bytes,
+    datatype: Arc<Datatype>,
+    shape: Arc<[u64]>,
+    axis: usize,
+}
+
+impl Elements {
+    /// Reads the elements. Fails where a text cannot stand in the tree.
+    pub(crate) fn new(array: &Array) -> Result<Self> {
+        let view = array.view()?;
+        let bytes: Bytes = view.read_bytes(Order::C, ByteOrder::Little)?.into();
+        let datatype = array.datatype.with_byte_order(ByteOrder::Little);
+        let size = usize::try_from(datatype.itemsize()).unwrap_or(usize::MAX);
+        if has_text(&datatype) && size > 0 {
+            for element in bytes.chunks_exact(size) {
+                if value(&datatype, element).is_none() {
+                    return Err(not_text());
+                }
+            }
+        }
+        Ok(Self { bytes, datatype: Arc::new(datatype), shape: array.shape().into(), axis: 0 })
+    }
+
+    /// Whether the reference reads the elements back: no lists inside records, and integers in
+    /// the range of literals.
+    pub(crate) fn are_literals(&self) -> bool {
+        let is_flat =
+            |field: &Field| field.shape().is_empty() && field.datatype().as_scalar().is_some();
+        if !self.datatype.as_record().is_none_or(|record| record.fields().iter().all(is_flat)) {
+            return false;
+        }
+        let size = usize::try_from(self.datatype.itemsize()).unwrap_or(usize::MAX);
+        !has_wide_integers(&self.datatype)
+            || self.bytes.chunks_exact(size.max(1)).all(|element| {
+                value(&self.datatype, element).is_some_and(|value| is_of_literals(&value))
+            })
+    }
+
+    /// The element, if this is a single one.
+    pub(crate) fn scalar(&self) -> Option<Value> {
+        (self.axis == self.shape.len()).then(|| value(&self.datatype, &self.bytes))?
+    }
+
+    /// Whether all elements are scalars of one axis.
+    pub(crate) fn is_row(&self) -> bool {
+        self.axis + 1 == self.shape.len() && self.datatype.as_scalar().is_some()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.shape.get(self.axis) == Some(&0)
+    }
+
+    /// The parts along the first axis.
+    pub(crate) fn children(self) -> impl Iterator<Item = Self> {
+        let count = self.shape.get(self.axis).copied().unwrap_or(0);
+        let below = self.shape.get(self.axis + 1..).unwrap_or_default();
+        let size = byte_size(below, self.datatype.itemsize());
+        let size = size.and_then(|size| usize::try_from(size).ok()).unwrap_or(0);
+        (0..usize::try_from(count).unwrap_or(usize::MAX)).map(move |index| {
+            let start = (index * size).min(self.bytes.len());
+            let end = (start + size).min(self.bytes.len());
+            let Self { bytes, datatype, shape, axis } = self.clone();
+            Self { bytes: bytes.slice(start..end), datatype, shape, axis: axis + 1 }
+        })
+    }
+}
+
+fn has_wide_integers(datatype: &Datatype) -> bool {
+    match datatype {
+        Datatype::Scalar(scalar) => {
+            matches!(scalar.kind(), Kind::Int | Kind::Uint) && scalar.size() == 8
+        }
+        Datatype::Record(record) => {
+            record.fields().iter().any(|field| has_wide_integers(field.datatype()))
+        }
+    }
+}
+
+/// Whether an element, of records a list that nests as they do, has only integers of literals.
+fn is_of_literals(value: &Value) -> bool {
+    match value {
+        Value::Int(integer) => integer.as_i128().is_some_and(|value| LITERALS.contains(&value)),
+        Value::Sequence(list) => list.items().iter().all(is_of_literals),
+        _ => true,
+    }
+}
+
+fn not_text() -> Error {
+    let message = "text that is not ASCII or not valid Unicode cannot be written in the tree";
+    Error::unwritable(message)
+}
+
+fn has_text(datatype: &Datatype) -> bool {
+    match datatype {
+        Datatype::Scalar(scalar) => scalar.is_text(),
+        Datatype::Record(record) => record.fields().iter().any(|field| has_text(field.datatype())),
+    }
+}
+
+/// The value of an element: of a record, the list of its fields. Records nest at most
+/// [`MAX_RECORD_DEPTH`](binio::array::MAX_RECORD_DEPTH) deep. `None` for bytes that are not text.
+fn value(datatype: &Datatype, bytes: &[u8]) -> Option<Value> {
+    let record = match datatype {
+        Datatype::Scalar(scalar) => return scalar_value(*scalar, bytes),
+        Datatype::Record(record) => record,
+    };
+    let field = |field: &Field| {
+        let start = usize::try_from(field.offset()).ok()?;
+        let end = start.checked_add(usize::try_from(field.size()).ok()?)?;
+        nested(field.datatype(), field.shape(), bytes.get(start..end)?)
+    };
+    let fields: Option<Vec<Value>> = record.fields().iter().map(field).collect();
+    fields.map(Into::into)
+}
+
+/// Elements of a shape as nested lists.
+fn nested(datatype: &Datatype, shape: &[u64], bytes: &[u8]) -> Option<Value> {
+    let Some((&count, below)) = shape.split_first() else { return value(datatype, bytes) };
+    let size = usize::try_from(byte_size(below, datatype.itemsize())?).ok()?;
+    let part = |index: usize| {
+        let start = index.checked_mul(size)?;
+        nested(datatype, below, bytes.get(start..start.checked_add(size)?)?)
+    };
+    let parts: Option<Vec<Value>> = (0..usize::try_from(count).ok()?).map(part).collect();
+    parts.map(Into::into)
+}
+
+/// The value of little-endian bytes.
+fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Option<Value> {
+    let integer = |signed: bool| {
+        let mut wide = [0; 8];
+        wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
+        if signed && bytes.last().is_some_and(|&last| last >= 0x80) {
+            wide.get_mut(bytes.len()..)?.fill(0xff);
+        }
+        Some(wide)
+    };
+    let float = |bytes: &[u8]| {
+        Some(match *bytes {
+            [a, b] => f16::from_le_bytes([a, b]).into(),
+            [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).into(),
+            _ => f64::from_le_bytes(bytes.try_into().ok()?),
+        })
+    };
+    Some(match scalar.kind() {
+        Kind::Bool => (bytes.first() != Some(&0)).into(),
+        Kind::Int => i64::from_le_bytes(integer(true)?).into(),
+        Kind::Uint => u64::from_le_bytes(integer(false)?).into(),
+        Kind::Float => Value::Float(float(bytes)?),
+        Kind::Complex => {
+            let (re, im) = bytes.split_at_checked(bytes.len() / 2)?;
+            let number = Complex::new(float(re)?, float(im)?);
+            Value::String(complex_text(number)).tagged(COMPLEX_TAG)
+        }
+        Kind::Bytes => {
+            let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+            let text = bytes.get(..end)?;
+            let text = text.is_ascii().then(|| std::str::from_utf8(text).ok())??;
+            text.into()
+        }
+        Kind::Unicode => {
+            let units = bytes
+                .chunks_exact(4)
+                .map(|unit| char::from_u32(u32::from_le_bytes(unit.try_into().ok()?)));
+            let text: String = units.collect::<Option<_>>()?;
+            text.trim_end_matches('\0').into()
+        }
+        _ => return None,
+    })
+}

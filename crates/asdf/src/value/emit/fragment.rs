@@ -1,0 +1,91 @@
+//! A part of a tree as text for a place in a text that exists: an entry of a mapping, an item of a
+//! list, or what follows a key or a dash.
+
+use std::collections::{HashMap, HashSet};
+
+use super::anchor::Anchor;
+use super::{Arrays, Emitter, Item, Role};
+use crate::error::Result;
+use crate::value::{Tree, Value};
+
+/// A place in a text, and what is written there.
+pub(crate) struct Fragment<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) arrays: &'a dyn Arrays,
+    /// The column of the innermost collection of lines around it.
+    pub(crate) indent: Option<usize>,
+    pub(crate) in_flow: bool,
+    /// The column where the text will stand.
+    pub(crate) column: usize,
+    /// Whether the line has only indentation and indicators before it.
+    pub(crate) begins_line: bool,
+    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML.
+    pub(crate) handles: (bool, bool),
+    /// The names of anchors in the text.
+    pub(crate) taken: HashSet<String>,
+    /// The anchors of shared nodes by their numbers: the name, and whether the text has the node
+    /// already.
+    pub(crate) known: HashMap<usize, (String, bool)>,
+}
+
+impl Fragment<'_> {
+    /// What follows the colon of a key, with the blank or line break before it.
+    pub(crate) fn value(&self) -> Result<String> {
+        self.emit(false, |emitter, root| emitter.all_of(root, Role::Value))
+    }
+
+    /// What follows a dash, with the blank before it; an item in brackets has none.
+    pub(crate) fn item(&self) -> Result<String> {
+        self.emit(self.in_flow, |emitter, root| emitter.all_of(root, Role::Item))
+    }
+
+    /// An item with its dash.
+    pub(crate) fn dashed_item(&self) -> Result<String> {
+        self.emit(true, |emitter, root| {
+            emitter.block_indicator("-");
+            emitter.all_of(root, Role::Item)
+        })
+    }
+
+    /// A key and its value.
+    pub(crate) fn entry(&self, key: &str) -> Result<String> {
+        self.emit(true, |emitter, root| {
+            emitter.key(Item::Owned(Value::from(key)))?;
+            emitter.all_of(root, Role::Value)
+        })
+    }
+
+    /// The value as a key on one line.
+    pub(crate) fn key(&self) -> Result<String> {
+        self.emit(true, |emitter, root| emitter.all_of(root, Role::Key))
+    }
+
+    fn emit<'e>(
+        &'e self,
+        is_blank: bool,
+        body: impl FnOnce(&mut Emitter<'e, '_>, Item<'e>) -> Result<()>,
+    ) -> Result<String> {
+        let mut out = Vec::new();
+        let mut emitter = Emitter::new(self.tree, self.arrays, &mut out);
+        emitter.indent = self.indent;
+        emitter.column = self.column;
+        emitter.flow_level = self.in_flow.into();
+        emitter.is_blank = is_blank;
+        emitter.is_indentation = self.begins_line;
+        emitter.handles = self.handles;
+        emitter.taken.clone_from(&self.taken);
+        for (number, (name, is_written)) in &self.known {
+            emitter.taken.remove(name);
+            if let Some(anchor) = emitter.anchors.get_mut(*number) {
+                let name = name.clone();
+                *anchor =
+                    if *is_written { Anchor::Written(name) } else { Anchor::Planned(Some(name)) };
+            }
+        }
+        body(&mut emitter, Item::Borrowed(self.tree.root()))?;
+        let text = std::mem::take(&mut emitter.text);
+        drop(emitter);
+        out.extend_from_slice(text.as_bytes());
+        Ok(String::from_utf8_lossy(&out).into_owned())
+    }
+}

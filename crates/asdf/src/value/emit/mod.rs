@@ -1,0 +1,569 @@
+//! A tree as YAML text, laid out as libyaml does, which writes the files of the reference
+//! implementation: lines of about 80 characters, collections without collections inside in
+//! brackets, others as lines, lists not indented below their key.
+//!
+//! Nothing recurses: open collections are on a stack.
+
+mod anchor;
+pub(crate) mod elements;
+mod fragment;
+mod node;
+pub(crate) mod scalar;
+mod text;
+
+use std::collections::HashSet;
+use std::fmt::Write as _;
+use std::io::Write;
+
+use crate::error::Result;
+use crate::value::{Array, Form, Handle, Mask, Sequence, Tree, Value, Written};
+use crate::yaml::{Kind, Style, encode_base64};
+use anchor::{Anchor, anchors};
+use elements::Elements;
+use scalar::{Analysis, quoted_style};
+
+pub(crate) use anchor::is_made_up_anchor;
+pub(crate) use elements::{ArrayNode, COMPLEX_TAG, LITERALS};
+pub(crate) use fragment::Fragment;
+pub(crate) use scalar::{Place, complex_text, default_style, plain_text};
+
+/// The tag of arrays of the newest standard.
+const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
+/// Lines are broken at the first place after this column.
+const WIDTH: usize = 80;
+const INDENT: usize = 2;
+/// The longest key that is on one line with its value, in bytes.
+const MAX_SIMPLE_KEY: usize = 128;
+/// Text that is gathered before it is written.
+const BUFFER: usize = 64 << 10;
+
+/// What the handle `!` stands for.
+pub(crate) const ASDF_PREFIX: &str = "tag:stsci.edu:asdf/";
+/// What the handle `!!` stands for.
+pub(crate) const YAML_PREFIX: &str = "tag:yaml.org,2002:";
+
+/// Whether the elements of an array can stand in the tree for all readers.
+pub(crate) fn is_inline(array: &crate::value::Array) -> bool {
+    !array.shape().is_empty()
+        && elements::Elements::new(array).is_ok_and(|elements| elements.are_literals())
+}
+
+/// Fails if the elements of an array cannot stand in the tree.
+pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
+    elements::Elements::new(array).map(drop)
+}
+
+/// The value of a date and time, or of another text.
+pub(crate) fn time_value(text: &str) -> crate::value::Value {
+    use crate::value::{Value, Written};
+    use crate::yaml::{Kind, ScalarRules, resolve};
+
+    match resolve(text, ScalarRules::Python).0 {
+        Kind::Date | Kind::DateTime => Value::Written(Written::plain(text)),
+        _ => text.into(),
+    }
+}
+
+/// How arrays are written: what [`Emitter`] asks of the writer of a file.
+pub(crate) trait Arrays {
+    /// The keys and values of an array that is in a block, or its elements.
+    fn node(&self, array: &Array) -> Result<ArrayNode>;
+}
+
+/// Arrays that are not in a file yet are written inline.
+pub(crate) struct NoArrays;
+
+impl Arrays for NoArrays {
+    fn node(&self, array: &Array) -> Result<ArrayNode> {
+        ArrayNode::inline(array, NDARRAY_TAG.to_owned())
+    }
+}
+
+/// Writes the directives, `---`, the tree and `...`.
+pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Result<()> {
+    let mut emitter = Emitter::new(tree, arrays, out);
+    emitter.text = format!("%YAML 1.1\n%TAG ! {ASDF_PREFIX}\n---");
+    emitter.column = 3;
+    emitter.all_of(Item::Borrowed(tree.root()), Role::Root)?;
+    emitter.new_line();
+    emitter.text.push_str("...\n");
+    Ok(emitter.out.write_all(emitter.text.as_bytes())?)
+}
+
+/// Whether a collection is written in brackets unless it is told otherwise: if all in it are
+/// scalars that need no lines of their own. `is_scalar` decides for shared nodes.
+pub(crate) fn wants_brackets<'v>(
+    children: impl IntoIterator<Item = &'v Value>,
+    is_scalar: &dyn Fn(Handle) -> bool,
+) -> bool {
+    children.into_iter().all(|child| match child.untagged() {
+        Value::Sequence(_) | Value::Mapping(_) | Value::Array(_) | Value::Binary(_) => false,
+        Value::Written(written) => written.style() == Style::Plain,
+        Value::Shared(handle) => is_scalar(*handle),
+        _ => true,
+    })
+}
+
+/// Something to be written.
+pub(super) enum Item<'a> {
+    Borrowed(&'a Value),
+    Owned(Value),
+    Elements(Elements),
+}
+
+/// What a node is to the collection that it is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    Root,
+    Item,
+    /// On one line with its value.
+    Key,
+    Value,
+}
+
+type Children<'a> = Box<dyn Iterator<Item = (Option<Item<'a>>, Item<'a>)> + 'a>;
+
+/// A collection that is being written.
+struct Open<'a> {
+    children: Children<'a>,
+    /// The closing bracket, if it is in brackets.
+    close: Option<&'static str>,
+    /// The indentation outside of it.
+    outer: Option<usize>,
+    is_first: bool,
+}
+
+pub(super) struct Emitter<'a, 'w> {
+    out: &'w mut dyn Write,
+    pub(super) text: String,
+    pub(super) column: usize,
+    /// Whether the last character written was a blank or began a line.
+    pub(super) is_blank: bool,
+    /// Whether the line has only indentation and dashes so far.
+    pub(super) is_indentation: bool,
+    pub(super) indent: Option<usize>,
+    pub(super) flow_level: usize,
+    tree: &'a Tree,
+    arrays: &'a dyn Arrays,
+    anchors: Vec<Anchor>,
+    /// Names that anchors must not have.
+    pub(super) taken: HashSet<String>,
+    /// Whether the handles `!` and `!!` stand for the tags of ASDF and of YAML.
+    pub(super) handles: (bool, bool),
+    /// How many anchors got a number for a name.
+    made_up: usize,
+    stack: Vec<Open<'a>>,
+}
+
+impl<'a, 'w> Emitter<'a, 'w> {
+    /// At the beginning of a text.
+    pub(super) fn new(tree: &'a Tree, arrays: &'a dyn Arrays, out: &'w mut dyn Write) -> Self {
+        Self {
+            out,
+            text: String::new(),
+            column: 0,
+            is_blank: false,
+            is_indentation: false,
+            indent: None,
+            flow_level: 0,
+            tree,
+            arrays,
+            anchors: anchors(tree),
+            taken: HashSet::new(),
+            handles: (true, true),
+            made_up: 0,
+            stack: Vec::new(),
+        }
+    }
+
+    /// Writes a node and all in it.
+    pub(super) fn all_of(&mut self, item: Item<'a>, role: Role) -> Result<()> {
+        self.node(item, role)?;
+        while !self.stack.is_empty() {
+            self.step()?;
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Emitter<'a, '_> {
+    /// Writes the next child of the innermost collection, or its end.
+    fn step(&mut self) -> Result<()> {
+        if self.text.len() >= BUFFER {
+            self.out.write_all(self.text.as_bytes())?;
+            self.text.clear();
+        }
+        let Some(open) = self.stack.last_mut() else { return Ok(()) };
+        let is_first = std::mem::take(&mut open.is_first);
+        let in_flow = open.close.is_some();
+        let Some((key, value)) = open.children.next() else {
+            let (close, outer) = (open.close, open.outer);
+            self.stack.pop();
+            self.indent = outer;
+            if let Some(bracket) = close {
+                self.flow_level -= 1;
+                self.indicator(bracket, false);
+            }
+            return Ok(());
+        };
+        if in_flow && !is_first {
+            self.indicator(",", false);
+        }
+        if !in_flow || self.column > WIDTH {
+            self.new_line();
+        }
+        if let Some(key) = key {
+            self.key(key)?;
+            return self.node(value, Role::Value);
+        }
+        if !in_flow {
+            self.block_indicator("-");
+        }
+        self.node(value, Role::Item)
+    }
+
+    /// Writes a key and its colon.
+    pub(super) fn key(&mut self, key: Item<'a>) -> Result<()> {
+        let (is_simple, is_alias) = self.simple_key(&key);
+        if is_simple {
+            self.node(key, Role::Key)?;
+            // A colon may be part of the name of an anchor.
+            self.indicator(":", is_alias);
+        } else if self.flow_level > 0 {
+            self.indicator("?", true);
+            self.node(key, Role::Item)?;
+            if self.column > WIDTH {
+                self.new_line();
+            }
+            self.indicator(":", true);
+        } else {
+            self.block_indicator("?");
+            self.node(key, Role::Item)?;
+            self.new_line();
+            self.block_indicator(":");
+        }
+        Ok(())
+    }
+
+    /// Whether a key is on one line with its value, and whether it is an alias.
+    fn simple_key(&self, key: &Item<'_>) -> (bool, bool) {
+        let value = match key {
+            Item::Borrowed(value) => value,
+            Item::Owned(value) => value,
+            Item::Elements(_) => return (false, false),
+        };
+        let mut len = value.tag().map_or(0, str::len);
+        let value = match value.untagged() {
+            Value::Shared(handle) => {
+                if let Some(Anchor::Written(_)) = self.anchors.get(handle.number()) {
+                    return (true, true);
+                }
+                len += 8;
+                self.tree.resolve(value)
+            }
+            value => value,
+        };
+        let text = match value.untagged() {
+            Value::String(text) => text,
+            Value::Written(written) => written.text(),
+            Value::Sequence(_) | Value::Mapping(_) | Value::Array(_) | Value::Binary(_) => {
+                return (false, false);
+            }
+            _ => "",
+        };
+        (!text.contains('\n') && len + text.len() <= MAX_SIMPLE_KEY, false)
+    }
+
+    /// Writes a scalar, an alias, or the beginning of a collection.
+    fn node(&mut self, item: Item<'a>, role: Role) -> Result<()> {
+        match item {
+            Item::Borrowed(value) => self.value(value, role),
+            Item::Owned(value) => self.owned(value, role),
+            Item::Elements(elements) => self.elements(elements, role),
+        }
+    }
+
+    fn value(&mut self, value: &'a Value, role: Role) -> Result<()> {
+        let mut value = value;
+        for _ in 0..=self.anchors.len() {
+            let Value::Shared(handle) = value else { break };
+            match self.anchors.get(handle.number()).cloned() {
+                Some(Anchor::Written(name)) => {
+                    self.blank();
+                    self.put("*");
+                    self.put(&name);
+                    return Ok(());
+                }
+                Some(Anchor::Planned(name)) => self.anchor(*handle, name),
+                _ => {}
+            }
+            value = self.tree.shared().get(handle.number()).map_or(&Value::Null, |s| &s.value);
+        }
+        let (tag, value) = match value {
+            Value::Tagged(tagged) => (Some(&*tagged.tag), &tagged.value),
+            value => (None, value),
+        };
+        if let Some(tag) = tag {
+            self.tag(tag);
+        }
+        match value {
+            Value::Sequence(Sequence { items, form }) => {
+                let in_flow = self.in_flow(*form, items.iter());
+                let children = items.iter().map(|item| (None, Item::Borrowed(item)));
+                self.open(Box::new(children), in_flow, false, role, items.is_empty());
+            }
+            Value::Mapping(mapping) => {
+                let all = mapping.iter().flat_map(|(key, value)| [key, value]);
+                let in_flow = self.in_flow(mapping.form, all);
+                let children = mapping
+                    .iter()
+                    .map(|(key, value)| (Some(Item::Borrowed(key)), Item::Borrowed(value)));
+                self.open(Box::new(children), in_flow, true, role, mapping.is_empty());
+            }
+            Value::Array(array) => self.array(array, tag.is_some(), role)?,
+            scalar => self.scalar(scalar, tag, role),
+        }
+        Ok(())
+    }
+
+    /// Writes a value that was made on the way: a scalar, or a short list.
+    fn owned(&mut self, value: Value, role: Role) -> Result<()> {
+        let (tag, value) = match value {
+            Value::Tagged(tagged) => (Some(tagged.tag), tagged.value),
+            value => (None, value),
+        };
+        if let Some(tag) = &tag {
+            self.tag(tag);
+        }
+        match value {
+            Value::Sequence(Sequence { items, form }) => {
+                let in_flow = self.in_flow(form, items.iter());
+                let is_empty = items.is_empty();
+                let children = items.into_iter().map(|item| (None, Item::Owned(item)));
+                self.open(Box::new(children), in_flow, false, role, is_empty);
+            }
+            Value::Mapping(mapping) => {
+                let all = mapping.iter().flat_map(|(key, value)| [key, value]);
+                let in_flow = self.in_flow(mapping.form, all);
+                let is_empty = mapping.is_empty();
+                let children = mapping.entries.into_iter();
+                let children =
+                    children.map(|(key, value)| (Some(Item::Owned(key)), Item::Owned(value)));
+                self.open(Box::new(children), in_flow, true, role, is_empty);
+            }
+            Value::Array(array) => self.array(&array, tag.is_some(), role)?,
+            scalar => self.scalar(&scalar, tag.as_deref(), role),
+        }
+        Ok(())
+    }
+
+    /// Writes an array as a mapping.
+    fn array(&mut self, array: &Array, has_tag: bool, role: Role) -> Result<()> {
+        let ArrayNode { tag, mut entries, elements } = self.arrays.node(array)?;
+        if !has_tag {
+            self.tag(&tag);
+        }
+        let mask = match &array.mask {
+            None => None,
+            Some(Mask::Value(value)) => Some(value.clone()),
+            Some(Mask::Array(mask)) => Some(Value::Array(mask.clone())),
+        };
+        let mut children: Vec<(Option<Item<'a>>, Item<'a>)> = Vec::with_capacity(entries.len() + 2);
+        let entry = |(key, value): (&'static str, Value)| {
+            (Some(Item::Owned(key.into())), Item::Owned(value))
+        };
+        match elements {
+            Some(elements) => {
+                children.push((Some(Item::Owned("data".into())), Item::Elements(elements)));
+            }
+            None => children.extend(entries.drain(..1.min(entries.len())).map(entry)),
+        }
+        children.extend(mask.map(|mask| entry(("mask", mask))));
+        children.extend(entries.into_iter().map(entry));
+        let in_flow = self.flow_level > 0;
+        self.open(Box::new(children.into_iter()), in_flow, true, role, false);
+        Ok(())
+    }
+
+    /// Writes the elements of an array along its first axis.
+    fn elements(&mut self, elements: Elements, role: Role) -> Result<()> {
+        if let Some(value) = elements.scalar() {
+            return self.owned(value, role);
+        }
+        let in_flow = self.flow_level > 0 || elements.is_row();
+        let is_empty = elements.is_empty();
+        let children = elements.children().map(|child| (None, Item::Elements(child)));
+        self.open(Box::new(children), in_flow, false, role, is_empty);
+        Ok(())
+    }
+
+    fn in_flow<'v>(
+        &self,
+        form: Option<Form>,
+        children: impl IntoIterator<Item = &'v Value>,
+    ) -> bool {
+        let is_scalar = |handle: Handle| {
+            let shared = self.tree.shared().get(handle.number());
+            shared.is_none_or(|shared| !self.tree.resolve(&shared.value).is_collection())
+        };
+        self.flow_level > 0
+            || match form {
+                Some(form) => form == Form::Flow,
+                None => wants_brackets(children, &is_scalar),
+            }
+    }
+
+    fn open(
+        &mut self,
+        children: Children<'a>,
+        in_flow: bool,
+        is_mapping: bool,
+        role: Role,
+        is_empty: bool,
+    ) {
+        let in_flow = in_flow || is_empty;
+        let close = in_flow.then(|| {
+            let (open, close) = if is_mapping { ("{", "}") } else { ("[", "]") };
+            self.indicator(open, true);
+            self.is_blank = true;
+            self.flow_level += 1;
+            close
+        });
+        let outer = self.indent;
+        // A list as lines is not indented below its key.
+        let stays = !in_flow && !is_mapping && role == Role::Value && !self.is_indentation;
+        self.indent = Some(match outer {
+            None if in_flow => INDENT,
+            None => 0,
+            Some(indent) if stays => indent,
+            Some(indent) => indent + INDENT,
+        });
+        self.stack.push(Open { children, close, outer, is_first: true });
+    }
+
+    fn anchor(&mut self, handle: Handle, name: Option<String>) {
+        let is_taken = |name: &str| {
+            let is_used = |anchor: &Anchor| matches!(anchor, Anchor::Written(used) if used == name);
+            self.taken.contains(name) || self.anchors.iter().any(is_used)
+        };
+        let name = if let Some(mut name) = name {
+            while is_taken(&name) {
+                name.push('_');
+            }
+            name
+        } else {
+            loop {
+                self.made_up += 1;
+                let name = format!("id{:03}", self.made_up);
+                if !is_taken(&name) {
+                    break name;
+                }
+            }
+        };
+        self.blank();
+        self.put("&");
+        self.put(&name);
+        if let Some(anchor) = self.anchors.get_mut(handle.number()) {
+            *anchor = Anchor::Written(name);
+        }
+    }
+
+    fn tag(&mut self, tag: &str) {
+        let short = |prefix| tag.strip_prefix(prefix).filter(|suffix: &&str| !suffix.is_empty());
+        self.blank();
+        let (asdf, yaml) = self.handles;
+        let text = match (short(ASDF_PREFIX), short(YAML_PREFIX)) {
+            (Some(suffix), _) if asdf => format!("!{}", encoded(suffix, "")),
+            (_, Some(suffix)) if yaml => format!("!!{}", encoded(suffix, "")),
+            _ => format!("!<{}>", encoded(tag, "!,[]")),
+        };
+        self.put(&text);
+    }
+
+    fn scalar(&mut self, value: &Value, tag: Option<&str>, role: Role) {
+        let outer = self.indent;
+        self.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
+        let in_flow = self.flow_level > 0;
+        let is_tagged = tag.is_some_and(|tag| tag != crate::yaml::tag::CONSTANT);
+        let place = Place { in_flow, is_key: role == Role::Key, is_tagged };
+        match value {
+            Value::String(text) => {
+                let style = scalar::default_style(text, place);
+                self.text_of(text, style, place);
+            }
+            // Nothing at all is null.
+            Value::Written(written)
+                if written.text().is_empty() && written.style() == Style::Plain && !is_tagged =>
+            {
+                self.text_of("null", Style::Plain, place);
+            }
+            Value::Written(written) => {
+                self.text_of(written.text(), written_style(written, place), place);
+            }
+            Value::Binary(bytes) => self.binary(bytes, place, is_tagged),
+            // A colon in brackets would not be read by all.
+            Value::DateTime(_) if in_flow && !is_tagged => {
+                self.blank();
+                self.put("!!timestamp");
+                self.text_of(&plain_text(value).unwrap_or_default(), Style::SingleQuoted, place);
+            }
+            _ => self.text_of(&plain_text(value).unwrap_or_default(), Style::Plain, place),
+        }
+        self.indent = outer;
+    }
+
+    fn binary(&mut self, bytes: &[u8], place: Place, is_tagged: bool) {
+        let mut text = Vec::new();
+        // Writing to memory does not fail.
+        let _ = encode_base64(bytes, &mut text);
+        let text = String::from_utf8_lossy(&text);
+        if !is_tagged {
+            self.blank();
+            self.put("!!binary");
+        }
+        if place.in_flow || place.is_key || text.is_empty() {
+            let style = if text.is_empty() { Style::SingleQuoted } else { Style::Plain };
+            return self.text_of(&text, style, place);
+        }
+        let mut lines = String::with_capacity(text.len() + text.len() / 76 + 1);
+        let mut rest = &*text;
+        while !rest.is_empty() {
+            let (line, after) = rest.split_at(rest.len().min(76));
+            lines.push_str(line);
+            lines.push('\n');
+            rest = after;
+        }
+        self.text_of(&lines, Style::Literal, place);
+    }
+}
+
+/// The style of a scalar as a file has it, unless that is not possible at its place.
+fn written_style(written: &Written, place: Place) -> Style {
+    let text = written.text();
+    let analysis = Analysis::of(text);
+    let quoted = || quoted_style(analysis, place, true);
+    match written.style() {
+        // A number or a date has no characters that could mean something else.
+        Style::Plain if written.kind() != Kind::String && !text.is_empty() => Style::Plain,
+        Style::Plain if analysis.plain(place) => Style::Plain,
+        Style::DoubleQuoted => Style::DoubleQuoted,
+        Style::Literal if analysis.literal && !place.in_flow && !place.is_key => Style::Literal,
+        Style::Literal => quoted_style(analysis, place, true),
+        _ => quoted(),
+    }
+}
+
+/// A tag with what may not stand in it as `%` and two digits; `also` may stand in it too.
+fn encoded(tag: &str, also: &str) -> String {
+    let mut out = String::new();
+    for byte in tag.bytes() {
+        let c = char::from(byte);
+        if byte.is_ascii_alphanumeric() || "-;/?:@&=+$_.~*'()".contains(c) || also.contains(c) {
+            out.push(c);
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}

@@ -1,0 +1,344 @@
+//! Scalars as text: which quotes a text needs, and numbers as `PyYAML` writes them.
+
+use num_complex::Complex;
+
+use crate::value::Value;
+use crate::yaml::{Kind, ScalarRules, Style, resolve};
+
+/// Where a scalar is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Inside of brackets.
+    pub(crate) in_flow: bool,
+    /// It is the key of a mapping, on one line with its value.
+    pub(crate) is_key: bool,
+    /// It has a tag, which decides its type.
+    pub(crate) is_tagged: bool,
+}
+
+/// What a text allows. The rules are those of libyaml, which writes the files of the reference
+/// implementation; LS, PS, NEL and what is outside of the basic plane are always escaped.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a question of its own")]
+pub(super) struct Analysis {
+    pub(super) is_multiline: bool,
+    pub(super) plain_in_flow: bool,
+    pub(super) plain_in_block: bool,
+    pub(super) single_quoted: bool,
+    pub(super) literal: bool,
+}
+
+impl Analysis {
+    pub(super) fn of(text: &str) -> Self {
+        if text.is_empty() {
+            return Self {
+                is_multiline: false,
+                plain_in_flow: false,
+                plain_in_block: false,
+                single_quoted: true,
+                literal: false,
+            };
+        }
+        let is_document_mark = text.starts_with("---") || text.starts_with("...");
+        let (mut flow_indicator, mut block_indicator) = (is_document_mark, is_document_mark);
+        let (mut is_multiline, mut is_special) = (false, false);
+        let (mut space_break, mut break_space) = (false, false);
+        let mut before = '\n';
+        let mut characters = text.chars().peekable();
+        let mut is_first = true;
+        while let Some(c) = characters.next() {
+            let ends_word = characters.peek().is_none_or(|&next| is_blank(next));
+            match c {
+                '#' if is_first || is_blank(before) => {
+                    (flow_indicator, block_indicator) = (true, true);
+                }
+                '&' | '*' | '!' | '|' | '>' | '\'' | '"' | '%' | '@' | '`' if is_first => {
+                    (flow_indicator, block_indicator) = (true, true);
+                }
+                ',' | '[' | ']' | '{' | '}' => {
+                    flow_indicator = true;
+                    block_indicator |= is_first;
+                }
+                '-' if is_first && ends_word => (flow_indicator, block_indicator) = (true, true),
+                '?' => {
+                    flow_indicator = true;
+                    block_indicator |= is_first && ends_word;
+                }
+                ':' => {
+                    flow_indicator = true;
+                    block_indicator |= ends_word;
+                }
+                _ => {}
+            }
+            is_special |= !is_printable(c);
+            is_multiline |= c == '\n';
+            space_break |= before == ' ' && c == '\n' && !is_first;
+            break_space |= before == '\n' && c == ' ' && !is_first;
+            before = c;
+            is_first = false;
+        }
+        let is_edge = |c: char| c == ' ' || c == '\n';
+        let edges = text.starts_with(is_edge) || text.ends_with(is_edge);
+        let plain = !edges && !is_multiline && !is_special && !break_space && !space_break;
+        Self {
+            is_multiline,
+            plain_in_flow: plain && !flow_indicator,
+            plain_in_block: plain && !block_indicator,
+            single_quoted: !break_space && !space_break && !is_special,
+            literal: !text.ends_with(' ') && !space_break && !is_special,
+        }
+    }
+
+    pub(super) fn plain(self, place: Place) -> bool {
+        if place.in_flow { self.plain_in_flow } else { self.plain_in_block }
+    }
+}
+
+fn is_blank(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// Whether a character may stand for itself.
+pub(super) fn is_printable(c: char) -> bool {
+    matches!(c,
+        '\n' | ' '..='~' | '\u{a0}'..='\u{2027}' | '\u{202a}'..='\u{d7ff}' | '\u{e000}'..='\u{fefe}'
+        | '\u{ff00}'..='\u{fffd}')
+}
+
+/// The quotes that a text needs to be read back as a string: none, `'` or `"`.
+pub(crate) fn default_style(text: &str, place: Place) -> Style {
+    let analysis = Analysis::of(text);
+    quoted_style(analysis, place, !place.is_tagged && resolves(text))
+}
+
+/// The same for a text that may have to be quoted for what it would resolve to.
+pub(super) fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> Style {
+    if analysis.plain(place) && !resolves {
+        return Style::Plain;
+    }
+    if !analysis.single_quoted || (place.is_key && analysis.is_multiline) {
+        return Style::DoubleQuoted;
+    }
+    Style::SingleQuoted
+}
+
+/// Whether a text without quotes would be something else than a string to any reader.
+fn resolves(text: &str) -> bool {
+    let rules = [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12];
+    rules.into_iter().any(|rules| resolve(text, rules) != (Kind::String, None))
+}
+
+/// The text of a scalar that is written without quotes. `None` for strings, bytes and collections.
+pub(crate) fn plain_text(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) => float_text(*value),
+        Value::Date(date) => date.to_string(),
+        Value::DateTime(time) => time.to_string().replacen('T', " ", 1),
+        _ => return None,
+    })
+}
+
+/// A float as YAML 1.1 reads it: the shortest text that is the same number, with a dot and with a
+/// sign in the exponent.
+pub(crate) fn float_text(value: f64) -> String {
+    if value.is_nan() {
+        return ".nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { ".inf" } else { "-.inf" }.to_owned();
+    }
+    let text = repr(value);
+    match text.split_once('e') {
+        Some((mantissa, exponent)) if !mantissa.contains('.') => format!("{mantissa}.0e{exponent}"),
+        None if !text.contains('.') => text + ".0",
+        _ => text,
+    }
+}
+
+/// A finite number as Python's `repr` has it, but without `.0`: `1`, `0.1`, `1e+16`, `1.5e-05`.
+fn repr(value: f64) -> String {
+    // One digit before the dot: `1.5e-5`.
+    let scientific = format!("{value:e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    if (-4..16).contains(&exponent) {
+        return positional(mantissa, exponent);
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{mantissa}e{sign}{:02}", exponent.unsigned_abs())
+}
+
+/// A number without an exponent: its digits, with the dot where the exponent puts it.
+fn positional(mantissa: &str, exponent: i32) -> String {
+    let unsigned = mantissa.strip_prefix('-');
+    let mut text = String::with_capacity(24);
+    if unsigned.is_some() {
+        text.push('-');
+    }
+    let mut digits = unsigned.unwrap_or(mantissa).chars().filter(|c| *c != '.').peekable();
+    if exponent < 0 {
+        text.push_str("0.");
+        text.extend((exponent..-1).map(|_| '0'));
+    } else {
+        text.extend((0..=exponent).map(|_| digits.next().unwrap_or('0')));
+        if digits.peek().is_some() {
+            text.push('.');
+        }
+    }
+    text.extend(digits);
+    text
+}
+
+/// A complex number as Python writes it: `(1+2j)`, `-1j`, `(nan-infj)`.
+pub(crate) fn complex_text(number: Complex<f64>) -> String {
+    let part = |value: f64| match value {
+        _ if value.is_nan() => "nan".to_owned(),
+        _ if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        _ => repr(value),
+    };
+    let imaginary = part(number.im);
+    if number.re == 0.0 && number.re.is_sign_positive() {
+        return format!("{imaginary}j");
+    }
+    let sign = if imaginary.starts_with('-') { "" } else { "+" };
+    format!("({}{sign}{imaginary}j)", part(number.re))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BLOCK: Place = Place { in_flow: false, is_key: false, is_tagged: false };
+    const FLOW: Place = Place { in_flow: true, ..BLOCK };
+
+    #[test]
+    fn texts_that_would_resolve_are_quoted() {
+        for text in [
+            "yes",
+            "No",
+            "ON",
+            "true",
+            "~",
+            "null",
+            "",
+            "1e3",
+            "1E3",
+            "012",
+            "0o17",
+            "0x1F",
+            "1_000",
+            "1:30",
+            "1:30.5",
+            "2001-12-14",
+            "2001-12-14 21:59:43",
+            "2024-02-30",
+            ".5",
+            "-.5",
+            ".inf",
+            ".nan",
+            "=",
+            "<<",
+            "+1",
+            "0b1",
+            "1.",
+            "0b_",
+        ] {
+            assert_eq!(default_style(text, BLOCK), Style::SingleQuoted, "{text}");
+        }
+        for text in ["y", "n", "a", "1a", "inf", "nan", "v1.2", "a b", "a:b", "a#b", "-a", "é漢"]
+        {
+            assert_eq!(default_style(text, BLOCK), Style::Plain, "{text}");
+        }
+    }
+
+    #[test]
+    fn indicators_need_quotes_where_they_would_mean_something() {
+        for text in [
+            "- a", "a: b", "a #b", "#a", "'a", "*a", "&a", "[a", "@a", "a:", "? a", " a", "a ",
+            "---", "...x",
+        ] {
+            assert_eq!(default_style(text, BLOCK), Style::SingleQuoted, "{text}");
+        }
+        for text in ["a,b", "a]b", "a?b", "http://x", "?a"] {
+            assert_eq!(default_style(text, BLOCK), Style::Plain, "{text}");
+            assert_eq!(default_style(text, FLOW), Style::SingleQuoted, "{text}");
+        }
+    }
+
+    #[test]
+    fn line_ends_and_special_characters_are_kept_by_quotes() {
+        assert_eq!(default_style("a\nb", BLOCK), Style::SingleQuoted);
+        assert_eq!(default_style("a\nb", Place { is_key: true, ..BLOCK }), Style::DoubleQuoted);
+        for text in
+            ["a \nb", "a\n b", "\t", "a\r\n", "\u{85}", "\u{2028}", "\u{feff}", "😀", "\u{7f}"]
+        {
+            assert_eq!(default_style(text, BLOCK), Style::DoubleQuoted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn floats_have_a_dot_and_a_signed_exponent() {
+        // Python: yaml.safe_dump of each.
+        for (value, text) in [
+            (1.0, "1.0"),
+            (-0.0, "-0.0"),
+            (1e16, "1.0e+16"),
+            (1e15, "1000000000000000.0"),
+            (123_456_789.123, "123456789.123"),
+            (1e-5, "1.0e-05"),
+            (1.5e-7, "1.5e-07"),
+            (0.0001, "0.0001"),
+            (f64::MAX, "1.7976931348623157e+308"),
+            (5e-324, "5.0e-324"),
+            (f64::INFINITY, ".inf"),
+            (f64::NEG_INFINITY, "-.inf"),
+            (f64::NAN, ".nan"),
+            (f64::from(3.3_f32), "3.299999952316284"),
+        ] {
+            assert_eq!(float_text(value), text);
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_those_of_python() {
+        let inf = f64::INFINITY;
+        for (re, im, text) in [
+            (1.0, 2.0, "(1+2j)"),
+            (0.0, -1.0, "-1j"),
+            (-0.0, 0.0, "(-0+0j)"),
+            (f64::NAN, -inf, "(nan-infj)"),
+            (0.0, 0.0, "0j"),
+            (1e16, 1e-5, "(1e+16+1e-05j)"),
+            (-inf, f64::NAN, "(-inf+nanj)"),
+        ] {
+            assert_eq!(complex_text(Complex::new(re, im)), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_without_exponent_are_those_of_rust(large in -1e16..1e16_f64, small: f32) {
+            for value in [large, large.trunc(), large / 1e16, f64::from(small)] {
+                if value.is_finite() && !repr(value).contains('e') {
+                    prop_assert_eq!(repr(value), value.to_string());
+                }
+            }
+        }
+
+        #[test]
+        fn every_float_reads_back_as_itself(bits: u64) {
+            let value = f64::from_bits(bits);
+            let text = float_text(value);
+            let (kind, _) = resolve(&text, ScalarRules::Python);
+            prop_assert_eq!(kind, Kind::Float);
+            if value.is_finite() {
+                prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), bits);
+            }
+        }
+    }
+}

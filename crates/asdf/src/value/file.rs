@@ -1,0 +1,114 @@
+//! The tree of a file, whose arrays stay in its blocks or come into the tree.
+
+use crate::asdf::Asdf;
+use crate::error::{Error, ErrorKind, Result};
+use crate::tree::Node;
+use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
+use crate::yaml::{Kind, tag};
+
+impl Tree {
+    /// A copy of the tree of a file. Its arrays stay in their blocks, which a
+    /// [`Writer`](crate::save::Writer) copies; those with fewer elements than `inline_below` come
+    /// into the tree, unless the standard has no form for them there: single elements, integers that
+    /// are not literals, bytes that are not text, and what the reference cannot read: lists inside of
+    /// records. A shape that is open, `'*'`, becomes the number of
+    /// rows.
+    ///
+    /// Fails at an array that is to come into the tree and cannot be read.
+    ///
+    /// ```
+    /// use asdf::{Asdf, Tree, Writer};
+    ///
+    /// # let mut bytes = b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n\
+    /// #     a: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [4]}\n...\n\
+    /// #     \xd3BLK\0\x30".to_vec();
+    /// # bytes.extend([0; 8]);
+    /// # for _ in 0..3 { bytes.extend(4u64.to_be_bytes()); }
+    /// # bytes.extend([0; 16]);
+    /// # bytes.extend(b"data");
+    /// let file = Asdf::from_bytes(bytes)?;
+    /// let mut copy = std::io::Cursor::new(Vec::new());
+    /// Writer::new(Tree::from_file(&file, 0)?).blocks_of(&file).write_to(&mut copy)?;
+    /// let copy = Asdf::from_bytes(copy.into_inner())?;
+    /// assert_eq!(copy.tree()?.pointer("/a")?.ndarray()?.read::<u8>()?, b"data");
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn from_file(file: &Asdf, inline_below: u64) -> Result<Self> {
+        Self::of_file(file, Inline::Below(inline_below))
+    }
+
+    /// A copy of the tree of a file with all its arrays inside, those too for which only this crate
+    /// has a form there. Fails at an array whose bytes are not text.
+    pub fn from_file_inline(file: &Asdf) -> Result<Self> {
+        Self::of_file(file, Inline::All)
+    }
+
+    fn of_file(file: &Asdf, which: Inline) -> Result<Self> {
+        let root = file.tree()?;
+        Self::from_node_with(root.yaml(), &mut |node| {
+            let is_array = node.tag().and_then(tag::core_name) == Some("ndarray");
+            if !is_array || node.get("source").is_none() {
+                return Ok(None);
+            }
+            let node = file.node(node.id())?;
+            let is_open = node.pointer("/shape/0").is_ok_and(|first| first.as_str() == Some("*"));
+            if which == Inline::Below(0) && !is_open {
+                return Ok(None);
+            }
+            let array = node.ndarray()?;
+            match which {
+                Inline::All => return inline(node).map(Some),
+                Inline::Below(len) if array.len() < len => {
+                    let copy = inline_array(node)?;
+                    if crate::value::emit::is_inline(&copy) {
+                        return Ok(Some(copy.into()));
+                    }
+                }
+                Inline::Below(_) => {}
+            }
+            if is_open { with_shape(node, array.shape()).map(Some) } else { Ok(None) }
+        })
+    }
+}
+
+/// Which arrays come into the tree.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inline {
+    All,
+    Below(u64),
+}
+
+/// The array of a node with its elements in the tree.
+fn inline(node: Node<'_>) -> Result<Value> {
+    let array = inline_array(node)?;
+    array.check_inline().map_err(|error| {
+        let (message, pointer) = (error.to_string(), node.to_pointer());
+        Error::new(ErrorKind::Unwritable { pointer, message })
+    })?;
+    Ok(array.into())
+}
+
+fn inline_array(node: Node<'_>) -> Result<Array> {
+    let array = node.ndarray()?;
+    let mut copy = Array::from_file(&array)?.storage(Storage::Inline);
+    if let Some(mask) = node.get("mask").filter(|mask| !mask.is_null()) {
+        copy = copy.mask(match mask.kind() {
+            Kind::Sequence | Kind::Mapping => {
+                let mask = Array::from_file(&mask.ndarray_forced()?)?;
+                Mask::Array(Box::new(mask.storage(Storage::Inline)))
+            }
+            _ => Mask::Value(Tree::from_node(mask.yaml())?.root().clone()),
+        });
+    }
+    Ok(copy)
+}
+
+/// The node with a shape without `'*'`.
+fn with_shape(node: Node<'_>, shape: &[u64]) -> Result<Value> {
+    let tree = Tree::from_node(node.yaml())?;
+    let mut value = tree.resolve(tree.root()).clone();
+    if let Some(mapping) = value.as_mapping_mut() {
+        mapping.insert("shape", shape.iter().copied().collect::<Sequence>());
+    }
+    Ok(value)
+}

@@ -1,0 +1,114 @@
+//! Scalars as a file spells them.
+
+use crate::value::Value;
+use crate::value::emit::{Place, default_style};
+use crate::yaml::{
+    Integer, Kind, Node, ScalarRules, Style, Value as Read, resolve, resolve_integer,
+};
+
+/// A scalar whose text or quotes are not those that this crate would choose: `0x1F`, `~`, `1.50`,
+/// a text as lines after `|`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    text: String,
+    style: Style,
+}
+
+impl Written {
+    /// A scalar without quotes. What it is follows from its text: `0x1F` is an integer.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self { text: text.into(), style: Style::Plain }
+    }
+
+    /// A text as lines after `|`, where that is possible.
+    pub fn literal(text: impl Into<String>) -> Self {
+        Self { text: text.into(), style: Style::Literal }
+    }
+
+    pub(super) fn new(text: &str, style: Style) -> Self {
+        let style = if style == Style::Folded { Style::Literal } else { style };
+        Self { text: text.to_owned(), style }
+    }
+
+    /// The text, without quotes.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// How it is written.
+    pub fn style(&self) -> Style {
+        self.style
+    }
+
+    /// What it is if it has no tag.
+    pub fn kind(&self) -> Kind {
+        match self.style {
+            Style::Plain => resolve(&self.text, ScalarRules::Python).0,
+            _ => Kind::String,
+        }
+    }
+
+    pub(super) fn as_str(&self) -> Option<&str> {
+        (self.kind() == Kind::String && !self.is_merge_key()).then_some(&self.text)
+    }
+
+    pub(super) fn as_i64(&self) -> Option<i64> {
+        self.integer()?.as_i128()?.try_into().ok()
+    }
+
+    /// The value, if it is an integer without a tag.
+    pub(crate) fn integer(&self) -> Option<Integer<'static>> {
+        if self.style != Style::Plain {
+            return None;
+        }
+        Some(match resolve_integer(&self.text, ScalarRules::Python)? {
+            Integer::Small(value) => Integer::Small(value),
+            Integer::Large { negative, digits } => {
+                Integer::Large { negative, digits: digits.into_owned().into() }
+            }
+        })
+    }
+
+    /// Whether it is a merge key, if it is a key.
+    pub fn is_merge_key(&self) -> bool {
+        self.style == Style::Plain && self.text == "<<"
+    }
+}
+
+/// The value of a scalar node without its tag: one that would be written as it is in the file, or
+/// its text.
+pub(super) fn from_node(node: Node<'_>, place: Place) -> Value {
+    let (text, style) = (node.text().unwrap_or_default(), node.style());
+    // A key of several lines is written as any text is.
+    let (is_key, place) = (place.is_key, Place { is_key: false, ..place });
+    let written = || Value::Written(Written::new(text, style));
+    if node.tag().is_some_and(|tag| tag != crate::yaml::tag::CONSTANT) {
+        return match node.value() {
+            Ok(Read::Binary(bytes)) => Value::Binary(bytes),
+            // The tag decides what it is, not the quotes.
+            _ if default_style(text, Place { is_tagged: true, ..place }) == style => {
+                Value::String(text.to_owned())
+            }
+            _ => written(),
+        };
+    }
+    if is_key && style == Style::Plain && text == "<<" {
+        return written();
+    }
+    let value = match node.value() {
+        Ok(Read::String(_)) if default_style(text, place) == style => {
+            return Value::String(text.to_owned());
+        }
+        Ok(Read::Null) if text.is_empty() => return Value::Null,
+        Ok(Read::Null) => Value::Null,
+        Ok(Read::Bool(value)) => Value::Bool(value),
+        Ok(Read::Int(Integer::Small(value))) => Value::Int(Integer::Small(value)),
+        Ok(Read::Float(value)) => Value::Float(value),
+        Ok(Read::Date(date)) => Value::Date(date),
+        Ok(Read::DateTime(time)) => Value::DateTime(time),
+        _ => return written(),
+    };
+    let is_canonical =
+        crate::value::emit::plain_text(&value).is_some_and(|canonical| canonical == text);
+    if is_canonical && style == Style::Plain { value } else { written() }
+}

@@ -1,0 +1,89 @@
+//! The proof that an edit changed what it names and nothing else: the old and the new tree are walked
+//! together, through aliases, and each old node must be one new node.
+
+use std::collections::HashMap;
+
+use crate::yaml::{Kind, Node, NodeId};
+
+/// What a collection is expected to hold.
+pub(crate) struct Expectation<'a> {
+    /// The collection, in the old document.
+    pub(crate) container: NodeId,
+    /// Its children after the edit, keys and values in turn for a mapping: nodes of the old document
+    /// or of others.
+    pub(crate) children: Vec<Node<'a>>,
+}
+
+/// The children of a collection, aliases followed.
+pub(crate) fn nodes(container: Node<'_>) -> Vec<Node<'_>> {
+    match container.kind() {
+        Kind::Mapping => container.raw_entries().flat_map(|(key, value)| [key, value]).collect(),
+        _ => container.items().collect(),
+    }
+}
+
+/// Whether the new tree is the old one but for the children of one collection.
+pub(crate) fn is_as_expected(old: Node<'_>, new: Node<'_>, expected: &Expectation<'_>) -> bool {
+    // Of shared nodes, a node of which document stands for which new node, and the reverse.
+    let mut forth: HashMap<(usize, NodeId), NodeId> = HashMap::new();
+    let mut back: HashMap<NodeId, (usize, NodeId)> = HashMap::new();
+    let document = |node: Node<'_>| std::ptr::from_ref(node.document()).addr();
+    let mut stack = vec![(old, new)];
+    while let Some((want, found)) = stack.pop() {
+        // A node without an anchor is in one place only.
+        if want.anchor().is_some() || found.anchor().is_some() {
+            let key = (document(want), want.id());
+            match (forth.get(&key), back.get(&found.id())) {
+                (None, None) => {}
+                (Some(known), Some(same)) if *known == found.id() && *same == key => continue,
+                _ => return false,
+            }
+            forth.insert(key, found.id());
+            back.insert(found.id(), key);
+        }
+        if want.kind() != found.kind() || !is_same_tag(want, found) || !is_same_text(want, found) {
+            return false;
+        }
+        if want.text().is_some() {
+            continue;
+        }
+        let is_changed = document(want) == document(old) && want.id() == expected.container;
+        if !is_changed {
+            if let (Some(want), Some(found)) = (want.numbers(), found.numbers()) {
+                if want.texts().ne(found.texts()) {
+                    return false;
+                }
+                continue;
+            }
+        }
+        let wanted = if is_changed { expected.children.clone() } else { nodes(want) };
+        let found = nodes(found);
+        if wanted.len() != found.len() {
+            return false;
+        }
+        stack.extend(wanted.into_iter().zip(found).rev());
+    }
+    true
+}
+
+/// Whether both, which are of one kind, have the same text. Lines of base 64 may be broken elsewhere,
+/// and null, which may have no text in a line, needs one in brackets.
+fn is_same_text(want: Node<'_>, found: Node<'_>) -> bool {
+    want.text() == found.text()
+        || match want.kind() {
+            Kind::Null => true,
+            Kind::Binary => {
+                want.value().is_ok_and(|value| found.value().is_ok_and(|it| it == value))
+            }
+            _ => false,
+        }
+}
+
+/// Whether both have the same tag. In brackets, a time is written with the tag that it has anyway.
+fn is_same_tag(want: Node<'_>, found: Node<'_>) -> bool {
+    let tag = |node: Node<'_>| {
+        let tag = node.tag().map(str::to_owned);
+        tag.filter(|tag| tag != "tag:yaml.org,2002:timestamp" || node.kind() != Kind::DateTime)
+    };
+    want.tag() == found.tag() || tag(want) == tag(found)
+}

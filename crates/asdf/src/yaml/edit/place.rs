@@ -1,0 +1,219 @@
+//! Where the children of a collection are written: the indicator, the key and the value of each, and
+//! what a text there has to respect.
+
+use std::ops::Range;
+
+use crate::yaml::{Kind, Mention, Node, Style};
+
+/// A child of a collection in the text: an item, or a key with its value.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot<'a> {
+    pub(crate) container: Node<'a>,
+    /// Its number among the items or entries.
+    pub(crate) index: usize,
+    pub(crate) key: Option<Mention<'a>>,
+    pub(crate) value: Mention<'a>,
+    /// Where it begins: the dash, `?`, key or item.
+    pub(crate) start: usize,
+    /// Where the value can begin: after the dash or the colon.
+    pub(crate) after: usize,
+    /// Whether a key has a colon.
+    pub(crate) has_colon: bool,
+    /// Whether the key follows `?`.
+    pub(crate) is_explicit: bool,
+    /// The bytes of the value.
+    pub(crate) span: Range<usize>,
+    pub(crate) around: Around,
+}
+
+/// What is around the children of a collection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Around {
+    /// They are inside of brackets.
+    pub(crate) in_flow: bool,
+    /// The column of the innermost collection of lines.
+    pub(crate) indent: Option<usize>,
+}
+
+impl<'a> Slot<'a> {
+    /// The item or entry of a number. `None` if the text is not as expected.
+    pub(crate) fn new(text: &str, container: Node<'a>, index: usize) -> Option<Self> {
+        let children = children(container);
+        let is_mapping = container.kind() == Kind::Mapping;
+        let at = if is_mapping { index.checked_mul(2)? } else { index };
+        let first = *children.get(at)?;
+        let value = if is_mapping { *children.get(at + 1)? } else { first };
+        let around = Around::of(text, container);
+        let content = range(container.content_span());
+        // One pair in a list in brackets has no brackets of its own.
+        let has_bracket = container.style() == Style::Flow;
+        let before = match at.checked_sub(1) {
+            Some(before) => range(children.get(before)?.span()).end,
+            None => content.start + usize::from(has_bracket),
+        };
+        let mut start = skip(text, before);
+        if around.in_flow && at > 0 && byte(text, start) == Some(b',') {
+            start = skip(text, start + 1);
+        }
+        let (first_span, span) = (range(first.span()), range(value.span()));
+        let slot = Self {
+            container,
+            index,
+            key: is_mapping.then_some(first),
+            value,
+            start: first_span.start,
+            after: first_span.start,
+            has_colon: false,
+            is_explicit: false,
+            span,
+            around,
+        };
+        if is_mapping {
+            let is_explicit = start < first_span.start && byte(text, start) == Some(b'?');
+            let colon = skip(text, first_span.end);
+            let has_colon = byte(text, colon) == Some(b':') && colon < slot.span.start;
+            let start = if is_explicit { start } else { first_span.start };
+            let after = if has_colon { colon + 1 } else { first_span.end };
+            return Some(Self { start, after, has_colon, is_explicit, ..slot });
+        }
+        if around.in_flow {
+            return Some(slot);
+        }
+        let is_item = byte(text, start) == Some(b'-') && start < slot.span.start.max(start + 1);
+        is_item.then_some(Self { start, after: start + 1, ..slot })
+    }
+
+    /// The slot that a node is written in; `None` for the root, and for keys.
+    pub(crate) fn of(text: &str, mention: Mention<'a>) -> Option<Self> {
+        let (container, place) = mention.parent()?;
+        let is_mapping = container.kind() == Kind::Mapping;
+        if is_mapping && place % 2 == 0 {
+            return None;
+        }
+        Self::new(text, container, if is_mapping { place / 2 } else { place })
+    }
+
+    /// Whether the value is lines of its own: a collection without brackets, or a block scalar.
+    pub(crate) fn is_block(&self) -> bool {
+        is_block(self.value) && !self.around.in_flow
+    }
+
+    /// How many items or entries the collection has.
+    pub(crate) fn count(&self) -> usize {
+        let count = children(self.container).len();
+        if self.container.kind() == Kind::Mapping { count / 2 } else { count }
+    }
+}
+
+/// Whether a node is written without brackets or quotes, as lines.
+pub(crate) fn is_block(mention: Mention<'_>) -> bool {
+    !mention.is_alias()
+        && matches!(mention.node().style(), Style::Block | Style::Literal | Style::Folded)
+}
+
+impl Around {
+    /// What is around the children of a collection.
+    pub(crate) fn of(text: &str, container: Node<'_>) -> Self {
+        let mut chain = vec![container];
+        let mut mention = container.mention();
+        while let Some((parent, _)) = mention.parent() {
+            chain.push(parent);
+            mention = parent.mention();
+        }
+        let mut around = Self { in_flow: false, indent: None };
+        for node in chain.into_iter().rev() {
+            if node.style() == Style::Flow {
+                around.in_flow = true;
+            } else if !around.in_flow && !node.content_span().is_empty() {
+                around.indent = Some(column(text, range(node.content_span()).start));
+            }
+        }
+        around
+    }
+}
+
+/// The children of a collection as written: items, or keys and values in turn.
+pub(crate) fn children(container: Node<'_>) -> Vec<Mention<'_>> {
+    match container.kind() {
+        Kind::Mapping => {
+            container.written_entries().flat_map(|(key, value)| [key, value]).collect()
+        }
+        _ => container.mentions().collect(),
+    }
+}
+
+/// Bytes of the text, which begins at offset 0.
+pub(crate) fn range(span: Range<u64>) -> Range<usize> {
+    let place = |at| usize::try_from(at).unwrap_or(usize::MAX);
+    place(span.start)..place(span.end)
+}
+
+pub(crate) fn byte(text: &str, at: usize) -> Option<u8> {
+    text.as_bytes().get(at).copied()
+}
+
+pub(crate) fn is_break(c: char) -> bool {
+    matches!(c, '\n' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
+}
+
+/// The text from a place on.
+pub(crate) fn rest(text: &str, at: usize) -> &str {
+    text.get(at..).unwrap_or_default()
+}
+
+/// The place after blanks, line breaks and comments.
+pub(crate) fn skip(text: &str, at: usize) -> usize {
+    let mut at = at;
+    loop {
+        let after = rest(text, at);
+        let trimmed = after.trim_start_matches(|c| c == ' ' || c == '\t' || is_break(c));
+        at += after.len() - trimmed.len();
+        if !trimmed.starts_with('#') {
+            return at;
+        }
+        at += trimmed.find(is_break).unwrap_or(trimmed.len());
+    }
+}
+
+/// Where the line of a place begins.
+pub(crate) fn line_start(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    let last = before.char_indices().rev().find(|(_, c)| is_break(*c));
+    last.map_or(0, |(at, c)| at + c.len_utf8())
+}
+
+/// Where the text of the line of a place ends, before its line break.
+pub(crate) fn line_end(text: &str, at: usize) -> usize {
+    let after = rest(text, at);
+    at + after.find(is_break).unwrap_or(after.len())
+}
+
+/// The place after the line break that begins here, if one does.
+pub(crate) fn after_break(text: &str, at: usize) -> usize {
+    let after = rest(text, at);
+    if after.starts_with("\r\n") {
+        return at + 2;
+    }
+    at + after.chars().next().filter(|c| is_break(*c)).map_or(0, char::len_utf8)
+}
+
+/// The column of a place in characters, from 0.
+pub(crate) fn column(text: &str, at: usize) -> usize {
+    text.get(line_start(text, at)..at).unwrap_or_default().chars().count()
+}
+
+/// The end of the content of a collection and of the comment on its last line.
+pub(crate) fn end_of(text: &str, container: Node<'_>) -> usize {
+    let end = range(container.content_span()).end;
+    let is_lines = is_block(container.mention()) && !Around::of(text, container).in_flow;
+    let comment = comment_after(text, end).filter(|_| is_lines);
+    comment.map_or(end, |comment| comment.end)
+}
+
+/// The comment that follows a place on its line, with nothing but blanks before it.
+pub(crate) fn comment_after(text: &str, at: usize) -> Option<Range<usize>> {
+    let after = rest(text, at);
+    let trimmed = after.trim_start_matches([' ', '\t']);
+    let start = at + after.len() - trimmed.len();
+    (start > at && trimmed.starts_with('#')).then(|| start..line_end(text, start))
+}

@@ -1,0 +1,74 @@
+//! Another value in the place of one.
+
+use super::place::{Slot, comment_after, is_break, line_end, rest};
+use super::splices::Splices;
+use crate::yaml::Style;
+
+/// Puts a text in the place of a value. The text is what follows the indicator: it begins with the
+/// blank or line break that separates them. Comments at the end of the line stay.
+pub(crate) fn value(text: &str, slot: &Slot<'_>, new: &str) -> Splices {
+    let span = slot.span.clone();
+    let gap = text.get(slot.after..span.start).unwrap_or_default();
+    let is_flow_item = slot.around.in_flow && slot.key.is_none();
+    if is_flow_item {
+        return Splices::one(span, new.trim_start_matches(' '));
+    }
+    let was_block = slot.is_block();
+    let is_lines = is_block_text(new) && !slot.around.in_flow;
+    if !was_block && !is_lines && !gap.contains(is_break) {
+        // A key in quotes may have its value right after the colon.
+        let needs_blank = span.is_empty() && gap.is_empty();
+        let new = if needs_blank { new } else { new.trim_start_matches(' ') };
+        return Splices::one(span, new);
+    }
+    let mut end = span.end;
+    let mut comment = comment_in(gap).map(str::to_owned);
+    let after = comment_after(text, end);
+    let written = text.get(span).unwrap_or_default();
+    match (slot.value.node().style(), after) {
+        (Style::Literal | Style::Folded, _) if was_block => {
+            let header = written.get(..line_end(written, 0)).unwrap_or_default();
+            comment = comment.or_else(|| comment_in(header).map(str::to_owned));
+        }
+        // That of the last node inside, which goes with it.
+        (_, Some(after)) if was_block => end = after.end,
+        // It would stand after lines that it is not about.
+        (_, Some(after)) if is_lines => {
+            comment = comment.or_else(|| text.get(after.clone()).map(str::to_owned));
+            end = after.end;
+        }
+        _ => {}
+    }
+    let new = match comment {
+        None => new.to_owned(),
+        Some(comment) => with_comment(new, &comment, is_lines),
+    };
+    Splices::one(slot.after..end, new)
+}
+
+/// The comment of the first line of what is between an indicator and its value, or of the header of
+/// a block scalar.
+fn comment_in(gap: &str) -> Option<&str> {
+    let line = gap.get(..line_end(gap, 0))?;
+    let at = line.find('#')?;
+    let is_own = line.get(..at)?.ends_with([' ', '\t']);
+    is_own.then(|| rest(line, at))
+}
+
+/// Whether a text that follows an indicator goes on with lines of a block: after it on its line are
+/// only an anchor, a tag, or the header of a block scalar.
+fn is_block_text(new: &str) -> bool {
+    let end = line_end(new, 0);
+    let line = new.get(..end).unwrap_or_default();
+    end < new.len() && line.split(' ').all(|word| word.is_empty() || is_property(word))
+}
+
+fn is_property(word: &str) -> bool {
+    word.starts_with(['&', '!', '|', '>'])
+}
+
+fn with_comment(new: &str, comment: &str, is_lines: bool) -> String {
+    let at = if is_lines { line_end(new, 0) } else { new.len() };
+    let (before, after) = new.split_at(at);
+    format!("{before} {comment}{after}")
+}

@@ -1,0 +1,132 @@
+//! What a pointer names, as the text has it: an entry or item, or the place of a new one.
+
+use crate::error::{Error, ReferenceError, Result};
+use crate::yaml::{Kind, Node, ScalarRules, Style};
+
+/// What a pointer names.
+pub(crate) struct Target<'a> {
+    /// The collection that its last token is about. Aliases on the way are followed, so this is the
+    /// node that all uses share.
+    pub(crate) container: Node<'a>,
+    pub(crate) place: Place,
+}
+
+pub(crate) enum Place {
+    /// Entries of one key, more than one if it occurs twice; the last is the one that is used.
+    Entries(Vec<usize>),
+    /// An item of a list.
+    Item(usize),
+    /// A key that is new, and the keys of the mappings that are to be made in it.
+    NewKey(String, Vec<String>),
+    /// After the last item of a list.
+    NewItem,
+}
+
+impl<'a> Target<'a> {
+    /// What is there, or could be.
+    pub(crate) fn find(root: Node<'a>, pointer: &str) -> Result<Self> {
+        let tokens = binio::pointer::tokens(pointer).map_err(|error| {
+            Error::reference(pointer, ReferenceError::Syntax(error.to_string()))
+        })?;
+        let Some((last, before)) = tokens.split_last() else {
+            return Err(fail(pointer, "the root cannot be changed as a whole, only what is in it"));
+        };
+        let mut container = root;
+        let mut missing = Vec::new();
+        for (at, token) in before.iter().enumerate() {
+            let next = match container.kind() {
+                Kind::Mapping => container.get(token),
+                Kind::Sequence => binio::pointer::index(token).and_then(|at| container.at(at)),
+                _ => None,
+            };
+            match next {
+                Some(next) => container = next,
+                None if container.kind() == Kind::Mapping => {
+                    missing = before.get(at..).unwrap_or_default().to_vec();
+                    break;
+                }
+                None => return Err(not_found(root, pointer)),
+            }
+        }
+        let place = match container.kind() {
+            Kind::Mapping if missing.is_empty() => {
+                let entries = entries_of(container, last);
+                if entries.is_empty() {
+                    Place::NewKey(last.clone().into_owned(), Vec::new())
+                } else {
+                    Place::Entries(entries)
+                }
+            }
+            Kind::Mapping => {
+                let mut keys = missing.iter().chain([last]).map(|key| key.clone().into_owned());
+                let first = keys.next().unwrap_or_default();
+                Place::NewKey(first, keys.collect())
+            }
+            Kind::Sequence if last == "-" => Place::NewItem,
+            Kind::Sequence => {
+                let index = binio::pointer::index(last).filter(|at| *at < container.len());
+                Place::Item(index.ok_or_else(|| not_found(root, pointer))?)
+            }
+            _ => return Err(not_found(root, pointer)),
+        };
+        Ok(Self { container, place })
+    }
+
+    /// The same for what must exist, in the mapping or list itself.
+    pub(crate) fn find_existing(root: Node<'a>, pointer: &str) -> Result<Self> {
+        let target = Self::find(root, pointer)?;
+        let Place::NewKey(key, _) = &target.place else {
+            return match target.place {
+                Place::NewItem => Err(not_found(root, pointer)),
+                _ => Ok(target),
+            };
+        };
+        let found = root.pointer(pointer)?;
+        let container = target.container;
+        if let Some(at) = container
+            .raw_entries()
+            .position(|(name, value)| key == "<<" && is_merge_key(name) && value.id() == found.id())
+        {
+            // It does not name a mapping, so it is an ordinary key.
+            return Ok(Self { container, place: Place::Entries(vec![at]) });
+        }
+        let from = found.to_pointer().unwrap_or_else(|| format!("a key `{key}`"));
+        Err(fail(pointer, format!("the key comes by a merge key `<<` from {from}")))
+    }
+}
+
+/// The numbers of the entries of a key, those by merge keys not included.
+pub(crate) fn entries_of(mapping: Node<'_>, key: &str) -> Vec<usize> {
+    let mut found = Vec::new();
+    let mut kind = None;
+    for (at, (node, _)) in mapping.raw_entries().enumerate() {
+        let is_key = !is_merge_key(node) && node.to_key().is_ok_and(|name| name == key);
+        if is_key && kind.is_none_or(|kind| kind == node.kind()) {
+            kind = Some(node.kind());
+            found.push(at);
+        }
+    }
+    found
+}
+
+fn is_merge_key(key: Node<'_>) -> bool {
+    let by_text = key.text() == Some("<<") && ScalarRules::default() != ScalarRules::Core12;
+    by_text
+        && match key.tag() {
+            None => key.style() == Style::Plain,
+            Some(tag) => tag == "tag:yaml.org,2002:merge",
+        }
+}
+
+/// Why a pointer cannot be followed.
+fn not_found(root: Node<'_>, pointer: &str) -> Error {
+    match root.pointer(pointer) {
+        Err(error) => error,
+        Ok(_) => fail(pointer, "nothing that can be changed"),
+    }
+}
+
+/// Something that cannot be done at a place.
+pub(crate) fn fail(pointer: &str, message: impl Into<String>) -> Error {
+    Error::unwritable_at(pointer, message)
+}
