@@ -10,6 +10,8 @@
 
 use std::collections::HashMap;
 
+use binio::pointer::percent_decode;
+
 use super::scan::{Fault, fault};
 use crate::Code;
 
@@ -91,9 +93,9 @@ impl Directives {
             let len = prefix.len();
             return Err(format!("a tag prefix of {len} bytes, the limit is {MAX_PREFIX}"));
         }
-        let prefix = decode_percent(prefix)
+        let prefix = percent_decode(prefix)
             .ok_or_else(|| format!("`{prefix}` has a `%` that escapes no UTF-8"))?;
-        match self.handles.insert(handle.to_owned(), prefix) {
+        match self.handles.insert(handle.to_owned(), prefix.into_owned()) {
             Some(_) => Err(format!("a second %TAG directive for the handle `{handle}`")),
             None => Ok(()),
         }
@@ -102,8 +104,8 @@ impl Directives {
     /// What a tag as written stands for; `None` for `!`. Its form was checked by the scanner.
     pub(super) fn resolve(&self, written: &str) -> Result<Option<String>, String> {
         if let Some(whole) = written.strip_prefix("!<") {
-            let whole = whole.strip_suffix('>').and_then(decode_percent).unwrap_or_default();
-            return Ok(Some(whole).filter(|whole| whole != "!"));
+            let whole = whole.strip_suffix('>').and_then(percent_decode).unwrap_or_default();
+            return Ok(Some(whole.into_owned()).filter(|whole| whole != "!"));
         }
         if written == "!" {
             return Ok(None);
@@ -118,7 +120,7 @@ impl Directives {
             None if handle == "!" => "!",
             None => return Err(format!("no %TAG declares the tag handle `{handle}`")),
         };
-        let suffix = decode_percent(suffix).unwrap_or_default();
+        let suffix = percent_decode(suffix).unwrap_or_default();
         Ok(Some([prefix, &suffix].concat()))
     }
 }
@@ -165,19 +167,6 @@ fn is_handle(handle: &str) -> bool {
         _ => handle.strip_prefix('!').and_then(|rest| rest.strip_suffix('!')),
     };
     name.is_some_and(|name| !name.is_empty() && name.chars().all(is_name))
-}
-
-/// Resolves `%21` and the like; `None` if what they stand for is not UTF-8.
-pub(super) fn decode_percent(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut parts = text.split('%');
-    bytes.extend_from_slice(parts.next().unwrap_or_default().as_bytes());
-    for part in parts {
-        let byte = part.get(..2).filter(|hex| hex.bytes().all(|b| b.is_ascii_hexdigit()))?;
-        bytes.push(u8::from_str_radix(byte, 16).ok()?);
-        bytes.extend_from_slice(part.get(2..)?.as_bytes());
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]
@@ -258,15 +247,5 @@ mod tests {
         assert_eq!(read("%YAML 1.1\n# c\n\n--- 1\n").unwrap().0.content, 15);
         assert_eq!(read("%YAML 1.1\u{85}---").unwrap().0.content, 11);
         assert_eq!(read("%YAML 1.1\n").unwrap_err(), "10: expected `---` after the directives");
-    }
-
-    #[test]
-    fn percent_escapes_are_bytes() {
-        assert_eq!(decode_percent("a%21%c3%A9").as_deref(), Some("a!é"));
-        assert_eq!(decode_percent("%"), None);
-        assert_eq!(decode_percent("%4"), None);
-        assert_eq!(decode_percent("%+4"), None);
-        assert_eq!(decode_percent("%ff"), None);
-        assert_eq!(decode_percent("%é"), None);
     }
 }

@@ -2,8 +2,9 @@
 //!
 //! Here only their form is checked; `Directives` knows what they stand for.
 
+use binio::pointer::percent_decode;
+
 use super::{Fault, Scanner, TokenKind, fault};
-use crate::yaml::directives::decode_percent;
 
 /// Whether a byte may stand in any tag.
 static IS_URI: [bool; 256] = {
@@ -81,7 +82,7 @@ impl Scanner<'_> {
         if is_whole && uri.is_empty() {
             return fault(start, "expected the tag after `!<`");
         }
-        if memchr::memchr(b'%', uri.as_bytes()).is_some() && decode_percent(uri).is_none() {
+        if memchr::memchr(b'%', uri.as_bytes()).is_some() && percent_decode(uri).is_none() {
             return fault(start, "a `%` that escapes no UTF-8 in this tag");
         }
         Ok(start + len)
