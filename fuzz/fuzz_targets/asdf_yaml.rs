@@ -9,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     for rules in [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12] {
-        let options = ParseOptions::default().with_scalars(rules);
+        let options = ParseOptions::default().scalars(rules);
         let mut diagnostics = Vec::new();
         match Document::parse(data, &options, &mut diagnostics) {
             Ok(document) => ask(&document, data.len()),

@@ -14,7 +14,7 @@ fuzz_target!(|data: &[u8]| {
 });
 
 fn check(text: &str, rules: ScalarRules) {
-    let options = ParseOptions::default().with_scalars(rules);
+    let options = ParseOptions::default().scalars(rules);
     let parse = |text: String| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     let (fast, general) = (parse(format!("[ {text}]")), parse(format!("[w, {text}]")));
     let (Ok(fast), Ok(general)) = (&fast, &general) else {

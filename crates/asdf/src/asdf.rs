@@ -202,9 +202,9 @@ impl Asdf {
     fn parse_tree(&self) -> Result<Document> {
         let start = self.layout.tree.as_ref().map_or(0, |tree| tree.start);
         let options = ParseOptions::default()
-            .with_start(start, self.layout.tree_line)
-            .with_limits(self.options.limits)
-            .with_scalars(self.options.scalars);
+            .start(start, self.layout.tree_line)
+            .limits(self.options.limits)
+            .scalars(self.options.scalars);
         let mut diagnostics = Vec::new();
         let document = Document::parse(&self.tree_text, &options, &mut diagnostics);
         // A file may lack a tree; an empty one has no root to check.

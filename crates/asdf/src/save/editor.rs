@@ -188,9 +188,9 @@ impl Editor {
     /// Takes a file that stays as it is: the result can be written to another one.
     pub fn from_file(file: Asdf) -> Self {
         let options = ParseOptions::default()
-            .with_start(0, file.layout().tree_line)
-            .with_limits(file.options().limits)
-            .with_scalars(file.options().scalars);
+            .start(0, file.layout().tree_line)
+            .limits(file.options().limits)
+            .scalars(file.options().scalars);
         let before = String::from_utf8_lossy(file.tree_text());
         let is_text = matches!(before, Cow::Borrowed(_));
         let before = before.into_owned();
@@ -296,9 +296,9 @@ impl Editor {
             _ => text.push_str("...\n"),
         }
         let options = ParseOptions::default()
-            .with_start(0, 1)
-            .with_limits(self.file.options().limits)
-            .with_scalars(self.file.options().scalars);
+            .start(0, 1)
+            .limits(self.file.options().limits)
+            .scalars(self.file.options().scalars);
         let tree = TreeText::parse_with(text, &options)?;
         let root = tree.document().root();
         if root.kind() != crate::yaml::Kind::Mapping {

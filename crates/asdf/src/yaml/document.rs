@@ -43,24 +43,17 @@ pub struct ParseOptions {
 }
 
 impl ParseOptions {
+    binio::setters! {
+        /// Sets the limits on depth and number of nodes.
+        limits: Limits;
+        /// Sets how untagged plain scalars resolve.
+        scalars: ScalarRules;
+    }
+
     /// Sets where the text is in the file: its offset, and the number of its first line.
     #[must_use]
-    pub fn with_start(mut self, offset: u64, line: u32) -> Self {
+    pub fn start(mut self, offset: u64, line: u32) -> Self {
         (self.offset, self.line) = (offset, line);
-        self
-    }
-
-    /// Sets the limits.
-    #[must_use]
-    pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
-
-    /// Sets how untagged plain scalars resolve.
-    #[must_use]
-    pub fn with_scalars(mut self, rules: ScalarRules) -> Self {
-        self.scalars = rules;
         self
     }
 

@@ -28,7 +28,7 @@ fn a_million_openings_end_at_a_limit() {
 #[test]
 fn depth_counts_block_and_flow() {
     let limits = Limits::default().with_max_depth(3);
-    let options = ParseOptions::default().with_limits(limits);
+    let options = ParseOptions::default().limits(limits);
     let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     assert!(parse("- - [1]").is_ok());
     let error = parse("- - [[1]]").unwrap_err();
@@ -39,7 +39,7 @@ fn depth_counts_block_and_flow() {
 #[test]
 fn a_tree_as_deep_as_the_limit_can_be_walked_and_dropped() {
     let limits = Limits::default().with_max_depth(u32::MAX);
-    let options = ParseOptions::default().with_limits(limits);
+    let options = ParseOptions::default().limits(limits);
     let depth = 50_000;
     let text = "- ".repeat(depth) + "x";
     let document = Document::parse(text.as_bytes(), &options, &mut Vec::new()).unwrap();
@@ -51,7 +51,7 @@ fn a_tree_as_deep_as_the_limit_can_be_walked_and_dropped() {
 #[test]
 fn nodes_are_counted() {
     let limits = Limits::default().with_max_items(5);
-    let options = ParseOptions::default().with_limits(limits);
+    let options = ParseOptions::default().limits(limits);
     let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     assert_eq!(parse("[1, 2, 3, 4]").unwrap().node_count(), 5);
     assert!(matches!(
@@ -84,7 +84,7 @@ fn lists_that_merge_lists_that_merge_themselves() {
 #[test]
 fn merge_keys_that_ask_for_too_much_together_end_at_a_limit() {
     let limits = Limits::default().with_max_items(100_000);
-    let options = ParseOptions::default().with_limits(limits);
+    let options = ParseOptions::default().limits(limits);
     let chain: String =
         (1..1_000).map(|n| format!("m{n}: &m{n} {{<<: *m{}, k{n}: 1}}\n", n - 1)).collect();
     let list = "b: &b [{a: 1}".to_owned() + &", {a: 1}".repeat(1_000) + "]\n";

@@ -115,7 +115,7 @@ fn a_merge_key_without_a_mapping_is_a_key_like_others() {
 
 #[test]
 fn the_core_schema_has_no_merge_keys() {
-    let options = ParseOptions::default().with_scalars(ScalarRules::Core12);
+    let options = ParseOptions::default().scalars(ScalarRules::Core12);
     let text = b"a: &a {p: 1}\nb: {<<: *a}\n";
     let document = Document::parse(text, &options, &mut Vec::new()).unwrap();
     assert!(document.root().pointer("/b/<</p").is_ok());

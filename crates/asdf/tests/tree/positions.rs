@@ -49,7 +49,7 @@ fn line_breaks_of_all_kinds_count() {
 
 #[test]
 fn positions_count_from_where_the_text_is_in_the_file() {
-    let options = ParseOptions::default().with_start(1000, 3);
+    let options = ParseOptions::default().start(1000, 3);
     let document = Document::parse(b"---\na: b\n", &options, &mut Vec::new()).unwrap();
     let position = document.root().get("a").unwrap().position();
     assert_eq!((position.line, position.column, position.offset), (4, 4, 1007));

@@ -61,7 +61,7 @@ fn check_position(text: &[u8], node: Node<'_>) {
 
 fn try_all(text: &[u8]) {
     for scalars in [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12] {
-        let options = ParseOptions::default().with_scalars(scalars);
+        let options = ParseOptions::default().scalars(scalars);
         if let Ok(document) = Document::parse(text, &options, &mut Vec::new()) {
             ask(text, &document);
         }

@@ -35,7 +35,7 @@ fn a_span_is_from_anchor_or_tag_to_the_end_of_the_content() {
 
 #[test]
 fn spans_are_bytes_of_the_file() {
-    let options = ParseOptions::default().with_start(100, 5);
+    let options = ParseOptions::default().start(100, 5);
     let document = Document::parse("é: ü\n".as_bytes(), &options, &mut Vec::new()).unwrap();
     let node = document.root().get("é").unwrap();
     assert_eq!((node.span(), node.key_span()), (104..106, Some(100..102)));

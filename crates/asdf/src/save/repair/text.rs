@@ -137,9 +137,8 @@ fn ended(text: &[u8]) -> Vec<u8> {
 fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
     let layout = file.layout();
     let start = layout.tree.as_ref().map_or(0, |tree| tree.start);
-    let options = ParseOptions::default()
-        .with_start(start, layout.tree_line)
-        .with_limits(file.options().limits);
+    let options =
+        ParseOptions::default().start(start, layout.tree_line).limits(file.options().limits);
     Document::parse(text, &options, &mut Vec::new())
 }
 

@@ -61,7 +61,7 @@ impl TreeText {
     }
 
     pub(crate) fn parse_with(text: String, options: &ParseOptions) -> Result<Self> {
-        let options = options.with_start(0, options.line);
+        let options = options.start(0, options.line);
         let document = Document::parse(text.as_bytes(), &options, &mut Vec::new())?;
         Ok(Self { text, document, options })
     }
