@@ -350,7 +350,7 @@ impl Builder<'_, '_> {
         own.clear();
         let mut merges = Vec::new();
         let pairs = self.document.written_children(mapping).len() / 2;
-        let mut index_of_keys = (pairs > INDEX_ABOVE).then(|| KeyIndex::new(pairs));
+        let mut index_of_keys = (pairs > INDEX_ABOVE).then(|| KeyIndex::with_capacity(pairs));
         for pair in 0..pairs {
             let written = self.document.written_children(mapping);
             let [key, value] = [2 * pair, 2 * pair + 1].map(|at| written.get(at));
@@ -397,13 +397,16 @@ impl Builder<'_, '_> {
         let Some(index_of_keys) = index_of_keys else {
             return own.chunks_exact(2).position(|pair| document.same_key(pair[0], key));
         };
-        let hash = document.hash_of_key(&document.key_text(key)?);
-        let same = |pair: usize| own.get(2 * pair).is_some_and(|&own| document.same_key(own, key));
-        let found = index_of_keys.find(hash, same);
-        if found.is_none() {
-            index_of_keys.insert(hash, own.len() / 2);
+        let key_at = |pair: u32| own.get(2 * pair as usize).copied().unwrap_or(key);
+        let hash_of = |key| document.key_text(key).map(|text| document.hash_of_key(&text));
+        let hash = hash_of(key)?;
+        if let Some(&pair) = index_of_keys.find(hash, |&pair| document.same_key(key_at(pair), key))
+        {
+            return Some(pair as usize);
         }
-        found
+        let rehash = |&pair: &u32| hash_of(key_at(pair)).unwrap_or_default();
+        index_of_keys.insert_unique(hash, index(own.len() / 2), rehash);
+        None
     }
 
     /// Whether a value is a mapping or a list of them. A list that is still open is included: it holds

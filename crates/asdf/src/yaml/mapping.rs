@@ -14,6 +14,7 @@ use std::collections::HashSet;
 use std::hash::BuildHasher;
 use std::iter::FusedIterator;
 
+use hashbrown::HashTable;
 use binio::Limits;
 
 use super::document::{Children, Class, Document};
@@ -34,48 +35,8 @@ pub(super) struct Rearranged {
     pub(super) merges: Vec<u32>,
 }
 
-/// Open-addressing table of a mapping's own keys, by the hash of their text.
-#[derive(Debug)]
-pub(super) struct KeyIndex {
-    /// Position of the pair from 1, or 0; a power of two of them, at least a quarter empty.
-    slots: Box<[u32]>,
-}
-
-impl KeyIndex {
-    /// Room for a number of pairs.
-    pub(super) fn new(pairs: usize) -> Self {
-        let slots = pairs.saturating_add(pairs / 2).next_power_of_two().max(4);
-        Self { slots: vec![0; slots].into() }
-    }
-
-    /// The first pair of those with this hash that the test accepts.
-    pub(super) fn find(&self, hash: u64, mut test: impl FnMut(usize) -> bool) -> Option<usize> {
-        let mut at = self.first_slot(hash);
-        loop {
-            let pair = (*self.slots.get(at)? as usize).checked_sub(1)?;
-            if test(pair) {
-                return Some(pair);
-            }
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-    }
-
-    /// Adds a pair after those of the same hash.
-    pub(super) fn insert(&mut self, hash: u64, pair: usize) {
-        let mut at = self.first_slot(hash);
-        while self.slots.get(at).is_some_and(|&slot| slot != 0) {
-            at = (at + 1) & (self.slots.len() - 1);
-        }
-        if let Some(slot) = self.slots.get_mut(at) {
-            *slot = u32::try_from(pair + 1).unwrap_or(0);
-        }
-    }
-
-    fn first_slot(&self, hash: u64) -> usize {
-        // The low bits, whatever the width of `usize`.
-        usize::try_from(hash & 0xffff_ffff).unwrap_or_default() & (self.slots.len() - 1)
-    }
-}
+/// The pairs of a mapping's own entries by the hash of their key's text: the number of each.
+pub(super) type KeyIndex = HashTable<u32>;
 
 impl Document {
     /// What a key is called in JSON and in pointers: its text, but one spelling for each integer,
@@ -199,11 +160,10 @@ impl Document {
         let is_large = entries.len() / 2 > INDEX_ABOVE;
         let index = if is_large { self.indexes.get(&mapping) } else { None };
         if let Some(index) = index {
-            let hash = self.hash_of_key(key);
-            let pair = index.find(hash, |pair| {
-                entries.get(2 * pair).is_some_and(|&candidate| is_key(candidate))
-            });
-            return entries.get(2 * pair? + 1).copied();
+            // Keys of several types may have the same text: the first of them is meant.
+            let same = index.iter_hash(self.hash_of_key(key)).map(|&pair| 2 * pair as usize);
+            let same = same.filter(|&at| entries.get(at).is_some_and(|&key| is_key(key)));
+            return entries.get(same.min()? + 1).copied();
         }
         let mut pairs = entries.chunks_exact(2);
         pairs.find_map(|pair| is_key(pair[0]).then_some(pair[1]))
