@@ -206,7 +206,10 @@ fn parse_offset(node: Node<'_>) -> Result<u64> {
 }
 
 /// The items of a list of numbers, one a dimension.
-fn dimensions<'a>(node: Node<'a>, key: &'static str) -> Result<crate::yaml::Items<'a>> {
+fn dimensions<'a>(
+    node: Node<'a>,
+    key: &'static str,
+) -> Result<impl ExactSizeIterator<Item = Node<'a>> + use<'a>> {
     if node.kind() != Kind::Sequence {
         return Err(node.invalid(key, "expected a list of integers"));
     }

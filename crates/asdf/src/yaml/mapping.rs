@@ -12,13 +12,12 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 use std::hash::BuildHasher;
-use std::iter::FusedIterator;
 
-use hashbrown::HashTable;
 use binio::Limits;
+use hashbrown::HashTable;
 
 use super::document::{Children, Class, Document};
-use super::node::{Mention, Node};
+use super::node::Mention;
 use super::number;
 use super::scalar::{self, Kind, Style};
 use crate::{Error, Result};
@@ -276,58 +275,6 @@ impl DoubleEndedIterator for Pairs<'_> {
     }
 }
 
-/// Entries of a mapping, key and value, aliases followed.
-#[derive(Clone, Debug)]
-pub struct Entries<'a>(pub(super) EntryMentions<'a>);
-
-impl<'a> Iterator for Entries<'a> {
-    type Item = (Node<'a>, Node<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, value)| (key.node(), value.node()))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Entries<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|(key, value)| (key.node(), value.node()))
-    }
-}
-
-impl ExactSizeIterator for Entries<'_> {}
-
-impl FusedIterator for Entries<'_> {}
-
-/// Keys of a mapping, aliases followed.
-#[derive(Clone, Debug)]
-pub struct Keys<'a>(pub(super) Entries<'a>);
-
-impl<'a> Iterator for Keys<'a> {
-    type Item = Node<'a>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        self.0.next().map(|(key, _)| key)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Keys<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(|(key, _)| key)
-    }
-}
-
-impl ExactSizeIterator for Keys<'_> {}
-
-impl FusedIterator for Keys<'_> {}
-
 /// Entries of a mapping, aliases not followed.
 #[derive(Clone, Debug)]
 pub(crate) struct EntryMentions<'a> {
@@ -354,3 +301,5 @@ impl DoubleEndedIterator for EntryMentions<'_> {
         Some((Mention::new(self.document, key), Mention::new(self.document, value)))
     }
 }
+
+impl ExactSizeIterator for EntryMentions<'_> {}

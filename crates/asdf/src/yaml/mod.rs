@@ -50,8 +50,6 @@ pub(crate) use binary::encode as encode_base64;
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 pub(crate) use mapping::EntryMentions;
-pub use mapping::{Entries, Keys};
-pub use node::{Items, Node, Value};
 pub(crate) use node::{Mention, Mentions, Numbers};
 pub(crate) use number::integer as resolve_integer;
 pub use position::Position;

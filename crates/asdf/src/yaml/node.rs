@@ -1,11 +1,10 @@
 //! A node of a document and its value.
 
 use std::fmt;
-use std::iter::FusedIterator;
 
 use super::document::{Children, Class, Document, NodeId};
 use super::integer::Integer;
-use super::mapping::{Entries, EntryMentions, Keys, Pairs};
+use super::mapping::{EntryMentions, Pairs};
 use super::scalar::{self, Kind, Style};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
@@ -46,10 +45,6 @@ pub enum Value<'a> {
     /// Pairs: see [`Node::entries`].
     Mapping,
 }
-
-/// Items of a sequence, aliases followed.
-#[derive(Clone, Debug)]
-pub struct Items<'a>(Mentions<'a>);
 
 /// Items of a sequence, aliases not followed.
 #[derive(Clone, Debug)]
@@ -261,7 +256,7 @@ impl<'a> Node<'a> {
     pub fn len(self) -> usize {
         match self.kind() {
             Kind::Sequence => self.document.written_children(self.id).len(),
-            _ => self.entries().len(),
+            _ => self.entry_mentions().len(),
         }
     }
 
@@ -297,20 +292,18 @@ impl<'a> Node<'a> {
     }
 
     /// Items of a sequence; none for other nodes.
-    pub fn items(self) -> Items<'a> {
-        let records = match self.kind() {
-            Kind::Sequence => self.document.written_children(self.id),
-            _ => Children::Records(&[]),
-        };
-        Items(Mentions { document: self.document, records })
+    pub fn items(self) -> impl ExactSizeIterator<Item = Node<'a>> + DoubleEndedIterator + Clone {
+        self.mentions().map(Mention::node)
     }
 
     /// Entries of a mapping; none for other nodes.
     ///
     /// Merge keys are applied: merged entries come first, and the mapping's own win. Of a key that
     /// occurs twice there is the last value at the first place.
-    pub fn entries(self) -> Entries<'a> {
-        Entries(self.entry_mentions())
+    pub fn entries(
+        self,
+    ) -> impl ExactSizeIterator<Item = (Node<'a>, Node<'a>)> + DoubleEndedIterator + Clone {
+        self.entry_mentions().map(|(key, value)| (key.node(), value.node()))
     }
 
     /// Keys of a mapping in the order of its [`entries`](Self::entries); none for other nodes.
@@ -323,23 +316,24 @@ impl<'a> Node<'a> {
     /// assert_eq!(keys, ["b", "a", "7"]);
     /// # Ok::<(), asdf::Error>(())
     /// ```
-    pub fn keys(self) -> Keys<'a> {
-        Keys(self.entries())
+    pub fn keys(self) -> impl ExactSizeIterator<Item = Node<'a>> + DoubleEndedIterator + Clone {
+        self.entry_mentions().map(|(key, _)| key.node())
     }
 
     /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
-    pub fn raw_entries(self) -> Entries<'a> {
-        let pairs = match (self.kind(), self.document.written_children(self.id)) {
-            (Kind::Mapping, Children::Records(records)) => records,
-            _ => &[],
-        };
-        let pairs = Pairs::Own(pairs.chunks_exact(2));
-        Entries(EntryMentions { document: self.document, pairs })
+    pub fn raw_entries(
+        self,
+    ) -> impl ExactSizeIterator<Item = (Node<'a>, Node<'a>)> + DoubleEndedIterator + Clone {
+        self.written_entries().map(|(key, value)| (key.node(), value.node()))
     }
 
     /// Like [`raw_entries`](Self::raw_entries), aliases not followed.
     pub(crate) fn written_entries(self) -> EntryMentions<'a> {
-        self.raw_entries().0
+        let pairs = match (self.kind(), self.document.written_children(self.id)) {
+            (Kind::Mapping, Children::Records(records)) => records,
+            _ => &[],
+        };
+        EntryMentions { document: self.document, pairs: Pairs::Own(pairs.chunks_exact(2)) }
     }
 
     /// The node as the file mentions it where it defines it.
@@ -349,7 +343,11 @@ impl<'a> Node<'a> {
 
     /// Like [`items`](Self::items), aliases not followed.
     pub(crate) fn mentions(self) -> Mentions<'a> {
-        self.items().0
+        let records = match self.kind() {
+            Kind::Sequence => self.document.written_children(self.id),
+            _ => Children::Records(&[]),
+        };
+        Mentions { document: self.document, records }
     }
 
     /// Like [`entries`](Self::entries), aliases not followed.
@@ -450,28 +448,6 @@ fn name_of(kind: Kind) -> &'static str {
     }
 }
 
-impl<'a> Iterator for Items<'a> {
-    type Item = Node<'a>;
-
-    fn next(&mut self) -> Option<Node<'a>> {
-        self.0.next().map(Mention::node)
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Items<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.0.next_back().map(Mention::node)
-    }
-}
-
-impl ExactSizeIterator for Items<'_> {}
-
-impl FusedIterator for Items<'_> {}
-
 impl<'a> Iterator for Mentions<'a> {
     type Item = Mention<'a>;
 
@@ -489,3 +465,5 @@ impl DoubleEndedIterator for Mentions<'_> {
         self.records.next_back().map(|item| Mention::new(self.document, item))
     }
 }
+
+impl ExactSizeIterator for Mentions<'_> {}

@@ -264,7 +264,9 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     }
 
     /// The entries of a mapping; merged ones are held in memory.
-    fn entries(&self) -> Result<crate::yaml::Entries<'a>, Failure> {
+    fn entries(
+        &self,
+    ) -> Result<impl ExactSizeIterator<Item = (Node<'a>, Node<'a>)> + use<'a>, Failure> {
         let entries = self.node.entries();
         self.walk.spend(self.node, entries.len() as u64)?;
         Ok(entries)
