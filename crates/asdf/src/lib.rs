@@ -28,7 +28,7 @@ pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify
 pub use save::{WriteOptions, Writer};
 #[cfg(feature = "serde")]
 pub use tree::deserialize;
-pub use tree::{BigInteger, Found, Node, json, metadata};
+pub use tree::{Found, Node, json, metadata};
 #[cfg(feature = "serde")]
 pub use value::serialize::{from_value, to_value};
 pub use value::{Tree, Value};

@@ -4,6 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use binio::ReadAt;
+use num_bigint::Sign;
 
 use super::WriteOptions;
 use super::options::Library;
@@ -12,7 +13,7 @@ use crate::codec::Compression;
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
 use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
-use crate::tree::{BigInteger, open_external};
+use crate::tree::open_external;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS};
 use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
 use crate::yaml::tag::{CORE_PREFIX, TagUri, Version, core_name};
@@ -474,13 +475,14 @@ fn is_beyond_literals(integer: &Integer<'_>) -> bool {
 
 /// An integer as words.
 fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
-    let Some(big) = BigInteger::from_literal(integer) else {
+    let Ok(big) = integer.to_big_int() else {
         return Err(Error::unwritable("an integer has too many digits"));
     };
-    let words = Array::from_slice(big.words(), &[big.words().len() as u64])?;
+    let (sign, words) = big.to_u32_digits();
+    let words = Array::from_slice(&words, &[words.len() as u64])?;
     let entries: [(&str, Value); 3] = [
-        ("sign", if big.is_negative() { "-" } else { "+" }.into()),
-        ("string", big.to_decimal()?.into()),
+        ("sign", if sign == Sign::Minus { "-" } else { "+" }.into()),
+        ("string", big.to_string().into()),
         ("words", words.storage(Storage::Inline).into()),
     ];
     Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))

@@ -26,7 +26,7 @@ use binio::pointer::push;
 
 use super::array::{self, Described};
 use super::external::Files;
-use super::integer::BigInteger;
+use super::integer;
 use crate::error::{Error, ReferenceError, Result};
 use crate::yaml::{
     EntryMentions, Mention, Mentions, Node, NodeId, Value, complex, encode_base64, tag,
@@ -293,8 +293,8 @@ impl<'a> Writer<'a, '_> {
                 Err(error) => self.error(&array::error_code(&error))?,
             },
             (Some("integer"), Some(files)) => {
-                let integer = BigInteger::read(super::Node::new(files, node));
-                match integer.and_then(|value| value.to_decimal()) {
+                let value = integer::read(super::Node::new(files, node));
+                match value.and_then(|value| integer::to_decimal(&value)) {
                     Ok(digits) => self.text(&digits)?,
                     Err(error) => self.error(&array::error_code(&error))?,
                 }

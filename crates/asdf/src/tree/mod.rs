@@ -16,5 +16,4 @@ mod refs;
 
 pub(crate) use external::open_external;
 pub use find::Found;
-pub use integer::BigInteger;
 pub use node::Node;

@@ -3,11 +3,11 @@
 use std::io::Write;
 use std::ops::Deref;
 
+use num_bigint::BigInt;
 use num_complex::Complex;
 
 use super::external::Files;
-use super::integer::BigInteger;
-use super::{array, json};
+use super::{array, integer, json};
 use crate::asdf::Asdf;
 use crate::error::{ArrayError, Result};
 use crate::ndarray::NdArray;
@@ -127,13 +127,22 @@ impl<'a> Node<'a> {
     }
 
     /// The value of a `!core/integer` node, or of an integer of any size.
-    pub fn integer(self) -> Result<BigInteger> {
+    ///
+    /// ```
+    /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+    ///     --- !core/asdf-1.1.0\nx: 340282366920938463463374607431768211456\n...\n"[..])?;
+    /// let integer = file.tree()?.pointer("/x")?.integer()?;
+    /// assert_eq!(integer, asdf::BigInt::from(1) << 128);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn integer(self) -> Result<BigInt> {
         if self.core_name() == Some("integer") {
-            return BigInteger::read(self);
+            return integer::read(self);
         }
         match self.value()? {
-            Value::Int(integer) => BigInteger::from_literal(&integer)
-                .ok_or_else(|| self.error("the integer has too many digits")),
+            Value::Int(integer) => {
+                integer.to_big_int().map_err(|_| self.error("the integer has too many digits"))
+            }
             _ => Err(self.error("expected an integer")),
         }
     }

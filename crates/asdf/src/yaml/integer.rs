@@ -3,11 +3,16 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use num_bigint::BigUint;
+use num_bigint::{BigInt, BigUint, Sign};
+
+use crate::error::{Error, Result};
 
 /// The most decimal digits that a number in another base may turn into. Converting takes quadratic
 /// time; the reference implementation has this limit for decimal text too.
 const MAX_CONVERTED_DIGITS: usize = 4300;
+
+/// The most decimal digits that are converted to binary, which takes quadratic time as well.
+pub(crate) const MAX_DECIMAL_DIGITS: usize = 9864;
 
 /// The integer that a scalar holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,7 +20,7 @@ const MAX_CONVERTED_DIGITS: usize = 4300;
 pub enum Integer<'a> {
     /// One that fits into 128 bits.
     Small(i128),
-    /// A larger one.
+    /// A larger one, whose digits are kept as text: converting a million of them would take seconds.
     Large {
         /// Whether it is below zero.
         negative: bool,
@@ -44,6 +49,32 @@ impl Integer<'_> {
                 if *negative { -value } else { value }
             }
         }
+    }
+
+    /// The value, for arithmetic. Fails with [`ErrorKind::Limit`](crate::ErrorKind::Limit) above 9,864
+    /// digits.
+    ///
+    /// ```
+    /// use asdf::yaml::{Document, ParseOptions, Value};
+    ///
+    /// let text = b"340282366920938463463374607431768211456";
+    /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
+    /// let Value::Int(integer) = document.root().value()? else { panic!("no integer") };
+    /// assert_eq!(integer.to_big_int()?, asdf::BigInt::from(1) << 128);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn to_big_int(&self) -> Result<BigInt> {
+        let (negative, digits) = match self {
+            Self::Small(value) => return Ok(BigInt::from(*value)),
+            Self::Large { negative, digits } => (*negative, digits),
+        };
+        let convertible = Some(digits).filter(|digits| digits.len() <= MAX_DECIMAL_DIGITS);
+        let value = convertible.and_then(|digits| digits.parse::<BigUint>().ok());
+        let value = value.ok_or_else(|| {
+            let (limit, requested) = (MAX_DECIMAL_DIGITS as u64, digits.len() as u64);
+            Error::limit("digits of an integer to convert", limit, requested)
+        })?;
+        Ok(BigInt::from_biguint(if negative { Sign::Minus } else { Sign::Plus }, value))
     }
 
     /// Whether a literal of this value is outside the range that the ASDF standard allows for
@@ -124,7 +155,10 @@ fn to_decimal(steps: impl Iterator<Item = (u32, u32)>) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::ErrorKind;
 
     #[test]
     fn decimal_text_is_exact_at_any_length() {
@@ -163,5 +197,26 @@ mod tests {
         let digits = from_decimal(true, &"9".repeat(50)).to_f64();
         assert!((digits / -1e50 - 1.0).abs() < 1e-15);
         assert!(from_decimal(false, &"9".repeat(400)).to_f64().is_infinite());
+    }
+
+    #[test]
+    fn conversion_of_long_integers_has_a_limit() {
+        let digits = |count| Integer::Large { negative: true, digits: "9".repeat(count).into() };
+        assert!(digits(MAX_DECIMAL_DIGITS).to_big_int().is_ok());
+        let error = digits(MAX_DECIMAL_DIGITS + 1).to_big_int().unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { requested: 9865, .. }), "{error}");
+    }
+
+    proptest! {
+        #[test]
+        fn converted_integers_have_the_same_digits(
+            small: i128,
+            large in "[1-9][0-9]{40,200}",
+            negative: bool,
+        ) {
+            prop_assert_eq!(Integer::Small(small).to_big_int().unwrap(), BigInt::from(small));
+            let large = from_decimal(negative, &large);
+            prop_assert_eq!(large.to_big_int().unwrap().to_string(), large.to_string());
+        }
     }
 }

@@ -50,6 +50,8 @@ pub(crate) use binary::encode as encode_base64;
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 pub(crate) use mapping::EntryMentions;
+#[cfg(test)]
+pub(crate) use integer::MAX_DECIMAL_DIGITS;
 pub(crate) use node::{Mention, Mentions, Numbers};
 pub(crate) use number::integer as resolve_integer;
 pub use position::Position;

@@ -36,7 +36,7 @@ use serde::de::{self, Deserialize, Deserializer, Unexpected, Visitor};
 use self::access::{Entries, Items, Variant};
 use self::failure::Failure;
 use super::external::Files;
-use super::integer::BigInteger;
+use super::integer;
 use crate::error::Result;
 use crate::yaml::{Integer, Kind, Node, NodeId, Value, complex, tag};
 
@@ -297,12 +297,12 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         let Some(files) = self.walk.files.filter(|_| self.is_tagged("integer")) else {
             return Ok(None);
         };
-        let integer = BigInteger::read(super::Node::new(files, self.node));
-        let integer = integer.map_err(Failure::Placed)?;
-        if let Some(value) = integer.as_i128() {
+        let value = integer::read(super::Node::new(files, self.node));
+        let value = value.map_err(Failure::Placed)?;
+        if let Ok(value) = i128::try_from(&value) {
             return Ok(Some(Number::Small(value)));
         }
-        let digits = integer.to_decimal();
+        let digits = integer::to_decimal(&value);
         let digits = digits.map_err(|error| Failure::at_node(self.node, error.to_string()))?;
         Ok(Some(Number::of_digits(digits)))
     }
