@@ -68,7 +68,9 @@ impl Pattern {
             }
             match expected {
                 Token::Any => next |= 1 << at,
-                Token::Glob(pattern) if glob(pattern, token) => next |= 1 << (at + 1),
+                Token::Glob(pattern) if glob(pattern, token, Wildcards::Text) => {
+                    next |= 1 << (at + 1)
+                }
                 Token::Glob(_) => {}
             }
         }
@@ -90,29 +92,71 @@ impl Pattern {
     }
 }
 
-/// Whether a text is one of a pattern with `*` and `?`.
-pub(super) fn glob(pattern: &str, text: &str) -> bool {
-    let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // The pattern after the last `*`, and the text that it has not been compared with.
-    let mut retry: Option<(std::str::Chars<'_>, std::str::Chars<'_>)> = None;
-    loop {
-        let before_text = text.clone();
-        match (pattern.next(), text.next()) {
-            (None, None) => return true,
-            (Some('*'), _) => {
-                retry = Some((pattern.clone(), before_text.clone()));
-                text = before_text;
-            }
-            (Some('?'), Some(_)) => {}
-            (Some(expected), Some(found)) if expected == found => {}
-            _ => {
-                let Some((after, rest)) = &mut retry else { return false };
-                // The `*` takes one character more.
-                if rest.next().is_none() {
-                    return false;
+/// What wildcards stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wildcards {
+    /// `*` stands for any characters and `?` for one.
+    Text,
+    /// `*` stands for any characters but `/`, and `**` for any.
+    #[cfg(feature = "schema")]
+    Path,
+}
+
+/// A character of a pattern, or what stands for some.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Piece {
+    Character(char),
+    One,
+    AnyBut(Option<char>),
+}
+
+/// Returns `true` if a text matches a pattern with wildcards. The time is at most the product of
+/// their lengths.
+pub(super) fn glob(pattern: &str, text: &str, wildcards: Wildcards) -> bool {
+    let is_text = wildcards == Wildcards::Text;
+    let Some(literal) = pattern.find(|c| c == '*' || (c == '?' && is_text)) else {
+        return pattern == text;
+    };
+    let (literal, pattern) = pattern.split_at(literal);
+    let Some(text) = text.strip_prefix(literal) else { return false };
+    let mut pieces = Vec::new();
+    let mut characters = pattern.chars().peekable();
+    while let Some(character) = characters.next() {
+        pieces.push(match character {
+            '*' if characters.next_if_eq(&'*').is_some() || is_text => Piece::AnyBut(None),
+            '*' => Piece::AnyBut(Some('/')),
+            '?' if is_text => Piece::One,
+            _ => Piece::Character(character),
+        });
+    }
+    // Which pieces may match the next character; the last state is the end of the pattern.
+    let mut states = vec![false; pieces.len() + 1];
+    states[0] = true;
+    skip_any(&pieces, &mut states);
+    for character in text.chars() {
+        if !states.contains(&true) {
+            return false;
+        }
+        states[pieces.len()] = false;
+        for (at, piece) in pieces.iter().enumerate().rev() {
+            if std::mem::take(&mut states[at]) {
+                match *piece {
+                    Piece::AnyBut(excluded) => states[at] = excluded != Some(character),
+                    Piece::One => states[at + 1] = true,
+                    Piece::Character(expected) => states[at + 1] |= expected == character,
                 }
-                (pattern, text) = (after.clone(), rest.clone());
             }
+        }
+        skip_any(&pieces, &mut states);
+    }
+    states[pieces.len()]
+}
+
+/// Adds that `*` may stand for nothing.
+fn skip_any(pieces: &[Piece], states: &mut [bool]) {
+    for (at, piece) in pieces.iter().enumerate() {
+        if states[at] && matches!(piece, Piece::AnyBut(_)) {
+            states[at + 1] = true;
         }
     }
 }
@@ -150,9 +194,47 @@ mod tests {
     #[test]
     fn a_pattern_of_many_stars_takes_no_exponential_time() {
         let text = "a".repeat(10_000);
-        assert!(!glob(&("*a".repeat(200) + "b"), &text));
+        assert!(!glob(&("*a".repeat(200) + "b"), &text, Wildcards::Text));
         let pattern = Pattern::parse(&"/**/a".repeat(31)).unwrap();
         assert!(!pattern.matches(&"/b".repeat(1000)));
         assert!(pattern.matches(&"/a".repeat(1000)));
+    }
+
+    #[test]
+    fn wildcards_stand_for_whole_characters_and_for_nothing() {
+        for (pattern, text, is_match) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("?", "é", true),
+            ("??", "é", false),
+            ("*é?", "aéé", true),
+            ("a*b*", "ab", true),
+            ("a**b", "a//b", true),
+            ("*.fits", "a.fits.gz", false),
+        ] {
+            assert_eq!(glob(pattern, text, Wildcards::Text), is_match, "{pattern} {text}");
+        }
+    }
+
+    #[cfg(feature = "schema")]
+    #[test]
+    fn wildcards_of_tags_stop_at_a_slash_unless_they_are_two() {
+        for (pattern, uri, is_match) in [
+            ("tag:a/b-1.0.0", "tag:a/b-1.0.0", true),
+            ("tag:a/b-1.0.0", "tag:a/b-1.0.1", false),
+            ("tag:a/b-1.*", "tag:a/b-1.0.0", true),
+            ("tag:a/*", "tag:a/b/c", false),
+            ("tag:a/**", "tag:a/b/c", true),
+            ("**/c-*", "tag:a/b/c-1", true),
+            ("*", "", true),
+            ("a*b", "ab", true),
+            ("a*b", "a", false),
+            ("a?", "a?", true),
+            ("*?", "ab", false),
+        ] {
+            assert_eq!(glob(pattern, uri, Wildcards::Path), is_match, "{pattern} {uri}");
+        }
+        let (pattern, uri) = ("**a".repeat(50), "a".repeat(2000) + "b");
+        assert!(!glob(&pattern, &uri, Wildcards::Path));
     }
 }

@@ -6,7 +6,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value as Json;
 
-use super::pattern::{Pattern, Progress, glob};
+use super::pattern::{Pattern, Progress, Wildcards, glob};
 use super::walk::{Step, pointer_to_entry};
 use crate::Node;
 use crate::error::Result;
@@ -267,7 +267,7 @@ fn is_of_type(node: Node<'_>, name: &str) -> bool {
         Some("extension_metadata") => &["ExtensionMetadata"],
         _ => &[],
     };
-    names.iter().chain(class).any(|of| glob(name, of))
+    names.iter().chain(class).any(|of| glob(name, of, Wildcards::Text))
         || node.tag().is_some_and(|tag| is_tag(name, tag))
 }
 
@@ -276,7 +276,7 @@ fn is_tag(name: &str, tag: &str) -> bool {
     let unversioned = tag.rsplit_once('-').map(|(tag, _)| tag);
     [Some(tag), unversioned].into_iter().flatten().any(|tag| {
         let starts = tag.match_indices(['/', ':']).map(|(at, _)| at + 1);
-        std::iter::once(0).chain(starts).any(|start| glob(name, &tag[start..]))
+        std::iter::once(0).chain(starts).any(|start| glob(name, &tag[start..], Wildcards::Text))
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::uri;
+use crate::inspect::pattern::{Wildcards, glob};
 use crate::yaml::{Integer, Kind, Node, Value};
 
 /// Items of a list that are compared each with each, at most; scalars are compared whatever their
@@ -144,7 +144,7 @@ fn of_tag(node: Node<'_>, pattern: &str) -> Option<String> {
         Type::Null | Type::Other | Type::DateTime => None,
     });
     match tag {
-        Some(tag) if uri::matches(pattern, &tag) => None,
+        Some(tag) if glob(pattern, &tag, Wildcards::Path) => None,
         Some(tag) => Some(format!("expected the tag {pattern}, found {tag}")),
         None => Some(format!("expected the tag {pattern}, found {}", shown(node))),
     }

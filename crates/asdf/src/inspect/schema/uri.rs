@@ -1,4 +1,4 @@
-//! URIs of schemas: relative ones, fragments, and patterns of tags.
+//! URIs of schemas: relative ones and fragments.
 
 use std::borrow::Cow;
 
@@ -66,54 +66,6 @@ pub(super) fn split(uri: &str) -> (&str, String) {
     }
 }
 
-/// Whether a tag matches a pattern, in which `*` stands for any characters but `/`, and `**` for any.
-pub(super) fn matches(pattern: &str, uri: &str) -> bool {
-    let (pattern, uri) = (tokens(pattern), uri.as_bytes());
-    // Which tokens may come next, after each byte.
-    let mut states = vec![false; pattern.len() + 1];
-    states[0] = true;
-    skip_wildcards(&pattern, &mut states);
-    for &byte in uri {
-        let mut next = vec![false; states.len()];
-        for (at, token) in pattern.iter().enumerate().filter(|(at, _)| states[*at]) {
-            match *token {
-                Token::Byte(expected) => next[at + 1] |= expected == byte,
-                Token::Any { slash } => next[at] |= slash || byte != b'/',
-            }
-        }
-        skip_wildcards(&pattern, &mut next);
-        states = next;
-    }
-    states[pattern.len()]
-}
-
-#[derive(Clone, Copy)]
-enum Token {
-    Byte(u8),
-    Any { slash: bool },
-}
-
-fn tokens(pattern: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut bytes = pattern.bytes().peekable();
-    while let Some(byte) = bytes.next() {
-        tokens.push(match byte {
-            b'*' => Token::Any { slash: bytes.next_if_eq(&b'*').is_some() },
-            byte => Token::Byte(byte),
-        });
-    }
-    tokens
-}
-
-/// A wildcard may stand for nothing.
-fn skip_wildcards(pattern: &[Token], states: &mut [bool]) {
-    for (at, token) in pattern.iter().enumerate() {
-        if states[at] && matches!(token, Token::Any { .. }) {
-            states[at + 1] = true;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,24 +90,5 @@ mod tests {
         assert_eq!(join("asdf://x.org/schemas/a-1", "b-1"), "asdf://x.org/schemas/b-1");
         assert_eq!(join("asdf://x.org", "b"), "asdf://x.org/b");
         assert_eq!(join("", "b"), "b");
-    }
-
-    #[test]
-    fn wildcards_of_tags_stop_at_a_slash_unless_they_are_two() {
-        for (pattern, uri, is_match) in [
-            ("tag:a/b-1.0.0", "tag:a/b-1.0.0", true),
-            ("tag:a/b-1.0.0", "tag:a/b-1.0.1", false),
-            ("tag:a/b-1.*", "tag:a/b-1.0.0", true),
-            ("tag:a/*", "tag:a/b/c", false),
-            ("tag:a/**", "tag:a/b/c", true),
-            ("**/c-*", "tag:a/b/c-1", true),
-            ("*", "", true),
-            ("a*b", "ab", true),
-            ("a*b", "a", false),
-        ] {
-            assert_eq!(matches(pattern, uri), is_match, "{pattern} {uri}");
-        }
-        let (pattern, uri) = ("**a".repeat(50), "a".repeat(2000) + "b");
-        assert!(!matches(&pattern, &uri));
     }
 }
