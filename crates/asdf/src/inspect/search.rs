@@ -1,16 +1,15 @@
 //! Nodes of a tree by key, value, type and pointer.
 
-use std::collections::{HashSet, VecDeque};
 use std::fmt;
 use std::ops::ControlFlow;
 
 use serde_json::Value as Json;
 
+use super::children;
 use super::pattern::{Pattern, Progress, Wildcards, glob};
-use super::walk::{Step, pointer_to_entry};
 use crate::Node;
 use crate::error::Result;
-use crate::yaml::{Kind, NodeId, Value, tag};
+use crate::yaml::{Kind, Order, Value, Walk, tag};
 
 /// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
 const MAX_VISITED: u64 = 1 << 23;
@@ -148,47 +147,32 @@ impl<'a> Node<'a> {
         {
             return Ok(());
         }
-        let mut steps = vec![Step { parent: None }];
-        let mut seen: HashSet<NodeId> = [self.id()].into();
-        let mut queue: VecDeque<(usize, Node<'a>, Option<Progress>)> = [(0, self, start)].into();
+        let mut walk = Walk::new(Order::Levels);
+        walk.is_new(self.id());
+        walk.open(children(self), start);
         let (mut visited, mut bytes) = (0_u64, 0_u64);
-        while let Some((at, parent, progress)) = queue.pop_front() {
-            for (key, node) in children(parent) {
-                let key = key?;
-                visited += 1;
-                binio::check_limit("nodes to search", search.max_visited, visited)?;
-                let next = search.pointers.as_ref().zip(progress);
-                let next = next.map(|(pattern, progress)| pattern.step(progress, &key));
-                if search.takes(node, Some(&key), next) {
-                    let pointer = pointer_to_entry(&steps, at, &key);
-                    bytes += pointer.len() as u64;
-                    binio::check_limit("bytes of pointers that are found", MAX_BYTES, bytes)?;
-                    if found(Match { pointer, node }).is_break() {
-                        return Ok(());
-                    }
+        while let Some((token, node)) = walk.next() {
+            let key = token.to_text()?;
+            visited += 1;
+            binio::check_limit("nodes to search", search.max_visited, visited)?;
+            let progress = search.pointers.as_ref().zip(walk.data().copied().flatten());
+            let progress = progress.map(|(pattern, progress)| pattern.step(progress, &key));
+            if search.takes(node, Some(&key), progress) {
+                let pointer = walk.pointer()?;
+                bytes += pointer.len() as u64;
+                binio::check_limit("bytes of pointers that are found", MAX_BYTES, bytes)?;
+                if found(Match { pointer, node }).is_break() {
+                    return Ok(());
                 }
-                let is_collection = matches!(node.kind(), Kind::Sequence | Kind::Mapping);
-                // What an array declares is not searched, nor are its elements.
-                if is_collection && !node.is_ndarray() && seen.insert(node.id()) {
-                    queue.push_back((steps.len(), node, next));
-                    steps.push(Step { parent: Some((at, key)) });
-                }
+            }
+            let is_collection = matches!(node.kind(), Kind::Sequence | Kind::Mapping);
+            // What an array declares is not searched, nor are its elements.
+            if is_collection && !node.is_ndarray() && walk.is_new(node.id()) {
+                walk.open(children(node), progress);
             }
         }
         Ok(())
     }
-}
-
-/// What is in a collection, each by its key or index.
-pub(super) fn children<'a>(
-    parent: Node<'a>,
-) -> Box<dyn Iterator<Item = (Result<String>, Node<'a>)> + 'a> {
-    if parent.kind() == Kind::Sequence {
-        let items = parent.items().enumerate();
-        return Box::new(items.map(|(index, item)| (Ok(index.to_string()), item)));
-    }
-    let key = |key: Node<'a>| key.to_key().map(std::borrow::Cow::into_owned);
-    Box::new(parent.entries().map(move |(name, value)| (key(name), value)))
 }
 
 impl Wanted<'_> {

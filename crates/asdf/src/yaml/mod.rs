@@ -18,7 +18,8 @@
 //! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
 //! returns keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
 //! its [`value`](Node::value) is asked for. Aliases are edges of the arena, so a document may hold
-//! cycles; every walk in this crate is a loop, not a recursion, and knows where it has been.
+//! cycles. Nothing in this module recurses: a walk through a tree is a loop that knows which nodes it
+//! has visited.
 //!
 //! What real files do differently from YAML's own resolver is in [`ScalarRules`]: `1e3` is a
 //! string to the writer that most files come from, and `1:30` is ninety.
@@ -45,17 +46,20 @@ mod scan;
 mod span;
 pub mod tag;
 mod timestamp;
+mod walk;
 
 pub(crate) use binary::encode as encode_base64;
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
-pub(crate) use mapping::EntryMentions;
 #[cfg(test)]
 pub(crate) use integer::MAX_DECIMAL_DIGITS;
+pub(crate) use mapping::EntryMentions;
 pub(crate) use node::{Mention, Mentions, Numbers};
+pub use node::{Node, Value};
 pub(crate) use number::integer as resolve_integer;
 pub use position::Position;
 pub(crate) use scalar::resolve;
 pub use scalar::{Kind, ScalarRules, Style};
 pub use span::{Comment, Comments};
 pub use timestamp::{Date, DateTime};
+pub(crate) use walk::{Order, Token, Walk};

@@ -4,15 +4,14 @@ mod array;
 mod number;
 mod value;
 
-use std::collections::HashSet;
 use std::fmt;
 use std::ops::ControlFlow;
 
+use super::children;
 use super::pattern::{Pattern, Progress};
-use super::walk::{Step, pointer_to, pointer_to_entry};
 use crate::Node;
 use crate::error::Result;
-use crate::yaml::Kind;
+use crate::yaml::{Kind, NodeId, Order, Token, Walk};
 
 pub use array::Elements;
 use value::shown;
@@ -174,7 +173,7 @@ impl Compare {
     /// Fails with [`Limit`](crate::ErrorKind::Limit) if aliases and merge keys make a tree very large.
     pub fn run(&self, before: Node<'_>, after: Node<'_>, take: &mut Take<'_>) -> Result<()> {
         let progress: Vec<Progress> = self.ignore.iter().map(Pattern::start).collect();
-        let mut run = Run { compare: self, take, seen: HashSet::new(), pairs: 0, bytes: 0 };
+        let mut run = Run { compare: self, take, pairs: 0, bytes: 0 };
         match run.nodes(before, after, progress) {
             Ok(()) | Err(Stop::Taken) => Ok(()),
             Err(Stop::Failed(error)) => Err(error),
@@ -186,20 +185,20 @@ impl Compare {
 struct Run<'r, 't> {
     compare: &'r Compare,
     take: &'r mut Take<'t>,
-    /// The pairs of collections that are compared.
-    seen: HashSet<(crate::yaml::NodeId, crate::yaml::NodeId)>,
     pairs: u64,
     bytes: u64,
 }
 
 /// A pair of nodes that is yet to be compared.
 struct Pair<'a, 'b> {
-    /// The place of the parent in the list of steps, and the key.
-    step: usize,
     before: Node<'a>,
     after: Node<'b>,
     progress: Vec<Progress>,
 }
+
+/// The walk through pairs of collections, each pair of which is compared once.
+type PairWalk<'a, 'b> =
+    Walk<'a, (NodeId, NodeId), std::vec::IntoIter<(Token<'a>, Pair<'a, 'b>)>, ()>;
 
 impl Run<'_, '_> {
     fn nodes(
@@ -208,37 +207,36 @@ impl Run<'_, '_> {
         after: Node<'_>,
         progress: Vec<Progress>,
     ) -> Result<(), Stop> {
-        let mut steps = vec![Step { parent: None }];
         if self.is_ignored(&progress) {
             return Ok(());
         }
-        let mut pending = vec![Pair { step: 0, before, after, progress }];
-        while let Some(pair) = pending.pop() {
+        let mut walk = Walk::new(Order::Depth);
+        let mut next = Some(Pair { before, after, progress });
+        while let Some(pair) = next {
             self.count_pair()?;
-            let Pair { step, before, after, .. } = &pair;
-            let pointer = || pointer_to(&steps, *step);
+            let Pair { before, after, .. } = &pair;
             if before.tag() != after.tag() {
                 let tags = [before.tag(), after.tag()].map(|tag| tag.map(str::to_owned));
                 let [from, to] = tags;
-                self.report(pointer(), DifferenceKind::Tag(from, to))?;
-            }
-            if before.is_ndarray() || after.is_ndarray() {
-                self.arrays(&pointer(), *before, *after)?;
-                continue;
+                self.report(walk.pointer()?, DifferenceKind::Tag(from, to))?;
             }
             match (before.kind(), after.kind()) {
+                _ if before.is_ndarray() || after.is_ndarray() => {
+                    self.arrays(&walk.pointer()?, *before, *after)?;
+                }
                 (Kind::Mapping, Kind::Mapping) | (Kind::Sequence, Kind::Sequence) => {
-                    if self.seen.insert((before.id(), after.id())) {
-                        self.collections(&pair, &mut steps, &mut pending)?;
+                    if walk.is_new((before.id(), after.id())) {
+                        self.collections(&pair, &mut walk)?;
                     }
                 }
                 _ => {
                     if !value::is_equal(*before, *after, self.compare.tolerance) {
                         let kind = DifferenceKind::Value(shown(*before), shown(*after));
-                        self.report(pointer(), kind)?;
+                        self.report(walk.pointer()?, kind)?;
                     }
                 }
             }
+            next = walk.next().map(|(_, pair)| pair);
         }
         Ok(())
     }
@@ -247,14 +245,18 @@ impl Run<'_, '_> {
     fn collections<'a, 'b>(
         &mut self,
         pair: &Pair<'a, 'b>,
-        steps: &mut Vec<Step>,
-        pending: &mut Vec<Pair<'a, 'b>>,
+        walk: &mut PairWalk<'a, 'b>,
     ) -> Result<(), Stop> {
-        let first = pending.len();
+        let mut pairs = Vec::new();
+        let pointer_to = |key: &str| {
+            let mut pointer = walk.pointer()?;
+            binio::pointer::push(&mut pointer, key);
+            Ok::<_, Stop>(pointer)
+        };
         let is_sequence = pair.before.kind() == Kind::Sequence;
         let (mut index, mut others) = (0, 0);
-        for (key, before) in children(pair.before) {
-            let key = key?;
+        for (token, before) in children(pair.before) {
+            let key = token.to_text()?;
             self.count_pair()?;
             let after = if is_sequence { pair.after.at(index) } else { pair.after.get(&key) };
             index += 1;
@@ -264,8 +266,7 @@ impl Run<'_, '_> {
                 continue;
             }
             let Some(after) = after else {
-                let pointer = pointer_to_entry(steps, pair.step, &key);
-                self.report(pointer, DifferenceKind::Removed(shown(before)))?;
+                self.report(pointer_to(&key)?, DifferenceKind::Removed(shown(before)))?;
                 continue;
             };
             let is_equal_scalar = before.tag() == after.tag()
@@ -273,25 +274,21 @@ impl Run<'_, '_> {
                 && before.text().is_some_and(|text| after.text() == Some(text));
             if !is_equal_scalar {
                 self.count_bytes(&key)?;
-                let step = steps.len();
-                steps.push(Step { parent: Some((pair.step, key)) });
-                pending.push(Pair { step, before, after, progress });
+                pairs.push((token, Pair { before, after, progress }));
             }
         }
-        // The first of them is compared next.
-        pending[first..].reverse();
-        if others == pair.after.len() {
-            return Ok(());
-        }
-        for (at, (key, after)) in children(pair.after).enumerate() {
-            let key = key?;
-            let is_new = if is_sequence { at >= index } else { pair.before.get(&key).is_none() };
-            self.count_pair()?;
-            if is_new && !self.is_ignored(&self.step(&pair.progress, &key)) {
-                let pointer = pointer_to_entry(steps, pair.step, &key);
-                self.report(pointer, DifferenceKind::Added(shown(after)))?;
+        if others != pair.after.len() {
+            for (at, (token, after)) in children(pair.after).enumerate() {
+                let key = token.to_text()?;
+                let is_new =
+                    if is_sequence { at >= index } else { pair.before.get(&key).is_none() };
+                self.count_pair()?;
+                if is_new && !self.is_ignored(&self.step(&pair.progress, &key)) {
+                    self.report(pointer_to(&key)?, DifferenceKind::Added(shown(after)))?;
+                }
             }
         }
+        walk.open(pairs.into_iter(), ());
         Ok(())
     }
 
@@ -322,11 +319,6 @@ impl Run<'_, '_> {
     fn is_ignored(&self, progress: &[Progress]) -> bool {
         self.compare.ignore.iter().zip(progress).any(|(pattern, at)| pattern.is_match(*at))
     }
-}
-
-/// What is in a collection, each by its key or index.
-fn children<'a>(parent: Node<'a>) -> Box<dyn Iterator<Item = (Result<String>, Node<'a>)> + 'a> {
-    super::search::children(parent)
 }
 
 #[cfg(test)]

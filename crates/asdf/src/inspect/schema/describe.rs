@@ -6,7 +6,7 @@ use super::store::{Place, Schemas};
 use super::uri;
 use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::yaml::{Kind, Node, NodeId, tag};
+use crate::yaml::{Kind, Node, NodeId, Order, Token, Walk, tag};
 
 /// How many nodes are described, and how many schemas of one node are looked at.
 const MAX_DESCRIBED: usize = 100_000;
@@ -59,89 +59,42 @@ impl Schemas {
     /// ```
     pub fn describe(&self, file: &Asdf) -> Result<Descriptions> {
         let document = file.document()?;
-        let mut walk = Walk {
-            schemas: self,
-            described: HashMap::new(),
-            visited: HashSet::new(),
-            left: VecDeque::new(),
-        };
-        walk.visit(document.root(), Vec::new());
-        for node in document.nodes() {
-            walk.run();
-            if node.tag().is_some() && !walk.visited.contains(&node.id()) {
-                walk.visit(node, Vec::new());
+        let mut walk = Walk::new(Order::Levels);
+        let mut descriptions = HashMap::new();
+        let mut visited = 0;
+        let tagged = document.nodes().filter(|node| node.tag().is_some());
+        for root in std::iter::once(document.root()).chain(tagged) {
+            walk.restart();
+            let mut next = Some((root, Vec::new()));
+            while let Some((node, mut places)) = next {
+                let of_tag = node.tag().map(|tag| self.of_tag(tag)).unwrap_or_default();
+                places.extend(of_tag.into_iter().filter_map(|uri| self.find(uri)));
+                if !places.is_empty() && visited < MAX_DESCRIBED && walk.is_new(node.id()) {
+                    visited += 1;
+                    let places = self.expanded(places);
+                    let description = describe(node, &places);
+                    if description != Description::default() {
+                        descriptions.insert(node.id(), description);
+                    }
+                    let count = match node.kind() {
+                        // Of an array there is nothing more to say.
+                        _ if node.tag().and_then(tag::core_name) == Some("ndarray") => 0,
+                        Kind::Mapping => usize::MAX,
+                        _ => MAX_DESCRIBED,
+                    };
+                    walk.open(node.children().take(count), places);
+                }
+                next = walk.next().map(|(token, child)| {
+                    let around = walk.data().map_or(&[][..], Vec::as_slice);
+                    (child, around.iter().filter_map(|place| below(place, token)).collect())
+                });
             }
         }
-        walk.run();
-        Ok(Descriptions(walk.described))
-    }
-}
-
-struct Walk<'s, 'n> {
-    schemas: &'s Schemas,
-    described: HashMap<NodeId, Description>,
-    visited: HashSet<NodeId>,
-    left: VecDeque<(Node<'n>, Vec<Place<'s>>)>,
-}
-
-impl<'s, 'n> Walk<'s, 'n> {
-    /// Adds a node with the schemas of its place.
-    fn visit(&mut self, node: Node<'n>, mut places: Vec<Place<'s>>) {
-        let of_tag = node.tag().map(|tag| self.schemas.of_tag(tag)).unwrap_or_default();
-        places.extend(of_tag.into_iter().filter_map(|uri| self.schemas.find(uri)));
-        if !places.is_empty() {
-            self.left.push_back((node, places));
-        }
-    }
-
-    fn run(&mut self) {
-        while let Some((node, places)) = self.left.pop_front() {
-            if self.visited.len() >= MAX_DESCRIBED || self.visited.contains(&node.id()) {
-                continue;
-            }
-            let places = self.expanded(places);
-            let first = |key: &str| places.iter().find_map(|place| line(place.node.get(key)?));
-            let own_unit = || {
-                let is_quantity = node.tag().is_some_and(|tag| tag.contains("/quantity-"));
-                line(node.get("unit").filter(|_| is_quantity)?)
-            };
-            let unit = first("unit").or_else(|| first("units")).or_else(own_unit);
-            let description = Description { title: first("title"), unit };
-            self.visited.insert(node.id());
-            if description != Description::default() {
-                self.described.insert(node.id(), description);
-            }
-            // Of an array there is nothing more to say.
-            if node.tag().and_then(tag::core_name) != Some("ndarray") {
-                self.children(node, &places);
-            }
-        }
-    }
-
-    fn children(&mut self, node: Node<'n>, places: &[Place<'s>]) {
-        if node.kind() == Kind::Mapping {
-            for (key, child) in node.entries() {
-                let Ok(name) = key.to_key() else { continue };
-                let below = |place: &Place<'s>| {
-                    let below = place.node.get("properties")?.get(&name);
-                    below.map(|below| place.at(below))
-                };
-                self.visit(child, places.iter().filter_map(below).collect());
-            }
-        } else {
-            for (number, child) in node.items().enumerate().take(MAX_DESCRIBED) {
-                let below = |place: &Place<'s>| {
-                    let items = place.node.get("items")?;
-                    let is_list = items.kind() == Kind::Sequence;
-                    Some(place.at(if is_list { items.at(number)? } else { items }))
-                };
-                self.visit(child, places.iter().filter_map(below).collect());
-            }
-        }
+        Ok(Descriptions(descriptions))
     }
 
     /// The schemas, and those that they refer to or combine.
-    fn expanded(&self, places: Vec<Place<'s>>) -> Vec<Place<'s>> {
+    fn expanded<'s>(&'s self, places: Vec<Place<'s>>) -> Vec<Place<'s>> {
         let mut all: Vec<Place<'s>> = Vec::new();
         let mut seen = HashSet::new();
         let mut left: VecDeque<Place<'s>> = places.into();
@@ -151,7 +104,7 @@ impl<'s, 'n> Walk<'s, 'n> {
             }
             all.push(place);
             let reference = place.node.get("$ref").and_then(Node::as_str);
-            let target = reference.and_then(|uri| self.schemas.find(&uri::join(place.uri, uri)));
+            let target = reference.and_then(|uri| self.find(&uri::join(place.uri, uri)));
             left.extend(target);
             for key in ["allOf", "anyOf", "oneOf"] {
                 let choices = place.node.get(key).into_iter().flat_map(Node::items);
@@ -160,6 +113,29 @@ impl<'s, 'n> Walk<'s, 'n> {
         }
         all
     }
+}
+
+/// What the schemas of a node say about it.
+fn describe(node: Node<'_>, places: &[Place<'_>]) -> Description {
+    let first = |key: &str| places.iter().find_map(|place| line(place.node.get(key)?));
+    let own_unit = || {
+        let is_quantity = node.tag().is_some_and(|tag| tag.contains("/quantity-"));
+        line(node.get("unit").filter(|_| is_quantity)?)
+    };
+    let unit = first("unit").or_else(|| first("units")).or_else(own_unit);
+    Description { title: first("title"), unit }
+}
+
+/// The schema of a child in the schema of the collection around it.
+fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
+    let schema = match token {
+        Token::Key(key) => place.node.get("properties")?.get(&key.to_key().ok()?)?,
+        Token::Index(number) => {
+            let items = place.node.get("items")?;
+            if items.kind() == Kind::Sequence { items.at(number)? } else { items }
+        }
+    };
+    Some(place.at(schema))
 }
 
 /// A text in one line.
