@@ -16,7 +16,8 @@ use crate::file::journal::SUFFIX;
 use crate::file::locate::{self, Ends, Located};
 use crate::layout::Layout;
 use crate::options::{MAX_FILES, OpenOptions, Strictness};
-use crate::yaml::{Document, ParseOptions, tag};
+use crate::tag;
+use crate::yaml::{Document, ParseOptions};
 
 /// Files up to this size are read as a whole when they are opened by their path.
 #[cfg(any(unix, windows))]

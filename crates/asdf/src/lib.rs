@@ -3,6 +3,7 @@
 
 mod asdf;
 mod codec;
+pub mod complex;
 pub mod diagnostic;
 pub mod error;
 mod file;
@@ -11,6 +12,7 @@ pub mod layout;
 pub mod ndarray;
 mod options;
 pub mod save;
+pub mod tag;
 mod tree;
 pub mod value;
 pub mod yaml;
@@ -32,7 +34,6 @@ pub use tree::{Found, Node, json, metadata};
 #[cfg(feature = "serde")]
 pub use value::serialize::{from_value, to_value};
 pub use value::{Tree, Value};
-pub use yaml::{complex, tag};
 
 pub use bytes::Bytes;
 pub use half::f16;

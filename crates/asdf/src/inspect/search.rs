@@ -9,7 +9,8 @@ use super::children;
 use super::pattern::{Pattern, Progress, Wildcards, glob};
 use crate::Node;
 use crate::error::Result;
-use crate::yaml::{Kind, Order, Value, Walk, tag};
+use crate::tag;
+use crate::yaml::{Kind, Order, Value, Walk};
 
 /// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
 const MAX_VISITED: u64 = 1 << 23;

@@ -6,8 +6,8 @@ use crate::asdf::Asdf;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::file::blocks::ChecksumVerdict;
+use crate::tag;
 use crate::tree::Node;
-use crate::yaml::tag;
 
 /// Called with the number of stored bytes of each block that was checked, from any thread.
 pub type Progress<'a> = &'a (dyn Fn(u64) + Sync);

@@ -20,10 +20,11 @@ use nom::combinator::{all_consuming, rest, verify};
 use nom::sequence::preceded;
 use nom::{IResult, Parser};
 
+use super::Comment;
 use super::block_header::BLOCK_MAGIC;
-use super::{Comment, Version};
 use crate::diagnostic::{Code, Diagnostic, Place};
 use crate::error::{Error, ErrorKind};
+use crate::tag::Version;
 
 const ASDF_TOKEN: &[u8] = b"#ASDF";
 const STANDARD_TOKEN: &[u8] = b"#ASDF_STANDARD";

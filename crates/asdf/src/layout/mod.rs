@@ -18,12 +18,12 @@ pub(crate) mod block_header;
 pub(crate) mod head;
 pub(crate) mod index;
 pub(crate) mod tree_end;
-pub(crate) mod version;
 
 use std::ops::Range;
 
 pub use block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED};
-pub use version::Version;
+
+use crate::tag::Version;
 
 /// A comment line between the header and the tree.
 #[derive(Clone, Debug, PartialEq, Eq)]

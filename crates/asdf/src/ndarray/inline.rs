@@ -25,7 +25,7 @@ use crate::error::{ArrayError, Error, Result};
 use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
 use crate::ndarray::number::{self, put};
 use crate::ndarray::parse::{ArrayHeader, Shape};
-use crate::yaml::tag;
+use crate::tag;
 use crate::yaml::{Integer, Kind, Node, Numbers, Value};
 
 /// Type and shape of an inline array.
@@ -435,7 +435,7 @@ fn number_in_list(text: &str) -> Option<number::Number> {
 /// The number that a node is.
 pub(crate) fn number_of(node: Node<'_>) -> Option<number::Number> {
     if is_complex(node) {
-        return crate::yaml::complex::parse(node.text()?).map(number::Number::Complex);
+        return crate::complex::parse(node.text()?).map(number::Number::Complex);
     }
     match node.value().ok()? {
         Value::Bool(truth) => Some(number::Number::Bool(truth)),

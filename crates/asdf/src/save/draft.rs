@@ -9,10 +9,10 @@ use super::plan::NewBlock;
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::layout::BlockHeader;
+use crate::tag::core_name;
 use crate::value::edit::TreeText;
 use crate::yaml::Node;
 use crate::yaml::edit::check::{Expectation, is_as_expected, nodes};
-use crate::yaml::tag::core_name;
 
 /// Bytes that a single write changes at once.
 pub(super) const PAGE: u64 = 4096;

@@ -21,9 +21,9 @@ use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::file::journal::{SUFFIX, foreign};
 use crate::options::{OpenOptions, Strictness};
+use crate::tag::Version;
 use crate::value::edit::TreeText;
 use crate::value::{Array, Storage as ArrayStorage, Tree};
-use crate::yaml::tag::Version;
 use crate::yaml::{Node, ParseOptions};
 
 /// The tree of a file that has none.

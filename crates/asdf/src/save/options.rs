@@ -2,7 +2,7 @@
 
 use crate::codec::Compression;
 use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
-use crate::yaml::tag::Version;
+use crate::tag::Version;
 
 /// What the file says wrote it.
 #[derive(Clone, Debug)]

@@ -13,10 +13,10 @@ use crate::codec::Compression;
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
 use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
+use crate::tag::{CORE_PREFIX, TagUri, Version, core_name};
 use crate::tree::open_external;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS};
 use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
-use crate::yaml::tag::{CORE_PREFIX, TagUri, Version, core_name};
 use crate::yaml::{Integer, Node};
 
 /// The first standard whose history has extensions.

@@ -23,10 +23,10 @@ use super::writer::{Writer, index};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::layout::BLOCK_HEADER_LEN;
+use crate::tag::{CORE_PREFIX, core_name};
 use crate::tree::Node;
 use crate::value::emit::elements;
 use crate::value::{Mapping, Sequence, Tree, Value};
-use crate::yaml::tag::{CORE_PREFIX, core_name};
 
 /// Rows are hashed in pieces of this size.
 const PIECE: u64 = 1 << 20;

@@ -16,15 +16,15 @@ use crate::asdf::Asdf;
 use crate::codec::Compression;
 use crate::codec::encode::{beside, map, threads};
 use crate::error::{Error, Result};
+use crate::tag::Version;
 use crate::value::Tree;
 use crate::value::emit::emit;
 #[cfg(any(unix, windows))]
 use crate::yaml::Node;
-use crate::yaml::tag::Version;
 
 /// The versions of the standard that can be written: all that are stable.
 pub const STANDARDS: &[Version] = {
-    let (stable, _) = crate::yaml::tag::STANDARDS.split_at(7);
+    let (stable, _) = crate::tag::STANDARDS.split_at(7);
     stable
 };
 

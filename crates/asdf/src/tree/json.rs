@@ -27,10 +27,10 @@ use binio::pointer::push;
 use super::array::{self, Described};
 use super::external::Files;
 use super::integer;
+use crate::complex;
 use crate::error::{Error, ReferenceError, Result};
-use crate::yaml::{
-    EntryMentions, Mention, Mentions, Node, NodeId, Value, complex, encode_base64, tag,
-};
+use crate::tag;
+use crate::yaml::{EntryMentions, Mention, Mentions, Node, NodeId, Value, encode_base64};
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
 /// billions.

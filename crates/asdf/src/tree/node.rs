@@ -9,9 +9,11 @@ use num_complex::Complex;
 use super::external::Files;
 use super::{array, integer, json};
 use crate::asdf::Asdf;
+use crate::complex;
 use crate::error::{ArrayError, Result};
 use crate::ndarray::NdArray;
-use crate::yaml::{self, Kind, NodeId, Value, complex, tag};
+use crate::tag;
+use crate::yaml::{self, Kind, NodeId, Value};
 
 /// A node of a file's tree; free to copy.
 ///

@@ -69,7 +69,7 @@ impl Tree {
         while let Some(value) = stack.pop() {
             if let Value::Tagged(tagged) = value {
                 if let Some(core) = tagged.tag.strip_prefix("!core/") {
-                    tagged.tag = format!("{}{core}", crate::yaml::tag::CORE_PREFIX);
+                    tagged.tag = format!("{}{core}", crate::tag::CORE_PREFIX);
                 }
             }
             match value.untagged_mut() {
@@ -159,7 +159,7 @@ impl<'a> Builder<'a, '_> {
             self.handles.insert(node.id(), handle);
             handle
         });
-        let is_tagged = node.tag().is_some_and(|tag| tag != crate::yaml::tag::CONSTANT);
+        let is_tagged = node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG);
         if !matches!(node.kind(), Kind::Sequence | Kind::Mapping) {
             let place = Place { in_flow, is_key, is_tagged };
             let value = tagged(node, scalar::from_node(node, place));

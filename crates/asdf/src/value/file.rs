@@ -2,9 +2,10 @@
 
 use crate::asdf::Asdf;
 use crate::error::{Error, ErrorKind, Result};
+use crate::tag;
 use crate::tree::Node;
 use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
-use crate::yaml::{Kind, tag};
+use crate::yaml::Kind;
 
 impl Tree {
     /// A copy of the tree of a file. Its arrays stay in their blocks, which a

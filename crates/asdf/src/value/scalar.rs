@@ -82,7 +82,7 @@ pub(super) fn from_node(node: Node<'_>, place: Place) -> Value {
     // A key of several lines is written as any text is.
     let (is_key, place) = (place.is_key, Place { is_key: false, ..place });
     let written = || Value::Written(Written::new(text, style));
-    if node.tag().is_some_and(|tag| tag != crate::yaml::tag::CONSTANT) {
+    if node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG) {
         return match node.value() {
             Ok(Read::Binary(bytes)) => Value::Binary(bytes),
             // The tag decides what it is, not the quotes.

@@ -23,6 +23,10 @@ const MAX_TEXT: usize = u32::MAX as usize / 5 * 2;
 /// The most bytes of distinct tags.
 const MAX_TAGS: u64 = 64 << 20;
 
+/// A tag whose scalars are resolved as if they had none. This is the only tag of ASDF that the reader
+/// of YAML knows, because its default options are those for ASDF.
+pub(crate) const CONSTANT_TAG: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
+
 /// YAML's own tags.
 const YAML_TAG: &str = "tag:yaml.org,2002:";
 
@@ -480,7 +484,7 @@ fn kind_of(
     tag: Option<&str>,
     rules: ScalarRules,
 ) -> (Kind, bool, Option<Code>) {
-    let Some(tag) = tag.filter(|&tag| tag != crate::yaml::tag::CONSTANT) else {
+    let Some(tag) = tag.filter(|&tag| tag != CONSTANT_TAG) else {
         if style != Style::Plain {
             return (Kind::String, false, None);
         }

@@ -27,7 +27,6 @@
 mod binary;
 mod build;
 mod characters;
-pub mod complex;
 mod directives;
 mod document;
 pub(crate) mod edit;
@@ -44,11 +43,11 @@ mod position;
 mod scalar;
 mod scan;
 mod span;
-pub mod tag;
 mod timestamp;
 mod walk;
 
 pub(crate) use binary::encode as encode_base64;
+pub(crate) use build::CONSTANT_TAG;
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 #[cfg(test)]

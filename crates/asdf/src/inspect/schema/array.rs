@@ -5,7 +5,8 @@ use binio::array::{Datatype, Kind as ScalarKind, ScalarType};
 
 use crate::ndarray::parse::{ArrayHeader, Source, parse_datatype};
 use crate::ndarray::{datatype_name, inline};
-use crate::yaml::{Node, tag};
+use crate::tag;
+use crate::yaml::Node;
 
 /// Why an array does not match a keyword. Nodes whose tag is not that of an array match.
 pub(super) fn mismatch(

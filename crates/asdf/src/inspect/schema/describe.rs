@@ -6,7 +6,8 @@ use super::store::{Place, Schemas};
 use super::uri;
 use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::yaml::{Kind, Node, NodeId, Order, Token, Walk, tag};
+use crate::tag;
+use crate::yaml::{Kind, Node, NodeId, Order, Token, Walk};
 
 /// How many nodes are described, and how many schemas of one node are looked at.
 const MAX_DESCRIBED: usize = 100_000;

@@ -13,7 +13,8 @@ use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind, Result};
 use crate::ndarray::parse::{ArrayHeader, Source};
 use crate::save::blocks::Output;
-use crate::yaml::{Document, Node, ParseOptions, tag};
+use crate::tag;
+use crate::yaml::{Document, Node, ParseOptions};
 
 /// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
 const MAX_TRIES: usize = 1000;

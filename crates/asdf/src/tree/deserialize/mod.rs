@@ -37,8 +37,10 @@ use self::access::{Entries, Items, Variant};
 use self::failure::Failure;
 use super::external::Files;
 use super::integer;
+use crate::complex;
 use crate::error::Result;
-use crate::yaml::{Integer, Kind, Node, NodeId, Value, complex, tag};
+use crate::tag;
+use crate::yaml::{Integer, Kind, Node, NodeId, Value};
 
 const SET: &str = "tag:yaml.org,2002:set";
 const OMAP: &str = "tag:yaml.org,2002:omap";

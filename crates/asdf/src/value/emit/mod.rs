@@ -484,7 +484,7 @@ impl<'a> Emitter<'a, '_> {
         let outer = self.indent;
         self.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
         let in_flow = self.flow_level > 0;
-        let is_tagged = tag.is_some_and(|tag| tag != crate::yaml::tag::CONSTANT);
+        let is_tagged = tag.is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG);
         let place = Place { in_flow, is_key: role == Role::Key, is_tagged };
         match value {
             Value::String(text) => {

@@ -9,15 +9,15 @@
 //! the file declares, and treat a known name in an unknown version as plain content: what it means
 //! there cannot be known.
 
-use super::{Document, Kind};
+mod version;
+
+pub use version::{ParseVersionError, Version};
+
 use crate::diagnostic::{Code, Diagnostic};
-pub use crate::layout::version::{ParseVersionError, Version};
+use crate::yaml::{Document, Kind};
 
 /// What all tags of the core schemas begin with.
 pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";
-
-/// A value with a name, whose content stands for it.
-pub(crate) const CONSTANT: &str = "tag:stsci.edu:asdf/core/constant-1.0.0";
 
 /// The versions of the standard that this crate knows; the last is not yet stable.
 pub const STANDARDS: [Version; 8] = [
@@ -187,10 +187,14 @@ mod tests {
     }
 
     #[test]
-    fn a_known_name_in_an_unknown_version_is_reported() {
+    fn core_names_are_those_of_known_versions() {
         assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-1.2.0"), Some("ndarray"));
         assert_eq!(core_name("tag:stsci.edu:asdf/core/ndarray-9.0.0"), None);
         assert_eq!(core_name("tag:example.com:core/ndarray-1.0.0"), None);
+    }
+
+    #[test]
+    fn a_known_name_in_an_unknown_version_is_reported() {
         let text = "--- !core/asdf-1.1.0\na: [!core/ndarray-9.0.0 {}, !core/ndarray-9.0.0 {}]\n";
         assert_eq!(codes(text, None), [Code::UnknownTagVersion]);
         assert_eq!(codes("--- !core/asdf-1.2.0\na: 1\n", None), [Code::UnknownTagVersion]);
