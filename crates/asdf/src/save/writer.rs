@@ -279,7 +279,7 @@ impl<'a> Writer<'a> {
         compression: Compression,
     ) -> Result<u64> {
         let itemsize = 1;
-        blocks::check(block, None)?;
+        block.check_stored(None)?;
         if block.is_compressed() {
             return with_decoded(block, |data| {
                 let data = BlockData::New { data, compression, itemsize };

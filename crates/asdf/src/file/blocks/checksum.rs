@@ -1,11 +1,22 @@
 //! The MD5 of a block.
 //!
-//! The standard means the MD5 of the stored bytes. Writers exist that took it of the decoded
-//! bytes, so for a compressed block whose stored bytes do not match the decoded ones are tried. No
-//! name or version of a writer is looked at. All zero means no checksum; a STREAMED
-//! block never has one.
+//! The standard means the MD5 of the stored bytes. Some writers computed it from the decoded
+//! bytes, so if the stored bytes of a compressed block do not match, the decoded bytes are compared
+//! as well, whatever the name or version of the writer. All zeros mean that there is no checksum; a
+//! STREAMED block never has one.
 
-use binio::Digest;
+use std::ops::Range;
+
+use binio::{Algorithm, Digest, ReadAt};
+
+use super::Block;
+use crate::diagnostic::Code;
+use crate::error::{BlockError, Result};
+use crate::layout::BlockHeader;
+use crate::options::Verify;
+
+/// How much is read at a time for a checksum.
+const HASH_STEP: u64 = 1 << 20;
 
 /// The result of comparing a block's data with its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +38,199 @@ pub enum ChecksumVerdict {
 }
 
 impl ChecksumVerdict {
-    /// Whether the data does not contradict the checksum.
+    /// Compares the checksum in a header with the MD5 of the stored bytes. If they differ, compares
+    /// it with the MD5 of the decoded bytes, which `decoded` computes; it returns `None` for a block
+    /// that is not compressed or cannot be decoded.
+    pub(crate) fn of(
+        header: &BlockHeader,
+        stored: Digest,
+        decoded: impl FnOnce() -> Option<Digest>,
+    ) -> Self {
+        if !has_checksum(header) {
+            return Self::Absent;
+        }
+        let is_right = |digest: &Digest| digest.as_bytes() == header.checksum;
+        if is_right(&stored) {
+            return Self::Stored;
+        }
+        let decoded = decoded();
+        if decoded.as_ref().is_some_and(is_right) {
+            return Self::DecodedLegacy;
+        }
+        Self::Mismatch { stored, decoded }
+    }
+
+    /// Returns `true` unless the data contradicts the checksum.
     pub fn is_pass(&self) -> bool {
         !matches!(self, Self::Mismatch { .. })
+    }
+
+    /// Returns the error that a mismatch with the checksum in a header is.
+    pub(crate) fn error(&self, header: &BlockHeader) -> Option<BlockError> {
+        let Self::Mismatch { stored, .. } = self else { return None };
+        let mut computed = [0; 16];
+        computed.copy_from_slice(stored.as_bytes());
+        Some(BlockError::Checksum { expected: header.checksum, computed })
+    }
+}
+
+/// Returns `true` if the block has a checksum.
+pub(crate) fn has_checksum(header: &BlockHeader) -> bool {
+    !header.is_streamed() && header.checksum != [0; 16]
+}
+
+/// Computes the MD5 of stored bytes, reading them piece by piece.
+pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
+    let mut hasher = Algorithm::Md5.hasher();
+    let mut at = 0;
+    while at < stored.len() {
+        let len = HASH_STEP.min(stored.len() - at);
+        hasher.update(&stored.bytes_at(at, Block::in_memory(len)?)?);
+        at += len;
+    }
+    Ok(hasher.finish())
+}
+
+impl Block<'_> {
+    /// Compares the data with the checksum. Reads the stored bytes, and decodes the block only if
+    /// they do not match.
+    pub fn verify(&self) -> Result<ChecksumVerdict> {
+        if !has_checksum(self.header()?) {
+            return Ok(ChecksumVerdict::Absent);
+        }
+        self.verify_by(digest_of(&self.span()?)?)
+    }
+
+    /// Compares the data with the checksum, given the MD5 of the stored bytes. Decodes the block
+    /// only if they do not match.
+    fn verify_by(&self, stored: Digest) -> Result<ChecksumVerdict> {
+        self.verdict(stored, || {
+            let decoded = self.is_compressed().then(|| self.decode_unverified().ok()).flatten();
+            decoded.map(|data| Algorithm::Md5.digest(&data))
+        })
+    }
+
+    fn verdict(
+        &self,
+        stored: Digest,
+        decoded: impl FnOnce() -> Option<Digest>,
+    ) -> Result<ChecksumVerdict> {
+        let verdict = ChecksumVerdict::of(self.header()?, stored, decoded);
+        if verdict == ChecksumVerdict::DecodedLegacy {
+            let message = "the checksum is that of the decoded data, not of the stored bytes";
+            self.store.reports().report(Code::DecodedLegacy, self.offset, message);
+        }
+        Ok(verdict)
+    }
+
+    /// Returns `true` if a read of the whole block or of a part has to check the checksum. Fails if
+    /// it was checked before and is wrong.
+    pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
+        let wanted = match self.store.verify() {
+            Some(Verify::Never) => false,
+            Some(Verify::OnRead) => true,
+            None => whole && self.is_compressed(),
+        };
+        if !wanted || !has_checksum(self.header()?) {
+            return Ok(false);
+        }
+        match self.store.verified().get(&self.offset) {
+            Some(None) => Ok(false),
+            Some(Some(error)) => Err(error.clone()),
+            None => Ok(true),
+        }
+    }
+
+    /// Checks the checksum before a part is read, if the options ask for it.
+    pub(super) fn verify_on_read(&self) -> Result<()> {
+        if self.must_verify(false)? { self.check_stored(None) } else { Ok(()) }
+    }
+
+    /// Returns the stored bytes as offsets in the file, for reading some of them only. Checks the
+    /// checksum first if the options ask for it.
+    pub(crate) fn verified_range(&self) -> Result<Range<u64>> {
+        self.verify_on_read()?;
+        self.data_range()
+    }
+
+    /// Fails if the checksum is wrong, whatever the options ask for. `stored` is the MD5 of the
+    /// stored bytes; they are read if it is not known.
+    pub(crate) fn check_stored(&self, stored: Option<Digest>) -> Result<()> {
+        let verdict = match stored {
+            Some(stored) => self.verify_by(stored)?,
+            None => self.verify()?,
+        };
+        self.settle(verdict)
+    }
+
+    /// Fails if the checksum does not match data that was just read.
+    pub(super) fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
+        let verdict = self.verdict(stored, || decoded.map(|data| Algorithm::Md5.digest(data)))?;
+        self.settle(verdict)
+    }
+
+    /// Remembers a verdict, so that the next read does not check again. Fails if it is a mismatch.
+    fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
+        let error = verdict.error(self.header()?).map(|kind| self.error(kind));
+        self.store.verified().insert(self.offset, error.clone());
+        error.map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::locate::test_file::block;
+
+    fn md5(message: &[u8]) -> Digest {
+        Algorithm::Md5.digest(message)
+    }
+
+    /// A block header with the MD5 of a message.
+    fn header(message: &[u8], flags: u32) -> BlockHeader {
+        let bytes = block("stored").flags(flags).checksum_of(message).bytes();
+        BlockHeader::parse(&bytes, 0, bytes.len() as u64).unwrap()
+    }
+
+    #[test]
+    fn checksum_of_the_stored_bytes_passes_without_decoding() {
+        let decoded = || panic!("decoded");
+        let verdict = ChecksumVerdict::of(&header(b"stored", 0), md5(b"stored"), decoded);
+        assert_eq!(verdict, ChecksumVerdict::Stored);
+        assert!(verdict.is_pass());
+    }
+
+    #[test]
+    fn checksum_of_the_decoded_bytes_passes_as_legacy() {
+        let header = header(b"decoded", 0);
+        let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || Some(md5(b"decoded")));
+        assert_eq!(verdict, ChecksumVerdict::DecodedLegacy);
+        assert!(verdict.is_pass());
+        assert_eq!(verdict.error(&header), None);
+    }
+
+    #[test]
+    fn checksum_of_other_bytes_is_a_mismatch_with_both_digests() {
+        let header = header(b"other", 0);
+        for decoded in [None, Some(md5(b"decoded"))] {
+            let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || decoded);
+            assert_eq!(verdict, ChecksumVerdict::Mismatch { stored: md5(b"stored"), decoded });
+            assert!(!verdict.is_pass());
+            let Some(BlockError::Checksum { expected, computed }) = verdict.error(&header) else {
+                panic!("{verdict:?}");
+            };
+            assert_eq!(expected, md5(b"other").as_bytes());
+            assert_eq!(computed, md5(b"stored").as_bytes());
+        }
+    }
+
+    #[test]
+    fn zeros_and_streamed_blocks_have_no_checksum() {
+        let zeros = BlockHeader { checksum: [0; 16], ..header(b"", 0) };
+        for header in [zeros, header(b"other", 1)] {
+            assert!(!has_checksum(&header));
+            let verdict = ChecksumVerdict::of(&header, md5(b"stored"), || None);
+            assert_eq!(verdict, ChecksumVerdict::Absent);
+        }
     }
 }

@@ -7,23 +7,19 @@ mod table;
 
 use std::ops::Range;
 
-use binio::{Algorithm, Digest, ReadAt, Span};
+use binio::{Algorithm, ReadAt, Span};
 use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
 use crate::codec::{Chunk, Failure, Job, Note, Taker};
-use crate::diagnostic::Code;
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::locate::{Ends, Entry, Header};
 use crate::layout::BlockHeader;
-use crate::options::Verify;
 
 pub use checksum::ChecksumVerdict;
+pub(crate) use checksum::{digest_of, has_checksum};
 pub(crate) use store::BlockStore;
-
-/// How much is read at a time for a checksum.
-const HASH_STEP: u64 = 1 << 20;
 
 /// The blocks of a file.
 ///
@@ -384,94 +380,6 @@ impl Block<'_> {
         }
     }
 
-    /// Compares the data with the checksum. The stored bytes are read for it; the block is
-    /// decoded only if they do not match.
-    pub fn verify(&self) -> Result<ChecksumVerdict> {
-        if !self.has_checksum()? {
-            return Ok(ChecksumVerdict::Absent);
-        }
-        let stored = digest_of(&self.span()?)?;
-        let decode = self.is_compressed() && stored.as_bytes() != self.header()?.checksum;
-        let decoded = if decode { self.decode_unverified().ok() } else { None };
-        self.verdict(stored, decoded.as_deref())
-    }
-
-    /// Compares the checksum with the digest of the stored bytes, then with that of the decoded
-    /// ones.
-    fn verdict(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<ChecksumVerdict> {
-        let checksum = self.header()?.checksum;
-        if stored.as_bytes() == checksum {
-            return Ok(ChecksumVerdict::Stored);
-        }
-        let decoded = decoded.map(|data| Algorithm::Md5.digest(data));
-        if decoded.is_some_and(|digest| digest.as_bytes() == checksum) {
-            let message = "the checksum is that of the decoded data, not of the stored bytes";
-            self.store.reports().report(Code::DecodedLegacy, self.offset, message);
-            return Ok(ChecksumVerdict::DecodedLegacy);
-        }
-        Ok(ChecksumVerdict::Mismatch { stored, decoded })
-    }
-
-    fn has_checksum(&self) -> Result<bool> {
-        let header = self.header()?;
-        Ok(!header.is_streamed() && header.checksum != [0; 16])
-    }
-
-    /// Whether the checksum has to be checked for a read, which is of the block as a whole or of a
-    /// part. Fails if it was checked and is wrong.
-    fn must_verify(&self, whole: bool) -> Result<bool> {
-        let wanted = match self.store.verify() {
-            Some(Verify::Never) => false,
-            Some(Verify::OnRead) => true,
-            None => whole && self.is_compressed(),
-        };
-        if !wanted || !self.has_checksum()? {
-            return Ok(false);
-        }
-        match self.store.verified().get(&self.offset) {
-            Some(None) => Ok(false),
-            Some(Some(error)) => Err(error.clone()),
-            None => Ok(true),
-        }
-    }
-
-    /// Checks the checksum before a part is read, if the options ask for it.
-    fn verify_on_read(&self) -> Result<()> {
-        if !self.must_verify(false)? {
-            return Ok(());
-        }
-        let verdict = self.verify()?;
-        self.settle(verdict)
-    }
-
-    /// Compares the checksum with data that was just read.
-    fn check(&self, stored: Digest, decoded: Option<&[u8]>) -> Result<()> {
-        let verdict = self.verdict(stored, decoded)?;
-        self.settle(verdict)
-    }
-
-    /// Remembers a verdict; a mismatch is an error.
-    fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
-        let error = match verdict {
-            ChecksumVerdict::Mismatch { stored, .. } => {
-                let mut computed = [0; 16];
-                computed.copy_from_slice(stored.as_bytes());
-                let expected = self.header()?.checksum;
-                Some(self.error(BlockError::Checksum { expected, computed }))
-            }
-            _ => None,
-        };
-        self.store.verified().insert(self.offset, error.clone());
-        error.map_or(Ok(()), Err)
-    }
-
-    /// The stored bytes as offsets in the file, their checksum checked if the options ask for it:
-    /// for reading some of them only.
-    pub(crate) fn verified_range(&self) -> Result<Range<u64>> {
-        self.verify_on_read()?;
-        self.data_range()
-    }
-
     fn decode_unverified(&self) -> Result<Bytes> {
         let Some(job) = self.job()? else { return self.raw() };
         self.check_decoded(job.data_size)?;
@@ -546,18 +454,6 @@ impl Block<'_> {
             Failure::Binio(error) => Error::from(error),
         }
     }
-}
-
-/// The checksum of the bytes as stored.
-pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
-    let mut hasher = Algorithm::Md5.hasher();
-    let mut at = 0;
-    while at < stored.len() {
-        let len = HASH_STEP.min(stored.len() - at);
-        hasher.update(&stored.bytes_at(at, Block::in_memory(len)?)?);
-        at += len;
-    }
-    Ok(hasher.finish())
 }
 
 /// Runs both, on two threads where that is possible.

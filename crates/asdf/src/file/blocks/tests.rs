@@ -4,10 +4,11 @@ use binio::{Limits, ReadLog};
 
 use super::*;
 use crate::asdf::Asdf;
+use crate::diagnostic::Code;
 use crate::file::locate::test_file::{
     BlockBuilder, HEAD, TREE, block, codes, contents, indexed_file,
 };
-use crate::options::{OpenOptions, Strictness};
+use crate::options::{OpenOptions, Strictness, Verify};
 
 fn file_of(options: &OpenOptions, blocks: &[BlockBuilder]) -> Asdf {
     let blocks: Vec<_> = blocks.iter().map(BlockBuilder::bytes).collect();

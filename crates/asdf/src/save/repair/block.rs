@@ -10,7 +10,7 @@ use crate::asdf::Asdf;
 use crate::codec::Job;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
-use crate::file::blocks::{Block, digest_of};
+use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
 use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
 /// What becomes of a block.
@@ -77,38 +77,30 @@ pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined
     let is_cut = claimed.end > file_len || is_over;
     let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
     let checked = Checked::of(file, block, &header, &stored)?;
-    let past_end = || Reason::Block(BlockError::PastEnd { range: claimed.clone(), file_len });
-    let is_proved = matches!(checked.checksum, Some(Sum::Stored | Sum::Decoded(_)));
-    let mut note = None;
-    let mut reason = match checked.checksum {
-        Some(Sum::Decoded(stored)) => {
-            header.checksum.copy_from_slice(stored.as_bytes());
-            let message = "the checksum was that of the decoded data; now it is that of the stored";
-            note = Some(mended(Code::DecodedLegacy, block.offset(), message));
-            None
-        }
-        Some(Sum::Neither(digest)) if is_cut => {
-            header.checksum.copy_from_slice(digest.as_bytes());
-            let is_whole = header.is_compressed() && checked.failure.is_none();
-            (!is_whole).then(past_end)
-        }
-        Some(Sum::Neither(digest)) => {
-            let mut computed = [0; 16];
-            computed.copy_from_slice(digest.as_bytes());
-            let expected = header.checksum;
-            Some(Reason::Block(BlockError::Checksum { expected, computed }))
-        }
-        None if is_cut => {
-            let len = stored.end - stored.start;
-            let is_whole = if header.is_compressed() {
-                checked.failure.is_none()
-            } else {
-                header.data_size == len
-            };
-            (!is_whole).then(past_end)
-        }
-        Some(Sum::Stored) | None => None,
+    let is_proved =
+        matches!(checked.verdict, ChecksumVerdict::Stored | ChecksumVerdict::DecodedLegacy);
+    let is_mended = match checked.verdict {
+        ChecksumVerdict::DecodedLegacy => true,
+        ChecksumVerdict::Mismatch { .. } => is_cut,
+        _ => false,
     };
+    let mut reason = if is_cut && !is_proved {
+        let is_whole = if header.is_compressed() {
+            checked.failure.is_none()
+        } else {
+            checked.stored.is_none() && header.data_size == stored.end - stored.start
+        };
+        (!is_whole).then(|| Reason::Block(BlockError::PastEnd { range: claimed, file_len }))
+    } else {
+        checked.verdict.error(&header).map(Reason::Block)
+    };
+    let note = (checked.verdict == ChecksumVerdict::DecodedLegacy).then(|| {
+        let message = "the checksum was that of the decoded data; now it is that of the stored";
+        mended(Code::DecodedLegacy, block.offset(), message)
+    });
+    if let Some(digest) = checked.stored.filter(|_| is_mended) {
+        header.checksum.copy_from_slice(digest.as_bytes());
+    }
     if reason.is_none() {
         reason = checked.failure.map(Reason::Other);
     }
@@ -128,19 +120,12 @@ pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined
     Ok(Examined { state, reason, note, bytes: stored, is_proved })
 }
 
-/// What the data of a block are compared with.
-enum Sum {
-    /// The checksum is that of the stored bytes.
-    Stored,
-    /// That of the decoded ones. With the digest of the stored ones.
-    Decoded(Digest),
-    Neither(Digest),
-}
-
+/// The stored data of a block, compared with its checksum and decoded.
 struct Checked {
-    /// `None` without a checksum.
-    checksum: Option<Sum>,
-    /// Why the data do not decode.
+    verdict: ChecksumVerdict,
+    /// MD5 of the stored bytes, if the block has a checksum.
+    stored: Option<Digest>,
+    /// The reason why the data cannot be decoded.
     failure: Option<Error>,
 }
 
@@ -153,13 +138,15 @@ impl Checked {
         stored: &Range<u64>,
     ) -> Result<Self> {
         let stored = Span::new(&**file.source(), stored.clone())?;
-        let has_checksum = header.checksum != [0; 16];
-        let digest = if has_checksum { Some(digest_of(&stored)?) } else { None };
-        let is_right = digest.is_some_and(|digest| digest.as_bytes() == header.checksum);
+        let digest = if has_checksum(header) { Some(digest_of(&stored)?) } else { None };
+        let verdict = |decoded| match digest {
+            Some(stored) => ChecksumVerdict::of(header, stored, || decoded),
+            None => ChecksumVerdict::Absent,
+        };
         let mut decoded = None;
         let mut failure = None;
         if header.is_compressed() {
-            let mut hasher = (has_checksum && !is_right).then(|| Algorithm::Md5.hasher());
+            let mut hasher = (!verdict(None).is_pass()).then(|| Algorithm::Md5.hasher());
             let mut take = |bytes: &[u8]| {
                 if let Some(hasher) = &mut hasher {
                     hasher.update(bytes);
@@ -185,12 +172,7 @@ impl Checked {
                 _ => {}
             }
         }
-        let checksum = digest.map(|digest| match decoded {
-            _ if is_right => Sum::Stored,
-            Some(decoded) if decoded.as_bytes() == header.checksum => Sum::Decoded(digest),
-            _ => Sum::Neither(digest),
-        });
-        Ok(Self { checksum, failure })
+        Ok(Self { verdict: verdict(decoded), stored: digest, failure })
     }
 }
 
