@@ -22,7 +22,7 @@ pub use binio::{Digest, Endian, Limits, ReadAt};
 pub use codec::{Chunk, Compression, ParseCompressionError};
 pub use diagnostic::{Code, Diagnostic, Place, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};
-pub use file::blocks::{Block, Blocks, ChecksumVerdict, Iter as BlockIter};
+pub use file::blocks::{Block, BlockRef, Blocks, ChecksumVerdict, Iter as BlockIter};
 pub use inspect::verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 pub use layout::{BlockHeader, Layout};
 pub use ndarray::NdArray;

@@ -9,7 +9,6 @@ use super::children;
 use super::pattern::{Pattern, Progress, Wildcards, glob};
 use crate::Node;
 use crate::error::Result;
-use crate::tag;
 use crate::yaml::{Kind, Order, Value, Walk};
 
 /// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
@@ -230,7 +229,7 @@ fn scalar_json(node: Node<'_>) -> Option<Json> {
 
 /// Whether a name is one of those of a node's type.
 fn is_of_type(node: Node<'_>, name: &str) -> bool {
-    let of_tag = node.tag().and_then(tag::core_name);
+    let of_tag = node.core_name();
     let names: &[&str] = match (of_tag, node.kind()) {
         (Some("ndarray"), _) => &["array", "NDArrayType", "ndarray"],
         (Some("complex"), _) => &["complex"],

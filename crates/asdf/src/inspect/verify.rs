@@ -6,7 +6,6 @@ use crate::asdf::Asdf;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::file::blocks::ChecksumVerdict;
-use crate::tag;
 use crate::tree::Node;
 
 /// Called with the number of stored bytes of each block that was checked, from any thread.
@@ -183,7 +182,7 @@ fn check_tree(file: &Asdf, found: &mut Vec<Diagnostic>) {
 }
 
 fn check_node(node: Node<'_>) -> Result<()> {
-    match node.tag().and_then(tag::core_name) {
+    match node.core_name() {
         Some("ndarray") => node.ndarray()?.check_inside(),
         Some("complex") => node.complex().map(drop),
         Some("integer") => node.integer().map(drop),

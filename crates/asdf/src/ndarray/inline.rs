@@ -25,7 +25,6 @@ use crate::error::{ArrayError, Error, Result};
 use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
 use crate::ndarray::number::{self, put};
 use crate::ndarray::parse::{ArrayHeader, Shape};
-use crate::tag;
 use crate::yaml::{Integer, Kind, Node, Numbers, Value};
 
 /// Type and shape of an inline array.
@@ -311,7 +310,7 @@ impl Seen {
 }
 
 fn is_complex(node: Node<'_>) -> bool {
-    node.tag().is_some_and(|tag| tag::core_name(tag) == Some("complex"))
+    node.core_name() == Some("complex")
 }
 
 /// Appends one element; `false` when it is null, or has a null inside.
@@ -475,7 +474,7 @@ mod tests {
     fn try_read(text: &str, limits: &Limits) -> Result<(Inferred, InlineData)> {
         let document = parse(text);
         let header = ArrayHeader::parse(document.root(), &mut Vec::new())?;
-        let crate::ndarray::parse::Source::Inline(data) = header.source else { panic!("{text}") };
+        let crate::ndarray::source::Source::Inline(data) = header.source else { panic!("{text}") };
         let inferred = infer(&header, data, limits)?;
         let elements = read(data, &inferred, limits)?;
         Ok((inferred, elements))

@@ -17,6 +17,7 @@ pub(crate) mod inline;
 pub(crate) mod mask;
 mod number;
 pub(crate) mod parse;
+pub(crate) mod source;
 pub(crate) mod view;
 
 pub use binio::array::{

@@ -22,21 +22,11 @@ use binio::array::{
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{ArrayError, Result};
 use crate::ndarray::datatype;
+use crate::ndarray::source::Source;
 use crate::yaml::{Kind, Node};
 
 /// The most fields that a datatype may have, those of nested records counted.
 const MAX_FIELDS: usize = 65_536;
-
-/// Where the elements of an array are.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
-    /// In a block of this file; negative numbers count from the end.
-    Block(i64),
-    /// In the first block of another file, by its URI.
-    External(&'a str),
-    /// In the tree.
-    Inline(Node<'a>),
-}
 
 /// The shape that an array declares.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,7 +116,9 @@ impl<'a> ArrayHeader<'a> {
         let given = Given::of(node);
         let present = |value: Option<Node<'a>>| value.filter(|value| !value.is_null());
         let source = match (present(given.source), given.data) {
-            (Some(source), None) => parse_source(source)?,
+            (Some(source), None) => Source::parse(source).ok_or_else(|| {
+                source.invalid("source", "expected a block number or the name of a file")
+            })?,
             (None, Some(data)) => Source::Inline(data),
             (Some(_), Some(_)) => {
                 return Err(
@@ -182,15 +174,6 @@ impl ArrayHeader<'_> {
             self.shape.as_ref().ok_or_else(|| node.array_error(ArrayError::Missing("shape")))?;
         Ok((datatype, shape))
     }
-}
-
-fn parse_source(node: Node<'_>) -> Result<Source<'_>> {
-    if let Some(name) = node.as_str() {
-        return Ok(Source::External(name));
-    }
-    node.as_i64()
-        .map(Source::Block)
-        .ok_or_else(|| node.invalid("source", "expected a block number or the name of a file"))
 }
 
 fn parse_byteorder(node: Node<'_>) -> Result<Endian> {
@@ -360,6 +343,7 @@ fn parse_string_type(node: Node<'_>, endian: Endian) -> Result<Option<ScalarType
 mod tests {
     use super::*;
     use crate::error::ErrorKind;
+    use crate::file::blocks::BlockRef;
     use crate::yaml::{Document, ParseOptions};
 
     fn document(text: &str) -> Document {
@@ -391,7 +375,7 @@ mod tests {
         );
         let mut diagnostics = Vec::new();
         let header = ArrayHeader::parse(document.root(), &mut diagnostics).unwrap();
-        assert!(matches!(header.source, Source::Block(-2)));
+        assert!(matches!(header.source, Source::Block(BlockRef::FromEnd(2))));
         assert_eq!(header.datatype, Some(Datatype::parse(">f8").unwrap()));
         assert_eq!(header.shape, Some(Shape { streamed: false, dimensions: vec![8, 4, 10] }));
         assert_eq!(header.offset, 8);
@@ -404,7 +388,7 @@ mod tests {
     fn a_quoted_number_is_the_name_of_a_file() {
         let document = document("{source: '0', datatype: int8, byteorder: big, shape: []}");
         let header = ArrayHeader::parse(document.root(), &mut Vec::new()).unwrap();
-        assert!(matches!(header.source, Source::External("0")));
+        assert!(matches!(header.source, Source::File("0")));
     }
 
     #[test]

@@ -8,8 +8,8 @@ use binio::ReadAt as _;
 use super::plan::NewBlock;
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
+use crate::file::blocks::BlockRef;
 use crate::layout::BlockHeader;
-use crate::tag::core_name;
 use crate::value::edit::TreeText;
 use crate::yaml::Node;
 use crate::yaml::edit::check::{Expectation, is_as_expected, nodes};
@@ -187,11 +187,9 @@ impl Draft<'_> {
     }
 }
 
-/// The numbers of the blocks that arrays of the tree name, with those arrays: numbers as written.
-pub(super) fn sources(root: Node<'_>) -> impl Iterator<Item = (Node<'_>, i64)> {
-    let arrays = root.document().nodes();
-    let arrays = arrays.filter(|node| node.tag().and_then(core_name) == Some("ndarray"));
-    arrays.filter_map(|node| Some((node, node.get("source")?.as_i64()?)))
+/// The arrays of a tree that are in blocks, with the blocks that they name.
+pub(super) fn sources(root: Node<'_>) -> impl Iterator<Item = (Node<'_>, BlockRef)> {
+    root.document().nodes().filter_map(|node| Some((node, node.block_ref()?)))
 }
 
 /// A tree in a room of which the end stays, if it fits.

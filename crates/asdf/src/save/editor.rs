@@ -19,6 +19,7 @@ use super::rewrite::copy_pieces;
 use super::{STANDARDS, WriteOptions};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
+use crate::file::blocks::BlockRef;
 use crate::file::journal::{SUFFIX, foreign};
 use crate::options::{OpenOptions, Strictness};
 use crate::tag::Version;
@@ -474,10 +475,10 @@ impl Editor {
     /// Sources that count from the end name the same blocks when others follow.
     fn with_positive_sources(&self, mut tree: TreeText) -> Result<TreeText> {
         let root = tree.document().root();
-        let negative = sources(root).filter(|(_, number)| *number < 0);
+        let negative = sources(root).filter(|(_, block)| matches!(block, BlockRef::FromEnd(_)));
         let mut changes = Vec::new();
-        for (node, number) in negative {
-            let block = self.file.blocks().by_source(number)?.index();
+        for (node, block) in negative {
+            let block = self.file.blocks().by_source(block)?.index();
             let pointer = node.to_pointer().unwrap_or_default();
             changes.push((format!("{pointer}/source"), block));
         }
@@ -510,21 +511,17 @@ impl Editor {
 
     fn numbers<'n>(
         &self,
-        sources: impl Iterator<Item = (Node<'n>, i64)>,
+        sources: impl Iterator<Item = (Node<'n>, BlockRef)>,
     ) -> Result<BTreeSet<usize>> {
         let count = self.file.blocks().len()?;
-        let number = |(_, source): (Node<'_>, i64)| match usize::try_from(source) {
-            Ok(number) => Some(number),
-            Err(_) => count.checked_sub(usize::try_from(source.unsigned_abs()).ok()?),
-        };
-        Ok(sources.filter_map(number).collect())
+        Ok(sources.filter_map(|(_, block)| block.resolve(count)).collect())
     }
 
     /// Whether the array at a place is the only one in a block.
     fn is_only_use(&self, pointer: &str, number: usize) -> Result<bool> {
         let root = self.tree()?.document().root();
         let place = root.pointer(pointer)?;
-        let is_array = place.get("source").and_then(Node::as_i64) == i64::try_from(number).ok();
+        let is_array = place.block_ref() == Some(BlockRef::Index(number));
         let mut uses = 0;
         for (_, source) in sources(root) {
             uses += usize::from(

@@ -11,9 +11,10 @@ use super::options::Library;
 use crate::asdf::Asdf;
 use crate::codec::Compression;
 use crate::error::{Error, Result};
-use crate::file::blocks::Block;
+use crate::file::blocks::{Block, BlockRef};
 use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
-use crate::tag::{CORE_PREFIX, TagUri, Version, core_name};
+use crate::ndarray::source::Source;
+use crate::tag::{CORE_PREFIX, TagUri, Version};
 use crate::tree::open_external;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS};
 use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
@@ -126,7 +127,7 @@ impl<'a> Plan<'a> {
         let mut has_sources = false;
         for place in tree.places_mut() {
             walk(place, &mut |value| {
-                has_sources |= source_of(value).is_some();
+                has_sources |= value.source().is_some();
                 Ok(())
             })?;
         }
@@ -170,7 +171,9 @@ impl<'a> Plan<'a> {
         let mut found = BTreeSet::new();
         for value in self.tree.places_mut() {
             walk(value, &mut |value| {
-                found.extend(source_of(value).and_then(|source| Some(source.as_str()?.to_owned())));
+                if let Some(Source::File(uri)) = value.source() {
+                    found.insert(uri.to_owned());
+                }
                 Ok(())
             })?;
         }
@@ -182,11 +185,11 @@ impl<'a> Plan<'a> {
     pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
         for value in self.tree.places_mut() {
             walk(value, &mut |value| {
-                if let Some(source) = source_of(value) {
-                    let name = source.as_i64().and_then(|at| names.get(usize::try_from(at).ok()?));
-                    if let Some(name) = name {
-                        *source = name.as_str().into();
-                    }
+                let Some(Source::Block(BlockRef::Index(index))) = value.source() else {
+                    return Ok(());
+                };
+                if let Some((name, source)) = names.get(index).zip(source_of(value)) {
+                    *source = name.as_str().into();
                 }
                 Ok(())
             })?;
@@ -259,7 +262,7 @@ fn walk(value: &mut Value, body: &mut dyn FnMut(&mut Value) -> Result<()>) -> Re
     let mut stack = vec![value];
     while let Some(value) = stack.pop() {
         body(value)?;
-        let is_array = value.tag().and_then(core_name) == Some("ndarray");
+        let is_array = value.is_ndarray();
         match value.untagged_mut() {
             Value::Sequence(sequence) if !is_array => stack.extend(sequence.items.iter_mut().rev()),
             Value::Mapping(mapping) => {
@@ -276,7 +279,7 @@ fn walk(value: &mut Value, body: &mut dyn FnMut(&mut Value) -> Result<()>) -> Re
 
 /// The source of an array that is in a file already.
 fn source_of(value: &mut Value) -> Option<&mut Value> {
-    let is_array = value.tag().and_then(core_name) == Some("ndarray");
+    let is_array = value.is_ndarray();
     value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
 }
 
@@ -287,34 +290,28 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
     let mut stack: Vec<&Value> = tree.places().collect();
     let mut used = BTreeSet::new();
     while let Some(value) = stack.pop() {
-        let is_array = value.tag().and_then(core_name) == Some("ndarray");
+        match value.source() {
+            // The block that follows.
+            Some(Source::Block(BlockRef::LAST)) if streamed => {}
+            Some(Source::Block(block)) => {
+                used.insert(blocks.by_source(block)?.index());
+            }
+            Some(Source::File("")) => {
+                used.insert(0);
+            }
+            _ => {}
+        }
         match value.untagged() {
             Value::Sequence(sequence) => stack.extend(&sequence.items),
             Value::Mapping(mapping) => {
-                if let Some(source) = mapping.get("source").filter(|_| is_array) {
-                    if streamed && source.as_i64() == Some(-1) {
-                        // The block that follows.
-                    } else if let Some(number) = source.as_i64() {
-                        used.insert(blocks.by_source(number)?.index());
-                    } else if source.as_str().is_some_and(|uri| uri.is_empty() || uri == "#") {
-                        used.insert(0);
-                    }
-                }
                 stack.extend(mapping.iter().map(|(_, value)| value));
             }
             _ => {}
         }
     }
-    let mut known = BTreeSet::new();
-    for node in origin.file.document()?.nodes() {
-        if node.tag().and_then(core_name) == Some("ndarray") {
-            if let Some(number) = node.get("source").and_then(Node::as_i64) {
-                if let Ok(block) = blocks.by_source(number) {
-                    known.insert(block.index());
-                }
-            }
-        }
-    }
+    let named = origin.file.document()?.nodes().filter_map(Node::block_ref);
+    let known = named.filter_map(|block| Some(blocks.by_source(block).ok()?.index()));
+    let known: BTreeSet<usize> = known.collect();
     Ok((0..blocks.len()?).filter(|at| used.contains(at) || !known.contains(at)).collect())
 }
 
@@ -360,8 +357,11 @@ impl Places<'_, '_> {
                 mapping.iter().try_for_each(|(key, _)| check_key(key))?;
             }
         }
+        let number = value.source().map(|source| self.source(source)).transpose()?.flatten();
         if let Some(source) = source_of(value) {
-            self.source(source)?;
+            if let Some(number) = number {
+                *source = Value::from(number as u64);
+            }
             self.check_datatype(value)?;
         }
         match value.untagged() {
@@ -379,35 +379,25 @@ impl Places<'_, '_> {
         Ok(())
     }
 
-    /// Gives the source of an array its number in the new file.
-    fn source(&mut self, source: &mut Value) -> Result<()> {
-        if self.streamed && source.as_i64() == Some(-1) {
-            return Ok(());
-        }
-        let Some(origin) = self.origin else {
-            if let Some(number) = source.as_i64() {
-                let message = format!("`source: {number}` is a block, and no file has it");
-                return Err(Error::unwritable(message));
+    /// The number in the new file of the block that the source of an array names.
+    fn source(&mut self, source: Source<'_>) -> Result<Option<usize>> {
+        match (source, self.origin) {
+            (Source::Block(BlockRef::LAST), _) if self.streamed => Ok(None),
+            (Source::Block(block), Some(origin)) => {
+                let old = origin.file.blocks().by_source(block)?.index();
+                Ok(self.sources.get(&old).copied())
             }
-            return Ok(());
-        };
-        let number = if let Some(number) = source.as_i64() {
-            let old = origin.file.blocks().by_source(number)?.index();
-            self.sources.get(&old).copied()
-        } else if let Some(uri) = source.as_str() {
-            self.external(uri, origin)?
-        } else {
-            None
-        };
-        if let Some(number) = number {
-            *source = Value::from(number as u64);
+            (Source::Block(block), None) => {
+                let message = format!("`source: {block}` is a block, and no file has it");
+                Err(Error::unwritable(message))
+            }
+            (Source::File(uri), Some(origin)) => self.external(uri, origin),
+            (Source::File(_), None) | (Source::Inline(_), _) => Ok(None),
         }
-        Ok(())
     }
 
     /// The number of the first block of another file, if it is to be copied.
     fn external(&mut self, uri: &str, origin: Origin<'_>) -> Result<Option<usize>> {
-        let uri = uri.split_once('#').map_or(uri, |(uri, _)| uri);
         if uri.is_empty() {
             return Ok(self.sources.get(&0).copied());
         }

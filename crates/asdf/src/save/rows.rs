@@ -23,7 +23,7 @@ use super::writer::{Writer, index};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::layout::BLOCK_HEADER_LEN;
-use crate::tag::{CORE_PREFIX, core_name};
+use crate::tag::CORE_PREFIX;
 use crate::tree::Node;
 use crate::value::emit::elements;
 use crate::value::{Mapping, Sequence, Tree, Value};
@@ -121,12 +121,11 @@ impl RowWriter {
             return Err(refused());
         }
         let is_streamed = |node: &Node<'_>| {
-            let source = node.get("source").and_then(|source| source.as_i64());
-            let is_last = source == Some(-1) || source == i64::try_from(count - 1).ok();
+            let is_last =
+                node.block_ref().is_some_and(|block| block.resolve(count) == Some(count - 1));
             let is_open = node.pointer("/shape/0").is_ok_and(|first| first.as_str() == Some("*"));
-            let is_array = node.tag().and_then(core_name) == Some("ndarray");
             let is_packed = node.get("offset").is_none() && node.get("strides").is_none();
-            is_array && is_last && is_open && is_packed
+            is_last && is_open && is_packed
         };
         let node = file.nodes()?.find(is_streamed).ok_or_else(refused)?;
         let array = node.ndarray()?;

@@ -16,11 +16,11 @@ use crate::asdf::Asdf;
 use crate::codec::Compression;
 use crate::codec::encode::{beside, map, threads};
 use crate::error::{Error, Result};
+#[cfg(any(unix, windows))]
+use crate::ndarray::source::Source;
 use crate::tag::Version;
 use crate::value::Tree;
 use crate::value::emit::emit;
-#[cfg(any(unix, windows))]
-use crate::yaml::Node;
 
 /// The versions of the standard that can be written: all that are stable.
 pub const STANDARDS: &[Version] = {
@@ -339,8 +339,8 @@ fn names_any(path: &Path, files: &[PathBuf]) -> bool {
     let names = files.iter().filter_map(|file| file.file_name()?.to_str());
     let names: HashSet<String> = names.map(percent_encoded).collect();
     document.nodes().any(|node| {
-        let source = node.get("source").and_then(Node::as_str);
-        source.is_some_and(|source| names.contains(source))
+        let source = node.get("source").and_then(Source::parse);
+        matches!(source, Some(Source::File(uri)) if names.contains(uri))
     })
 }
 

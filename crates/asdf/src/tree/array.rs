@@ -10,7 +10,8 @@ use crate::diagnostic::Code;
 use crate::error::{ArrayError, Error, ErrorKind, Result};
 use crate::ndarray::data::ArrayData;
 use crate::ndarray::mask::Mask;
-use crate::ndarray::parse::{ArrayHeader, Shape, Source};
+use crate::ndarray::parse::{ArrayHeader, Shape};
+use crate::ndarray::source::Source;
 use crate::ndarray::view::NdArray;
 use crate::ndarray::{Datatype, Order, Strided, inline};
 use crate::options::Strictness;
@@ -111,12 +112,11 @@ fn open_inline<'a>(
 /// The block that an array is in, of this file or of another, and the size of its data.
 fn find_block<'a>(files: Files<'a>, source: &Source<'_>) -> Result<(ArrayData<'a>, u64)> {
     let (block, other) = match source {
-        Source::External(uri) => {
-            // What follows `#` has no meaning here.
-            let files = files.open(uri.split_once('#').map_or(uri, |(uri, _)| uri))?;
+        Source::File(uri) => {
+            let files = files.open(uri)?;
             (files.current.blocks().get(0)?, Some(files.current))
         }
-        Source::Block(number) => (files.current.blocks().by_source(*number)?, None),
+        Source::Block(block) => (files.current.blocks().by_source(*block)?, None),
         Source::Inline(_) => return Ok((ArrayData::Memory(bytes::Bytes::new()), 0)),
     };
     let len = block.data_len()?;

@@ -280,7 +280,7 @@ impl<'a> Writer<'a, '_> {
 
     /// Writes a node whose tag gives it a form of its own; returns whether it had one.
     fn special(&mut self, node: Node<'a>) -> Result<bool> {
-        match (node.tag().and_then(tag::core_name), self.files) {
+        match (node.core_name(), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
                 Ok(Described { dtype, shape }) => {
                     // Many arrays may share one long list of fields by an alias.

@@ -12,7 +12,6 @@ use crate::asdf::Asdf;
 use crate::complex;
 use crate::error::{ArrayError, Result};
 use crate::ndarray::NdArray;
-use crate::tag;
 use crate::yaml::{self, Kind, NodeId, Value};
 
 /// A node of a file's tree; free to copy.
@@ -87,14 +86,9 @@ impl<'a> Node<'a> {
         self.yaml.pointer(pointer).map(|node| self.with(node))
     }
 
-    /// The name of its tag, if that is of the core schemas in a version that this crate knows.
-    fn core_name(self) -> Option<&'a str> {
-        self.tag().and_then(tag::core_name)
-    }
-
-    /// Whether it is an array by its tag.
+    /// Returns `true` if the node is an array by its tag.
     pub fn is_ndarray(self) -> bool {
-        self.core_name() == Some("ndarray")
+        self.yaml.is_ndarray()
     }
 
     /// The array that a node with an ndarray tag is, or a sequence without a tag. What it declares

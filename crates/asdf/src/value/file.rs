@@ -2,7 +2,6 @@
 
 use crate::asdf::Asdf;
 use crate::error::{Error, ErrorKind, Result};
-use crate::tag;
 use crate::tree::Node;
 use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
 use crate::yaml::Kind;
@@ -47,8 +46,7 @@ impl Tree {
     fn of_file(file: &Asdf, which: Inline) -> Result<Self> {
         let root = file.tree()?;
         Self::from_node_with(root.yaml(), &mut |node| {
-            let is_array = node.tag().and_then(tag::core_name) == Some("ndarray");
-            if !is_array || node.get("source").is_none() {
+            if !node.is_ndarray() || node.get("source").is_none() {
                 return Ok(None);
             }
             let node = file.node(node.id())?;

@@ -34,6 +34,7 @@ pub use tree::{Handle, Tree};
 
 pub(crate) use collection::Form;
 
+use crate::ndarray::source::{Source, is_ndarray_tag};
 use crate::yaml::{Date, DateTime, Integer};
 
 /// What is at one place of a tree.
@@ -179,6 +180,17 @@ impl Value {
             Self::Written(written) => written.as_i64(),
             _ => None,
         }
+    }
+
+    /// Returns `true` if the value is an array that is in a file already: a node with the tag of an array.
+    pub(crate) fn is_ndarray(&self) -> bool {
+        is_ndarray_tag(self.tag())
+    }
+
+    /// Where the elements of an array are that is in a file already, if not in the tree.
+    pub(crate) fn source(&self) -> Option<Source<'_>> {
+        let source = self.as_mapping().filter(|_| self.is_ndarray())?.get("source")?;
+        source.as_str().map(Source::from).or_else(|| source.as_i64().map(Source::from))
     }
 
     /// Whether it is a list, a mapping or an array. A shared node is not looked into.

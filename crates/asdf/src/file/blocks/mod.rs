@@ -1,5 +1,6 @@
 //! The binary blocks: their headers, their bytes as stored, their data.
 
+mod block_ref;
 mod cache;
 mod checksum;
 mod store;
@@ -17,6 +18,7 @@ use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::locate::{Ends, Entry, Header};
 use crate::layout::BlockHeader;
 
+pub use block_ref::BlockRef;
 pub use checksum::ChecksumVerdict;
 pub(crate) use checksum::{digest_of, has_checksum};
 pub(crate) use store::BlockStore;
@@ -58,15 +60,15 @@ impl<'a> Blocks<'a> {
     /// The block that an array's `source` names: negative numbers count from the end, -1 is the
     /// last block. Fails where blocks may be missing between it and the end that it is counted
     /// from, in a file that was opened with [`Strictness::Salvage`](crate::Strictness::Salvage).
-    pub fn by_source(&self, source: i64) -> Result<Block<'a>> {
+    pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
-        let (index, is_certain) = if let Ok(index) = usize::try_from(source) {
-            (index, index < certain)
-        } else {
-            let count = self.len()?;
-            let from_end = usize::try_from(source.unsigned_abs()).unwrap_or(usize::MAX);
-            let index = count.checked_sub(from_end).ok_or_else(|| no_such_block(0, count))?;
-            (index, index >= certain || count <= certain)
+        let (index, is_certain) = match source.into() {
+            BlockRef::Index(index) => (index, index < certain),
+            source @ BlockRef::FromEnd(_) => {
+                let count = self.len()?;
+                let index = source.resolve(count).ok_or_else(|| no_such_block(0, count))?;
+                (index, index >= certain || count <= certain)
+            }
         };
         let block = self.get(index)?;
         if is_certain { Ok(block) } else { Err(block.error(BlockError::Uncertain)) }

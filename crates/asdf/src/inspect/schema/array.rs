@@ -3,9 +3,9 @@
 use binio::Limits;
 use binio::array::{Datatype, Kind as ScalarKind, ScalarType};
 
-use crate::ndarray::parse::{ArrayHeader, Source, parse_datatype};
+use crate::ndarray::parse::{ArrayHeader, parse_datatype};
+use crate::ndarray::source::Source;
 use crate::ndarray::{datatype_name, inline};
-use crate::tag;
 use crate::yaml::Node;
 
 /// Why an array does not match a keyword. Nodes whose tag is not that of an array match.
@@ -16,7 +16,7 @@ pub(super) fn mismatch(
     value: Node<'_>,
     limits: &Limits,
 ) -> Option<String> {
-    if node.tag().and_then(tag::core_name) != Some("ndarray") {
+    if !node.is_ndarray() {
         return None;
     }
     let array = match Declared::of(node, limits) {

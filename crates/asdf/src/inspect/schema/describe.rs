@@ -6,7 +6,6 @@ use super::store::{Place, Schemas};
 use super::uri;
 use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::tag;
 use crate::yaml::{Kind, Node, NodeId, Order, Token, Walk};
 
 /// How many nodes are described, and how many schemas of one node are looked at.
@@ -79,7 +78,7 @@ impl Schemas {
                     }
                     let count = match node.kind() {
                         // Of an array there is nothing more to say.
-                        _ if node.tag().and_then(tag::core_name) == Some("ndarray") => 0,
+                        _ if node.is_ndarray() => 0,
                         Kind::Mapping => usize::MAX,
                         _ => MAX_DESCRIBED,
                     };

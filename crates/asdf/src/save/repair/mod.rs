@@ -247,9 +247,9 @@ fn copy<W: Write + Seek>(file: &Asdf, bytes: Range<u64>, out: &mut Output<W>) ->
 fn name_arrays(numbered: &numbers::Numbered<'_>, written: &Written, report: &mut RecoverReport) {
     let count = written.lens.len();
     for array in &numbered.arrays {
-        let index = array.number(count);
+        let index = array.source.resolve(count);
         let Some(&len) = index.and_then(|index| written.lens.get(index)) else {
-            let index = usize::try_from(array.source).unwrap_or(0);
+            let index = index.unwrap_or(0);
             let kind = BlockError::NoSuchBlock { count };
             let reason = ErrorKind::Block { index, kind }.into();
             let pointers = vec![array.pointer.clone()];

@@ -15,7 +15,7 @@ use binio::{Limits, ReadAt};
 
 use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::file::blocks::Block;
+use crate::file::blocks::{Block, BlockRef};
 use crate::file::locate::{Ends, Index};
 use crate::layout::BLOCK_HEADER_LEN;
 
@@ -44,20 +44,9 @@ pub(super) struct ArrayUse {
     pub(super) pointer: String,
     pub(super) line: u32,
     pub(super) column: u32,
-    /// Number of the block, from the end if it is negative.
-    pub(super) source: i64,
+    pub(super) source: BlockRef,
     /// The bytes of the block's data that it needs; `None` if it takes what is there.
     pub(super) needs: Option<Range<u64>>,
-}
-
-impl ArrayUse {
-    /// The number of the block among so many.
-    pub(super) fn number(&self, count: usize) -> Option<usize> {
-        usize::try_from(self.source).ok().or_else(|| {
-            let from_end = usize::try_from(self.source.unsigned_abs()).ok()?;
-            count.checked_sub(from_end)
-        })
-    }
 }
 
 /// The blocks by their numbers.
@@ -203,7 +192,7 @@ fn placed(
 fn needed(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>> {
     let mut needed: HashMap<usize, Option<u64>> = HashMap::new();
     for array in arrays {
-        let Some(number) = array.number(count) else { continue };
+        let Some(number) = array.source.resolve(count) else { continue };
         let end = array.needs.as_ref().map(|needs| needs.end);
         let known = needed.entry(number).or_insert(Some(0));
         *known = known.zip(end).map(|(known, end)| known.max(end));
@@ -214,7 +203,10 @@ fn needed(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>> {
 /// How many blocks the arrays name, as far as that is plausible.
 fn named(arrays: &[ArrayUse], found: usize) -> usize {
     let bound = found.saturating_add(arrays.len());
-    let numbers = arrays.iter().filter_map(|array| usize::try_from(array.source).ok());
+    let numbers = arrays.iter().filter_map(|array| match array.source {
+        BlockRef::Index(index) => Some(index),
+        BlockRef::FromEnd(_) => None,
+    });
     numbers.filter(|&number| number < bound).max().map_or(0, |number| number + 1)
 }
 

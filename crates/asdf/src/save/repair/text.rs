@@ -11,9 +11,9 @@ use super::{Loss, copy};
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind, Result};
-use crate::ndarray::parse::{ArrayHeader, Source};
+use crate::ndarray::parse::ArrayHeader;
+use crate::ndarray::source::Source;
 use crate::save::blocks::Output;
-use crate::tag;
 use crate::yaml::{Document, Node, ParseOptions};
 
 /// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
@@ -152,8 +152,7 @@ fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
 
 /// The arrays that are in blocks of the file.
 fn arrays(document: &Document) -> Vec<ArrayUse> {
-    let is_array = |node: &Node<'_>| node.tag().and_then(tag::core_name) == Some("ndarray");
-    document.nodes().filter(is_array).filter_map(array).collect()
+    document.nodes().filter(|node| node.is_ndarray()).filter_map(array).collect()
 }
 
 fn array(node: Node<'_>) -> Option<ArrayUse> {

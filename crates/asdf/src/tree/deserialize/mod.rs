@@ -39,7 +39,6 @@ use super::external::Files;
 use super::integer;
 use crate::complex;
 use crate::error::Result;
-use crate::tag;
 use crate::yaml::{Integer, Kind, Node, NodeId, Value};
 
 const SET: &str = "tag:yaml.org,2002:set";
@@ -231,7 +230,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     }
 
     fn is_tagged(&self, name: &str) -> bool {
-        self.node.tag().and_then(tag::core_name) == Some(name)
+        self.node.core_name() == Some(name)
     }
 
     /// The value of the node and its place, for errors of the visitor.

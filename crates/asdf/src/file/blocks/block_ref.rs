@@ -1,0 +1,71 @@
+//! The number by which an array names its block.
+
+use std::fmt;
+
+/// The number by which an array's `source` names a block: from the start of the file, or from its end if
+/// it is negative.
+///
+/// ```
+/// use asdf::BlockRef;
+///
+/// assert_eq!(BlockRef::from(2), BlockRef::Index(2));
+/// assert_eq!(BlockRef::from(-1), BlockRef::LAST);
+/// assert_eq!(BlockRef::LAST.resolve(5), Some(4));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum BlockRef {
+    /// Counted from the first block, which is 0.
+    Index(usize),
+    /// Counted from the last block, which is 1.
+    FromEnd(usize),
+}
+
+impl BlockRef {
+    /// The last block, `source: -1`.
+    pub const LAST: Self = Self::FromEnd(1);
+
+    /// The index of the block in a file with `count` blocks. `None` if it lies before the first block; an
+    /// index after the last one is returned unchanged.
+    pub fn resolve(self, count: usize) -> Option<usize> {
+        match self {
+            Self::Index(index) => Some(index),
+            Self::FromEnd(number) => count.checked_sub(number),
+        }
+    }
+}
+
+impl From<i64> for BlockRef {
+    fn from(source: i64) -> Self {
+        let number = usize::try_from(source.unsigned_abs()).unwrap_or(usize::MAX);
+        if source < 0 { Self::FromEnd(number) } else { Self::Index(number) }
+    }
+}
+
+/// Writes the number as in a tree: `-1` for the last block.
+impl fmt::Display for BlockRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Index(index) => write!(f, "{index}"),
+            Self::FromEnd(number) => write!(f, "-{number}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn negative_source_counts_from_the_end_and_never_before_the_first_block() {
+        assert_eq!(BlockRef::from(-3).resolve(3), Some(0));
+        assert_eq!(BlockRef::from(-4).resolve(3), None);
+        assert_eq!(BlockRef::from(i64::MIN).resolve(3), None);
+    }
+
+    #[test]
+    fn source_is_written_as_it_was_read() {
+        for source in [0, 7, -1, -7] {
+            assert_eq!(BlockRef::from(source).to_string(), source.to_string());
+        }
+    }
+}
