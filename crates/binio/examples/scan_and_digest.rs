@@ -9,9 +9,6 @@ use std::process::ExitCode;
 
 use binio::{Algorithm, Context, Digest, Error, FileSource, ReadAt, Result, Scanner};
 
-/// Bytes read at a time.
-const PIECE: u64 = 1 << 20;
-
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();
     let outcome = match arguments.as_slice() {
@@ -49,12 +46,8 @@ fn print_matches(source: &dyn ReadAt, marker: &[u8]) -> Result<()> {
 /// The digest of a whole source, in bounded memory.
 fn digest(source: &dyn ReadAt, algorithm: Algorithm) -> Result<Digest> {
     let mut hasher = algorithm.hasher();
-    let mut offset = 0;
-    while offset < source.len() {
-        let len = PIECE.min(source.len() - offset);
-        let piece = source.bytes_at(offset, usize::try_from(len).unwrap_or(usize::MAX))?;
-        hasher.update(&piece);
-        offset += len;
+    for piece in source.pieces(0..source.len(), source.preferred_piece()) {
+        hasher.update(&piece?);
     }
     Ok(hasher.finish())
 }

@@ -40,6 +40,32 @@ fn all_matches<S: ReadAt>(mut scanner: Scanner<'_, S>) -> Result<Vec<u64>, Error
 
 proptest! {
     #[test]
+    fn pieces_of_a_range_are_its_bytes_in_parts_of_the_size(
+        data in vec(any::<u8>(), 0..100),
+        ends in (0_usize..110, 0_usize..110),
+        size in 0_usize..40,
+    ) {
+        let (start, end) = ends;
+        let log = ReadLog::new(data.clone());
+        let sources: [&dyn ReadAt; 3] = [&log, &data, &Bytes::from(data.clone())];
+        for source in sources {
+            let pieces: Result<Vec<Bytes>, Error> =
+                source.pieces(start as u64..end as u64, size).collect();
+            let Some(expected) = data.get(start..end.max(start)).filter(|_| start < end) else {
+                prop_assert_eq!(pieces.is_err(), start < end);
+                continue;
+            };
+            let pieces = pieces.unwrap();
+            prop_assert_eq!(pieces.concat(), expected);
+            let (last, others) = pieces.split_last().unwrap();
+            prop_assert!(others.iter().all(|piece| piece.len() == size.max(1)));
+            prop_assert!((1..=size.max(1)).contains(&last.len()));
+        }
+        let kept: Result<Vec<Bytes>, Error> = log.pieces(0..data.len() as u64, size).collect();
+        prop_assert_eq!(kept.unwrap().concat(), data);
+    }
+
+    #[test]
     fn scanner_finds_what_a_naive_search_finds_with_any_window(
         data in two_letters(0..60),
         needle in two_letters(1..5),

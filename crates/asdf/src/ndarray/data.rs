@@ -93,8 +93,7 @@ impl Data for ArrayData<'_> {
                     Access::Whole
                 }
             }
-            Self::Block { block, .. } if block.source().is_memory() => Access::Memory,
-            Self::Block { .. } => Access::FILE,
+            Self::Block { block, .. } => Access::of(block.source()),
         }
     }
 }

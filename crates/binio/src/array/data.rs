@@ -49,8 +49,14 @@ pub enum Access {
 }
 
 impl Access {
-    /// A file or another source for which a read costs about as much as copying 4 KiB.
-    pub const FILE: Self = Self::Ranges { gap: 4096, piece: 1 << 20 };
+    /// How a source is best read, by what it says of itself.
+    pub fn of(source: &(impl ReadAt + ?Sized)) -> Self {
+        if source.is_memory() {
+            return Self::Memory;
+        }
+        let gap = usize::try_from(source.gap_worth_reading()).unwrap_or(usize::MAX);
+        Self::Ranges { gap, piece: source.preferred_piece() }
+    }
 }
 
 impl<R: ReadAt> Data for R {
@@ -70,6 +76,6 @@ impl<R: ReadAt> Data for R {
     }
 
     fn access(&self) -> Access {
-        if self.is_memory() { Access::Memory } else { Access::FILE }
+        Access::of(self)
     }
 }

@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
+use crate::source::{FILE_GAP, FILE_PIECE};
 use crate::{ReadAt, Result};
 
 /// A source that records every range read from it, so that a test can state what an operation
@@ -66,6 +67,14 @@ impl<S: ReadAt> ReadAt for ReadLog<S> {
     fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.record(offset, len);
         self.source.bytes_at(offset, len)
+    }
+
+    fn gap_worth_reading(&self) -> u64 {
+        self.source.gap_worth_reading().max(FILE_GAP)
+    }
+
+    fn preferred_piece(&self) -> usize {
+        if self.source.is_memory() { FILE_PIECE } else { self.source.preferred_piece() }
     }
 
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {

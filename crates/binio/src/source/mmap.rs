@@ -72,6 +72,14 @@ impl ReadAt for Mmap {
     fn is_memory(&self) -> bool {
         true
     }
+
+    fn gap_worth_reading(&self) -> u64 {
+        self.data.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.data.preferred_piece()
+    }
 }
 
 #[cfg(test)]

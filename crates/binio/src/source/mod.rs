@@ -12,6 +12,10 @@
 //! | [`Stream`] | seek and read under a lock | of the reader |
 //! | [`Span`] | as its source | as its source |
 //! | [`Window`] | shares what was fetched | `NeedsData` |
+//!
+//! Each source also states what a read costs, so that a reader suits files and networks alike: see
+//! [`gap_worth_reading`](ReadAt::gap_worth_reading) and
+//! [`preferred_piece`](ReadAt::preferred_piece).
 
 mod file;
 #[cfg(any(test, feature = "testing"))]
@@ -19,6 +23,7 @@ mod log;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 #[allow(unsafe_code, reason = "mapping a file is unsafe; the one call is justified there")]
 mod mmap;
+mod pieces;
 mod span;
 mod stream;
 #[cfg(any(test, feature = "testing"))]
@@ -37,9 +42,16 @@ pub use file::FileSource;
 pub use log::ReadLog;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 pub use mmap::Mmap;
+pub use pieces::Pieces;
 pub use span::Span;
 pub use stream::Stream;
 pub use window::{Window, drive};
+
+/// A read from a file costs about as much as copying this many bytes.
+const FILE_GAP: u64 = 4096;
+
+/// The number of bytes that a file is read in at a time.
+const FILE_PIECE: usize = 1 << 20;
 
 /// Bytes that are read by position.
 ///
@@ -85,6 +97,39 @@ pub trait ReadAt: Send + Sync {
     /// takes a large range at once instead of going through it piece by piece.
     fn is_memory(&self) -> bool {
         false
+    }
+
+    /// Reads a range in pieces of `size` bytes, the last of which may be shorter. See [`Pieces`].
+    ///
+    /// ```
+    /// use binio::{Bytes, ReadAt};
+    ///
+    /// let source = Bytes::from_static(b"0123456789");
+    /// let pieces: Result<Vec<_>, _> = source.pieces(1..8, 3).collect();
+    /// assert_eq!(pieces?, ["123", "456", "7"]);
+    /// # Ok::<(), binio::Error>(())
+    /// ```
+    fn pieces(&self, range: Range<u64>, size: usize) -> Pieces<'_> {
+        Pieces::new(range, size, move |offset, len, last| match last.try_into_mut() {
+            Ok(mut buffer) if buffer.len() >= len => {
+                buffer.truncate(len);
+                self.read_exact_at(&mut buffer, offset)?;
+                Ok(buffer.freeze())
+            }
+            _ => self.bytes_at(offset, len),
+        })
+    }
+
+    /// The largest gap in bytes between two ranges that are better read as one: reading so many
+    /// bytes costs about as much as another read. Default: 4 KiB, which suits a file.
+    fn gap_worth_reading(&self) -> u64 {
+        FILE_GAP
+    }
+
+    /// The number of bytes that a reader of a long range best reads at a time. Default: 1 MiB, which
+    /// suits a file.
+    fn preferred_piece(&self) -> usize {
+        FILE_PIECE
     }
 
     /// Says which ranges will be read soon, so that a remote source fetches them in one go. A
@@ -169,6 +214,14 @@ impl ReadAt for Bytes {
     fn is_memory(&self) -> bool {
         true
     }
+
+    fn gap_worth_reading(&self) -> u64 {
+        0
+    }
+
+    fn preferred_piece(&self) -> usize {
+        usize::MAX
+    }
 }
 
 macro_rules! delegate {
@@ -192,6 +245,14 @@ macro_rules! delegate {
 
             fn is_memory(&self) -> bool {
                 (**self).is_memory()
+            }
+
+            fn gap_worth_reading(&self) -> u64 {
+                (**self).gap_worth_reading()
+            }
+
+            fn preferred_piece(&self) -> usize {
+                (**self).preferred_piece()
             }
 
             fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {

@@ -64,6 +64,14 @@ impl<S: ReadAt> ReadAt for Span<S> {
         self.source.is_memory()
     }
 
+    fn gap_worth_reading(&self) -> u64 {
+        self.source.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.source.preferred_piece()
+    }
+
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let absolute = |offset: u64| self.start.saturating_add(offset.min(self.len));
         let ranges: Vec<_> = ranges.iter().map(|r| absolute(r.start)..absolute(r.end)).collect();

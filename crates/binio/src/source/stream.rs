@@ -46,6 +46,11 @@ impl<R: Read + Seek + Send> ReadAt for Stream<R> {
             _ => Error::from(error).at(offset),
         })
     }
+
+    /// 64 KiB, because seeking makes most readers discard what they have buffered.
+    fn gap_worth_reading(&self) -> u64 {
+        64 << 10
+    }
 }
 
 #[cfg(test)]

@@ -49,6 +49,11 @@ fn check_ranges(source: &dyn ReadAt, expected: &[u8]) {
             let read = source.read_exact_at(&mut buffer, start as u64);
             read.expect("read_exact_at within the source");
             assert_eq!(buffer, part, "bytes {start}..{end} read into a buffer");
+            let size = part.len() / 3 + 1;
+            let pieces = source.pieces(start as u64..end as u64, size);
+            let pieces: Vec<_> =
+                pieces.map(|piece| piece.expect("a piece within the source")).collect();
+            assert_eq!(pieces.concat(), part, "bytes {start}..{end} read in pieces");
         }
     }
 }

@@ -203,6 +203,16 @@ impl ReadAt for Window {
         }
     }
 
+    /// 4 MiB: what a network transfers while a request is on its way.
+    fn gap_worth_reading(&self) -> u64 {
+        4 << 20
+    }
+
+    /// 16 MiB, so that transferring a piece takes longer than requesting it.
+    fn preferred_piece(&self) -> usize {
+        16 << 20
+    }
+
     /// Notes the ranges; the next round of [`drive`] fetches them along with what a read missed.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let mut state = self.state();

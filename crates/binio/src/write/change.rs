@@ -184,6 +184,14 @@ impl ReadAt for Change<'_> {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.storage.file().read_exact_at(buf, offset)
     }
+
+    fn gap_worth_reading(&self) -> u64 {
+        self.storage.file().gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.storage.file().preferred_piece()
+    }
 }
 
 impl WriteAt for Change<'_> {

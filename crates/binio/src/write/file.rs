@@ -45,6 +45,14 @@ impl ReadAt for FileTarget {
     fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
         self.0.read_exact_at(buf, offset)
     }
+
+    fn gap_worth_reading(&self) -> u64 {
+        self.0.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.0.preferred_piece()
+    }
 }
 
 impl WriteAt for FileTarget {

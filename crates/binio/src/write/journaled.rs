@@ -101,4 +101,12 @@ impl<F: ReadAt, J: ReadAt> ReadAt for Journaled<F, J> {
         }
         Ok(())
     }
+
+    fn gap_worth_reading(&self) -> u64 {
+        self.file.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.file.preferred_piece()
+    }
 }

@@ -7,13 +7,13 @@
 
 use std::ops::Range;
 
-use binio::{ByteReader, Endian, ReadAt};
+use binio::{Endian, ReadAt};
 
 use crate::error::Result;
 
 const ENTRY: u64 = 8;
-/// Entries read at a time.
-const STEP: u64 = 1 << 17;
+/// The number of bytes read at a time, which is a whole number of entries.
+const PIECE: usize = 1 << 20;
 
 /// What the entries of the chunks say.
 #[derive(Debug, PartialEq, Eq)]
@@ -58,12 +58,8 @@ impl Table {
     ) -> Result<Vec<i64>> {
         let total = ((range.end - range.start) / ENTRY).min(nchunks.unwrap_or(0));
         let mut entries = Vec::new();
-        while (entries.len() as u64) < total {
-            let step = STEP.min(total - entries.len() as u64);
-            let offset = Self::entry(range.start, entries.len() as u64);
-            let piece =
-                source.bytes_at(offset, usize::try_from(step * ENTRY).unwrap_or(usize::MAX))?;
-            entries.extend_from_slice(&binio::decode::<i64>(&piece, Endian::Little)?);
+        for piece in source.pieces(range.start..Self::entry(range.start, total), PIECE) {
+            entries.extend_from_slice(&binio::decode::<i64>(&piece?, Endian::Little)?);
         }
         Ok(entries)
     }
@@ -81,15 +77,9 @@ impl Table {
     ) -> Result<Self> {
         let total = (range.end - range.start) / ENTRY;
         let (mut set, mut unset, mut broken, mut spare) = (Vec::new(), 0, None, None);
-        let mut index = 0;
-        while index < total {
-            let step = STEP.min(total - index);
-            let offset = Self::entry(range.start, index);
-            let piece =
-                source.bytes_at(offset, usize::try_from(step * ENTRY).unwrap_or(usize::MAX))?;
-            let mut values = ByteReader::at(&piece, offset);
-            for index in index..index + step {
-                let value: i64 = values.read(Endian::Little)?;
+        let mut index = 0_u64;
+        for piece in source.pieces(range.start..Self::entry(range.start, total), PIECE) {
+            for &value in binio::decode::<i64>(&piece?, Endian::Little)?.iter() {
                 match u64::try_from(value) {
                     _ if index >= nchunks => {
                         spare = spare.or((value != -1).then_some((index, value)));
@@ -100,11 +90,11 @@ impl Table {
                         broken.get_or_insert((index, value));
                     }
                 }
+                index += 1;
             }
             if broken.is_some() {
                 set = Vec::new();
             }
-            index += step;
         }
         let entries = match broken {
             Some(_) if unset == nchunks => Entries::Unset,
@@ -151,8 +141,8 @@ mod tests {
     }
 
     #[test]
-    fn long_tables_are_read_in_steps() {
-        let len = usize::try_from(STEP).unwrap() + 3;
+    fn long_tables_are_read_in_pieces() {
+        let len = PIECE / 8 + 3;
         let mut values = vec![100; len];
         assert_eq!(read(&values, len as u64).entries, Entries::Set(vec![100; len]));
         values[len - 1] = 3;

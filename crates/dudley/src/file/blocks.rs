@@ -116,4 +116,12 @@ impl ReadAt for Blocks {
         }
         Ok(())
     }
+
+    fn gap_worth_reading(&self) -> u64 {
+        self.file.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.file.preferred_piece()
+    }
 }

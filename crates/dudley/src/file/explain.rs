@@ -147,11 +147,8 @@ impl File {
         let end = self.data_end();
         if address >= end && self.signature().is_some() {
             let mut line = 1;
-            let mut at = end;
-            while at < address {
-                let part = self.source().bytes_at(at, (address - at).min(1 << 16) as usize)?;
-                line += memchr::memchr_iter(b'\n', &part).count() as u64;
-                at += part.len() as u64;
+            for part in self.source().pieces(end..address, 1 << 16) {
+                line += memchr::memchr_iter(b'\n', &part?).count() as u64;
             }
             return Ok(vec![Explanation::Layout { line }]);
         }

@@ -163,6 +163,14 @@ impl ReadAt for FileBytes {
         self.0.is_memory()
     }
 
+    fn gap_worth_reading(&self) -> u64 {
+        self.0.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.0.preferred_piece()
+    }
+
     fn prefetch(&self, ranges: &[std::ops::Range<u64>]) -> binio::Result<()> {
         self.0.prefetch(ranges)
     }
