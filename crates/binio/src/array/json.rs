@@ -14,12 +14,11 @@
 
 use std::fmt::Write;
 
-use half::f16;
 use serde_json::{Value, json};
 
-use crate::Endian;
 use crate::array::date::iso_8601;
-use crate::array::{Datatype, Kind, ScalarType};
+use crate::array::{Datatype, Kind, Number, ScalarType};
+use crate::decode;
 
 /// One element as JSON, from its bytes in the byte order of its type; see the [table](self). Bytes
 /// that are missing are taken as if they were not part of the element.
@@ -70,80 +69,53 @@ pub fn nested(datatype: &Datatype, shape: &[u64], bytes: &[u8]) -> Value {
 fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
     let size = usize::try_from(scalar.size()).unwrap_or(usize::MAX);
     let bytes = bytes.get(..size).unwrap_or_default();
-    let endian = scalar.endian();
+    let number = scalar.decode(bytes);
     match scalar.kind() {
-        Kind::Bool => json!(bytes != [0]),
-        Kind::Int => signed(bytes, endian).map_or_else(|| hexadecimal(bytes), |n| json!(n)),
-        Kind::Uint => unsigned(bytes, endian).map_or_else(|| hexadecimal(bytes), |n| json!(n)),
-        Kind::Float => real(bytes, endian),
+        Kind::Timedelta(unit) | Kind::Datetime(unit) => {
+            let count = number.and_then(Number::to_int).and_then(|count| i64::try_from(count).ok());
+            let is_date = matches!(scalar.kind(), Kind::Datetime(_));
+            match (count, unit.filter(|_| is_date)) {
+                (Some(i64::MIN) | None, _) => json!("NaT"),
+                (Some(count), Some(unit)) => iso_8601(count, unit.count, unit.unit)
+                    .map_or_else(|| json!(count), Value::String),
+                (Some(count), None) => json!(count),
+            }
+        }
         Kind::Complex => {
             let (re, im) = bytes.split_at(bytes.len() / 2);
-            json!({"$complex": [real(re, endian), real(im, endian)]})
+            json!({"$complex": [scalar_value(scalar.part(), re), scalar_value(scalar.part(), im)]})
         }
-        Kind::Timedelta(_) => match signed(bytes, endian) {
-            Some(i64::MIN) | None => json!("NaT"),
-            Some(n) => json!(n),
-        },
-        Kind::Datetime(unit) => match (signed(bytes, endian), unit) {
-            (Some(i64::MIN) | None, _) => json!("NaT"),
-            (Some(n), Some(unit)) => {
-                iso_8601(n, unit.count, unit.unit).map_or_else(|| json!(n), Value::String)
-            }
-            (Some(n), None) => json!(n),
-        },
         Kind::Bytes | Kind::Utf8 => {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             json!(String::from_utf8_lossy(&bytes[..end]))
         }
         Kind::Utf16 => {
-            let units = bytes.chunks_exact(2).filter_map(|unit| unsigned(unit, endian));
-            let units: Vec<u16> = units.filter_map(|unit| u16::try_from(unit).ok()).collect();
+            let units = decode::<u16>(bytes, scalar.endian()).unwrap_or_default();
             json!(String::from_utf16_lossy(&units).trim_end_matches('\0'))
         }
         Kind::Unicode => {
-            let point = |point: &[u8]| {
-                let point = unsigned(point, endian).and_then(|point| u32::try_from(point).ok());
-                point.and_then(char::from_u32).unwrap_or(char::REPLACEMENT_CHARACTER)
-            };
-            let text: String = bytes.chunks_exact(4).map(point).collect();
+            let points = decode::<u32>(bytes, scalar.endian()).unwrap_or_default();
+            let point = |&point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
+            let text: String = points.iter().map(point).collect();
             json!(text.trim_end_matches('\0'))
         }
-        Kind::Void => hexadecimal(bytes),
-    }
-}
-
-/// A number of at most eight bytes.
-fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
-    let put = |value: u64, &byte: &u8| value << 8 | u64::from(byte);
-    let value = match endian {
-        Endian::Little => bytes.iter().rev().fold(0, put),
-        Endian::Big => bytes.iter().fold(0, put),
-    };
-    (1..=8).contains(&bytes.len()).then_some(value)
-}
-
-/// The same in two's complement.
-fn signed(bytes: &[u8], endian: Endian) -> Option<i64> {
-    let unused = 64 - 8 * u32::try_from(bytes.len()).ok()?.min(8);
-    let value = unsigned(bytes, endian)? << unused;
-    Some(i64::from_le_bytes(value.to_le_bytes()) >> unused)
-}
-
-/// A float; C's `long double`, which is another number on another machine, by its bytes.
-fn real(bytes: &[u8], endian: Endian) -> Value {
-    let Some(bits) = unsigned(bytes, endian) else { return hexadecimal(bytes) };
-    match (bytes.len(), u16::try_from(bits), u32::try_from(bits)) {
-        (2, Ok(bits), _) => float(f16::from_bits(bits).to_f64()),
-        (4, _, Ok(bits)) => single(f32::from_bits(bits)),
-        (8, ..) => float(f64::from_bits(bits)),
-        _ => hexadecimal(bytes),
+        _ => match number {
+            Some(Number::Bool(truth)) => json!(truth),
+            Some(Number::Int(value)) => i64::try_from(value)
+                .map_or_else(|_| json!(u64::try_from(value).ok()), |value| json!(value)),
+            Some(Number::Float(value)) if bytes.len() == 4 => single(value),
+            Some(Number::Float(value)) => float(value),
+            // C's `long double` is another number on another machine.
+            _ => hexadecimal(bytes),
+        },
     }
 }
 
 /// A float32 by its own shortest digits: 0.1, not 0.10000000149011612.
-fn single(value: f32) -> Value {
-    let digits = value.is_finite().then(|| value.to_string().parse().ok()).flatten();
-    float(digits.unwrap_or_else(|| f64::from(value)))
+#[allow(clippy::cast_possible_truncation, reason = "the value is a float32")]
+fn single(value: f64) -> Value {
+    let digits = value.is_finite().then(|| (value as f32).to_string().parse().ok()).flatten();
+    float(digits.unwrap_or(value))
 }
 
 fn float(value: f64) -> Value {

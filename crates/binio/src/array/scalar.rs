@@ -149,6 +149,11 @@ impl ScalarType {
         Self { endian, ..self }
     }
 
+    /// The type of the real and the imaginary part of a complex number.
+    pub(crate) fn part(self) -> Self {
+        Self { kind: Kind::Float, size: self.size / 2, ..self }
+    }
+
     /// What it is.
     pub fn kind(self) -> Kind {
         self.kind

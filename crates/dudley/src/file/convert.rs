@@ -4,8 +4,7 @@
 //! with zeros. Records are converted field by field, by name.
 
 use binio::Endian;
-use binio::array::half::f16;
-use binio::array::{self, ArrayError, ByteOrder, Data, Datatype, Kind, Order, ScalarType};
+use binio::array::{self, ArrayError, ByteOrder, Data, Datatype, Kind, Number, Order, ScalarType};
 
 /// The elements of an array in C order, packed, in another type.
 pub(super) fn convert<D: Data>(
@@ -82,151 +81,39 @@ fn one(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result<(
     }
 }
 
-#[derive(Clone, Copy)]
-enum Number {
-    Integer(i128),
-    Float(f64),
-}
-
 fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Result<(), String> {
     let mismatch = || format!("elements are {from}, expected {to}");
     if from.is_text() && to.is_text() {
         return put_text(&text(from, bytes)?, to, out);
     }
-    match (from.kind(), to.kind()) {
-        (Kind::Complex, Kind::Complex) if bytes.len() <= 16 => {
-            let (half, wide) = (bytes.len() / 2, out.len() / 2);
-            for part in 0..2 {
-                let value = float(&bytes[part * half..][..half], from.endian());
-                put_float(value, &mut out[part * wide..][..wide], to.endian())?;
-            }
-            Ok(())
+    let is_time = matches!(from.kind(), Kind::Timedelta(_) | Kind::Datetime(_));
+    let number = from.decode(bytes).filter(|_| !is_time).ok_or_else(mismatch)?;
+    let number = match (number, to.kind()) {
+        (Number::Complex(_), Kind::Complex) => number,
+        (Number::Complex(_), _) => return Err(mismatch()),
+        (_, Kind::Float | Kind::Complex) if to.component_width() <= 8 => exact_float(number)?,
+        (Number::Float(value), Kind::Int | Kind::Uint | Kind::Bool) => {
+            let integer = number.to_int().ok_or_else(|| format!("{value} is not an integer"))?;
+            Number::Int(integer)
         }
-        (_, Kind::Complex) => {
-            let wide = out.len() / 2;
-            let number = number(from, bytes).ok_or_else(mismatch)?;
-            put_float(as_float(number)?, &mut out[..wide], to.endian())
-        }
-        (_, Kind::Float) => {
-            let number = number(from, bytes).ok_or_else(mismatch)?;
-            put_float(as_float(number)?, out, to.endian())
-        }
-        (_, Kind::Int | Kind::Uint | Kind::Bool) => {
-            let value = match number(from, bytes).ok_or_else(mismatch)? {
-                Number::Integer(value) => value,
-                #[allow(clippy::cast_possible_truncation, reason = "compared just after")]
-                Number::Float(value) => {
-                    let integer = value as i128;
-                    #[allow(
-                        clippy::cast_precision_loss,
-                        clippy::float_cmp,
-                        reason = "only equal values pass"
-                    )]
-                    if integer as f64 != value {
-                        return Err(format!("{value} is not an integer"));
-                    }
-                    integer
-                }
-            };
-            put_integer(value, to, out)
-        }
-        _ => Err(mismatch()),
-    }
+        (_, Kind::Int | Kind::Uint | Kind::Bool) => number,
+        _ => return Err(mismatch()),
+    };
+    to.encode(number, out).ok_or_else(|| match (number, number.to_int()) {
+        (Number::Float(value), _) => format!("{value} is too large"),
+        (Number::Complex(value), _) => format!("{value} is too large"),
+        (_, value) => format!("{} is not a valid {to}", value.unwrap_or_default()),
+    })
 }
 
-fn number(from: ScalarType, bytes: &[u8]) -> Option<Number> {
-    match from.kind() {
-        Kind::Int | Kind::Uint | Kind::Bool => {
-            let mut wide = [0; 16];
-            wide[..bytes.len()].copy_from_slice(bytes);
-            if from.endian() == Endian::Big {
-                wide[..bytes.len()].reverse();
-            }
-            let value = i128::from_le_bytes(wide);
-            let unused = 128 - 8 * u32::try_from(bytes.len()).unwrap_or(16);
-            Some(Number::Integer(match from.kind() {
-                Kind::Int => value << unused >> unused,
-                Kind::Bool => i128::from(value != 0),
-                _ => value,
-            }))
-        }
-        Kind::Float if bytes.len() <= 8 => Some(Number::Float(float(bytes, from.endian()))),
-        _ => None,
-    }
-}
-
-fn as_float(number: Number) -> Result<f64, String> {
+/// An integer as a float of the same value; a float as it is.
+#[allow(clippy::cast_possible_truncation, reason = "only equal values pass")]
+fn exact_float(number: Number) -> Result<Number, String> {
+    let float = number.to_float().unwrap_or_default();
     match number {
-        Number::Float(value) => Ok(value),
-        #[allow(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            reason = "only equal values pass"
-        )]
-        Number::Integer(value) => {
-            let float = value as f64;
-            if float as i128 == value { Ok(float) } else { Err(format!("{value} is not exact")) }
-        }
+        Number::Int(value) if float as i128 != value => Err(format!("{value} is not exact")),
+        _ => Ok(Number::Float(float)),
     }
-}
-
-fn float(bytes: &[u8], endian: Endian) -> f64 {
-    let mut all = [0; 8];
-    let Some(used) = all.get_mut(..bytes.len()) else { return f64::NAN };
-    used.copy_from_slice(bytes);
-    if endian == Endian::Big {
-        used.reverse();
-    }
-    match bytes.len() {
-        2 => f16::from_le_bytes([all[0], all[1]]).to_f64(),
-        4 => f32::from_le_bytes([all[0], all[1], all[2], all[3]]).into(),
-        _ => f64::from_le_bytes(all),
-    }
-}
-
-/// A float, rounded as everywhere; but a finite one does not become infinite.
-fn put_float(value: f64, out: &mut [u8], endian: Endian) -> Result<(), String> {
-    let is_lost = match out.len() {
-        2 => {
-            let half = f16::from_f64(value);
-            out.copy_from_slice(&half.to_le_bytes());
-            half.is_infinite()
-        }
-        4 => {
-            #[allow(clippy::cast_possible_truncation, reason = "rounding is what is wanted")]
-            let single = value as f32;
-            out.copy_from_slice(&single.to_le_bytes());
-            single.is_infinite()
-        }
-        _ => {
-            out.copy_from_slice(&value.to_le_bytes());
-            value.is_infinite()
-        }
-    };
-    if is_lost && value.is_finite() {
-        return Err(format!("{value} is too large"));
-    }
-    if endian == Endian::Big {
-        out.reverse();
-    }
-    Ok(())
-}
-
-fn put_integer(value: i128, to: ScalarType, out: &mut [u8]) -> Result<(), String> {
-    let bits = 8 * u32::try_from(out.len()).unwrap_or(8).min(8);
-    let (low, high) = match to.kind() {
-        Kind::Int => (-(1_i128 << (bits - 1)), (1_i128 << (bits - 1)) - 1),
-        Kind::Bool => (0, 1),
-        _ => (0, (1_i128 << bits) - 1),
-    };
-    if !(low..=high).contains(&value) {
-        return Err(format!("{value} is not a valid {to}"));
-    }
-    out.copy_from_slice(&value.to_le_bytes()[..out.len()]);
-    if to.endian() == Endian::Big {
-        out.reverse();
-    }
-    Ok(())
 }
 
 fn text(from: ScalarType, bytes: &[u8]) -> Result<String, String> {

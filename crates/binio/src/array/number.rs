@@ -1,0 +1,298 @@
+//! One number: from the bytes of an element, and back.
+
+use half::f16;
+use num_complex::Complex;
+
+use crate::Endian;
+use crate::array::{Kind, ScalarType};
+
+/// A number that an element can be, whatever its size.
+///
+/// The conversions are by value: `true` is 1, and `2.0` is the integer 2.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Number {
+    /// A boolean.
+    Bool(bool),
+    /// An integer, which may also count the units of a date or a time span.
+    Int(i128),
+    /// A floating-point number.
+    Float(f64),
+    /// A complex number.
+    Complex(Complex<f64>),
+}
+
+impl Number {
+    /// Returns the value if it is an integer, in whatever form.
+    pub fn to_int(self) -> Option<i128> {
+        match self {
+            Self::Bool(truth) => Some(truth.into()),
+            Self::Int(value) => Some(value),
+            Self::Float(value) => exact_integer(value),
+            Self::Complex(value) => exact_integer(value.re).filter(|_| value.im == 0.0),
+        }
+    }
+
+    /// Returns the nearest float, or `None` for a complex number.
+    pub fn to_float(self) -> Option<f64> {
+        match self {
+            Self::Bool(truth) => Some(u8::from(truth).into()),
+            #[allow(clippy::cast_precision_loss, reason = "the nearest float is asked for")]
+            Self::Int(value) => Some(value as f64),
+            Self::Float(value) => Some(value),
+            Self::Complex(_) => None,
+        }
+    }
+
+    /// Returns the nearest complex number.
+    pub fn to_complex(self) -> Complex<f64> {
+        match self {
+            Self::Complex(value) => value,
+            _ => Complex::new(self.to_float().unwrap_or_default(), 0.0),
+        }
+    }
+}
+
+/// A float without a fraction as an integer.
+fn exact_integer(value: f64) -> Option<i128> {
+    let fits = value.fract() == 0.0 && value.abs() < 2_f64.powi(127);
+    #[allow(clippy::cast_possible_truncation, reason = "it is whole, and below 2^127 in size")]
+    fits.then_some(value as i128)
+}
+
+impl ScalarType {
+    /// Decodes the bytes of one element. No value is lost: 64-bit integers stay exact.
+    ///
+    /// Returns `None` for text, bytes and C's `long double`, and if the bytes do not have the size
+    /// of the type.
+    ///
+    /// ```
+    /// use binio::array::{Number, ScalarType};
+    ///
+    /// let scalar = ScalarType::parse(">i2")?;
+    /// assert_eq!(scalar.decode(&[0xff, 0xfe]), Some(Number::Int(-2)));
+    /// # Ok::<(), binio::array::ArrayError>(())
+    /// ```
+    #[inline]
+    pub fn decode(self, bytes: &[u8]) -> Option<Number> {
+        if bytes.len() as u64 != self.size() {
+            return None;
+        }
+        let endian = self.endian();
+        Some(match self.kind() {
+            Kind::Bool => Number::Bool(bytes != [0]),
+            Kind::Uint => Number::Int(unsigned(bytes, endian)?.into()),
+            Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_) => {
+                let unused = 64 - 8 * u32::try_from(bytes.len()).ok()?;
+                let value = unsigned(bytes, endian)? << unused;
+                Number::Int((i64::from_le_bytes(value.to_le_bytes()) >> unused).into())
+            }
+            Kind::Float => Number::Float(float(bytes, endian)?),
+            Kind::Complex => {
+                let (re, im) = bytes.split_at(bytes.len() / 2);
+                Number::Complex(Complex::new(float(re, endian)?, float(im, endian)?))
+            }
+            _ => return None,
+        })
+    }
+
+    /// Encodes a number as the bytes of one element. A float is rounded to the nearest value of the
+    /// type.
+    ///
+    /// Returns `None`, and leaves the bytes unspecified, if the number is not a value of the type: a
+    /// fraction for an integer, an integer other than 0 and 1 for a boolean, anything out of range.
+    /// Also returns `None` where [`decode`](Self::decode) does.
+    ///
+    /// ```
+    /// use binio::array::{Number, ScalarType};
+    ///
+    /// let mut bytes = [0; 2];
+    /// let scalar = ScalarType::parse(">i2")?;
+    /// assert_eq!(scalar.encode(Number::Float(-2.0), &mut bytes), Some(()));
+    /// assert_eq!(bytes, [0xff, 0xfe]);
+    /// assert_eq!(scalar.encode(Number::Int(40_000), &mut bytes), None);
+    /// # Ok::<(), binio::array::ArrayError>(())
+    /// ```
+    #[must_use]
+    pub fn encode(self, number: Number, out: &mut [u8]) -> Option<()> {
+        if out.len() as u64 != self.size() {
+            return None;
+        }
+        let endian = self.endian();
+        let bits = 8 * out.len();
+        let integer = |low: i128, high: i128| {
+            number.to_int().filter(|value| (low..=high).contains(value)).map(i128::to_le_bytes)
+        };
+        match self.kind() {
+            Kind::Bool => match number {
+                Number::Bool(_) | Number::Int(_) => put(&integer(0, 1)?, endian, out),
+                _ => None,
+            },
+            Kind::Uint => put(&integer(0, (1 << bits) - 1)?, endian, out),
+            Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_) => {
+                let high = (1 << (bits - 1)) - 1;
+                put(&integer(-high - 1, high)?, endian, out)
+            }
+            Kind::Float => put_float(number.to_float()?, endian, out),
+            Kind::Complex => {
+                let Complex { re, im } = number.to_complex();
+                let (real, imaginary) = out.split_at_mut(out.len() / 2);
+                put_float(re, endian, real)?;
+                put_float(im, endian, imaginary)
+            }
+            _ => None,
+        }
+    }
+}
+
+/// An unsigned number of one to eight bytes.
+#[inline]
+fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
+    let mut wide = [0; 8];
+    let unused = wide.len().checked_sub(bytes.len())?;
+    match endian {
+        Endian::Little => wide[..bytes.len()].copy_from_slice(bytes),
+        Endian::Big => wide[unused..].copy_from_slice(bytes),
+    }
+    Some(match endian {
+        Endian::Little => u64::from_le_bytes(wide),
+        Endian::Big => u64::from_be_bytes(wide),
+    })
+}
+
+#[inline]
+#[allow(clippy::cast_possible_truncation, reason = "the number has as many bytes as it came from")]
+fn float(bytes: &[u8], endian: Endian) -> Option<f64> {
+    let bits = unsigned(bytes, endian)?;
+    match bytes.len() {
+        2 => Some(f16::from_bits(bits as u16).into()),
+        4 => Some(f32::from_bits(bits as u32).into()),
+        8 => Some(f64::from_bits(bits)),
+        _ => None,
+    }
+}
+
+/// Puts the nearest float. A finite one does not become infinite.
+#[allow(clippy::cast_possible_truncation, reason = "the nearest value is asked for")]
+fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
+    let fits = |near: f64| near.is_finite() || !value.is_finite();
+    match out.len() {
+        2 => {
+            let near = f16::from_f64(value);
+            put(&near.to_le_bytes(), endian, out).filter(|()| fits(near.into()))
+        }
+        4 => {
+            let near = value as f32;
+            put(&near.to_le_bytes(), endian, out).filter(|()| fits(near.into()))
+        }
+        8 => put(&value.to_le_bytes(), endian, out),
+        _ => None,
+    }
+}
+
+/// Puts the lowest bytes of a little-endian number.
+fn put(bytes: &[u8], endian: Endian, out: &mut [u8]) -> Option<()> {
+    out.copy_from_slice(bytes.get(..out.len())?);
+    if endian == Endian::Big {
+        out.reverse();
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const NUMBERS: [&str; 15] = [
+        "|b1", "|i1", "<i2", ">i4", "<i8", "|u1", ">u2", "<u4", ">u8", "<f2", ">f4", "<f8", "<c8",
+        ">c16", "<M8[s]",
+    ];
+
+    fn scalar(text: &str) -> ScalarType {
+        ScalarType::parse(text).unwrap()
+    }
+
+    fn encoded(text: &str, number: Number) -> Option<Vec<u8>> {
+        let scalar = scalar(text);
+        let mut out = vec![0; usize::try_from(scalar.size()).unwrap()];
+        scalar.encode(number, &mut out).map(|()| out)
+    }
+
+    proptest! {
+        #[test]
+        fn decoded_number_encodes_to_the_same_bytes(
+            bytes in any::<[u8; 16]>(),
+            index in 0..NUMBERS.len(),
+        ) {
+            let scalar = scalar(NUMBERS[index]);
+            let bytes = &bytes[..usize::try_from(scalar.size()).unwrap()];
+            let number = scalar.decode(bytes).unwrap();
+            let mut out = vec![0; bytes.len()];
+            prop_assert_eq!(scalar.encode(number, &mut out), Some(()));
+            let again = scalar.decode(&out).unwrap();
+            // NaN is not equal to itself, and any byte but 0 is true.
+            prop_assert!(again == number || again.to_complex().is_nan());
+            let is_exact = scalar.kind() != Kind::Bool && !number.to_complex().is_nan();
+            prop_assert!(!is_exact || out == bytes);
+        }
+    }
+
+    #[test]
+    fn bytes_are_those_that_the_standard_library_makes() {
+        for (text, number, expected) in [
+            ("<i8", Number::Int(i64::MIN.into()), i64::MIN.to_le_bytes().to_vec()),
+            (">u8", Number::Int(u64::MAX.into()), u64::MAX.to_be_bytes().to_vec()),
+            (">f8", Number::Float(1e300), 1e300_f64.to_be_bytes().to_vec()),
+            ("<f4", Number::Int(-3), (-3_f32).to_le_bytes().to_vec()),
+            (">f2", Number::Float(1.0), vec![0x3c, 0]),
+            (
+                ">c8",
+                Number::Complex(Complex::new(1.0, -2.0)),
+                [1_f32.to_be_bytes(), (-2_f32).to_be_bytes()].concat(),
+            ),
+            ("|b1", Number::Int(1), vec![1]),
+        ] {
+            assert_eq!(encoded(text, number), Some(expected), "{text} {number:?}");
+        }
+    }
+
+    #[test]
+    fn number_that_is_not_a_value_of_the_type_is_none() {
+        for (text, number) in [
+            ("|i1", Number::Int(128)),
+            ("|i1", Number::Int(-129)),
+            ("<u8", Number::Int(-1)),
+            ("<u8", Number::Int(1 << 64)),
+            ("<i8", Number::Int(1 << 63)),
+            ("<i4", Number::Float(0.5)),
+            ("<i4", Number::Float(f64::NAN)),
+            ("<i4", Number::Complex(Complex::new(1.0, 1.0))),
+            ("|b1", Number::Int(2)),
+            ("|b1", Number::Float(1.0)),
+            ("<f4", Number::Float(1e300)),
+            ("<f2", Number::Int(70_000)),
+            ("<f8", Number::Complex(Complex::new(1.0, 0.0))),
+            ("<c8", Number::Float(1e300)),
+            ("|S1", Number::Int(1)),
+            ("<f16", Number::Float(1.0)),
+        ] {
+            assert_eq!(encoded(text, number), None, "{text} {number:?}");
+        }
+        assert!(encoded("<f4", Number::Float(f64::INFINITY)).is_some());
+    }
+
+    #[test]
+    fn bytes_that_are_not_a_number_or_not_of_its_size_are_none() {
+        for text in ["|S2", "<U1", "|V4", "<f16", "<c32"] {
+            let scalar = scalar(text);
+            let bytes = vec![0; usize::try_from(scalar.size()).unwrap()];
+            assert_eq!(scalar.decode(&bytes), None, "{text}");
+        }
+        for text in NUMBERS {
+            assert_eq!(scalar(text).decode(&[]), None, "{text}");
+            assert_eq!(scalar(text).decode(&[0; 17]), None, "{text}");
+            assert_eq!(scalar(text).encode(Number::Int(0), &mut []), None, "{text}");
+        }
+    }
+}
