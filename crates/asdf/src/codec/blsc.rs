@@ -95,9 +95,10 @@ impl Chunked for Blosc {
         _len: usize,
         part: Range<usize>,
         place: &mut [u8],
+        scratch: &mut Scratch,
     ) -> Result<(), Failure> {
-        let decoded = Buffer::parse(buffer)
-            .and_then(|buffer| buffer.decode_range_into(part, place, &mut Scratch::default()));
+        let decoded =
+            Buffer::parse(buffer).and_then(|buffer| buffer.decode_range_into(part, place, scratch));
         decoded.map_err(corrupt)
     }
 }

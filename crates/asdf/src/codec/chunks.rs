@@ -6,16 +6,21 @@
 use std::ops::Range;
 
 use binio::ReadAt;
+use bytes::{Buf as _, Bytes};
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use super::output::{Output, out_of_memory};
+use super::decoder::{Framing, Progress, zeroed};
 use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
+/// Data in chunks is decoded in pieces of about this size, which have several chunks to decode in
+/// parallel.
+const PIECE: usize = 8 << 20;
+
 /// A framing by chunks. Offsets in errors are relative to the bytes to decode.
-pub(super) trait Chunked: Sync {
+pub(super) trait Chunked: Send + Sync {
     /// Memory that decoding uses again from chunk to chunk.
     type Scratch: Default;
 
@@ -50,11 +55,11 @@ pub(super) trait Chunked: Sync {
         len: usize,
         part: Range<usize>,
         place: &mut [u8],
+        scratch: &mut Self::Scratch,
     ) -> Result<(), Failure> {
-        let mut whole = Output::growing(len as u64, payload.len() as u64)?;
-        let data = whole.room(len)?;
-        self.decode(payload, data, &mut Self::Scratch::default())?;
-        place.copy_from_slice(&data[part]);
+        let mut whole = zeroed(len)?;
+        self.decode(payload, &mut whole, scratch)?;
+        place.copy_from_slice(&whole[part]);
         Ok(())
     }
 }
@@ -71,13 +76,18 @@ pub(super) struct Measure {
 /// Memory of a thread: that of the framing, and for a payload read from a file.
 type Memory<C> = (<C as Chunked>::Scratch, Vec<u8>);
 
-/// Where the chunks are, in the stored bytes and in the data.
-pub(super) struct Table<C> {
+/// Data in chunks, of which it is known where they are in the stored bytes and in the data.
+pub(super) struct Chunks<'a, C> {
     framing: C,
+    stored: &'a dyn ReadAt,
     chunks: Vec<Chunk>,
     /// End of the last chunk in the stored bytes, and how many bytes follow it.
     end: u64,
     trailing: u64,
+    /// Index of the chunk to decode next.
+    next: usize,
+    /// Data of the chunk before it, which was asked for in parts.
+    spare: Bytes,
 }
 
 /// A chunk of a block that is compressed in chunks.
@@ -90,12 +100,12 @@ pub struct Chunk {
     pub decoded: Range<u64>,
 }
 
-impl<C: Chunked> Table<C> {
+impl<'a, C: Chunked> Chunks<'a, C> {
     /// Reads the lengths of the chunks up to byte `wanted` of the data; with `wanted` =
     /// `data_size`, all of them. What it allocates goes by the chunks that are really there.
-    pub(super) fn read<S: ReadAt + ?Sized>(
+    pub(super) fn read(
         framing: C,
-        stored: &S,
+        stored: &'a dyn ReadAt,
         data_size: u64,
         wanted: u64,
     ) -> Result<Self, Failure> {
@@ -141,96 +151,142 @@ impl<C: Chunked> Table<C> {
                 decoded += data_len;
             }
         }
-        Ok(Self { framing, chunks, end: at, trailing: stored.len() - at })
+        let (trailing, spare) = (stored.len() - at, Bytes::new());
+        Ok(Self { framing, stored, chunks, end: at, trailing, next: 0, spare })
     }
 
     /// The chunks, of which `stored` is relative to the stored bytes.
-    pub(super) fn into_chunks(self) -> Vec<Chunk> {
+    pub(super) fn into_table(self) -> Vec<Chunk> {
         self.chunks
     }
 
-    /// Decodes all chunks.
-    pub(super) fn decode(
-        &self,
-        stored: &dyn ReadAt,
-        output: &mut Output<'_>,
-        notes: &mut Vec<Note>,
-    ) -> Result<(), Failure> {
-        let mut chunks = &self.chunks[..];
-        while let Some(first) = chunks.first() {
-            // As many chunks as the next step of the output takes, but one at least.
-            let (start, step) = (first.decoded.start, output.step() as u64);
-            let fitting = chunks.iter().take_while(|c| c.decoded.end - start <= step).count();
-            let (batch, later) = chunks.split_at(fitting.max(1));
-            let len = batch.iter().map(|chunk| len_of(&chunk.decoded)).sum();
-            self.decode_batch(batch, stored, output.room(len)?)?;
-            output.advance(len);
-            chunks = later;
+    /// How many of the next chunks fit into `len` bytes.
+    fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
+        let end = progress.decoded.saturating_add(len as u64);
+        let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;
+        self.chunks.iter().skip(self.next).take_while(fits).count()
+    }
+
+    /// Decodes the next `count` chunks, as far as they are wanted, to the beginning of `out`.
+    /// Returns the number of bytes decoded.
+    fn decode_next(
+        &mut self,
+        count: usize,
+        out: &mut [u8],
+        progress: &Progress<'_>,
+    ) -> Result<usize, Failure> {
+        let batch = self.chunks.iter().skip(self.next).take(count);
+        let mut parts = Vec::with_capacity(count);
+        let (mut rest, mut len) = (out, 0);
+        for chunk in batch {
+            let wanted = chunk.wanted(progress);
+            let (part, after) = rest.split_at_mut(len_of(&wanted));
+            len += part.len();
+            parts.push((chunk, wanted.start, part));
+            rest = after;
         }
-        if self.trailing > 0 {
-            let message = format!("{} bytes after the last chunk", self.trailing);
-            notes.push(Note { code: Code::BytesAfterStream, at: self.end, message });
+        self.decode_parts(parts)?;
+        self.next += count;
+        Ok(len)
+    }
+
+    /// Decodes parts of chunks, each from an offset in the data on, in parallel.
+    fn decode_parts(&self, parts: Vec<(&Chunk, u64, &mut [u8])>) -> Result<(), Failure> {
+        let decode = |memory: &mut Memory<C>, (chunk, from, part): (&Chunk, u64, &mut [u8])| {
+            let decoded = self.decode_part(chunk, from, part, memory);
+            decoded.map_err(|failure| failure.moved_by(chunk.stored.start))
+        };
+        #[cfg(feature = "rayon")]
+        if parts.len() > 1 {
+            return parts.into_par_iter().try_for_each_init(Memory::<C>::default, decode);
+        }
+        let mut memory = Memory::<C>::default();
+        parts.into_iter().try_for_each(|part| decode(&mut memory, part))
+    }
+
+    /// Decodes the data of a chunk from an offset in the data on. From a file the chunks are read
+    /// one by one: a buffer for all of them costs as much as decoding.
+    fn decode_part(
+        &self,
+        chunk: &Chunk,
+        from: u64,
+        out: &mut [u8],
+        (scratch, buffer): &mut Memory<C>,
+    ) -> Result<(), Failure> {
+        let (start, len) = (chunk.stored.start, len_of(&chunk.stored));
+        let shared;
+        let payload = if self.stored.is_memory() {
+            shared = self.stored.bytes_at(start, len)?;
+            &shared[..]
+        } else {
+            buffer.resize(len.max(buffer.len()), 0);
+            self.stored.read_exact_at(&mut buffer[..len], start)?;
+            &buffer[..len]
+        };
+        let data_len = len_of(&chunk.decoded);
+        if out.len() == data_len {
+            return self.framing.decode(payload, out, scratch);
+        }
+        let start = len_of(&(chunk.decoded.start..from));
+        self.framing.decode_part(payload, data_len, start..start + out.len(), out, scratch)
+    }
+}
+
+impl Chunk {
+    /// The bytes of the chunk that are still wanted.
+    fn wanted(&self, progress: &Progress<'_>) -> Range<u64> {
+        let Range { start, end } = self.decoded;
+        start.max(progress.decoded)..end.min(progress.wanted)
+    }
+}
+
+impl<C: Chunked> Framing for Chunks<'_, C> {
+    fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
+        while !out.is_empty() {
+            let len = if !self.spare.is_empty() {
+                let len = self.spare.len().min(out.len());
+                self.spare.copy_to_slice(&mut out[..len]);
+                len
+            } else if let count @ 1.. = self.fitting(out.len(), progress) {
+                self.decode_next(count, out, progress)?
+            } else if let Some(chunk) = self.chunks.get(self.next) {
+                let mut spare = zeroed(len_of(&chunk.wanted(progress)))?;
+                self.decode_next(1, &mut spare, progress)?;
+                self.spare = spare.into();
+                0
+            } else {
+                return Err(progress.short().into());
+            };
+            progress.decoded += len as u64;
+            out = &mut out[len..];
         }
         Ok(())
     }
 
-    /// Decodes the chunks that hold bytes of `range`, which the table covers.
-    pub(super) fn decode_range<S: ReadAt + ?Sized>(
-        &self,
-        stored: &S,
-        range: &Range<u64>,
-    ) -> Result<Vec<u8>, Failure> {
-        let mut out = Vec::new();
-        let first = self.chunks.partition_point(|chunk| chunk.decoded.end <= range.start);
-        let touched = self.chunks[first..].iter().take_while(|c| c.decoded.start < range.end);
-        for chunk in touched {
-            let payload = stored.bytes_at(chunk.stored.start, len_of(&chunk.stored))?;
-            let from = range.start.max(chunk.decoded.start) - chunk.decoded.start;
-            let to = range.end.min(chunk.decoded.end) - chunk.decoded.start;
-            let part = len_of(&(0..from))..len_of(&(0..to));
-            let filled = out.len();
-            out.try_reserve(part.len()).map_err(|_| out_of_memory(range.end - range.start))?;
-            out.resize(filled + part.len(), 0);
-            self.framing
-                .decode_part(&payload, len_of(&chunk.decoded), part, &mut out[filled..])
-                .map_err(|failure| failure.moved_by(chunk.stored.start))?;
+    /// As many whole chunks as fit, but at least one.
+    fn piece_len(&self, about: usize, progress: &Progress<'_>) -> usize {
+        if !self.spare.is_empty() {
+            return self.spare.len();
         }
-        Ok(out)
+        let count = self.fitting(about.max(PIECE), progress).max(1);
+        let batch = self.chunks.iter().skip(self.next).take(count);
+        batch.map(|chunk| len_of(&chunk.wanted(progress))).sum()
     }
 
-    /// Decodes chunks that follow each other into the place for all of them. From a file they are
-    /// read one by one: a buffer for all of them costs as much as decoding.
-    fn decode_batch(
-        &self,
-        batch: &[Chunk],
-        stored: &dyn ReadAt,
-        mut output: &mut [u8],
-    ) -> Result<(), Failure> {
-        let mut places = Vec::with_capacity(batch.len());
-        for chunk in batch {
-            let (place, rest) = output.split_at_mut(len_of(&chunk.decoded));
-            places.push((chunk, place));
-            output = rest;
+    /// Decodes none of the chunks that are skipped.
+    fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
+        self.spare.clear();
+        self.next = self.chunks.partition_point(|chunk| chunk.decoded.end <= position);
+        progress.decoded = position;
+        Ok(())
+    }
+
+    fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
+        if self.trailing > 0 {
+            let message = format!("{} bytes after the last chunk", self.trailing);
+            progress.notes.push(Note { code: Code::BytesAfterStream, at: self.end, message });
         }
-        let decode = |(scratch, buffer): &mut Memory<C>, (chunk, place): (&Chunk, &mut [u8])| {
-            let (start, len) = (chunk.stored.start, len_of(&chunk.stored));
-            let shared;
-            let payload = if stored.is_memory() {
-                shared = stored.bytes_at(start, len)?;
-                &shared[..]
-            } else {
-                buffer.resize(len.max(buffer.len()), 0);
-                stored.read_exact_at(&mut buffer[..len], start)?;
-                &buffer[..len]
-            };
-            self.framing.decode(payload, place, scratch).map_err(|failure| failure.moved_by(start))
-        };
-        #[cfg(feature = "rayon")]
-        if places.len() > 1 {
-            return places.into_par_iter().try_for_each_init(Memory::<C>::default, decode);
-        }
-        let mut memory = Memory::<C>::default();
-        places.into_iter().try_for_each(|place| decode(&mut memory, place))
+        Ok(())
     }
 }
 

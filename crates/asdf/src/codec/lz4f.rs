@@ -28,8 +28,7 @@ impl Format for Lz4Frame {
         }
         let flags = prefix.get(4).copied().unwrap_or(0);
         let has_checksum = flags & FLAG_CONTENT_CHECKSUM != 0;
-        let source =
-            Source { input, has_checksum, tail: [0xff; TAIL], ran_out: false, failed: None };
+        let source = Source { input, has_checksum, tail: [0xff; TAIL], ran_out: false };
         Ok(Box::new(Lz4FrameStream { decoder: FrameDecoder::new(source) }))
     }
 }
@@ -42,20 +41,14 @@ struct Source<'a> {
     /// What was read last.
     tail: [u8; TAIL],
     ran_out: bool,
-    failed: Option<binio::Error>,
 }
 
 impl Read for Source<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
-            let piece = match self.input.piece() {
-                Ok(piece) => piece,
-                Err(error) => {
-                    self.failed = Some(error);
-                    return Err(io::Error::other("the source failed"));
-                }
-            };
+            // Of the kind `Other`: the decoder takes the end of the input for that of the frame.
+            let piece = self.input.piece().map_err(io::Error::other)?;
             if piece.is_empty() {
                 self.ran_out = true;
                 break;
@@ -87,17 +80,18 @@ struct Lz4FrameStream<'a> {
 impl Stream for Lz4FrameStream<'_> {
     fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure> {
         let result = self.decoder.read(output);
-        let source = self.decoder.get_mut();
+        let source = self.decoder.get_ref();
         let len = match result {
             Ok(len) => len,
             Err(_) if source.ran_out => 0,
             Err(error) => {
-                if let Some(error) = source.failed.take() {
-                    return Err(error.into());
-                }
-                let message = format!("LZ4 frame: {error}");
-                let offset = source.input.used();
-                return Err(CodecError::Corrupt { message, offset }.into());
+                return Err(match error.downcast::<binio::Error>() {
+                    Ok(error) => error.into(),
+                    Err(error) => {
+                        let message = format!("LZ4 frame: {error}");
+                        CodecError::Corrupt { message, offset: source.input.used() }.into()
+                    }
+                });
             }
         };
         let state = if len > 0 {

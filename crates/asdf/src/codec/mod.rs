@@ -20,11 +20,11 @@ mod blsc;
 mod bzp2;
 mod chunks;
 mod compression;
+mod decoder;
 pub(crate) mod encode;
 mod lz4;
 #[cfg(feature = "lz4f")]
 mod lz4f;
-mod output;
 mod stream;
 #[cfg(test)]
 mod tests;
@@ -39,11 +39,11 @@ use binio::ReadAt;
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 pub use chunks::Chunk;
-use chunks::Table;
+use chunks::Chunks;
 pub use compression::{Compression, ParseCompressionError};
-pub(crate) use output::Taker;
-use output::{Output, PIECE_OF_CHUNKS, PIECE_OF_STREAM};
-use stream::Format;
+pub(crate) use decoder::Decoder;
+use decoder::{Framing, Progress};
+use stream::{Format, Streams};
 
 /// What to decode.
 #[derive(Clone, Copy, Debug)]
@@ -98,7 +98,7 @@ impl From<binio::Error> for Failure {
 }
 
 /// The framings of the codes.
-enum Framing {
+enum Layout {
     Lz4,
     #[cfg(feature = "blsc")]
     Blosc,
@@ -108,75 +108,109 @@ enum Framing {
 impl Job {
     /// Whether parts of the data can be decoded without what is before them.
     pub(crate) fn is_chunked(&self) -> bool {
-        !matches!(self.framing(), Err(_) | Ok(Framing::Stream(_)))
+        !matches!(self.layout(), Err(_) | Ok(Layout::Stream(_)))
     }
 
     /// The chunks of the stored bytes, in the order of the data; `None` if they are one stream.
     pub(crate) fn chunks(&self, stored: &dyn ReadAt) -> Result<Option<Vec<Chunk>>, Failure> {
         let size = self.data_size;
-        match self.framing()? {
-            Framing::Lz4 if lz4::is_frame(stored)? => Ok(None),
-            Framing::Lz4 => {
-                Table::read(lz4::Lz4, stored, size, size).map(Table::into_chunks).map(Some)
-            }
+        Ok(match self.layout()? {
+            Layout::Lz4 if lz4::is_frame(stored)? => None,
+            Layout::Lz4 => Some(Chunks::read(lz4::Lz4, stored, size, size)?.into_table()),
             #[cfg(feature = "blsc")]
-            Framing::Blosc => {
-                let framing = blsc::Blosc::of(stored)?;
-                Table::read(framing, stored, size, size).map(Table::into_chunks).map(Some)
+            Layout::Blosc => {
+                Some(Chunks::read(blsc::Blosc::of(stored)?, stored, size, size)?.into_table())
             }
-            Framing::Stream(_) => Ok(None),
-        }
+            Layout::Stream(_) => None,
+        })
     }
 
-    fn framing(&self) -> Result<Framing, CodecError> {
+    fn layout(&self) -> Result<Layout, CodecError> {
         match &self.code {
-            b"zlib" => Ok(Framing::Stream(&zlib::Zlib)),
-            b"bzp2" => Ok(Framing::Stream(&bzp2::Bzip2)),
-            b"lz4\0" => Ok(Framing::Lz4),
-            b"lz4f" => lz4_frame().map(Framing::Stream),
-            b"zstd" => zstd_frame().map(Framing::Stream),
+            b"zlib" => Ok(Layout::Stream(&zlib::Zlib)),
+            b"bzp2" => Ok(Layout::Stream(&bzp2::Bzip2)),
+            b"lz4\0" => Ok(Layout::Lz4),
+            b"lz4f" => lz4_frame().map(Layout::Stream),
+            b"zstd" => zstd_frame().map(Layout::Stream),
             b"blsc" => blosc(),
             _ => Err(CodecError::UnknownCompression),
         }
     }
 
-    /// The whole data, in a buffer that grows as it is decoded.
+    /// A decoder of the whole data. Adds irregularities to `notes`.
+    pub(crate) fn open<'a>(
+        &self,
+        stored: &'a dyn ReadAt,
+        notes: &'a mut Vec<Note>,
+    ) -> Result<Decoder<'a>, Failure> {
+        self.open_to(stored, self.data_size, notes)
+    }
+
+    /// A decoder of the first `wanted` bytes of the data. Of data in chunks, the lengths of those
+    /// chunks are read.
+    fn open_to<'a>(
+        &self,
+        stored: &'a dyn ReadAt,
+        wanted: u64,
+        notes: &'a mut Vec<Note>,
+    ) -> Result<Decoder<'a>, Failure> {
+        let streams = |format| Streams::open(format, stored, wanted, self.salvage);
+        let size = self.data_size;
+        let framing: Box<dyn Framing + 'a> = match self.layout()? {
+            Layout::Stream(format) => Box::new(streams(format)?),
+            Layout::Lz4 => match Chunks::read(lz4::Lz4, stored, size, wanted) {
+                Ok(chunks) => Box::new(chunks),
+                Err(error) if !lz4::is_frame(stored)? => return Err(error),
+                Err(_) => Box::new(streams(lz4_frame()?)?),
+            },
+            #[cfg(feature = "blsc")]
+            Layout::Blosc => {
+                Box::new(Chunks::read(blsc::Blosc::of(stored)?, stored, size, wanted)?)
+            }
+        };
+        Ok(Decoder::new(framing, Progress { decoded: 0, wanted, notes }))
+    }
+
+    /// Decodes the whole data into a buffer that grows as it is decoded.
     pub(crate) fn decode(
         &self,
         stored: &dyn ReadAt,
         notes: &mut Vec<Note>,
     ) -> Result<Vec<u8>, Failure> {
-        let mut output = Output::growing(self.data_size, self.plausible(stored.len()))?;
-        self.run(stored, &mut output, true, notes)?;
-        Ok(output.into_vec())
+        let mut decoder = self.open(stored, notes)?;
+        let data = decoder.rest(self.plausible(stored.len()))?;
+        decoder.finish()?;
+        Ok(data)
     }
 
-    /// The whole data, into a buffer of `data_size` bytes.
+    /// Decodes the whole data into a buffer of `data_size` bytes.
     pub(crate) fn decode_into(
         &self,
         stored: &dyn ReadAt,
         buffer: &mut [u8],
         notes: &mut Vec<Note>,
     ) -> Result<(), Failure> {
-        self.run(stored, &mut Output::fixed(buffer), true, notes)
+        let mut decoder = self.open(stored, notes)?;
+        decoder.fill(buffer)?;
+        decoder.finish()
     }
 
-    /// The whole data, piece by piece, so that not all of it is in memory. What was passed on is
-    /// right only if all is: a stream may turn out to be damaged at its end.
-    pub(crate) fn decode_pieces<'a>(
+    /// Decodes the bytes of the data in `range`, which lies inside `data_size`. Chunks outside it
+    /// are not decoded; streams are decoded up to its end, and what follows is not looked at.
+    pub(crate) fn decode_range(
         &self,
         stored: &dyn ReadAt,
-        taker: &'a mut Taker<'a>,
-        notes: &mut Vec<Note>,
-    ) -> Result<(), Failure> {
-        let size = if self.is_chunked() { PIECE_OF_CHUNKS } else { PIECE_OF_STREAM };
-        let mut output = Output::passing(self.data_size, size, taker)?;
-        self.run(stored, &mut output, true, notes)?;
-        Ok(output.finish()?)
+        range: &Range<u64>,
+    ) -> Result<Vec<u8>, Failure> {
+        let mut notes = Vec::new();
+        let mut decoder = self.open_to(stored, range.end, &mut notes)?;
+        decoder.skip_to(range.start)?;
+        decoder.rest(self.plausible(stored.len()))
     }
 
-    /// How many bytes this many stored bytes may well decode to: the most for deflate and LZ4, and some factor for the formats that have no such bound. It sizes a first buffer
-    /// and rejects nothing.
+    /// How many bytes this many stored bytes may well decode to: the most for deflate and LZ4, and
+    /// some factor for the formats that have no such bound. It sizes a first buffer and rejects
+    /// nothing.
     fn plausible(&self, stored: u64) -> u64 {
         let factor = match &self.code {
             b"zlib" => 1032,
@@ -184,60 +218,6 @@ impl Job {
             _ => 16,
         };
         stored.saturating_mul(factor)
-    }
-
-    /// The bytes of the data in `range`, which lies inside `data_size`. Chunks outside it are not
-    /// decoded; streams are decoded up to its end, and what follows is not looked at.
-    pub(crate) fn decode_range(
-        &self,
-        stored: &dyn ReadAt,
-        range: &Range<u64>,
-    ) -> Result<Vec<u8>, Failure> {
-        match self.framing()? {
-            Framing::Lz4 => match Table::read(lz4::Lz4, stored, self.data_size, range.end) {
-                Ok(table) => return table.decode_range(stored, range),
-                Err(error) if !lz4::is_frame(stored)? => return Err(error),
-                Err(_) => {}
-            },
-            #[cfg(feature = "blsc")]
-            Framing::Blosc => {
-                let framing = blsc::Blosc::of(stored)?;
-                return Table::read(framing, stored, self.data_size, range.end)?
-                    .decode_range(stored, range);
-            }
-            Framing::Stream(_) => {}
-        }
-        let mut output = Output::growing(range.end, self.plausible(stored.len()))?;
-        self.run(stored, &mut output, false, &mut Vec::new())?;
-        let mut data = output.into_vec();
-        data.drain(..usize::try_from(range.start).unwrap_or(usize::MAX).min(data.len()));
-        Ok(data)
-    }
-
-    /// Fills the output. `whole` means that this is all the data and not its beginning.
-    fn run(
-        &self,
-        stored: &dyn ReadAt,
-        output: &mut Output<'_>,
-        whole: bool,
-        notes: &mut Vec<Note>,
-    ) -> Result<(), Failure> {
-        let format = match self.framing()? {
-            Framing::Stream(format) => format,
-            Framing::Lz4 => match Table::read(lz4::Lz4, stored, self.data_size, self.data_size) {
-                Ok(table) => return table.decode(stored, output, notes),
-                Err(error) if !lz4::is_frame(stored)? => return Err(error),
-                Err(_) => lz4_frame()?,
-            },
-            #[cfg(feature = "blsc")]
-            Framing::Blosc => {
-                let framing = blsc::Blosc::of(stored)?;
-                return Table::read(framing, stored, self.data_size, self.data_size)?
-                    .decode(stored, output, notes);
-            }
-        };
-        let rules = stream::Rules { whole, salvage: self.salvage };
-        stream::decode(format, stored, output, rules, notes)
     }
 }
 
@@ -265,11 +245,11 @@ fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
 
 #[cfg(feature = "blsc")]
 #[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
-fn blosc() -> Result<Framing, CodecError> {
-    Ok(Framing::Blosc)
+fn blosc() -> Result<Layout, CodecError> {
+    Ok(Layout::Blosc)
 }
 
 #[cfg(not(feature = "blsc"))]
-fn blosc() -> Result<Framing, CodecError> {
+fn blosc() -> Result<Layout, CodecError> {
     Err(CodecError::FeatureMissing("blsc"))
 }

@@ -3,7 +3,7 @@
 use binio::ReadAt;
 use bytes::Bytes;
 
-use super::output::Output;
+use super::decoder::{Framing, Progress, zeroed};
 use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
@@ -11,10 +11,12 @@ use crate::error::CodecError;
 /// How many of the first bytes of a stream show what it is.
 const PREFIX: u64 = 256;
 /// Stored bytes that are not in memory are read in pieces of this size.
-const PIECE: u64 = if cfg!(test) { 7 } else { 1 << 20 };
+const STORED_PIECE: u64 = if cfg!(test) { 7 } else { 1 << 20 };
+/// Data that is not decoded as a whole is decoded in pieces of this size.
+const PIECE: usize = 1 << 20;
 
 /// A compressed format.
-pub(super) trait Format {
+pub(super) trait Format: Sync {
     /// Whether a stream of this format begins with these bytes.
     fn begins(&self, prefix: &[u8]) -> bool;
 
@@ -24,7 +26,7 @@ pub(super) trait Format {
 }
 
 /// A stream that is being decoded.
-pub(super) trait Stream {
+pub(super) trait Stream: Send {
     /// Decodes into `output`, which is not empty, as much as fits or as there is.
     fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure>;
 
@@ -53,7 +55,7 @@ impl<'a> Input<'a> {
         if self.piece.is_empty() {
             let at = self.start + self.used;
             let left = self.stored.len().saturating_sub(at);
-            let len = if self.stored.is_memory() { left } else { left.min(PIECE) };
+            let len = if self.stored.is_memory() { left } else { left.min(STORED_PIECE) };
             let len = usize::try_from(len).unwrap_or(usize::MAX);
             self.piece = self.stored.bytes_at(at, len)?;
         }
@@ -92,119 +94,131 @@ pub(super) enum State {
     Cut,
 }
 
-/// How strict to be.
-#[derive(Clone, Copy)]
-pub(super) struct Rules {
-    /// The output is all the data, not its beginning: what follows must be right too.
-    pub(super) whole: bool,
-    /// The data of a stream that is cut after its last byte of data is returned.
-    pub(super) salvage: bool,
+/// Data in one stream, or in several that follow each other.
+pub(super) struct Streams<'a> {
+    format: &'static dyn Format,
+    stored: &'a dyn ReadAt,
+    /// Whether the data of a stream that is cut inside its checksum is returned.
+    salvage: bool,
+    /// The stream that is being decoded, and where it begins.
+    stream: Box<dyn Stream + 'a>,
+    start: u64,
+    state: State,
 }
 
-/// Decodes the stream, and those that follow it as far as they are wanted.
-pub(super) fn decode(
-    format: &dyn Format,
-    stored: &dyn ReadAt,
-    output: &mut Output<'_>,
-    rules: Rules,
-    notes: &mut Vec<Note>,
-) -> Result<(), Failure> {
-    if stored.is_empty() && output.is_full() {
-        return Ok(()); // No bytes are a stream of nothing.
+impl<'a> Streams<'a> {
+    /// Opens the first stream. `wanted` bytes are to be decoded.
+    pub(super) fn open(
+        format: &'static dyn Format,
+        stored: &'a dyn ReadAt,
+        wanted: u64,
+        salvage: bool,
+    ) -> Result<Self, Failure> {
+        let stream = format.open(&prefix(stored, 0)?, Input::new(stored, 0))?;
+        // No bytes are a stream of nothing.
+        let is_nothing = stored.is_empty() && wanted == 0;
+        let state = if is_nothing { State::Ended } else { State::Running };
+        Ok(Self { format, stored, salvage, stream, start: 0, state })
     }
-    let prefix = |at: u64| {
-        let len = PREFIX.min(stored.len().saturating_sub(at));
-        stored.bytes_at(at, usize::try_from(len).unwrap_or(0))
-    };
-    let mut at = 0;
-    loop {
-        let stream = format.open(&prefix(at)?, Input::new(stored, at));
-        let mut stream = stream.map_err(|failure| shift(failure, at))?;
-        let state = decode_one(stream.as_mut(), output, rules).map_err(|f| shift(f, at))?;
-        at += stream.consumed();
-        if !rules.whole && output.is_full() {
-            return Ok(());
+
+    /// The end of what was decoded of the stored bytes.
+    fn end(&self) -> u64 {
+        self.start + self.stream.consumed()
+    }
+
+    /// Decodes more of the current stream. Returns the number of bytes decoded.
+    fn advance(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
+        let before = self.end();
+        let filled = self.stream.fill(out).map_err(|failure| failure.moved_by(self.start))?;
+        self.state = filled.state;
+        if filled.state == State::Running && filled.len == 0 && self.end() == before {
+            let message = "the decoder makes no progress".to_owned();
+            return Err(CodecError::Corrupt { message, offset: before }.into());
         }
-        if state == State::Cut {
-            let message = "the stream ends inside its checksum".to_owned();
-            notes.push(Note { code: Code::StreamChecksumCut, at, message });
-            return Ok(());
-        }
-        let rest = stored.len().saturating_sub(at);
-        if output.is_full() {
-            if rest > 0 {
-                let message = format!("{rest} bytes after the end of the stream");
-                notes.push(Note { code: Code::BytesAfterStream, at, message });
-            }
-            return Ok(());
-        }
-        if !format.begins(&prefix(at)?) {
-            return Err(short(output).into());
+        Ok(filled.len.min(out.len()))
+    }
+
+    /// Opens the stream after one that ended before there was enough data.
+    fn open_next(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
+        let at = self.end();
+        let prefix = prefix(self.stored, at)?;
+        if !self.format.begins(&prefix) {
+            return Err(progress.short().into());
         }
         let message = "a second stream in the block".to_owned();
-        notes.push(Note { code: Code::SecondStream, at, message });
+        progress.notes.push(Note { code: Code::SecondStream, at, message });
+        let stream = self.format.open(&prefix, Input::new(self.stored, at));
+        self.stream = stream.map_err(|failure| failure.moved_by(at))?;
+        (self.start, self.state) = (at, State::Running);
+        Ok(())
     }
 }
 
-/// Decodes one stream up to its end, or until a wanted beginning is there.
-fn decode_one(
-    stream: &mut dyn Stream,
-    output: &mut Output<'_>,
-    rules: Rules,
-) -> Result<State, Failure> {
-    loop {
-        let before = stream.consumed();
-        let filled = if output.is_full() {
-            if !rules.whole {
-                return Ok(State::Running);
+impl Framing for Streams<'_> {
+    fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
+        while !out.is_empty() {
+            match self.state {
+                State::Running => {
+                    let len = self.advance(out)?;
+                    progress.decoded += len as u64;
+                    out = &mut out[len..];
+                }
+                State::Ended => self.open_next(progress)?,
+                State::Cut => return Err(progress.short().into()),
             }
-            // One byte more is enough to know that the stream is too long.
-            let filled = stream.fill(&mut [0])?;
-            if filled.len > 0 {
-                return Err(CodecError::LongStream { want: output.want() }.into());
-            }
-            filled
-        } else {
-            let step = output.step();
-            let filled = stream.fill(output.room(step)?)?;
-            output.advance(filled.len);
-            filled
+        }
+        Ok(())
+    }
+
+    fn piece_len(&self, about: usize, _: &Progress<'_>) -> usize {
+        about.max(PIECE)
+    }
+
+    /// Decodes what is skipped.
+    fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
+        let skipped = |progress: &Progress<'_>| {
+            usize::try_from(position.saturating_sub(progress.decoded)).unwrap_or(PIECE).min(PIECE)
         };
-        match filled.state {
-            State::Ended => return Ok(State::Ended),
-            State::Cut if !output.is_full() => return Err(short(output).into()),
-            State::Cut if !rules.whole || rules.salvage => return Ok(State::Cut),
-            State::Cut => {
+        let mut piece = zeroed(skipped(progress))?;
+        while progress.decoded < position {
+            let len = skipped(progress);
+            self.fill(&mut piece[..len], progress)?;
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
+        while self.state == State::Running {
+            // One byte more is enough to know that the stream is too long.
+            if self.advance(&mut [0])? > 0 {
+                return Err(CodecError::LongStream { want: progress.wanted }.into());
+            }
+        }
+        let at = self.end();
+        let rest = self.stored.len().saturating_sub(at);
+        if self.state == State::Cut {
+            if !self.salvage {
                 let message = "the stream ends after its data but inside its checksum".to_owned();
-                let offset = stream.consumed();
-                return Err(CodecError::Corrupt { message, offset }.into());
+                return Err(CodecError::Corrupt { message, offset: at }.into());
             }
-            State::Running if filled.len == 0 && stream.consumed() == before => {
-                let message = "the decoder makes no progress".to_owned();
-                return Err(CodecError::Corrupt { message, offset: before }.into());
-            }
-            State::Running => {}
+            let message = "the stream ends inside its checksum".to_owned();
+            progress.notes.push(Note { code: Code::StreamChecksumCut, at, message });
+        } else if rest > 0 {
+            let message = format!("{rest} bytes after the end of the stream");
+            progress.notes.push(Note { code: Code::BytesAfterStream, at, message });
         }
+        Ok(())
     }
 }
 
-fn short(output: &Output<'_>) -> CodecError {
-    CodecError::ShortStream { got: output.filled(), want: output.want() }
-}
-
-/// Moves the place of an error by where its stream begins.
-fn shift(failure: Failure, by: u64) -> Failure {
-    match failure {
-        Failure::Codec(CodecError::Corrupt { message, offset }) => {
-            let offset = offset.saturating_add(by);
-            Failure::Codec(CodecError::Corrupt { message, offset })
-        }
-        other => other,
-    }
+/// The bytes at `at` that show which format a stream has.
+fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
+    let len = PREFIX.min(stored.len().saturating_sub(at));
+    stored.bytes_at(at, usize::try_from(len).unwrap_or(0))
 }
 
 /// A decoder that takes its input in slices.
-pub(super) trait Decoder {
+pub(super) trait Decoder: Send {
     /// Decodes what it can. Returns the bytes read and written, and whether the stream has ended or
     /// what is wrong with it.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>);

@@ -17,19 +17,25 @@ fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
             assert_eq!(into.map(|()| buffer), result);
             assert_eq!(other_notes, notes);
             other_notes.clear();
-            let in_pieces = unwrap(job.decode(&OnDisk(stored), &mut other_notes));
+            let from_disk = unwrap(job.decode(&OnDisk(stored), &mut other_notes));
+            assert_eq!((&from_disk, &other_notes), (&result, &notes));
+            other_notes.clear();
+            let in_pieces = unwrap(in_pieces(job, &OnDisk(stored), &mut other_notes));
             assert_eq!((&in_pieces, &other_notes), (&result, &notes));
-            let (mut passed, mut notes_of_pieces) = (Vec::new(), Vec::new());
-            let mut take = |piece: &[u8]| {
-                passed.extend_from_slice(piece);
-                Ok(())
-            };
-            let taken = job.decode_pieces(&OnDisk(stored), &mut take, &mut notes_of_pieces);
-            assert_eq!(unwrap(taken).map(|()| passed), result);
-            assert_eq!(notes_of_pieces, notes);
         }
     }
     result.map(|data| (data, notes))
+}
+
+/// The whole data, decoded as it is to be compressed again.
+fn in_pieces(job: Job, stored: &dyn ReadAt, notes: &mut Vec<Note>) -> Result<Vec<u8>, Failure> {
+    let (mut data, mut buffer) = (Vec::new(), Vec::new());
+    let mut decoder = job.open(stored, notes)?;
+    while decoder.left() > 0 {
+        data.extend_from_slice(decoder.next_piece(&mut buffer)?);
+    }
+    decoder.finish()?;
+    Ok(data)
 }
 
 /// A source that is not memory, which is read in pieces.

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::WriteOptions;
 use crate::codec::Compression;
-use crate::codec::encode::{Job, encode, with_threads};
+use crate::codec::encode::{Decoded, InOrder, Job, encode, with_threads};
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
 #[cfg(any(unix, windows))]
@@ -95,6 +95,8 @@ impl<W: Write> Write for Output<W> {
 pub(crate) enum BlockData<'a> {
     /// Data to be compressed.
     New { data: &'a dyn ReadAt, compression: Compression, itemsize: u64 },
+    /// The data of a compressed block of another file, to be compressed again.
+    Decoded { block: Block<'a>, compression: Compression },
     /// A block of another file with the same stored bytes.
     Stored(Block<'a>),
 }
@@ -129,7 +131,7 @@ pub(super) fn encode_small(
         data.bytes_at(0, usize::try_from(data_size).unwrap_or(usize::MAX))?
     } else {
         let mut stored = Vec::new();
-        encode(*data, *compression, *itemsize, &mut |bytes| {
+        encode(&mut InOrder::new(*data), *compression, *itemsize, &mut |bytes| {
             stored.extend_from_slice(bytes);
             Ok(())
         })?;
@@ -148,7 +150,9 @@ pub(crate) fn write<W: Write + Seek>(
 ) -> Result<u64> {
     let offset = out.position();
     let code = match block {
-        BlockData::New { compression, .. } => compression.code(),
+        BlockData::New { compression, .. } | BlockData::Decoded { compression, .. } => {
+            compression.code()
+        }
         BlockData::Stored(block) => block.header()?.compression,
     };
     let mut header = header(offset, code, options.align);
@@ -163,8 +167,18 @@ pub(crate) fn write<W: Write + Seek>(
     let mut hasher = options.checksum.then(|| Algorithm::Md5.hasher());
     let data_size = match block {
         BlockData::New { data, compression, itemsize } => {
-            encode(*data, *compression, *itemsize, &mut |bytes| put(out, hasher.as_mut(), bytes))?;
+            let mut source = InOrder::new(*data);
+            let mut sink = |bytes: &[u8]| put(out, hasher.as_mut(), bytes);
+            encode(&mut source, *compression, *itemsize, &mut sink)?;
             data.len()
+        }
+        BlockData::Decoded { block, compression } => {
+            let mut sink = |bytes: &[u8]| put(out, hasher.as_mut(), bytes);
+            block.with_decoder(|decoder| {
+                let mut source = Decoded::new(decoder, |failure| block.failure(failure));
+                encode(&mut source, *compression, 1, &mut sink)
+            })?;
+            block.data_len()?
         }
         BlockData::Stored(block) => copy(out, hasher.as_mut(), block)?,
     };

@@ -28,7 +28,6 @@
 //! ```
 
 pub(crate) mod blocks;
-mod decoded;
 #[cfg(any(unix, windows))]
 mod draft;
 #[cfg(any(unix, windows))]

@@ -10,7 +10,6 @@ use std::path::PathBuf;
 
 use super::WriteOptions;
 use super::blocks::{self, BlockData, Checksums, Encoded, Output};
-use super::decoded::with_decoded;
 use super::plan::{Origin, Plan, Planned};
 use crate::asdf::Asdf;
 use crate::codec::Compression;
@@ -278,16 +277,14 @@ impl<'a> Writer<'a> {
         block: &crate::Block<'_>,
         compression: Compression,
     ) -> Result<u64> {
-        let itemsize = 1;
         block.check_stored(None)?;
         if block.is_compressed() {
-            return with_decoded(block, |data| {
-                let data = BlockData::New { data, compression, itemsize };
-                blocks::write(out, &data, None, &self.options)
-            });
+            let data = BlockData::Decoded { block: block.clone(), compression };
+            return blocks::write(out, &data, None, &self.options);
         }
         let data = &binio::Span::new(block.source(), block.data_range()?)?;
-        blocks::write(out, &BlockData::New { data, compression, itemsize }, None, &self.options)
+        let data = BlockData::New { data, compression, itemsize: 1 };
+        blocks::write(out, &data, None, &self.options)
     }
 }
 

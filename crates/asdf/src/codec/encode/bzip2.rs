@@ -11,7 +11,6 @@
 //! are shortened. Compressed by itself it is a stream of one block, whose bits are added to those
 //! of the blocks before it. To readers this is a stream like any other.
 
-use binio::ReadAt;
 use bzip2::{Action, Compress, Compression, Status};
 
 use super::{Sink, Source, failed, pipeline};
@@ -23,9 +22,8 @@ const MAX_PIECE: usize = 2 << 20;
 /// What the library leaves free at the end of a block, and a run.
 const RESERVE: usize = 24;
 
-pub(super) fn encode(data: &dyn ReadAt, level: u8, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn encode(source: &mut dyn Source, level: u8, sink: &mut Sink<'_>) -> Result<()> {
     let mut stream = Bits { out: vec![b'B', b'Z', b'h', b'0' + level], partial: 0, live: 0 };
-    let mut source = Source::new(data);
     let mut combined = 0_u32;
     let mut buffer: Vec<u8> = Vec::new();
     let read = || {

@@ -1,7 +1,6 @@
 //! `lz4\0`: chunks of 4 MiB, each an LZ4 block with two lengths before it, as the reader in `codec`
 //! describes.
 
-use binio::ReadAt;
 use bytes::Bytes;
 use lz4_flex::block::{compress_into, get_maximum_output_size};
 
@@ -11,8 +10,7 @@ use crate::error::Result;
 /// Data of a chunk.
 const CHUNK: usize = 4 << 20;
 
-pub(super) fn encode(data: &dyn ReadAt, sink: &mut Sink<'_>) -> Result<()> {
-    let mut source = Source::new(data);
+pub(super) fn encode(source: &mut dyn Source, sink: &mut Sink<'_>) -> Result<()> {
     let compress = |chunk: Bytes| compress(&chunk);
     pipeline(CHUNK, || source.next(CHUNK), compress, |chunk| sink(&chunk))
 }

@@ -21,7 +21,8 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use super::Compression;
+use super::decoder::{Decoder, zeroed};
+use super::{Compression, Failure};
 use crate::error::{Error, Result};
 
 /// Uncompressed data are read in pieces of this size.
@@ -34,55 +35,116 @@ const BATCH: usize = 12 << 20;
 /// Takes the stored bytes, in their order.
 pub(crate) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
 
-/// Compresses the data. `itemsize` is that of the elements.
+/// Compresses the data of a source. `itemsize` is that of the elements.
 pub(crate) fn encode(
-    data: &dyn ReadAt,
+    source: &mut dyn Source,
     compression: Compression,
     itemsize: u64,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
     match compression {
-        Compression::None => {
-            let mut source = Source::new(data);
-            while let Some(piece) = source.next(PIECE)? {
-                sink(&piece)?;
-            }
-            Ok(())
-        }
-        Compression::Zlib(level) => zlib::encode(data, level, sink),
-        Compression::Bzip2(level) => bzip2::encode(data, level, sink),
-        Compression::Lz4 => lz4::encode(data, sink),
-        Compression::Lz4Frame => frame::lz4(data, sink),
-        Compression::Zstd(level) => frame::zstd(data, level, sink),
-        Compression::Blosc(level) => frame::blosc(data, level, itemsize, sink),
+        Compression::None => source.pieces(sink),
+        Compression::Zlib(level) => zlib::encode(source, level, sink),
+        Compression::Bzip2(level) => bzip2::encode(source, level, sink),
+        Compression::Lz4 => lz4::encode(source, sink),
+        Compression::Lz4Frame => frame::lz4(source, sink),
+        Compression::Zstd(level) => frame::zstd(source, level, sink),
+        Compression::Blosc(level) => frame::blosc(source, level, itemsize, sink),
     }
 }
 
-/// Data that are read from the beginning to the end.
-struct Source<'a> {
+/// Data to compress, from its beginning to its end.
+pub(crate) trait Source {
+    /// The number of bytes that are still to be compressed.
+    fn left(&self) -> u64;
+
+    /// Returns the next `len` bytes, or fewer at the end of the data, or `None` after it.
+    fn next(&mut self, len: usize) -> Result<Option<Bytes>>;
+
+    /// Passes the rest of the data to a function in pieces.
+    fn pieces(&mut self, take: &mut Sink<'_>) -> Result<()> {
+        while let Some(piece) = self.next(PIECE)? {
+            take(&piece)?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a source, in order.
+pub(crate) struct InOrder<'a> {
     data: &'a dyn ReadAt,
     offset: u64,
 }
 
-impl<'a> Source<'a> {
-    fn new(data: &'a dyn ReadAt) -> Self {
+impl<'a> InOrder<'a> {
+    pub(crate) fn new(data: &'a dyn ReadAt) -> Self {
         Self { data, offset: 0 }
     }
+}
 
-    fn is_at_end(&self) -> bool {
-        self.offset >= self.data.len()
+impl Source for InOrder<'_> {
+    fn left(&self) -> u64 {
+        self.data.len().saturating_sub(self.offset)
     }
 
-    /// The next bytes: as many as asked for, unless the data end.
     fn next(&mut self, len: usize) -> Result<Option<Bytes>> {
-        let left = self.data.len().saturating_sub(self.offset);
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(len);
+        let len = usize::try_from(self.left()).unwrap_or(usize::MAX).min(len);
         if len == 0 {
             return Ok(None);
         }
         let piece = self.data.bytes_at(self.offset, len)?;
         self.offset += len as u64;
         Ok(Some(piece))
+    }
+}
+
+/// The data of a compressed block, decoded as it is compressed again.
+pub(crate) struct Decoded<'a, 'd, F> {
+    decoder: &'a mut Decoder<'d>,
+    /// Turns a failure of the decoder into an error that names the block.
+    failure: F,
+    /// Bytes that are decoded but were not asked for yet.
+    rest: Bytes,
+}
+
+impl<'a, 'd, F: Fn(Failure) -> Error + Send> Decoded<'a, 'd, F> {
+    pub(crate) fn new(decoder: &'a mut Decoder<'d>, failure: F) -> Self {
+        Self { decoder, failure, rest: Bytes::new() }
+    }
+
+    /// Decodes at least `len` more bytes.
+    fn decode(&mut self, len: usize) -> Result<(), Failure> {
+        let old = self.rest.len();
+        let mut piece = zeroed(old + self.decoder.piece_len(len).max(len))?;
+        piece[..old].copy_from_slice(&self.rest);
+        self.decoder.fill(&mut piece[old..])?;
+        self.rest = piece.into();
+        Ok(())
+    }
+}
+
+impl<F: Fn(Failure) -> Error + Send> Source for Decoded<'_, '_, F> {
+    fn left(&self) -> u64 {
+        self.rest.len() as u64 + self.decoder.left()
+    }
+
+    fn next(&mut self, len: usize) -> Result<Option<Bytes>> {
+        let len = usize::try_from(self.left()).unwrap_or(usize::MAX).min(len);
+        if len > self.rest.len() {
+            self.decode(len - self.rest.len()).map_err(&self.failure)?;
+        }
+        Ok(Some(self.rest.split_to(len)).filter(|piece| !piece.is_empty()))
+    }
+
+    /// Decodes a piece while the function handles the one before.
+    fn pieces(&mut self, take: &mut Sink<'_>) -> Result<()> {
+        let mut piece = self.next(PIECE)?;
+        while let Some(current) = piece {
+            let mut next = Ok(None);
+            beside(|| next = self.next(PIECE), || take(&current))?;
+            piece = next?;
+        }
+        Ok(())
     }
 }
 

@@ -11,7 +11,7 @@
 //!
 //! To readers this is a stream like any other. It is 0.1% larger than that of one compressor.
 
-use binio::{Algorithm, ReadAt};
+use binio::Algorithm;
 use bytes::Bytes;
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -33,9 +33,8 @@ struct Piece {
     is_last: bool,
 }
 
-pub(super) fn encode(data: &dyn ReadAt, level: u8, sink: &mut Sink<'_>) -> Result<()> {
+pub(super) fn encode(source: &mut dyn Source, level: u8, sink: &mut Sink<'_>) -> Result<()> {
     sink(&header(level))?;
-    let mut source = Source::new(data);
     let mut dictionary = None;
     let read = || {
         let data = match source.next(PIECE)? {
@@ -46,7 +45,7 @@ pub(super) fn encode(data: &dyn ReadAt, level: u8, sink: &mut Sink<'_>) -> Resul
         };
         let end = data.slice(data.len().saturating_sub(WINDOW)..);
         let dictionary = dictionary.replace(end).unwrap_or_default();
-        Ok(Some(Piece { data, dictionary, is_last: source.is_at_end() }))
+        Ok(Some(Piece { data, dictionary, is_last: source.left() == 0 }))
     };
     let compress = |piece: Piece| {
         let digest = Algorithm::Adler32.digest(&piece.data);

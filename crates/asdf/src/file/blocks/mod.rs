@@ -13,7 +13,7 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::codec::{Chunk, Failure, Job, Note, Taker};
+use crate::codec::{Chunk, Decoder, Failure, Job, Note};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::locate::{Ends, Entry, Header};
 use crate::layout::BlockHeader;
@@ -276,17 +276,25 @@ impl Block<'_> {
         Ok(self.store.cache().insert(self.offset, data))
     }
 
-    /// The data of a compressed block, piece by piece, which are right only if this succeeds. The
-    /// checksum is not compared.
-    pub(crate) fn decode_pieces<'t>(&self, taker: &'t mut Taker<'t>) -> Result<()> {
+    /// Calls a function that decodes the data of a compressed block, all of it and in pieces. The
+    /// data is right only if this succeeds. The checksum is not compared.
+    pub(crate) fn with_decoder<R>(
+        &self,
+        decode: impl FnOnce(&mut Decoder<'_>) -> Result<R>,
+    ) -> Result<R> {
         let none = || self.failure(CodecError::UnknownCompression.into());
         let job = self.job()?.ok_or_else(none)?;
         self.check_decoded(job.data_size)?;
         let stored = self.span()?;
         let mut notes = Vec::new();
-        let decoded = job.decode_pieces(&stored, taker, &mut notes);
+        let opened = job.open(&stored, &mut notes).map_err(|failure| self.failure(failure));
+        let decoded = opened.and_then(|mut decoder| {
+            let result = decode(&mut decoder)?;
+            decoder.finish().map_err(|failure| self.failure(failure))?;
+            Ok(result)
+        });
         self.report(notes)?;
-        decoded.map_err(|failure| self.failure(failure))
+        decoded
     }
 
     /// The data, into a buffer of exactly its size.

@@ -147,15 +147,20 @@ impl Checked {
         let mut failure = None;
         if header.is_compressed() {
             let mut hasher = (!verdict(None).is_pass()).then(|| Algorithm::Md5.hasher());
-            let mut take = |bytes: &[u8]| {
-                if let Some(hasher) = &mut hasher {
-                    hasher.update(bytes);
-                }
-                Ok(())
-            };
             let (code, data_size) = (header.compression, header.data_size);
             let job = Job { code, data_size, salvage: false };
-            match job.decode_pieces(&stored, &mut take, &mut Vec::new()) {
+            let mut decode = || {
+                let (mut notes, mut buffer) = (Vec::new(), Vec::new());
+                let mut decoder = job.open(&stored, &mut notes)?;
+                while decoder.left() > 0 {
+                    let piece = decoder.next_piece(&mut buffer)?;
+                    if let Some(hasher) = &mut hasher {
+                        hasher.update(piece);
+                    }
+                }
+                decoder.finish()
+            };
+            match decode() {
                 Ok(()) => decoded = hasher.map(binio::Hasher::finish),
                 Err(error) => failure = Some(block.failure(error)),
             }
