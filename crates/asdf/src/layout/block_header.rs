@@ -37,6 +37,8 @@ pub const FLAG_STREAMED: u32 = 1;
 
 /// The least `header_size` that holds all fields.
 const MIN_HEADER_SIZE: u16 = 48;
+/// Bytes before those that `header_size` counts.
+const UNCOUNTED_LEN: usize = 6;
 
 /// The header of a block, as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +63,83 @@ pub struct BlockHeader {
 }
 
 impl BlockHeader {
+    /// Offset of `allocated_size` in a header.
+    pub const ALLOCATED_SIZE_OFFSET: u64 = 14;
+
+    /// Offset of the checksum in a header.
+    pub const CHECKSUM_OFFSET: u64 = 38;
+
+    /// The largest unit that data can be aligned to: the longest header has 65,541 bytes.
+    pub const MAX_ALIGN: u64 = 1 << 15;
+
+    /// Returns the header of a block at `offset`, without sizes and checksum. It is as long as
+    /// necessary for the data to begin at a multiple of `align`, a power of two up to
+    /// [`Self::MAX_ALIGN`].
+    ///
+    /// ```
+    /// use asdf::layout::BlockHeader;
+    ///
+    /// let mut header = BlockHeader::aligned(1000, *b"zlib", 64);
+    /// assert_eq!(header.data_start(), 1088);
+    /// header.set_stored_size(20);
+    /// header.data_size = 300;
+    /// assert_eq!(BlockHeader::parse(&header.to_bytes(), 1000, 2000)?, header);
+    /// # Ok::<(), asdf::BlockError>(())
+    /// ```
+    pub fn aligned(offset: u64, compression: [u8; 4], align: u64) -> Self {
+        let end = offset.saturating_add(BLOCK_HEADER_LEN as u64);
+        let padding = end.checked_next_multiple_of(align).map_or(0, |aligned| aligned - end);
+        let header_size = u64::from(MIN_HEADER_SIZE).saturating_add(padding);
+        Self {
+            offset,
+            header_size: u16::try_from(header_size).unwrap_or(u16::MAX),
+            flags: 0,
+            compression,
+            allocated_size: 0,
+            used_size: 0,
+            data_size: 0,
+            checksum: [0; 16],
+        }
+    }
+
+    /// Sets the number of stored bytes, without unused space after them.
+    pub fn set_stored_size(&mut self, size: u64) {
+        (self.allocated_size, self.used_size) = (size, size);
+    }
+
+    /// Returns the whole header as it is written; the bytes after the fields are zero.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = self.fields().to_vec();
+        bytes.resize(self.len(), 0);
+        bytes
+    }
+
+    /// Returns the part of the header that holds the fields, to be written over the beginning of a
+    /// header that has the same length.
+    pub fn fields(&self) -> [u8; BLOCK_HEADER_LEN] {
+        let fields: [&[u8]; 8] = [
+            &BLOCK_MAGIC,
+            &self.header_size.to_be_bytes(),
+            &self.flags.to_be_bytes(),
+            &self.compression,
+            &self.allocated_size.to_be_bytes(),
+            &self.used_size.to_be_bytes(),
+            &self.data_size.to_be_bytes(),
+            &self.checksum,
+        ];
+        let mut bytes = [0; BLOCK_HEADER_LEN];
+        for (byte, field) in bytes.iter_mut().zip(fields.into_iter().flatten()) {
+            *byte = *field;
+        }
+        bytes
+    }
+
+    /// Length of the header in bytes, from the magic to the data.
+    #[allow(clippy::len_without_is_empty, reason = "no header is empty")]
+    pub fn len(&self) -> usize {
+        UNCOUNTED_LEN + usize::from(self.header_size)
+    }
+
     /// Parses a header. `bytes` are what the file has from `offset` on, up to
     /// [`BLOCK_HEADER_LEN`] bytes; fewer mean that the file ends there, at `file_len`.
     ///
@@ -121,7 +200,7 @@ impl BlockHeader {
 
     /// Offset of the first byte of data in the file.
     pub fn data_start(&self) -> u64 {
-        self.offset.saturating_add(6).saturating_add(u64::from(self.header_size))
+        self.offset.saturating_add(self.len() as u64)
     }
 
     /// The stored bytes that the header claims, in a file of `file_len` bytes: `used_size` from
@@ -143,7 +222,7 @@ impl BlockHeader {
         if self.is_streamed() {
             return None;
         }
-        self.offset.checked_add(6 + u64::from(self.header_size))?.checked_add(self.allocated_size)
+        self.offset.checked_add(self.len() as u64)?.checked_add(self.allocated_size)
     }
 
     /// Whether the stored bytes lie inside a file of `file_len` bytes.
@@ -161,6 +240,7 @@ impl BlockHeader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     /// The 54 bytes of a header with `header_size` 48.
     fn bytes(flags: u32, code: [u8; 4], sizes: [u64; 3]) -> Vec<u8> {
@@ -234,5 +314,63 @@ mod tests {
         assert_eq!(header.claimed_range(500), 154..500);
         assert_eq!(header.next_offset(), None);
         assert!(header.is_plausible(500));
+    }
+
+    #[test]
+    fn data_of_an_aligned_header_begin_at_the_next_multiple() {
+        for align in [1, 2, 64, 4096, BlockHeader::MAX_ALIGN] {
+            for offset in [0, 1, 9, 10, 64, 4042, 4043, 1 << 40] {
+                let header = BlockHeader::aligned(offset, [0; 4], align);
+                let end = offset + BLOCK_HEADER_LEN as u64;
+                assert_eq!(header.data_start(), end.next_multiple_of(align), "{offset} {align}");
+                assert_eq!(header.to_bytes().len() as u64, header.data_start() - offset);
+            }
+        }
+        assert_eq!(BlockHeader::aligned(u64::MAX, [0; 4], 64).header_size, MIN_HEADER_SIZE);
+        assert_eq!(BlockHeader::aligned(100, [0; 4], 0).header_size, MIN_HEADER_SIZE);
+    }
+
+    prop_compose! {
+        fn headers()(
+            offset: u64,
+            header_size in MIN_HEADER_SIZE..,
+            flags: u32,
+            compression: [u8; 4],
+            allocated_size: u64,
+            used_size: u64,
+            data_size: u64,
+            checksum: [u8; 16],
+        ) -> BlockHeader {
+            BlockHeader {
+                offset, header_size, flags, compression, allocated_size, used_size, data_size,
+                checksum,
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_header_that_is_written_parses_to_the_same_fields(header in headers()) {
+            let bytes = header.to_bytes();
+            prop_assert_eq!(bytes.len(), header.len());
+            prop_assert_eq!(BlockHeader::parse(&bytes, header.offset, u64::MAX), Ok(header));
+        }
+
+        #[test]
+        fn a_field_that_is_patched_at_its_offset_is_that_field(
+            mut header in headers(),
+            allocated_size: u64,
+            checksum: [u8; 16],
+        ) {
+            let mut bytes = header.to_bytes();
+            let mut patch = |offset: u64, field: &[u8]| {
+                let offset = usize::try_from(offset).unwrap();
+                bytes[offset..offset + field.len()].copy_from_slice(field);
+            };
+            patch(BlockHeader::ALLOCATED_SIZE_OFFSET, &allocated_size.to_be_bytes());
+            patch(BlockHeader::CHECKSUM_OFFSET, &checksum);
+            (header.allocated_size, header.checksum) = (allocated_size, checksum);
+            prop_assert_eq!(BlockHeader::parse(&bytes, header.offset, u64::MAX), Ok(header));
+        }
     }
 }

@@ -66,6 +66,11 @@ pub(crate) struct Head {
     pub(crate) diagnostics: Vec<Diagnostic>,
 }
 
+/// Returns the lines before the tree of a new file that follows a version of the standard.
+pub(crate) fn to_text(standard: Version) -> String {
+    format!("#ASDF {FORMAT_VERSION}\n#ASDF_STANDARD {standard}\n")
+}
+
 /// Parses the head of a file. `complete` means that the file ends where `text` ends. Returns
 /// `None` if `text` is too short to decide.
 pub(crate) fn parse(text: &[u8], complete: bool) -> Result<Option<Head>, Error> {
@@ -374,6 +379,21 @@ mod tests {
         let padded = head(b"#ASDF 1.0.0\n\0\0\0\xd3BLK\n");
         assert_eq!((padded.content, padded.len), (Content::Block, 15));
         assert_eq!(padded.diagnostics[0].code, Code::BytesBeforeTree);
+    }
+
+    #[test]
+    fn a_head_that_is_written_parses_to_the_same_versions_without_remarks() {
+        for minor in KNOWN_STANDARD_MINORS {
+            let standard = Version::new(1, minor, 0);
+            let text = to_text(standard) + "%YAML 1.1\n";
+            let head = head(text.as_bytes());
+            assert_eq!(
+                (head.format_version, head.standard_version),
+                (FORMAT_VERSION, Some(standard))
+            );
+            assert_eq!((head.content, head.line), (Content::Tree, 3));
+            assert_eq!((head.comments, head.diagnostics), (vec![], vec![]));
+        }
     }
 
     #[test]

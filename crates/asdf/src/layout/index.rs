@@ -10,10 +10,12 @@
 //! 00 00 00                    NUL bytes may follow
 //! ```
 //!
-//! The index is a hint and nothing more. This module turns its text into numbers and is strict
-//! about it; whether they agree with the blocks is found out where the blocks are read.
+//! The index is a hint and nothing more. This module writes its text, and turns text into numbers,
+//! strictly; whether they agree with the blocks is found out where the blocks are read.
 //!
 //! See the ASDF standard, "Low-level file layout", Block index.
+
+use std::fmt::Write as _;
 
 use nom::branch::alt;
 use nom::bytes::complete::{tag, take_till, take_while};
@@ -25,6 +27,16 @@ use nom::{IResult, Parser};
 
 /// The line that begins a block index.
 pub(crate) const INDEX_HEADER: &[u8; 17] = b"#ASDF BLOCK INDEX";
+
+/// Returns the text of the index of blocks at these offsets.
+pub(crate) fn to_text(offsets: &[u64]) -> String {
+    let mut text = String::from("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
+    for offset in offsets {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "- {offset}");
+    }
+    text + "...\n"
+}
 
 /// Parses the text of an index, from [`INDEX_HEADER`] to the end of the file. `None` when it is not
 /// a list of non-negative integers, or one of more than `max_entries`.
@@ -133,6 +145,16 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn an_index_that_is_written_parses_to_the_same_offsets(
+            offsets in proptest::collection::vec(any::<u64>(), 1..50),
+        ) {
+            prop_assert_eq!(parse(to_text(&offsets).as_bytes(), 50), Some(offsets));
+        }
+    }
 
     fn index(body: &[u8]) -> Option<Vec<u64>> {
         parse(&[INDEX_HEADER, &b"\n%YAML 1.1\n"[..], body].concat(), 1000)

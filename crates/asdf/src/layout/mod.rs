@@ -1,5 +1,6 @@
-//! The parts of a file as a model, and the parsers that turn bytes into it. Nothing here reads a
-//! file: every parser takes a slice and returns what it found, or how far it got.
+//! The parts of a file as a model, the parsers that turn bytes into it, and the functions that turn it
+//! into bytes. Nothing here reads or writes a file: every parser takes a slice and returns what it
+//! found, or how far it got.
 //!
 //! ```text
 //! #ASDF 1.0.0                 header      `head`

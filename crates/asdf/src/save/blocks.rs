@@ -11,18 +11,12 @@ use crate::codec::Compression;
 use crate::codec::encode::{Decoded, InOrder, Job, encode, with_threads};
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
-#[cfg(any(unix, windows))]
-use crate::layout::FLAG_STREAMED;
-use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC};
+use crate::layout::BlockHeader;
 
-/// The largest unit that data can be aligned to: the longest header has 65,535 bytes.
-const MAX_ALIGN: u64 = 1 << 15;
 /// Stored bytes are copied in pieces of this size.
 const PIECE: u64 = 1 << 20;
 /// A block with at most so many bytes of data is small: it is held in memory.
 pub(super) const SMALL: u64 = 1 << 20;
-/// Where the checksum is in a header.
-const CHECKSUM: usize = 38;
 
 /// The file that is written, which knows its position.
 pub(crate) struct Output<W> {
@@ -103,10 +97,11 @@ pub(crate) enum BlockData<'a> {
 
 /// Fails for a unit that headers cannot align data to.
 pub(super) fn check_align(align: u64) -> Result<()> {
-    if align.is_power_of_two() && align <= MAX_ALIGN {
+    let max = BlockHeader::MAX_ALIGN;
+    if align.is_power_of_two() && align <= max {
         return Ok(());
     }
-    let message = format!("alignment {align}: expected a power of two up to {MAX_ALIGN}");
+    let message = format!("alignment {align}: expected a power of two up to {max}");
     Err(Error::unwritable(message))
 }
 
@@ -155,14 +150,14 @@ pub(crate) fn write<W: Write + Seek>(
         }
         BlockData::Stored(block) => block.header()?.compression,
     };
-    let mut header = header(offset, code, options.align);
+    let mut header = BlockHeader::aligned(offset, code, options.align);
     if let Some(Encoded { stored, data_size, digest }) = encoded {
         fill(&mut header, stored.len() as u64, data_size, digest);
-        out.put(&header)?;
+        out.put(&header.to_bytes())?;
         out.put(&stored)?;
         return Ok(offset);
     }
-    out.put(&header)?;
+    out.put(&header.to_bytes())?;
     let start = out.position();
     let mut hasher = options.checksum.then(|| Algorithm::Md5.hasher());
     let data_size = match block {
@@ -189,7 +184,7 @@ pub(crate) fn write<W: Write + Seek>(
         block.check_stored(digest)?;
     }
     fill(&mut header, used_size, data_size, digest);
-    out.patch(offset, &header[..BLOCK_HEADER_LEN])?;
+    out.patch(offset, &header.fields())?;
     Ok(offset)
 }
 
@@ -210,13 +205,14 @@ impl Checksums<'_> {
     ) -> Result<u64> {
         let offset = out.position();
         let stored = data.bytes_at(0, usize::try_from(data.len()).unwrap_or(usize::MAX))?;
-        let mut header = header(offset, Compression::None.code(), options.align);
+        let mut header = BlockHeader::aligned(offset, Compression::None.code(), options.align);
         fill(&mut header, data.len(), data.len(), None);
-        out.put(&header)?;
+        out.put(&header.to_bytes())?;
         let (hashed, made) = (stored.clone(), self.made.clone());
+        let place = offset + BlockHeader::CHECKSUM_OFFSET;
         (self.spawn)(Box::new(move || {
             // Nobody receives it if writing has failed.
-            let _ = made.send((offset + CHECKSUM as u64, Algorithm::Md5.digest(&hashed)));
+            let _ = made.send((place, Algorithm::Md5.digest(&hashed)));
         }));
         out.put(&stored)?;
         Ok(offset)
@@ -237,34 +233,18 @@ pub(super) fn with_checksums<W: Write + Seek>(
     checksums.into_iter().try_for_each(|(place, digest)| out.patch(place, digest.as_bytes()))
 }
 
-/// Writes sizes and checksum into a header.
-pub(super) fn fill(header: &mut [u8], used_size: u64, data_size: u64, digest: Option<Digest>) {
-    for (at, size) in [(14, used_size), (22, used_size), (30, data_size)] {
-        header[at..at + 8].copy_from_slice(&size.to_be_bytes());
-    }
+/// Sets the sizes and the checksum of a header.
+pub(super) fn fill(
+    header: &mut BlockHeader,
+    used_size: u64,
+    data_size: u64,
+    digest: Option<Digest>,
+) {
+    header.set_stored_size(used_size);
+    header.data_size = data_size;
     if let Some(digest) = digest {
-        header[CHECKSUM..][..16].copy_from_slice(digest.as_bytes());
+        header.checksum.copy_from_slice(digest.as_bytes());
     }
-}
-
-/// A header without sizes, so long that the data begin at a multiple of a unit.
-pub(crate) fn header(offset: u64, code: [u8; 4], align: u64) -> Vec<u8> {
-    let end = offset + BLOCK_HEADER_LEN as u64;
-    let padding = usize::try_from(end.next_multiple_of(align.max(1)) - end).unwrap_or(0);
-    let mut header = vec![0; BLOCK_HEADER_LEN + padding];
-    header[..4].copy_from_slice(&BLOCK_MAGIC);
-    let header_size = u16::try_from(header.len() - 6).unwrap_or(u16::MAX);
-    header[4..6].copy_from_slice(&header_size.to_be_bytes());
-    header[10..14].copy_from_slice(&code);
-    header
-}
-
-/// The same for a streamed block.
-#[cfg(any(unix, windows))]
-pub(super) fn streamed_header(offset: u64, align: u64) -> Vec<u8> {
-    let mut header = header(offset, [0; 4], align);
-    header[6..10].copy_from_slice(&FLAG_STREAMED.to_be_bytes());
-    header
 }
 
 /// Writes bytes and hashes them, at the same time where there is another thread.

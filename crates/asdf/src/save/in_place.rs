@@ -11,9 +11,9 @@ use binio::write::{Change, ChangePlan, Storage, WriteAt};
 use super::blocks::Output;
 use super::draft::{Draft, differing};
 use super::plan::NewBlock;
-use super::rewrite::{ALLOCATED, new_block};
-use super::writer::index as index_text;
+use super::rewrite::new_block;
 use crate::error::{Error, Result};
+use crate::layout::{BlockHeader, index};
 
 /// The longest part of the tree that identifies the file although it changes.
 const MAX_MARKER: usize = 4096;
@@ -113,7 +113,7 @@ impl<'a> InPlace<'a> {
             if let Some(last) = chain.headers.last() {
                 change.end = chain.end;
                 if last.next_offset() != Some(chain.end) {
-                    let at = last.offset + ALLOCATED;
+                    let at = last.offset + BlockHeader::ALLOCATED_SIZE_OFFSET;
                     change.claim = Some((at, chain.end.saturating_sub(last.data_start())));
                     change.plan = change.plan.overwrite(at..at + 8);
                 }
@@ -140,7 +140,7 @@ impl<'a> InPlace<'a> {
                 new_block(&mut out, block, self.align, None)?;
             }
             if let Some(offsets) = offsets {
-                out.put(index_text(&offsets).as_bytes())?;
+                out.put(index::to_text(&offsets).as_bytes())?;
             }
             let end = out.position();
             out.finish()?;

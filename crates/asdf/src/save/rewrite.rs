@@ -4,17 +4,14 @@ use std::io::{Seek, Write};
 use std::ops::Range;
 
 use super::WriteOptions;
-use super::blocks::{BlockData, Output, header as block_header, write as write_block};
+use super::blocks::{BlockData, Output, write as write_block};
 use super::draft::{Chain, Draft, Room};
 use super::plan::NewBlock;
-use super::writer::index as index_text;
 use crate::error::{Error, Result};
-use crate::layout::BlockHeader;
+use crate::layout::{BlockHeader, index};
 
 /// Bytes are copied in pieces of this size.
 const PIECE: u64 = 1 << 20;
-/// Where `allocated_size` is in a header.
-pub(super) const ALLOCATED: u64 = 14;
 
 /// Copies bytes of the old file to the end of the new one.
 pub(super) type CopyRange<'c, W> = &'c mut dyn FnMut(&mut W, Range<u64>) -> Result<()>;
@@ -119,7 +116,7 @@ impl Draft<'_> {
             Some(index) => {
                 put(out, first..index.offset, copy)?;
                 let offsets: Vec<u64> = offsets.iter().map(|&at| moved(at, place)).collect();
-                out.put(index_text(&offsets).as_bytes())?;
+                out.put(index::to_text(&offsets).as_bytes())?;
             }
             None => put(out, first..layout.file_len, copy)?,
         }
@@ -159,9 +156,9 @@ impl Draft<'_> {
                 }
                 (None, Some(_)) if !is_kept(&number) => {
                     let offset = out.position();
-                    let header = block_header(offset, [0; 4], *align);
-                    out.put(&header)?;
-                    room_for_next(out, offset, header.len() as u64, *align, next)?;
+                    let header = BlockHeader::aligned(offset, [0; 4], *align);
+                    out.put(&header.to_bytes())?;
+                    room_for_next(out, &header, *align, next)?;
                 }
                 (None, Some(old)) => self.same_block(out, old, copy)?,
                 (None, None) => return Err(Error::unwritable("a block has no data")),
@@ -170,7 +167,7 @@ impl Draft<'_> {
         let had_index = headers.is_empty() || self.file.layout().index.is_some();
         let is_streamed = kept == headers.len() && chain.is_streamed();
         if had_index && !is_streamed && !offsets.is_empty() {
-            out.put(index_text(&offsets).as_bytes())?;
+            out.put(index::to_text(&offsets).as_bytes())?;
         }
         Ok((out.position(), count))
     }
@@ -189,7 +186,8 @@ impl Draft<'_> {
         }
         let offset = out.position();
         put(out, old.offset..file_len, copy)?;
-        out.patch(offset + ALLOCATED, &(file_len - old.data_start()).to_be_bytes())
+        let place = offset + BlockHeader::ALLOCATED_SIZE_OFFSET;
+        out.patch(place, &(file_len - old.data_start()).to_be_bytes())
     }
 }
 
@@ -207,15 +205,13 @@ pub(super) fn new_block<W: Write + Seek>(
     };
     let options = WriteOptions::new().align(align);
     let offset = write_block(out, &data, None, &options)?;
-    let header_len = block_header(offset, [0; 4], align).len() as u64;
-    room_for_next(out, offset, header_len, align, next)
+    room_for_next(out, &BlockHeader::aligned(offset, [0; 4], align), align, next)
 }
 
 /// Adds zeros to a block until the next one can follow at a place that is as aligned as its old one.
 fn room_for_next<W: Write + Seek>(
     out: &mut Output<W>,
-    offset: u64,
-    header_len: u64,
+    header: &BlockHeader,
     align: u64,
     next: Option<u64>,
 ) -> Result<()> {
@@ -225,8 +221,8 @@ fn room_for_next<W: Write + Seek>(
         return Ok(());
     }
     out.put(&vec![0; usize::try_from(by).unwrap_or(0)])?;
-    let allocated = out.position() - offset - header_len;
-    out.patch(offset + ALLOCATED, &allocated.to_be_bytes())
+    let allocated = out.position() - header.data_start();
+    out.patch(header.offset + BlockHeader::ALLOCATED_SIZE_OFFSET, &allocated.to_be_bytes())
 }
 
 fn put<W: Write + Seek>(

@@ -19,10 +19,10 @@ use binio::{Algorithm, ReadAt as _};
 
 use super::blocks;
 use super::plan::Plan;
-use super::writer::{Writer, index};
+use super::writer::Writer;
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
-use crate::layout::BLOCK_HEADER_LEN;
+use crate::layout::{BlockHeader, FLAG_STREAMED, index};
 use crate::tag::CORE_PREFIX;
 use crate::tree::Node;
 use crate::value::emit::elements;
@@ -56,10 +56,8 @@ const PIECE: u64 = 1 << 20;
 #[derive(Debug)]
 pub struct RowWriter {
     file: FileTarget,
-    /// Where the block begins.
-    offset: u64,
-    /// Where its data begin.
-    start: u64,
+    /// The header of the streamed block.
+    header: BlockHeader,
     datatype: Datatype,
     row_size: u64,
     removed: u64,
@@ -97,11 +95,11 @@ impl Writer<'_> {
         let plan = Plan::new(&writer.tree, writer.origin(), &writer.options, true)?;
         let mut file = binio::AtomicFile::create(path)?;
         let offset = writer.file_of(&plan, &plan.blocks, &mut file)?.len;
-        let header = blocks::streamed_header(offset, writer.options.align);
-        file.write_all(&header)?;
+        let mut header = BlockHeader::aligned(offset, [0; 4], writer.options.align);
+        header.flags = FLAG_STREAMED;
+        file.write_all(&header.to_bytes())?;
         file.commit()?;
-        let start = offset + header.len() as u64;
-        RowWriter::open(path, offset, start, datatype.clone(), row_size)
+        RowWriter::open(path, header, datatype.clone(), row_size)
     }
 }
 
@@ -131,29 +129,22 @@ impl RowWriter {
         let array = node.ndarray()?;
         let row = array.shape().get(1..).unwrap_or_default();
         let (datatype, row_size) = (array.datatype().clone(), size_of_row(array.datatype(), row)?);
-        let (offset, start) = (last.offset(), last.header()?.data_start());
-        Self::open(path, offset, start, datatype, row_size)
+        Self::open(path, *last.header()?, datatype, row_size)
     }
 
-    fn open(
-        path: &Path,
-        offset: u64,
-        start: u64,
-        datatype: Datatype,
-        row_size: u64,
-    ) -> Result<Self> {
+    fn open(path: &Path, header: BlockHeader, datatype: Datatype, row_size: u64) -> Result<Self> {
         let lock = FileLock::acquire(path)?;
         let mut file = FileTarget::open(lock.path())?;
-        let removed = file.len().saturating_sub(start) % row_size;
+        let removed = file.len().saturating_sub(header.data_start()) % row_size;
         if removed > 0 {
             file.set_len(file.len() - removed)?;
         }
-        Ok(Self { file, offset, start, datatype, row_size, removed, lock })
+        Ok(Self { file, header, datatype, row_size, removed, lock })
     }
 
     /// How many rows there are.
     pub fn len(&self) -> u64 {
-        self.file.len().saturating_sub(self.start) / self.row_size
+        self.file.len().saturating_sub(self.header.data_start()) / self.row_size
     }
 
     /// Whether it is empty.
@@ -196,7 +187,8 @@ impl RowWriter {
     pub fn close(mut self) -> Result<()> {
         let end = self.file.len();
         let mut hasher = Algorithm::Md5.hasher();
-        let mut at = self.start;
+        let start = self.header.data_start();
+        let mut at = start;
         while at < end {
             let len = PIECE.min(end - at);
             hasher.update(&self.file.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?);
@@ -207,14 +199,13 @@ impl RowWriter {
         for block in whole.blocks() {
             offsets.push(block?.offset());
         }
-        let mut header = self.file.bytes_at(self.offset, BLOCK_HEADER_LEN)?.to_vec();
-        header[6..10].fill(0);
-        let len = end - self.start;
+        let mut header = BlockHeader { flags: 0, ..self.header };
+        let len = end - start;
         blocks::fill(&mut header, len, len, Some(hasher.finish()));
         self.file.sync()?;
-        self.file.write_all_at(&header, self.offset)?;
+        self.file.write_all_at(&header.fields(), header.offset)?;
         self.file.sync()?;
-        self.file.write_all_at(index(&offsets).as_bytes(), end)?;
+        self.file.write_all_at(index::to_text(&offsets).as_bytes(), end)?;
         self.sync()
     }
 

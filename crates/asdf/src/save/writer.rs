@@ -2,6 +2,7 @@
 
 #[cfg(any(unix, windows))]
 use std::collections::HashSet;
+#[cfg(any(unix, windows))]
 use std::fmt::Write as _;
 use std::io::{Seek, Write};
 #[cfg(any(unix, windows))]
@@ -15,6 +16,7 @@ use crate::asdf::Asdf;
 use crate::codec::Compression;
 use crate::codec::encode::{beside, map, threads};
 use crate::error::{Error, Result};
+use crate::layout::{head, index};
 #[cfg(any(unix, windows))]
 use crate::ndarray::source::Source;
 use crate::tag::Version;
@@ -123,7 +125,7 @@ impl<'a> Writer<'a> {
             for (block, file) in blocks.iter().zip(files) {
                 let mut file = binio::AtomicFile::create(file)?;
                 let mut out = Output::new(&mut file);
-                out.put(head(self.options.standard).as_bytes())?;
+                out.put(head::to_text(self.options.standard).as_bytes())?;
                 self.block(&mut out, block, None, None)?;
                 out.finish()?;
                 parts.push(file);
@@ -167,7 +169,7 @@ impl<'a> Writer<'a> {
         if !plan.blocks.is_empty() {
             return Err(Error::unwritable("an array has a block, which text cannot hold"));
         }
-        out.write_all(head(self.options.standard).as_bytes())?;
+        out.write_all(head::to_text(self.options.standard).as_bytes())?;
         emit(&plan.tree, &plan, out)
     }
 
@@ -200,7 +202,7 @@ impl<'a> Writer<'a> {
         let mut offsets = Vec::with_capacity(blocks.len());
         let (mut batch, mut left) = blocks.split_at(batch_len(blocks));
         let mut encoded = self.encode_beside(batch, || {
-            out.put(head(self.options.standard).as_bytes())?;
+            out.put(head::to_text(self.options.standard).as_bytes())?;
             emit(&plan.tree, plan, &mut out)?;
             pad(&mut out, self.options.pad_tree)
         })?;
@@ -218,7 +220,7 @@ impl<'a> Writer<'a> {
             Ok(())
         })?;
         if self.options.index && !offsets.is_empty() {
-            out.put(index(&offsets).as_bytes())?;
+            out.put(index::to_text(&offsets).as_bytes())?;
         }
         let len = out.position();
         out.finish()?;
@@ -301,11 +303,6 @@ fn batch_len(blocks: &[Planned<'_>]) -> usize {
     blocks.iter().take_while(fits).count()
 }
 
-/// The lines before the tree.
-pub(super) fn head(standard: Version) -> String {
-    format!("#ASDF 1.0.0\n#ASDF_STANDARD {standard}\n")
-}
-
 /// Writes blanks, the last a line end.
 fn pad<W: Write + Seek>(out: &mut Output<W>, len: u64) -> Result<()> {
     const BLANKS: [u8; 4096] = [b' '; 4096];
@@ -316,16 +313,6 @@ fn pad<W: Write + Seek>(out: &mut Output<W>, len: u64) -> Result<()> {
         left -= part;
     }
     out.put(b"\n")
-}
-
-/// The index of blocks at these offsets.
-pub(crate) fn index(offsets: &[u64]) -> String {
-    let mut text = String::from("#ASDF BLOCK INDEX\n%YAML 1.1\n---\n");
-    for offset in offsets {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "- {offset}");
-    }
-    text + "...\n"
 }
 
 /// Whether the tree of a file that exists names any of these files, next to it, for its arrays.

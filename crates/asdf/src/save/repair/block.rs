@@ -11,7 +11,7 @@ use crate::codec::Job;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
-use crate::layout::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
+use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
 /// What becomes of a block.
 pub(super) enum State {
@@ -185,18 +185,10 @@ impl State {
     /// The header in the new file. What follows the fields that this crate knows is as it was.
     pub(super) fn header(&self, file: &Asdf) -> Result<Vec<u8>> {
         let Self::Kept { header, .. } = self else {
-            let mut bytes = vec![0; BLOCK_HEADER_LEN];
-            bytes[..4].copy_from_slice(&BLOCK_MAGIC);
-            bytes[5] = 48;
-            return Ok(bytes);
+            return Ok(BlockHeader::aligned(0, [0; 4], 1).to_bytes());
         };
-        let len = 6 + usize::from(header.header_size);
-        let mut bytes = file.source().bytes_at(header.offset, len)?.to_vec();
-        let BlockHeader { allocated_size, used_size, data_size, .. } = *header;
-        for (at, size) in [(14, allocated_size), (22, used_size), (30, data_size)] {
-            bytes[at..at + 8].copy_from_slice(&size.to_be_bytes());
-        }
-        bytes[38..54].copy_from_slice(&header.checksum);
+        let mut bytes = file.source().bytes_at(header.offset, header.len())?.to_vec();
+        bytes[..BLOCK_HEADER_LEN].copy_from_slice(&header.fields());
         Ok(bytes)
     }
 }

@@ -52,10 +52,10 @@ use std::sync::Arc;
 use binio::{Limits, ReadAt};
 
 use super::blocks::Output;
-use super::writer::index;
 use crate::asdf::Asdf;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
+use crate::layout::index;
 use crate::options::{External, OpenOptions, Strictness, Verify};
 use block::{Examined, State};
 
@@ -152,7 +152,7 @@ pub fn recover<W: Write + Seek>(
         }
     }
     if !written.is_streamed && !written.offsets.is_empty() {
-        out.put(index(&written.offsets).as_bytes())?;
+        out.put(index::to_text(&written.offsets).as_bytes())?;
     }
     name_arrays(&numbered, &written, &mut report);
     report.removed = numbered.removed(written.known, &file)?;
