@@ -17,6 +17,7 @@ use crate::ndarray::source::Source;
 use crate::tag::{CORE_PREFIX, TagUri, Version};
 use crate::tree::open_external;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS};
+use crate::value::walk::Visit;
 use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
 use crate::yaml::{Integer, Node};
 
@@ -124,13 +125,7 @@ impl<'a> Plan<'a> {
         next: usize,
     ) -> Result<Self> {
         let mut tree = part.clone();
-        let mut has_sources = false;
-        for place in tree.places_mut() {
-            walk(place, &mut |value| {
-                has_sources |= value.source().is_some();
-                Ok(())
-            })?;
-        }
+        let has_sources = tree.values().any(|value| value.source().is_some());
         let count = if has_sources { file.blocks().len()? } else { 0 };
         let sources = (0..count).map(|number| (number, number)).collect();
         let mut plan = Self::empty(options)?;
@@ -167,33 +162,26 @@ impl<'a> Plan<'a> {
 
     /// The other files that the tree names for its arrays.
     #[cfg(any(unix, windows))]
-    pub(super) fn external_sources(&mut self) -> Result<BTreeSet<String>> {
-        let mut found = BTreeSet::new();
-        for value in self.tree.places_mut() {
-            walk(value, &mut |value| {
-                if let Some(Source::File(uri)) = value.source() {
-                    found.insert(uri.to_owned());
-                }
-                Ok(())
-            })?;
-        }
-        Ok(found)
+    pub(super) fn external_sources(&self) -> BTreeSet<String> {
+        let uri = |value: &Value| match value.source() {
+            Some(Source::File(uri)) => Some(uri.to_owned()),
+            _ => None,
+        };
+        self.tree.values().filter_map(uri).collect()
     }
 
     /// Puts the blocks into files of these names.
     #[cfg(any(unix, windows))]
     pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
-        for value in self.tree.places_mut() {
-            walk(value, &mut |value| {
-                let Some(Source::Block(BlockRef::Index(index))) = value.source() else {
-                    return Ok(());
-                };
-                if let Some((name, source)) = names.get(index).zip(source_of(value)) {
-                    *source = name.as_str().into();
-                }
-                Ok(())
-            })?;
-        }
+        self.tree.walk_mut(Visit::WithoutElements, &mut |value| {
+            let Some(Source::Block(BlockRef::Index(index))) = value.source() else {
+                return Ok(());
+            };
+            if let Some((name, source)) = names.get(index).zip(source_of(value)) {
+                *source = name.as_str().into();
+            }
+            Ok(())
+        })?;
         self.names = Some(names);
         Ok(())
     }
@@ -256,27 +244,6 @@ fn core_tag(name: &str, standard: Version) -> Result<String> {
     }
 }
 
-/// Calls a function for a value and all in it, each before what is in it. Shared nodes are left out, and
-/// the elements of arrays: they are what their datatype says.
-fn walk(value: &mut Value, body: &mut dyn FnMut(&mut Value) -> Result<()>) -> Result<()> {
-    let mut stack = vec![value];
-    while let Some(value) = stack.pop() {
-        body(value)?;
-        let is_array = value.is_ndarray();
-        match value.untagged_mut() {
-            Value::Sequence(sequence) if !is_array => stack.extend(sequence.items.iter_mut().rev()),
-            Value::Mapping(mapping) => {
-                let entries = mapping.entries.iter_mut().rev();
-                let entries =
-                    entries.filter(|(key, _)| !(is_array && key.as_str() == Some("data")));
-                stack.extend(entries.map(|(_, value)| value));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
 /// The source of an array that is in a file already.
 fn source_of(value: &mut Value) -> Option<&mut Value> {
     let is_array = value.is_ndarray();
@@ -287,9 +254,8 @@ fn source_of(value: &mut Value) -> Option<&mut Value> {
 /// are no longer in the tree. What else a file means by a number cannot be known.
 fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
     let blocks = origin.file.blocks();
-    let mut stack: Vec<&Value> = tree.places().collect();
     let mut used = BTreeSet::new();
-    while let Some(value) = stack.pop() {
+    for value in tree.values() {
         match value.source() {
             // The block that follows.
             Some(Source::Block(BlockRef::LAST)) if streamed => {}
@@ -298,13 +264,6 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
             }
             Some(Source::File("")) => {
                 used.insert(0);
-            }
-            _ => {}
-        }
-        match value.untagged() {
-            Value::Sequence(sequence) => stack.extend(&sequence.items),
-            Value::Mapping(mapping) => {
-                stack.extend(mapping.iter().map(|(_, value)| value));
             }
             _ => {}
         }
@@ -330,10 +289,7 @@ struct Places<'p, 'a> {
 
 impl Places<'_, '_> {
     fn prepare(&mut self, tree: &mut Tree) -> Result<()> {
-        for place in tree.places_mut() {
-            walk(place, &mut |value| self.value(value))?;
-        }
-        Ok(())
+        tree.walk_mut(Visit::WithoutElements, &mut |value| self.value(value))
     }
 
     fn value(&mut self, value: &mut Value) -> Result<()> {

@@ -154,7 +154,7 @@ impl<'a> Writer<'a> {
     fn exploded(&self, path: &Path) -> Result<(Plan<'a>, Vec<PathBuf>)> {
         let mut plan = self.plan()?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let taken = plan.external_sources()?;
+        let taken = plan.external_sources();
         let names = (0_usize..).map(|number| format!("{stem}{number:04}.asdf"));
         let names = names.filter(|name| !taken.contains(&percent_encoded(name)));
         let names: Vec<String> = names.take(plan.blocks.len()).collect();

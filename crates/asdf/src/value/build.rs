@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::value::collection::{Form, Mapping, Sequence};
 use crate::value::emit::{Place, is_made_up_anchor, wants_brackets};
 use crate::value::tree::{Handle, Shared, Tree};
+use crate::value::walk::Visit;
 use crate::value::{Tagged, Value, scalar};
 use crate::yaml::{Document, Kind, Mention, Node, NodeId, ParseOptions, Style};
 
@@ -65,21 +66,14 @@ impl Tree {
         let options = ParseOptions::default();
         let document = Document::parse(text.as_bytes(), &options, &mut diagnostics)?;
         let mut tree = Self::from_node(document.root())?;
-        let mut stack: Vec<&mut Value> = tree.places_mut().collect();
-        while let Some(value) = stack.pop() {
+        tree.walk_mut(Visit::All, &mut |value| {
             if let Value::Tagged(tagged) = value {
                 if let Some(core) = tagged.tag.strip_prefix("!core/") {
                     tagged.tag = format!("{}{core}", crate::tag::CORE_PREFIX);
                 }
             }
-            match value.untagged_mut() {
-                Value::Sequence(sequence) => stack.extend(&mut sequence.items),
-                Value::Mapping(mapping) => {
-                    stack.extend(mapping.iter_mut().map(|(_, value)| value));
-                }
-                _ => {}
-            }
-        }
+            Ok(())
+        })?;
         Ok(tree)
     }
 }

@@ -25,6 +25,7 @@ mod scalar;
 #[cfg(feature = "serde")]
 pub(crate) mod serialize;
 mod tree;
+pub(crate) mod walk;
 
 pub use array::{Array, Mask, Storage};
 pub use collection::{Mapping, Sequence};

@@ -8,6 +8,7 @@ use super::insert;
 use super::moved::{Moved, Way};
 use crate::error::Result;
 use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
+use crate::value::walk::Visit;
 use crate::value::{Mapping, Tree, Value};
 use crate::yaml::edit::check::{self, Expectation};
 use crate::yaml::edit::place::{Around, Slot, children, column, range};
@@ -93,7 +94,7 @@ impl TreeText {
         let target = Target::find(self.document.root(), pointer)?;
         let container = target.container;
         let mut value = value.clone();
-        forget_forms(&mut value);
+        forget_forms(&mut value)?;
         if let Place::NewKey(_, missing) = &target.place {
             for key in missing.iter().rev() {
                 let inner = std::mem::take(value.root_mut());
@@ -311,21 +312,15 @@ fn standalone(tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
 }
 
 /// Leaves it to the place whether collections are in brackets.
-fn forget_forms(tree: &mut Tree) {
-    let mut stack: Vec<&mut Value> = tree.places_mut().collect();
-    while let Some(value) = stack.pop() {
+fn forget_forms(tree: &mut Tree) -> Result<()> {
+    tree.walk_mut(Visit::All, &mut |value| {
         match value.untagged_mut() {
-            Value::Sequence(sequence) => {
-                sequence.form = None;
-                stack.extend(&mut sequence.items);
-            }
-            Value::Mapping(mapping) => {
-                mapping.form = None;
-                stack.extend(mapping.entries.iter_mut().map(|(_, value)| value));
-            }
+            Value::Sequence(sequence) => sequence.form = None,
+            Value::Mapping(mapping) => mapping.form = None,
             _ => {}
         }
-    }
+        Ok(())
+    })
 }
 
 /// The item of a list of one.

@@ -1,5 +1,6 @@
 //! Anchors: the names of nodes that stand at several places.
 
+use crate::value::walk::Values;
 use crate::value::{Tree, Value};
 
 /// Whether a writer made the name up: `id001`.
@@ -25,22 +26,15 @@ pub(super) fn anchors(tree: &Tree) -> Vec<Anchor> {
     if counts.is_empty() {
         return Vec::new();
     }
-    let mut stack = vec![tree.root()];
-    while let Some(value) = stack.pop() {
-        match value.untagged() {
-            Value::Shared(handle) => {
-                if let Some(count) = counts.get_mut(handle.number()) {
-                    *count += 1;
-                    let is_first = *count == 1;
-                    let shared = tree.shared().get(handle.number());
-                    stack.extend(shared.filter(|_| is_first).map(|shared| &shared.value));
-                }
+    let mut values = Values::of(tree.root());
+    while let Some(value) = values.next() {
+        let Value::Shared(handle) = value.untagged() else { continue };
+        let (count, shared) = (counts.get_mut(handle.number()), tree.shared().get(handle.number()));
+        if let Some((count, shared)) = count.zip(shared) {
+            *count += 1;
+            if *count == 1 {
+                values.enter(&shared.value);
             }
-            Value::Sequence(sequence) => stack.extend(&sequence.items),
-            Value::Mapping(mapping) => {
-                stack.extend(mapping.iter().flat_map(|(key, value)| [key, value]));
-            }
-            _ => {}
         }
     }
     let anchors = tree.shared().iter().zip(counts).map(|(shared, count)| match &shared.name {

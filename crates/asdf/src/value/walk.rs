@@ -1,0 +1,122 @@
+//! Walking owned values, each before the values inside it, with a stack instead of recursion.
+
+use crate::error::Result;
+use crate::value::{Tree, Value};
+
+/// The values inside some values, keys among them. A shared node is a single value, whose content is
+/// entered only by [`enter`](Self::enter).
+pub(crate) struct Values<'a> {
+    stack: Vec<&'a Value>,
+}
+
+impl<'a> Values<'a> {
+    pub(crate) fn of(value: &'a Value) -> Self {
+        Self { stack: vec![value] }
+    }
+
+    /// Visits a value and all inside it next.
+    pub(crate) fn enter(&mut self, value: &'a Value) {
+        self.stack.push(value);
+    }
+}
+
+impl<'a> Iterator for Values<'a> {
+    type Item = &'a Value;
+
+    fn next(&mut self) -> Option<&'a Value> {
+        let value = self.stack.pop()?;
+        match value.untagged() {
+            Value::Sequence(sequence) => self.stack.extend(sequence.items.iter().rev()),
+            Value::Mapping(mapping) => {
+                let entries = mapping.entries.iter().rev();
+                self.stack.extend(entries.flat_map(|(key, value)| [value, key]));
+            }
+            _ => {}
+        }
+        Some(value)
+    }
+}
+
+/// Which values [`Tree::walk_mut`] visits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visit {
+    /// All values but keys.
+    All,
+    /// The same without the elements of arrays in the tree, which are what their datatype says.
+    WithoutElements,
+}
+
+impl Tree {
+    /// All values of the tree, keys among them: those below the root, then those in shared nodes.
+    pub(crate) fn values(&self) -> Values<'_> {
+        let mut stack: Vec<&Value> = self.places().collect();
+        stack.reverse();
+        Values { stack }
+    }
+
+    /// Calls a function for the values below the root and in shared nodes, so that it can change them.
+    pub(crate) fn walk_mut(
+        &mut self,
+        which: Visit,
+        visit: &mut dyn FnMut(&mut Value) -> Result<()>,
+    ) -> Result<()> {
+        for place in self.places_mut() {
+            let mut stack = vec![place];
+            while let Some(value) = stack.pop() {
+                visit(value)?;
+                let has_elements = which == Visit::WithoutElements && value.is_ndarray();
+                match value.untagged_mut() {
+                    Value::Sequence(sequence) if !has_elements => {
+                        stack.extend(sequence.items.iter_mut().rev());
+                    }
+                    Value::Mapping(mapping) => {
+                        let entries = mapping.entries.iter_mut().rev();
+                        let is_visited =
+                            |key: &Value| !(has_elements && key.as_str() == Some("data"));
+                        stack.extend(
+                            entries.filter(|(key, _)| is_visited(key)).map(|(_, value)| value),
+                        );
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TREE: &str =
+        "a: [1, {b: 2}]\nc: &x [3]\nd: *x\ne: !core/ndarray-1.1.0 {data: [4], mask: 5}\n";
+
+    fn integers<'a>(values: impl Iterator<Item = &'a Value>) -> Vec<i64> {
+        values.filter_map(Value::as_i64).collect()
+    }
+
+    #[test]
+    fn values_come_in_their_order_and_those_of_shared_nodes_once() {
+        let tree = Tree::parse(TREE).unwrap();
+        assert_eq!(integers(tree.values()), [1, 2, 4, 5, 3]);
+        let keys = tree.values().filter_map(Value::as_str);
+        assert_eq!(keys.collect::<Vec<_>>(), ["a", "b", "c", "d", "e", "data", "mask"]);
+    }
+
+    #[test]
+    fn elements_of_an_array_are_visited_only_if_asked_for() {
+        let mut tree = Tree::parse(TREE).unwrap();
+        for (which, expected) in
+            [(Visit::All, vec![1, 2, 4, 5, 3]), (Visit::WithoutElements, vec![1, 2, 5, 3])]
+        {
+            let mut visited = Vec::new();
+            tree.walk_mut(which, &mut |value| {
+                visited.extend(value.as_i64());
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(visited, expected);
+        }
+    }
+}
