@@ -138,6 +138,7 @@ fn hexadecimal(bytes: &[u8]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Endian;
 
     fn of(datatype: &str, bytes: &[u8]) -> Value {
         element(&Datatype::parse(datatype).unwrap(), bytes)
