@@ -16,12 +16,15 @@
 
 use std::ops::Range;
 
-use binio::blosc::{Buffer, HEADER_LEN, Header, Scratch};
+use binio::blosc::{
+    Buffer, CompressOptions, Compressor, HEADER_LEN, Header, MAX_NBYTES, Scratch, compress,
+};
 use binio::{ByteReader, Endian, ErrorKind, ReadAt};
 
 use super::Failure;
 use super::chunks::{Chunked, Measure};
-use crate::error::CodecError;
+use super::encode::{Parameters, Sink, Source, failed};
+use crate::error::{CodecError, Error, Result};
 
 /// The first byte of a buffer.
 const BUFFER_VERSION: u8 = 2;
@@ -112,4 +115,20 @@ fn corrupt(error: binio::Error) -> Failure {
             CodecError::Corrupt { message, offset }.into()
         }
     }
+}
+
+/// One buffer, which needs all data in memory.
+pub(super) fn encode(
+    source: &mut dyn Source,
+    Parameters { level, itemsize }: Parameters,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let (limit, len) = (u64::from(MAX_NBYTES), source.left());
+    if len > limit {
+        return Err(Error::limit("bytes of a Blosc buffer", limit, len));
+    }
+    let typesize = u8::try_from(itemsize).unwrap_or(1).max(1);
+    let options = CompressOptions::new(Compressor::Lz4).level(level).typesize(typesize);
+    let len = usize::try_from(len).map_err(|error| failed("blsc", error))?;
+    sink(&compress(&source.next(len)?.unwrap_or_default(), &options)?)
 }

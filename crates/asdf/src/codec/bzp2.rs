@@ -2,15 +2,22 @@
 //!
 //! ```text
 //! "BZh9"             the digit is the block size in units of 100 kB
-//! ...                blocks, each with its CRC
-//! 17 72 45 38 50 90  the end, and a CRC of all
+//! 31 41 59 26 53 59  a block, with its CRC; blocks begin at any bit
+//! ..
+//! 17 72 45 38 50 90  the end, and the CRCs of the blocks combined
 //! ```
+//!
+//! We write blocks that are compressed by themselves, in parallel. A piece of data is cut so that
+//! it fills one block, which is what is left of the data after runs are shortened. Compressed by
+//! itself it is a stream of one block, whose bits are added to those of the blocks before it. To
+//! readers this is a stream like any other.
 
-use bzip2::{Decompress, Status};
+use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use super::Failure;
+use super::encode::{Parameters, Sink, Source, failed, pipeline};
 use super::stream::{Decoder, Decoding, Format, Input, Stream, counted};
-use crate::error::CodecError;
+use crate::error::{CodecError, Result};
 
 pub(super) struct Bzip2;
 
@@ -37,4 +44,139 @@ impl Decoder for Decompress {
         let ended = result.map(|status| status == Status::StreamEnd);
         (read, written, ended.map_err(|error| error.to_string()))
     }
+}
+
+const END: u64 = 0x1772_4538_5090;
+/// Data of a block, at most: runs of a byte are shortened 51 times.
+const MAX_PIECE: usize = 2 << 20;
+/// What the library leaves free at the end of a block, and a run.
+const RESERVE: usize = 24;
+
+pub(super) fn encode(
+    source: &mut dyn Source,
+    Parameters { level, .. }: Parameters,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let mut stream = Bits { out: vec![b'B', b'Z', b'h', b'0' + level], partial: 0, live: 0 };
+    let mut combined = 0_u32;
+    let mut buffer: Vec<u8> = Vec::new();
+    let read = || {
+        while let Some(bytes) = source.next(MAX_PIECE - buffer.len())? {
+            buffer.extend_from_slice(&bytes);
+        }
+        let rest = buffer.split_off(block_len(&buffer, level));
+        let piece = std::mem::replace(&mut buffer, rest);
+        Ok(Some(piece).filter(|piece| !piece.is_empty()))
+    };
+    let compress = |piece: Vec<u8>| compress(&piece, level);
+    pipeline(100_000 * usize::from(level), read, compress, |block| {
+        let (end, crc) =
+            find_end(&block).ok_or_else(|| failed("bzip2", "a stream without an end"))?;
+        combined = combined.rotate_left(1) ^ crc;
+        stream.push(&block, 32..end);
+        sink(&std::mem::take(&mut stream.out))
+    })?;
+    let mut end = END.to_be_bytes()[2..].to_vec();
+    end.extend(combined.to_be_bytes());
+    stream.push(&end, 0..80);
+    sink(&stream.finish())
+}
+
+/// How many bytes of the data fill a block.
+fn block_len(data: &[u8], level: u8) -> usize {
+    let limit = 100_000 * usize::from(level) - RESERVE;
+    let (mut at, mut filled) = (0, 0);
+    let runs = data.chunk_by(|byte, next| byte == next);
+    for run in runs.flat_map(|run| run.chunks(255)) {
+        // Four of a byte are followed by a count of the others.
+        filled += if run.len() < 4 { run.len() } else { 5 };
+        if filled > limit {
+            break;
+        }
+        at += run.len();
+    }
+    at
+}
+
+/// A stream of one block.
+fn compress(piece: &[u8], level: u8) -> Result<Vec<u8>> {
+    let mut compress = Compress::new(Compression::new(level.into()), 0);
+    let mut out = Vec::with_capacity(piece.len() / 2 + 1024);
+    loop {
+        let read = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
+        let rest = piece.get(read..).unwrap_or_default();
+        let status = compress.compress_vec(rest, &mut out, Action::Finish);
+        if status.map_err(|error| failed("bzip2", error))? == Status::StreamEnd {
+            return Ok(out);
+        }
+        out.reserve(out.len().max(4096));
+    }
+}
+
+/// Where the bits of the only block of a stream end, and its CRC. The stream ends at any bit of its
+/// last byte.
+fn find_end(stream: &[u8]) -> Option<(usize, u32)> {
+    let crc = u32::try_from(bits(stream, 32 + 48, 32)).ok()?;
+    let ends = (0..8).filter_map(|padding| (stream.len() * 8).checked_sub(padding + 80));
+    let mut ends = ends.filter(|&end| end > 32 + 80);
+    let end = ends.find(|&end| {
+        bits(stream, end, 48) == END && bits(stream, end + 48, 32) == u64::from(crc)
+    })?;
+    Some((end, crc))
+}
+
+/// A number of up to 56 bits.
+fn bits(bytes: &[u8], start: usize, count: usize) -> u64 {
+    (start..start + count).fold(0, |number, at| {
+        let bit = bytes.get(at / 8).map_or(0, |byte| byte >> (7 - at % 8) & 1);
+        number << 1 | u64::from(bit)
+    })
+}
+
+/// Bits that become bytes.
+struct Bits {
+    out: Vec<u8>,
+    /// Bits that do not fill a byte yet, the last of them the lowest.
+    partial: u8,
+    live: u32,
+}
+
+impl Bits {
+    /// Adds bits from a byte on.
+    fn push(&mut self, bytes: &[u8], range: std::ops::Range<usize>) {
+        let whole = bytes.get(range.start / 8..range.end / 8).unwrap_or_default();
+        self.out.reserve(whole.len() + 2);
+        self.out.extend(whole.iter().map(|&byte| {
+            let joined = u16::from(self.partial) << 8 | u16::from(byte);
+            self.partial = low_byte(joined & ((1 << self.live) - 1));
+            low_byte(joined >> self.live)
+        }));
+        let left = u32::try_from(range.end % 8).unwrap_or(0);
+        if let (Some(&byte), true) = (bytes.get(range.end / 8), left > 0) {
+            self.push_bits(byte >> (8 - left), left);
+        }
+    }
+
+    fn push_bits(&mut self, number: u8, count: u32) {
+        let joined = u16::from(self.partial) << count | u16::from(number);
+        let live = self.live + count;
+        if live < 8 {
+            (self.partial, self.live) = (low_byte(joined), live);
+            return;
+        }
+        let left = live - 8;
+        self.out.push(low_byte(joined >> left));
+        (self.partial, self.live) = (low_byte(joined & ((1 << left) - 1)), left);
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if self.live > 0 {
+            self.out.push(self.partial << (8 - self.live));
+        }
+        self.out
+    }
+}
+
+fn low_byte(number: u16) -> u8 {
+    number.to_le_bytes()[0]
 }

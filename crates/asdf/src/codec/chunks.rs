@@ -10,7 +10,7 @@ use bytes::{Buf as _, Bytes};
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use super::decoder::{Framing, Progress, zeroed};
+use super::decoder::{Framed, Progress, zeroed};
 use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
@@ -240,7 +240,7 @@ impl Chunk {
     }
 }
 
-impl<C: Chunked> Framing for Chunks<'_, C> {
+impl<C: Chunked> Framed for Chunks<'_, C> {
     fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
         while !out.is_empty() {
             let len = if !self.spare.is_empty() {

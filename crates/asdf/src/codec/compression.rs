@@ -57,8 +57,9 @@ impl Compression {
         }
     }
 
-    pub(crate) fn has_level(self) -> bool {
-        self.parts().1.is_some()
+    /// The level, if the compression has levels.
+    pub(crate) fn level(self) -> Option<u8> {
+        self.parts().1
     }
 
     fn parts(self) -> (&'static str, Option<u8>) {

@@ -14,12 +14,12 @@ use crate::error::CodecError;
 /// The bytes are right only if [`finish`](Self::finish) succeeds: the end of a stream shows whether
 /// it is whole.
 pub(crate) struct Decoder<'a> {
-    framing: Box<dyn Framing + 'a>,
+    stored: Box<dyn Framed + 'a>,
     progress: Progress<'a>,
 }
 
-/// How the data is laid out in the stored bytes, and which of it comes next.
-pub(super) trait Framing: Send {
+/// Stored bytes of some framing, of which the data is decoded in order.
+pub(super) trait Framed: Send {
     /// Decodes the next `out.len()` bytes of the data. The caller asks for no more than are wanted.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
@@ -52,8 +52,8 @@ impl Progress<'_> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(super) fn new(framing: Box<dyn Framing + 'a>, progress: Progress<'a>) -> Self {
-        Self { framing, progress }
+    pub(super) fn new(stored: Box<dyn Framed + 'a>, progress: Progress<'a>) -> Self {
+        Self { stored, progress }
     }
 
     /// The number of bytes that are still to be decoded.
@@ -65,14 +65,14 @@ impl<'a> Decoder<'a> {
     /// of bytes decoded.
     pub(crate) fn fill(&mut self, out: &mut [u8]) -> Result<usize, Failure> {
         let len = self.at_most_left(out.len());
-        self.framing.fill(&mut out[..len], &mut self.progress)?;
+        self.stored.fill(&mut out[..len], &mut self.progress)?;
         Ok(len)
     }
 
     /// Returns how many bytes to ask for next: about `about`, or more if the framing needs them to
     /// be fast.
     pub(crate) fn piece_len(&self, about: usize) -> usize {
-        self.at_most_left(self.framing.piece_len(about, &self.progress))
+        self.at_most_left(self.stored.piece_len(about, &self.progress))
     }
 
     /// Decodes the next piece of the data into a buffer that is used for all pieces. The piece is
@@ -88,7 +88,7 @@ impl<'a> Decoder<'a> {
 
     /// Skips the data before `position`.
     pub(super) fn skip_to(&mut self, position: u64) -> Result<(), Failure> {
-        self.framing.skip_to(position.min(self.progress.wanted), &mut self.progress)
+        self.stored.skip_to(position.min(self.progress.wanted), &mut self.progress)
     }
 
     /// Decodes the rest of the data into a buffer that grows with what is decoded, so that a
@@ -114,7 +114,7 @@ impl<'a> Decoder<'a> {
 
     /// Checks that the stored bytes end where the data does. All data must have been decoded.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        self.framing.finish(&mut self.progress)
+        self.stored.finish(&mut self.progress)
     }
 
     fn at_most_left(&self, len: usize) -> usize {

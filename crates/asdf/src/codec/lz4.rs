@@ -9,13 +9,16 @@
 //! Most writers put 4 MiB of data in a chunk, some 8 MiB; chunks may be uneven and may decode to
 //! nothing. One to three bytes that trail the last chunk are met and ignored.
 //!
-//! The lengths make the table of `chunks`.
+//! The lengths make the table of `chunks`. We write chunks of 4 MiB of data, in parallel.
 
 use binio::{ByteReader, Endian, ReadAt};
+use bytes::Bytes;
+use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 
 use super::Failure;
 use super::chunks::{Chunked, Measure};
-use crate::error::CodecError;
+use super::encode::{Parameters, Sink, Source, failed, pipeline};
+use crate::error::{CodecError, Result};
 
 /// The bytes that begin an LZ4 frame, which is something else than these chunks. As the length of
 /// a chunk they would be 69 MB.
@@ -62,12 +65,30 @@ impl Chunked for Lz4 {
 
     fn decode(&self, block: &[u8], place: &mut [u8], (): &mut ()) -> Result<(), Failure> {
         let corrupt = |message| Failure::from(CodecError::Corrupt { message, offset: 0 });
-        let len = lz4_flex::block::decompress_into(block, place)
-            .map_err(|error| corrupt(format!("LZ4: {error}")))?;
+        let len =
+            decompress_into(block, place).map_err(|error| corrupt(format!("LZ4: {error}")))?;
         if len != place.len() {
             let claim = place.len();
             return Err(corrupt(format!("LZ4 chunk decodes to {len} bytes, expected {claim}")));
         }
         Ok(())
     }
+}
+
+/// Data of a chunk.
+const CHUNK: usize = 4 << 20;
+
+pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>) -> Result<()> {
+    let compress = |chunk: Bytes| compress(&chunk);
+    pipeline(CHUNK, || source.next(CHUNK), compress, |chunk| sink(&chunk))
+}
+
+fn compress(data: &[u8]) -> Result<Vec<u8>> {
+    let mut out = vec![0; 8 + get_maximum_output_size(data.len())];
+    let len = compress_into(data, &mut out[8..]).map_err(|error| failed("lz4", error))?;
+    out.truncate(8 + len);
+    let word = |len: usize| u32::try_from(len).map_err(|error| failed("lz4", error));
+    out[..4].copy_from_slice(&word(len + 4)?.to_be_bytes());
+    out[4..8].copy_from_slice(&word(data.len())?.to_le_bytes());
+    Ok(out)
 }

@@ -1,13 +1,14 @@
 //! `lz4f`: one LZ4 frame. Some writers put it under `lz4\0`.
 
-use std::io::{self, Read};
+use std::io::{self, Read, Write as _};
 
-use lz4_flex::frame::FrameDecoder;
+use lz4_flex::frame::{BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
 use super::Failure;
+use super::encode::{Parameters, Sink, Source, Writer, unwritten};
 use super::lz4::FRAME_MAGIC;
 use super::stream::{Filled, Format, Input, State, Stream};
-use crate::error::CodecError;
+use crate::error::{CodecError, Result};
 
 /// The flag of a frame that ends with a checksum of its content, in the byte after the magic.
 const FLAG_CONTENT_CHECKSUM: u8 = 0x04;
@@ -28,14 +29,14 @@ impl Format for Lz4Frame {
         }
         let flags = prefix.get(4).copied().unwrap_or(0);
         let has_checksum = flags & FLAG_CONTENT_CHECKSUM != 0;
-        let source = Source { input, has_checksum, tail: [0xff; TAIL], ran_out: false };
+        let source = FrameReader { input, has_checksum, tail: [0xff; TAIL], ran_out: false };
         Ok(Box::new(Lz4FrameStream { decoder: FrameDecoder::new(source) }))
     }
 }
 
 /// The input, which knows whether the decoder wanted more than there is: the decoder itself takes
 /// a frame that is cut between two blocks for a whole one.
-struct Source<'a> {
+struct FrameReader<'a> {
     input: Input<'a>,
     has_checksum: bool,
     /// What was read last.
@@ -43,7 +44,7 @@ struct Source<'a> {
     ran_out: bool,
 }
 
-impl Read for Source<'_> {
+impl Read for FrameReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < buffer.len() {
@@ -65,7 +66,7 @@ impl Read for Source<'_> {
     }
 }
 
-impl Source<'_> {
+impl FrameReader<'_> {
     /// Whether the end mark of the frame is what was read last.
     fn is_after_end_mark(&self) -> bool {
         let end = if self.has_checksum { TAIL - 4 } else { TAIL };
@@ -74,7 +75,7 @@ impl Source<'_> {
 }
 
 struct Lz4FrameStream<'a> {
-    decoder: FrameDecoder<Source<'a>>,
+    decoder: FrameDecoder<FrameReader<'a>>,
 }
 
 impl Stream for Lz4FrameStream<'_> {
@@ -109,4 +110,15 @@ impl Stream for Lz4FrameStream<'_> {
     fn consumed(&self) -> u64 {
         self.decoder.get_ref().input.used()
     }
+}
+
+pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>) -> Result<()> {
+    let info = FrameInfo::new()
+        .content_size(Some(source.left()))
+        .block_size(BlockSize::Max4MB)
+        .content_checksum(true);
+    let mut encoder = FrameEncoder::with_frame_info(info, Writer(sink));
+    source
+        .pieces(&mut |piece| encoder.write_all(piece).map_err(|error| unwritten("lz4f", error)))?;
+    encoder.finish().map(drop).map_err(|error| unwritten("lz4f", error))
 }

@@ -1,19 +1,22 @@
-//! Decoding of compressed blocks.
+//! The compressions of blocks: decoding and encoding.
 //!
 //! | code | framing | module |
 //! |---|---|---|
 //! | `zlib` | one RFC 1950 stream | `zlib` |
 //! | `bzp2` | one bzip2 stream | `bzp2` |
-//! | `lz4\0` | chunks of LZ4 blocks, each with its length before and after compression | `lz4`, `chunks` |
+//! | `lz4\0` | chunks of LZ4 blocks, each with its length before and after compression | `lz4` |
 //! | `lz4f` | one LZ4 frame; also met under `lz4\0` | `lz4f` (feature) |
 //! | `zstd` | one Zstandard frame | `zstd` (feature) |
-//! | `blsc` | one Blosc-1 buffer, or chunks of them with their lengths | `blsc` (feature), `chunks` |
+//! | `blsc` | one Blosc-1 buffer, or chunks of them with their lengths | `blsc` (feature) |
 //!
-//! The rules are the same for all. The output grows in steps, so that a lying `data_size` costs
-//! nothing; it must be exactly `data_size` bytes at the end, no fewer ([`CodecError::ShortStream`])
-//! and no more ([`CodecError::LongStream`]). Bytes after the end of the stream are ignored and
-//! reported. A second stream in the block is decoded when `data_size` asks for it, and reported.
-//! The checksums inside the streams are verified.
+//! Each module decodes and encodes one format. What they share is in `decoder` (decoding in order),
+//! `stream` and `chunks` (the two framings), and `encode` (sources, threads).
+//!
+//! The rules of decoding are the same for all. The output grows in steps, so that a lying
+//! `data_size` costs nothing; it must be exactly `data_size` bytes at the end, no fewer
+//! ([`CodecError::ShortStream`]) and no more ([`CodecError::LongStream`]). Bytes after the end of
+//! the stream are ignored and reported. A second stream in the block is decoded when `data_size`
+//! asks for it, and reported. The checksums inside the streams are verified.
 
 #[cfg(feature = "blsc")]
 mod blsc;
@@ -42,7 +45,8 @@ pub use chunks::Chunk;
 use chunks::Chunks;
 pub use compression::{Compression, ParseCompressionError};
 pub(crate) use decoder::Decoder;
-use decoder::{Framing, Progress};
+use decoder::{Framed, Progress};
+use encode::Encode;
 use stream::{Format, Streams};
 
 /// What to decode.
@@ -97,44 +101,95 @@ impl From<binio::Error> for Failure {
     }
 }
 
-/// The framings of the codes.
-enum Layout {
+/// A compression that this build can decode and encode.
+struct Codec {
+    code: [u8; 4],
+    framing: Framing,
+    /// How many bytes one stored byte may well decode to: the most for deflate and LZ4, and some
+    /// factor for the formats that have no such bound. It sizes a first buffer and rejects nothing.
+    expansion: u64,
+    encode: Encode,
+}
+
+/// How the stored bytes are framed.
+enum Framing {
+    /// One stream.
+    Stream(&'static dyn Format),
+    /// Chunks of LZ4, or a frame that belongs under another code.
     Lz4,
+    /// One buffer or chunks of buffers.
     #[cfg(feature = "blsc")]
     Blosc,
-    Stream(&'static dyn Format),
+}
+
+static CODECS: &[Codec] = &[
+    Codec {
+        code: *b"zlib",
+        framing: Framing::Stream(&zlib::Zlib),
+        expansion: 1032,
+        encode: zlib::encode,
+    },
+    Codec {
+        code: *b"bzp2",
+        framing: Framing::Stream(&bzp2::Bzip2),
+        expansion: 16,
+        encode: bzp2::encode,
+    },
+    Codec { code: *b"lz4\0", framing: Framing::Lz4, expansion: 255, encode: lz4::encode },
+    #[cfg(feature = "lz4f")]
+    Codec {
+        code: *b"lz4f",
+        framing: Framing::Stream(&lz4f::Lz4Frame),
+        expansion: 255,
+        encode: lz4f::encode,
+    },
+    #[cfg(feature = "zstd")]
+    Codec {
+        code: *b"zstd",
+        framing: Framing::Stream(&zstd::Zstd),
+        expansion: 16,
+        encode: zstd::encode,
+    },
+    #[cfg(feature = "blsc")]
+    Codec { code: *b"blsc", framing: Framing::Blosc, expansion: 16, encode: blsc::encode },
+];
+
+/// The codes that need a feature of the same name.
+const FEATURES: [&str; 3] = ["lz4f", "zstd", "blsc"];
+
+impl Codec {
+    /// Finds the codec of a code, or says which feature this build lacks.
+    fn find(code: [u8; 4]) -> Result<&'static Self, CodecError> {
+        let codec = CODECS.iter().find(|codec| codec.code == code);
+        codec.ok_or_else(|| match FEATURES.iter().find(|name| *name.as_bytes() == code) {
+            Some(name) => CodecError::FeatureMissing(name),
+            None => CodecError::UnknownCompression,
+        })
+    }
+
+    fn is_chunked(&self) -> bool {
+        !matches!(self.framing, Framing::Stream(_))
+    }
 }
 
 impl Job {
     /// Whether parts of the data can be decoded without what is before them.
     pub(crate) fn is_chunked(&self) -> bool {
-        !matches!(self.layout(), Err(_) | Ok(Layout::Stream(_)))
+        Codec::find(self.code).is_ok_and(Codec::is_chunked)
     }
 
     /// The chunks of the stored bytes, in the order of the data; `None` if they are one stream.
     pub(crate) fn chunks(&self, stored: &dyn ReadAt) -> Result<Option<Vec<Chunk>>, Failure> {
         let size = self.data_size;
-        Ok(match self.layout()? {
-            Layout::Lz4 if lz4::is_frame(stored)? => None,
-            Layout::Lz4 => Some(Chunks::read(lz4::Lz4, stored, size, size)?.into_table()),
+        Ok(match Codec::find(self.code)?.framing {
+            Framing::Lz4 if lz4::is_frame(stored)? => None,
+            Framing::Lz4 => Some(Chunks::read(lz4::Lz4, stored, size, size)?.into_table()),
             #[cfg(feature = "blsc")]
-            Layout::Blosc => {
+            Framing::Blosc => {
                 Some(Chunks::read(blsc::Blosc::of(stored)?, stored, size, size)?.into_table())
             }
-            Layout::Stream(_) => None,
+            Framing::Stream(_) => None,
         })
-    }
-
-    fn layout(&self) -> Result<Layout, CodecError> {
-        match &self.code {
-            b"zlib" => Ok(Layout::Stream(&zlib::Zlib)),
-            b"bzp2" => Ok(Layout::Stream(&bzp2::Bzip2)),
-            b"lz4\0" => Ok(Layout::Lz4),
-            b"lz4f" => lz4_frame().map(Layout::Stream),
-            b"zstd" => zstd_frame().map(Layout::Stream),
-            b"blsc" => blosc(),
-            _ => Err(CodecError::UnknownCompression),
-        }
     }
 
     /// A decoder of the whole data. Adds irregularities to `notes`.
@@ -154,21 +209,22 @@ impl Job {
         wanted: u64,
         notes: &'a mut Vec<Note>,
     ) -> Result<Decoder<'a>, Failure> {
-        let streams = |format| Streams::open(format, stored, wanted, self.salvage);
         let size = self.data_size;
-        let framing: Box<dyn Framing + 'a> = match self.layout()? {
-            Layout::Stream(format) => Box::new(streams(format)?),
-            Layout::Lz4 => match Chunks::read(lz4::Lz4, stored, size, wanted) {
+        let framed: Box<dyn Framed + 'a> = match Codec::find(self.code)?.framing {
+            Framing::Stream(format) => {
+                Box::new(Streams::open(format, stored, wanted, self.salvage)?)
+            }
+            Framing::Lz4 => match Chunks::read(lz4::Lz4, stored, size, wanted) {
                 Ok(chunks) => Box::new(chunks),
                 Err(error) if !lz4::is_frame(stored)? => return Err(error),
-                Err(_) => Box::new(streams(lz4_frame()?)?),
+                Err(_) => return Self { code: *b"lz4f", ..*self }.open_to(stored, wanted, notes),
             },
             #[cfg(feature = "blsc")]
-            Layout::Blosc => {
+            Framing::Blosc => {
                 Box::new(Chunks::read(blsc::Blosc::of(stored)?, stored, size, wanted)?)
             }
         };
-        Ok(Decoder::new(framing, Progress { decoded: 0, wanted, notes }))
+        Ok(Decoder::new(framed, Progress { decoded: 0, wanted, notes }))
     }
 
     /// Decodes the whole data into a buffer that grows as it is decoded.
@@ -178,7 +234,7 @@ impl Job {
         notes: &mut Vec<Note>,
     ) -> Result<Vec<u8>, Failure> {
         let mut decoder = self.open(stored, notes)?;
-        let data = decoder.rest(self.plausible(stored.len()))?;
+        let data = decoder.rest(self.plausible(stored))?;
         decoder.finish()?;
         Ok(data)
     }
@@ -205,51 +261,12 @@ impl Job {
         let mut notes = Vec::new();
         let mut decoder = self.open_to(stored, range.end, &mut notes)?;
         decoder.skip_to(range.start)?;
-        decoder.rest(self.plausible(stored.len()))
+        decoder.rest(self.plausible(stored))
     }
 
-    /// How many bytes this many stored bytes may well decode to: the most for deflate and LZ4, and
-    /// some factor for the formats that have no such bound. It sizes a first buffer and rejects
-    /// nothing.
-    fn plausible(&self, stored: u64) -> u64 {
-        let factor = match &self.code {
-            b"zlib" => 1032,
-            b"lz4\0" | b"lz4f" => 255,
-            _ => 16,
-        };
-        stored.saturating_mul(factor)
+    /// The number of bytes that the stored bytes may well decode to.
+    fn plausible(&self, stored: &dyn ReadAt) -> u64 {
+        let expansion = Codec::find(self.code).map_or(1, |codec| codec.expansion);
+        stored.len().saturating_mul(expansion)
     }
-}
-
-#[cfg(feature = "lz4f")]
-#[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
-fn lz4_frame() -> Result<&'static dyn Format, CodecError> {
-    Ok(&lz4f::Lz4Frame)
-}
-
-#[cfg(not(feature = "lz4f"))]
-fn lz4_frame() -> Result<&'static dyn Format, CodecError> {
-    Err(CodecError::FeatureMissing("lz4f"))
-}
-
-#[cfg(feature = "zstd")]
-#[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
-fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
-    Ok(&zstd::Zstd)
-}
-
-#[cfg(not(feature = "zstd"))]
-fn zstd_frame() -> Result<&'static dyn Format, CodecError> {
-    Err(CodecError::FeatureMissing("zstd"))
-}
-
-#[cfg(feature = "blsc")]
-#[allow(clippy::unnecessary_wraps, reason = "fails in builds without the feature")]
-fn blosc() -> Result<Layout, CodecError> {
-    Ok(Layout::Blosc)
-}
-
-#[cfg(not(feature = "blsc"))]
-fn blosc() -> Result<Layout, CodecError> {
-    Err(CodecError::FeatureMissing("blsc"))
 }

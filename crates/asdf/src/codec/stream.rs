@@ -3,7 +3,7 @@
 use binio::ReadAt;
 use bytes::Bytes;
 
-use super::decoder::{Framing, Progress, zeroed};
+use super::decoder::{Framed, Progress, zeroed};
 use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
@@ -154,7 +154,7 @@ impl<'a> Streams<'a> {
     }
 }
 
-impl Framing for Streams<'_> {
+impl Framed for Streams<'_> {
     fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
         while !out.is_empty() {
             match self.state {

@@ -1,10 +1,14 @@
 //! `zstd`: one Zstandard frame (RFC 8878).
 
+use std::io::{self, Write as _};
+
+use zstd::Encoder;
 use zstd::stream::raw::{self, Operation};
 
 use super::Failure;
+use super::encode::{Parameters, Sink, Source, Writer, unwritten};
 use super::stream::{Decoder, Decoding, Format, Input, Stream};
-use crate::error::CodecError;
+use crate::error::{CodecError, Result};
 
 pub(super) struct Zstd;
 
@@ -34,4 +38,17 @@ impl Decoder for raw::Decoder<'static> {
             Err(error) => (0, 0, Err(format!("zstd: {error}"))),
         }
     }
+}
+
+pub(super) fn encode(
+    source: &mut dyn Source,
+    Parameters { level, .. }: Parameters,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let fail = |error: io::Error| unwritten("zstd", error);
+    let mut encoder = Encoder::new(Writer(sink), level.into()).map_err(fail)?;
+    encoder.set_pledged_src_size(Some(source.left())).map_err(fail)?;
+    encoder.include_contentsize(true).map_err(fail)?;
+    source.pieces(&mut |piece| encoder.write_all(piece).map_err(fail))?;
+    encoder.finish().map(drop).map_err(fail)
 }

@@ -226,7 +226,7 @@ fn address(array: &Array) -> usize {
 fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Planned<'a>> {
     let code = block.header()?.compression;
     Ok(match options.compression {
-        Some(compression) if compression.code() != code || compression.has_level() => {
+        Some(compression) if compression.code() != code || compression.level().is_some() => {
             Planned::Decoded(block, compression)
         }
         _ => Planned::Stored(block),

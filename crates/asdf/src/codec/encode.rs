@@ -11,10 +11,8 @@
 //!
 //! What is written does not depend on how many threads there are.
 
-mod bzip2;
-mod frame;
-mod lz4;
-mod zlib;
+#[cfg(any(feature = "lz4f", feature = "zstd"))]
+use std::io::{self, Write};
 
 use binio::ReadAt;
 use bytes::Bytes;
@@ -22,7 +20,7 @@ use bytes::Bytes;
 use rayon::prelude::*;
 
 use super::decoder::{Decoder, zeroed};
-use super::{Compression, Failure};
+use super::{Codec, Compression, Failure};
 use crate::error::{Error, Result};
 
 /// Uncompressed data are read in pieces of this size.
@@ -35,6 +33,9 @@ const BATCH: usize = 12 << 20;
 /// Takes the stored bytes, in their order.
 pub(crate) type Sink<'s> = dyn FnMut(&[u8]) -> Result<()> + 's;
 
+/// A function that compresses the data of a source.
+pub(super) type Encode = fn(&mut dyn Source, Parameters, &mut Sink<'_>) -> Result<()>;
+
 /// Compresses the data of a source. `itemsize` is that of the elements.
 pub(crate) fn encode(
     source: &mut dyn Source,
@@ -42,15 +43,23 @@ pub(crate) fn encode(
     itemsize: u64,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    match compression {
-        Compression::None => source.pieces(sink),
-        Compression::Zlib(level) => zlib::encode(source, level, sink),
-        Compression::Bzip2(level) => bzip2::encode(source, level, sink),
-        Compression::Lz4 => lz4::encode(source, sink),
-        Compression::Lz4Frame => frame::lz4(source, sink),
-        Compression::Zstd(level) => frame::zstd(source, level, sink),
-        Compression::Blosc(level) => frame::blosc(source, level, itemsize, sink),
+    if compression == Compression::None {
+        return source.pieces(sink);
     }
+    let codec = Codec::find(compression.code());
+    let codec = codec.map_err(|error| Error::unwritable(error.to_string()))?;
+    let level = compression.level().unwrap_or(0);
+    (codec.encode)(source, Parameters { level, itemsize }, sink)
+}
+
+/// What the codecs choose their methods by.
+#[derive(Clone, Copy)]
+pub(super) struct Parameters {
+    /// The level of the compression, or 0 for those without levels.
+    pub(super) level: u8,
+    /// Length of an element in bytes.
+    #[cfg_attr(not(feature = "blsc"), expect(dead_code, reason = "only Blosc uses it"))]
+    pub(super) itemsize: u64,
 }
 
 /// Data to compress, from its beginning to its end.
@@ -150,7 +159,7 @@ impl<F: Fn(Failure) -> Error + Send> Source for Decoded<'_, '_, F> {
 
 /// Compresses pieces of up to `size` bytes, some at a time over threads, and passes the results on in
 /// the order of the pieces. Meanwhile the next pieces are read.
-fn pipeline<T: Send, R: Send>(
+pub(super) fn pipeline<T: Send, R: Send>(
     size: usize,
     mut read: impl FnMut() -> Result<Option<T>>,
     compress: impl Fn(T) -> Result<R> + Sync + Send,
@@ -230,6 +239,29 @@ pub(crate) fn map<T: Send, R: Send>(
 }
 
 /// A failure of a compressor, which happens to none on any input.
-fn failed(codec: &str, error: impl std::fmt::Display) -> Error {
+pub(super) fn failed(codec: &str, error: impl std::fmt::Display) -> Error {
     Error::unwritable(format!("{codec}: {error}"))
+}
+
+/// A sink that an encoder writes to. An error of the sink passes through `io::Error`.
+#[cfg(any(feature = "lz4f", feature = "zstd"))]
+pub(super) struct Writer<'a, 's>(pub(super) &'a mut Sink<'s>);
+
+#[cfg(any(feature = "lz4f", feature = "zstd"))]
+impl Write for Writer<'_, '_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        (self.0)(bytes).map_err(io::Error::other)?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// The error of the sink, or of the encoder itself.
+#[cfg(any(feature = "lz4f", feature = "zstd"))]
+pub(super) fn unwritten(codec: &str, error: impl Into<io::Error>) -> Error {
+    let error = error.into().downcast::<Error>();
+    error.unwrap_or_else(|error| failed(codec, error))
 }
