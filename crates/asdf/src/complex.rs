@@ -7,6 +7,8 @@
 
 use num_complex::Complex;
 
+use crate::yaml::emit::repr;
+
 /// The number that a text spells; `None` if it spells none. The sign of a zero is kept.
 ///
 /// ```
@@ -90,6 +92,21 @@ fn number_len(text: &str) -> usize {
     len
 }
 
+/// The text of a number as Python writes it: `(1+2j)`, `-1j`, `(nan-infj)`.
+pub(crate) fn to_text(number: Complex<f64>) -> String {
+    let part = |value: f64| match value {
+        _ if value.is_nan() => "nan".to_owned(),
+        _ if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
+        _ => repr(value),
+    };
+    let imaginary = part(number.im);
+    if number.re == 0.0 && number.re.is_sign_positive() {
+        return format!("{imaginary}j");
+    }
+    let sign = if imaginary.starts_with('-') { "" } else { "+" };
+    format!("({}{sign}{imaginary}j)", part(number.re))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +151,22 @@ mod tests {
             "e5", "1+", "+", "1ee", "1jj", "nano", "--1", "1+-2j", "0x1", "(1)j",
         ] {
             assert_eq!(bits(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn complex_numbers_are_those_of_python() {
+        let inf = f64::INFINITY;
+        for (re, im, text) in [
+            (1.0, 2.0, "(1+2j)"),
+            (0.0, -1.0, "-1j"),
+            (-0.0, 0.0, "(-0+0j)"),
+            (f64::NAN, -inf, "(nan-infj)"),
+            (0.0, 0.0, "0j"),
+            (1e16, 1e-5, "(1e+16+1e-05j)"),
+            (-inf, f64::NAN, "(-inf+nanj)"),
+        ] {
+            assert_eq!(to_text(Complex::new(re, im)), text);
         }
     }
 }

@@ -5,10 +5,11 @@ use std::collections::HashMap;
 use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::value::collection::{Form, Mapping, Sequence};
-use crate::value::emit::{Place, is_made_up_anchor, wants_brackets};
+use crate::value::emit::{is_made_up_anchor, wants_brackets};
 use crate::value::tree::{Handle, Shared, Tree};
 use crate::value::walk::Visit;
 use crate::value::{Tagged, Value, scalar};
+use crate::yaml::emit::Place;
 use crate::yaml::{Document, Kind, Mention, Node, NodeId, ParseOptions, Style};
 
 /// How deep collections may nest. Values are nested themselves, so that dropping, cloning and

@@ -50,7 +50,6 @@ impl<T: Into<Value>> From<Option<T>> for Value {
 /// A `!core/complex`.
 impl From<Complex<f64>> for Value {
     fn from(number: Complex<f64>) -> Self {
-        Self::String(crate::value::emit::complex_text(number))
-            .tagged(crate::value::emit::COMPLEX_TAG)
+        Self::String(crate::complex::to_text(number)).tagged(crate::value::emit::COMPLEX_TAG)
     }
 }

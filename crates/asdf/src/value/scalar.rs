@@ -1,7 +1,7 @@
 //! Scalars as a file spells them.
 
 use crate::value::Value;
-use crate::value::emit::{Place, default_style};
+use crate::yaml::emit::{Place, default_style};
 use crate::yaml::{
     Integer, Kind, Node, ScalarRules, Style, Value as Read, resolve, resolve_integer,
 };

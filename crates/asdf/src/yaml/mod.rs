@@ -30,6 +30,7 @@ mod characters;
 mod directives;
 mod document;
 pub(crate) mod edit;
+pub(crate) mod emit;
 mod equal;
 mod integer;
 mod mapping;

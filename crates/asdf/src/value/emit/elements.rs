@@ -9,7 +9,7 @@ use bytes::Bytes;
 use half::f16;
 use num_complex::Complex;
 
-use super::scalar::complex_text;
+use crate::complex;
 use crate::error::{Error, Result};
 use crate::ndarray::scalar_name;
 use crate::value::{Array, Mapping, Sequence, Value};
@@ -261,7 +261,7 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Option<Value> {
         Kind::Complex => {
             let (re, im) = bytes.split_at_checked(bytes.len() / 2)?;
             let number = Complex::new(float(re)?, float(im)?);
-            Value::String(complex_text(number)).tagged(COMPLEX_TAG)
+            Value::String(complex::to_text(number)).tagged(COMPLEX_TAG)
         }
         Kind::Bytes => {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);

@@ -42,7 +42,7 @@ impl Fragment<'_> {
     /// An item with its dash.
     pub(crate) fn dashed_item(&self) -> Result<String> {
         self.emit(true, |emitter, root| {
-            emitter.block_indicator("-");
+            emitter.text.block_indicator("-");
             emitter.all_of(root, Role::Item)
         })
     }
@@ -67,11 +67,11 @@ impl Fragment<'_> {
     ) -> Result<String> {
         let mut out = Vec::new();
         let mut emitter = Emitter::new(self.tree, self.arrays, &mut out);
-        emitter.indent = self.indent;
-        emitter.column = self.column;
+        emitter.text.indent = self.indent;
+        emitter.text.column = self.column;
         emitter.flow_level = self.in_flow.into();
-        emitter.is_blank = is_blank;
-        emitter.is_indentation = self.begins_line;
+        emitter.text.is_blank = is_blank;
+        emitter.text.is_indentation = self.begins_line;
         emitter.handles = self.handles;
         emitter.taken.clone_from(&self.taken);
         for (number, (name, is_written)) in &self.known {
@@ -83,7 +83,7 @@ impl Fragment<'_> {
             }
         }
         body(&mut emitter, Item::Borrowed(self.tree.root()))?;
-        let text = std::mem::take(&mut emitter.text);
+        let text = std::mem::take(&mut emitter.text.buffer);
         drop(emitter);
         out.extend_from_slice(text.as_bytes());
         Ok(String::from_utf8_lossy(&out).into_owned())

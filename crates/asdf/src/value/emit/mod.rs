@@ -8,29 +8,25 @@ mod anchor;
 pub(crate) mod elements;
 mod fragment;
 mod node;
-pub(crate) mod scalar;
-mod text;
 
 use std::collections::HashSet;
-use std::fmt::Write as _;
 use std::io::Write;
 
 use crate::error::Result;
-use crate::value::{Array, Form, Handle, Mask, Sequence, Tree, Value, Written};
-use crate::yaml::{Kind, Style, encode_base64};
+use crate::value::{Array, Form, Handle, Mask, Sequence, Tree, Value};
+use crate::yaml::emit::{
+    Place, TextBuilder, WIDTH, default_style, encode_tag, float_text, possible_style,
+};
+use crate::yaml::{Style, encode_base64};
 use anchor::{Anchor, anchors};
 use elements::Elements;
-use scalar::{Analysis, quoted_style};
 
 pub(crate) use anchor::is_made_up_anchor;
 pub(crate) use elements::{ArrayNode, COMPLEX_TAG, LITERALS};
 pub(crate) use fragment::Fragment;
-pub(crate) use scalar::{Place, complex_text, default_style, plain_text};
 
 /// The tag of arrays of the newest standard.
 const NDARRAY_TAG: &str = "tag:stsci.edu:asdf/core/ndarray-1.1.0";
-/// Lines are broken at the first place after this column.
-const WIDTH: usize = 80;
 const INDENT: usize = 2;
 /// The longest key that is on one line with its value, in bytes.
 const MAX_SIMPLE_KEY: usize = 128;
@@ -82,12 +78,12 @@ impl Arrays for NoArrays {
 /// Writes the directives, `---`, the tree and `...`.
 pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Result<()> {
     let mut emitter = Emitter::new(tree, arrays, out);
-    emitter.text = format!("%YAML 1.1\n%TAG ! {ASDF_PREFIX}\n---");
-    emitter.column = 3;
+    emitter.text.buffer = format!("%YAML 1.1\n%TAG ! {ASDF_PREFIX}\n---");
+    emitter.text.column = 3;
     emitter.all_of(Item::Borrowed(tree.root()), Role::Root)?;
-    emitter.new_line();
-    emitter.text.push_str("...\n");
-    Ok(emitter.out.write_all(emitter.text.as_bytes())?)
+    emitter.text.new_line();
+    emitter.text.buffer.push_str("...\n");
+    Ok(emitter.out.write_all(emitter.text.buffer.as_bytes())?)
 }
 
 /// Whether a collection is written in brackets unless it is told otherwise: if all in it are
@@ -135,13 +131,7 @@ struct Open<'a> {
 
 pub(super) struct Emitter<'a, 'w> {
     out: &'w mut dyn Write,
-    pub(super) text: String,
-    pub(super) column: usize,
-    /// Whether the last character written was a blank or began a line.
-    pub(super) is_blank: bool,
-    /// Whether the line has only indentation and dashes so far.
-    pub(super) is_indentation: bool,
-    pub(super) indent: Option<usize>,
+    pub(super) text: TextBuilder,
     pub(super) flow_level: usize,
     tree: &'a Tree,
     arrays: &'a dyn Arrays,
@@ -160,11 +150,7 @@ impl<'a, 'w> Emitter<'a, 'w> {
     pub(super) fn new(tree: &'a Tree, arrays: &'a dyn Arrays, out: &'w mut dyn Write) -> Self {
         Self {
             out,
-            text: String::new(),
-            column: 0,
-            is_blank: false,
-            is_indentation: false,
-            indent: None,
+            text: TextBuilder::default(),
             flow_level: 0,
             tree,
             arrays,
@@ -189,9 +175,9 @@ impl<'a, 'w> Emitter<'a, 'w> {
 impl<'a> Emitter<'a, '_> {
     /// Writes the next child of the innermost collection, or its end.
     fn step(&mut self) -> Result<()> {
-        if self.text.len() >= BUFFER {
-            self.out.write_all(self.text.as_bytes())?;
-            self.text.clear();
+        if self.text.buffer.len() >= BUFFER {
+            self.out.write_all(self.text.buffer.as_bytes())?;
+            self.text.buffer.clear();
         }
         let Some(open) = self.stack.last_mut() else { return Ok(()) };
         let is_first = std::mem::take(&mut open.is_first);
@@ -199,25 +185,25 @@ impl<'a> Emitter<'a, '_> {
         let Some((key, value)) = open.children.next() else {
             let (close, outer) = (open.close, open.outer);
             self.stack.pop();
-            self.indent = outer;
+            self.text.indent = outer;
             if let Some(bracket) = close {
                 self.flow_level -= 1;
-                self.indicator(bracket, false);
+                self.text.indicator(bracket, false);
             }
             return Ok(());
         };
         if in_flow && !is_first {
-            self.indicator(",", false);
+            self.text.indicator(",", false);
         }
-        if !in_flow || self.column > WIDTH {
-            self.new_line();
+        if !in_flow || self.text.column > WIDTH {
+            self.text.new_line();
         }
         if let Some(key) = key {
             self.key(key)?;
             return self.node(value, Role::Value);
         }
         if !in_flow {
-            self.block_indicator("-");
+            self.text.block_indicator("-");
         }
         self.node(value, Role::Item)
     }
@@ -228,19 +214,19 @@ impl<'a> Emitter<'a, '_> {
         if is_simple {
             self.node(key, Role::Key)?;
             // A colon may be part of the name of an anchor.
-            self.indicator(":", is_alias);
+            self.text.indicator(":", is_alias);
         } else if self.flow_level > 0 {
-            self.indicator("?", true);
+            self.text.indicator("?", true);
             self.node(key, Role::Item)?;
-            if self.column > WIDTH {
-                self.new_line();
+            if self.text.column > WIDTH {
+                self.text.new_line();
             }
-            self.indicator(":", true);
+            self.text.indicator(":", true);
         } else {
-            self.block_indicator("?");
+            self.text.block_indicator("?");
             self.node(key, Role::Item)?;
-            self.new_line();
-            self.block_indicator(":");
+            self.text.new_line();
+            self.text.block_indicator(":");
         }
         Ok(())
     }
@@ -289,9 +275,9 @@ impl<'a> Emitter<'a, '_> {
             let Value::Shared(handle) = value else { break };
             match self.anchors.get(handle.number()).cloned() {
                 Some(Anchor::Written(name)) => {
-                    self.blank();
-                    self.put("*");
-                    self.put(&name);
+                    self.text.blank();
+                    self.text.put("*");
+                    self.text.put(&name);
                     return Ok(());
                 }
                 Some(Anchor::Planned(name)) => self.anchor(*handle, name),
@@ -424,15 +410,15 @@ impl<'a> Emitter<'a, '_> {
         let in_flow = in_flow || is_empty;
         let close = in_flow.then(|| {
             let (open, close) = if is_mapping { ("{", "}") } else { ("[", "]") };
-            self.indicator(open, true);
-            self.is_blank = true;
+            self.text.indicator(open, true);
+            self.text.is_blank = true;
             self.flow_level += 1;
             close
         });
-        let outer = self.indent;
+        let outer = self.text.indent;
         // A list as lines is not indented below its key.
-        let stays = !in_flow && !is_mapping && role == Role::Value && !self.is_indentation;
-        self.indent = Some(match outer {
+        let stays = !in_flow && !is_mapping && role == Role::Value && !self.text.is_indentation;
+        self.text.indent = Some(match outer {
             None if in_flow => INDENT,
             None => 0,
             Some(indent) if stays => indent,
@@ -460,9 +446,9 @@ impl<'a> Emitter<'a, '_> {
                 }
             }
         };
-        self.blank();
-        self.put("&");
-        self.put(&name);
+        self.text.blank();
+        self.text.put("&");
+        self.text.put(&name);
         if let Some(anchor) = self.anchors.get_mut(handle.number()) {
             *anchor = Anchor::Written(name);
         }
@@ -470,46 +456,54 @@ impl<'a> Emitter<'a, '_> {
 
     fn tag(&mut self, tag: &str) {
         let short = |prefix| tag.strip_prefix(prefix).filter(|suffix: &&str| !suffix.is_empty());
-        self.blank();
+        self.text.blank();
         let (asdf, yaml) = self.handles;
         let text = match (short(ASDF_PREFIX), short(YAML_PREFIX)) {
-            (Some(suffix), _) if asdf => format!("!{}", encoded(suffix, "")),
-            (_, Some(suffix)) if yaml => format!("!!{}", encoded(suffix, "")),
-            _ => format!("!<{}>", encoded(tag, "!,[]")),
+            (Some(suffix), _) if asdf => format!("!{}", encode_tag(suffix, "")),
+            (_, Some(suffix)) if yaml => format!("!!{}", encode_tag(suffix, "")),
+            _ => format!("!<{}>", encode_tag(tag, "!,[]")),
         };
-        self.put(&text);
+        self.text.put(&text);
     }
 
     fn scalar(&mut self, value: &Value, tag: Option<&str>, role: Role) {
-        let outer = self.indent;
-        self.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
+        let outer = self.text.indent;
+        self.text.indent = Some(outer.map_or(INDENT, |indent| indent + INDENT));
         let in_flow = self.flow_level > 0;
         let is_tagged = tag.is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG);
         let place = Place { in_flow, is_key: role == Role::Key, is_tagged };
         match value {
             Value::String(text) => {
-                let style = scalar::default_style(text, place);
-                self.text_of(text, style, place);
+                let style = default_style(text, place);
+                self.text.scalar(text, style, place);
             }
             // Nothing at all is null.
             Value::Written(written)
                 if written.text().is_empty() && written.style() == Style::Plain && !is_tagged =>
             {
-                self.text_of("null", Style::Plain, place);
+                self.text.scalar("null", Style::Plain, place);
             }
             Value::Written(written) => {
-                self.text_of(written.text(), written_style(written, place), place);
+                self.text.scalar(
+                    written.text(),
+                    possible_style(written.text(), written.style(), place),
+                    place,
+                );
             }
             Value::Binary(bytes) => self.binary(bytes, place, is_tagged),
             // A colon in brackets would not be read by all.
             Value::DateTime(_) if in_flow && !is_tagged => {
-                self.blank();
-                self.put("!!timestamp");
-                self.text_of(&plain_text(value).unwrap_or_default(), Style::SingleQuoted, place);
+                self.text.blank();
+                self.text.put("!!timestamp");
+                self.text.scalar(
+                    &plain_text(value).unwrap_or_default(),
+                    Style::SingleQuoted,
+                    place,
+                );
             }
-            _ => self.text_of(&plain_text(value).unwrap_or_default(), Style::Plain, place),
+            _ => self.text.scalar(&plain_text(value).unwrap_or_default(), Style::Plain, place),
         }
-        self.indent = outer;
+        self.text.indent = outer;
     }
 
     fn binary(&mut self, bytes: &[u8], place: Place, is_tagged: bool) {
@@ -518,12 +512,12 @@ impl<'a> Emitter<'a, '_> {
         let _ = encode_base64(bytes, &mut text);
         let text = String::from_utf8_lossy(&text);
         if !is_tagged {
-            self.blank();
-            self.put("!!binary");
+            self.text.blank();
+            self.text.put("!!binary");
         }
         if place.in_flow || place.is_key || text.is_empty() {
             let style = if text.is_empty() { Style::SingleQuoted } else { Style::Plain };
-            return self.text_of(&text, style, place);
+            return self.text.scalar(&text, style, place);
         }
         let mut lines = String::with_capacity(text.len() + text.len() / 76 + 1);
         let mut rest = &*text;
@@ -533,37 +527,19 @@ impl<'a> Emitter<'a, '_> {
             lines.push('\n');
             rest = after;
         }
-        self.text_of(&lines, Style::Literal, place);
+        self.text.scalar(&lines, Style::Literal, place);
     }
 }
 
-/// The style of a scalar as a file has it, unless that is not possible at its place.
-fn written_style(written: &Written, place: Place) -> Style {
-    let text = written.text();
-    let analysis = Analysis::of(text);
-    let quoted = || quoted_style(analysis, place, true);
-    match written.style() {
-        // A number or a date has no characters that could mean something else.
-        Style::Plain if written.kind() != Kind::String && !text.is_empty() => Style::Plain,
-        Style::Plain if analysis.plain(place) => Style::Plain,
-        Style::DoubleQuoted => Style::DoubleQuoted,
-        Style::Literal if analysis.literal && !place.in_flow && !place.is_key => Style::Literal,
-        Style::Literal => quoted_style(analysis, place, true),
-        _ => quoted(),
-    }
-}
-
-/// A tag with what may not stand in it as `%` and two digits; `also` may stand in it too.
-fn encoded(tag: &str, also: &str) -> String {
-    let mut out = String::new();
-    for byte in tag.bytes() {
-        let c = char::from(byte);
-        if byte.is_ascii_alphanumeric() || "-;/?:@&=+$_.~*'()".contains(c) || also.contains(c) {
-            out.push(c);
-        } else {
-            // Writing to a string cannot fail.
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
+/// The text of a scalar that is written without quotes. `None` for strings, bytes and collections.
+pub(crate) fn plain_text(value: &Value) -> Option<String> {
+    Some(match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) => float_text(*value),
+        Value::Date(date) => date.to_string(),
+        Value::DateTime(time) => time.to_string().replacen('T', " ", 1),
+        _ => return None,
+    })
 }

@@ -1,8 +1,5 @@
 //! Scalars as text: which quotes a text needs, and numbers as `PyYAML` writes them.
 
-use num_complex::Complex;
-
-use crate::value::Value;
 use crate::yaml::{Kind, ScalarRules, Style, resolve};
 
 /// Where a scalar is.
@@ -20,16 +17,16 @@ pub(crate) struct Place {
 /// implementation; LS, PS, NEL and what is outside of the basic plane are always escaped.
 #[derive(Clone, Copy, Debug)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a question of its own")]
-pub(super) struct Analysis {
-    pub(super) is_multiline: bool,
-    pub(super) plain_in_flow: bool,
-    pub(super) plain_in_block: bool,
-    pub(super) single_quoted: bool,
-    pub(super) literal: bool,
+struct Analysis {
+    is_multiline: bool,
+    plain_in_flow: bool,
+    plain_in_block: bool,
+    single_quoted: bool,
+    literal: bool,
 }
 
 impl Analysis {
-    pub(super) fn of(text: &str) -> Self {
+    fn of(text: &str) -> Self {
         if text.is_empty() {
             return Self {
                 is_multiline: false,
@@ -89,7 +86,7 @@ impl Analysis {
         }
     }
 
-    pub(super) fn plain(self, place: Place) -> bool {
+    fn plain(self, place: Place) -> bool {
         if place.in_flow { self.plain_in_flow } else { self.plain_in_block }
     }
 }
@@ -112,7 +109,7 @@ pub(crate) fn default_style(text: &str, place: Place) -> Style {
 }
 
 /// The same for a text that may have to be quoted for what it would resolve to.
-pub(super) fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> Style {
+fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> Style {
     if analysis.plain(place) && !resolves {
         return Style::Plain;
     }
@@ -122,23 +119,23 @@ pub(super) fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> 
     Style::SingleQuoted
 }
 
+/// The style of a scalar that has one, unless that is not possible at its place.
+pub(crate) fn possible_style(text: &str, style: Style, place: Place) -> Style {
+    let analysis = Analysis::of(text);
+    // A number or a date has no characters that could mean something else.
+    let is_other_type = || !text.is_empty() && resolve(text, ScalarRules::Python).0 != Kind::String;
+    match style {
+        Style::Plain if is_other_type() || analysis.plain(place) => Style::Plain,
+        Style::DoubleQuoted => Style::DoubleQuoted,
+        Style::Literal if analysis.literal && !place.in_flow && !place.is_key => Style::Literal,
+        _ => quoted_style(analysis, place, true),
+    }
+}
+
 /// Whether a text without quotes would be something else than a string to any reader.
 fn resolves(text: &str) -> bool {
     let rules = [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12];
     rules.into_iter().any(|rules| resolve(text, rules) != (Kind::String, None))
-}
-
-/// The text of a scalar that is written without quotes. `None` for strings, bytes and collections.
-pub(crate) fn plain_text(value: &Value) -> Option<String> {
-    Some(match value {
-        Value::Null => "null".to_owned(),
-        Value::Bool(value) => value.to_string(),
-        Value::Int(value) => value.to_string(),
-        Value::Float(value) => float_text(*value),
-        Value::Date(date) => date.to_string(),
-        Value::DateTime(time) => time.to_string().replacen('T', " ", 1),
-        _ => return None,
-    })
 }
 
 /// A float as YAML 1.1 reads it: the shortest text that is the same number, with a dot and with a
@@ -159,7 +156,7 @@ pub(crate) fn float_text(value: f64) -> String {
 }
 
 /// A finite number as Python's `repr` has it, but without `.0`: `1`, `0.1`, `1e+16`, `1.5e-05`.
-fn repr(value: f64) -> String {
+pub(crate) fn repr(value: f64) -> String {
     // One digit before the dot: `1.5e-5`.
     let scientific = format!("{value:e}");
     let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
@@ -190,21 +187,6 @@ fn positional(mantissa: &str, exponent: i32) -> String {
     }
     text.extend(digits);
     text
-}
-
-/// A complex number as Python writes it: `(1+2j)`, `-1j`, `(nan-infj)`.
-pub(crate) fn complex_text(number: Complex<f64>) -> String {
-    let part = |value: f64| match value {
-        _ if value.is_nan() => "nan".to_owned(),
-        _ if value.is_infinite() => if value > 0.0 { "inf" } else { "-inf" }.to_owned(),
-        _ => repr(value),
-    };
-    let imaginary = part(number.im);
-    if number.re == 0.0 && number.re.is_sign_positive() {
-        return format!("{imaginary}j");
-    }
-    let sign = if imaginary.starts_with('-') { "" } else { "+" };
-    format!("({}{sign}{imaginary}j)", part(number.re))
 }
 
 #[cfg(test)]
@@ -301,22 +283,6 @@ mod tests {
             (f64::from(3.3_f32), "3.299999952316284"),
         ] {
             assert_eq!(float_text(value), text);
-        }
-    }
-
-    #[test]
-    fn complex_numbers_are_those_of_python() {
-        let inf = f64::INFINITY;
-        for (re, im, text) in [
-            (1.0, 2.0, "(1+2j)"),
-            (0.0, -1.0, "-1j"),
-            (-0.0, 0.0, "(-0+0j)"),
-            (f64::NAN, -inf, "(nan-infj)"),
-            (0.0, 0.0, "0j"),
-            (1e16, 1e-5, "(1e+16+1e-05j)"),
-            (-inf, f64::NAN, "(-inf+nanj)"),
-        ] {
-            assert_eq!(complex_text(Complex::new(re, im)), text);
         }
     }
 

@@ -1,11 +1,30 @@
 //! Scalars in their styles, broken into lines.
 
+use std::fmt::Write as _;
+
 use super::scalar::{Place, is_printable};
-use super::{Emitter, WIDTH};
 use crate::yaml::Style;
 
-impl Emitter<'_, '_> {
-    pub(super) fn text_of(&mut self, text: &str, style: Style, place: Place) {
+/// Lines are broken at the first place after this column.
+pub(crate) const WIDTH: usize = 80;
+
+/// The text of a document, or of a part of one, while it is written.
+#[derive(Debug, Default)]
+pub(crate) struct TextBuilder {
+    /// What was written and is not yet taken.
+    pub(crate) buffer: String,
+    pub(crate) column: usize,
+    /// Whether the last character written was a blank or began a line.
+    pub(crate) is_blank: bool,
+    /// Whether the line has only indentation and dashes so far.
+    pub(crate) is_indentation: bool,
+    /// The column of the innermost collection; `None` outside of all.
+    pub(crate) indent: Option<usize>,
+}
+
+impl TextBuilder {
+    /// Writes a scalar in a style, which its place must allow.
+    pub(crate) fn scalar(&mut self, text: &str, style: Style, place: Place) {
         let may_break = !place.is_key;
         match style {
             Style::SingleQuoted => self.single_quoted(text, may_break),
@@ -125,11 +144,11 @@ impl Emitter<'_, '_> {
             self.line_break();
         }
         // The next node begins on a line of its own.
-        let _ = self.text.pop();
+        let _ = self.buffer.pop();
         self.column = usize::MAX;
     }
 
-    pub(super) fn indicator(&mut self, text: &str, needs_blank: bool) {
+    pub(crate) fn indicator(&mut self, text: &str, needs_blank: bool) {
         if needs_blank {
             self.blank();
         }
@@ -138,14 +157,14 @@ impl Emitter<'_, '_> {
     }
 
     /// A dash, or what comes before a key or a value on a line of its own.
-    pub(in crate::value) fn block_indicator(&mut self, text: &str) {
+    pub(crate) fn block_indicator(&mut self, text: &str) {
         let is_indentation = self.is_indentation;
         self.indicator(text, true);
         self.is_indentation = is_indentation;
     }
 
     /// Writes a blank, unless one was just written.
-    pub(super) fn blank(&mut self) {
+    pub(crate) fn blank(&mut self) {
         if !self.is_blank {
             self.put(" ");
         }
@@ -153,7 +172,7 @@ impl Emitter<'_, '_> {
     }
 
     /// Begins a line, unless one has just begun, and indents it.
-    pub(super) fn new_line(&mut self) {
+    pub(crate) fn new_line(&mut self) {
         let indent = self.indent.unwrap_or(0);
         if !self.is_indentation || self.column > indent || (self.column == indent && !self.is_blank)
         {
@@ -165,19 +184,19 @@ impl Emitter<'_, '_> {
         (self.is_blank, self.is_indentation) = (true, true);
     }
 
-    pub(super) fn line_break(&mut self) {
-        self.text.push('\n');
+    pub(crate) fn line_break(&mut self) {
+        self.buffer.push('\n');
         self.column = 0;
         (self.is_blank, self.is_indentation) = (true, true);
     }
 
-    pub(super) fn put(&mut self, text: &str) {
-        self.text.push_str(text);
+    pub(crate) fn put(&mut self, text: &str) {
+        self.buffer.push_str(text);
         self.column = self.column.saturating_add(text.chars().count());
     }
 
     fn put_char(&mut self, c: char) {
-        self.text.push(c);
+        self.buffer.push(c);
         self.column = self.column.saturating_add(1);
     }
 }
@@ -207,4 +226,52 @@ fn escape(c: char) -> String {
         }
     };
     format!("\\{short}")
+}
+
+/// A tag with what may not stand in it as `%` and two digits; `also` may stand in it too.
+pub(crate) fn encode_tag(tag: &str, also: &str) -> String {
+    let mut out = String::new();
+    for byte in tag.bytes() {
+        let c = char::from(byte);
+        if byte.is_ascii_alphanumeric() || "-;/?:@&=+$_.~*'()".contains(c) || also.contains(c) {
+            out.push(c);
+        } else {
+            // Writing to a string cannot fail.
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::yaml::emit::possible_style;
+    use crate::yaml::{Document, ParseOptions};
+
+    proptest! {
+        #[test]
+        fn a_text_reads_back_in_every_style_that_its_place_allows(
+            text in "[ -~é\n\u{2028}]{0,200}",
+            style in prop::sample::select(vec![
+                Style::Plain, Style::SingleQuoted, Style::DoubleQuoted, Style::Literal,
+            ]),
+            in_flow: bool,
+        ) {
+            let place = Place { in_flow, is_key: false, is_tagged: false };
+            let mut builder = TextBuilder { indent: Some(2), ..TextBuilder::default() };
+            builder.indicator(if in_flow { "[" } else { "-" }, false);
+            builder.scalar(&text, possible_style(&text, style, place), place);
+            if in_flow {
+                builder.indicator("]", false);
+            }
+            let written = builder.buffer + "\n";
+            let document =
+                Document::parse(written.as_bytes(), &ParseOptions::default(), &mut Vec::new());
+            let document = document.unwrap();
+            prop_assert_eq!(document.root().at(0).unwrap().text(), Some(&*text), "{}", written);
+        }
+    }
 }
