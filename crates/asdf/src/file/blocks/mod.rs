@@ -123,15 +123,23 @@ impl<'a> Blocks<'a> {
     }
 
     fn find(self, index: usize) -> Result<Option<Block<'a>>> {
-        let entry = self.store.entry(index)?;
-        Ok(entry.map(|Entry { offset, header }| {
-            let header = match header {
-                Header::Good(header) => Ok(header),
-                Header::Bad(error) => Err(*error),
-                Header::Unread => Err(BlockError::Magic { offset }),
-            };
-            Block { store: self.store, index, offset, header }
-        }))
+        Ok(self.store.entry(index)?.map(|entry| self.block(index, entry)))
+    }
+
+    /// All blocks as they were found, in their order.
+    pub(crate) fn entries(self) -> Result<Vec<Entry>> {
+        (0..self.len()?).filter_map(|index| self.store.entry(index).transpose()).collect()
+    }
+
+    /// A block that was found, under a number that may differ from the one by which it was found.
+    pub(crate) fn block(self, index: usize, entry: Entry) -> Block<'a> {
+        let Entry { offset, header } = entry;
+        let header = match header {
+            Header::Good(header) => Ok(header),
+            Header::Bad(error) => Err(*error),
+            Header::Unread => Err(BlockError::Magic { offset }),
+        };
+        Block { store: self.store, index, offset, header }
     }
 }
 

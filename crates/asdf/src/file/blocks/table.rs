@@ -207,12 +207,7 @@ impl BlockTable {
     fn is_data(&self, offset: u64, file_len: u64) -> bool {
         let after = self.entries.partition_point(|entry| entry.offset <= offset);
         let before = after.checked_sub(1).and_then(|index| self.entries.get(index));
-        match before.map(|entry| &entry.header) {
-            Some(Header::Good(header)) => {
-                header.fits(file_len) && header.claimed_range(file_len).contains(&offset)
-            }
-            _ => false,
-        }
+        before.is_some_and(|entry| entry.has_data_at(offset, file_len))
     }
 }
 

@@ -15,7 +15,7 @@ use memchr::memmem;
 
 use super::entry::{Entry, Header};
 use super::reading::Reading;
-use crate::error::{BlockError, Result};
+use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
 /// How far from its place a block is searched for: a byte for so many bytes since the block before,
@@ -71,21 +71,6 @@ impl Drift {
     pub(super) fn begins_with(&self, entries: &[Entry]) -> bool {
         self.blocks.len() >= entries.len()
             && entries.iter().zip(&self.blocks).all(|(entry, (_, at))| Some(entry.offset) == *at)
-    }
-
-    /// The blocks by their numbers in the index. One that is not found has an error for a header, and
-    /// the listed offset, or the end of a file that is shorter than that.
-    pub(super) fn entries(&self, reading: Reading<'_>) -> Result<Vec<Entry>> {
-        let last = reading.file_len().saturating_sub(1);
-        let entry = |&(listed, found): &(u64, Option<u64>)| {
-            let missing = || {
-                let offset = listed.min(last);
-                let header = Header::Bad(Box::new(BlockError::Magic { offset }));
-                Ok(Entry { offset, header })
-            };
-            found.map_or_else(missing, |offset| reading.entry(offset))
-        };
-        self.blocks.iter().map(entry).collect()
     }
 
     /// What is wrong, with the likely cause; `None` if each block found is in its place.

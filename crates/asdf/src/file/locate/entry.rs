@@ -19,7 +19,24 @@ pub(crate) enum Header {
     Bad(Box<BlockError>),
 }
 
+impl Entry {
+    /// Returns `true` if a byte of the file is data of this block, which lies inside the file.
+    pub(crate) fn has_data_at(&self, offset: u64, file_len: u64) -> bool {
+        self.header.good().is_some_and(|header| {
+            header.fits(file_len) && header.claimed_range(file_len).contains(&offset)
+        })
+    }
+}
+
 impl Header {
+    /// The header, if it was read and is valid.
+    pub(crate) fn good(&self) -> Option<&BlockHeader> {
+        match self {
+            Self::Good(header) => Some(header),
+            Self::Unread | Self::Bad(_) => None,
+        }
+    }
+
     /// Whether no block begins there.
     pub(crate) fn has_no_magic(&self) -> bool {
         matches!(self, Self::Bad(error) if matches!(**error, BlockError::Magic { .. }))

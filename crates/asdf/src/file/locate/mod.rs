@@ -14,6 +14,7 @@ mod ends;
 mod entry;
 mod first_block;
 mod index;
+pub(crate) mod numbering;
 mod reading;
 mod salvage;
 #[cfg(test)]

@@ -7,10 +7,9 @@
 //! block 0 | gap | block 1 | block 2, its size past the end ... block 3 inside it ... | end
 //! ```
 //!
-//! The blocks are numbered by their place in the file, bad ones included, so that numbers before
-//! the damage stay. After a gap that may have held a block, numbers are those of the index, if it
-//! agrees with what was found before the gap; otherwise they are not certain, and arrays do not use
-//! them. What was found beyond the normal walk is reported.
+//! Bad blocks are included, so that numbers before the damage are kept. After a gap that may have
+//! held a block, [numbering](super::numbering) needs the index; without it numbers are uncertain,
+//! and arrays do not use them. What was found beyond the normal walk is reported.
 
 use std::collections::HashSet;
 
@@ -19,9 +18,10 @@ use binio::Scanner;
 use super::drift::Drift;
 use super::ends::Ends;
 use super::entry::{Entry, Header};
+use super::numbering::{IndexNumbers, Numbered, number};
 use super::reading::Reading;
 use crate::diagnostic::Code;
-use crate::error::Result;
+use crate::error::{BlockError, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
 /// What was found.
@@ -65,11 +65,27 @@ pub(super) fn find_blocks(
         at = resume_after(&entry, reading);
         entries.push(entry);
     }
-    let mut found = Found { certain: certain.unwrap_or(usize::MAX), entries, by_index: false };
-    let drift = found.number_by(listed.filter(|_| !gaps.is_empty()), reading)?;
+    let listed = listed.filter(|_| !gaps.is_empty());
+    let drift = match (listed, entries.first()) {
+        (Some(listed), Some(first)) => Drift::find(listed, first.offset, reading)?,
+        _ => None,
+    };
+    let index = drift
+        .as_ref()
+        .and_then(|drift| IndexNumbers::of_drift(&entries, certain.as_slice(), drift));
+    let drift = drift.filter(|_| index.is_some());
+    if let Some(drift) = &drift {
+        // A block may lie inside what another one claims.
+        let known: HashSet<u64> = entries.iter().map(|entry| entry.offset).collect();
+        for offset in drift.blocks().iter().filter_map(|&(_, found)| found) {
+            if !known.contains(&offset) {
+                entries.push(reading.entry(offset)?);
+            }
+        }
+    }
     match drift.as_ref().and_then(Drift::message) {
         Some(message) => {
-            let first = found.entries.first().map_or(from, |first| first.offset);
+            let first = entries.first().map_or(from, |first| first.offset);
             reading.reports.report(Code::IndexDrift, first, message);
         }
         None => {
@@ -79,39 +95,26 @@ pub(super) fn find_blocks(
             }
         }
     }
-    for entry in &found.entries {
+    let numbered = number(entries, certain.as_slice(), index.as_ref(), &[], file_len);
+    let is_uncertain = |block: &Numbered| matches!(block, Numbered::Uncertain(_));
+    let certain = numbered.iter().position(is_uncertain).unwrap_or(usize::MAX);
+    let entries: Vec<Entry> = numbered.into_iter().map(|block| to_entry(block, file_len)).collect();
+    for entry in &entries {
         reading.judge(entry);
         report_cut(entry, reading);
     }
-    Ok(found)
+    Ok(Found { entries, certain, by_index: index.is_some() })
 }
 
-impl Found {
-    /// Numbers the blocks by an index that agrees with those whose numbers are certain.
-    fn number_by(&mut self, listed: Option<&[u64]>, reading: Reading<'_>) -> Result<Option<Drift>> {
-        let (Some(listed), Some(first)) = (listed, self.entries.first()) else { return Ok(None) };
-        let drift = Drift::find(listed, first.offset, reading)?;
-        let before_gap = self.entries.get(..self.certain).unwrap_or(&self.entries);
-        let Some(drift) = drift.filter(|drift| drift.begins_with(before_gap)) else {
-            return Ok(None);
-        };
-        let is_there = |(entry, (_, found)): (&Entry, &(u64, Option<u64>))| {
-            found.is_none_or(|found| found == entry.offset)
-        };
-        let mut pairs = self.entries.iter().zip(drift.blocks());
-        if self.entries.len() == listed.len() && pairs.all(is_there) {
-            // As many as the index lists: those that are not near their places are among them.
-            self.certain = self.entries.len();
-            self.by_index = true;
-            return Ok(Some(drift));
+/// A missing block has an error for a header, at the listed offset or at the end of a file that is
+/// shorter than that.
+fn to_entry(block: Numbered, file_len: u64) -> Entry {
+    match block {
+        Numbered::Certain(entry) | Numbered::Uncertain(entry) => entry,
+        Numbered::Missing { offset } => {
+            let offset = offset.min(file_len.saturating_sub(1));
+            Entry { offset, header: Header::Bad(Box::new(BlockError::Magic { offset })) }
         }
-        let mut entries = drift.entries(reading)?;
-        self.certain = entries.len();
-        self.by_index = true;
-        let known: HashSet<u64> = entries.iter().map(|entry| entry.offset).collect();
-        entries.extend(self.entries.drain(..).filter(|entry| !known.contains(&entry.offset)));
-        self.entries = entries;
-        Ok(Some(drift))
     }
 }
 

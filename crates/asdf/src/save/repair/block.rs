@@ -4,13 +4,13 @@ use std::ops::Range;
 
 use binio::{Algorithm, Digest, ReadAt, Span};
 
-use super::numbers::Slot;
 use super::{Reason, mended};
 use crate::asdf::Asdf;
 use crate::codec::Job;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
+use crate::file::locate::numbering::Numbered;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
 /// What becomes of a block.
@@ -42,13 +42,20 @@ impl Examined {
 }
 
 /// Looks at a block, which ends at `end` at the latest: there the next one or the index begins.
-pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined> {
-    let block = match slot {
-        Slot::Missing { offset } => {
+pub(super) fn examine(
+    file: &Asdf,
+    number: usize,
+    numbered: &Numbered,
+    end: u64,
+) -> Result<Examined> {
+    let block = match numbered {
+        Numbered::Missing { offset } => {
             let bytes = *offset..end.max(*offset);
             return Ok(Examined::missing(BlockError::Magic { offset: *offset }, bytes));
         }
-        Slot::Unplaced(block) | Slot::Found(block) => block,
+        Numbered::Uncertain(entry) | Numbered::Certain(entry) => {
+            file.blocks().block(number, entry.clone())
+        }
     };
     let mut header = match block.header() {
         Ok(header) => *header,
@@ -76,7 +83,7 @@ pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined
     let is_over = claimed.end > end && header.used_size <= header.allocated_size;
     let is_cut = claimed.end > file_len || is_over;
     let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
-    let checked = Checked::of(file, block, &header, &stored)?;
+    let checked = Checked::of(file, &block, &header, &stored)?;
     let is_proved =
         matches!(checked.verdict, ChecksumVerdict::Stored | ChecksumVerdict::DecodedLegacy);
     let is_mended = match checked.verdict {
@@ -104,7 +111,7 @@ pub(super) fn examine(file: &Asdf, slot: &Slot<'_>, end: u64) -> Result<Examined
     if reason.is_none() {
         reason = checked.failure.map(Reason::Other);
     }
-    if reason.is_none() && matches!(slot, Slot::Unplaced(_)) {
+    if reason.is_none() && matches!(numbered, Numbered::Uncertain(_)) {
         reason = Some(Reason::Block(BlockError::Uncertain));
     }
     let used_size = stored.end - stored.start;

@@ -55,9 +55,11 @@ use super::blocks::Output;
 use crate::asdf::Asdf;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
+use crate::file::locate::numbering::ArrayUse;
 use crate::layout::index;
 use crate::options::{External, OpenOptions, Strictness, Verify};
 use block::{Examined, State};
+use numbers::ArrayInBlock;
 
 /// Bytes are copied in pieces of this size.
 const PIECE: u64 = 1 << 20;
@@ -134,19 +136,20 @@ pub fn recover<W: Write + Seek>(
     let text = text::recover(&file)?;
     out.put(&text.bytes)?;
     report.lost.extend(text.lost);
-    let numbered = numbers::number(&file, text.arrays, &options.limits)?;
+    let numbered = numbers::number_blocks(&file, &text.arrays, &options.limits)?;
     let content_end = text::put_padding(&file, numbered.first_offset(), &mut out)?;
     let mut written = Written::new(content_end);
-    for (number, slot) in numbered.slots.iter().enumerate() {
+    for (number, block) in numbered.blocks.iter().enumerate() {
+        let offset = block.offset();
         let Examined { state, reason, note, bytes, is_proved } =
-            block::examine(&file, slot, numbered.end_of(slot.offset()))?;
-        let converted = undone.damaged.iter().find(|(at, _)| *at == slot.offset() && !is_proved);
+            block::examine(&file, number, block, numbered.end_of(offset))?;
+        let converted = undone.damaged.iter().find(|(at, _)| *at == offset && !is_proved);
         let reason = converted.map(|(_, error)| Reason::Block(error.clone())).or(reason);
         written.put(&file, &state, reason.is_some(), &mut out)?;
         report.kept += u64::from(!matches!(state, State::Missing));
         report.diagnostics.extend(note);
         if let Some(reason) = reason {
-            written.known.push(slot.offset()..bytes.end);
+            written.known.push(offset..bytes.end);
             let (pointers, reason) = (Vec::new(), reason.into_error(number));
             report.lost.push(Loss { block: Some(number), pointers, bytes, reason });
         }
@@ -154,7 +157,7 @@ pub fn recover<W: Write + Seek>(
     if !written.is_streamed && !written.offsets.is_empty() {
         out.put(index::to_text(&written.offsets).as_bytes())?;
     }
-    name_arrays(&numbered, &written, &mut report);
+    name_arrays(&text.arrays, &written, &mut report);
     report.removed = numbered.removed(written.known, &file)?;
     report.diagnostics.extend(file.diagnostics());
     report.diagnostics.extend(undone.note);
@@ -244,10 +247,11 @@ fn copy<W: Write + Seek>(file: &Asdf, bytes: Range<u64>, out: &mut Output<W>) ->
 }
 
 /// Adds the arrays to the losses of their blocks, and those that have no block.
-fn name_arrays(numbered: &numbers::Numbered<'_>, written: &Written, report: &mut RecoverReport) {
+fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverReport) {
     let count = written.lens.len();
-    for array in &numbered.arrays {
-        let index = array.source.resolve(count);
+    for array in arrays {
+        let ArrayUse { source, needs } = &array.used;
+        let index = source.resolve(count);
         let Some(&len) = index.and_then(|index| written.lens.get(index)) else {
             let index = index.unwrap_or(0);
             let kind = BlockError::NoSuchBlock { count };
@@ -256,7 +260,7 @@ fn name_arrays(numbered: &numbers::Numbered<'_>, written: &Written, report: &mut
             report.lost.push(Loss { block: None, pointers, bytes: 0..0, reason });
             continue;
         };
-        let is_outside = array.needs.as_ref().is_some_and(|needs| needs.end > len);
+        let is_outside = needs.as_ref().is_some_and(|needs| needs.end > len);
         let known = report.lost.iter_mut().find(|loss| loss.block.is_some() && loss.block == index);
         if let Some(loss) = known {
             // Of a block that is cut, arrays before the cut are whole.
@@ -264,11 +268,11 @@ fn name_arrays(numbered: &numbers::Numbered<'_>, written: &Written, report: &mut
                 loss.reason.kind(),
                 ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. }
             );
-            if is_outside || array.needs.is_none() || !is_cut {
+            if is_outside || needs.is_none() || !is_cut {
                 loss.pointers.push(array.pointer.clone());
             }
         } else if is_outside {
-            let needs = array.needs.clone().unwrap_or_default();
+            let needs = needs.clone().unwrap_or_default();
             let kind =
                 ArrayError::OutsideBlock { low: needs.start.into(), high: needs.end.into(), len };
             let reason = Error::new(ErrorKind::Array {

@@ -6,11 +6,12 @@ use std::ops::Range;
 use binio::ReadAt;
 use binio::array::{Order, Strided};
 
-use super::numbers::ArrayUse;
+use super::numbers::ArrayInBlock;
 use super::{Loss, copy};
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::locate::numbering::ArrayUse;
 use crate::ndarray::parse::ArrayHeader;
 use crate::ndarray::source::Source;
 use crate::save::blocks::Output;
@@ -26,7 +27,7 @@ const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// The beginning of the new file.
 pub(super) struct Text {
     pub(super) bytes: Vec<u8>,
-    pub(super) arrays: Vec<ArrayUse>,
+    pub(super) arrays: Vec<ArrayInBlock>,
     pub(super) lost: Option<Loss>,
 }
 
@@ -151,11 +152,11 @@ fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
 }
 
 /// The arrays that are in blocks of the file.
-fn arrays(document: &Document) -> Vec<ArrayUse> {
+fn arrays(document: &Document) -> Vec<ArrayInBlock> {
     document.nodes().filter(|node| node.is_ndarray()).filter_map(array).collect()
 }
 
-fn array(node: Node<'_>) -> Option<ArrayUse> {
+fn array(node: Node<'_>) -> Option<ArrayInBlock> {
     let header = ArrayHeader::parse(node, &mut Vec::new()).ok()?;
     let Source::Block(source) = header.source else { return None };
     let (datatype, shape) = header.type_and_shape(node).ok()?;
@@ -170,7 +171,8 @@ fn array(node: Node<'_>) -> Option<ArrayUse> {
     };
     let needs = if shape.streamed { None } else { needs() };
     let (position, pointer) = (node.position(), node.to_pointer().unwrap_or_default());
-    Some(ArrayUse { pointer, line: position.line, column: position.column, source, needs })
+    let used = ArrayUse { source, needs };
+    Some(ArrayInBlock { pointer, line: position.line, column: position.column, used })
 }
 
 /// Copies the padding between the tree and the first block, if it is nothing else. Returns where in

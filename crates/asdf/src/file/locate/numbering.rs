@@ -1,0 +1,330 @@
+//! The numbers of the blocks in a damaged file, by which arrays name them.
+//!
+//! ```text
+//! found    block 0 | gap | block ? | block ? | end      the gap may have held a block
+//! index    the offset of each number: certain
+//! arrays   they name the blocks 0 to 3: one is missing, and the sizes fit in only one way
+//! neither  blocks after the gap follow all those that arrays name, so that no array reads them
+//! ```
+//!
+//! Reading and repair both number blocks by [`number`]. Reading does so before the tree is parsed,
+//! so it knows no arrays, and accepts an index whose blocks have drifted. Repair starts from the
+//! blocks that reading found, and also knows what the arrays need.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::drift::Drift;
+use super::entry::Entry;
+use crate::file::blocks::BlockRef;
+use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
+
+/// A block of a damaged file, by its number.
+pub(crate) enum Numbered {
+    /// The block with this number.
+    Certain(Entry),
+    /// A block whose number is not known.
+    Uncertain(Entry),
+    /// No block with this number was found. It began at about this offset.
+    Missing { offset: u64 },
+}
+
+impl Numbered {
+    /// Offset of the block in the file.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Self::Certain(block) | Self::Uncertain(block) => block.offset,
+            Self::Missing { offset } => *offset,
+        }
+    }
+}
+
+/// What an array of the tree says about its block.
+#[derive(Clone, Debug)]
+pub(crate) struct ArrayUse {
+    /// The block.
+    pub(crate) source: BlockRef,
+    /// The bytes of the block's data that the array needs; `None` if it adapts to the block.
+    pub(crate) needs: Option<Range<u64>>,
+}
+
+/// Returns how many blocks the arrays name, ignoring implausible numbers.
+pub(crate) fn named_blocks(arrays: &[ArrayUse], found: usize) -> usize {
+    let bound = found.saturating_add(arrays.len());
+    let numbers = arrays.iter().filter_map(|array| match array.source {
+        BlockRef::Index(index) => Some(index),
+        BlockRef::FromEnd(_) => None,
+    });
+    numbers.filter(|&number| number < bound).max().map_or(0, |number| number + 1)
+}
+
+/// A block index that numbers blocks: each listed offset, and the offset of the block that belongs
+/// there.
+pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
+
+impl IndexNumbers {
+    /// Uses the index although its blocks have drifted, if it agrees with all blocks before the
+    /// first of `gaps`.
+    pub(crate) fn of_drift(blocks: &[Entry], gaps: &[usize], drift: &Drift) -> Option<Self> {
+        let certain = gaps.first().and_then(|&gap| blocks.get(..gap)).unwrap_or(blocks);
+        if !drift.begins_with(certain) {
+            return None;
+        }
+        let places = drift.blocks();
+        let is_there = |(block, (_, found)): (&Entry, &(u64, Option<u64>))| {
+            found.is_none_or(|found| found == block.offset)
+        };
+        if blocks.len() == places.len() && blocks.iter().zip(places).all(is_there) {
+            // There are as many blocks as the index lists, so those that are not near their listed
+            // offsets are among them.
+            let numbered = places.iter().zip(blocks);
+            return Some(Self(
+                numbered.map(|(&(at, _), block)| (at, Some(block.offset))).collect(),
+            ));
+        }
+        Some(Self(places.to_vec()))
+    }
+
+    /// Uses the index if at least half of its blocks begin at just the listed offsets, and if
+    /// blocks are missing: at the beginning, or in one of `gaps`.
+    pub(crate) fn exact(blocks: &[Entry], gaps: &[usize], listed: &[u64]) -> Option<Self> {
+        let first = blocks.first()?.offset;
+        let is_missing = listed.first() < Some(&first) || !gaps.is_empty();
+        let is_in_order = listed.windows(2).all(|pair| pair[0] < pair[1]);
+        let is_listed = |block: &&Entry| listed.binary_search(&block.offset).is_ok();
+        let known = blocks.iter().filter(is_listed).count();
+        (is_missing && is_in_order && known > 0 && 2 * known >= listed.len())
+            .then(|| Self(listed.iter().map(|&offset| (offset, Some(offset))).collect()))
+    }
+}
+
+/// Finds the gaps that may have held blocks, and returns the numbers of the blocks after them.
+/// Before `certain` there are none.
+pub(crate) fn gaps(blocks: &[Entry], certain: usize) -> Vec<usize> {
+    let is_gap = |&number: &usize| {
+        let before = blocks.get(number - 1).and_then(next_offset);
+        let offset = blocks.get(number).map_or(0, |block| block.offset);
+        before.is_none_or(|end| offset.saturating_sub(end) >= BLOCK_HEADER_LEN as u64)
+    };
+    (certain.clamp(1, blocks.len().max(1))..blocks.len()).filter(is_gap).collect()
+}
+
+/// Numbers the blocks that were found: by the index if one is given, else by what the arrays need,
+/// else in the order of the file. `gaps` are the numbers of blocks before which others may be
+/// missing.
+pub(crate) fn number(
+    mut blocks: Vec<Entry>,
+    gaps: &[usize],
+    index: Option<&IndexNumbers>,
+    arrays: &[ArrayUse],
+    file_len: u64,
+) -> Vec<Numbered> {
+    if let Some(index) = index {
+        return by_index(blocks, index);
+    }
+    let certain = |block: Entry| match &block.header {
+        // Only the index has it.
+        header if header.has_no_magic() => Numbered::Missing { offset: block.offset },
+        _ => Numbered::Certain(block),
+    };
+    let Some(&first_gap) = gaps.first() else { return blocks.into_iter().map(certain).collect() };
+    let placed = by_arrays(&blocks, gaps, arrays, file_len);
+    let named = named_blocks(arrays, blocks.len());
+    let (before, missing) = placed.unwrap_or((first_gap, named.saturating_sub(first_gap)));
+    let first = blocks.first().map(|block| block.offset);
+    let rest = blocks.split_off(before);
+    let end = blocks.last().and_then(next_offset).or(first).unwrap_or(0);
+    let mut numbered: Vec<_> = blocks.into_iter().map(certain).collect();
+    numbered.extend((0..missing).map(|_| Numbered::Missing { offset: end }));
+    let after = if placed.is_some() { Numbered::Certain } else { Numbered::Uncertain };
+    numbered.extend(rest.into_iter().map(after));
+    numbered
+}
+
+/// Numbers blocks by an index. Those that it does not list follow.
+fn by_index(blocks: Vec<Entry>, IndexNumbers(listed): &IndexNumbers) -> Vec<Numbered> {
+    let numbers: HashMap<u64, usize> = listed
+        .iter()
+        .enumerate()
+        .filter_map(|(number, &(_, found))| Some((found?, number)))
+        .collect();
+    let missing = |&(offset, _): &(u64, Option<u64>)| Numbered::Missing { offset };
+    let mut numbered: Vec<_> = listed.iter().map(missing).collect();
+    for block in blocks.into_iter().filter(|block| !block.header.has_no_magic()) {
+        match numbers.get(&block.offset) {
+            Some(&number) => numbered[number] = Numbered::Certain(block),
+            None => numbered.push(Numbered::Uncertain(block)),
+        }
+    }
+    numbered
+}
+
+/// Finds before which block others are missing, and how many: all in one gap, or at the end, since
+/// the file may be truncated. Returns `None` if the arrays do not determine it.
+fn by_arrays(
+    blocks: &[Entry],
+    gaps: &[usize],
+    arrays: &[ArrayUse],
+    file_len: u64,
+) -> Option<(usize, usize)> {
+    let missing = named_blocks(arrays, blocks.len()).checked_sub(blocks.len())?;
+    let certain = gaps.first().copied().unwrap_or(0);
+    let end_by_number = needed_ends(arrays, blocks.len() + missing);
+    // With missing blocks, arrays must fill the blocks that have their numbers then; otherwise they
+    // need only lie inside them.
+    let fits = |before: usize| {
+        let mut whole = blocks.iter().enumerate().skip(certain).filter_map(|(number, block)| {
+            let header = block.header.good().filter(|header| header.fits(file_len))?;
+            Some((number, data_len(header, file_len)))
+        });
+        whole.all(|(number, len)| {
+            let number = if number < before { number } else { number + missing };
+            match end_by_number.get(&number) {
+                Some(Some(end)) => *end == len || (missing == 0 && *end <= len),
+                Some(None) => true,
+                None => missing == 0,
+            }
+        })
+    };
+    if missing == 0 {
+        return fits(blocks.len()).then_some((blocks.len(), 0));
+    }
+    let mut places = gaps.iter().copied().chain([blocks.len()]).filter(|&before| fits(before));
+    let place = places.next()?;
+    places.next().is_none().then_some((place, missing))
+}
+
+/// Returns for each number of a block the size of the data that its arrays need, if all of them
+/// say it.
+fn needed_ends(arrays: &[ArrayUse], count: usize) -> HashMap<usize, Option<u64>> {
+    let mut needed: HashMap<usize, Option<u64>> = HashMap::new();
+    for array in arrays {
+        let Some(number) = array.source.resolve(count) else { continue };
+        let end = array.needs.as_ref().map(|needs| needs.end);
+        let known = needed.entry(number).or_insert(Some(0));
+        *known = known.zip(end).map(|(known, end)| known.max(end));
+    }
+    needed
+}
+
+/// Size of the decoded data of a block that lies inside the file.
+fn data_len(header: &BlockHeader, file_len: u64) -> u64 {
+    if header.is_compressed() && !header.is_streamed() {
+        return header.data_size;
+    }
+    let range = header.claimed_range(file_len);
+    range.end - range.start
+}
+
+fn next_offset(block: &Entry) -> Option<u64> {
+    block.header.good()?.next_offset()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::Header;
+    use super::*;
+
+    const FILE_LEN: u64 = 10_000;
+
+    /// A block with so many bytes of data.
+    fn block(offset: u64, len: u64) -> Entry {
+        let header = BlockHeader {
+            offset,
+            header_size: 48,
+            flags: 0,
+            compression: [0; 4],
+            allocated_size: len,
+            used_size: len,
+            data_size: len,
+            checksum: [0; 16],
+        };
+        Entry { offset, header: Header::Good(header) }
+    }
+
+    /// Blocks of 100, 200 and 300 bytes, with a gap before the second and the third.
+    fn blocks() -> Vec<Entry> {
+        vec![block(1000, 100), block(2000, 200), block(3000, 300)]
+    }
+
+    /// Arrays of whole blocks, by number and size.
+    fn arrays<const N: usize>(blocks: [(i64, u64); N]) -> Vec<ArrayUse> {
+        blocks.map(|(source, len)| ArrayUse { source: source.into(), needs: Some(0..len) }).to_vec()
+    }
+
+    /// The numbered blocks in short: `1000` is certain, `1000?` is not, and `-1000` is missing.
+    fn shown(numbered: &[Numbered]) -> String {
+        let show = |numbered: &Numbered| match numbered {
+            Numbered::Certain(block) => block.offset.to_string(),
+            Numbered::Uncertain(block) => format!("{}?", block.offset),
+            Numbered::Missing { offset } => format!("-{offset}"),
+        };
+        numbered.iter().map(show).collect::<Vec<_>>().join(" ")
+    }
+
+    fn by_arrays(arrays: &[ArrayUse]) -> String {
+        let blocks = blocks();
+        let gaps = gaps(&blocks, 1);
+        shown(&number(blocks, &gaps, None, arrays, FILE_LEN))
+    }
+
+    fn by_index(listed: &[u64]) -> String {
+        let blocks = blocks();
+        let gaps = gaps(&blocks, 1);
+        let index = IndexNumbers::exact(&blocks, &gaps, listed);
+        shown(&number(blocks, &gaps, index.as_ref(), &[], FILE_LEN))
+    }
+
+    #[test]
+    fn gap_that_holds_no_block_header_is_none() {
+        let close = [block(1000, 100), block(1154 + 53, 100), block(1361 + 54, 100)];
+        assert_eq!(gaps(&close, 1), [2]);
+        assert_eq!(gaps(&close, 3), [0; 0]);
+        assert_eq!(gaps(&[], 1), [0; 0]);
+    }
+
+    #[test]
+    fn blocks_without_a_gap_have_the_numbers_of_their_order() {
+        assert_eq!(shown(&number(blocks(), &[], None, &[], FILE_LEN)), "1000 2000 3000");
+    }
+
+    #[test]
+    fn blocks_after_a_gap_are_uncertain_and_follow_those_that_arrays_name() {
+        assert_eq!(by_arrays(&[]), "1000 2000? 3000?");
+        assert_eq!(
+            by_arrays(&arrays([(0, 100), (3, 50)])),
+            "1000 -1154 -1154 -1154 2000? 3000?",
+            "the sizes fit in no way"
+        );
+    }
+
+    #[test]
+    fn arrays_number_blocks_if_their_sizes_fit_in_one_way() {
+        let before_last = arrays([(0, 100), (1, 200), (3, 300)]);
+        assert_eq!(by_arrays(&before_last), "1000 2000 -2254 3000");
+        let at_the_end = arrays([(0, 100), (1, 200), (2, 300), (3, 400)]);
+        assert_eq!(by_arrays(&at_the_end), "1000 2000 3000 -3354");
+        let none_missing = arrays([(0, 100), (1, 200), (2, 250)]);
+        assert_eq!(by_arrays(&none_missing), "1000 2000 3000");
+    }
+
+    #[test]
+    fn index_numbers_its_blocks_and_others_follow() {
+        assert_eq!(by_index(&[1000, 1500, 3000]), "1000 -1500 3000 2000?");
+        assert_eq!(by_index(&[500, 1000, 2000, 3000]), "-500 1000 2000 3000");
+    }
+
+    #[test]
+    fn index_out_of_order_or_of_other_blocks_is_not_used() {
+        for listed in [&[2000, 1000, 3000][..], &[1000, 1500, 1600, 1700], &[1500], &[]] {
+            assert_eq!(by_index(listed), "1000 2000? 3000?", "{listed:?}");
+        }
+    }
+
+    #[test]
+    fn arrays_that_name_implausible_numbers_do_not_count() {
+        assert_eq!(named_blocks(&arrays([(0, 1), (2, 1)]), 3), 3);
+        assert_eq!(named_blocks(&arrays([(0, 1), (5, 1)]), 3), 1);
+        assert_eq!(named_blocks(&arrays([(-2, 1)]), 3), 0);
+    }
+}
