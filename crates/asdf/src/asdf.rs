@@ -4,37 +4,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use binio::ReadAt;
-#[cfg(any(unix, windows))]
-use binio::write::{Journaled, journal};
 use bytes::Bytes;
 
 use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{BlockStore, Blocks};
-#[cfg(any(unix, windows))]
-use crate::file::journal::SUFFIX;
-use crate::file::locate::{self, Ends, Located};
+use crate::file::open::OpenFile;
 use crate::layout::Layout;
 use crate::options::{MAX_FILES, OpenOptions, Strictness};
 use crate::tag;
 use crate::yaml::{Document, ParseOptions};
-
-/// Files up to this size are read as a whole when they are opened by their path.
-#[cfg(any(unix, windows))]
-const SMALL_FILE: u64 = 256 << 10;
-
-/// How often a file is read again that somebody changes meanwhile.
-#[cfg(any(unix, windows))]
-const MAX_ATTEMPTS: u32 = 10;
-
-/// What differs if a file was changed, replaced, or is being changed: its length, the time of its last
-/// change, and whether there is a journal.
-#[cfg(any(unix, windows))]
-fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
-    let metadata = std::fs::metadata(path).ok()?;
-    let has_journal = !matches!(journal::pending(path, SUFFIX), Ok(None));
-    Some((metadata.len(), metadata.modified().ok()?, has_journal))
-}
 
 /// An ASDF file that is open for reading.
 ///
@@ -88,46 +67,7 @@ impl OpenOptions {
     #[cfg(any(unix, windows))]
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Asdf> {
         let path = path.as_ref();
-        let mut attempts = 0;
-        loop {
-            let before = state(path);
-            let source = self.source(path)?;
-            // A tree is never parsed from a map, which may change.
-            let ends = Ends::new(source, !self.mmap);
-            let opened = Asdf::with_options(ends, Some(path.to_owned()), self.clone());
-            attempts += 1;
-            // Whoever changes the file meanwhile may have changed what was read.
-            if attempts == MAX_ATTEMPTS || state(path) == before {
-                return opened;
-            }
-        }
-    }
-
-    /// The file as it is, or, while it is changed in place, as it was before that.
-    #[cfg(any(unix, windows))]
-    fn source(&self, path: &Path) -> Result<Arc<dyn ReadAt>> {
-        let file = binio::FileSource::open(path)?;
-        if let Some(journaled) = Journaled::open(path, SUFFIX)? {
-            return Ok(Arc::new(journaled));
-        }
-        if journal::pending(path, SUFFIX)? == Some(journal::Pending::Foreign) {
-            return Err(ErrorKind::Layout(crate::file::journal::FOREIGN.to_owned()).into());
-        }
-        match usize::try_from(file.len()) {
-            Ok(len) if file.len() <= SMALL_FILE => Ok(Arc::new(file.bytes_at(0, len)?)),
-            _ => self.large_file(path, file),
-        }
-    }
-
-    #[cfg(all(feature = "mmap", any(unix, windows)))]
-    fn large_file(&self, path: &Path, file: binio::FileSource) -> Result<Arc<dyn ReadAt>> {
-        Ok(if self.mmap { Arc::new(binio::Mmap::open(path)?) } else { Arc::new(file) })
-    }
-
-    #[cfg(all(not(feature = "mmap"), any(unix, windows)))]
-    #[allow(clippy::unnecessary_wraps, clippy::unused_self, reason = "as with the feature")]
-    fn large_file(&self, _path: &Path, file: binio::FileSource) -> Result<Arc<dyn ReadAt>> {
-        Ok(Arc::new(file))
+        Ok(Asdf::new(OpenFile::by_path(path, self)?, Some(path.to_owned()), self))
     }
 
     /// Reads a file that is in memory. Nothing is copied.
@@ -140,7 +80,7 @@ impl OpenOptions {
     /// Reads a file from any source.
     #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
     pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Asdf> {
-        Asdf::with_options(Ends::new(source, true), None, self.clone())
+        Ok(Asdf::new(OpenFile::from_source(source, self)?, None, self))
     }
 }
 
@@ -161,26 +101,18 @@ impl Asdf {
         OpenOptions::default().from_source(source)
     }
 
-    fn with_options(mut ends: Ends, path: Option<PathBuf>, options: OpenOptions) -> Result<Self> {
-        let reports = Reports::default();
-        let Located { layout, tree_text, chain } = locate::locate(&mut ends, &options, &reports)?;
-        let blocks = BlockStore::new(ends, chain, &options, reports);
-        if options.strictness == Strictness::Strict {
-            for block in Blocks::new(&blocks) {
-                block?;
-            }
-            reject_irregularities(blocks.reports())?;
-        }
-        Ok(Self {
+    fn new(file: OpenFile, path: Option<PathBuf>, options: &OpenOptions) -> Self {
+        let OpenFile { layout, tree_text, blocks } = file;
+        Self {
             path,
-            options,
+            options: options.clone(),
             layout,
             tree_text,
             document: OnceLock::new(),
             blocks,
             other_files: (0..MAX_FILES).map(|_| OnceLock::new()).collect(),
             filling: Mutex::new(()),
-        })
+        }
     }
 
     /// Where the parts of the file are.
@@ -304,15 +236,4 @@ fn yaml_error(diagnostic: Diagnostic) -> Error {
     let (line, column) = (place.line.unwrap_or(1), place.column.unwrap_or(1));
     let kind = ErrorKind::Yaml { message, pointer: place.pointer, line, column };
     Error::new(kind).at(place.offset.unwrap_or(0))
-}
-
-/// Turns the first diagnostic into an error.
-fn reject_irregularities(reports: &Reports) -> Result<()> {
-    match reports.sorted().into_iter().next() {
-        None => Ok(()),
-        Some(Diagnostic { code, place, message, .. }) => {
-            let error = Error::from(ErrorKind::Layout(format!("{code}: {message}")));
-            Err(error.at(place.offset.unwrap_or(0)))
-        }
-    }
 }

@@ -20,7 +20,7 @@ use super::{STANDARDS, WriteOptions};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::file::blocks::BlockRef;
-use crate::file::journal::{SUFFIX, foreign};
+use crate::file::journal::{self, SUFFIX};
 use crate::options::{OpenOptions, Strictness};
 use crate::tag::Version;
 use crate::value::edit::TreeText;
@@ -76,7 +76,7 @@ impl EditOptions {
         if !can_write && !self.read_only {
             return Err(Error::unwritable(format!("{}: the file is read-only", path.display())));
         }
-        let rolled_back = lock.roll_back(SUFFIX).map_err(foreign)?;
+        let rolled_back = journal::roll_back_locked(&lock)?;
         let handle = File::open(lock.path())?;
         let source = FileSource::new(handle.try_clone()?)?;
         let file = OpenOptions::new().from_source(Arc::new(source))?;

@@ -1,0 +1,109 @@
+//! Opening a file: choosing its source, and locating its parts.
+//!
+//! | source | read as |
+//! |---|---|
+//! | a path | small files as a whole, others by position or from a map; in either case as they were before a change that has not finished |
+//! | bytes in memory | shared, without a copy |
+//! | any other [`ReadAt`] | by position |
+
+#[cfg(any(unix, windows))]
+use std::path::Path;
+use std::sync::Arc;
+
+use binio::ReadAt;
+use bytes::Bytes;
+
+#[cfg(any(unix, windows))]
+use super::journal;
+use crate::diagnostic::{Diagnostic, Reports};
+use crate::error::{Error, ErrorKind, Result};
+use crate::file::blocks::{BlockStore, Blocks};
+use crate::file::locate::{self, Ends, Located};
+use crate::layout::Layout;
+use crate::options::{OpenOptions, Strictness};
+
+/// Files up to this size are read as a whole when they are opened by their path.
+#[cfg(any(unix, windows))]
+const SMALL_FILE: u64 = 256 << 10;
+
+/// How often a file is read again because someone else changed it in the meantime.
+#[cfg(any(unix, windows))]
+const MAX_ATTEMPTS: u32 = 10;
+
+/// A file whose parts have been located.
+pub(crate) struct OpenFile {
+    pub(crate) layout: Layout,
+    pub(crate) tree_text: Bytes,
+    pub(crate) blocks: BlockStore,
+}
+
+impl OpenFile {
+    /// Opens the file at a path. A tree is never parsed from a map, which may change.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn by_path(path: &Path, options: &OpenOptions) -> Result<Self> {
+        let mut attempts = 0;
+        loop {
+            let before = state(path);
+            let source = source(path, options)?;
+            let opened = Self::locate(Ends::new(source, !options.mmap), options);
+            attempts += 1;
+            // If the file has changed in the meantime, what was read may be a mixture.
+            if attempts == MAX_ATTEMPTS || state(path) == before {
+                return opened;
+            }
+        }
+    }
+
+    /// Opens a file that is read from a source.
+    pub(crate) fn from_source(source: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
+        Self::locate(Ends::new(source, true), options)
+    }
+
+    fn locate(mut ends: Ends, options: &OpenOptions) -> Result<Self> {
+        let reports = Reports::default();
+        let Located { layout, tree_text, chain } = locate::locate(&mut ends, options, &reports)?;
+        let blocks = BlockStore::new(ends, chain, options, reports);
+        if options.strictness == Strictness::Strict {
+            for block in Blocks::new(&blocks) {
+                block?;
+            }
+            reject_irregularities(blocks.reports())?;
+        }
+        Ok(Self { layout, tree_text, blocks })
+    }
+}
+
+/// What differs if a file was changed or replaced, or is being changed: its length, the time of its
+/// last change, and whether there is a journal.
+#[cfg(any(unix, windows))]
+fn state(path: &Path) -> Option<(u64, std::time::SystemTime, bool)> {
+    let metadata = std::fs::metadata(path).ok()?;
+    Some((metadata.len(), metadata.modified().ok()?, journal::exists(path)))
+}
+
+/// Opens the file as it is or, while it is changed in place, as it was before that.
+#[cfg(any(unix, windows))]
+#[cfg_attr(not(feature = "mmap"), allow(unused_variables, reason = "only maps are an option"))]
+fn source(path: &Path, options: &OpenOptions) -> Result<Arc<dyn ReadAt>> {
+    let file = binio::FileSource::open(path)?;
+    if let Some(before) = journal::before_change(path)? {
+        return Ok(Arc::new(before));
+    }
+    match usize::try_from(file.len()) {
+        Ok(len) if file.len() <= SMALL_FILE => Ok(Arc::new(file.bytes_at(0, len)?)),
+        #[cfg(feature = "mmap")]
+        _ if options.mmap => Ok(Arc::new(binio::Mmap::open(path)?)),
+        _ => Ok(Arc::new(file)),
+    }
+}
+
+/// Turns the first diagnostic into an error.
+fn reject_irregularities(reports: &Reports) -> Result<()> {
+    match reports.sorted().into_iter().next() {
+        None => Ok(()),
+        Some(Diagnostic { code, place, message, .. }) => {
+            let error = Error::from(ErrorKind::Layout(format!("{code}: {message}")));
+            Err(error.at(place.offset.unwrap_or(0)))
+        }
+    }
+}
