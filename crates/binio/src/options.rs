@@ -137,6 +137,14 @@ limits! {
 }
 
 impl Limits {
+    /// No limits, for data that the program itself made.
+    pub const NONE: Self = Self {
+        max_alloc: u64::MAX,
+        max_decoded: u64::MAX,
+        max_depth: u32::MAX,
+        max_items: u64::MAX,
+    };
+
     /// Fails if a buffer of `bytes` must not be allocated.
     pub fn check_alloc(&self, what: &'static str, bytes: u64) -> Result<()> {
         check_limit(what, self.max_alloc, bytes)

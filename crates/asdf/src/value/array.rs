@@ -37,6 +37,7 @@ pub struct Array {
     pub(crate) mask: Option<Mask>,
     pub(crate) storage: Storage,
     pub(crate) compression: Option<Compression>,
+    limits: Limits,
 }
 
 /// Which elements of an array are masked.
@@ -66,22 +67,33 @@ pub enum Storage {
 impl Array {
     /// An array whose elements lie so in the data, all of which become a block.
     ///
-    /// Records with gaps between their fields are copied without the gaps: ASDF has none. Fails
-    /// for datatypes that ASDF does not have: Python objects, dates, `float128`.
-    pub fn new(data: Arc<dyn ReadAt>, datatype: Datatype, layout: Strided) -> Result<Self> {
+    /// Records with gaps between their fields are copied without the gaps: ASDF has none. The limits
+    /// hold for that copy and for reading the elements. Fails for datatypes that ASDF does not have:
+    /// Python objects, dates, `float128`.
+    pub fn new(
+        data: Arc<dyn ReadAt>,
+        datatype: Datatype,
+        layout: Strided,
+        limits: Limits,
+    ) -> Result<Self> {
         check(&datatype)?;
-        let array = array::Array::new(data, datatype, layout, Limits::default());
+        let array = array::Array::new(data, datatype, layout, limits);
         let array = array.map_err(invalid)?;
         if !is_packed(array.datatype()) {
             return repacked(&array);
         }
         let (datatype, layout) = (array.datatype().clone(), array.layout().clone());
-        Ok(Self::unchecked(array.data().clone(), datatype, layout))
+        Ok(Self::unchecked(array.data().clone(), datatype, layout, limits))
     }
 
-    fn unchecked(data: Arc<dyn ReadAt>, datatype: Datatype, layout: Strided) -> Self {
+    fn unchecked(
+        data: Arc<dyn ReadAt>,
+        datatype: Datatype,
+        layout: Strided,
+        limits: Limits,
+    ) -> Self {
         let storage = Storage::default();
-        Self { data, datatype, layout, mask: None, storage, compression: None }
+        Self { data, datatype, layout, mask: None, storage, compression: None, limits }
     }
 
     /// An array of the bytes of its elements in C order.
@@ -93,7 +105,7 @@ impl Array {
             return Err(Error::unwritable(message));
         }
         let layout = Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len);
-        Self::new(Arc::new(bytes), datatype, layout.map_err(invalid)?)
+        Self::new(Arc::new(bytes), datatype, layout.map_err(invalid)?, Limits::NONE)
     }
 
     /// An array of a copy of its elements in C order.
@@ -117,14 +129,14 @@ impl Array {
     }
 
     /// The array of a `.npy` file, which is read when the array is written. An array in Fortran
-    /// order keeps it.
-    pub fn from_npy(source: Arc<dyn ReadAt>) -> Result<Self> {
+    /// order keeps it. The limits are those of [`Self::new`].
+    pub fn from_npy(source: Arc<dyn ReadAt>, limits: Limits) -> Result<Self> {
         let (header, start) = npy::Header::read(&source)?;
         let (datatype, shape) = (header.datatype().clone(), header.shape().to_vec());
         let len = header.byte_size();
         let data = Span::new(source, start..start.saturating_add(len))?;
         let layout = Strided::packed(shape, header.order(), 0, datatype.itemsize(), len);
-        Self::new(Arc::new(data), datatype, layout.map_err(invalid)?)
+        Self::new(Arc::new(data), datatype, layout.map_err(invalid)?, limits)
     }
 
     /// A copy of an array of the crate `ndarray`.
@@ -139,7 +151,7 @@ impl Array {
 
     /// Other elements of the same data: a part of the array, or all of it in another shape.
     pub fn with_layout(&self, datatype: Datatype, layout: Strided) -> Result<Self> {
-        Self::new(Arc::clone(&self.data), datatype, layout)
+        Self::new(Arc::clone(&self.data), datatype, layout, self.limits)
     }
 
     binio::setters! {
@@ -173,9 +185,8 @@ impl Array {
 
     /// The elements, to read them.
     pub fn view(&self) -> Result<array::Array<Arc<dyn ReadAt>>> {
-        let data = Arc::clone(&self.data);
-        let limits = Limits::default();
-        array::Array::new(data, self.datatype.clone(), self.layout.clone(), limits).map_err(invalid)
+        let (data, datatype) = (Arc::clone(&self.data), self.datatype.clone());
+        array::Array::new(data, datatype, self.layout.clone(), self.limits).map_err(invalid)
     }
 
     /// Fails if the elements cannot stand in the tree.
@@ -257,12 +268,12 @@ fn repacked(array: &array::Array<Arc<dyn ReadAt>>) -> Result<Array> {
     let datatype = packed(array.datatype())?;
     let (shape, itemsize) = (array.shape().to_vec(), datatype.itemsize());
     let len = byte_size(&shape, itemsize).unwrap_or(u64::MAX);
-    Limits::default().check_alloc("bytes of an array", len)?;
+    array.limits().check_alloc("bytes of an array", len)?;
     let layout = Strided::packed(shape, Order::C, 0, itemsize, len).map_err(invalid)?;
     let mut out = binio::memory::reserve("an array of records", len)?;
     out.resize(out.capacity().min(usize::try_from(len).unwrap_or(usize::MAX)), 0);
     copy_fields(array, &datatype, &layout, &mut out)?;
-    Ok(Array::unchecked(Arc::new(Bytes::from(out)), datatype, layout))
+    Ok(Array::unchecked(Arc::new(Bytes::from(out)), datatype, layout, *array.limits()))
 }
 
 /// Copies field by field; records nest at most [`array::MAX_RECORD_DEPTH`] deep.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use asdf::ndarray::{ByteOrder, Datatype, Field, Kind, Order, Record, ScalarType, Strided};
 use asdf::value::{Array, Mask, Storage};
-use asdf::{Asdf, Bytes, Complex, Endian, Tree, Value, WriteOptions, f16};
+use asdf::{Asdf, Bytes, Complex, Endian, Limits, Tree, Value, WriteOptions, f16};
 
 use crate::{bytes_of, open, written};
 
@@ -251,7 +251,8 @@ fn keys_of_an_array_are_in_the_order_of_the_reference() {
     let mut tree = Tree::default();
     let layout = Strided::new(vec![2], vec![-2], 2, 2, 4).unwrap();
     let data = Arc::new(Bytes::from_static(&[1, 0, 2, 0]));
-    let array = Array::new(data, Datatype::parse("<i2").unwrap(), layout).unwrap();
+    let array =
+        Array::new(data, Datatype::parse("<i2").unwrap(), layout, Limits::default()).unwrap();
     tree.set("/a", array.clone().mask(Mask::Value(0.into()))).unwrap();
     let bytes = bytes_of(&asdf::Writer::new(tree));
     let text = String::from_utf8_lossy(&bytes);
@@ -309,7 +310,8 @@ fn a_npy_file_keeps_its_order() {
     let mut npy = header.unwrap().to_bytes();
     npy.extend([1_u16, 3, 2, 4].into_iter().flat_map(u16::to_le_bytes));
     let mut tree = Tree::default();
-    tree.set("/a", Array::from_npy(Arc::new(Bytes::from(npy))).unwrap()).unwrap();
+    tree.set("/a", Array::from_npy(Arc::new(Bytes::from(npy)), Limits::default()).unwrap())
+        .unwrap();
     let file = open(bytes_of(&asdf::Writer::new(tree)));
     let node = file.tree().unwrap().get("a").unwrap();
     assert_eq!(node.pointer("/strides/1").unwrap().as_i64(), Some(4));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use asdf::ndarray::{Datatype, Order, Strided};
 use asdf::value::Array;
-use asdf::{Bytes, Compression, ReadAt, Tree, WriteOptions, Writer};
+use asdf::{Bytes, Compression, Limits, ReadAt, Tree, WriteOptions, Writer};
 
 use crate::{bytes_of, open};
 
@@ -126,7 +126,9 @@ fn large_arrays_are_read_in_pieces() {
     ] {
         let data = Arc::new(Endless(100 << 20, std::sync::atomic::AtomicU64::default()));
         let layout = Strided::packed(vec![100 << 20], Order::C, 0, 1, 100 << 20).unwrap();
-        let array = Array::new(data.clone(), Datatype::parse("|u1").unwrap(), layout).unwrap();
+        let array =
+            Array::new(data.clone(), Datatype::parse("|u1").unwrap(), layout, Limits::default())
+                .unwrap();
         let mut tree = Tree::default();
         tree.set("/a", array.compression(compression)).unwrap();
         let file = open(bytes_of(&Writer::new(tree)));

@@ -180,6 +180,6 @@ fn is_yaml(path: &Path) -> bool {
 #[cfg(any(unix, windows))]
 fn read(path: &Path) -> Result<Vec<u8>> {
     let len = std::fs::metadata(path)?.len();
-    binio::Limits::default().with_max_alloc(MAX_TEXT).check_alloc("bytes of a schema", len)?;
+    binio::check_limit("bytes of a schema", MAX_TEXT, len)?;
     Ok(std::fs::read(path)?)
 }

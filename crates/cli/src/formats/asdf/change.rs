@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use asdf::save::{EditOptions, EditReport, Editor, Method, is_read_only};
 use asdf::value::Array;
-use asdf::{OpenOptions, ReadAt, Tree};
+use asdf::{Limits, OpenOptions, ReadAt, Tree};
 use binio::write::Discard;
 use serde_json::json;
 
@@ -40,7 +40,8 @@ pub(crate) fn import(request: &Import, output: Output) -> Result<Verdict, Failur
     let Import { file, pointer, array: path, compress, inline, changing } = request;
     let source = input::source(path).map_err(|error| Failure::asdf(path, error.into()))?;
     let source: Arc<dyn ReadAt> = Arc::new(source);
-    let mut array = Array::from_npy(source).map_err(|error| Failure::asdf(path, error))?;
+    let mut array =
+        Array::from_npy(source, Limits::default()).map_err(|error| Failure::asdf(path, error))?;
     if let Some(compression) = compress {
         array = array.compression(*compression);
     }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use asdf::value::Array;
-use asdf::{ReadAt, Tree, WriteOptions, Writer};
+use asdf::{Limits, ReadAt, Tree, WriteOptions, Writer};
 
 use crate::Verdict;
 use crate::arguments::asdf::New;
@@ -24,7 +24,8 @@ pub(crate) fn new(request: &New, output: Output) -> Result<Verdict, Failure> {
         let path = &named.file;
         let source = input::source(path).map_err(|error| Failure::asdf(path, error.into()))?;
         let source: Arc<dyn ReadAt> = Arc::new(source);
-        let array = Array::from_npy(source).map_err(|error| Failure::asdf(path, error))?;
+        let array = Array::from_npy(source, Limits::default())
+            .map_err(|error| Failure::asdf(path, error))?;
         tree.set(&named.pointer, array).map_err(|error| Failure::asdf(&request.file, error))?;
     }
     let options = WriteOptions::new()
