@@ -7,15 +7,15 @@ pub mod schema;
 mod search;
 pub mod verify;
 
-pub use compare::{Compare, Difference, DifferenceKind, Elements};
+pub use compare::{Compare, Difference, DifferenceKind, ElementsDifference};
 pub use pattern::Pattern;
-pub use search::{Match, Search, Wanted};
+pub use search::{Match, Search, ValueTest};
 
 use crate::tree::Node;
 use crate::yaml::Token;
 
 /// Returns the children of a node, which know its file.
-fn children<'a>(parent: Node<'a>) -> impl Iterator<Item = (Token<'a>, Node<'a>)> {
+fn children(parent: Node<'_>) -> impl Iterator<Item = (Token<'_>, Node<'_>)> {
     let children = parent.yaml().children();
     children.map(move |(token, child)| (token, Node::new(parent.files(), child)))
 }

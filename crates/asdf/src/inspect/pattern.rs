@@ -69,7 +69,7 @@ impl Pattern {
             match expected {
                 Token::Any => next |= 1 << at,
                 Token::Glob(pattern) if glob(pattern, token, Wildcards::Text) => {
-                    next |= 1 << (at + 1)
+                    next |= 1 << (at + 1);
                 }
                 Token::Glob(_) => {}
             }

@@ -24,7 +24,7 @@ type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;
 ///
 /// ```
 /// use std::ops::ControlFlow;
-/// use asdf::inspect::{Search, Wanted};
+/// use asdf::inspect::{Search, ValueTest};
 ///
 /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n--- !<tag:stsci.edu:asdf/core/asdf-1.1.0>\n\
 ///     gain: 2.5\nmeta: {gain: high, time: 7}\n...\n"[..])?;
@@ -39,7 +39,7 @@ type Test<'t> = Box<dyn Fn(&str) -> bool + 't>;
 /// ```
 pub struct Search<'t> {
     key: Option<Test<'t>>,
-    value: Option<Wanted<'t>>,
+    value: Option<ValueTest<'t>>,
     type_name: Option<String>,
     pointers: Option<Pattern>,
     max_visited: u64,
@@ -52,9 +52,9 @@ impl Default for Search<'_> {
     }
 }
 
-/// The value of a node.
+/// What the value of a node must be.
 #[non_exhaustive]
-pub enum Wanted<'t> {
+pub enum ValueTest<'t> {
     /// A scalar whose text, or whose JSON form, passes this test.
     Text(Test<'t>),
     /// A node that is equal to this; numbers by value.
@@ -95,7 +95,7 @@ impl<'t> Search<'t> {
 
     /// Nodes of a value.
     #[must_use]
-    pub fn value(mut self, wanted: Wanted<'t>) -> Self {
+    pub fn value(mut self, wanted: ValueTest<'t>) -> Self {
         self.value = Some(wanted);
         self
     }
@@ -175,7 +175,7 @@ impl<'a> Node<'a> {
     }
 }
 
-impl Wanted<'_> {
+impl ValueTest<'_> {
     fn is(&self, node: Node<'_>) -> bool {
         match self {
             Self::Text(test) => {
@@ -307,7 +307,7 @@ f: !core/complex-1.0.0 1+2j
     fn values_are_equal_by_value_or_their_text_is_tested() {
         let equal = |json: &str| {
             let json = serde_json::from_str(json).unwrap();
-            found(&Search::new().value(Wanted::Equal(json)))
+            found(&Search::new().value(ValueTest::Equal(json)))
         };
         assert_eq!(equal("1"), ["/a/x", "/c/0"]);
         assert_eq!(equal("1000.0"), [""; 0], "1e3 is a string in YAML 1.1");
@@ -318,7 +318,7 @@ f: !core/complex-1.0.0 1+2j
         assert_eq!(equal("[]"), ["/e/steps"]);
         assert_eq!(equal(r#"{"y": "x1", "x": 1}"#), ["/a", "/b"]);
         let text = |part: &'static str| {
-            found(&Search::new().value(Wanted::Text(Box::new(move |text| text.contains(part)))))
+            found(&Search::new().value(ValueTest::Text(Box::new(move |text| text.contains(part)))))
         };
         assert_eq!(text("x1"), ["/a/y"]);
         assert_eq!(text("1."), ["/c/0"]);

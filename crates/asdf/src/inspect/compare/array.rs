@@ -23,7 +23,7 @@ const MAX_REPEATED: u64 = 1 << 24;
 /// How the elements of two arrays differ.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Elements {
+pub struct ElementsDifference {
     /// How many elements differ.
     pub count: u64,
     /// How many there are.
@@ -38,7 +38,7 @@ pub struct Elements {
     pub largest: Option<f64>,
 }
 
-impl fmt::Display for Elements {
+impl fmt::Display for ElementsDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { count, total, first, from, to, largest } = self;
         let differ = if *count == 1 { "differs" } else { "differ" };
@@ -126,7 +126,7 @@ fn elements(
     tolerance: super::Tolerance,
     before: &NdArray<'_>,
     after: &NdArray<'_>,
-) -> Result<Option<Elements>> {
+) -> Result<Option<ElementsDifference>> {
     let scalars = [before, after].map(|array| array.datatype().as_scalar());
     let [Some(from), Some(to)] = scalars else { return Ok(None) };
     check_repeated(before, after)?;
@@ -134,7 +134,7 @@ fn elements(
     let _decoded = [decoded(before)?, decoded(after)?];
     let pieces = Pieces::of(before.shape(), PIECE / from.size().max(to.size()).max(1));
     let is_same_type = from.with_endian(Endian::NATIVE) == to.with_endian(Endian::NATIVE);
-    let mut found: Option<Elements> = None;
+    let mut found: Option<ElementsDifference> = None;
     for (start, slices) in pieces {
         let parts = [before.slice(&slices)?, after.slice(&slices)?];
         let [first, second] = [&parts[0], &parts[1]].map(|part| {
@@ -163,7 +163,7 @@ fn elements(
                 .filter(|_| is_masked == [false, false])
                 .map(|(one, other)| distance(one, other))
                 .filter(|distance| !distance.is_nan());
-            let difference = found.get_or_insert_with(|| Elements {
+            let difference = found.get_or_insert_with(|| ElementsDifference {
                 count: 0,
                 total: before.len(),
                 first: index_of(before.shape(), start + at as u64),

@@ -13,7 +13,7 @@ use crate::Node;
 use crate::error::Result;
 use crate::yaml::{Kind, NodeId, Order, Token, Walk};
 
-pub use array::Elements;
+pub use array::ElementsDifference;
 use value::shown;
 
 /// Pairs of nodes that are compared: with aliases and merge keys a small tree may have far more than a large one
@@ -93,7 +93,7 @@ pub enum DifferenceKind {
     /// Arrays of different shapes.
     Shape(Vec<u64>, Vec<u64>),
     /// Arrays some of whose elements differ.
-    Elements(Elements),
+    Elements(ElementsDifference),
 }
 
 impl fmt::Display for Difference {

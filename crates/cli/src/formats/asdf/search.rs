@@ -3,7 +3,7 @@
 use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
-use asdf::inspect::{Match, Pattern, Search, Wanted};
+use asdf::inspect::{Match, Pattern, Search, ValueTest};
 use asdf::yaml::Kind;
 use regex_lite::Regex;
 use serde_json::{Value, json};
@@ -61,7 +61,7 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
         let json = serde_json::from_str(value);
         search = search.value(match json {
             Ok(Value::String(text)) => text_that_matches(&text)?,
-            Ok(json) => Wanted::Equal(json),
+            Ok(json) => ValueTest::Equal(json),
             Err(_) => text_that_matches(value)?,
         });
     }
@@ -76,9 +76,9 @@ fn wanted(request: &SearchRequest) -> Result<Search<'static>, Failure> {
     Ok(search)
 }
 
-fn text_that_matches(pattern: &str) -> Result<Wanted<'static>, Failure> {
+fn text_that_matches(pattern: &str) -> Result<ValueTest<'static>, Failure> {
     let value = regex("--value", pattern)?;
-    Ok(Wanted::Text(Box::new(move |text| value.is_match(text))))
+    Ok(ValueTest::Text(Box::new(move |text| value.is_match(text))))
 }
 
 fn regex(option: &str, pattern: &str) -> Result<Regex, Failure> {
