@@ -71,7 +71,8 @@ fn skip_space(bytes: &[u8], at: &mut usize, line_start: &mut usize, more: u8) {
 
 /// The end of the digits at a place.
 fn digits_end(bytes: &[u8], mut at: usize) -> usize {
-    // Eight at a time, since most floats of real files have sixteen digits.
+    // Eight at a time, since most floats of real files have sixteen digits: a quarter of the time that
+    // one at a time takes, `cargo test --release -p scibin-asdf --lib -- --ignored --nocapture eight`.
     while let Some(&eight) = bytes.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
         let eight = u64::from_le_bytes(eight);
         // Digits are 30 to 39, and adding 6 leaves the first half of each byte as it is. A carry
@@ -157,6 +158,28 @@ mod tests {
             let node = document.root().get("a").unwrap();
             assert_eq!(node.numbers().is_some(), is_joined, "{list}");
         }
+    }
+
+    #[test]
+    #[ignore = "prints a ratio of times"]
+    fn digits_are_skipped_faster_eight_at_a_time_than_one_at_a_time() {
+        let text = "0.1234567890123456, ".repeat(400_000);
+        let time = |end: &dyn Fn(usize) -> usize| {
+            let run = || {
+                let start = std::time::Instant::now();
+                let sum: usize = (2..text.len()).step_by(20).map(end).sum();
+                (start.elapsed().as_secs_f64(), sum)
+            };
+            (0..20).map(|_| run()).fold((f64::INFINITY, 0), |a, b| (a.0.min(b.0), b.1))
+        };
+        let one_by_one = |at: usize| {
+            let rest = &text.as_bytes()[at..];
+            at + rest.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        let (one, expected) = time(&one_by_one);
+        let (eight, sum) = time(&|at| super::digits_end(text.as_bytes(), at));
+        assert_eq!(sum, expected);
+        println!("eight at a time: {:.2} of the time one at a time", eight / one);
     }
 
     proptest! {
