@@ -23,7 +23,7 @@ use bytes::Bytes;
 
 use crate::error::{ArrayError, Error, Result};
 use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
-use crate::ndarray::number::{self, put};
+use crate::ndarray::number;
 use crate::ndarray::parse::{ArrayHeader, Shape};
 use crate::yaml::{Integer, Kind, Node, Numbers, Value};
 
@@ -404,7 +404,7 @@ fn push_numbers(numbers: Numbers<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> 
     for (at, text) in numbers.texts().enumerate() {
         // Integers of a list have so few digits that they are the same as floats.
         if let (true, Ok(value)) = (is_double, text.parse::<f64>()) {
-            number::put(value.to_le_bytes(), scalar.endian(), out);
+            number::push(number::Number::Float(value), scalar, out);
             continue;
         }
         let number = number_in_list(text);
@@ -455,7 +455,10 @@ fn push_text(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()
             text.is_ascii().then_some(())?;
             out.extend(text.as_bytes());
         }
-        _ => text.chars().for_each(|c| put(u32::from(c).to_le_bytes(), scalar.endian(), out)),
+        _ => out.extend(text.chars().map(u32::from).flat_map(|unit| match scalar.endian() {
+            Endian::Little => unit.to_le_bytes(),
+            Endian::Big => unit.to_be_bytes(),
+        })),
     }
     Some(())
 }

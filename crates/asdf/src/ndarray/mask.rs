@@ -96,73 +96,50 @@ fn is_float(scalar: ScalarType) -> bool {
 }
 
 /// Where the elements equal a value.
-#[allow(clippy::float_cmp, reason = "a mask value stands for itself, not for what is near")]
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
-    macro_rules! integers {
-        ($type:ty) => {{
-            // No element is equal to what is not a value of the type.
-            let value = value.to_int().and_then(|value| <$type>::try_from(value).ok());
-            array.view::<$type>()?.iter().map(|element| Some(*element) == value).collect()
-        }};
-    }
-    macro_rules! floats {
-        ($type:ty, $convert:expr) => {{
-            match value.to_float() {
-                Some(value) if value.is_nan() => {
-                    array.view::<$type>()?.iter().map(|element| element.is_nan()).collect()
-                }
-                Some(value) => {
-                    let value: $type = $convert(value);
-                    array.view::<$type>()?.iter().map(|element| *element == value).collect()
-                }
-                None => {
-                    let message = "a complex number cannot mask real numbers";
-                    return Err(array.error(ArrayError::Mask(message.into())));
-                }
-            }
-        }};
-    }
-    macro_rules! complex {
-        ($type:ty, $convert:expr) => {{
-            let value = value.to_complex();
-            let target = Complex::<$type>::new($convert(value.re), $convert(value.im));
-            let elements = array.view::<Complex<$type>>()?;
-            let is_nan = |z: &Complex<$type>| z.re.is_nan() || z.im.is_nan();
-            match is_nan(&target) {
-                true => elements.iter().map(is_nan).collect(),
-                false => elements.iter().map(|element| *element == target).collect(),
-            }
-        }};
-    }
-    let Some(scalar) = array.datatype().as_scalar() else {
-        return Err(no_numbers(array));
-    };
-    Ok(match (scalar.kind(), scalar.size()) {
-        (Kind::Int, 1) => integers!(i8),
-        (Kind::Int, 2) => integers!(i16),
-        (Kind::Int, 4) => integers!(i32),
-        (Kind::Int, 8) => integers!(i64),
-        (Kind::Uint, 1) => integers!(u8),
-        (Kind::Uint, 2) => integers!(u16),
-        (Kind::Uint, 4) => integers!(u32),
-        (Kind::Uint, 8) => integers!(u64),
-        (Kind::Float, 2) => floats!(f16, f16::from_f64),
-        (Kind::Float, 4) => floats!(f32, nearest),
-        (Kind::Float, 8) => floats!(f64, std::convert::identity),
-        (Kind::Complex, 8) => complex!(f32, nearest),
-        (Kind::Complex, 16) => complex!(f64, std::convert::identity),
-        (Kind::Bool, 1) => {
+    let Some(scalar) = array.datatype().as_scalar() else { return Err(no_numbers(array)) };
+    match (value, scalar.kind()) {
+        (_, Kind::Bool | Kind::Int | Kind::Uint) => {
+            // No element is equal to what is not an integer.
             let value = value.to_int();
-            array.view::<bool>()?.iter().map(|truth| Some(i128::from(*truth)) == value).collect()
+            where_number(array, scalar, |element| value.is_some() && element.to_int() == value)
         }
-        _ => return Err(no_numbers(array)),
-    })
+        (Number::Complex(_), Kind::Float) => {
+            let message = "a complex number cannot mask real numbers";
+            Err(array.error(ArrayError::Mask(message.into())))
+        }
+        (_, Kind::Float | Kind::Complex) => {
+            let value = nearest(value.to_complex(), scalar.component_width());
+            where_number(array, scalar, |element| {
+                let element = element.to_complex();
+                element == value || value.is_nan() && element.is_nan()
+            })
+        }
+        _ => Err(no_numbers(array)),
+    }
+}
+
+/// Where a condition holds for the number that an element is.
+fn where_number(
+    array: &NdArray<'_>,
+    scalar: ScalarType,
+    condition: impl Fn(Number) -> bool,
+) -> Result<Vec<bool>> {
+    let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
+    let size = usize::try_from(scalar.size()).unwrap_or(usize::MAX).max(1);
+    let numbers = bytes.chunks_exact(size).map(|element| scalar.decode(element));
+    numbers.map(|number| number.map(&condition).ok_or_else(|| no_numbers(array))).collect()
 }
 
 /// As numpy compares: the value is taken to the array's type first.
 #[allow(clippy::cast_possible_truncation, reason = "the nearest value is what is asked for")]
-fn nearest(value: f64) -> f32 {
-    value as f32
+fn nearest(value: Complex<f64>, width: usize) -> Complex<f64> {
+    let part = |part: f64| match width {
+        2 => f16::from_f64(part).into(),
+        4 => (part as f32).into(),
+        _ => part,
+    };
+    Complex::new(part(value.re), part(value.im))
 }
 
 fn no_numbers(array: &NdArray<'_>) -> Error {

@@ -7,7 +7,7 @@ use binio::array::{ByteOrder, Order, json};
 use binio::pointer::push;
 use bytes::Bytes;
 
-use super::number::{Number, distance};
+use super::number::distance;
 use super::value::{shortened, shown};
 use super::{DifferenceKind, Run, Stop};
 use crate::Node;
@@ -133,7 +133,8 @@ fn elements(
     // As long as somebody holds a decoded block, it is not decoded again.
     let _decoded = [decoded(before)?, decoded(after)?];
     let pieces = Pieces::of(before.shape(), PIECE / from.size().max(to.size()).max(1));
-    let is_same_type = from.with_endian(Endian::NATIVE) == to.with_endian(Endian::NATIVE);
+    let native = [from, to].map(|scalar| scalar.with_endian(Endian::NATIVE));
+    let is_same_type = native[0] == native[1];
     let mut found: Option<ElementsDifference> = None;
     for (start, slices) in pieces {
         let parts = [before.slice(&slices)?, after.slice(&slices)?];
@@ -149,7 +150,7 @@ fn elements(
         for (at, (one, other)) in items.enumerate() {
             let masked = |mask: &Option<Vec<bool>>| mask.as_ref().is_some_and(|mask| mask[at]);
             let is_masked = [masked(&first_mask), masked(&second_mask)];
-            let numbers = Number::read(from, one).zip(Number::read(to, other));
+            let numbers = native[0].decode(one).zip(native[1].decode(other));
             let is_equal = match (is_masked, numbers) {
                 ([true, true], _) => true,
                 ([false, false], Some((one, other))) => tolerance.allows(one, other),

@@ -35,7 +35,7 @@ fn number(node: Node<'_>) -> Option<Number> {
         return Some(Number::Float(float));
     }
     // Only of a complex tag, since real numbers are done.
-    node.complex().ok().map(|complex| Number::Complex(complex.re, complex.im))
+    node.complex().ok().map(Number::Complex)
 }
 
 /// A node in short: a scalar as JSON, and how much is in a collection.

@@ -4,10 +4,8 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use binio::Endian;
-use binio::array::{ByteOrder, Datatype, Field, Kind, Order, ScalarType, byte_size};
+use binio::array::{ByteOrder, Datatype, Field, Kind, Number, Order, ScalarType, byte_size};
 use bytes::Bytes;
-use half::f16;
-use num_complex::Complex;
 
 use crate::complex;
 use crate::error::{Error, Result};
@@ -238,31 +236,15 @@ fn nested(datatype: &Datatype, shape: &[u64], bytes: &[u8]) -> Option<Value> {
 
 /// The value of little-endian bytes.
 fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Option<Value> {
-    let integer = |signed: bool| {
-        let mut wide = [0; 8];
-        wide.get_mut(..bytes.len())?.copy_from_slice(bytes);
-        if signed && bytes.last().is_some_and(|&last| last >= 0x80) {
-            wide.get_mut(bytes.len()..)?.fill(0xff);
-        }
-        Some(wide)
-    };
-    let float = |bytes: &[u8]| {
-        Some(match *bytes {
-            [a, b] => f16::from_le_bytes([a, b]).into(),
-            [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).into(),
-            _ => f64::from_le_bytes(bytes.try_into().ok()?),
-        })
-    };
+    if let Some(number) = scalar.decode(bytes) {
+        return Some(match number {
+            Number::Bool(truth) => truth.into(),
+            Number::Int(value) => value.into(),
+            Number::Float(value) => Value::Float(value),
+            Number::Complex(value) => Value::String(complex::to_text(value)).tagged(COMPLEX_TAG),
+        });
+    }
     Some(match scalar.kind() {
-        Kind::Bool => (bytes.first() != Some(&0)).into(),
-        Kind::Int => i64::from_le_bytes(integer(true)?).into(),
-        Kind::Uint => u64::from_le_bytes(integer(false)?).into(),
-        Kind::Float => Value::Float(float(bytes)?),
-        Kind::Complex => {
-            let (re, im) = bytes.split_at_checked(bytes.len() / 2)?;
-            let number = Complex::new(float(re)?, float(im)?);
-            Value::String(complex::to_text(number)).tagged(COMPLEX_TAG)
-        }
         Kind::Bytes => {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             let text = bytes.get(..end)?;
