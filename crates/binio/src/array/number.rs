@@ -78,17 +78,21 @@ impl ScalarType {
             return None;
         }
         let endian = self.endian();
-        Some(match self.kind() {
-            Kind::Bool => Number::Bool(bytes != [0]),
-            Kind::Uint => Number::Int(unsigned(bytes, endian)?.into()),
-            Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_) => {
-                let unused = 64 - 8 * u32::try_from(bytes.len()).ok()?;
-                let value = unsigned(bytes, endian)? << unused;
-                Number::Int((i64::from_le_bytes(value.to_le_bytes()) >> unused).into())
+        Some(match (self.kind(), bytes.len()) {
+            (Kind::Bool, 1) => Number::Bool(bytes != [0]),
+            (Kind::Int, 1) => Number::Int(i8::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Int, 2) => Number::Int(i16::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Int, 4) => Number::Int(i32::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_), 8) => {
+                Number::Int(i64::from_le_bytes(little(bytes, endian)?).into())
             }
-            Kind::Float => Number::Float(float(bytes, endian)?),
-            Kind::Complex => {
-                let (re, im) = bytes.split_at(bytes.len() / 2);
+            (Kind::Uint, 1) => Number::Int(u8::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Uint, 2) => Number::Int(u16::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Uint, 4) => Number::Int(u32::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Uint, 8) => Number::Int(u64::from_le_bytes(little(bytes, endian)?).into()),
+            (Kind::Float, _) => Number::Float(float(bytes, endian)?),
+            (Kind::Complex, len) => {
+                let (re, im) = bytes.split_at(len / 2);
                 Number::Complex(Complex::new(float(re, endian)?, float(im, endian)?))
             }
             _ => return None,
@@ -112,30 +116,36 @@ impl ScalarType {
     /// assert_eq!(scalar.encode(Number::Int(40_000), &mut bytes), None);
     /// # Ok::<(), binio::array::ArrayError>(())
     /// ```
+    #[inline]
     #[must_use]
     pub fn encode(self, number: Number, out: &mut [u8]) -> Option<()> {
         if out.len() as u64 != self.size() {
             return None;
         }
         let endian = self.endian();
-        let bits = 8 * out.len();
-        let integer = |low: i128, high: i128| {
-            number.to_int().filter(|value| (low..=high).contains(value)).map(i128::to_le_bytes)
-        };
-        match self.kind() {
-            Kind::Bool => match number {
-                Number::Bool(_) | Number::Int(_) => put(&integer(0, 1)?, endian, out),
+        macro_rules! integer {
+            ($type:ty) => {
+                put(<$type>::try_from(number.to_int()?).ok()?.to_le_bytes(), endian, out)
+            };
+        }
+        match (self.kind(), out.len()) {
+            (Kind::Bool, 1) => match number {
+                Number::Bool(truth) => put([truth.into()], endian, out),
+                Number::Int(value @ (0 | 1)) => put([u8::from(value == 1)], endian, out),
                 _ => None,
             },
-            Kind::Uint => put(&integer(0, (1 << bits) - 1)?, endian, out),
-            Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_) => {
-                let high = (1 << (bits - 1)) - 1;
-                put(&integer(-high - 1, high)?, endian, out)
-            }
-            Kind::Float => put_float(number.to_float()?, endian, out),
-            Kind::Complex => {
+            (Kind::Int, 1) => integer!(i8),
+            (Kind::Int, 2) => integer!(i16),
+            (Kind::Int, 4) => integer!(i32),
+            (Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_), 8) => integer!(i64),
+            (Kind::Uint, 1) => integer!(u8),
+            (Kind::Uint, 2) => integer!(u16),
+            (Kind::Uint, 4) => integer!(u32),
+            (Kind::Uint, 8) => integer!(u64),
+            (Kind::Float, _) => put_float(number.to_float()?, endian, out),
+            (Kind::Complex, len) => {
                 let Complex { re, im } = number.to_complex();
-                let (real, imaginary) = out.split_at_mut(out.len() / 2);
+                let (real, imaginary) = out.split_at_mut(len / 2);
                 put_float(re, endian, real)?;
                 put_float(im, endian, imaginary)
             }
@@ -144,57 +154,54 @@ impl ScalarType {
     }
 }
 
-/// An unsigned number of one to eight bytes.
+/// The bytes of a number in little-endian order.
 #[inline]
-fn unsigned(bytes: &[u8], endian: Endian) -> Option<u64> {
-    let mut wide = [0; 8];
-    let unused = wide.len().checked_sub(bytes.len())?;
-    match endian {
-        Endian::Little => wide[..bytes.len()].copy_from_slice(bytes),
-        Endian::Big => wide[unused..].copy_from_slice(bytes),
+fn little<const N: usize>(bytes: &[u8], endian: Endian) -> Option<[u8; N]> {
+    let mut bytes: [u8; N] = bytes.try_into().ok()?;
+    if endian == Endian::Big {
+        bytes.reverse();
     }
-    Some(match endian {
-        Endian::Little => u64::from_le_bytes(wide),
-        Endian::Big => u64::from_be_bytes(wide),
-    })
+    Some(bytes)
 }
 
 #[inline]
-#[allow(clippy::cast_possible_truncation, reason = "the number has as many bytes as it came from")]
 fn float(bytes: &[u8], endian: Endian) -> Option<f64> {
-    let bits = unsigned(bytes, endian)?;
     match bytes.len() {
-        2 => Some(f16::from_bits(bits as u16).into()),
-        4 => Some(f32::from_bits(bits as u32).into()),
-        8 => Some(f64::from_bits(bits)),
+        2 => Some(f16::from_le_bytes(little(bytes, endian)?).into()),
+        4 => Some(f32::from_le_bytes(little(bytes, endian)?).into()),
+        8 => Some(f64::from_le_bytes(little(bytes, endian)?)),
         _ => None,
     }
 }
 
-/// Puts the nearest float. A finite one does not become infinite.
+/// Puts the nearest float. Fails if a finite one would become infinite.
+#[inline]
 #[allow(clippy::cast_possible_truncation, reason = "the nearest value is asked for")]
 fn put_float(value: f64, endian: Endian, out: &mut [u8]) -> Option<()> {
-    let fits = |near: f64| near.is_finite() || !value.is_finite();
+    let fits = |near: f64| (near.is_finite() || !value.is_finite()).then_some(());
     match out.len() {
         2 => {
-            let near = f16::from_f64(value);
-            put(&near.to_le_bytes(), endian, out).filter(|()| fits(near.into()))
+            let half = f16::from_f64(value);
+            fits(half.into())?;
+            put(half.to_le_bytes(), endian, out)
         }
         4 => {
-            let near = value as f32;
-            put(&near.to_le_bytes(), endian, out).filter(|()| fits(near.into()))
+            let single = value as f32;
+            fits(single.into())?;
+            put(single.to_le_bytes(), endian, out)
         }
-        8 => put(&value.to_le_bytes(), endian, out),
+        8 => put(value.to_le_bytes(), endian, out),
         _ => None,
     }
 }
 
-/// Puts the lowest bytes of a little-endian number.
-fn put(bytes: &[u8], endian: Endian, out: &mut [u8]) -> Option<()> {
-    out.copy_from_slice(bytes.get(..out.len())?);
+/// Puts the bytes of a number, given in little-endian order.
+#[inline]
+fn put<const N: usize>(mut bytes: [u8; N], endian: Endian, out: &mut [u8]) -> Option<()> {
     if endian == Endian::Big {
-        out.reverse();
+        bytes.reverse();
     }
+    *<&mut [u8; N]>::try_from(out).ok()? = bytes;
     Some(())
 }
 
