@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
+use hashbrown::DefaultHashBuilder;
+
 use super::characters;
 use super::document::{Class, Document, NumberList, ParseOptions, Record};
 use super::mapping::{INDEX_ABOVE, KeyIndex, Rearranged};
@@ -86,7 +88,7 @@ pub(super) fn build(
             anchors: Vec::new(),
             rearranged: HashMap::new(),
             indexes: HashMap::new(),
-            hasher: std::hash::RandomState::new(),
+            hasher: DefaultHashBuilder::default(),
             options: *options,
             root: 0,
             parents: OnceLock::new(),

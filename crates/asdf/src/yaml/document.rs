@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use binio::Limits;
+use hashbrown::DefaultHashBuilder;
 
 use super::directives::is_line_break;
 use super::mapping::{KeyIndex, Rearranged};
@@ -107,7 +108,7 @@ pub struct Document {
     pub(super) rearranged: HashMap<u32, Rearranged>,
     /// Key tables of large mappings.
     pub(super) indexes: HashMap<u32, KeyIndex>,
-    pub(super) hasher: std::hash::RandomState,
+    pub(super) hasher: DefaultHashBuilder,
     pub(super) options: ParseOptions,
     pub(super) root: u32,
     /// The collection that each record is in; made when the first pointer is asked for.
