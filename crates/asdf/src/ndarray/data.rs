@@ -1,8 +1,10 @@
-//! Where the bytes of an array are: in a block, or in memory.
+//! The bytes of an array, in a block or in memory, and the one way to them.
 
 use std::ops::Range;
+use std::sync::Arc;
 
-use binio::array::{Access, ArrayError, Data};
+use binio::Limits;
+use binio::array::{Access, Array, ArrayError, Data, Datatype, Slice, Strided};
 use bytes::Bytes;
 
 use crate::asdf::Asdf;
@@ -17,6 +19,104 @@ pub(crate) enum ArrayData<'a> {
     /// In memory: an inline array, or a decoded block.
     Memory(Bytes),
 }
+
+impl ArrayData<'_> {
+    /// Size of all the data, decoded.
+    fn len(&self) -> Result<u64> {
+        match self {
+            Self::Block { block, .. } => block.data_len(),
+            Self::Memory(bytes) => Ok(bytes.len() as u64),
+        }
+    }
+}
+
+/// An array and the data that its elements lie in.
+///
+/// Only [`read`](Self::read) gives access to the bytes, and it verifies the block first.
+#[derive(Clone, Debug)]
+pub(crate) struct StoredArray<'a>(Array<VerifiedData<'a>>);
+
+impl<'a> StoredArray<'a> {
+    /// Combines data with the type and the layout of the elements in it. Nothing is read.
+    pub(crate) fn new(
+        data: ArrayData<'a>,
+        datatype: impl Into<Arc<Datatype>>,
+        layout: Strided,
+        limits: Limits,
+    ) -> Result<Self, ArrayError> {
+        Array::new(VerifiedData(data), datatype, layout, limits).map(Self)
+    }
+
+    /// Where the bytes are.
+    pub(super) fn data(&self) -> &ArrayData<'a> {
+        &self.0.data().0
+    }
+
+    /// Size of the data that the elements lie in.
+    pub(super) fn data_len(&self) -> Result<u64> {
+        self.data().len()
+    }
+
+    pub(super) fn datatype(&self) -> &Datatype {
+        self.0.datatype()
+    }
+
+    pub(super) fn layout(&self) -> &Strided {
+        self.0.layout()
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        self.0.limits()
+    }
+
+    pub(super) fn slice(&self, slices: &[Slice]) -> Result<Self, ArrayError> {
+        self.0.slice(slices).map(Self)
+    }
+
+    pub(super) fn field(&self, name: &str) -> Result<Self, ArrayError> {
+        self.0.field(name).map(Self)
+    }
+
+    pub(super) fn broadcast(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+        self.0.broadcast(shape).map(Self)
+    }
+
+    pub(super) fn reshape(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+        self.0.reshape(shape).map(Self)
+    }
+
+    /// Fails if elements are outside of the data, as they may be in a file that is salvaged.
+    pub(super) fn check_inside(&self) -> Result<(), Failure> {
+        let (extent, len) = (self.layout().extent(), self.data_len()?);
+        if extent.end <= len {
+            return Ok(());
+        }
+        let (low, high) = (extent.start.into(), extent.end.into());
+        Err(ArrayError::Outside { low, high, len }.into())
+    }
+
+    /// Reads elements, after comparing the block with its checksum if the options ask for that.
+    pub(super) fn read<T>(
+        &self,
+        read: impl FnOnce(&Array<VerifiedData<'a>>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        if !self.0.is_empty() {
+            self.check_inside()?;
+            match self.data() {
+                ArrayData::Block { block, .. } if !block.is_compressed() => {
+                    block.verified_range()?;
+                }
+                // Decoding a block verifies it.
+                _ => {}
+            }
+        }
+        read(&self.0)
+    }
+}
+
+/// The data of an array whose block has been verified. Only [`StoredArray::read`] lends it.
+#[derive(Clone, Debug)]
+pub(super) struct VerifiedData<'a>(ArrayData<'a>);
 
 /// Why elements cannot be read: what is wrong with the array, or with its block.
 #[derive(Debug)]
@@ -37,35 +137,17 @@ impl From<Error> for Failure {
     }
 }
 
-impl ArrayData<'_> {
-    /// Checks the checksum of a block of which parts will be read, if the options ask for it.
-    pub(super) fn prepare(&self) -> Result<()> {
-        match self {
-            Self::Block { block, .. } if !block.is_compressed() => block.verified_range().map(drop),
-            _ => Ok(()),
-        }
-    }
-
-    /// Size of all the data, decoded.
-    pub(super) fn len(&self) -> Result<u64> {
-        match self {
-            Self::Block { block, .. } => block.data_len(),
-            Self::Memory(bytes) => Ok(bytes.len() as u64),
-        }
-    }
-}
-
-impl Data for ArrayData<'_> {
+impl Data for VerifiedData<'_> {
     type Error = Failure;
 
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), Failure> {
         let end = offset.saturating_add(out.len() as u64);
-        match self {
-            Self::Block { block, .. } if !block.is_compressed() => {
+        match &self.0 {
+            ArrayData::Block { block, .. } if !block.is_compressed() => {
                 let start = block.data_range()?.start.saturating_add(offset);
                 block.source().read_exact_at(out, start).map_err(Error::from)?;
             }
-            Self::Block { block, .. } if offset == 0 && end == block.data_len()? => {
+            ArrayData::Block { block, .. } if offset == 0 && end == block.data_len()? => {
                 block.decode_into(out)?;
             }
             _ => out.copy_from_slice(&self.bytes_at(offset..end)?),
@@ -74,9 +156,9 @@ impl Data for ArrayData<'_> {
     }
 
     fn bytes_at(&self, range: Range<u64>) -> Result<Bytes, Failure> {
-        match self {
-            Self::Block { block, .. } => Ok(block.decode_part(range)?),
-            Self::Memory(bytes) => {
+        match &self.0 {
+            ArrayData::Block { block, .. } => Ok(block.decode_part(range)?),
+            ArrayData::Memory(bytes) => {
                 let place = |at: u64| usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
                 Ok(bytes.slice(place(range.start)..place(range.end)))
             }
@@ -84,16 +166,16 @@ impl Data for ArrayData<'_> {
     }
 
     fn access(&self) -> Access {
-        match self {
-            Self::Memory(_) => Access::Memory,
-            Self::Block { block, .. } if block.is_compressed() => {
+        match &self.0 {
+            ArrayData::Memory(_) => Access::Memory,
+            ArrayData::Block { block, .. } if block.is_compressed() => {
                 if block.is_cached() {
                     Access::Memory
                 } else {
                     Access::Whole
                 }
             }
-            Self::Block { block, .. } => Access::of(block.source()),
+            ArrayData::Block { block, .. } => Access::of(block.source()),
         }
     }
 }

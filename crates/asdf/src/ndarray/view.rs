@@ -9,7 +9,7 @@ use binio::array::{
 };
 use bytes::Bytes;
 
-use super::data::{ArrayData, Failure};
+use super::data::{ArrayData, Failure, StoredArray, VerifiedData};
 use super::mask::Mask;
 use crate::asdf::Asdf;
 use crate::error::{ArrayError, Error, Result};
@@ -33,7 +33,7 @@ use crate::yaml::Node;
 /// ```
 #[derive(Clone, Debug)]
 pub struct NdArray<'a> {
-    pub(crate) array: Array<ArrayData<'a>>,
+    pub(crate) array: StoredArray<'a>,
     pub(crate) mask: Mask<'a>,
     pub(crate) node: Node<'a>,
 }
@@ -68,22 +68,22 @@ impl<'a> NdArray<'a> {
 
     /// Lengths of the dimensions, outermost first; empty for a single element.
     pub fn shape(&self) -> &[u64] {
-        self.array.shape()
+        self.layout().shape()
     }
 
     /// Bytes from one element to the next, outermost first.
     pub fn strides(&self) -> &[i64] {
-        self.array.strides()
+        self.layout().strides()
     }
 
     /// How many elements there are.
     pub fn len(&self) -> u64 {
-        self.array.len()
+        self.layout().len()
     }
 
     /// Whether the array has no elements.
     pub fn is_empty(&self) -> bool {
-        self.array.is_empty()
+        self.layout().is_empty()
     }
 
     /// Where the elements lie in the data of their block.
@@ -125,7 +125,7 @@ impl<'a> NdArray<'a> {
             return Err(self.error(ArrayError::Field(message)));
         }
         let array = self.array.field(name).map_err(|error| self.elements_error(error))?;
-        Ok(Self { mask: self.mask.for_field(array.shape()), array, node: self.node })
+        Ok(Self { mask: self.mask.for_field(array.layout().shape()), array, node: self.node })
     }
 
     /// The elements in C order, without a copy where they lie in memory just so: in native byte
@@ -202,7 +202,8 @@ impl<'a> NdArray<'a> {
         let (datatype, len) = (Datatype::of::<bool>(), bytes.len() as u64);
         let array =
             Strided::packed(self.shape().to_vec(), Order::C, 0, 1, len).and_then(|layout| {
-                Array::new(ArrayData::Memory(bytes.into()), datatype, layout, *self.array.limits())
+                let limits = *self.array.limits();
+                StoredArray::new(ArrayData::Memory(bytes.into()), datatype, layout, limits)
             });
         let array = array.map_err(|error| self.elements_error(error))?;
         Ok(Self { array, mask: Mask::None, node: self.node })
@@ -252,7 +253,7 @@ impl<'a> NdArray<'a> {
     /// Elements that overlap can be more than the block has bytes, without end.
     fn check_total(&self) -> Result<()> {
         let size = self.layout().byte_size().unwrap_or(u64::MAX);
-        if size > self.array.data().len()? {
+        if size > self.array.data_len()? {
             self.array.limits().check_alloc("bytes of an array", size)?;
         }
         Ok(())
@@ -263,7 +264,7 @@ impl<'a> NdArray<'a> {
     /// [`Strictness::Salvage`](crate::Strictness::Salvage); reading others fails. A single element
     /// is taken for a dimension of 1.
     pub fn available(&self) -> Result<Range<u64>> {
-        let len = self.array.data().len()?;
+        let len = self.array.data_len()?;
         if self.layout().extent().end <= len {
             return Ok(0..self.shape().first().copied().unwrap_or(1));
         }
@@ -283,24 +284,14 @@ impl<'a> NdArray<'a> {
 
     /// Fails if elements are outside of the block, as they may be in a file that is salvaged.
     pub(crate) fn check_inside(&self) -> Result<()> {
-        let (extent, len) = (self.layout().extent(), self.array.data().len()?);
-        if extent.end <= len {
-            return Ok(());
-        }
-        let (low, high) = (extent.start.into(), extent.end.into());
-        Err(self.error(ArrayError::OutsideBlock { low, high, len }))
+        self.array.check_inside().map_err(|failure| self.failure(failure))
     }
 
-    /// Reads after the checksum was checked, if the options ask for that.
     fn read_by<T>(
         &self,
-        read: impl FnOnce(&Array<ArrayData<'a>>) -> Result<T, Failure>,
+        read: impl FnOnce(&Array<VerifiedData<'a>>) -> Result<T, Failure>,
     ) -> Result<T> {
-        if !self.is_empty() {
-            self.check_inside()?;
-            self.array.data().prepare()?;
-        }
-        read(&self.array).map_err(|failure| self.failure(failure))
+        self.array.read(read).map_err(|failure| self.failure(failure))
     }
 
     fn failure(&self, failure: Failure) -> Error {

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use binio::array::{Array, c_strides};
+use binio::array::c_strides;
 
 use super::external::Files;
 use crate::diagnostic::Code;
 use crate::error::{ArrayError, Error, ErrorKind, Result};
-use crate::ndarray::data::ArrayData;
+use crate::ndarray::data::{ArrayData, StoredArray};
 use crate::ndarray::mask::Mask;
 use crate::ndarray::parse::{ArrayHeader, Shape};
 use crate::ndarray::source::Source;
@@ -78,7 +78,7 @@ fn open_unmasked<'a>(
         }
         layout => layout,
     };
-    let array = layout.and_then(|layout| Array::new(data, datatype.clone(), layout, limits));
+    let array = layout.and_then(|layout| StoredArray::new(data, datatype.clone(), layout, limits));
     let array = array.map_err(|error| node.elements_error(error, Some(datatype)))?;
     Ok(NdArray { array, mask: Mask::None, node })
 }
@@ -96,7 +96,7 @@ fn open_inline<'a>(
         let (shape, len) = (inferred.shape.clone(), bytes.len() as u64);
         let layout = Strided::packed(shape, Order::C, 0, datatype.itemsize(), len);
         let data = ArrayData::Memory(bytes);
-        let array = layout.and_then(|layout| Array::new(data, datatype, layout, limits));
+        let array = layout.and_then(|layout| StoredArray::new(data, datatype, layout, limits));
         let array = array.map_err(|error| node.elements_error(error, None))?;
         Ok::<_, Error>(NdArray { array, mask, node })
     };

@@ -11,6 +11,7 @@ mod parts;
 mod reads;
 mod references;
 mod sources;
+mod verification;
 
 use std::sync::Arc;
 

@@ -1,0 +1,144 @@
+//! Every read of an array verifies its block.
+
+use std::io::sink;
+
+use asdf::ndarray::{ByteOrder, Order, Slice, Style};
+use asdf::{Asdf, BlockError, Error, ErrorKind, NdArray, OpenOptions, Result, Verify};
+
+use super::{array, block, bytes_of};
+
+/// A read of an array, by its name.
+type Read = (&'static str, fn(&NdArray<'_>) -> Result<()>);
+
+/// All public reads of an array of numbers.
+const READS: &[Read] = &[
+    ("view", |array| array.view::<u8>().map(drop)),
+    ("read", |array| array.read::<u8>().map(drop)),
+    ("read_into", |array| array.read_into::<u8>(&mut vec![0; len(array)])),
+    ("read_bytes", |array| array.read_bytes(Order::C, ByteOrder::Native).map(drop)),
+    ("read_bytes in columns", |array| array.read_bytes(Order::F, ByteOrder::Native).map(drop)),
+    ("read_bytes_into", |array| {
+        array.read_bytes_into(&mut vec![0; len(array)], Order::C, ByteOrder::Native)
+    }),
+    ("shared_bytes", |array| array.shared_bytes().map(drop)),
+    ("write_summary", |array| array.write_summary(sink())),
+    ("masked", |array| array.masked::<u8>().map(drop)),
+    ("write_npy", |array| array.write_npy(sink())),
+    ("write_elements as JSON", |array| array.write_elements(sink(), Style::Json)),
+    ("write_elements as text", |array| array.write_elements(sink(), Style::Text)),
+    ("write_elements as CSV", |array| array.write_elements(sink(), Style::Csv)),
+    #[cfg(feature = "ndarray")]
+    ("to_ndarray", |array| array.to_ndarray::<u8>().map(drop)),
+];
+
+/// Reads of arrays in the tree [`TREE`] that need another type of elements, or a mask.
+const OTHER_READS: &[(&str, Read)] = &[
+    ("/text", ("strings", |array| array.strings().map(drop))),
+    ("/masked_by_value", ("mask by a value", |array| array.mask().map(drop))),
+    ("/masked_by_array", ("mask by an array", |array| array.mask().map(drop))),
+    ("/record", ("field", |array| array.field("x")?.read::<u8>().map(drop))),
+];
+
+const TREE: &str = "
+numbers: !core/ndarray-1.1.0 {source: 0, datatype: uint8, byteorder: big, shape: [2, 3]}
+text: !core/ndarray-1.1.0 {source: 0, datatype: [ascii, 3], byteorder: big, shape: [2]}
+masked_by_value: !core/ndarray-1.1.0
+  {source: 0, datatype: uint8, byteorder: big, shape: [6], mask: 1}
+masked_by_array: !core/ndarray-1.1.0
+  datatype: uint8
+  byteorder: big
+  shape: [6]
+  data: [1, 2, 3, 4, 5, 6]
+  mask: !core/ndarray-1.1.0 {source: 0, datatype: bool8, byteorder: big, shape: [6]}
+record: !core/ndarray-1.1.0
+  source: 0
+  datatype:
+  - {name: x, datatype: uint8, byteorder: big}
+  - {name: y, datatype: uint16, byteorder: big}
+  byteorder: big
+  shape: [2]";
+
+fn len(array: &NdArray<'_>) -> usize {
+    usize::try_from(array.len()).unwrap()
+}
+
+/// Blocks of six bytes with a checksum that is wrong, by the name of their compression.
+fn damaged_blocks() -> Vec<(&'static str, Vec<u8>)> {
+    let data = b"abcabc";
+    let zlib = b"\x78\x9c\x4b\x4c\x4a\x4e\x4c\x4a\x06\x00\x08\x0c\x02\x4d";
+    let lz4 = b"\0\0\0\x0b\x06\0\0\0\x60abcabc";
+    let blocks = [
+        ("none", block(*b"\0\0\0\0", data, 6)),
+        ("zlib", block(*b"zlib", zlib, 6)),
+        ("lz4", block(*b"lz4\0", lz4, 6)),
+    ];
+    let damage = |(name, mut block): (_, Vec<u8>)| {
+        block[38..54].fill(1);
+        (name, block)
+    };
+    blocks.map(damage).to_vec()
+}
+
+fn is_checksum_error(error: &Error) -> bool {
+    matches!(error.kind(), ErrorKind::Block { index: 0, kind: BlockError::Checksum { .. } })
+}
+
+/// Calls a function with a file of each damaged block, in memory and not, which is opened anew for
+/// each call.
+fn for_each_file(verify: Verify, check: impl Fn(&str, &dyn Fn() -> Asdf)) {
+    for (compression, block) in damaged_blocks() {
+        let bytes = [bytes_of(TREE, &[]), block].concat();
+        let options = OpenOptions::new().verify(verify);
+        check(compression, &|| options.from_bytes(bytes.clone()).unwrap());
+        let source = |bytes: &[u8]| std::sync::Arc::new(bytes.to_vec());
+        check(compression, &|| options.from_source(source(&bytes)).unwrap());
+    }
+}
+
+/// Calls a function with each read of each array in the file: whole, and of a part.
+fn for_each_read(open: &dyn Fn() -> Asdf, check: impl Fn(&str, Result<()>)) {
+    let column = Slice::parse(":, 1").unwrap();
+    for (name, read) in READS {
+        let file = open();
+        check(name, read(&array(&file, "/numbers")));
+        let file = open();
+        check(
+            &format!("{name} of a slice"),
+            read(&array(&file, "/numbers").slice(&column).unwrap()),
+        );
+    }
+    for (pointer, (name, read)) in OTHER_READS {
+        let file = open();
+        check(name, read(&array(&file, pointer)));
+    }
+}
+
+#[test]
+fn every_read_of_a_block_with_a_wrong_checksum_fails_if_reads_verify() {
+    for_each_file(Verify::OnRead, |compression, open| {
+        for_each_read(open, |name, result| match result {
+            Err(error) => assert!(is_checksum_error(&error), "{compression}, {name}: {error}"),
+            Ok(()) => panic!("{compression}, {name}: the wrong checksum was not noticed"),
+        });
+    });
+}
+
+#[test]
+fn every_read_of_a_block_with_a_wrong_checksum_succeeds_if_no_read_verifies() {
+    for_each_file(Verify::Never, |compression, open| {
+        for_each_read(open, |name, result| {
+            result.unwrap_or_else(|error| panic!("{compression}, {name}: {error}"));
+        });
+    });
+}
+
+#[test]
+fn every_later_read_fails_too() {
+    for_each_file(Verify::OnRead, |compression, open| {
+        let file = open();
+        for (name, read) in READS.iter().chain(READS) {
+            let error = read(&array(&file, "/numbers")).unwrap_err();
+            assert!(is_checksum_error(&error), "{compression}, {name}: {error}");
+        }
+    });
+}
