@@ -14,7 +14,7 @@ use crate::file::blocks::Block;
 use crate::layout::BlockHeader;
 
 /// Stored bytes are copied in pieces of this size.
-const PIECE: u64 = 1 << 20;
+const PIECE: usize = 1 << 20;
 /// A block with at most so many bytes of data is small: it is held in memory.
 pub(super) const SMALL: u64 = 1 << 20;
 
@@ -272,12 +272,8 @@ fn copy<W: Write + Seek>(
     block: &Block<'_>,
 ) -> Result<u64> {
     let stored = Span::new(block.source(), block.data_range()?)?;
-    let mut at = 0;
-    while at < stored.len() {
-        let len = PIECE.min(stored.len() - at);
-        let bytes = stored.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-        put(out, hasher.as_deref_mut(), &bytes)?;
-        at += len;
+    for piece in stored.pieces(0..stored.len(), PIECE) {
+        put(out, hasher.as_deref_mut(), &piece?)?;
     }
     block.data_len()
 }

@@ -101,14 +101,10 @@ impl Draft<'_> {
     /// Whether the file has something else than zeros from a place on.
     fn has_content(&self, from: u64) -> Result<bool> {
         let source = self.file.source();
-        let mut at = from;
-        while at < source.len() {
-            let len = (source.len() - at).min(1 << 20);
-            let piece = source.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-            if piece.iter().any(|byte| *byte != 0) {
+        for piece in source.pieces(from..source.len(), source.preferred_piece()) {
+            if piece?.iter().any(|byte| *byte != 0) {
                 return Ok(true);
             }
-            at += len;
         }
         Ok(false)
     }

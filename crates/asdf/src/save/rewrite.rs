@@ -10,9 +10,6 @@ use super::plan::NewBlock;
 use crate::error::{Error, Result};
 use crate::layout::{BlockHeader, index};
 
-/// Bytes are copied in pieces of this size.
-const PIECE: u64 = 1 << 20;
-
 /// Copies bytes of the old file to the end of the new one.
 pub(super) type CopyRange<'c, W> = &'c mut dyn FnMut(&mut W, Range<u64>) -> Result<()>;
 
@@ -22,14 +19,8 @@ pub(super) fn copy_pieces<W: Write>(
     out: &mut W,
     range: Range<u64>,
 ) -> Result<()> {
-    let mut at = range.start;
-    while at < range.end {
-        let len = PIECE.min(range.end - at);
-        let piece = draft.file.source().bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-        out.write_all(&piece)?;
-        at += len;
-    }
-    Ok(())
+    let source = draft.file.source();
+    source.pieces(range, source.preferred_piece()).try_for_each(|piece| Ok(out.write_all(&piece?)?))
 }
 
 impl Draft<'_> {

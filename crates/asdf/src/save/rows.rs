@@ -28,9 +28,6 @@ use crate::tree::Node;
 use crate::value::emit::elements;
 use crate::value::{Mapping, Sequence, Tree, Value};
 
-/// Rows are hashed in pieces of this size.
-const PIECE: u64 = 1 << 20;
-
 /// Adds rows to an array in the streamed block at the end of a file.
 ///
 /// The file is locked as long as this value lives. Dropped without [`close`](Self::close), it leaves
@@ -188,11 +185,8 @@ impl RowWriter {
         let end = self.file.len();
         let mut hasher = Algorithm::Md5.hasher();
         let start = self.header.data_start();
-        let mut at = start;
-        while at < end {
-            let len = PIECE.min(end - at);
-            hasher.update(&self.file.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?);
-            at += len;
+        for piece in self.file.pieces(start..end, self.file.preferred_piece()) {
+            hasher.update(&piece?);
         }
         let mut offsets = Vec::new();
         let whole = Asdf::from_source(std::sync::Arc::new(binio::FileSource::open(self.path())?))?;

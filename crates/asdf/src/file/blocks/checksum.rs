@@ -15,9 +15,6 @@ use crate::error::{BlockError, Result};
 use crate::layout::BlockHeader;
 use crate::options::Verify;
 
-/// How much is read at a time for a checksum.
-const HASH_STEP: u64 = 1 << 20;
-
 /// The result of comparing a block's data with its checksum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -82,11 +79,8 @@ pub(crate) fn has_checksum(header: &BlockHeader) -> bool {
 /// Computes the MD5 of stored bytes, reading them piece by piece.
 pub(crate) fn digest_of(stored: &dyn ReadAt) -> Result<Digest> {
     let mut hasher = Algorithm::Md5.hasher();
-    let mut at = 0;
-    while at < stored.len() {
-        let len = HASH_STEP.min(stored.len() - at);
-        hasher.update(&stored.bytes_at(at, Block::in_memory(len)?)?);
-        at += len;
+    for piece in stored.pieces(0..stored.len(), stored.preferred_piece()) {
+        hasher.update(&piece?);
     }
     Ok(hasher.finish())
 }

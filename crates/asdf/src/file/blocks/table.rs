@@ -222,19 +222,17 @@ fn trailing_bytes(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Resul
     };
     let mut at = end.max(used_end);
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
-    let mut window = [0; 4096];
     let mut begin = true;
-    while at < look_end {
-        let len = usize::try_from(look_end - at).unwrap_or(usize::MAX).min(window.len());
-        let piece = &mut window[..len];
-        reading.ends.read_exact_at(piece, at)?;
+    // Mostly the index follows at once.
+    for piece in reading.ends.pieces(at..look_end, 4096) {
+        let piece = piece?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {
             return Ok(None);
         }
         if let Some(place) = piece.iter().position(|&b| b != 0) {
             return Ok(Some(at + place as u64));
         }
-        at += len as u64;
+        at += piece.len() as u64;
     }
     Ok(None)
 }

@@ -163,6 +163,14 @@ impl ReadAt for Ends {
         self.source.is_memory() || self.is_complete()
     }
 
+    fn gap_worth_reading(&self) -> u64 {
+        self.source.gap_worth_reading()
+    }
+
+    fn preferred_piece(&self) -> usize {
+        self.source.preferred_piece()
+    }
+
     fn prefetch(&self, ranges: &[Range<u64>]) -> binio::Result<()> {
         self.source.prefetch(ranges)
     }

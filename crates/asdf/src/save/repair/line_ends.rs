@@ -232,16 +232,14 @@ impl Piece<'_> {
     /// How many LF have a CR before them, and how many do not.
     fn count(&self) -> Result<(u64, u64)> {
         let (mut pairs, mut singles) = (0, 0);
-        let (mut at, mut before) = (self.range.start, 0);
-        while at < self.range.end {
-            let len = super::PIECE.min(self.range.end - at);
-            let bytes = self.source.bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
+        let mut before = 0;
+        for bytes in self.source.pieces(self.range.clone(), self.source.preferred_piece()) {
+            let bytes = bytes?;
             for place in memchr::memchr_iter(b'\n', &bytes) {
                 let before = place.checked_sub(1).map_or(before, |before| bytes[before]);
                 if before == b'\r' { pairs += 1 } else { singles += 1 }
             }
             before = bytes.last().copied().unwrap_or(before);
-            at += len;
         }
         Ok((pairs, singles))
     }

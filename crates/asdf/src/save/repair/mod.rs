@@ -61,9 +61,6 @@ use crate::options::{External, OpenOptions, Strictness, Verify};
 use block::{Examined, State};
 use numbers::ArrayInBlock;
 
-/// Bytes are copied in pieces of this size.
-const PIECE: u64 = 1 << 20;
-
 /// How to make a good file of a damaged one.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RecoverOptions {
@@ -237,13 +234,19 @@ impl Written {
 
 /// Copies bytes of the old file.
 fn copy<W: Write + Seek>(file: &Asdf, bytes: Range<u64>, out: &mut Output<W>) -> Result<()> {
-    let mut at = bytes.start;
-    while at < bytes.end {
-        let len = PIECE.min(bytes.end - at);
-        out.put(&file.source().bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?)?;
-        at += len;
+    let source = file.source();
+    source.pieces(bytes, source.preferred_piece()).try_for_each(|piece| out.put(&piece?))
+}
+
+/// Returns `true` if a range of the old file holds no other bytes.
+fn holds_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -> Result<bool> {
+    let source = file.source();
+    for piece in source.pieces(bytes, source.preferred_piece()) {
+        if !piece?.iter().all(|&byte| is_allowed(byte)) {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Adds the arrays to the losses of their blocks, and those that have no block.

@@ -109,14 +109,5 @@ impl NumberedBlocks {
 }
 
 fn is_zero(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
-    let mut at = bytes.start;
-    while at < bytes.end {
-        let len = super::PIECE.min(bytes.end - at);
-        let piece = file.source().bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-        if piece.iter().any(|&byte| byte != 0) {
-            return Ok(false);
-        }
-        at += len;
-    }
-    Ok(true)
+    super::holds_only(file, bytes, |byte| byte == 0)
 }

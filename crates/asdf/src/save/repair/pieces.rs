@@ -140,6 +140,15 @@ impl ReadAt for Pieces {
         self.pieces.last().map_or(0, |piece| piece.start + piece.len)
     }
 
+    fn gap_worth_reading(&self) -> u64 {
+        self.source.gap_worth_reading()
+    }
+
+    /// At most 1 MiB, because pieces are copied even from memory.
+    fn preferred_piece(&self) -> usize {
+        self.source.preferred_piece().min(1 << 20)
+    }
+
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
         source::check_range(self.len(), offset, buffer.len() as u64)?;
         let (mut at, mut filled) = (offset, 0);

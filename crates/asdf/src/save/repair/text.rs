@@ -3,7 +3,7 @@
 use std::io::{Seek, Write};
 use std::ops::Range;
 
-use binio::ReadAt;
+use binio::ReadAt as _;
 use binio::array::{Order, Strided};
 
 use super::numbers::ArrayInBlock;
@@ -193,14 +193,5 @@ pub(super) fn put_padding<W: Write + Seek>(
 
 /// Whether bytes are blanks, line ends and NUL only.
 pub(super) fn is_padding(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
-    let mut at = bytes.start;
-    while at < bytes.end {
-        let len = super::PIECE.min(bytes.end - at);
-        let piece = file.source().bytes_at(at, usize::try_from(len).unwrap_or(usize::MAX))?;
-        if !piece.iter().all(|byte| matches!(byte, 0 | b' ' | b'\n' | b'\r')) {
-            return Ok(false);
-        }
-        at += len;
-    }
-    Ok(true)
+    super::holds_only(file, bytes, |byte| matches!(byte, 0 | b' ' | b'\n' | b'\r'))
 }
