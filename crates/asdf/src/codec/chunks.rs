@@ -80,7 +80,7 @@ type Memory<C> = (<C as Chunked>::Scratch, Vec<u8>);
 pub(super) struct Chunks<'a, C> {
     framing: C,
     stored: &'a dyn ReadAt,
-    chunks: Vec<Chunk>,
+    table: Vec<Chunk>,
     /// End of the last chunk in the stored bytes, and how many bytes follow it.
     end: u64,
     trailing: u64,
@@ -152,19 +152,19 @@ impl<'a, C: Chunked> Chunks<'a, C> {
             }
         }
         let (trailing, spare) = (stored.len() - at, Bytes::new());
-        Ok(Self { framing, stored, chunks, end: at, trailing, next: 0, spare })
+        Ok(Self { framing, stored, table: chunks, end: at, trailing, next: 0, spare })
     }
 
     /// The chunks, of which `stored` is relative to the stored bytes.
     pub(super) fn into_table(self) -> Vec<Chunk> {
-        self.chunks
+        self.table
     }
 
     /// How many of the next chunks fit into `len` bytes.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;
-        self.chunks.iter().skip(self.next).take_while(fits).count()
+        self.table.iter().skip(self.next).take_while(fits).count()
     }
 
     /// Decodes the next `count` chunks, as far as they are wanted, to the beginning of `out`.
@@ -175,7 +175,7 @@ impl<'a, C: Chunked> Chunks<'a, C> {
         out: &mut [u8],
         progress: &Progress<'_>,
     ) -> Result<usize, Failure> {
-        let batch = self.chunks.iter().skip(self.next).take(count);
+        let batch = self.table.iter().skip(self.next).take(count);
         let mut parts = Vec::with_capacity(count);
         let (mut rest, mut len) = (out, 0);
         for chunk in batch {
@@ -249,7 +249,7 @@ impl<C: Chunked> Framed for Chunks<'_, C> {
                 len
             } else if let count @ 1.. = self.fitting(out.len(), progress) {
                 self.decode_next(count, out, progress)?
-            } else if let Some(chunk) = self.chunks.get(self.next) {
+            } else if let Some(chunk) = self.table.get(self.next) {
                 let mut spare = zeroed(len_of(&chunk.wanted(progress)))?;
                 self.decode_next(1, &mut spare, progress)?;
                 self.spare = spare.into();
@@ -269,14 +269,14 @@ impl<C: Chunked> Framed for Chunks<'_, C> {
             return self.spare.len();
         }
         let count = self.fitting(about.max(PIECE), progress).max(1);
-        let batch = self.chunks.iter().skip(self.next).take(count);
+        let batch = self.table.iter().skip(self.next).take(count);
         batch.map(|chunk| len_of(&chunk.wanted(progress))).sum()
     }
 
     /// Decodes none of the chunks that are skipped.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
         self.spare.clear();
-        self.next = self.chunks.partition_point(|chunk| chunk.decoded.end <= position);
+        self.next = self.table.partition_point(|chunk| chunk.decoded.end <= position);
         progress.decoded = position;
         Ok(())
     }

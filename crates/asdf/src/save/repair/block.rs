@@ -97,7 +97,7 @@ pub(super) fn examine(
         } else {
             checked.stored.is_none() && header.data_size == stored.end - stored.start
         };
-        (!is_whole).then(|| Reason::Block(BlockError::PastEnd { range: claimed, file_len }))
+        (!is_whole).then_some(Reason::Block(BlockError::PastEnd { range: claimed, file_len }))
     } else {
         checked.verdict.error(&header).map(Reason::Block)
     };
