@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod fuzz;
 mod golden;
+mod imports;
 mod msrv;
 mod process;
 mod python;
@@ -78,6 +79,12 @@ const TASKS: &[Task] = &[
         arguments: "",
         about: "run the example programs of every crate",
         run: ci::examples,
+    },
+    Task {
+        name: "imports",
+        arguments: "",
+        about: "print which modules of a crate name which others",
+        run: imports::imports,
     },
     Task {
         name: "msrv",
