@@ -10,7 +10,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let strictness = if data.len() % 2 == 0 { Strictness::Lenient } else { Strictness::Salvage };
-    let limits = Limits::default().with_max_alloc(2 << 20).with_max_decoded(2 << 20).with_max_items(1 << 20);
+    let limits =
+        Limits::default().with_max_alloc(2 << 20).with_max_decoded(2 << 20).with_max_items(1 << 20);
     let options = OpenOptions::new().strictness(strictness).limits(limits).external(External::Deny);
     let Ok(file) = options.from_bytes(data.to_vec()) else { return };
     for block in file.blocks() {
@@ -19,16 +20,24 @@ fuzz_target!(|data: &[u8]| {
         if let (Ok(bytes), Ok(len)) = (&decoded, block.data_len()) {
             assert_eq!(bytes.len() as u64, len, "decoding returns data_size bytes or an error");
             let middle = len / 2;
-            assert_eq!(block.decode_range(middle..len).expect("a part of what decodes"), bytes.slice(middle as usize..));
+            assert_eq!(
+                block.decode_range(middle..len).expect("a part of what decodes"),
+                bytes.slice(middle as usize..)
+            );
         }
         let _ = block.verify();
     }
     let Ok(nodes) = file.nodes() else { return };
     for node in nodes.take(200) {
         let Ok(array) = node.ndarray() else { continue };
-        let _ = (array.view::<f64>().is_ok(), array.read_bytes(Order::C, ByteOrder::Little).is_ok(), array.mask().is_ok());
+        let _ = (
+            array.view::<f64>().is_ok(),
+            array.read_bytes(Order::C, ByteOrder::Little).is_ok(),
+            array.mask().is_ok(),
+        );
         let _ = (array.strings().is_ok(), array.write_npy(std::io::sink()).is_ok());
         let backwards = Slice::Range { start: None, stop: None, step: -2 };
-        let _ = array.slice(&[backwards]).and_then(|tile| tile.read_bytes(Order::F, ByteOrder::Stored));
+        let _ =
+            array.slice(&[backwards]).and_then(|tile| tile.read_bytes(Order::F, ByteOrder::Stored));
     }
 });

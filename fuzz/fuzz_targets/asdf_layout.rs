@@ -22,7 +22,10 @@ fuzz_target!(|data: &[u8]| {
             assert!(block.offset() < data.len() as u64);
             if let Ok(range) = block.data_range() {
                 assert!(range.start <= range.end && range.end <= data.len() as u64);
-                assert_eq!(block.raw().expect("its range is in the file").len() as u64, range.end - range.start);
+                assert_eq!(
+                    block.raw().expect("its range is in the file").len() as u64,
+                    range.end - range.start
+                );
             }
         }
         for diagnostic in file.diagnostics() {

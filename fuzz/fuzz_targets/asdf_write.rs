@@ -83,10 +83,8 @@ fn write_again(bytes: &[u8], options: &WriteOptions) {
 /// A copy of a file.
 fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
     // Each element may become a number in the tree, which is written and read three times.
-    let limits = Limits::default()
-        .with_max_alloc(1 << 17)
-        .with_max_decoded(1 << 17)
-        .with_max_items(1 << 16);
+    let limits =
+        Limits::default().with_max_alloc(1 << 17).with_max_decoded(1 << 17).with_max_items(1 << 16);
     let opening = OpenOptions::new().limits(limits).external(External::Deny);
     let Ok(file) = opening.from_bytes(data.to_vec()) else { return };
     let tree = match choices[6] % 4 {

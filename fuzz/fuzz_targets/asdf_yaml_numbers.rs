@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use asdf::yaml::{Document, Kind, Node, ParseOptions, ScalarRules, Style};
+use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, ScalarRules, YamlNode};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
@@ -24,15 +24,15 @@ fn check(text: &str, rules: ScalarRules) {
     };
     let (root, other) = (fast.root(), general.root());
     // The text may close the list.
-    if root.kind() != Kind::Sequence || other.kind() != Kind::Sequence {
+    if root.kind() != NodeKind::Sequence || other.kind() != NodeKind::Sequence {
         return;
     }
     assert_eq!(root.len() + 1, other.len());
     for (at, (a, b)) in root.items().zip(other.items().skip(1)).enumerate() {
         same(a, b);
-        assert_eq!(root.at(at).map(Node::id), Some(a.id()));
+        assert_eq!(root.at(at).map(YamlNode::id), Some(a.id()));
         // Text of several lines is not alone what it is in a list.
-        let is_plain = a.style() == Style::Plain && a.tag().is_none();
+        let is_plain = a.style() == NodeStyle::Plain && a.tag().is_none();
         let alone = a.text().filter(|text| is_plain && !text.is_empty() && !text.contains('\n'));
         if let Some(alone) = alone {
             if let Ok(document) = parse(format!("--- {alone}")) {
@@ -42,7 +42,7 @@ fn check(text: &str, rules: ScalarRules) {
     }
 }
 
-fn same(a: Node<'_>, b: Node<'_>) {
+fn same(a: YamlNode<'_>, b: YamlNode<'_>) {
     assert_eq!((a.kind(), a.style(), a.tag(), a.text()), (b.kind(), b.style(), b.tag(), b.text()));
     assert_eq!(a, b);
     assert_eq!(a.value().is_ok(), b.value().is_ok());

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use asdf::yaml::{Document, Kind, Node, ParseOptions, Style};
+use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, YamlNode};
 use libfuzzer_sys::fuzz_target;
 
 /// Nodes that are read again, of a text of any length.
@@ -41,24 +41,24 @@ fn slice(text: &str, span: Range<u64>) -> &str {
 }
 
 /// What a node's spans cover.
-fn check(text: &str, node: Node<'_>) {
+fn check(text: &str, node: YamlNode<'_>) {
     let (span, content) = (node.span(), node.content_span());
     assert!(span.start <= content.start && content.end == span.end, "{span:?} {content:?}");
     let written = slice(text, content);
     let ends =
         |first, last| assert!(written.starts_with(first) && written.ends_with(last), "{written}");
     match node.style() {
-        Style::SingleQuoted => ends('\'', '\''),
-        Style::DoubleQuoted => ends('"', '"'),
-        Style::Literal => assert!(written.starts_with('|'), "{written}"),
-        Style::Folded => assert!(written.starts_with('>'), "{written}"),
-        Style::Flow if node.kind() == Kind::Mapping => ends('{', '}'),
-        Style::Flow => ends('[', ']'),
-        Style::Plain => {
+        NodeStyle::SingleQuoted => ends('\'', '\''),
+        NodeStyle::DoubleQuoted => ends('"', '"'),
+        NodeStyle::Literal => assert!(written.starts_with('|'), "{written}"),
+        NodeStyle::Folded => assert!(written.starts_with('>'), "{written}"),
+        NodeStyle::Flow if node.kind() == NodeKind::Mapping => ends('{', '}'),
+        NodeStyle::Flow => ends('[', ']'),
+        NodeStyle::Plain => {
             let first = node.text().and_then(|text| text.chars().next());
             assert_eq!(written.chars().next(), first);
         }
-        Style::Block => {}
+        NodeStyle::Block => {}
     }
     if let (Some(anchor), Some(span)) = (node.anchor(), node.anchor_span()) {
         assert_eq!(slice(text, span), format!("&{anchor}"));
@@ -81,16 +81,16 @@ fn check(text: &str, node: Node<'_>) {
 
 /// Whether the text of a node says all of it: no aliases, no handles of the text's own, and nothing
 /// that depends on the lines around it.
-fn reads_alone(text: &str, node: Node<'_>) -> bool {
+fn reads_alone(text: &str, node: YamlNode<'_>) -> bool {
     let written = slice(text, node.span());
     let depends = written.contains(['*', '!', '&', '|', '>']) || written.is_empty();
     // Indicators are text only where a certain character follows them.
     let is_indicator = written.ends_with(':') || matches!(written, "-" | "?");
     let is_marker = written.contains("---") || written.contains("...");
-    !is_marker && !depends && !is_indicator && node.style() != Style::Block
+    !is_marker && !depends && !is_indicator && node.style() != NodeStyle::Block
 }
 
-fn read_again(text: &str, node: Node<'_>) {
+fn read_again(text: &str, node: YamlNode<'_>) {
     let written = slice(text, node.span());
     let Some(again) = parse(format!("---\n {written}\n").as_bytes()) else {
         panic!("{written:?} is not read again");

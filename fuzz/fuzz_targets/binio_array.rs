@@ -4,19 +4,33 @@
 #![no_main]
 
 use binio::array::{
-    Array, ArrayError, ByteOrder, Datatype, Order, Slice, Strided, Style, json, write_bytes, write_ranges,
+    Array, ArrayError, ByteOrder, Datatype, Order, Slice, Strided, Style, json, write_bytes,
+    write_ranges,
 };
 use binio::{Bytes, Limits, ReadLog};
 use libfuzzer_sys::fuzz_target;
 
 const TYPES: [&str; 16] = [
-    "|u1", "<i2", ">i2", "<f4", ">f8", "<c8", ">c16", "|S3", ">U2", "|V5", "<M8[D]", "|S0", "<f16",
+    "|u1",
+    "<i2",
+    ">i2",
+    "<f4",
+    ">f8",
+    "<c8",
+    ">c16",
+    "|S3",
+    ">U2",
+    "|V5",
+    "<M8[D]",
+    "|S0",
+    "<f16",
     "[('a', '>i2'), ('', '|V1'), ('b', '<f4', (2, 2))]",
     "{'names': ['a', 'b'], 'formats': ['>u4', '>u4'], 'offsets': [0, 2]}",
     "[('r', [('x', '|b1'), ('y', '>M8[25s]')], (2,)), ('e', '<i4', (3, 0))]",
 ];
 
-const SLICES: [&str; 8] = [":", "::-1", "::2, ::-3", "1:, ...", "..., None, -1", "0", "5:2", "None, ::-2, :3"];
+const SLICES: [&str; 8] =
+    [":", "::-1", "::2, ::-3", "1:, ...", "..., None, -1", "0", "5:2", "None, ::-2, :3"];
 
 type Input = (u8, u8, Vec<(u64, i64)>, u64, u64, u8, Vec<u8>);
 
@@ -26,7 +40,10 @@ fuzz_target!(|input: Input| {
     let slices = Slice::parse(SLICES[usize::from(slices % 8)]).expect("slices");
     // Mostly small numbers, so that something is read.
     let axis = |(count, stride): (u64, i64)| {
-        (if count % 16 == 0 { count } else { count % 6 }, if stride % 16 == 0 { stride } else { stride % 40 })
+        (
+            if count % 16 == 0 { count } else { count % 6 },
+            if stride % 16 == 0 { stride } else { stride % 40 },
+        )
     };
     let (shape, strides): (Vec<u64>, Vec<i64>) = axes.into_iter().map(axis).unzip();
     let offset = if offset % 8 == 0 { offset } else { offset % 64 };
@@ -44,7 +61,8 @@ fuzz_target!(|input: Input| {
     assert!(layout.is_empty() || extent.end <= checked);
     let limits = Limits::default().with_max_alloc(1 << 20);
     let (bytes, log) = (Bytes::from(data.clone()), ReadLog::new(Bytes::from(data)));
-    let memory = Array::new(bytes.clone(), datatype.clone(), layout.clone(), limits).expect("one size");
+    let memory =
+        Array::new(bytes.clone(), datatype.clone(), layout.clone(), limits).expect("one size");
     let file = memory.clone().with_data(&log);
     let order = if offset % 2 == 0 { Order::C } else { Order::F };
     let read = memory.read_bytes(order, ByteOrder::Native);
@@ -68,11 +86,14 @@ fuzz_target!(|input: Input| {
                 ranges[at..at + bytes.len()].copy_from_slice(bytes);
                 Ok::<_, ArrayError>(())
             };
-            write_ranges(&layout, &datatype, &read, order, ByteOrder::Native, write).expect("as in memory");
+            write_ranges(&layout, &datatype, &read, order, ByteOrder::Native, write)
+                .expect("as in memory");
             assert_eq!(ranges, copy);
             let back = memory.with_data(Bytes::from(copy)).read_bytes(order, ByteOrder::Native);
             assert_eq!(back.expect("it was written"), read);
         }
-        Err(error) => assert!(matches!(error, ArrayError::Overlap | ArrayError::Outside { .. }), "{error}"),
+        Err(error) => {
+            assert!(matches!(error, ArrayError::Overlap | ArrayError::Outside { .. }), "{error}")
+        }
     }
 });

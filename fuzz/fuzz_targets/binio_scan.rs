@@ -13,7 +13,8 @@ fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {
     let needle = &needle[..needle.len().min(8)];
     let (start, end) = (u64::from(start), u64::from(end));
     let range = start.min(end)..start.max(end);
-    let (from, to) = (range.start.min(data.len() as u64) as usize, range.end.min(data.len() as u64) as usize);
+    let (from, to) =
+        (range.start.min(data.len() as u64) as usize, range.end.min(data.len() as u64) as usize);
     let expected: Vec<u64> = if needle.is_empty() {
         Vec::new()
     } else {

@@ -10,14 +10,44 @@ use serde_json::{Value, json};
 
 /// What literals are made of, so that few bytes make a type that is deep and odd.
 const TOKENS: [&str; 32] = [
-    "[", "]", "(", ")", "{", "}", ", ", ": ", "'", "\"", "\\x41", "'a'", "'b'", "u'é'", "''", "'<f8'", "'>i4'",
-    "'|S0'", "'<U536870911'", "'M8[25s]'", "'|O'", "'descr'", "('a', '<i4')", "('', '|V2')", "(('t', 'n'), '|u1', 3)",
-    "[('x', '|i1')]", "(2, 3)", "1", "-1", "0", "9223372036854775807L", "True",
+    "[",
+    "]",
+    "(",
+    ")",
+    "{",
+    "}",
+    ", ",
+    ": ",
+    "'",
+    "\"",
+    "\\x41",
+    "'a'",
+    "'b'",
+    "u'é'",
+    "''",
+    "'<f8'",
+    "'>i4'",
+    "'|S0'",
+    "'<U536870911'",
+    "'M8[25s]'",
+    "'|O'",
+    "'descr'",
+    "('a', '<i4')",
+    "('', '|V2')",
+    "(('t', 'n'), '|u1', 3)",
+    "[('x', '|i1')]",
+    "(2, 3)",
+    "1",
+    "-1",
+    "0",
+    "9223372036854775807L",
+    "True",
 ];
 
 fuzz_target!(|data: &[u8]| {
     // Seeds are whole files; their metadata have the texts.
-    let metadata = Reader::from_bytes(data.to_vec()).ok().and_then(|file| file.metadata().ok()??.json().ok());
+    let metadata =
+        Reader::from_bytes(data.to_vec()).ok().and_then(|file| file.metadata().ok()??.json().ok());
     let text = match metadata.as_ref().and_then(|metadata| metadata["dtype"].as_str()) {
         Some(text) => text.to_owned(),
         None => String::from_utf8_lossy(data).into_owned(),
@@ -26,7 +56,9 @@ fuzz_target!(|data: &[u8]| {
     check_text(text.clone());
     let json: Value = metadata.unwrap_or_else(|| serde_json::from_str(&text).unwrap_or_default());
     check(Datatype::from_json(&json));
-    for metadata in [&json, &json!({"dtype": json, "shape": [3, 2], "order": "F", "container": "numpy"})] {
+    for metadata in
+        [&json, &json!({"dtype": json, "shape": [3, 2], "order": "F", "container": "numpy"})]
+    {
         if let Ok(info) = ArrayInfo::from_json(metadata) {
             assert!(i64::try_from(info.byte_size()).is_ok());
             let again = ArrayInfo::from_json(&info.to_json());
@@ -55,7 +87,10 @@ fn check(dtype: Result<Datatype, ArrayError>) {
         Ok(dtype) => {
             assert!(i32::try_from(dtype.itemsize()).is_ok());
             assert_eq!(Datatype::parse(&dtype.descr()).expect("what is written is read"), dtype);
-            assert_eq!(Datatype::from_json(&dtype.descr_json()).expect("in lists, too").itemsize(), dtype.itemsize());
+            assert_eq!(
+                Datatype::from_json(&dtype.descr_json()).expect("in lists, too").itemsize(),
+                dtype.itemsize()
+            );
         }
         Err(error) => drop(error.to_string()),
     }

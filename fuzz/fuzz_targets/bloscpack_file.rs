@@ -16,7 +16,8 @@ use libfuzzer_sys::fuzz_target;
 const LIMIT: u64 = 4 << 20;
 
 fuzz_target!(|data: &[u8]| {
-    let limits = Limits::default().with_max_alloc(LIMIT).with_max_decoded(LIMIT).with_max_items(1 << 16);
+    let limits =
+        Limits::default().with_max_alloc(LIMIT).with_max_decoded(LIMIT).with_max_items(1 << 16);
     let options = OpenOptions::new()
         .limits(limits)
         .order([ChunkOrder::Unambiguous, ChunkOrder::Offsets, ChunkOrder::File][data.len() % 3])
@@ -37,10 +38,12 @@ fuzz_target!(|data: &[u8]| {
     let recovered = recover(&*source, &mut sink, &recovery);
     if recovered.is_ok() {
         let written = sink.into_inner();
-        let file = OpenOptions::new().ignore_metadata(true).from_bytes(written).expect("a good file");
+        let file =
+            OpenOptions::new().ignore_metadata(true).from_bytes(written).expect("a good file");
         assert!(file.layout().offsets().is_some());
         let is_whole = opened.as_ref().is_ok_and(|opened| opened.diagnostics().is_empty())
-            && verify(opened.as_ref().expect("open"), &VerifyOptions::new()).is_ok_and(|report| report.is_fine());
+            && verify(opened.as_ref().expect("open"), &VerifyOptions::new())
+                .is_ok_and(|report| report.is_fine());
         if let Some(all) = all.filter(|_| is_whole) {
             assert!(file.read_all().expect("it was read").starts_with(&all));
         }

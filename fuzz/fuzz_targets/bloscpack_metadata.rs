@@ -8,7 +8,8 @@ use libfuzzer_sys::fuzz_target;
 
 /// A file of one empty chunk with this section.
 fn file(section: &[u8]) -> Vec<u8> {
-    let mut bytes = b"blpk\x03\x02\0\x01\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    let mut bytes =
+        b"blpk\x03\x02\0\x01\0\0\0\0\0\0\0\0\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0".to_vec();
     bytes.extend_from_slice(section);
     bytes.extend_from_slice(b"\x02\x01\x13\x08\0\0\0\0\x01\0\0\0\x10\0\0\0");
     bytes

@@ -29,7 +29,10 @@ fuzz_target!(|data: &[u8]| {
     for row in table.iter().take(MANY) {
         let path = row.path();
         if let Some(found) = compiled.locate(&path, Some(&stream)).expect("it is whole") {
-            assert_eq!((Some(found.address()), found.nbytes()), (row.address(), row.nbytes().unwrap_or(0)));
+            assert_eq!(
+                (Some(found.address()), found.nbytes()),
+                (row.address(), row.nbytes().unwrap_or(0))
+            );
             assert_eq!((found.shape(), found.dtype()), (&row.shape()[..], &row.dtype()[..]));
         }
         paths.push(path);

@@ -6,8 +6,8 @@
 use std::io::sink;
 
 use flux_archive::{
-    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, LongLine, OpenOptions, Profile, Severity,
-    Writer, convert, diff, fix, fnmatch, repair_commas,
+    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, LongLine, OpenOptions, Profile,
+    Severity, Writer, convert, diff, fix, fnmatch, repair_commas,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -23,12 +23,16 @@ fuzz_target!(|data: &[u8]| {
         match (&parsed, &lint) {
             (Ok(archive), Ok(diagnostics)) => {
                 assert_eq!(archive.diagnostics(), diagnostics);
-                assert!(diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning));
+                assert!(
+                    diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning)
+                );
                 check(archive, profile);
             }
             (Err(error), Ok(diagnostics)) => {
                 assert!(matches!(error.kind(), ErrorKind::Refused(_)), "{error}");
-                assert!(diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error));
+                assert!(
+                    diagnostics.iter().any(|diagnostic| diagnostic.severity == Severity::Error)
+                );
             }
             (Err(error), Err(_)) => {
                 assert!(error.offset().is_none_or(|offset| offset <= data.len() as u64), "{error}");
@@ -76,7 +80,10 @@ fn check(archive: &Archive<'_>, profile: Profile) {
     let written = writer.finish().expect("a vector takes all");
     let strict = OpenOptions::new().profile(Profile::Strict).lint(&written).expect("JSON");
     // Not the fault of one entry: a path that occurs twice, or a large blob.
-    assert!(strict.iter().all(|diagnostic| matches!(diagnostic.code.as_str(), "R107" | "R154")), "{strict:?}");
+    assert!(
+        strict.iter().all(|diagnostic| matches!(diagnostic.code.as_str(), "R107" | "R154")),
+        "{strict:?}"
+    );
     if all {
         let again = Archive::parse(&written, profile).expect("what is strict is fine for all");
         assert!(diff(archive, &again).is_empty());

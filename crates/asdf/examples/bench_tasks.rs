@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use asdf::save::{EditOptions, Editor, Method};
 use asdf::value::Array;
-use asdf::yaml::{Document, Node, ParseOptions};
+use asdf::yaml::{Document, ParseOptions, YamlNode};
 use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
 use measure::{measure, measure_writing, status_bytes};
 
@@ -119,7 +119,7 @@ fn write(writer: &Writer<'_>, path: &str) -> Outcome {
 /// Changes one number of a file, and waits for the disk.
 fn edit_number(path: &str) -> Outcome {
     let mut editor = Editor::open(path)?;
-    let now = editor.tree()?.document().root().get("gain").and_then(Node::as_i64);
+    let now = editor.tree()?.document().root().get("gain").and_then(YamlNode::as_i64);
     editor.set("/gain", &Tree::new(if now == Some(1) { 2 } else { 1 }))?;
     if editor.commit()?.method != Method::Patched {
         return Err("one number is not one write".into());
@@ -130,7 +130,7 @@ fn edit_number(path: &str) -> Outcome {
 /// Changes a long text in a large tree that has room to grow, in place, and waits for the disk.
 fn edit_tree(path: &str) -> Outcome {
     let mut editor = EditOptions::new().in_place(true).open(path)?;
-    let text = editor.tree()?.document().root().get("text").and_then(Node::as_str);
+    let text = editor.tree()?.document().root().get("text").and_then(YamlNode::as_str);
     let is_short = text.is_some_and(|text| text.starts_with("short"));
     let text = if is_short { "much longer ".repeat(800) } else { "short ".repeat(700) };
     editor.set("/text", &Tree::new(text))?;

@@ -9,7 +9,7 @@ use super::children;
 use super::pattern::{Pattern, Progress, Wildcards, glob};
 use crate::Node;
 use crate::error::Result;
-use crate::yaml::{Kind, Order, Value, Walk};
+use crate::yaml::{Content, NodeKind, Order, Walk};
 
 /// Entries and items that are visited: a small file with merge keys may have far more than a large one without.
 const MAX_VISITED: u64 = 1 << 23;
@@ -165,7 +165,7 @@ impl<'a> Node<'a> {
                     return Ok(());
                 }
             }
-            let is_collection = matches!(node.kind(), Kind::Sequence | Kind::Mapping);
+            let is_collection = matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
             // What an array declares is not searched, nor are its elements.
             if is_collection && !node.is_ndarray() && walk.is_new(node.id()) {
                 walk.open(children(node), progress);
@@ -195,7 +195,7 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
     }
     match json {
         Json::Array(items) => {
-            node.kind() == Kind::Sequence
+            node.kind() == NodeKind::Sequence
                 && node.len() == items.len()
                 && node.items().zip(items).all(|(item, json)| is_equal(item, json))
         }
@@ -203,7 +203,7 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
             let is_equal_to = |(key, json): (&String, &Json)| {
                 node.get(key).is_some_and(|value| is_equal(value, json))
             };
-            node.kind() == Kind::Mapping
+            node.kind() == NodeKind::Mapping
                 && node.len() == members.len()
                 && members.iter().all(is_equal_to)
         }
@@ -218,11 +218,11 @@ fn is_equal(node: Node<'_>, json: &Json) -> bool {
 /// A scalar as JSON, if JSON has it.
 fn scalar_json(node: Node<'_>) -> Option<Json> {
     Some(match node.value().ok()? {
-        Value::Null => Json::Null,
-        Value::Bool(value) => value.into(),
-        Value::Float(value) => value.into(),
-        Value::Int(_) => node.as_i64().map_or_else(|| node.as_f64().into(), Into::into),
-        Value::String(text) => text.into(),
+        Content::Null => Json::Null,
+        Content::Bool(value) => value.into(),
+        Content::Float(value) => value.into(),
+        Content::Int(_) => node.as_i64().map_or_else(|| node.as_f64().into(), Into::into),
+        Content::String(text) => text.into(),
         _ => return None,
     })
 }
@@ -234,15 +234,15 @@ fn is_of_type(node: Node<'_>, name: &str) -> bool {
         (Some("ndarray"), _) => &["array", "NDArrayType", "ndarray"],
         (Some("complex"), _) => &["complex"],
         (Some("integer"), _) => &["integer", "IntegerType"],
-        (_, Kind::Null) => &["null", "NoneType"],
-        (_, Kind::Bool) => &["boolean", "bool"],
-        (_, Kind::Int) => &["integer", "int"],
-        (_, Kind::Float) => &["float"],
-        (_, Kind::String) => &["string", "str"],
-        (_, Kind::Date | Kind::DateTime) => &["timestamp", "date", "datetime"],
-        (_, Kind::Binary) => &["binary", "bytes"],
-        (_, Kind::Sequence) => &["sequence", "list"],
-        (_, Kind::Mapping) => &["mapping", "dict"],
+        (_, NodeKind::Null) => &["null", "NoneType"],
+        (_, NodeKind::Bool) => &["boolean", "bool"],
+        (_, NodeKind::Int) => &["integer", "int"],
+        (_, NodeKind::Float) => &["float"],
+        (_, NodeKind::String) => &["string", "str"],
+        (_, NodeKind::Date | NodeKind::DateTime) => &["timestamp", "date", "datetime"],
+        (_, NodeKind::Binary) => &["binary", "bytes"],
+        (_, NodeKind::Sequence) => &["sequence", "list"],
+        (_, NodeKind::Mapping) => &["mapping", "dict"],
     };
     let class: &[&str] = match of_tag {
         Some("asdf") => &["AsdfObject"],

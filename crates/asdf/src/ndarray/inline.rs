@@ -25,7 +25,7 @@ use crate::error::{ArrayError, Error, Result};
 use crate::ndarray::datatype::{from_name, scalar_name, text as text_type};
 use crate::ndarray::number;
 use crate::ndarray::parse::{ArrayHeader, Shape};
-use crate::yaml::{Integer, Kind, Node, Numbers, Value};
+use crate::yaml::{Content, Integer, NodeKind, Numbers, YamlNode};
 
 /// Type and shape of an inline array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +43,11 @@ pub(crate) struct InlineData {
 }
 
 /// Finds out type and shape. Every item is visited if either is not declared.
-pub(crate) fn infer(header: &ArrayHeader<'_>, data: Node<'_>, limits: &Limits) -> Result<Inferred> {
+pub(crate) fn infer(
+    header: &ArrayHeader<'_>,
+    data: YamlNode<'_>,
+    limits: &Limits,
+) -> Result<Inferred> {
     let shape = find_shape(data, header.datatype.as_ref(), header.shape.as_ref())?;
     let datatype = match &header.datatype {
         Some(datatype) => datatype.clone(),
@@ -53,7 +57,7 @@ pub(crate) fn infer(header: &ArrayHeader<'_>, data: Node<'_>, limits: &Limits) -
 }
 
 /// Reads the elements.
-pub(crate) fn read(data: Node<'_>, inferred: &Inferred, limits: &Limits) -> Result<InlineData> {
+pub(crate) fn read(data: YamlNode<'_>, inferred: &Inferred, limits: &Limits) -> Result<InlineData> {
     let Inferred { datatype, shape } = inferred;
     let size = byte_size(shape, datatype.itemsize()).unwrap_or(u64::MAX);
     limits.check_alloc("bytes of an inline array", size)?;
@@ -85,13 +89,13 @@ pub(crate) fn read(data: Node<'_>, inferred: &Inferred, limits: &Limits) -> Resu
     Ok(InlineData { elements: out.into(), mask })
 }
 
-fn error(node: Node<'_>, message: impl Into<String>) -> Error {
+fn error(node: YamlNode<'_>, message: impl Into<String>) -> Error {
     node.array_error(ArrayError::Inline(message.into()))
 }
 
 /// Takes the lengths of the first item of each level, unless declared.
 fn find_shape(
-    data: Node<'_>,
+    data: YamlNode<'_>,
     datatype: Option<&Datatype>,
     declared: Option<&Shape>,
 ) -> Result<Vec<u64>> {
@@ -99,7 +103,7 @@ fn find_shape(
     let record = datatype.and_then(Datatype::as_record);
     let mut shape = Vec::new();
     let mut node = data;
-    while node.kind() == Kind::Sequence {
+    while node.kind() == NodeKind::Sequence {
         let ends = match (dimensions, record) {
             (Some(dimensions), _) => shape.len() == dimensions,
             (None, Some(record)) => is_record(node, record),
@@ -129,7 +133,7 @@ fn find_shape(
 }
 
 /// Whether a sequence has the form of one record.
-fn is_record(node: Node<'_>, record: &Record) -> bool {
+fn is_record(node: YamlNode<'_>, record: &Record) -> bool {
     let fields = record.fields();
     node.len() == fields.len()
         && node.items().zip(fields).all(|(item, field)| {
@@ -137,11 +141,11 @@ fn is_record(node: Node<'_>, record: &Record) -> bool {
             for _ in field.shape() {
                 match innermost.at(0) {
                     Some(inner) => innermost = inner,
-                    None => return innermost.kind() == Kind::Sequence || innermost.is_null(),
+                    None => return innermost.kind() == NodeKind::Sequence || innermost.is_null(),
                 }
             }
             match field.datatype() {
-                Datatype::Scalar(_) => innermost.kind() != Kind::Sequence,
+                Datatype::Scalar(_) => innermost.kind() != NodeKind::Sequence,
                 Datatype::Record(record) => is_record(innermost, record),
             }
         })
@@ -164,12 +168,12 @@ impl Budget<'_> {
 /// One element, or a list of them.
 #[derive(Clone, Copy)]
 enum Leaf<'a> {
-    Node(Node<'a>),
+    Node(YamlNode<'a>),
     Numbers(Numbers<'a>),
 }
 
 impl<'a> Leaf<'a> {
-    fn nodes(self) -> impl Iterator<Item = Node<'a>> {
+    fn nodes(self) -> impl Iterator<Item = YamlNode<'a>> {
         let (one, list) = match self {
             Self::Node(node) => (Some(node), None),
             Self::Numbers(numbers) => (None, Some(numbers.list.items())),
@@ -180,7 +184,7 @@ impl<'a> Leaf<'a> {
 
 /// Calls `leaf` for the elements in C order; the data must have the shape exactly.
 fn walk<'a>(
-    data: Node<'a>,
+    data: YamlNode<'a>,
     shape: &[u64],
     leaf: &mut dyn FnMut(Leaf<'a>) -> Result<()>,
 ) -> Result<()> {
@@ -189,12 +193,12 @@ fn walk<'a>(
 
 /// One level of the nest; at most [`MAX_DIMENSIONS`] of them.
 fn descend<'a>(
-    node: Node<'a>,
+    node: YamlNode<'a>,
     shape: &[u64],
     leaf: &mut dyn FnMut(Leaf<'a>) -> Result<()>,
 ) -> Result<()> {
     let Some((&count, inner)) = shape.split_first() else { return leaf(Leaf::Node(node)) };
-    if node.kind() != Kind::Sequence {
+    if node.kind() != NodeKind::Sequence {
         return Err(error(node, format!("ragged: expected a sequence of {count} items")));
     }
     if u64::try_from(node.len()) != Ok(count) {
@@ -227,7 +231,7 @@ enum Width {
     Complex,
 }
 
-fn infer_datatype(data: Node<'_>, shape: &[u64], limits: &Limits) -> Result<ScalarType> {
+fn infer_datatype(data: YamlNode<'_>, shape: &[u64], limits: &Limits) -> Result<ScalarType> {
     let mut seen = Seen::default();
     let mut budget = Budget { visited: 0, limits };
     walk(data, shape, &mut |leaf| match leaf {
@@ -283,25 +287,25 @@ impl Seen {
         }
     }
 
-    fn add(&mut self, node: Node<'_>) -> Result<()> {
+    fn add(&mut self, node: YamlNode<'_>) -> Result<()> {
         let width = match node.kind() {
             _ if is_complex(node) => Width::Complex,
-            Kind::Null => return Ok(()),
-            Kind::Bool => Width::Bool,
-            Kind::Int => {
+            NodeKind::Null => return Ok(()),
+            NodeKind::Bool => Width::Bool,
+            NodeKind::Int => {
                 // Larger ones fit no integer type; as floats they are fine.
                 let value = node.as_i128().unwrap_or(i128::MAX);
                 self.lowest = self.lowest.min(value);
                 self.highest = self.highest.max(value);
                 Width::Int
             }
-            Kind::Float => Width::Float,
-            Kind::String => {
+            NodeKind::Float => Width::Float,
+            NodeKind::String => {
                 let length = node.text().unwrap_or_default().chars().count();
                 self.longest = self.longest.max(Some(length));
                 return Ok(());
             }
-            Kind::Sequence => return Err(error(node, "ragged: a sequence among single items")),
+            NodeKind::Sequence => return Err(error(node, "ragged: a sequence among single items")),
             _ => return Err(error(node, "expected a number, a boolean, a string or null")),
         };
         self.widest = self.widest.max(Some(width));
@@ -309,13 +313,13 @@ impl Seen {
     }
 }
 
-fn is_complex(node: Node<'_>) -> bool {
+fn is_complex(node: YamlNode<'_>) -> bool {
     node.core_name() == Some("complex")
 }
 
 /// Appends one element; `false` when it is null, or has a null inside.
 fn push(
-    node: Node<'_>,
+    node: YamlNode<'_>,
     datatype: &Datatype,
     out: &mut Vec<u8>,
     budget: &mut Budget<'_>,
@@ -328,7 +332,7 @@ fn push(
 }
 
 fn push_record(
-    node: Node<'_>,
+    node: YamlNode<'_>,
     record: &Record,
     out: &mut Vec<u8>,
     budget: &mut Budget<'_>,
@@ -338,7 +342,7 @@ fn push_record(
         push_zeros(record.itemsize(), out);
         return Ok(false);
     }
-    if node.kind() != Kind::Sequence || node.len() != fields.len() {
+    if node.kind() != NodeKind::Sequence || node.len() != fields.len() {
         return Err(error(
             node,
             format!("expected a record: a sequence of {} items", fields.len()),
@@ -367,7 +371,7 @@ fn push_zeros(size: u64, out: &mut Vec<u8>) {
     out.resize(out.len().saturating_add(usize::try_from(size).unwrap_or(0)), 0);
 }
 
-fn push_scalar(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<bool> {
+fn push_scalar(node: YamlNode<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Result<bool> {
     let start = out.len();
     if node.is_null() {
         push_zeros(scalar.size(), out);
@@ -432,23 +436,23 @@ fn number_in_list(text: &str) -> Option<number::Number> {
 }
 
 /// The number that a node is.
-pub(crate) fn number_of(node: Node<'_>) -> Option<number::Number> {
+pub(crate) fn number_of(node: YamlNode<'_>) -> Option<number::Number> {
     if is_complex(node) {
         return crate::complex::parse(node.text()?).map(number::Number::Complex);
     }
     match node.value().ok()? {
-        Value::Bool(truth) => Some(number::Number::Bool(truth)),
-        Value::Int(integer) => Some(match &integer {
+        Content::Bool(truth) => Some(number::Number::Bool(truth)),
+        Content::Int(integer) => Some(match &integer {
             Integer::Small(value) => number::Number::Int(*value),
             // Fits no integer type, but a float.
             _ => number::Number::Float(integer.to_f64()),
         }),
-        Value::Float(value) => Some(number::Number::Float(value)),
+        Content::Float(value) => Some(number::Number::Float(value)),
         _ => None,
     }
 }
 
-fn push_text(node: Node<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
+fn push_text(node: YamlNode<'_>, scalar: ScalarType, out: &mut Vec<u8>) -> Option<()> {
     let text = node.as_str()?;
     match scalar.kind() {
         ScalarKind::Bytes => {

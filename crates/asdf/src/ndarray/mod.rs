@@ -29,10 +29,10 @@ pub(crate) use datatype::scalar_name;
 pub use view::{Masked, NdArray, Origin};
 
 use crate::error::{ArrayError, Error, ErrorKind};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// Errors of arrays, at the node that has what is wrong.
-impl Node<'_> {
+impl YamlNode<'_> {
     pub(crate) fn array_error(self, kind: ArrayError) -> Error {
         let position = self.position();
         let (line, column, pointer) = (position.line, position.column, self.to_pointer());

@@ -23,7 +23,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{ArrayError, Result};
 use crate::ndarray::datatype;
 use crate::ndarray::source::Source;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{NodeKind, YamlNode};
 
 /// The most fields that a datatype may have, those of nested records counted.
 const MAX_FIELDS: usize = 65_536;
@@ -51,25 +51,25 @@ pub(crate) struct ArrayHeader<'a> {
     /// Bytes from one element to the next, one a dimension.
     pub(crate) strides: Option<Vec<i64>>,
     /// Which elements are masked.
-    pub(crate) mask: Option<Node<'a>>,
+    pub(crate) mask: Option<YamlNode<'a>>,
 }
 
 /// The values of the keys of an array.
 #[derive(Default)]
 struct Given<'a> {
-    source: Option<Node<'a>>,
-    data: Option<Node<'a>>,
-    datatype: Option<Node<'a>>,
-    byteorder: Option<Node<'a>>,
-    shape: Option<Node<'a>>,
-    offset: Option<Node<'a>>,
-    strides: Option<Node<'a>>,
-    mask: Option<Node<'a>>,
+    source: Option<YamlNode<'a>>,
+    data: Option<YamlNode<'a>>,
+    datatype: Option<YamlNode<'a>>,
+    byteorder: Option<YamlNode<'a>>,
+    shape: Option<YamlNode<'a>>,
+    offset: Option<YamlNode<'a>>,
+    strides: Option<YamlNode<'a>>,
+    mask: Option<YamlNode<'a>>,
 }
 
 impl<'a> Given<'a> {
     /// Takes them in one pass: a tree may have very many arrays.
-    fn of(node: Node<'a>) -> Self {
+    fn of(node: YamlNode<'a>) -> Self {
         let mut given = Self::default();
         for (key, value) in node.entries() {
             let place = match key.as_str() {
@@ -91,17 +91,17 @@ impl<'a> Given<'a> {
 
 impl<'a> ArrayHeader<'a> {
     /// Reads a mapping or a bare sequence, whatever its tag.
-    pub(crate) fn parse(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
+    pub(crate) fn parse(node: YamlNode<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
         match node.kind() {
-            Kind::Sequence => Ok(Self::inline(node)),
-            Kind::Mapping => Self::parse_mapping(node, diagnostics),
+            NodeKind::Sequence => Ok(Self::inline(node)),
+            NodeKind::Mapping => Self::parse_mapping(node, diagnostics),
             _ => Err(node.array_error(ArrayError::NotAnArray(
                 "expected a mapping with `source` or `data`, or a sequence".into(),
             ))),
         }
     }
 
-    fn inline(data: Node<'a>) -> Self {
+    fn inline(data: YamlNode<'a>) -> Self {
         Self {
             source: Source::Inline(data),
             datatype: None,
@@ -112,9 +112,9 @@ impl<'a> ArrayHeader<'a> {
         }
     }
 
-    fn parse_mapping(node: Node<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
+    fn parse_mapping(node: YamlNode<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
         let given = Given::of(node);
-        let present = |value: Option<Node<'a>>| value.filter(|value| !value.is_null());
+        let present = |value: Option<YamlNode<'a>>| value.filter(|value| !value.is_null());
         let source = match (present(given.source), given.data) {
             (Some(source), None) => Source::parse(source).ok_or_else(|| {
                 source.invalid("source", "expected a block number or the name of a file")
@@ -167,7 +167,7 @@ impl<'a> ArrayHeader<'a> {
 
 impl ArrayHeader<'_> {
     /// Type and shape, which an array in a block always declares.
-    pub(crate) fn type_and_shape(&self, node: Node<'_>) -> Result<(&Datatype, &Shape)> {
+    pub(crate) fn type_and_shape(&self, node: YamlNode<'_>) -> Result<(&Datatype, &Shape)> {
         let datatype = self.datatype.as_ref();
         let datatype = datatype.ok_or_else(|| node.array_error(ArrayError::Missing("datatype")))?;
         let shape =
@@ -176,7 +176,7 @@ impl ArrayHeader<'_> {
     }
 }
 
-fn parse_byteorder(node: Node<'_>) -> Result<Endian> {
+fn parse_byteorder(node: YamlNode<'_>) -> Result<Endian> {
     match node.as_str() {
         Some("little") => Ok(Endian::Little),
         Some("big") => Ok(Endian::Big),
@@ -184,16 +184,16 @@ fn parse_byteorder(node: Node<'_>) -> Result<Endian> {
     }
 }
 
-fn parse_offset(node: Node<'_>) -> Result<u64> {
+fn parse_offset(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().ok_or_else(|| node.invalid("offset", "expected a number of bytes, 0 or more"))
 }
 
 /// The items of a list of numbers, one a dimension.
 fn dimensions<'a>(
-    node: Node<'a>,
+    node: YamlNode<'a>,
     key: &'static str,
-) -> Result<impl ExactSizeIterator<Item = Node<'a>> + use<'a>> {
-    if node.kind() != Kind::Sequence {
+) -> Result<impl ExactSizeIterator<Item = YamlNode<'a>> + use<'a>> {
+    if node.kind() != NodeKind::Sequence {
         return Err(node.invalid(key, "expected a list of integers"));
     }
     if node.len() > MAX_DIMENSIONS {
@@ -203,7 +203,7 @@ fn dimensions<'a>(
     Ok(node.items())
 }
 
-fn parse_strides(node: Node<'_>) -> Result<Vec<i64>> {
+fn parse_strides(node: YamlNode<'_>) -> Result<Vec<i64>> {
     dimensions(node, "strides")?
         .map(|item| {
             item.as_i64().ok_or_else(|| item.invalid("strides", "expected integers of 64 bits"))
@@ -211,7 +211,7 @@ fn parse_strides(node: Node<'_>) -> Result<Vec<i64>> {
         .collect()
 }
 
-fn parse_shape(node: Node<'_>) -> Result<Shape> {
+fn parse_shape(node: YamlNode<'_>) -> Result<Shape> {
     let mut shape = Shape { streamed: false, dimensions: Vec::new() };
     for (i, item) in dimensions(node, "shape")?.enumerate() {
         if i == 0 && item.as_str() == Some("*") {
@@ -223,7 +223,7 @@ fn parse_shape(node: Node<'_>) -> Result<Shape> {
     Ok(shape)
 }
 
-fn parse_dimension(node: Node<'_>) -> Result<u64> {
+fn parse_dimension(node: YamlNode<'_>) -> Result<u64> {
     node.as_u64().filter(|&count| i64::try_from(count).is_ok()).ok_or_else(|| {
         let message = "expected integers from 0 to 2^63 - 1, the first may be '*'";
         node.invalid("shape", message)
@@ -232,7 +232,7 @@ fn parse_dimension(node: Node<'_>) -> Result<u64> {
 
 /// Reads a datatype that stands for itself.
 #[cfg(feature = "schema")]
-pub(crate) fn parse_datatype(node: Node<'_>) -> Result<Datatype> {
+pub(crate) fn parse_datatype(node: YamlNode<'_>) -> Result<Datatype> {
     DatatypeParser { fields: 0 }.parse(node, Some(Endian::Little), 0)
 }
 
@@ -243,14 +243,21 @@ struct DatatypeParser {
 
 impl DatatypeParser {
     /// `byteorder` is that of what encloses the type; `None` when it is not stated.
-    fn parse(&mut self, node: Node<'_>, byteorder: Option<Endian>, depth: u32) -> Result<Datatype> {
+    fn parse(
+        &mut self,
+        node: YamlNode<'_>,
+        byteorder: Option<Endian>,
+        depth: u32,
+    ) -> Result<Datatype> {
         let endian = byteorder.unwrap_or(Endian::Little);
         match node.kind() {
-            Kind::String => match node.text().and_then(|name| datatype::from_name(name, endian)) {
-                Some(scalar) => Ok(scalar.into()),
-                None => Err(node.invalid("datatype", unknown_name(node))),
-            },
-            Kind::Sequence => match parse_string_type(node, endian)? {
+            NodeKind::String => {
+                match node.text().and_then(|name| datatype::from_name(name, endian)) {
+                    Some(scalar) => Ok(scalar.into()),
+                    None => Err(node.invalid("datatype", unknown_name(node))),
+                }
+            }
+            NodeKind::Sequence => match parse_string_type(node, endian)? {
                 Some(scalar) => Ok(scalar.into()),
                 None => self.parse_record(node, byteorder, depth).map(Datatype::Record),
             },
@@ -260,7 +267,7 @@ impl DatatypeParser {
 
     fn parse_record(
         &mut self,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         byteorder: Option<Endian>,
         depth: u32,
     ) -> Result<Record> {
@@ -283,14 +290,14 @@ impl DatatypeParser {
     /// A bare datatype, or a mapping `{name, datatype, byteorder, shape}`.
     fn parse_field(
         &mut self,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         index: usize,
         byteorder: Option<Endian>,
         depth: u32,
     ) -> Result<Field> {
         let (mut name, mut datatype, mut shape) = (format!("f{index}"), node, Vec::new());
         let mut byteorder = byteorder;
-        if node.kind() == Kind::Mapping {
+        if node.kind() == NodeKind::Mapping {
             datatype = node
                 .get("datatype")
                 .ok_or_else(|| node.array_error(ArrayError::Missing("datatype")))?;
@@ -315,7 +322,7 @@ impl DatatypeParser {
     }
 }
 
-fn unknown_name(node: Node<'_>) -> String {
+fn unknown_name(node: YamlNode<'_>) -> String {
     match node.text().unwrap_or_default() {
         name @ ("ascii" | "ucs4") => format!("{name} needs a length: [{name}, 5]"),
         name if name.len() > 40 => "unknown datatype".into(),
@@ -324,13 +331,13 @@ fn unknown_name(node: Node<'_>) -> String {
 }
 
 /// `[ascii, 5]` or `[ucs4, 5]`. Any other list is a record.
-fn parse_string_type(node: Node<'_>, endian: Endian) -> Result<Option<ScalarType>> {
+fn parse_string_type(node: YamlNode<'_>, endian: Endian) -> Result<Option<ScalarType>> {
     let (2, Some(name), Some(length)) = (node.len(), node.at(0), node.at(1)) else {
         return Ok(None);
     };
     let kind = match name.as_str() {
-        Some("ascii") if length.kind() == Kind::Int => ScalarKind::Bytes,
-        Some("ucs4") if length.kind() == Kind::Int => ScalarKind::Unicode,
+        Some("ascii") if length.kind() == NodeKind::Int => ScalarKind::Bytes,
+        Some("ucs4") if length.kind() == NodeKind::Int => ScalarKind::Unicode,
         _ => return Ok(None),
     };
     let scalar = length.as_u64().and_then(|length| datatype::text(kind, length, endian));

@@ -2,7 +2,7 @@
 
 use crate::file::blocks::BlockRef;
 use crate::tag;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// Where the elements of an array are.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,12 +13,12 @@ pub(crate) enum Source<'a> {
     /// file.
     File(&'a str),
     /// In the tree.
-    Inline(Node<'a>),
+    Inline(YamlNode<'a>),
 }
 
 impl<'a> Source<'a> {
     /// Reads the value of the key `source`: a number or a URI.
-    pub(crate) fn parse(node: Node<'a>) -> Option<Self> {
+    pub(crate) fn parse(node: YamlNode<'a>) -> Option<Self> {
         node.as_str().map(Self::from).or_else(|| node.as_i64().map(Self::from))
     }
 }
@@ -42,7 +42,7 @@ pub(crate) fn is_ndarray_tag(tag: Option<&str>) -> bool {
 }
 
 /// Arrays of the tree, by the tags of their nodes.
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// The name of the tag, if it is of the core schemas in a version that this crate knows.
     pub(crate) fn core_name(self) -> Option<&'a str> {
         self.tag().and_then(tag::core_name)

@@ -14,7 +14,7 @@ use super::mask::Mask;
 use crate::asdf::Asdf;
 use crate::error::{ArrayError, Error, Result};
 use crate::file::blocks::Block;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// An array: its type, its shape, and where its elements are.
 ///
@@ -35,7 +35,7 @@ use crate::yaml::Node;
 pub struct NdArray<'a> {
     pub(crate) array: StoredArray<'a>,
     pub(crate) mask: Mask<'a>,
-    pub(crate) node: Node<'a>,
+    pub(crate) node: YamlNode<'a>,
 }
 
 /// Where the elements of an array come from.

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::file::blocks::BlockRef;
 use crate::layout::BlockHeader;
 use crate::value::edit::TreeText;
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 use crate::yaml::edit::check::{Expectation, is_as_expected, nodes};
 
 /// Bytes that a single write changes at once.
@@ -184,7 +184,7 @@ impl Draft<'_> {
 }
 
 /// The arrays of a tree that are in blocks, with the blocks that they name.
-pub(super) fn sources(root: Node<'_>) -> impl Iterator<Item = (Node<'_>, BlockRef)> {
+pub(super) fn sources(root: YamlNode<'_>) -> impl Iterator<Item = (YamlNode<'_>, BlockRef)> {
     root.document().nodes().filter_map(|node| Some((node, node.block_ref()?)))
 }
 

@@ -25,7 +25,7 @@ use crate::options::{OpenOptions, Strictness};
 use crate::tag::Version;
 use crate::value::edit::TreeText;
 use crate::value::{Array, Storage as ArrayStorage, Tree};
-use crate::yaml::{Node, ParseOptions};
+use crate::yaml::{ParseOptions, YamlNode};
 
 /// The tree of a file that has none.
 const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{}\n...\n";
@@ -302,7 +302,7 @@ impl Editor {
             .scalars(self.file.options().scalars);
         let tree = TreeText::parse_with(text, &options)?;
         let root = tree.document().root();
-        if root.kind() != crate::yaml::Kind::Mapping {
+        if root.kind() != crate::yaml::NodeKind::Mapping {
             return Err(root.error("expected a mapping at the root"));
         }
         for (node, number) in sources(root) {
@@ -505,13 +505,13 @@ impl Editor {
     }
 
     /// The blocks that arrays of a tree use.
-    fn used(&self, root: Node<'_>) -> Result<BTreeSet<usize>> {
+    fn used(&self, root: YamlNode<'_>) -> Result<BTreeSet<usize>> {
         self.numbers(sources(root))
     }
 
     fn numbers<'n>(
         &self,
-        sources: impl Iterator<Item = (Node<'n>, BlockRef)>,
+        sources: impl Iterator<Item = (YamlNode<'n>, BlockRef)>,
     ) -> Result<BTreeSet<usize>> {
         let count = self.file.blocks().len()?;
         Ok(sources.filter_map(|(_, block)| block.resolve(count)).collect())

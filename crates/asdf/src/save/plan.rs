@@ -19,7 +19,7 @@ use crate::tree::open_external;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS};
 use crate::value::walk::Visit;
 use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
-use crate::yaml::{Integer, Node};
+use crate::yaml::{Integer, YamlNode};
 
 /// The first standard whose history has extensions.
 const EXTENSIONS: Version = Version::new(1, 2, 0);
@@ -268,7 +268,7 @@ fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<us
             _ => {}
         }
     }
-    let named = origin.file.document()?.nodes().filter_map(Node::block_ref);
+    let named = origin.file.document()?.nodes().filter_map(YamlNode::block_ref);
     let known = named.filter_map(|block| Some(blocks.by_source(block).ok()?.index()));
     let known: BTreeSet<usize> = known.collect();
     Ok((0..blocks.len()?).filter(|at| used.contains(at) || !known.contains(at)).collect())

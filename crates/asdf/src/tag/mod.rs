@@ -14,7 +14,7 @@ mod version;
 pub use version::{ParseVersionError, Version};
 
 use crate::diagnostic::{Code, Diagnostic};
-use crate::yaml::{Document, Kind};
+use crate::yaml::{Document, NodeKind};
 
 /// What all tags of the core schemas begin with.
 pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";
@@ -126,7 +126,7 @@ pub fn check(document: &Document, declared: Option<Version>, diagnostics: &mut V
     let root_tag = root.tag().map(TagUri::new);
     let is_asdf = root_tag.is_some_and(|tag| tag.prefix == CORE_PREFIX && tag.name == "asdf");
     let at_root = |code, message: String| root.diagnostic(code, message);
-    if root.kind() != Kind::Mapping {
+    if root.kind() != NodeKind::Mapping {
         let message = "the root of the tree is not a mapping".to_owned();
         diagnostics.push(at_root(Code::RootNotMapping, message));
     } else if !is_asdf && (root.tag().is_some() || !root.is_empty()) {

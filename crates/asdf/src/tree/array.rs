@@ -15,10 +15,10 @@ use crate::ndarray::source::Source;
 use crate::ndarray::view::NdArray;
 use crate::ndarray::{Datatype, Order, Strided, inline};
 use crate::options::Strictness;
-use crate::yaml::{Kind, Node};
+use crate::yaml::{NodeKind, YamlNode};
 
 /// The array of a node.
-pub(crate) fn open<'a>(files: Files<'a>, node: Node<'a>) -> Result<NdArray<'a>> {
+pub(crate) fn open<'a>(files: Files<'a>, node: YamlNode<'a>) -> Result<NdArray<'a>> {
     let header = parse(files, node)?;
     let array = open_unmasked(files, node, &header)?;
     let Some(mask) = header.mask else { return Ok(array) };
@@ -28,7 +28,7 @@ pub(crate) fn open<'a>(files: Files<'a>, node: Node<'a>) -> Result<NdArray<'a>> 
     }
     let mask = match mask.kind() {
         // The mask's own mask is ignored, or an array could mask itself for ever.
-        Kind::Sequence | Kind::Mapping => {
+        NodeKind::Sequence | NodeKind::Mapping => {
             let mask = open_unmasked(files, mask, &parse(files, mask)?)?;
             Mask::array(&mask, array.shape())?
         }
@@ -40,7 +40,7 @@ pub(crate) fn open<'a>(files: Files<'a>, node: Node<'a>) -> Result<NdArray<'a>> 
     Ok(NdArray { mask, ..array })
 }
 
-fn parse<'a>(files: Files<'a>, node: Node<'a>) -> Result<ArrayHeader<'a>> {
+fn parse<'a>(files: Files<'a>, node: YamlNode<'a>) -> Result<ArrayHeader<'a>> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);
     files.current.reports().extend(diagnostics);
@@ -49,7 +49,7 @@ fn parse<'a>(files: Files<'a>, node: Node<'a>) -> Result<ArrayHeader<'a>> {
 
 fn open_unmasked<'a>(
     files: Files<'a>,
-    node: Node<'a>,
+    node: YamlNode<'a>,
     header: &ArrayHeader<'a>,
 ) -> Result<NdArray<'a>> {
     let limits = files.root.options().limits;
@@ -85,9 +85,9 @@ fn open_unmasked<'a>(
 
 fn open_inline<'a>(
     files: Files<'a>,
-    data: Node<'a>,
+    data: YamlNode<'a>,
     header: &ArrayHeader<'a>,
-    node: Node<'a>,
+    node: YamlNode<'a>,
 ) -> Result<NdArray<'a>> {
     let limits = files.root.options().limits;
     let inferred = inline::infer(header, data, &limits)?;
@@ -129,7 +129,7 @@ fn concrete_shape(
     header: &ArrayHeader<'_>,
     item_size: u64,
     len: u64,
-    node: Node<'_>,
+    node: YamlNode<'_>,
 ) -> Result<(Vec<u64>, u64)> {
     if !shape.streamed {
         return Ok((shape.dimensions.clone(), 0));
@@ -161,7 +161,7 @@ pub(super) struct Described {
 
 /// Type and shape of an array without its elements: what the tree declares; `'*'` by the size of
 /// the block; of inline data without a datatype, what all its items are.
-pub(super) fn describe(file: &crate::Asdf, node: Node<'_>) -> Result<Described> {
+pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<Described> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);
     file.reports().extend(diagnostics);

@@ -30,7 +30,7 @@ use super::integer;
 use crate::complex;
 use crate::error::{Error, ReferenceError, Result};
 use crate::tag;
-use crate::yaml::{EntryMentions, Mention, Mentions, Node, NodeId, Value, encode_base64};
+use crate::yaml::{Content, EntryMentions, Mention, Mentions, NodeId, YamlNode, encode_base64};
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
 /// billions.
@@ -105,14 +105,14 @@ pub enum Aliases {
 /// assert_eq!(json, br#"{"a":[90,"1e3","inf"],"7":[90,"1e3","inf"]}"#);
 /// # Ok::<(), asdf::Error>(())
 /// ```
-pub fn write(node: Node<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
+pub fn write(node: YamlNode<'_>, options: &Options, out: &mut dyn Write) -> Result<()> {
     write_node(node, None, *options, out)
 }
 
 /// The same, with the arrays and integers of a node that is in a file. Without files these are
 /// written as plain content.
 pub(super) fn write_node<'a>(
-    node: Node<'a>,
+    node: YamlNode<'a>,
     files: Option<Files<'a>>,
     options: Options,
     out: &mut dyn Write,
@@ -271,15 +271,15 @@ impl<'a> Writer<'a, '_> {
         }
         match node.value() {
             Err(_) => self.error("InvalidScalar")?,
-            Ok(Value::Sequence) => return self.begin_sequence(node, wrapped.is_some()),
-            Ok(Value::Mapping) => return self.begin_mapping(node, wrapped.is_some()),
+            Ok(Content::Sequence) => return self.begin_sequence(node, wrapped.is_some()),
+            Ok(Content::Mapping) => return self.begin_mapping(node, wrapped.is_some()),
             Ok(value) => self.scalar(&value)?,
         }
         self.text(if wrapped.is_some() { "}" } else { "" })
     }
 
     /// Writes a node whose tag gives it a form of its own; returns whether it had one.
-    fn special(&mut self, node: Node<'a>) -> Result<bool> {
+    fn special(&mut self, node: YamlNode<'a>) -> Result<bool> {
         match (node.core_name(), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
                 Ok(Described { dtype, shape }) => {
@@ -315,31 +315,31 @@ impl<'a> Writer<'a, '_> {
         Ok(true)
     }
 
-    fn scalar(&mut self, value: &Value<'_>) -> Result<()> {
+    fn scalar(&mut self, value: &Content<'_>) -> Result<()> {
         match value {
-            Value::Bool(value) => self.text(if *value { "true" } else { "false" }),
-            Value::Int(value) => self.text(&value.to_string()),
-            Value::Float(value) => self.float(*value),
-            Value::String(text) => self.string(text),
-            Value::Date(date) => self.string(&date.to_string()),
-            Value::DateTime(time) => self.string(&time.to_string()),
-            Value::Binary(bytes) => {
+            Content::Bool(value) => self.text(if *value { "true" } else { "false" }),
+            Content::Int(value) => self.text(&value.to_string()),
+            Content::Float(value) => self.float(*value),
+            Content::String(text) => self.string(text),
+            Content::Date(date) => self.string(&date.to_string()),
+            Content::DateTime(time) => self.string(&time.to_string()),
+            Content::Binary(bytes) => {
                 self.text("{\"$binary\":\"")?;
                 encode_base64(bytes, &mut self.out).map_err(io_error)?;
                 self.text("\"}")
             }
-            Value::Null | Value::Sequence | Value::Mapping => self.text("null"),
+            Content::Null | Content::Sequence | Content::Mapping => self.text("null"),
         }
     }
 
-    fn begin_sequence(&mut self, node: Node<'a>, wrapped: bool) -> Result<()> {
+    fn begin_sequence(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
         let items = node.mentions().enumerate();
         let is_pairs = matches!(node.tag(), Some(OMAP | PAIRS));
         let children = if is_pairs { Children::Pairs(items) } else { Children::Items(items) };
         self.begin(node, "[", children, if wrapped { "]}" } else { "]" })
     }
 
-    fn begin_mapping(&mut self, node: Node<'a>, wrapped: bool) -> Result<()> {
+    fn begin_mapping(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
         let entries = node.entry_mentions();
         // Merged entries are held in memory while the mapping is open.
         self.spend(entries.size_hint().0 as u64)?;
@@ -367,7 +367,7 @@ impl<'a> Writer<'a, '_> {
 
     fn begin(
         &mut self,
-        node: Node<'a>,
+        node: YamlNode<'a>,
         start: &str,
         children: Children<'a>,
         end: &'static str,

@@ -22,7 +22,7 @@
 use crate::asdf::Asdf;
 use crate::error::Result;
 use crate::tree::Node;
-use crate::yaml::{Kind, Value};
+use crate::yaml::{Content, NodeKind};
 
 /// A program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -129,11 +129,11 @@ impl Asdf {
     pub fn history(&self) -> Result<History> {
         let Some(history) = self.tree()?.get("history") else { return Ok(History::default()) };
         match history.kind() {
-            Kind::Null => Ok(History::default()),
-            Kind::Sequence => {
+            NodeKind::Null => Ok(History::default()),
+            NodeKind::Sequence => {
                 Ok(History { entries: list(Some(history), entry)?, extensions: Vec::new() })
             }
-            Kind::Mapping => Ok(History {
+            NodeKind::Mapping => Ok(History {
                 extensions: list(history.get("extensions"), extension)?,
                 entries: list(history.get("entries"), entry)?,
             }),
@@ -147,7 +147,7 @@ fn list<'a, T>(node: Option<Node<'a>>, item: fn(Node<'a>) -> Result<T>) -> Resul
     match node {
         None => Ok(Vec::new()),
         Some(node) if node.is_null() => Ok(Vec::new()),
-        Some(node) if node.kind() == Kind::Sequence => node.items().map(item).collect(),
+        Some(node) if node.kind() == NodeKind::Sequence => node.items().map(item).collect(),
         Some(node) => item(node).map(|item| vec![item]),
     }
 }
@@ -183,7 +183,7 @@ fn extension(node: Node<'_>) -> Result<ExtensionMetadata> {
 
 fn entry(node: Node<'_>) -> Result<HistoryEntry> {
     let time = match node.get("time").map(|time| time.value()) {
-        Some(Ok(Value::DateTime(time))) => Some(time.to_string()),
+        Some(Ok(Content::DateTime(time))) => Some(time.to_string()),
         _ => optional(node, "time"),
     };
     Ok(HistoryEntry {

@@ -1,7 +1,7 @@
 //! The tree with its file: nodes that can be arrays, references, integers and histories.
 //!
 //! [`crate::yaml`] knows nothing of files and blocks; this module does. Its [`Node`] is a
-//! [`yaml::Node`](crate::yaml::Node) together with the file that it is in.
+//! [`yaml::YamlNode`](crate::yaml::YamlNode) together with the file that it is in.
 
 mod array;
 #[cfg(feature = "serde")]

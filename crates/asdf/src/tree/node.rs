@@ -12,11 +12,11 @@ use crate::asdf::Asdf;
 use crate::complex;
 use crate::error::{ArrayError, Result};
 use crate::ndarray::NdArray;
-use crate::yaml::{self, Kind, NodeId, Value};
+use crate::yaml::{self, Content, NodeId, NodeKind};
 
 /// A node of a file's tree; free to copy.
 ///
-/// It is a [`yaml::Node`], whose methods it has, with the file that its arrays and references need.
+/// It is a [`yaml::YamlNode`], whose methods it has, with the file that its arrays and references need.
 /// Aliases are followed; references are not: see [`Self::resolve`].
 ///
 /// ```
@@ -30,11 +30,11 @@ use crate::yaml::{self, Kind, NodeId, Value};
 #[derive(Clone, Copy, Debug)]
 pub struct Node<'a> {
     files: Files<'a>,
-    yaml: yaml::Node<'a>,
+    yaml: yaml::YamlNode<'a>,
 }
 
 impl<'a> Node<'a> {
-    pub(crate) fn new(files: Files<'a>, yaml: yaml::Node<'a>) -> Self {
+    pub(crate) fn new(files: Files<'a>, yaml: yaml::YamlNode<'a>) -> Self {
         Self { files, yaml }
     }
 
@@ -42,12 +42,12 @@ impl<'a> Node<'a> {
         self.files
     }
 
-    fn with(self, yaml: yaml::Node<'a>) -> Self {
+    fn with(self, yaml: yaml::YamlNode<'a>) -> Self {
         Self { yaml, ..self }
     }
 
     /// The node of the tree alone.
-    pub fn yaml(self) -> yaml::Node<'a> {
+    pub fn yaml(self) -> yaml::YamlNode<'a> {
         self.yaml
     }
 
@@ -56,7 +56,7 @@ impl<'a> Node<'a> {
         self.files.current
     }
 
-    /// The value of a key of a mapping; see [`yaml::Node::get`].
+    /// The value of a key of a mapping; see [`yaml::YamlNode::get`].
     pub fn get(self, key: &str) -> Option<Self> {
         self.yaml.get(key).map(|node| self.with(node))
     }
@@ -71,12 +71,12 @@ impl<'a> Node<'a> {
         self.yaml.items().map(move |node| self.with(node))
     }
 
-    /// Entries of a mapping, merge keys applied; see [`yaml::Node::entries`].
+    /// Entries of a mapping, merge keys applied; see [`yaml::YamlNode::entries`].
     pub fn entries(self) -> impl ExactSizeIterator<Item = (Self, Self)> + DoubleEndedIterator {
         self.yaml.entries().map(move |(key, value)| (self.with(key), self.with(value)))
     }
 
-    /// Keys of a mapping; see [`yaml::Node::keys`].
+    /// Keys of a mapping; see [`yaml::YamlNode::keys`].
     pub fn keys(self) -> impl ExactSizeIterator<Item = Self> + DoubleEndedIterator {
         self.yaml.keys().map(move |key| self.with(key))
     }
@@ -96,7 +96,7 @@ impl<'a> Node<'a> {
     ///
     /// An ndarray tag of an unknown version is not an array: see [`Self::ndarray_forced`].
     pub fn ndarray(self) -> Result<NdArray<'a>> {
-        let is_plain_list = self.tag().is_none() && self.kind() == Kind::Sequence;
+        let is_plain_list = self.tag().is_none() && self.kind() == NodeKind::Sequence;
         if self.is_ndarray() || is_plain_list {
             return self.ndarray_forced();
         }
@@ -136,7 +136,7 @@ impl<'a> Node<'a> {
             return integer::read(self);
         }
         match self.value()? {
-            Value::Int(integer) => {
+            Content::Int(integer) => {
                 integer.to_big_int().map_err(|_| self.error("the integer has too many digits"))
             }
             _ => Err(self.error("expected an integer")),
@@ -145,14 +145,14 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Deref for Node<'a> {
-    type Target = yaml::Node<'a>;
+    type Target = yaml::YamlNode<'a>;
 
-    fn deref(&self) -> &yaml::Node<'a> {
+    fn deref(&self) -> &yaml::YamlNode<'a> {
         &self.yaml
     }
 }
 
-/// Nodes are equal as those of the tree alone are: see [`yaml::Node`]. Arrays are compared by what the
+/// Nodes are equal as those of the tree alone are: see [`yaml::YamlNode`]. Arrays are compared by what the
 /// tree says of them, not by their elements.
 impl PartialEq for Node<'_> {
     fn eq(&self, other: &Self) -> bool {
@@ -176,7 +176,7 @@ impl Asdf {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
-    /// The node of a number that [`yaml::Node::id`] returned for this file. For those who cannot hold a
+    /// The node of a number that [`yaml::YamlNode::id`] returned for this file. For those who cannot hold a
     /// [`Node`], which borrows the file, such as objects of other languages.
     pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))

@@ -17,7 +17,7 @@ use binio::pointer::percent_decode_lenient;
 use crate::diagnostic::Code;
 use crate::error::{Error, ReferenceError, Result};
 use crate::tree::Node;
-use crate::yaml::Kind;
+use crate::yaml::NodeKind;
 
 /// How many references may lead one to the next.
 const MAX_REFERENCES: u32 = 64;
@@ -25,7 +25,7 @@ const MAX_REFERENCES: u32 = 64;
 impl<'a> Node<'a> {
     /// The text of `$ref`, if this node is a reference: a mapping that has it as a string.
     pub fn reference(self) -> Option<&'a str> {
-        if self.kind() != Kind::Mapping {
+        if self.kind() != NodeKind::Mapping {
             return None;
         }
         self.get("$ref")?.as_str()
@@ -84,7 +84,7 @@ impl<'a> Node<'a> {
     }
 
     fn step(self, name: &str) -> Option<Self> {
-        if self.kind() != Kind::Sequence {
+        if self.kind() != NodeKind::Sequence {
             return self.get(name);
         }
         let index: i64 = name.parse().ok()?;

@@ -10,7 +10,7 @@ use crate::value::tree::{Handle, Shared, Tree};
 use crate::value::walk::Visit;
 use crate::value::{Tagged, Value, scalar};
 use crate::yaml::emit::Place;
-use crate::yaml::{Document, Kind, Mention, Node, NodeId, ParseOptions, Style};
+use crate::yaml::{Document, Mention, NodeId, NodeKind, NodeStyle, ParseOptions, YamlNode};
 
 /// How deep collections may nest. Values are nested themselves, so that dropping, cloning and
 /// comparing them recurses.
@@ -24,26 +24,28 @@ impl Tree {
     /// Of a key that occurs twice the last value is used. Fails at a key that is a collection, and
     /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) where collections nest more than 1,000
     /// deep.
-    pub fn from_node(node: Node<'_>) -> Result<Self> {
+    pub fn from_node(node: YamlNode<'_>) -> Result<Self> {
         Self::from_node_with(node, &mut |_| Ok(None))
     }
 
     /// The same, with other values in the place of nodes for which `replace` has one.
     pub(crate) fn from_node_with<'a>(
-        node: Node<'a>,
-        replace: &mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+        node: YamlNode<'a>,
+        replace: &mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
     ) -> Result<Self> {
         Ok(Self::of_node(node, replace)?.0)
     }
 
     /// The same, and which nodes the handles stand for.
-    pub(crate) fn from_node_with_anchors(node: Node<'_>) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+    pub(crate) fn from_node_with_anchors(
+        node: YamlNode<'_>,
+    ) -> Result<(Self, Vec<(Handle, NodeId)>)> {
         Self::of_node(node, &mut |_| Ok(None))
     }
 
     fn of_node<'a>(
-        node: Node<'a>,
-        replace: &mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+        node: YamlNode<'a>,
+        replace: &mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
     ) -> Result<(Self, Vec<(Handle, NodeId)>)> {
         let mut builder =
             Builder { shared: Vec::new(), handles: HashMap::new(), stack: Vec::new(), replace };
@@ -81,7 +83,7 @@ impl Tree {
 
 /// A collection whose children are being made.
 struct Open<'a> {
-    node: Node<'a>,
+    node: YamlNode<'a>,
     handle: Option<Handle>,
     children: Box<dyn Iterator<Item = (Option<Mention<'a>>, Mention<'a>)> + 'a>,
     in_flow: bool,
@@ -89,18 +91,18 @@ struct Open<'a> {
     items: Vec<Value>,
     entries: Vec<(Value, Value)>,
     /// Where the entry of a key is.
-    keys: HashMap<(Kind, String), usize>,
+    keys: HashMap<(NodeKind, String), usize>,
 }
 
 struct Builder<'a, 'r> {
     shared: Vec<Shared>,
     handles: HashMap<NodeId, Handle>,
     stack: Vec<Open<'a>>,
-    replace: &'r mut dyn FnMut(Node<'a>) -> Result<Option<Value>>,
+    replace: &'r mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
 }
 
 impl<'a> Builder<'a, '_> {
-    fn run(&mut self, root: Node<'a>) -> Result<Value> {
+    fn run(&mut self, root: YamlNode<'a>) -> Result<Value> {
         let mut finished = self.begin(root, false, false)?;
         loop {
             if let Some(value) = finished.take() {
@@ -133,7 +135,7 @@ impl<'a> Builder<'a, '_> {
         }
     }
 
-    fn key(&mut self, node: Node<'a>, in_flow: bool) -> Result<Value> {
+    fn key(&mut self, node: YamlNode<'a>, in_flow: bool) -> Result<Value> {
         node.to_key()?;
         let key = self.begin(node, in_flow, true)?;
         // A key is a scalar, so it is finished.
@@ -142,7 +144,7 @@ impl<'a> Builder<'a, '_> {
 
     /// The value of a scalar or of a node that was met before. Of a collection, the beginning goes
     /// to the stack.
-    fn begin(&mut self, node: Node<'a>, in_flow: bool, is_key: bool) -> Result<Option<Value>> {
+    fn begin(&mut self, node: YamlNode<'a>, in_flow: bool, is_key: bool) -> Result<Option<Value>> {
         if let Some(handle) = self.handles.get(&node.id()) {
             return Ok(Some(Value::Shared(*handle)));
         }
@@ -155,7 +157,7 @@ impl<'a> Builder<'a, '_> {
             handle
         });
         let is_tagged = node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG);
-        if !matches!(node.kind(), Kind::Sequence | Kind::Mapping) {
+        if !matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping) {
             let place = Place { in_flow, is_key, is_tagged };
             let value = tagged(node, scalar::from_node(node, place));
             return Ok(Some(self.kept(handle, value)));
@@ -168,7 +170,7 @@ impl<'a> Builder<'a, '_> {
             return Err(Error::limit("depth of the tree", limit, requested));
         }
         let children: Box<dyn Iterator<Item = _> + 'a> = match node.kind() {
-            Kind::Mapping => {
+            NodeKind::Mapping => {
                 Box::new(node.written_entries().map(|(key, value)| (Some(key), value)))
             }
             _ => Box::new(node.mentions().map(|item| (None, item))),
@@ -177,7 +179,7 @@ impl<'a> Builder<'a, '_> {
             node,
             handle,
             children,
-            in_flow: in_flow || node.style() == Style::Flow,
+            in_flow: in_flow || node.style() == NodeStyle::Flow,
             key: None,
             items: Vec::new(),
             entries: Vec::new(),
@@ -188,11 +190,11 @@ impl<'a> Builder<'a, '_> {
 
     fn finish(&mut self, open: Open<'a>) -> Value {
         let Open { node, handle, items, entries, mut keys, .. } = open;
-        let form = if node.style() == Style::Flow { Form::Flow } else { Form::Block };
+        let form = if node.style() == NodeStyle::Flow { Form::Flow } else { Form::Block };
         let scalar = |handle: Handle| {
             self.shared.get(handle.0).is_some_and(|shared| !shared.value.is_collection())
         };
-        let value = if node.kind() == Kind::Sequence {
+        let value = if node.kind() == NodeKind::Sequence {
             let default = if wants_brackets(&items, &scalar) { Form::Flow } else { Form::Block };
             let form = (form != default && !items.is_empty()).then_some(form);
             Value::Sequence(Sequence { items, form })
@@ -226,7 +228,7 @@ impl<'a> Builder<'a, '_> {
 }
 
 /// The value with the tag of its node.
-fn tagged(node: Node<'_>, value: Value) -> Value {
+fn tagged(node: YamlNode<'_>, value: Value) -> Value {
     match (node.tag(), value) {
         (None, value) | (_, value @ Value::Binary(_)) => value,
         (Some(tag), value) => Value::Tagged(Box::new(Tagged { tag: tag.to_owned(), value })),

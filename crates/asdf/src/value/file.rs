@@ -4,7 +4,7 @@ use crate::asdf::Asdf;
 use crate::error::{Error, ErrorKind, Result};
 use crate::tree::Node;
 use crate::value::{Array, Mask, Sequence, Storage, Tree, Value};
-use crate::yaml::Kind;
+use crate::yaml::NodeKind;
 
 impl Tree {
     /// A copy of the tree of a file. Its arrays stay in their blocks, which a
@@ -92,7 +92,7 @@ fn inline_array(node: Node<'_>) -> Result<Array> {
     let mut copy = Array::from_file(&array)?.storage(Storage::Inline);
     if let Some(mask) = node.get("mask").filter(|mask| !mask.is_null()) {
         copy = copy.mask(match mask.kind() {
-            Kind::Sequence | Kind::Mapping => {
+            NodeKind::Sequence | NodeKind::Mapping => {
                 let mask = Array::from_file(&mask.ndarray_forced()?)?;
                 Mask::Array(Box::new(mask.storage(Storage::Inline)))
             }

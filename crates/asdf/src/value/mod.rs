@@ -2,7 +2,7 @@
 //! written.
 //!
 //! ```text
-//! yaml::Node --Tree::from_node--> Tree --save::Writer--> file
+//! yaml::YamlNode --Tree::from_node--> Tree --save::Writer--> file
 //! YAML text  --Tree::parse------>  |   --Tree::write_yaml--> text
 //! by hand    --Value, Mapping--->  |
 //! ```

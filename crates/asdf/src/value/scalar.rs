@@ -3,7 +3,7 @@
 use crate::value::Value;
 use crate::yaml::emit::{Place, default_style};
 use crate::yaml::{
-    Integer, Kind, Node, ScalarRules, Style, Value as Read, resolve, resolve_integer,
+    Content as Read, Integer, NodeKind, NodeStyle, ScalarRules, YamlNode, resolve, resolve_integer,
 };
 
 /// A scalar whose text or quotes are not those that this crate would choose: `0x1F`, `~`, `1.50`,
@@ -11,22 +11,22 @@ use crate::yaml::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
     text: String,
-    style: Style,
+    style: NodeStyle,
 }
 
 impl Written {
     /// A scalar without quotes. What it is follows from its text: `0x1F` is an integer.
     pub fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: Style::Plain }
+        Self { text: text.into(), style: NodeStyle::Plain }
     }
 
     /// A text as lines after `|`, where that is possible.
     pub fn literal(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: Style::Literal }
+        Self { text: text.into(), style: NodeStyle::Literal }
     }
 
-    pub(super) fn new(text: &str, style: Style) -> Self {
-        let style = if style == Style::Folded { Style::Literal } else { style };
+    pub(super) fn new(text: &str, style: NodeStyle) -> Self {
+        let style = if style == NodeStyle::Folded { NodeStyle::Literal } else { style };
         Self { text: text.to_owned(), style }
     }
 
@@ -36,20 +36,20 @@ impl Written {
     }
 
     /// How it is written.
-    pub fn style(&self) -> Style {
+    pub fn style(&self) -> NodeStyle {
         self.style
     }
 
     /// What it is if it has no tag.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> NodeKind {
         match self.style {
-            Style::Plain => resolve(&self.text, ScalarRules::Python).0,
-            _ => Kind::String,
+            NodeStyle::Plain => resolve(&self.text, ScalarRules::Python).0,
+            _ => NodeKind::String,
         }
     }
 
     pub(super) fn as_str(&self) -> Option<&str> {
-        (self.kind() == Kind::String && !self.is_merge_key()).then_some(&self.text)
+        (self.kind() == NodeKind::String && !self.is_merge_key()).then_some(&self.text)
     }
 
     pub(super) fn as_i64(&self) -> Option<i64> {
@@ -58,7 +58,7 @@ impl Written {
 
     /// The value, if it is an integer without a tag.
     pub(crate) fn integer(&self) -> Option<Integer<'static>> {
-        if self.style != Style::Plain {
+        if self.style != NodeStyle::Plain {
             return None;
         }
         Some(match resolve_integer(&self.text, ScalarRules::Python)? {
@@ -71,13 +71,13 @@ impl Written {
 
     /// Whether it is a merge key, if it is a key.
     pub fn is_merge_key(&self) -> bool {
-        self.style == Style::Plain && self.text == "<<"
+        self.style == NodeStyle::Plain && self.text == "<<"
     }
 }
 
 /// The value of a scalar node without its tag: one that would be written as it is in the file, or
 /// its text.
-pub(super) fn from_node(node: Node<'_>, place: Place) -> Value {
+pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
     let (text, style) = (node.text().unwrap_or_default(), node.style());
     // A key of several lines is written as any text is.
     let (is_key, place) = (place.is_key, Place { is_key: false, ..place });
@@ -92,7 +92,7 @@ pub(super) fn from_node(node: Node<'_>, place: Place) -> Value {
             _ => written(),
         };
     }
-    if is_key && style == Style::Plain && text == "<<" {
+    if is_key && style == NodeStyle::Plain && text == "<<" {
         return written();
     }
     let value = match node.value() {
@@ -110,5 +110,5 @@ pub(super) fn from_node(node: Node<'_>, place: Place) -> Value {
     };
     let is_canonical =
         crate::value::emit::plain_text(&value).is_some_and(|canonical| canonical == text);
-    if is_canonical && style == Style::Plain { value } else { written() }
+    if is_canonical && style == NodeStyle::Plain { value } else { written() }
 }

@@ -13,7 +13,7 @@ use super::document::{Class, Document, NumberList, ParseOptions, Record};
 use super::mapping::{INDEX_ABOVE, KeyIndex, Rearranged};
 use super::parse::{Event, NodePlace, Parser};
 use super::position::Lines;
-use super::scalar::{self, Kind, ScalarRules, Style};
+use super::scalar::{self, NodeKind, NodeStyle, ScalarRules};
 use super::scan::{self, Fault, Span};
 use super::timestamp::{self, Timestamp};
 use crate::{Code, Diagnostic, Error, Result};
@@ -151,15 +151,15 @@ impl Builder<'_, '_> {
                     self.check_depth()?;
                     self.count(elements.range().len() as u64)?;
                     let (tag, class) = (self.tag(node.tag)?, Class::Numbers { floats });
-                    let record = Record { tag, ..record(class, Style::Flow, node, end) };
+                    let record = Record { tag, ..record(class, NodeStyle::Flow, node, end) };
                     let id = self.push(record.of(elements), node.anchor)?;
                     self.document.lists.push(NumberList { first: elements.start, record: id });
                 }
                 Event::SequenceStart { node, style } => {
-                    self.collection(Kind::Sequence, style, node)?;
+                    self.collection(NodeKind::Sequence, style, node)?;
                 }
                 Event::MappingStart { node, style } => {
-                    self.collection(Kind::Mapping, style, node)?;
+                    self.collection(NodeKind::Mapping, style, node)?;
                 }
             }
         }
@@ -187,22 +187,22 @@ impl Builder<'_, '_> {
         if self.document.records.is_empty() {
             let end = scan::offset(self.text.len());
             let place = NodePlace { start: end, content: end, ..NodePlace::default() };
-            let root = record(Class::Node(Kind::Mapping), Style::Block, place, end);
+            let root = record(Class::Node(NodeKind::Mapping), NodeStyle::Block, place, end);
             self.push(root, Span::default())?;
         }
         let is_yaml_tag = self.document.tag_of(0).is_some_and(|tag| tag.starts_with(YAML_TAG));
         if let Some(root) = self.document.records.first_mut() {
             let is_scalar = matches!(root.class, Class::Node(kind) if !kind.is_collection());
-            if is_scalar && root.style == Style::Plain && root.len == 0 && !is_yaml_tag {
-                root.class = Class::Node(Kind::Mapping);
-                root.style = Style::Block;
+            if is_scalar && root.style == NodeStyle::Plain && root.len == 0 && !is_yaml_tag {
+                root.class = Class::Node(NodeKind::Mapping);
+                root.style = NodeStyle::Block;
                 root.data = 0;
             }
         }
         Ok(())
     }
 
-    fn scalar(&mut self, node: NodePlace, style: Style, end: u32, text: Span) -> Result<()> {
+    fn scalar(&mut self, node: NodePlace, style: NodeStyle, end: u32, text: Span) -> Result<()> {
         let is_key = self
             .stack
             .last()
@@ -210,7 +210,7 @@ impl Builder<'_, '_> {
         let tag = self.tag(node.tag)?;
         let full_tag = tag.checked_sub(1).and_then(|tag| self.document.tags.get(tag as usize));
         let is_non_specific = tag == 0 && !node.tag.is_empty();
-        let resolved_as = if is_non_specific { Style::Plain } else { style };
+        let resolved_as = if is_non_specific { NodeStyle::Plain } else { style };
         let scalar = self.parser.text(text);
         let rules = self.options.scalars;
         let (kind, by_tag, code) = kind_of(scalar, resolved_as, full_tag.map(|tag| &**tag), rules);
@@ -234,12 +234,12 @@ impl Builder<'_, '_> {
         Ok(())
     }
 
-    fn collection(&mut self, kind: Kind, style: Style, node: NodePlace) -> Result<()> {
+    fn collection(&mut self, kind: NodeKind, style: NodeStyle, node: NodePlace) -> Result<()> {
         self.check_depth()?;
         let tag = self.tag(node.tag)?;
         let record = Record { tag, ..record(Class::Node(kind), style, node, node.content) };
         let record = self.push(record, node.anchor)?;
-        let is_mapping = kind == Kind::Mapping;
+        let is_mapping = kind == NodeKind::Mapping;
         self.stack.push(Open { record, is_mapping, children: self.pending.len() });
         Ok(())
     }
@@ -252,7 +252,8 @@ impl Builder<'_, '_> {
             return Err(self.error_at(message, span.start));
         };
         let place = NodePlace { start: span.start, content: span.start, ..NodePlace::default() };
-        let alias = Record { data: target, ..record(Class::Alias, Style::Plain, place, span.end) };
+        let alias =
+            Record { data: target, ..record(Class::Alias, NodeStyle::Plain, place, span.end) };
         self.push(alias, Span::default()).map(drop)
     }
 
@@ -421,16 +422,16 @@ impl Builder<'_, '_> {
         let kind = |id| self.document.kind(self.document.resolve(id));
         let mut items = self.document.written_children(self.document.resolve(value));
         match kind(value) {
-            Kind::Mapping => true,
-            Kind::Sequence => items.all(|item| kind(item) == Kind::Mapping),
+            NodeKind::Mapping => true,
+            NodeKind::Sequence => items.all(|item| kind(item) == NodeKind::Mapping),
             _ => false,
         }
     }
 
     fn check_key_type(&mut self, key: u32) {
         let message = match self.document.kind(self.document.resolve(key)) {
-            Kind::Int | Kind::String | Kind::Bool => return,
-            Kind::Sequence | Kind::Mapping => "a collection cannot be a key".to_owned(),
+            NodeKind::Int | NodeKind::String | NodeKind::Bool => return,
+            NodeKind::Sequence | NodeKind::Mapping => "a collection cannot be a key".to_owned(),
             kind => format!("a key of type {kind:?}, the standard has strings, integers, booleans"),
         };
         self.report(Code::KeyType, key, message);
@@ -469,7 +470,7 @@ fn shrink<T>(list: &mut Vec<T>) {
 }
 
 /// A record without a tag, which stands for nothing yet.
-fn record(class: Class, style: Style, node: NodePlace, end: u32) -> Record {
+fn record(class: Class, style: NodeStyle, node: NodePlace, end: u32) -> Record {
     let NodePlace { start, content, .. } = node;
     Record { class, style, by_tag: false, tag: 0, data: 0, len: 0, start, content, end }
 }
@@ -482,30 +483,30 @@ fn index(count: usize) -> u32 {
 /// The kind of a scalar, whether its tag decides it, and what is irregular about it.
 fn kind_of(
     text: &str,
-    style: Style,
+    style: NodeStyle,
     tag: Option<&str>,
     rules: ScalarRules,
-) -> (Kind, bool, Option<Code>) {
+) -> (NodeKind, bool, Option<Code>) {
     let Some(tag) = tag.filter(|&tag| tag != CONSTANT_TAG) else {
-        if style != Style::Plain {
-            return (Kind::String, false, None);
+        if style != NodeStyle::Plain {
+            return (NodeKind::String, false, None);
         }
         let (kind, code) = scalar::resolve(text, rules);
         return (kind, false, code);
     };
     let kind = match tag.strip_prefix(YAML_TAG) {
-        Some("int") => Kind::Int,
-        Some("float") => Kind::Float,
-        Some("bool") => Kind::Bool,
-        Some("null") => Kind::Null,
-        Some("binary") => Kind::Binary,
+        Some("int") => NodeKind::Int,
+        Some("float") => NodeKind::Float,
+        Some("bool") => NodeKind::Bool,
+        Some("null") => NodeKind::Null,
+        Some("binary") => NodeKind::Binary,
         Some("timestamp") => match timestamp::parse(text) {
-            Some(Timestamp::Date(_)) => Kind::Date,
-            _ => Kind::DateTime,
+            Some(Timestamp::Date(_)) => NodeKind::Date,
+            _ => NodeKind::DateTime,
         },
         // A scalar is none of these, which shows when its value is asked for.
-        Some("seq" | "map" | "set" | "omap" | "pairs") => Kind::String,
-        _ => return (Kind::String, false, None),
+        Some("seq" | "map" | "set" | "omap" | "pairs") => NodeKind::String,
+        _ => return (NodeKind::String, false, None),
     };
     (kind, true, None)
 }

@@ -16,10 +16,10 @@ use hashbrown::DefaultHashBuilder;
 
 use super::directives::is_line_break;
 use super::mapping::{KeyIndex, Rearranged};
-use super::node::Node;
+use super::node::YamlNode;
 use super::parse::text_of;
 use super::position::Lines;
-use super::scalar::{Kind, ScalarRules, Style};
+use super::scalar::{NodeKind, NodeStyle, ScalarRules};
 use super::scan::{Span, number_end};
 use super::{Position, build};
 use crate::diagnostic::Place;
@@ -205,10 +205,10 @@ impl DoubleEndedIterator for Children<'_> {
 
 impl ExactSizeIterator for Children<'_> {}
 
-/// What a record is: a [`Kind`], or the mention of another node.
+/// What a record is: a [`NodeKind`], or the mention of another node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    Node(Kind),
+    Node(NodeKind),
     Alias,
     /// A sequence whose items are elements; whether one of them is a float.
     Numbers {
@@ -220,7 +220,7 @@ pub(super) enum Class {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     pub(super) class: Class,
-    pub(super) style: Style,
+    pub(super) style: NodeStyle,
     /// Whether the type comes from a tag, so that the text need not fit it.
     pub(super) by_tag: bool,
     /// Index into the tags from 1; 0 is none.
@@ -251,7 +251,7 @@ impl Document {
     ///
     /// An empty document has an empty mapping as its root. Fails with [`ErrorKind::Yaml`] at the first
     /// thing that is not YAML 1.1, or [`ErrorKind::Limit`]; irregularities go to `diagnostics`. A tag
-    /// that does not fit its text fails later, when the [`value`](Node::value) is asked for.
+    /// that does not fit its text fails later, when the [`value`](YamlNode::value) is asked for.
     ///
     /// [`ErrorKind::Yaml`]: crate::ErrorKind::Yaml
     /// [`ErrorKind::Limit`]: crate::ErrorKind::Limit
@@ -264,13 +264,13 @@ impl Document {
     }
 
     /// The root node.
-    pub fn root(&self) -> Node<'_> {
+    pub fn root(&self) -> YamlNode<'_> {
         self.node_at(self.root)
     }
 
     /// The node of a number that this document returned. For a number of another document it is
     /// some node or the root.
-    pub fn node(&self, id: NodeId) -> Node<'_> {
+    pub fn node(&self, id: NodeId) -> YamlNode<'_> {
         let is_known = match id.0.checked_sub(ELEMENT) {
             Some(element) => (element as usize) < self.elements.len(),
             None => (id.0 as usize) < self.records.len(),
@@ -280,7 +280,7 @@ impl Document {
 
     /// All nodes, keys among them, in the order of the text; each once, however often aliases
     /// mention it.
-    pub fn nodes(&self) -> impl Iterator<Item = Node<'_>> {
+    pub fn nodes(&self) -> impl Iterator<Item = YamlNode<'_>> {
         let nodes = (0u32..).zip(&self.records);
         let nodes = nodes.filter(|(_, record)| record.class != Class::Alias);
         nodes.flat_map(|(id, record)| {
@@ -288,7 +288,7 @@ impl Document {
                 Class::Numbers { .. } => self.written_children(id),
                 _ => Children::Records(&[]),
             };
-            std::iter::once(id).chain(elements).map(|id| Node::new(self, id))
+            std::iter::once(id).chain(elements).map(|id| YamlNode::new(self, id))
         })
     }
 
@@ -303,7 +303,7 @@ impl Document {
     }
 
     /// The distinct tags, each with the first node that carries it, in the order of the file.
-    pub fn tags(&self) -> Vec<(&str, Node<'_>)> {
+    pub fn tags(&self) -> Vec<(&str, YamlNode<'_>)> {
         let mut first: Vec<Option<u32>> = vec![None; self.tags.len()];
         for (id, record) in (0u32..).zip(&self.records) {
             let slot = (record.tag as usize).checked_sub(1).and_then(|tag| first.get_mut(tag));
@@ -312,12 +312,12 @@ impl Document {
             }
         }
         let tags = self.tags.iter().zip(first);
-        tags.filter_map(|(tag, id)| Some((&**tag, Node::new(self, id?)))).collect()
+        tags.filter_map(|(tag, id)| Some((&**tag, YamlNode::new(self, id?)))).collect()
     }
 
     /// The node of a record, the aliased one for an alias.
-    pub(super) fn node_at(&self, id: u32) -> Node<'_> {
-        Node::new(self, self.resolve(id))
+    pub(super) fn node_at(&self, id: u32) -> YamlNode<'_> {
+        YamlNode::new(self, self.resolve(id))
     }
 
     /// Follows an alias. An alias never points at another one.
@@ -341,8 +341,8 @@ impl Document {
         let (end, is_float) = number.unwrap_or((start as usize, false));
         let span = Span::new(start as usize, end);
         Record {
-            class: Class::Node(if is_float { Kind::Float } else { Kind::Int }),
-            style: Style::Plain,
+            class: Class::Node(if is_float { NodeKind::Float } else { NodeKind::Int }),
+            style: NodeStyle::Plain,
             by_tag: false,
             tag: 0,
             data: start,
@@ -353,12 +353,12 @@ impl Document {
         }
     }
 
-    pub(super) fn kind(&self, id: u32) -> Kind {
+    pub(super) fn kind(&self, id: u32) -> NodeKind {
         match self.record(id).class {
             Class::Node(kind) => kind,
-            Class::Numbers { .. } => Kind::Sequence,
+            Class::Numbers { .. } => NodeKind::Sequence,
             // `resolve` was not called: show what the alias is to a reader, a mention by name.
-            Class::Alias => Kind::String,
+            Class::Alias => NodeKind::String,
         }
     }
 
@@ -398,7 +398,7 @@ impl Document {
     /// Where the content of a node begins; of a block scalar its text.
     pub(super) fn position(&self, id: u32) -> Position {
         let record = self.record(id);
-        let is_block_scalar = matches!(record.style, Style::Literal | Style::Folded);
+        let is_block_scalar = matches!(record.style, NodeStyle::Literal | NodeStyle::Folded);
         self.position_at(if is_block_scalar {
             self.block_text_start(record)
         } else {

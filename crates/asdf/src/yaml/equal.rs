@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ptr;
 
-use super::node::{Node, Value};
-use super::scalar::Kind;
+use super::node::{Content, YamlNode};
+use super::scalar::NodeKind;
 
 /// Longer texts are compared once, however often aliases mention them.
 const SHORT_TEXT: usize = 64;
@@ -14,7 +14,7 @@ const SHORT_TEXT: usize = 64;
 const KIND_TAGS: [&str; 9] =
     ["null", "bool", "int", "float", "str", "timestamp", "binary", "seq", "map"];
 
-/// Nodes are equal if they hold the same: the same [`Kind`], tag and value. They may be of different
+/// Nodes are equal if they hold the same: the same [`NodeKind`], tag and value. They may be of different
 /// documents.
 ///
 /// - The order of a mapping's entries does not matter; merge keys are applied. Keys are the same if
@@ -38,14 +38,14 @@ const KIND_TAGS: [&str; 9] =
 /// assert_ne!(a.root().get("x"), a.root().pointer("/x/0").ok());
 /// # Ok::<(), asdf::Error>(())
 /// ```
-impl PartialEq for Node<'_> {
+impl PartialEq for YamlNode<'_> {
     fn eq(&self, other: &Self) -> bool {
         let mut known = Known::default();
         let one_document = ptr::eq(self.document(), other.document());
         let mut pairs = vec![(*self, *other)];
         while let Some((a, b)) = pairs.pop() {
             let is_long = a.text().is_none_or(|text| text.len() > SHORT_TEXT);
-            let key = |node: Node<'_>, second: bool| (second && !one_document, node.id());
+            let key = |node: YamlNode<'_>, second: bool| (second && !one_document, node.id());
             if is_long && !known.join(key(a, false), key(b, true)) {
                 continue;
             }
@@ -53,11 +53,11 @@ impl PartialEq for Node<'_> {
                 return false;
             }
             let is_equal = match a.kind() {
-                Kind::Sequence => {
+                NodeKind::Sequence => {
                     pairs.extend(a.items().zip(b.items()));
                     a.len() == b.len()
                 }
-                Kind::Mapping => match_entries(a, b, &mut pairs),
+                NodeKind::Mapping => match_entries(a, b, &mut pairs),
                 _ => same_scalar(a, b),
             };
             if !is_equal {
@@ -68,10 +68,10 @@ impl PartialEq for Node<'_> {
     }
 }
 
-impl Eq for Node<'_> {}
+impl Eq for YamlNode<'_> {}
 
 /// The tag of a node, unless it only says the kind.
-fn tag(node: Node<'_>) -> Option<&str> {
+fn tag(node: YamlNode<'_>) -> Option<&str> {
     node.tag().filter(|tag| {
         let own = tag.strip_prefix("tag:yaml.org,2002:");
         !own.is_some_and(|name| KIND_TAGS.contains(&name))
@@ -79,9 +79,9 @@ fn tag(node: Node<'_>) -> Option<&str> {
 }
 
 #[allow(clippy::float_cmp, reason = "equal values are what is asked for")]
-fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
+fn same_scalar(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     match (a.value(), b.value()) {
-        (Ok(Value::Float(a)), Ok(Value::Float(b))) => a == b || (a.is_nan() && b.is_nan()),
+        (Ok(Content::Float(a)), Ok(Content::Float(b))) => a == b || (a.is_nan() && b.is_nan()),
         (Ok(a), Ok(b)) => a == b,
         (Err(_), Err(_)) => a.text() == b.text(),
         _ => false,
@@ -89,12 +89,16 @@ fn same_scalar(a: Node<'_>, b: Node<'_>) -> bool {
 }
 
 /// Adds the keys and values that must be equal; returns whether the keys are the same.
-fn match_entries<'a>(a: Node<'a>, b: Node<'a>, pairs: &mut Vec<(Node<'a>, Node<'a>)>) -> bool {
+fn match_entries<'a>(
+    a: YamlNode<'a>,
+    b: YamlNode<'a>,
+    pairs: &mut Vec<(YamlNode<'a>, YamlNode<'a>)>,
+) -> bool {
     let (of_a, of_b) = (a.entries(), b.entries());
     if of_a.len() != of_b.len() {
         return false;
     }
-    let mut named: HashMap<(Kind, Cow<'_, str>), (Node<'_>, Node<'_>)> = HashMap::new();
+    let mut named: HashMap<(NodeKind, Cow<'_, str>), (YamlNode<'_>, YamlNode<'_>)> = HashMap::new();
     // Collections as keys have no name: they are taken in their order.
     let mut unnamed = Vec::new();
     for entry in of_b {

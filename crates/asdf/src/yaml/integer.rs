@@ -55,11 +55,11 @@ impl Integer<'_> {
     /// digits.
     ///
     /// ```
-    /// use asdf::yaml::{Document, ParseOptions, Value};
+    /// use asdf::yaml::{Content, Document, ParseOptions};
     ///
     /// let text = b"340282366920938463463374607431768211456";
     /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
-    /// let Value::Int(integer) = document.root().value()? else { panic!("no integer") };
+    /// let Content::Int(integer) = document.root().value()? else { panic!("no integer") };
     /// assert_eq!(integer.to_big_int()?, asdf::BigInt::from(1) << 128);
     /// # Ok::<(), asdf::Error>(())
     /// ```

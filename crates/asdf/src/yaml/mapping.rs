@@ -19,7 +19,7 @@ use hashbrown::HashTable;
 use super::document::{Children, Class, Document};
 use super::node::Mention;
 use super::number;
-use super::scalar::{self, Kind, Style};
+use super::scalar::{self, NodeKind, NodeStyle};
 use crate::{Error, Result};
 
 /// Mappings of more pairs have a table of their keys.
@@ -44,14 +44,14 @@ impl Document {
         let key = self.resolve(key);
         let text = self.scalar_text(key);
         Some(match self.kind(key) {
-            Kind::Sequence | Kind::Mapping => return None,
-            Kind::Null => "null".into(),
-            Kind::Bool => match scalar::boolean(text, self.options.scalars) {
+            NodeKind::Sequence | NodeKind::Mapping => return None,
+            NodeKind::Null => "null".into(),
+            NodeKind::Bool => match scalar::boolean(text, self.options.scalars) {
                 Some(true) => "true".into(),
                 Some(false) => "false".into(),
                 None => text.into(),
             },
-            Kind::Int => match number::integer(text, self.options.scalars) {
+            NodeKind::Int => match number::integer(text, self.options.scalars) {
                 Some(integer) => integer.to_string().into(),
                 None => text.into(),
             },
@@ -67,7 +67,7 @@ impl Document {
     pub(super) fn same_key(&self, a: u32, b: u32) -> bool {
         let (a, b) = (self.resolve(a), self.resolve(b));
         let (record_a, record_b) = (self.record(a), self.record(b));
-        let string = Class::Node(Kind::String);
+        let string = Class::Node(NodeKind::String);
         if record_a.class == string && record_b.class == string && record_a.len != record_b.len {
             return false;
         }
@@ -75,7 +75,7 @@ impl Document {
         if kind != self.kind(b) {
             return false;
         }
-        if kind == Kind::String {
+        if kind == NodeKind::String {
             return self.scalar_text(a) == self.scalar_text(b);
         }
         self.key_text(a).is_some_and(|text| self.key_text(b) == Some(text))
@@ -92,7 +92,9 @@ impl Document {
             return false;
         }
         match self.tag_of(key) {
-            None => record.style == Style::Plain && record.class == Class::Node(Kind::String),
+            None => {
+                record.style == NodeStyle::Plain && record.class == Class::Node(NodeKind::String)
+            }
             Some(tag) => tag == "tag:yaml.org,2002:merge",
         }
     }
@@ -102,7 +104,7 @@ impl Document {
         match self.rearranged.get(&mapping) {
             Some(Rearranged { own: (start, len), .. }) => self.children_at(*start, *len),
             None => match (self.kind(mapping), self.written_children(mapping)) {
-                (Kind::Mapping, Children::Records(records)) => records,
+                (NodeKind::Mapping, Children::Records(records)) => records,
                 _ => &[],
             },
         }
@@ -151,7 +153,7 @@ impl Document {
         let is_key = |candidate: u32| {
             let candidate = self.resolve(candidate);
             let record = self.record(candidate);
-            if record.class == Class::Node(Kind::String) {
+            if record.class == Class::Node(NodeKind::String) {
                 return record.len as usize == key.len() && self.scalar_text(candidate) == key;
             }
             self.key_text(candidate).is_some_and(|text| text == key)
@@ -222,17 +224,17 @@ impl Iterator for MergeOrder<'_> {
                 continue;
             }
             match document.kind(id) {
-                Kind::Mapping => {
+                NodeKind::Mapping => {
                     // The last of several merge keys wins, so it is pushed last.
                     let merges = document.rearranged.get(&id).map_or(&[][..], |it| &it.merges);
                     self.push(merges.iter().map(|&merge| document.resolve(merge)));
                     return Some(id);
                 }
                 // The first in a list wins. A list within a list is not merged.
-                Kind::Sequence => {
+                NodeKind::Sequence => {
                     let Children::Records(items) = document.written_children(id) else { continue };
                     let items = items.iter().rev().map(|&item| document.resolve(item));
-                    self.push(items.filter(|&item| document.kind(item) == Kind::Mapping));
+                    self.push(items.filter(|&item| document.kind(item) == NodeKind::Mapping));
                 }
                 _ => {}
             }

@@ -17,7 +17,7 @@
 //!
 //! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
 //! returns keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
-//! its [`value`](Node::value) is asked for. Aliases are edges of the arena, so a document may hold
+//! its [`value`](YamlNode::value) is asked for. Aliases are edges of the arena, so a document may hold
 //! cycles. Nothing in this module recurses: a walk through a tree is a loop that knows which nodes it
 //! has visited.
 //!
@@ -54,12 +54,12 @@ pub use integer::Integer;
 #[cfg(test)]
 pub(crate) use integer::MAX_DECIMAL_DIGITS;
 pub(crate) use mapping::EntryMentions;
+pub use node::{Content, YamlNode};
 pub(crate) use node::{Mention, Mentions, Numbers};
-pub use node::{Node, Value};
 pub(crate) use number::integer as resolve_integer;
 pub use position::Position;
 pub(crate) use scalar::resolve;
-pub use scalar::{Kind, ScalarRules, Style};
-pub use span::{Comment, Comments};
+pub use scalar::{NodeKind, NodeStyle, ScalarRules};
+pub use span::{Comments, NodeComment};
 pub use timestamp::{Date, DateTime};
 pub(crate) use walk::{Order, Token, Walk};

@@ -5,7 +5,7 @@ use std::fmt;
 use super::document::{Children, Class, Document, NodeId};
 use super::integer::Integer;
 use super::mapping::{EntryMentions, Pairs};
-use super::scalar::{self, Kind, Style};
+use super::scalar::{self, NodeKind, NodeStyle};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
 use crate::{Code, Diagnostic, Error, ErrorKind, Result};
@@ -15,7 +15,7 @@ use crate::{Code, Diagnostic, Error, ErrorKind, Result};
 /// Aliases are followed: where the file mentions a node again, this is the node itself. So a walk
 /// can come back to where it was; compare [`id`](Self::id)s.
 #[derive(Clone, Copy)]
-pub struct Node<'a> {
+pub struct YamlNode<'a> {
     document: &'a Document,
     id: u32,
 }
@@ -23,7 +23,7 @@ pub struct Node<'a> {
 /// What a node holds.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Value<'a> {
+pub enum Content<'a> {
     /// Nothing.
     Null,
     /// True or false.
@@ -40,9 +40,9 @@ pub enum Value<'a> {
     DateTime(DateTime),
     /// Bytes, from base 64.
     Binary(Vec<u8>),
-    /// A list: see [`Node::items`].
+    /// A list: see [`YamlNode::items`].
     Sequence,
-    /// Pairs: see [`Node::entries`].
+    /// Pairs: see [`YamlNode::entries`].
     Mapping,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct Mentions<'a> {
 /// The numbers of a list that has nothing else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Numbers<'a> {
-    pub(crate) list: Node<'a>,
+    pub(crate) list: YamlNode<'a>,
     text: &'a str,
     elements: &'a [u32],
     /// Whether one of them is a float.
@@ -96,7 +96,7 @@ impl<'a> Mention<'a> {
     }
 
     /// The node, alias followed.
-    pub(crate) fn node(self) -> Node<'a> {
+    pub(crate) fn node(self) -> YamlNode<'a> {
         self.document.node_at(self.record)
     }
 
@@ -114,7 +114,7 @@ impl<'a> Mention<'a> {
     }
 }
 
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// A record that is not an alias.
     pub(super) fn new(document: &'a Document, id: u32) -> Self {
         Self { document, id }
@@ -149,12 +149,12 @@ impl<'a> Node<'a> {
 
     /// What it is. A tag of YAML's own decides even if the text does not fit it: then
     /// [`value`](Self::value) fails.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> NodeKind {
         self.document.kind(self.id)
     }
 
     /// How it is written.
-    pub fn style(self) -> Style {
+    pub fn style(self) -> NodeStyle {
         self.document.record(self.id).style
     }
 
@@ -162,50 +162,50 @@ impl<'a> Node<'a> {
     /// for a collection.
     pub fn text(self) -> Option<&'a str> {
         match self.kind() {
-            Kind::Sequence | Kind::Mapping => None,
+            NodeKind::Sequence | NodeKind::Mapping => None,
             _ => Some(self.document.scalar_text(self.id)),
         }
     }
 
     /// What it holds. Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml) if the text does not fit the tag, or if it is an
     /// integer in another base than ten of more than 4,300 decimal digits.
-    pub fn value(self) -> Result<Value<'a>> {
+    pub fn value(self) -> Result<Content<'a>> {
         let text = self.document.scalar_text(self.id);
         let rules = self.document.options.scalars;
         let by_tag = self.document.record(self.id).by_tag;
         let value = match self.kind() {
-            Kind::Sequence | Kind::Mapping => return self.collection_value(),
-            Kind::String => (!by_tag).then_some(Value::String(text)),
-            Kind::Null => scalar::is_null(text).then_some(Value::Null),
-            Kind::Bool => scalar::boolean(text, rules)
+            NodeKind::Sequence | NodeKind::Mapping => return self.collection_value(),
+            NodeKind::String => (!by_tag).then_some(Content::String(text)),
+            NodeKind::Null => scalar::is_null(text).then_some(Content::Null),
+            NodeKind::Bool => scalar::boolean(text, rules)
                 .or_else(|| scalar::lenient_boolean(text).filter(|_| by_tag))
-                .map(Value::Bool),
-            Kind::Int => number::integer(text, rules).map(Value::Int),
-            Kind::Float => number::float(text, rules)
+                .map(Content::Bool),
+            NodeKind::Int => number::integer(text, rules).map(Content::Int),
+            NodeKind::Float => number::float(text, rules)
                 .or_else(|| number::lenient_float(text).filter(|_| by_tag))
-                .map(Value::Float),
-            Kind::Date | Kind::DateTime => match timestamp::parse(text) {
-                Some(Timestamp::Date(date)) => Some(Value::Date(date)),
-                Some(Timestamp::DateTime(time)) => Some(Value::DateTime(time)),
+                .map(Content::Float),
+            NodeKind::Date | NodeKind::DateTime => match timestamp::parse(text) {
+                Some(Timestamp::Date(date)) => Some(Content::Date(date)),
+                Some(Timestamp::DateTime(time)) => Some(Content::DateTime(time)),
                 _ => None,
             },
-            Kind::Binary => binary::decode(text).map(Value::Binary),
+            NodeKind::Binary => binary::decode(text).map(Content::Binary),
         };
         value.ok_or_else(|| self.misfit())
     }
 
     /// The text of a string.
     pub fn as_str(self) -> Option<&'a str> {
-        match self.value_of(Kind::String)? {
-            Value::String(text) => Some(text),
+        match self.value_of(NodeKind::String)? {
+            Content::String(text) => Some(text),
             _ => None,
         }
     }
 
     /// The value, if it is a boolean.
     pub fn as_bool(self) -> Option<bool> {
-        match self.value_of(Kind::Bool)? {
-            Value::Bool(value) => Some(value),
+        match self.value_of(NodeKind::Bool)? {
+            Content::Bool(value) => Some(value),
             _ => None,
         }
     }
@@ -222,8 +222,8 @@ impl<'a> Node<'a> {
 
     /// The value of an integer that fits.
     pub fn as_i128(self) -> Option<i128> {
-        match self.value_of(Kind::Int)? {
-            Value::Int(value) => value.as_i128(),
+        match self.value_of(NodeKind::Int)? {
+            Content::Int(value) => value.as_i128(),
             _ => None,
         }
     }
@@ -231,12 +231,12 @@ impl<'a> Node<'a> {
     /// The value of a float, or of an integer as the nearest float. A string such as `1e3` is
     /// none: see [`coerce_f64`](Self::coerce_f64).
     pub fn as_f64(self) -> Option<f64> {
-        if !matches!(self.kind(), Kind::Float | Kind::Int) {
+        if !matches!(self.kind(), NodeKind::Float | NodeKind::Int) {
             return None;
         }
         match self.value().ok()? {
-            Value::Float(value) => Some(value),
-            Value::Int(value) => Some(value.to_f64()),
+            Content::Float(value) => Some(value),
+            Content::Int(value) => Some(value.to_f64()),
             _ => None,
         }
     }
@@ -248,14 +248,14 @@ impl<'a> Node<'a> {
 
     /// Whether it is null.
     pub fn is_null(self) -> bool {
-        self.kind() == Kind::Null
+        self.kind() == NodeKind::Null
     }
 
     /// Items of a sequence, entries of a mapping; 0 for a scalar. Goes through the entries one by one if
     /// the mapping has merge keys.
     pub fn len(self) -> usize {
         match self.kind() {
-            Kind::Sequence => self.document.written_children(self.id).len(),
+            NodeKind::Sequence => self.document.written_children(self.id).len(),
             _ => self.entry_mentions().len(),
         }
     }
@@ -267,14 +267,14 @@ impl<'a> Node<'a> {
 
     /// The value of a key of a mapping, merge keys included. Keys that are not strings are called
     /// by their JSON form: `7`, `true`, `null`.
-    pub fn get(self, key: &str) -> Option<Node<'a>> {
+    pub fn get(self, key: &str) -> Option<YamlNode<'a>> {
         let value = self.document.find(self.id, key)?;
         Some(self.document.node_at(value))
     }
 
     /// An item of a sequence.
-    pub fn at(self, index: usize) -> Option<Node<'a>> {
-        if self.kind() != Kind::Sequence {
+    pub fn at(self, index: usize) -> Option<YamlNode<'a>> {
+        if self.kind() != NodeKind::Sequence {
             return None;
         }
         let item = self.document.written_children(self.id).get(index)?;
@@ -292,7 +292,9 @@ impl<'a> Node<'a> {
     }
 
     /// Items of a sequence; none for other nodes.
-    pub fn items(self) -> impl ExactSizeIterator<Item = Node<'a>> + DoubleEndedIterator + Clone {
+    pub fn items(
+        self,
+    ) -> impl ExactSizeIterator<Item = YamlNode<'a>> + DoubleEndedIterator + Clone {
         self.mentions().map(Mention::node)
     }
 
@@ -302,7 +304,8 @@ impl<'a> Node<'a> {
     /// occurs twice there is the last value at the first place.
     pub fn entries(
         self,
-    ) -> impl ExactSizeIterator<Item = (Node<'a>, Node<'a>)> + DoubleEndedIterator + Clone {
+    ) -> impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + DoubleEndedIterator + Clone
+    {
         self.entry_mentions().map(|(key, value)| (key.node(), value.node()))
     }
 
@@ -316,21 +319,22 @@ impl<'a> Node<'a> {
     /// assert_eq!(keys, ["b", "a", "7"]);
     /// # Ok::<(), asdf::Error>(())
     /// ```
-    pub fn keys(self) -> impl ExactSizeIterator<Item = Node<'a>> + DoubleEndedIterator + Clone {
+    pub fn keys(self) -> impl ExactSizeIterator<Item = YamlNode<'a>> + DoubleEndedIterator + Clone {
         self.entry_mentions().map(|(key, _)| key.node())
     }
 
     /// Entries of a mapping as written, with merge keys and duplicates; aliases are followed.
     pub fn raw_entries(
         self,
-    ) -> impl ExactSizeIterator<Item = (Node<'a>, Node<'a>)> + DoubleEndedIterator + Clone {
+    ) -> impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + DoubleEndedIterator + Clone
+    {
         self.written_entries().map(|(key, value)| (key.node(), value.node()))
     }
 
     /// Like [`raw_entries`](Self::raw_entries), aliases not followed.
     pub(crate) fn written_entries(self) -> EntryMentions<'a> {
         let pairs = match (self.kind(), self.document.written_children(self.id)) {
-            (Kind::Mapping, Children::Records(records)) => records,
+            (NodeKind::Mapping, Children::Records(records)) => records,
             _ => &[],
         };
         EntryMentions { document: self.document, pairs: Pairs::Own(pairs.chunks_exact(2)) }
@@ -344,7 +348,7 @@ impl<'a> Node<'a> {
     /// Like [`items`](Self::items), aliases not followed.
     pub(crate) fn mentions(self) -> Mentions<'a> {
         let records = match self.kind() {
-            Kind::Sequence => self.document.written_children(self.id),
+            NodeKind::Sequence => self.document.written_children(self.id),
             _ => Children::Records(&[]),
         };
         Mentions { document: self.document, records }
@@ -384,7 +388,7 @@ impl<'a> Node<'a> {
     }
 
     /// The value if the node is of a kind and its text fits.
-    fn value_of(self, kind: Kind) -> Option<Value<'a>> {
+    fn value_of(self, kind: NodeKind) -> Option<Content<'a>> {
         if self.kind() != kind {
             return None;
         }
@@ -392,8 +396,8 @@ impl<'a> Node<'a> {
     }
 
     /// A collection may carry a tag of YAML's own that is for other nodes.
-    fn collection_value(self) -> Result<Value<'a>> {
-        let is_sequence = self.kind() == Kind::Sequence;
+    fn collection_value(self) -> Result<Content<'a>> {
+        let is_sequence = self.kind() == NodeKind::Sequence;
         let own = self.tag().and_then(|tag| tag.strip_prefix("tag:yaml.org,2002:"));
         let fits = match own {
             Some("seq" | "omap" | "pairs") => is_sequence,
@@ -403,8 +407,8 @@ impl<'a> Node<'a> {
         };
         match (fits, is_sequence) {
             (false, _) => Err(self.misfit()),
-            (true, true) => Ok(Value::Sequence),
-            (true, false) => Ok(Value::Mapping),
+            (true, true) => Ok(Content::Sequence),
+            (true, false) => Ok(Content::Mapping),
         }
     }
 
@@ -425,9 +429,9 @@ impl<'a> Node<'a> {
 }
 
 /// Documents are large: this shows the node only.
-impl fmt::Debug for Node<'_> {
+impl fmt::Debug for YamlNode<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("Node");
+        let mut shown = f.debug_struct("YamlNode");
         shown.field("id", &self.id).field("kind", &self.kind());
         if let Some(tag) = self.tag() {
             shown.field("tag", &tag);
@@ -440,10 +444,10 @@ impl fmt::Debug for Node<'_> {
     }
 }
 
-fn name_of(kind: Kind) -> &'static str {
+fn name_of(kind: NodeKind) -> &'static str {
     match kind {
-        Kind::Sequence => "sequence",
-        Kind::Mapping => "mapping",
+        NodeKind::Sequence => "sequence",
+        NodeKind::Mapping => "mapping",
         _ => "scalar",
     }
 }

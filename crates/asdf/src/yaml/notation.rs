@@ -11,7 +11,7 @@
 
 use super::characters;
 use super::parse::{Event, NodePlace, Parser};
-use super::scalar::Style;
+use super::scalar::NodeStyle;
 use super::scan::Fault;
 
 /// The events of a text of any number of documents; or the offset of the first byte that cannot be,
@@ -55,22 +55,22 @@ pub(super) fn read(mut parser: Parser<'_>, written: &str) -> Result<Vec<String>,
             Event::Alias(name) => format!("=ALI {}", text(name)),
             Event::Scalar { node, style, text, .. } => {
                 let sign = match style {
-                    Style::SingleQuoted => '\'',
-                    Style::DoubleQuoted => '"',
-                    Style::Literal => '|',
-                    Style::Folded => '>',
+                    NodeStyle::SingleQuoted => '\'',
+                    NodeStyle::DoubleQuoted => '"',
+                    NodeStyle::Literal => '|',
+                    NodeStyle::Folded => '>',
                     _ => ':',
                 };
                 format!("=VAL{} {sign}{}", properties(node)?, escaped(parser.text(text)))
             }
             Event::SequenceStart { node, style } => {
-                let is_flow = style == Style::Flow;
+                let is_flow = style == NodeStyle::Flow;
                 open.push(("-SEQ", is_flow));
                 format!("+SEQ{}{}", if is_flow { " []" } else { "" }, properties(node)?)
             }
             Event::MappingStart { node, style } => {
                 // Everything in brackets is flow, a pair without braces too.
-                let is_flow = style == Style::Flow || open.last().is_some_and(|open| open.1);
+                let is_flow = style == NodeStyle::Flow || open.last().is_some_and(|open| open.1);
                 open.push(("-MAP", is_flow));
                 format!("+MAP{}{}", if is_flow { " {}" } else { "" }, properties(node)?)
             }

@@ -4,7 +4,7 @@
 //! event says where its node is: from its anchor or tag on, and where its content begins.
 
 use super::directives::Directives;
-use super::scalar::Style;
+use super::scalar::NodeStyle;
 use super::scan::{Fault, Scanner, Span, Token, TokenKind, fault, number_end};
 use crate::Code;
 
@@ -26,7 +26,7 @@ pub(super) enum Event {
     /// A scalar and its text, which may be after the end of the text of the tree.
     Scalar {
         node: NodePlace,
-        style: Style,
+        style: NodeStyle,
         end: u32,
         text: Span,
     },
@@ -40,12 +40,12 @@ pub(super) enum Event {
     },
     SequenceStart {
         node: NodePlace,
-        style: Style,
+        style: NodeStyle,
     },
     /// A pair in a flow sequence, which has no braces, has the style of a block.
     MappingStart {
         node: NodePlace,
-        style: Style,
+        style: NodeStyle,
     },
     /// The end of the innermost sequence or mapping: where its text ends.
     End(u32),
@@ -217,7 +217,7 @@ impl<'t> Parser<'t> {
         let at = self.last_end;
         let node = NodePlace { start: at, content: at, ..NodePlace::default() };
         let text = Span { start: at, end: at };
-        Event::Scalar { node, style: Style::Plain, end: at, text }
+        Event::Scalar { node, style: NodeStyle::Plain, end: at, text }
     }
 
     fn empty_and_return(&mut self) -> Event {
@@ -302,26 +302,26 @@ impl<'t> Parser<'t> {
             TokenKind::FlowSequenceStart => {
                 self.take(token);
                 self.state = State::FlowSequenceEntry { is_first: true };
-                Ok(Event::SequenceStart { node, style: Style::Flow })
+                Ok(Event::SequenceStart { node, style: NodeStyle::Flow })
             }
             TokenKind::FlowMappingStart => {
                 self.take(token);
                 self.state = State::FlowMappingKey { is_first: true };
-                Ok(Event::MappingStart { node, style: Style::Flow })
+                Ok(Event::MappingStart { node, style: NodeStyle::Flow })
             }
             TokenKind::BlockSequenceStart if is_block => {
                 self.take(token);
                 self.state = State::BlockSequenceEntry;
-                Ok(Event::SequenceStart { node, style: Style::Block })
+                Ok(Event::SequenceStart { node, style: NodeStyle::Block })
             }
             TokenKind::BlockMappingStart if is_block => {
                 self.take(token);
                 self.state = State::BlockMappingKey;
-                Ok(Event::MappingStart { node, style: Style::Block })
+                Ok(Event::MappingStart { node, style: NodeStyle::Block })
             }
             TokenKind::BlockEntry if may_be_unindented => {
                 self.state = State::UnindentedEntry;
-                Ok(Event::SequenceStart { node, style: Style::Block })
+                Ok(Event::SequenceStart { node, style: NodeStyle::Block })
             }
             _ if node.anchor.is_empty() && node.tag.is_empty() => {
                 fault(token.span.start as usize, format!("expected a value, found {}", name(token)))
@@ -331,7 +331,7 @@ impl<'t> Parser<'t> {
                 let at = self.last_end;
                 node.content = at;
                 let text = Span { start: at, end: at };
-                Ok(Event::Scalar { node, style: Style::Plain, end: at, text })
+                Ok(Event::Scalar { node, style: NodeStyle::Plain, end: at, text })
             }
         }
     }
@@ -415,7 +415,7 @@ impl<'t> Parser<'t> {
                 self.state = State::PairKey;
                 let (start, content) = (token.span.start, token.span.start);
                 let node = NodePlace { start, content, ..NodePlace::default() };
-                Ok(Event::MappingStart { node, style: Style::Block })
+                Ok(Event::MappingStart { node, style: NodeStyle::Block })
             }
             _ => self.node_then(State::FlowSequenceEntry { is_first: false }, false, false),
         }

@@ -4,8 +4,8 @@
 //! `~0` for `~`; the empty pointer is the node itself.
 
 use super::document::{Children, Document, ELEMENT};
-use super::node::Node;
-use super::scalar::Kind;
+use super::node::YamlNode;
+use super::scalar::NodeKind;
 use crate::{Error, ReferenceError, Result};
 
 /// The longest pointer that is made, in bytes: a key may have a megabyte.
@@ -14,9 +14,9 @@ const MAX_POINTER: usize = 1 << 10;
 /// How many keys are compared with one that is not found.
 const MAX_SUGGESTED: usize = 1000;
 
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// The node that a JSON Pointer from this one leads to; aliases and merge keys are followed.
-    pub fn pointer(self, pointer: &str) -> Result<Node<'a>> {
+    pub fn pointer(self, pointer: &str) -> Result<YamlNode<'a>> {
         let fail = |kind| Error::reference(pointer, kind);
         let tokens = binio::pointer::tokens(pointer)
             .map_err(|error| fail(ReferenceError::Syntax(error.to_string())))?;
@@ -33,9 +33,9 @@ impl<'a> Node<'a> {
         Ok(node)
     }
 
-    fn step(self, name: &str) -> Result<Node<'a>, String> {
+    fn step(self, name: &str) -> Result<YamlNode<'a>, String> {
         match self.kind() {
-            Kind::Mapping => self.get(name).ok_or_else(|| {
+            NodeKind::Mapping => self.get(name).ok_or_else(|| {
                 let keys = self.entries().take(MAX_SUGGESTED).filter_map(|(key, _)| key.text());
                 let near = Some(name).filter(|name| name.len() < MAX_POINTER);
                 match near.and_then(|name| binio::nearest(name, keys)) {
@@ -43,7 +43,7 @@ impl<'a> Node<'a> {
                     None => format!("no key `{name}`"),
                 }
             }),
-            Kind::Sequence => {
+            NodeKind::Sequence => {
                 let item = binio::pointer::index(name).and_then(|index| self.at(index));
                 item.ok_or_else(|| format!("no item `{name}` of {}", self.len()))
             }
@@ -78,7 +78,7 @@ impl Document {
         parents.get(id as usize).copied()
     }
 
-    /// The pointer to a node where it is written; see [`Node::to_pointer`].
+    /// The pointer to a node where it is written; see [`YamlNode::to_pointer`].
     pub(super) fn pointer_of(&self, id: u32) -> Option<String> {
         let mut tokens = Vec::new();
         let (mut id, mut len) = (id, 0);
@@ -87,7 +87,7 @@ impl Document {
             let children = self.written_children(parent);
             let at = children.place_of(id)?;
             let token = match self.kind(parent) {
-                Kind::Sequence => at.to_string().into(),
+                NodeKind::Sequence => at.to_string().into(),
                 _ => self.key_text(children.get(at - at % 2)?)?,
             };
             len += token.len() + 1;

@@ -20,7 +20,7 @@ pub enum ScalarRules {
 
 /// What a node is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum NodeKind {
     /// Nothing.
     Null,
     /// True or false.
@@ -43,7 +43,7 @@ pub enum Kind {
     Mapping,
 }
 
-impl Kind {
+impl NodeKind {
     /// Whether it is a sequence or a mapping.
     pub(super) fn is_collection(self) -> bool {
         matches!(self, Self::Sequence | Self::Mapping)
@@ -52,7 +52,7 @@ impl Kind {
 
 /// How a node is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Style {
+pub enum NodeStyle {
     /// A scalar without quotes.
     Plain,
     /// A scalar in `'` quotes.
@@ -70,34 +70,34 @@ pub enum Style {
 }
 
 /// The type of an untagged plain scalar, and what is irregular about it.
-pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (Kind, Option<Code>) {
+pub(crate) fn resolve(text: &str, rules: ScalarRules) -> (NodeKind, Option<Code>) {
     let core = rules == ScalarRules::Core12;
     if is_null(text) {
-        return (Kind::Null, None);
+        return (NodeKind::Null, None);
     }
     if boolean(text, rules).is_some() {
-        return (Kind::Bool, None);
+        return (NodeKind::Bool, None);
     }
     match number::form(text, rules) {
         Some(Form::Int) => {
             // Shorter texts cannot leave the range.
             let is_large = text.len() >= 18
                 && number::integer(text, rules).is_none_or(|int| int.is_outside_literals());
-            return (Kind::Int, is_large.then_some(Code::LargeInteger));
+            return (NodeKind::Int, is_large.then_some(Code::LargeInteger));
         }
-        Some(Form::Float) => return (Kind::Float, None),
-        Some(Form::NoDigits) => return (Kind::String, Some(Code::EmptyNumber)),
+        Some(Form::Float) => return (NodeKind::Float, None),
+        Some(Form::NoDigits) => return (NodeKind::String, Some(Code::EmptyNumber)),
         None => {}
     }
     if core || !text.starts_with(|c: char| c.is_ascii_digit()) {
         let special = !core && matches!(text, "=" | "<<");
-        return (Kind::String, special.then_some(Code::SpecialScalar));
+        return (NodeKind::String, special.then_some(Code::SpecialScalar));
     }
     match timestamp::parse(text) {
-        Some(Timestamp::Date(_)) => (Kind::Date, None),
-        Some(Timestamp::DateTime(_)) => (Kind::DateTime, None),
-        Some(Timestamp::Impossible) => (Kind::String, Some(Code::ImpossibleDate)),
-        None => (Kind::String, None),
+        Some(Timestamp::Date(_)) => (NodeKind::Date, None),
+        Some(Timestamp::DateTime(_)) => (NodeKind::DateTime, None),
+        Some(Timestamp::Impossible) => (NodeKind::String, Some(Code::ImpossibleDate)),
+        None => (NodeKind::String, None),
     }
 }
 
@@ -127,7 +127,7 @@ pub(super) fn lenient_boolean(text: &str) -> Option<bool> {
 mod tests {
     use super::*;
 
-    fn kind(text: &str) -> Kind {
+    fn kind(text: &str) -> NodeKind {
         resolve(text, ScalarRules::Python).0
     }
 
@@ -136,30 +136,30 @@ mod tests {
         for word in ["yes", "no", "true", "false", "on", "off"] {
             let capital = word[..1].to_uppercase() + &word[1..];
             for text in [word, &capital, &word.to_uppercase()] {
-                assert_eq!(kind(text), Kind::Bool, "{text}");
+                assert_eq!(kind(text), NodeKind::Bool, "{text}");
             }
         }
         for text in ["y", "Y", "n", "N", "tRue", "TRUe", "oN"] {
-            assert_eq!(kind(text), Kind::String, "{text}");
+            assert_eq!(kind(text), NodeKind::String, "{text}");
         }
     }
 
     #[test]
     fn nulls() {
         for text in ["", "~", "null", "Null", "NULL"] {
-            assert_eq!(kind(text), Kind::Null, "{text}");
+            assert_eq!(kind(text), NodeKind::Null, "{text}");
         }
-        assert_eq!(kind("nUll"), Kind::String);
+        assert_eq!(kind("nUll"), NodeKind::String);
     }
 
     #[test]
     fn numbers_and_dates() {
-        assert_eq!(kind("017"), Kind::Int);
-        assert_eq!(kind("5."), Kind::Float);
-        assert_eq!(kind("2001-12-14"), Kind::Date);
-        assert_eq!(kind("2001-1-2 3:04:05"), Kind::DateTime);
-        assert_eq!(kind("2001-1-2"), Kind::String);
-        assert_eq!(kind("a: b"), Kind::String);
+        assert_eq!(kind("017"), NodeKind::Int);
+        assert_eq!(kind("5."), NodeKind::Float);
+        assert_eq!(kind("2001-12-14"), NodeKind::Date);
+        assert_eq!(kind("2001-1-2 3:04:05"), NodeKind::DateTime);
+        assert_eq!(kind("2001-1-2"), NodeKind::String);
+        assert_eq!(kind("a: b"), NodeKind::String);
     }
 
     #[test]
@@ -170,22 +170,26 @@ mod tests {
             ("=", Code::SpecialScalar),
             ("<<", Code::SpecialScalar),
         ] {
-            assert_eq!(resolve(text, ScalarRules::Python), (Kind::String, Some(code)), "{text}");
+            assert_eq!(
+                resolve(text, ScalarRules::Python),
+                (NodeKind::String, Some(code)),
+                "{text}"
+            );
         }
         for text in ["9223372036854775808", "-9223372036854775807", "0x8000000000000000"] {
-            let want = (Kind::Int, Some(Code::LargeInteger));
+            let want = (NodeKind::Int, Some(Code::LargeInteger));
             assert_eq!(resolve(text, ScalarRules::Python), want, "{text}");
         }
         for text in ["9223372036854775807", "-9223372036854775806", "0x7fffffffffffffff"] {
-            assert_eq!(resolve(text, ScalarRules::Python), (Kind::Int, None), "{text}");
+            assert_eq!(resolve(text, ScalarRules::Python), (NodeKind::Int, None), "{text}");
         }
     }
 
     #[test]
     fn the_core_schema_knows_no_yes_and_no_dates() {
         for text in ["yes", "off", "2001-12-14", "1:30", "<<"] {
-            assert_eq!(resolve(text, ScalarRules::Core12), (Kind::String, None), "{text}");
+            assert_eq!(resolve(text, ScalarRules::Core12), (NodeKind::String, None), "{text}");
         }
-        assert_eq!(resolve("True", ScalarRules::Core12), (Kind::Bool, None));
+        assert_eq!(resolve("True", ScalarRules::Core12), (NodeKind::Bool, None));
     }
 }

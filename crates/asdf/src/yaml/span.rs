@@ -16,13 +16,13 @@ use std::ops::Range;
 
 use super::directives::is_line_break;
 use super::document::{Class, Document};
-use super::node::{Mention, Node};
-use super::scalar::{Kind, Style};
+use super::node::{Mention, YamlNode};
+use super::scalar::{NodeKind, NodeStyle};
 
 /// A comment of the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Comment<'a> {
+pub struct NodeComment<'a> {
     /// From `#` to the end of the line.
     pub text: &'a str,
     /// Its bytes in the file.
@@ -34,13 +34,13 @@ pub struct Comment<'a> {
 #[non_exhaustive]
 pub struct Comments<'a> {
     /// Those on the lines directly above that of its key, dash or value.
-    pub before: Vec<Comment<'a>>,
+    pub before: Vec<NodeComment<'a>>,
     /// The one at the end of the line where the node ends; of a block collection or block scalar,
     /// of the line where it begins.
-    pub after: Option<Comment<'a>>,
+    pub after: Option<NodeComment<'a>>,
 }
 
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// The bytes of the node in the file, from its anchor or tag, if it has one, to the end of its
     /// content, without line breaks, comments and indicators (`- `, `: `, `,`) around it.
     ///
@@ -101,17 +101,17 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> Mention<'a> {
-    /// See [`Node::span`]; of an alias, that of `*name`.
+    /// See [`YamlNode::span`]; of an alias, that of `*name`.
     pub(crate) fn span(self) -> Range<u64> {
         let record = self.document().record(self.record());
         self.document().in_file(record.start as usize, record.end as usize)
     }
 
-    /// See [`Node::key_span`].
+    /// See [`YamlNode::key_span`].
     pub(crate) fn key_span(self) -> Option<Range<u64>> {
         let (document, id) = (self.document(), self.record());
         let (parent, place) = document.place_in_parent(id)?;
-        let is_value = document.kind(parent) == Kind::Mapping && place % 2 == 1;
+        let is_value = document.kind(parent) == NodeKind::Mapping && place % 2 == 1;
         let key = document.written_children(parent).get(place.checked_sub(1)?)?;
         let key = document.record(key);
         is_value.then(|| document.in_file(key.start as usize, key.end as usize))
@@ -119,12 +119,12 @@ impl<'a> Mention<'a> {
 
     /// The collection that it is written in, and its place among the children: items, or keys and
     /// values in turn. `None` for the root.
-    pub(crate) fn parent(self) -> Option<(Node<'a>, usize)> {
+    pub(crate) fn parent(self) -> Option<(YamlNode<'a>, usize)> {
         let (parent, place) = self.document().place_in_parent(self.record())?;
-        Some((Node::new(self.document(), parent), place))
+        Some((YamlNode::new(self.document(), parent), place))
     }
 
-    /// See [`Node::comments`].
+    /// See [`YamlNode::comments`].
     pub(crate) fn comments(self) -> Comments<'a> {
         let (document, id) = (self.document(), self.record());
         Comments { before: document.comments_before(id), after: document.comment_after(id) }
@@ -183,9 +183,9 @@ impl Document {
         }
     }
 
-    fn comment(&self, start: usize, end: usize) -> Option<Comment<'_>> {
+    fn comment(&self, start: usize, end: usize) -> Option<NodeComment<'_>> {
         let text = self.written.get(start..end)?;
-        Some(Comment { text, span: self.in_file(start, end) })
+        Some(NodeComment { text, span: self.in_file(start, end) })
     }
 
     /// Where the text begins that is between what is before an entry or item and the entry itself.
@@ -199,7 +199,7 @@ impl Document {
                 return self.record(before).end as usize;
             }
             let parent_record = self.record(parent);
-            if parent_record.style == Style::Flow {
+            if parent_record.style == NodeStyle::Flow {
                 return parent_record.content as usize + 1;
             }
             id = parent;
@@ -207,10 +207,10 @@ impl Document {
     }
 
     /// The comments on the lines directly above an entry or item.
-    fn comments_before(&self, id: u32) -> Vec<Comment<'_>> {
+    fn comments_before(&self, id: u32) -> Vec<NodeComment<'_>> {
         // Of a value they are those of its key.
         let first = match self.place_in_parent(id) {
-            Some((parent, place)) if self.kind(parent) == Kind::Mapping => {
+            Some((parent, place)) if self.kind(parent) == NodeKind::Mapping => {
                 self.written_children(parent).get(place - place % 2).unwrap_or(id)
             }
             _ => id,
@@ -241,19 +241,19 @@ impl Document {
     }
 
     /// The comment at the end of the line of a node.
-    fn comment_after(&self, id: u32) -> Option<Comment<'_>> {
+    fn comment_after(&self, id: u32) -> Option<NodeComment<'_>> {
         let record = self.record(id);
         let (start, end) = (record.start as usize, record.end as usize);
         let is_block = match record.class {
-            Class::Node(kind) if kind.is_collection() => record.style == Style::Block,
+            Class::Node(kind) if kind.is_collection() => record.style == NodeStyle::Block,
             _ => false,
         };
         let at = match record.style {
             // Indentation and chomping are before it, and no text.
-            Style::Literal | Style::Folded => record.content as usize,
+            NodeStyle::Literal | NodeStyle::Folded => record.content as usize,
             _ if is_block => {
                 let place = self.place_in_parent(id);
-                let key = place.filter(|(parent, _)| self.kind(*parent) == Kind::Mapping);
+                let key = place.filter(|(parent, _)| self.kind(*parent) == NodeKind::Mapping);
                 let key = key.and_then(|(parent, place)| {
                     self.written_children(parent).get(place.checked_sub(1)?)
                 })?;
@@ -265,7 +265,7 @@ impl Document {
         let line = rest.get(..rest.find(is_line_break).unwrap_or(rest.len()))?;
         let hash = line.find('#')?;
         let is_alone = |c: char| match record.style {
-            Style::Literal | Style::Folded => {
+            NodeStyle::Literal | NodeStyle::Folded => {
                 matches!(c, '|' | '>' | '+' | '-' | ' ' | '\t') || c.is_ascii_digit()
             }
             _ if is_block => true,

@@ -9,7 +9,7 @@ use std::collections::{HashSet, VecDeque};
 use std::hash::Hash;
 use std::iter;
 
-use super::node::Node;
+use super::node::YamlNode;
 use crate::Result;
 
 /// The step from a collection to a child.
@@ -18,7 +18,7 @@ pub(crate) enum Token<'a> {
     /// The number of an item, from 0.
     Index(usize),
     /// The key of an entry.
-    Key(Node<'a>),
+    Key(YamlNode<'a>),
 }
 
 impl<'a> Token<'a> {
@@ -31,13 +31,13 @@ impl<'a> Token<'a> {
     }
 }
 
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// Returns the items of a sequence or the values of a mapping, merge keys applied, each with
     /// its token; none for a scalar.
-    pub(crate) fn children(self) -> impl Iterator<Item = (Token<'a>, Node<'a>)> {
+    pub(crate) fn children(self) -> impl Iterator<Item = (Token<'a>, YamlNode<'a>)> {
         let items = self.items().enumerate().map(|(index, item)| (Token::Index(index), item));
         // Merged entries take memory, so they are not collected before the first is asked for.
-        let entries = iter::once(self).flat_map(Node::entries);
+        let entries = iter::once(self).flat_map(YamlNode::entries);
         items.chain(entries.map(|(key, value)| (Token::Key(key), value)))
     }
 }

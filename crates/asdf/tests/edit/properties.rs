@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use asdf::Tree;
 use asdf::value::TreeText;
-use asdf::yaml::{Document, Kind, Node, NodeId};
+use asdf::yaml::{Document, NodeId, NodeKind, YamlNode};
 use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
@@ -163,7 +163,7 @@ type Leaves = BTreeMap<String, (Vec<(NodeId, String)>, String)>;
 
 /// All leaves through aliases and merge keys, down to some depth; a collection says how long it is.
 fn leaves(document: &Document) -> Leaves {
-    fn walk(node: Node<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
+    fn walk(node: YamlNode<'_>, pointer: &str, way: &[(NodeId, String)], leaves: &mut Leaves) {
         // Null without a text gets one where it moves into brackets.
         let text =
             node.text().map(|text| if text.is_empty() && node.is_null() { "null" } else { text });
@@ -172,8 +172,8 @@ fn leaves(document: &Document) -> Leaves {
         if way.len() > 6 || leaves.len() > 2000 {
             return;
         }
-        let children: Vec<(String, Node<'_>)> = match node.kind() {
-            Kind::Mapping => {
+        let children: Vec<(String, YamlNode<'_>)> = match node.kind() {
+            NodeKind::Mapping => {
                 node.entries().map(|(key, value)| (key.to_key().unwrap().into(), value)).collect()
             }
             _ => node.items().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
@@ -223,7 +223,7 @@ proptest! {
         prop_assume!(!places.is_empty());
         let (pointer, (way, _)) = places[which % places.len()];
         let (container, key) = way.last().unwrap().clone();
-        let is_list = before.document().node(container).kind() == Kind::Sequence;
+        let is_list = before.document().node(container).kind() == NodeKind::Sequence;
         let prefixes: Vec<String> = all
             .iter()
             .filter(|(_, (way, _))| way.last() == Some(&(container, key.clone())))

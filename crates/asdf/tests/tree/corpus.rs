@@ -1,22 +1,22 @@
 //! Scalars as recorded from the reference implementation, with what is required of this one.
 
-use asdf::yaml::{Kind, Node};
+use asdf::yaml::{NodeKind, YamlNode};
 use serde_json::Value;
 
 use crate::{to_json, try_parse};
 
-fn type_of(node: Node<'_>) -> &'static str {
+fn type_of(node: YamlNode<'_>) -> &'static str {
     match node.kind() {
-        Kind::Null => "null",
-        Kind::Bool => "bool",
-        Kind::Int => "int",
-        Kind::Float => "float",
-        Kind::String => "str",
-        Kind::Date => "date",
-        Kind::DateTime => "datetime",
-        Kind::Binary => "bytes",
-        Kind::Sequence => "list",
-        Kind::Mapping => "dict",
+        NodeKind::Null => "null",
+        NodeKind::Bool => "bool",
+        NodeKind::Int => "int",
+        NodeKind::Float => "float",
+        NodeKind::String => "str",
+        NodeKind::Date => "date",
+        NodeKind::DateTime => "datetime",
+        NodeKind::Binary => "bytes",
+        NodeKind::Sequence => "list",
+        NodeKind::Mapping => "dict",
     }
 }
 

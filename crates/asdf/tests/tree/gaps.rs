@@ -1,7 +1,7 @@
 //! What parsers of YAML often lack, one test each.
 
 use asdf::Code;
-use asdf::yaml::{Kind, Style};
+use asdf::yaml::{NodeKind, NodeStyle};
 
 use crate::{fault, parse, parse_reported, to_json, try_parse};
 
@@ -124,7 +124,7 @@ fn empty_nodes_are_null_untagged_and_empty_text_as_str() {
     let kind = |key| document.root().get(key).unwrap().kind();
     assert_eq!(
         ["a", "b", "c", "d"].map(kind),
-        [Kind::Null, Kind::String, Kind::String, Kind::String]
+        [NodeKind::Null, NodeKind::String, NodeKind::String, NodeKind::String]
     );
 }
 
@@ -182,17 +182,17 @@ fn styles_are_kept() {
     assert_eq!(
         ["a", "b", "c", "d", "e", "f", "g", "h"].map(style),
         [
-            Style::Plain,
-            Style::SingleQuoted,
-            Style::DoubleQuoted,
-            Style::Literal,
-            Style::Folded,
-            Style::Flow,
-            Style::Block,
-            Style::Flow
+            NodeStyle::Plain,
+            NodeStyle::SingleQuoted,
+            NodeStyle::DoubleQuoted,
+            NodeStyle::Literal,
+            NodeStyle::Folded,
+            NodeStyle::Flow,
+            NodeStyle::Block,
+            NodeStyle::Flow
         ]
     );
-    assert_eq!(document.root().style(), Style::Block);
+    assert_eq!(document.root().style(), NodeStyle::Block);
 }
 
 #[test]

@@ -143,7 +143,7 @@ fn integers_of_a_million_digits_and_places() {
     let (document, _) =
         parse_reported(format!("- {digits}\n- 0x{digits}\n- 1{}\n", ":00".repeat(9_999)));
     assert_eq!(document.root().at(0).unwrap().value().unwrap(), {
-        asdf::yaml::Value::Int(asdf::yaml::Integer::Large {
+        asdf::yaml::Content::Int(asdf::yaml::Integer::Large {
             negative: false,
             digits: digits.into(),
         })

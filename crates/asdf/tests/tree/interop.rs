@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
 
 use asdf::json::Options;
-use asdf::yaml::{Document, Kind, Node, NodeId, Style};
+use asdf::yaml::{Document, NodeId, NodeKind, NodeStyle, YamlNode};
 use asdf::{Code, Error};
 use serde_json::{Value, json};
 
@@ -147,7 +147,7 @@ fn same(case: &Case, document: &Document) -> Result<&'static str, String> {
         _ => false,
     };
     // A tree without content is an empty mapping, as in the reference implementation.
-    if is_empty && root.kind() == Kind::Mapping && root.is_empty() {
+    if is_empty && root.kind() == NodeKind::Mapping && root.is_empty() {
         return Ok("no content");
     }
     let is_same = |at: usize| match (events.get(at), case.events.get(at)) {
@@ -186,7 +186,7 @@ fn is_pair(ours: &Value, theirs: &Value) -> bool {
 /// A document as events: kind, anchor, tag, style and text of each.
 fn events_of(document: &Document) -> Vec<Value> {
     enum Step<'a> {
-        Node(Node<'a>),
+        Node(YamlNode<'a>),
         End,
     }
     let mut seen: HashSet<NodeId> = HashSet::new();
@@ -203,17 +203,17 @@ fn events_of(document: &Document) -> Vec<Value> {
             continue;
         }
         let style = match node.style() {
-            Style::Plain => "",
-            Style::SingleQuoted => "'",
-            Style::DoubleQuoted => "\"",
-            Style::Literal => "|",
-            Style::Folded => ">",
-            Style::Block => "block",
-            Style::Flow => "flow",
+            NodeStyle::Plain => "",
+            NodeStyle::SingleQuoted => "'",
+            NodeStyle::DoubleQuoted => "\"",
+            NodeStyle::Literal => "|",
+            NodeStyle::Folded => ">",
+            NodeStyle::Block => "block",
+            NodeStyle::Flow => "flow",
         };
         let kind = match node.kind() {
-            Kind::Sequence => "sequence",
-            Kind::Mapping => "mapping",
+            NodeKind::Sequence => "sequence",
+            NodeKind::Mapping => "mapping",
             _ => "scalar",
         };
         let text = node.text().unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use asdf::Code;
-use asdf::yaml::{Document, Kind, Node, ParseOptions, ScalarRules};
+use asdf::yaml::{Document, NodeKind, ParseOptions, ScalarRules, YamlNode};
 
 use crate::{parse, parse_reported, to_json, try_parse};
 
@@ -148,7 +148,7 @@ fn a_large_mapping_is_found_in_by_hash() {
     assert_eq!(codes, [Code::DuplicateKey]);
     let root = document.root();
     for n in (0..count).filter(|&n| n != 7) {
-        assert_eq!(root.get(&format!("key{n}")).and_then(Node::as_i64), Some(n));
+        assert_eq!(root.get(&format!("key{n}")).and_then(YamlNode::as_i64), Some(n));
     }
     assert_eq!(root.get("key7").unwrap().as_str(), Some("again"));
     assert!(root.get("key50000").is_none());
@@ -167,5 +167,5 @@ fn large_mappings_with_merges_and_other_keys_are_found_in() {
     assert_eq!(b.len(), 80);
     assert_eq!(b.get("k39").unwrap().as_i64(), Some(39));
     assert_eq!(b.get("39").unwrap().as_str(), Some("x"));
-    assert_eq!(b.get("39").unwrap().kind(), Kind::String);
+    assert_eq!(b.get("39").unwrap().kind(), NodeKind::String);
 }

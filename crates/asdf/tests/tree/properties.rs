@@ -1,7 +1,7 @@
 //! Properties: any bytes, and YAML with a few bytes changed.
 
 use asdf::json::Options;
-use asdf::yaml::{Document, Kind, Node, ParseOptions, Position, ScalarRules, Style};
+use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, Position, ScalarRules, YamlNode};
 use proptest::prelude::*;
 
 use crate::try_json;
@@ -39,7 +39,7 @@ fn ask(text: &[u8], document: &Document) {
     let _ = try_json(document, Options::new().with_tags(true));
 }
 
-fn check_position(text: &[u8], node: Node<'_>) {
+fn check_position(text: &[u8], node: YamlNode<'_>) {
     let Position { offset, line, column } = node.position();
     let offset = usize::try_from(offset).unwrap();
     let text = std::str::from_utf8(text).unwrap();
@@ -50,11 +50,11 @@ fn check_position(text: &[u8], node: Node<'_>) {
     assert_eq!(in_line + 1, usize::try_from(column).unwrap());
     let start = node.text().and_then(|text| text.chars().next());
     match node.style() {
-        Style::Plain => assert!(start.is_none_or(|start| rest.starts_with(start))),
-        Style::SingleQuoted => assert!(rest.starts_with('\'')),
-        Style::DoubleQuoted => assert!(rest.starts_with('"')),
-        Style::Flow if node.kind() == Kind::Mapping => assert!(rest.starts_with('{')),
-        Style::Flow => assert!(rest.starts_with('[')),
+        NodeStyle::Plain => assert!(start.is_none_or(|start| rest.starts_with(start))),
+        NodeStyle::SingleQuoted => assert!(rest.starts_with('\'')),
+        NodeStyle::DoubleQuoted => assert!(rest.starts_with('"')),
+        NodeStyle::Flow if node.kind() == NodeKind::Mapping => assert!(rest.starts_with('{')),
+        NodeStyle::Flow => assert!(rest.starts_with('[')),
         _ => {}
     }
 }

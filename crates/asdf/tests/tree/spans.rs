@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use asdf::Code;
-use asdf::yaml::{Document, Kind, Node, ParseOptions, Style};
+use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, YamlNode};
 use proptest::prelude::*;
 
 use crate::{parse, try_parse};
@@ -132,19 +132,21 @@ pub(crate) fn check(text: &str, document: &Document) {
         open.push(span.clone());
         let written = slice(text, content);
         match node.style() {
-            Style::SingleQuoted => assert!(written.starts_with('\'') && written.ends_with('\'')),
-            Style::DoubleQuoted => assert!(written.starts_with('"') && written.ends_with('"')),
-            Style::Literal => assert!(written.starts_with('|')),
-            Style::Folded => assert!(written.starts_with('>')),
-            Style::Flow if node.kind() == Kind::Mapping => {
+            NodeStyle::SingleQuoted => {
+                assert!(written.starts_with('\'') && written.ends_with('\''));
+            }
+            NodeStyle::DoubleQuoted => assert!(written.starts_with('"') && written.ends_with('"')),
+            NodeStyle::Literal => assert!(written.starts_with('|')),
+            NodeStyle::Folded => assert!(written.starts_with('>')),
+            NodeStyle::Flow if node.kind() == NodeKind::Mapping => {
                 assert!(written.starts_with('{') && written.ends_with('}'));
             }
-            Style::Flow => assert!(written.starts_with('[') && written.ends_with(']')),
-            Style::Plain => {
+            NodeStyle::Flow => assert!(written.starts_with('[') && written.ends_with(']')),
+            NodeStyle::Plain => {
                 let start = node.text().unwrap_or_default().chars().next();
                 assert_eq!(written.chars().next(), start);
             }
-            Style::Block => {}
+            NodeStyle::Block => {}
         }
         if let Some(anchor) = node.anchor() {
             assert_eq!(slice(text, node.anchor_span().unwrap()), format!("&{anchor}"));
@@ -160,7 +162,7 @@ pub(crate) fn check(text: &str, document: &Document) {
 }
 
 /// The text of a node as a document of its own: its column is kept, since indentation counts.
-fn alone(text: &str, node: Node<'_>) -> String {
+fn alone(text: &str, node: YamlNode<'_>) -> String {
     let span = node.span();
     let start = usize::try_from(span.start).unwrap();
     let line = text[..start].rfind(['\n', '\r']).map_or(0, |at| at + 1);
@@ -168,7 +170,7 @@ fn alone(text: &str, node: Node<'_>) -> String {
     format!("---\n{indent}{}\n", slice(text, span))
 }
 
-fn has_alias(node: Node<'_>, text: &str) -> bool {
+fn has_alias(node: YamlNode<'_>, text: &str) -> bool {
     slice(text, node.span()).contains('*')
 }
 
@@ -186,7 +188,7 @@ proptest! {
             }
             let alone = alone(&document, node);
             let again = try_parse(&alone).0.unwrap_or_else(|error| panic!("{document:?}\n{alone:?}\n{error}"));
-            let is_empty = node.text() == Some("") && node.style() == Style::Plain && node.tag().is_none();
+            let is_empty = node.text() == Some("") && node.style() == NodeStyle::Plain && node.tag().is_none();
             if !is_empty {
                 assert_eq!(again.root(), node, "{document:?}\n{alone:?}");
                 assert_eq!(again.root().style(), node.style());

@@ -1,6 +1,6 @@
 //! YAML's own tags and others.
 
-use asdf::yaml::{Document, Integer, Kind, Value};
+use asdf::yaml::{Content, Document, Integer, NodeKind};
 
 use crate::{parse, to_json};
 
@@ -62,7 +62,7 @@ fn text_that_does_not_fit_its_tag_is_an_error_of_that_node_when_asked() {
     }
     let document = parse("a: !!int x\nb: 2\n");
     assert_eq!(document.root().get("a").unwrap().as_i64(), None);
-    assert_eq!(document.root().get("a").unwrap().kind(), Kind::Int);
+    assert_eq!(document.root().get("a").unwrap().kind(), NodeKind::Int);
     assert_eq!(document.root().get("b").unwrap().as_i64(), Some(2));
     assert_eq!(to_json("a: !!int x\nb: 2\n"), r#"{"a":{"$error":"InvalidScalar"},"b":2}"#);
 }
@@ -107,7 +107,7 @@ fn getters_convert_only_what_is_of_their_type() {
 #[test]
 fn integers_of_any_size_keep_their_digits() {
     let document = parse_large("123456789012345678901234567890123456789012345");
-    let Value::Int(Integer::Large { negative, digits }) =
+    let Content::Int(Integer::Large { negative, digits }) =
         document.root().get("v").unwrap().value().unwrap()
     else {
         panic!("not a large integer");

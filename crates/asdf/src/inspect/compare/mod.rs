@@ -11,7 +11,7 @@ use super::children;
 use super::pattern::{Pattern, Progress};
 use crate::Node;
 use crate::error::Result;
-use crate::yaml::{Kind, NodeId, Order, Token, Walk};
+use crate::yaml::{NodeId, NodeKind, Order, Token, Walk};
 
 pub use array::ElementsDifference;
 use value::shown;
@@ -224,7 +224,8 @@ impl Run<'_, '_> {
                 _ if before.is_ndarray() || after.is_ndarray() => {
                     self.arrays(&walk.pointer()?, *before, *after)?;
                 }
-                (Kind::Mapping, Kind::Mapping) | (Kind::Sequence, Kind::Sequence) => {
+                (NodeKind::Mapping, NodeKind::Mapping)
+                | (NodeKind::Sequence, NodeKind::Sequence) => {
                     if walk.is_new((before.id(), after.id())) {
                         self.collections(&pair, &mut walk)?;
                     }
@@ -253,7 +254,7 @@ impl Run<'_, '_> {
             binio::pointer::push(&mut pointer, key);
             Ok::<_, Stop>(pointer)
         };
-        let is_sequence = pair.before.kind() == Kind::Sequence;
+        let is_sequence = pair.before.kind() == NodeKind::Sequence;
         let (mut index, mut others) = (0, 0);
         for (token, before) in children(pair.before) {
             let key = token.to_text()?;

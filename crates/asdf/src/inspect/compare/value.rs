@@ -3,7 +3,7 @@
 use super::Tolerance;
 use super::number::Number;
 use crate::Node;
-use crate::yaml::{Kind, Value};
+use crate::yaml::{Content, NodeKind};
 
 /// Characters of a value that are shown.
 const MAX_SHOWN: usize = 60;
@@ -17,9 +17,8 @@ pub(super) fn is_equal(before: Node<'_>, after: Node<'_>, tolerance: Tolerance) 
         _ => return false,
     }
     match (before.value(), after.value()) {
-        (Ok(Value::Sequence | Value::Mapping), _) | (_, Ok(Value::Sequence | Value::Mapping)) => {
-            false
-        }
+        (Ok(Content::Sequence | Content::Mapping), _)
+        | (_, Ok(Content::Sequence | Content::Mapping)) => false,
         (Ok(before), Ok(after)) => before == after,
         (Err(_), Err(_)) => before.text().is_some() && before.text() == after.text(),
         _ => false,
@@ -48,12 +47,12 @@ pub(super) fn shown(node: Node<'_>) -> String {
         return "an array".to_owned();
     }
     match node.kind() {
-        Kind::Sequence => format!("[..] ({})", count("item")),
-        Kind::Mapping => format!("{{..}} ({})", count("key")),
-        Kind::String => {
+        NodeKind::Sequence => format!("[..] ({})", count("item")),
+        NodeKind::Mapping => format!("{{..}} ({})", count("key")),
+        NodeKind::String => {
             shortened(&serde_json::Value::from(node.text().unwrap_or_default()).to_string())
         }
-        Kind::Null => "null".to_owned(),
+        NodeKind::Null => "null".to_owned(),
         _ => shortened(node.text().unwrap_or_default()),
     }
 }

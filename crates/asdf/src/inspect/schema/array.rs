@@ -6,14 +6,14 @@ use binio::array::{Datatype, Kind as ScalarKind, ScalarType};
 use crate::ndarray::parse::{ArrayHeader, parse_datatype};
 use crate::ndarray::source::Source;
 use crate::ndarray::{datatype_name, inline};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// Why an array does not match a keyword. Nodes whose tag is not that of an array match.
 pub(super) fn mismatch(
-    node: Node<'_>,
-    schema: Node<'_>,
+    node: YamlNode<'_>,
+    schema: YamlNode<'_>,
     keyword: &str,
-    value: Node<'_>,
+    value: YamlNode<'_>,
     limits: &Limits,
 ) -> Option<String> {
     if !node.is_ndarray() {
@@ -24,7 +24,7 @@ pub(super) fn mismatch(
         Err(error) => return Some(format!("the array cannot be read: {error}")),
     };
     if keyword == "datatype" {
-        let is_exact = schema.get("exact_datatype").and_then(Node::as_bool) == Some(true);
+        let is_exact = schema.get("exact_datatype").and_then(YamlNode::as_bool) == Some(true);
         return of_datatype(array.datatype.as_ref()?, value, is_exact);
     }
     let wanted = value.as_u64()?;
@@ -42,7 +42,7 @@ struct Declared {
 }
 
 impl Declared {
-    fn of(node: Node<'_>, limits: &Limits) -> crate::Result<Self> {
+    fn of(node: YamlNode<'_>, limits: &Limits) -> crate::Result<Self> {
         let header = ArrayHeader::parse(node, &mut Vec::new())?;
         if let Source::Inline(data) = header.source {
             let inferred = inline::infer(&header, data, limits)?;
@@ -55,7 +55,7 @@ impl Declared {
     }
 }
 
-fn of_datatype(found: &Datatype, wanted: Node<'_>, is_exact: bool) -> Option<String> {
+fn of_datatype(found: &Datatype, wanted: YamlNode<'_>, is_exact: bool) -> Option<String> {
     let Ok(wanted) = parse_datatype(wanted) else {
         return Some("the datatype of the schema is not known".to_owned());
     };

@@ -9,7 +9,7 @@ use super::store::{Place, Schemas};
 use super::{Mismatch, array, scalars, uri};
 use crate::diagnostic::Code;
 use crate::error::{Error, Result};
-use crate::yaml::{Kind, Node, NodeId};
+use crate::yaml::{NodeId, NodeKind, YamlNode};
 
 /// How deep schemas may lead to others: far more than any nest, and what a thread's stack holds.
 const MAX_DEPTH: usize = 200;
@@ -56,7 +56,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Checks a node against the schema of a URI, and reports what does not match.
-    pub(super) fn check_by_uri(&mut self, node: Node<'_>, uri: &str) -> Result<()> {
+    pub(super) fn check_by_uri(&mut self, node: YamlNode<'_>, uri: &str) -> Result<()> {
         if let Some(schema) = self.schemas.find(uri) {
             return self.check(node, schema).map(drop);
         }
@@ -69,8 +69,8 @@ impl<'s> Checker<'s> {
     }
 
     /// Whether a node matches a schema.
-    fn check(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<bool> {
-        if schema.node.kind() != Kind::Mapping || is_reference(node) {
+    fn check(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
+        if schema.node.kind() != NodeKind::Mapping || is_reference(node) {
             return Ok(true);
         }
         self.steps += 1;
@@ -100,16 +100,16 @@ impl<'s> Checker<'s> {
     }
 
     /// Whether a node matches, without a report.
-    fn is_match(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<bool> {
+    fn is_match(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
         let reporting = std::mem::replace(&mut self.reporting, false);
         let result = self.check(node, schema);
         self.reporting = reporting;
         result
     }
 
-    fn check_keywords(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<bool> {
+    fn check_keywords(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<bool> {
         // Keys next to it are ignored.
-        if let Some(reference) = schema.node.get("$ref").and_then(Node::as_str) {
+        if let Some(reference) = schema.node.get("$ref").and_then(YamlNode::as_str) {
             let uri = uri::join(schema.uri, reference);
             if let Some(target) = self.schemas.find(&uri) {
                 return self.check(node, target);
@@ -130,10 +130,10 @@ impl<'s> Checker<'s> {
 
     fn check_keyword(
         &mut self,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         schema: Place<'s>,
         keyword: &str,
-        value: Node<'s>,
+        value: YamlNode<'s>,
     ) -> Result<bool> {
         match keyword {
             "allOf" => self.all(node, value.items().map(|item| schema.at(item))),
@@ -181,7 +181,7 @@ impl<'s> Checker<'s> {
     fn fail(
         &mut self,
         code: Code,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         schema: Place<'s>,
         keyword: &str,
         message: String,
@@ -194,7 +194,11 @@ impl<'s> Checker<'s> {
         Ok(false)
     }
 
-    fn all(&mut self, node: Node<'_>, schemas: impl Iterator<Item = Place<'s>>) -> Result<bool> {
+    fn all(
+        &mut self,
+        node: YamlNode<'_>,
+        schemas: impl Iterator<Item = Place<'s>>,
+    ) -> Result<bool> {
         let mut is_valid = true;
         for schema in schemas {
             is_valid &= self.check(node, schema)?;
@@ -205,10 +209,10 @@ impl<'s> Checker<'s> {
     /// `anyOf` and `oneOf`.
     fn some_of(
         &mut self,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         schema: Place<'s>,
         keyword: &str,
-        choices: Node<'s>,
+        choices: YamlNode<'s>,
     ) -> Result<bool> {
         let mut matching = 0;
         for choice in choices.items() {
@@ -228,7 +232,12 @@ impl<'s> Checker<'s> {
     }
 
     /// Why a node matches none of some schemas: what is wrong by each, as far as it is short.
-    fn none_of(&mut self, node: Node<'_>, schema: Place<'s>, choices: Node<'s>) -> Result<String> {
+    fn none_of(
+        &mut self,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        choices: YamlNode<'s>,
+    ) -> Result<String> {
         let count = choices.len();
         let mut message = format!("it matches none of the {count} schemas that are allowed");
         if !self.reporting || count > 8 {
@@ -251,10 +260,10 @@ impl<'s> Checker<'s> {
     }
 
     /// Checks the keywords that need no other schema but those of references.
-    fn check_shallow(&mut self, node: Node<'_>, schema: Place<'s>) -> Result<()> {
+    fn check_shallow(&mut self, node: YamlNode<'_>, schema: Place<'s>) -> Result<()> {
         let mut schema = schema;
         for _ in 0..8 {
-            let Some(reference) = schema.node.get("$ref").and_then(Node::as_str) else { break };
+            let Some(reference) = schema.node.get("$ref").and_then(YamlNode::as_str) else { break };
             let Some(target) = self.schemas.find(&uri::join(schema.uri, reference)) else { break };
             schema = target;
         }
@@ -272,12 +281,12 @@ impl<'s> Checker<'s> {
     /// `patternProperties`, and `additionalProperties`: those that neither it nor `properties` names.
     fn other_properties(
         &mut self,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         schema: Place<'s>,
         keyword: &str,
-        value: Node<'s>,
+        value: YamlNode<'s>,
     ) -> Result<bool> {
-        if node.kind() != Kind::Mapping {
+        if node.kind() != NodeKind::Mapping {
             return Ok(true);
         }
         let patterns = schema.node.get("patternProperties");
@@ -286,7 +295,7 @@ impl<'s> Checker<'s> {
         for (key, child) in node.entries() {
             let Ok(name) = key.to_key() else { continue };
             let mut is_named = named.is_some_and(|named| named.get(&name).is_some());
-            for (pattern, below) in patterns.into_iter().flat_map(Node::entries) {
+            for (pattern, below) in patterns.into_iter().flat_map(YamlNode::entries) {
                 let Some(pattern) = pattern.text() else { continue };
                 let Some(is_match) = self.finds(pattern, &name) else {
                     let message = format!("the pattern {pattern:?} is not supported");
@@ -312,12 +321,17 @@ impl<'s> Checker<'s> {
         Ok(is_valid)
     }
 
-    fn items(&mut self, node: Node<'_>, schema: Place<'s>, value: Node<'s>) -> Result<bool> {
-        if node.kind() != Kind::Sequence {
+    fn items(
+        &mut self,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        value: YamlNode<'s>,
+    ) -> Result<bool> {
+        if node.kind() != NodeKind::Sequence {
             return Ok(true);
         }
         let mut is_valid = true;
-        if value.kind() == Kind::Sequence {
+        if value.kind() == NodeKind::Sequence {
             for (item, below) in node.items().zip(value.items()) {
                 is_valid &= self.check(item, schema.at(below))?;
             }
@@ -331,12 +345,12 @@ impl<'s> Checker<'s> {
 
     fn additional_items(
         &mut self,
-        node: Node<'_>,
+        node: YamlNode<'_>,
         schema: Place<'s>,
-        value: Node<'s>,
+        value: YamlNode<'s>,
     ) -> Result<bool> {
-        let items = schema.node.get("items").filter(|items| items.kind() == Kind::Sequence);
-        let (Some(items), Kind::Sequence) = (items, node.kind()) else { return Ok(true) };
+        let items = schema.node.get("items").filter(|items| items.kind() == NodeKind::Sequence);
+        let (Some(items), NodeKind::Sequence) = (items, node.kind()) else { return Ok(true) };
         if value.as_bool() == Some(false) && node.len() > items.len() {
             let message = format!("{} items, at most {} are allowed", node.len(), items.len());
             return self.fail(Code::SchemaMismatch, node, schema, "additionalItems", message);
@@ -348,18 +362,23 @@ impl<'s> Checker<'s> {
         Ok(is_valid)
     }
 
-    fn dependencies(&mut self, node: Node<'_>, schema: Place<'s>, value: Node<'s>) -> Result<bool> {
+    fn dependencies(
+        &mut self,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        value: YamlNode<'s>,
+    ) -> Result<bool> {
         let mut is_valid = true;
         for (key, needed) in value.entries() {
             let Ok(name) = key.to_key() else { continue };
             if node_at(node, &name).is_none() {
                 continue;
             }
-            if needed.kind() != Kind::Sequence {
+            if needed.kind() != NodeKind::Sequence {
                 is_valid &= self.check(node, schema.at(needed))?;
                 continue;
             }
-            for needed in needed.items().filter_map(Node::as_str) {
+            for needed in needed.items().filter_map(YamlNode::as_str) {
                 if node_at(node, needed).is_none() {
                     let message = format!("the key `{needed}` is missing, which `{name}` needs");
                     is_valid &=
@@ -370,7 +389,12 @@ impl<'s> Checker<'s> {
         Ok(is_valid)
     }
 
-    fn pattern(&mut self, node: Node<'_>, schema: Place<'s>, value: Node<'s>) -> Result<bool> {
+    fn pattern(
+        &mut self,
+        node: YamlNode<'_>,
+        schema: Place<'s>,
+        value: YamlNode<'s>,
+    ) -> Result<bool> {
         let (Some(text), Some(pattern)) = (scalars::string(node), value.text()) else {
             return Ok(true);
         };
@@ -397,11 +421,11 @@ impl<'s> Checker<'s> {
 }
 
 /// The value of a key of a mapping.
-fn node_at<'n>(node: Node<'n>, key: &str) -> Option<Node<'n>> {
-    if node.kind() == Kind::Mapping { node.get(key) } else { None }
+fn node_at<'n>(node: YamlNode<'n>, key: &str) -> Option<YamlNode<'n>> {
+    if node.kind() == NodeKind::Mapping { node.get(key) } else { None }
 }
 
 /// Whether the content is somewhere else, so that it cannot be checked.
-fn is_reference(node: Node<'_>) -> bool {
+fn is_reference(node: YamlNode<'_>) -> bool {
     node_at(node, "$ref").is_some()
 }

@@ -6,7 +6,7 @@ use super::store::{Place, Schemas};
 use super::uri;
 use crate::asdf::Asdf;
 use crate::error::Result;
-use crate::yaml::{Kind, Node, NodeId, Order, Token, Walk};
+use crate::yaml::{NodeId, NodeKind, Order, Token, Walk, YamlNode};
 
 /// How many nodes are described, and how many schemas of one node are looked at.
 const MAX_DESCRIBED: usize = 100_000;
@@ -79,7 +79,7 @@ impl Schemas {
                     let count = match node.kind() {
                         // Of an array there is nothing more to say.
                         _ if node.is_ndarray() => 0,
-                        Kind::Mapping => usize::MAX,
+                        NodeKind::Mapping => usize::MAX,
                         _ => MAX_DESCRIBED,
                     };
                     walk.open(node.children().take(count), places);
@@ -103,11 +103,11 @@ impl Schemas {
                 continue;
             }
             all.push(place);
-            let reference = place.node.get("$ref").and_then(Node::as_str);
+            let reference = place.node.get("$ref").and_then(YamlNode::as_str);
             let target = reference.and_then(|uri| self.find(&uri::join(place.uri, uri)));
             left.extend(target);
             for key in ["allOf", "anyOf", "oneOf"] {
-                let choices = place.node.get(key).into_iter().flat_map(Node::items);
+                let choices = place.node.get(key).into_iter().flat_map(YamlNode::items);
                 left.extend(choices.map(|choice| place.at(choice)));
             }
         }
@@ -116,7 +116,7 @@ impl Schemas {
 }
 
 /// What the schemas of a node say about it.
-fn describe(node: Node<'_>, places: &[Place<'_>]) -> Description {
+fn describe(node: YamlNode<'_>, places: &[Place<'_>]) -> Description {
     let first = |key: &str| places.iter().find_map(|place| line(place.node.get(key)?));
     let own_unit = || {
         let is_quantity = node.tag().is_some_and(|tag| tag.contains("/quantity-"));
@@ -132,14 +132,14 @@ fn below<'s>(place: &Place<'s>, token: Token<'_>) -> Option<Place<'s>> {
         Token::Key(key) => place.node.get("properties")?.get(&key.to_key().ok()?)?,
         Token::Index(number) => {
             let items = place.node.get("items")?;
-            if items.kind() == Kind::Sequence { items.at(number)? } else { items }
+            if items.kind() == NodeKind::Sequence { items.at(number)? } else { items }
         }
     };
     Some(place.at(schema))
 }
 
 /// A text in one line.
-fn line(node: Node<'_>) -> Option<String> {
+fn line(node: YamlNode<'_>) -> Option<String> {
     let text = node.text()?.split_whitespace().collect::<Vec<_>>().join(" ");
     (!text.is_empty()).then_some(text)
 }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use crate::inspect::pattern::{Wildcards, glob};
-use crate::yaml::{Integer, Kind, Node, Value};
+use crate::yaml::{Content, Integer, NodeKind, YamlNode};
 
 /// Items of a list that are compared each with each, at most; scalars are compared whatever their
 /// number.
@@ -13,10 +13,10 @@ const MAX_QUOTED: usize = 60;
 
 /// Why a node does not match a keyword; `None` if it does, or if the keyword says nothing.
 pub(super) fn mismatch(
-    node: Node<'_>,
-    schema: Node<'_>,
+    node: YamlNode<'_>,
+    schema: YamlNode<'_>,
     keyword: &str,
-    value: Node<'_>,
+    value: YamlNode<'_>,
 ) -> Option<String> {
     match keyword {
         "type" => of_type(node, schema, value),
@@ -29,10 +29,10 @@ pub(super) fn mismatch(
             let text = string(node)?;
             counted(keyword, text.chars().count(), value, "characters")
         }
-        "minItems" | "maxItems" if node.kind() == Kind::Sequence => {
+        "minItems" | "maxItems" if node.kind() == NodeKind::Sequence => {
             counted(keyword, node.len(), value, "items")
         }
-        "minProperties" | "maxProperties" if node.kind() == Kind::Mapping => {
+        "minProperties" | "maxProperties" if node.kind() == NodeKind::Mapping => {
             counted(keyword, node.len(), value, "keys")
         }
         "uniqueItems" if value.as_bool() == Some(true) => repeated(node),
@@ -55,34 +55,34 @@ pub(super) enum Type {
     DateTime,
 }
 
-pub(super) fn type_of(node: Node<'_>) -> Type {
+pub(super) fn type_of(node: YamlNode<'_>) -> Type {
     let is_own = |tag: &str| tag.starts_with("tag:yaml.org,2002:");
-    let is_scalar = !matches!(node.kind(), Kind::Sequence | Kind::Mapping);
+    let is_scalar = !matches!(node.kind(), NodeKind::Sequence | NodeKind::Mapping);
     // The reference takes scalars with other tags for text.
     if is_scalar && node.tag().is_some_and(|tag| !is_own(tag)) {
         return Type::String;
     }
     match node.kind() {
-        Kind::Null => Type::Null,
-        Kind::Bool => Type::Boolean,
-        Kind::Int => Type::Integer,
-        Kind::Float => Type::Number,
-        Kind::String => Type::String,
-        Kind::Sequence => Type::Array,
-        Kind::Mapping => Type::Object,
-        Kind::DateTime => Type::DateTime,
-        Kind::Date | Kind::Binary => Type::Other,
+        NodeKind::Null => Type::Null,
+        NodeKind::Bool => Type::Boolean,
+        NodeKind::Int => Type::Integer,
+        NodeKind::Float => Type::Number,
+        NodeKind::String => Type::String,
+        NodeKind::Sequence => Type::Array,
+        NodeKind::Mapping => Type::Object,
+        NodeKind::DateTime => Type::DateTime,
+        NodeKind::Date | NodeKind::Binary => Type::Other,
     }
 }
 
 /// The text of a node that is a string to the reference.
-pub(super) fn string(node: Node<'_>) -> Option<&str> {
+pub(super) fn string(node: YamlNode<'_>) -> Option<&str> {
     if type_of(node) == Type::String { node.text() } else { None }
 }
 
-fn of_type(node: Node<'_>, schema: Node<'_>, value: Node<'_>) -> Option<String> {
+fn of_type(node: YamlNode<'_>, schema: YamlNode<'_>, value: YamlNode<'_>) -> Option<String> {
     let found = type_of(node);
-    let allows_times = schema.get("format").and_then(Node::as_str) == Some("date-time");
+    let allows_times = schema.get("format").and_then(YamlNode::as_str) == Some("date-time");
     let is_of = |name: &str| match name {
         "null" => found == Type::Null,
         "boolean" => found == Type::Boolean,
@@ -94,7 +94,7 @@ fn of_type(node: Node<'_>, schema: Node<'_>, value: Node<'_>) -> Option<String> 
         _ => false,
     };
     let names: Vec<&str> =
-        value.as_str().into_iter().chain(value.items().filter_map(Node::as_str)).collect();
+        value.as_str().into_iter().chain(value.items().filter_map(YamlNode::as_str)).collect();
     if names.iter().copied().any(is_of) {
         return None;
     }
@@ -107,7 +107,7 @@ fn article(name: &str) -> &'static str {
 }
 
 /// A node in a message.
-pub(super) fn shown(node: Node<'_>) -> String {
+pub(super) fn shown(node: YamlNode<'_>) -> String {
     let text = node.text().unwrap_or_default();
     match type_of(node) {
         Type::Null => "null".to_owned(),
@@ -118,7 +118,7 @@ pub(super) fn shown(node: Node<'_>) -> String {
         Type::Array => "an array".to_owned(),
         Type::Object => "an object".to_owned(),
         Type::DateTime => format!("the time {}", cut(text)),
-        Type::Other if node.kind() == Kind::Date => format!("the date {}", cut(text)),
+        Type::Other if node.kind() == NodeKind::Date => format!("the date {}", cut(text)),
         Type::Other => "bytes".to_owned(),
     }
 }
@@ -131,7 +131,7 @@ pub(super) fn cut(text: &str) -> String {
     }
 }
 
-fn of_tag(node: Node<'_>, pattern: &str) -> Option<String> {
+fn of_tag(node: YamlNode<'_>, pattern: &str) -> Option<String> {
     let own = |name: &str| Some(format!("tag:yaml.org,2002:{name}"));
     let tag = node.tag().map(str::to_owned).or_else(|| match type_of(node) {
         Type::Boolean => own("bool"),
@@ -140,7 +140,7 @@ fn of_tag(node: Node<'_>, pattern: &str) -> Option<String> {
         Type::String => own("str"),
         Type::Array => own("seq"),
         Type::Object => own("map"),
-        Type::Other if node.kind() == Kind::Binary => own("str"),
+        Type::Other if node.kind() == NodeKind::Binary => own("str"),
         Type::Null | Type::Other | Type::DateTime => None,
     });
     match tag {
@@ -150,12 +150,12 @@ fn of_tag(node: Node<'_>, pattern: &str) -> Option<String> {
     }
 }
 
-fn one_of(node: Node<'_>, value: Node<'_>) -> Option<String> {
+fn one_of(node: YamlNode<'_>, value: YamlNode<'_>) -> Option<String> {
     if value.items().any(|allowed| is_equal(node, allowed)) {
         return None;
     }
     let allowed = value.items().take(12).map(|item| match item.text() {
-        Some(text) if item.kind() == Kind::String => format!("{:?}", cut(text)),
+        Some(text) if item.kind() == NodeKind::String => format!("{:?}", cut(text)),
         Some(text) => cut(text),
         None => "a collection".to_owned(),
     });
@@ -165,7 +165,7 @@ fn one_of(node: Node<'_>, value: Node<'_>) -> Option<String> {
 }
 
 /// Whether two nodes have the same value; an integer equals a float.
-fn is_equal(a: Node<'_>, b: Node<'_>) -> bool {
+fn is_equal(a: YamlNode<'_>, b: YamlNode<'_>) -> bool {
     match (type_of(a), type_of(b)) {
         (Type::Integer | Type::Number, Type::Integer | Type::Number) => {
             compare(a, b) == Some(std::cmp::Ordering::Equal)
@@ -176,20 +176,20 @@ fn is_equal(a: Node<'_>, b: Node<'_>) -> bool {
 }
 
 /// Compares two numbers by value.
-fn compare(a: Node<'_>, b: Node<'_>) -> Option<std::cmp::Ordering> {
+fn compare(a: YamlNode<'_>, b: YamlNode<'_>) -> Option<std::cmp::Ordering> {
     if let (Some(a), Some(b)) = (a.as_i128(), b.as_i128()) {
         return Some(a.cmp(&b));
     }
     a.as_f64()?.partial_cmp(&b.as_f64()?)
 }
 
-fn missing(node: Node<'_>, required: Node<'_>) -> Option<String> {
-    if node.kind() != Kind::Mapping {
+fn missing(node: YamlNode<'_>, required: YamlNode<'_>) -> Option<String> {
+    if node.kind() != NodeKind::Mapping {
         return None;
     }
     let missing: Vec<String> = required
         .items()
-        .filter_map(Node::text)
+        .filter_map(YamlNode::text)
         .filter(|key| node.get(key).is_none())
         .map(|key| format!("`{key}`"))
         .collect();
@@ -200,7 +200,12 @@ fn missing(node: Node<'_>, required: Node<'_>) -> Option<String> {
     }
 }
 
-fn within(node: Node<'_>, schema: Node<'_>, keyword: &str, bound: Node<'_>) -> Option<String> {
+fn within(
+    node: YamlNode<'_>,
+    schema: YamlNode<'_>,
+    keyword: &str,
+    bound: YamlNode<'_>,
+) -> Option<String> {
     use std::cmp::Ordering::{Equal, Greater, Less};
 
     if !matches!(type_of(node), Type::Integer | Type::Number) {
@@ -210,7 +215,7 @@ fn within(node: Node<'_>, schema: Node<'_>, keyword: &str, bound: Node<'_>) -> O
         "minimum" => ("exclusiveMinimum", Less, "least"),
         _ => ("exclusiveMaximum", Greater, "most"),
     };
-    let is_exclusive = schema.get(exclusive).and_then(Node::as_bool) == Some(true);
+    let is_exclusive = schema.get(exclusive).and_then(YamlNode::as_bool) == Some(true);
     let order = compare(node, bound)?;
     if order != outside && !(is_exclusive && order == Equal) {
         return None;
@@ -224,7 +229,7 @@ fn within(node: Node<'_>, schema: Node<'_>, keyword: &str, bound: Node<'_>) -> O
     Some(format!("expected {bound}, found {}", node.text().unwrap_or_default()))
 }
 
-fn multiple(node: Node<'_>, of: Node<'_>) -> Option<String> {
+fn multiple(node: YamlNode<'_>, of: YamlNode<'_>) -> Option<String> {
     if !matches!(type_of(node), Type::Integer | Type::Number) {
         return None;
     }
@@ -238,7 +243,7 @@ fn multiple(node: Node<'_>, of: Node<'_>) -> Option<String> {
     (!is_multiple).then(|| format!("{} is not a multiple of {of}", cut(number)))
 }
 
-fn counted(keyword: &str, count: usize, bound: Node<'_>, what: &str) -> Option<String> {
+fn counted(keyword: &str, count: usize, bound: YamlNode<'_>, what: &str) -> Option<String> {
     let bound = bound.as_i128()?;
     let is_least = keyword.starts_with("min");
     let found = i128::try_from(count).unwrap_or(i128::MAX);
@@ -248,12 +253,12 @@ fn counted(keyword: &str, count: usize, bound: Node<'_>, what: &str) -> Option<S
 }
 
 /// Why the items of a list are not all different.
-fn repeated(node: Node<'_>) -> Option<String> {
-    if node.kind() != Kind::Sequence {
+fn repeated(node: YamlNode<'_>) -> Option<String> {
+    if node.kind() != NodeKind::Sequence {
         return None;
     }
     let mut seen = HashSet::new();
-    let mut others: Vec<Node<'_>> = Vec::new();
+    let mut others: Vec<YamlNode<'_>> = Vec::new();
     for (number, item) in node.items().enumerate() {
         let is_repeated = match key(item) {
             Some(key) => !seen.insert(key),
@@ -272,15 +277,15 @@ fn repeated(node: Node<'_>) -> Option<String> {
 }
 
 /// A text that is the same for scalars of the same value.
-fn key(node: Node<'_>) -> Option<(u8, String)> {
+fn key(node: YamlNode<'_>) -> Option<(u8, String)> {
     Some(match type_of(node) {
         Type::Null => (0, String::new()),
         Type::Boolean => (1, node.as_bool()?.to_string()),
         Type::Integer | Type::Number => match node.value().ok()? {
-            Value::Int(Integer::Small(number)) => (2, number.to_string()),
-            Value::Int(large) => (2, large.to_string()),
+            Content::Int(Integer::Small(number)) => (2, number.to_string()),
+            Content::Int(large) => (2, large.to_string()),
             // Also where it equals an integer.
-            Value::Float(number) => (2, format!("{number}")),
+            Content::Float(number) => (2, format!("{number}")),
             _ => return None,
         },
         Type::String => (3, node.text()?.to_owned()),

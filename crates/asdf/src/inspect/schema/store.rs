@@ -8,7 +8,7 @@ use super::uri;
 #[cfg(any(unix, windows))]
 use crate::error::Error;
 use crate::error::Result;
-use crate::yaml::{Document, Kind, Node, ParseOptions};
+use crate::yaml::{Document, NodeKind, ParseOptions, YamlNode};
 
 /// The longest text of a schema, and how many files and folders are looked at.
 #[cfg(any(unix, windows))]
@@ -58,16 +58,16 @@ impl Schemas {
         let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
         let root = document.root();
         let id =
-            root.get("id").and_then(Node::as_str).map(|id| id.trim_end_matches('#').to_owned());
-        let tags = root.get("tags").filter(|tags| tags.kind() == Kind::Sequence);
+            root.get("id").and_then(YamlNode::as_str).map(|id| id.trim_end_matches('#').to_owned());
+        let tags = root.get("tags").filter(|tags| tags.kind() == NodeKind::Sequence);
         if id.is_none() && tags.is_none() {
             return Ok(false);
         }
-        for entry in tags.into_iter().flat_map(Node::items) {
-            let Some(tag) = entry.get("tag_uri").and_then(Node::as_str) else { continue };
+        for entry in tags.into_iter().flat_map(YamlNode::items) {
+            let Some(tag) = entry.get("tag_uri").and_then(YamlNode::as_str) else { continue };
             let uris = entry.get("schema_uri");
-            let one = uris.and_then(Node::as_str).into_iter();
-            let many = uris.into_iter().flat_map(Node::items).filter_map(Node::as_str);
+            let one = uris.and_then(YamlNode::as_str).into_iter();
+            let many = uris.into_iter().flat_map(YamlNode::items).filter_map(YamlNode::as_str);
             let uris: Vec<String> = one.chain(many).map(str::to_owned).collect();
             self.by_tag.entry(tag.to_owned()).or_insert(uris);
         }
@@ -156,11 +156,11 @@ pub(super) struct Place<'s> {
     pub(super) number: usize,
     /// The URI of the document, which relative references are relative to.
     pub(super) uri: &'s str,
-    pub(super) node: Node<'s>,
+    pub(super) node: YamlNode<'s>,
 }
 
 impl<'s> Place<'s> {
-    pub(super) fn at(self, node: Node<'s>) -> Self {
+    pub(super) fn at(self, node: YamlNode<'s>) -> Self {
         Self { node, ..self }
     }
 

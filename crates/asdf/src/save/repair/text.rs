@@ -15,7 +15,7 @@ use crate::file::locate::numbering::ArrayUse;
 use crate::ndarray::parse::ArrayHeader;
 use crate::ndarray::source::Source;
 use crate::save::blocks::Output;
-use crate::yaml::{Document, Node, ParseOptions};
+use crate::yaml::{Document, ParseOptions, YamlNode};
 
 /// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
 const MAX_TRIES: usize = 1000;
@@ -156,7 +156,7 @@ fn arrays(document: &Document) -> Vec<ArrayInBlock> {
     document.nodes().filter(|node| node.is_ndarray()).filter_map(array).collect()
 }
 
-fn array(node: Node<'_>) -> Option<ArrayInBlock> {
+fn array(node: YamlNode<'_>) -> Option<ArrayInBlock> {
     let header = ArrayHeader::parse(node, &mut Vec::new()).ok()?;
     let Source::Block(source) = header.source else { return None };
     let (datatype, shape) = header.type_and_shape(node).ok()?;

@@ -8,7 +8,7 @@ use serde::de::{
 
 use super::failure::Failure;
 use super::{Form, NodeDeserializer, Path};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// Items of a sequence that are still to come.
 pub(super) struct Items<I> {
@@ -59,14 +59,14 @@ pub(super) struct Entries<'w, 'a, I> {
     rest: I,
     visited: usize,
     /// The key that was taken, and its value.
-    current: Option<(Node<'a>, Node<'a>)>,
+    current: Option<(YamlNode<'a>, YamlNode<'a>)>,
     path: &'w Path<'w>,
     owner: NodeDeserializer<'w, 'a>,
 }
 
 impl<'w, 'a, I> Entries<'w, 'a, I>
 where
-    I: ExactSizeIterator<Item = Result<(Node<'a>, Node<'a>), Failure>>,
+    I: ExactSizeIterator<Item = Result<(YamlNode<'a>, YamlNode<'a>), Failure>>,
 {
     /// Has the visitor take all entries of a node.
     pub(super) fn visit<V: Visitor<'a>>(
@@ -88,7 +88,7 @@ where
 
 impl<'a, I> MapAccess<'a> for &mut Entries<'_, 'a, I>
 where
-    I: ExactSizeIterator<Item = Result<(Node<'a>, Node<'a>), Failure>>,
+    I: ExactSizeIterator<Item = Result<(YamlNode<'a>, YamlNode<'a>), Failure>>,
 {
     type Error = Failure;
 

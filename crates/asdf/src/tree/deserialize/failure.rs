@@ -5,7 +5,7 @@ use std::fmt;
 use serde::de;
 
 use crate::error::{Error, ErrorKind};
-use crate::yaml::Node;
+use crate::yaml::YamlNode;
 
 /// Characters of a message that are kept: a message may hold the text of the node.
 const MAX_MESSAGE: usize = 300;
@@ -21,12 +21,12 @@ pub(super) enum Failure {
 }
 
 impl Failure {
-    pub(super) fn at_node(node: Node<'_>, message: impl Into<String>) -> Self {
+    pub(super) fn at_node(node: YamlNode<'_>, message: impl Into<String>) -> Self {
         Self::Placed(node.error(message))
     }
 
     /// Adds the node that it is about, if it has none yet.
-    pub(super) fn at(self, node: Node<'_>) -> Self {
+    pub(super) fn at(self, node: YamlNode<'_>) -> Self {
         match self {
             Self::Unplaced(message) => Self::at_node(node, message),
             Self::Placed(_) => self,
@@ -34,7 +34,7 @@ impl Failure {
     }
 
     /// The same for a key, which has no pointer of its own: that of its value.
-    pub(super) fn at_key(self, mapping: Node<'_>, key: Node<'_>) -> Self {
+    pub(super) fn at_key(self, mapping: YamlNode<'_>, key: YamlNode<'_>) -> Self {
         let Self::Unplaced(message) = self else { return self };
         let pointer = mapping.to_pointer().zip(key.to_key().ok()).map(|(mut pointer, key)| {
             binio::pointer::push(&mut pointer, &key);
@@ -47,7 +47,7 @@ impl Failure {
         Self::Placed(Error::new(kind).at(place.offset))
     }
 
-    pub(super) fn into_error(self, node: Node<'_>) -> Error {
+    pub(super) fn into_error(self, node: YamlNode<'_>) -> Error {
         match self {
             Self::Unplaced(message) => node.error(message),
             Self::Placed(error) => error,

@@ -39,7 +39,7 @@ use super::external::Files;
 use super::integer;
 use crate::complex;
 use crate::error::Result;
-use crate::yaml::{Integer, Kind, Node, NodeId, Value};
+use crate::yaml::{Content, Integer, NodeId, NodeKind, YamlNode};
 
 const SET: &str = "tag:yaml.org,2002:set";
 const OMAP: &str = "tag:yaml.org,2002:omap";
@@ -65,7 +65,7 @@ macro_rules! forward {
     )+)+};
 }
 
-impl<'a> Node<'a> {
+impl<'a> YamlNode<'a> {
     /// The node and what it holds as a value of a Rust type. What of the document becomes what of the
     /// type is in the table of [`crate::deserialize`].
     ///
@@ -104,7 +104,7 @@ impl<'a> Node<'a> {
 }
 
 impl<'a> super::Node<'a> {
-    /// The node and what it holds as a value of a Rust type; see [`crate::yaml::Node::deserialize`].
+    /// The node and what it holds as a value of a Rust type; see [`crate::yaml::YamlNode::deserialize`].
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
@@ -132,7 +132,7 @@ impl<'a> super::Node<'a> {
 }
 
 fn deserialize<'a, T: Deserialize<'a>>(
-    node: Node<'a>,
+    node: YamlNode<'a>,
     files: Option<Files<'a>>,
     limits: Limits,
 ) -> Result<T> {
@@ -152,7 +152,7 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn spend(&self, node: Node<'_>, nodes: u64) -> Result<(), Failure> {
+    fn spend(&self, node: YamlNode<'_>, nodes: u64) -> Result<(), Failure> {
         let text = node.text().map_or(0, str::len) as u64;
         self.nodes.set(self.nodes.get().saturating_add(nodes));
         self.bytes.set(self.bytes.get().saturating_add(text));
@@ -170,15 +170,15 @@ impl Walk<'_> {
     }
 
     /// Key and value of a mapping of one entry.
-    fn only_entry<'a>(&self, node: Node<'a>) -> Result<(Node<'a>, Node<'a>), Failure> {
+    fn only_entry<'a>(&self, node: YamlNode<'a>) -> Result<(YamlNode<'a>, YamlNode<'a>), Failure> {
         let mut entries = node.entries();
         let found = match (entries.len(), node.kind()) {
             (1, _) => match entries.next() {
                 Some(entry) => return Ok(entry),
                 None => String::new(),
             },
-            (len, Kind::Mapping) => format!("one of {len}"),
-            (_, Kind::Sequence) => "a sequence".to_owned(),
+            (len, NodeKind::Mapping) => format!("one of {len}"),
+            (_, NodeKind::Sequence) => "a sequence".to_owned(),
             _ => "a scalar".to_owned(),
         };
         self.spend(node, entries.len() as u64)?;
@@ -204,7 +204,7 @@ enum Form {
 
 #[derive(Clone, Copy)]
 struct NodeDeserializer<'w, 'a> {
-    node: Node<'a>,
+    node: YamlNode<'a>,
     form: Form,
     path: Option<&'w Path<'w>>,
     walk: &'w Walk<'a>,
@@ -242,7 +242,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         let path = self.enter()?;
         let place = |node, form| NodeDeserializer { node, form, path: Some(&path), ..self };
         match (self.node.tag(), self.node.kind()) {
-            (Some(SET), Kind::Mapping) => {
+            (Some(SET), NodeKind::Mapping) => {
                 let keys = self.entries()?.map(|(key, _)| place(key, Form::Key));
                 Items::visit(keys, self, visitor)
             }
@@ -256,7 +256,7 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
 
     fn mapping<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let path = self.enter()?;
-        if self.node.kind() == Kind::Mapping {
+        if self.node.kind() == NodeKind::Mapping {
             return Entries::visit(self.entries()?.map(Ok), &path, self, visitor);
         }
         // Pairs.
@@ -267,7 +267,8 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     /// The entries of a mapping; merged ones are held in memory.
     fn entries(
         &self,
-    ) -> Result<impl ExactSizeIterator<Item = (Node<'a>, Node<'a>)> + use<'a>, Failure> {
+    ) -> Result<impl ExactSizeIterator<Item = (YamlNode<'a>, YamlNode<'a>)> + use<'a>, Failure>
+    {
         let entries = self.node.entries();
         self.walk.spend(self.node, entries.len() as u64)?;
         Ok(entries)
@@ -288,10 +289,10 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
 
     /// The integer that the node is, if it is one.
     fn integer(&self) -> Result<Option<Number>, Failure> {
-        if self.node.kind() == Kind::Int {
+        if self.node.kind() == NodeKind::Int {
             return match self.value()? {
-                Value::Int(Integer::Small(value)) => Ok(Some(Number::Small(value))),
-                Value::Int(integer) => Ok(Some(Number::of_digits(integer.to_string()))),
+                Content::Int(Integer::Small(value)) => Ok(Some(Number::Small(value))),
+                Content::Int(integer) => Ok(Some(Number::of_digits(integer.to_string()))),
                 _ => Ok(None),
             };
         }
@@ -308,20 +309,22 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         Ok(Some(Number::of_digits(digits)))
     }
 
-    fn value(&self) -> Result<Value<'a>, Failure> {
+    fn value(&self) -> Result<Content<'a>, Failure> {
         self.node.value().map_err(Failure::Placed)
     }
 
     fn scalar<V: Visitor<'a>>(&self, visitor: V) -> Result<V::Value, Failure> {
         let visited = match self.value()? {
-            Value::Bool(value) => visitor.visit_bool(value),
-            Value::Float(value) => visitor.visit_f64(value),
-            Value::String(text) => visitor.visit_borrowed_str(text),
-            Value::Date(date) => visitor.visit_string(date.to_string()),
-            Value::DateTime(time) => visitor.visit_string(time.to_string()),
-            Value::Binary(bytes) => visitor.visit_byte_buf(bytes),
+            Content::Bool(value) => visitor.visit_bool(value),
+            Content::Float(value) => visitor.visit_f64(value),
+            Content::String(text) => visitor.visit_borrowed_str(text),
+            Content::Date(date) => visitor.visit_string(date.to_string()),
+            Content::DateTime(time) => visitor.visit_string(time.to_string()),
+            Content::Binary(bytes) => visitor.visit_byte_buf(bytes),
             // The last three are visited elsewhere.
-            Value::Null | Value::Int(_) | Value::Sequence | Value::Mapping => visitor.visit_unit(),
+            Content::Null | Content::Int(_) | Content::Sequence | Content::Mapping => {
+                visitor.visit_unit()
+            }
         };
         self.visit(visited)
     }
@@ -355,21 +358,21 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
         }
         // A tag of YAML's own that is for other nodes.
         match self.value()? {
-            Value::Sequence => self.sequence(visitor),
-            Value::Mapping if self.node.tag() == Some(SET) => self.sequence(visitor),
-            Value::Mapping => self.mapping(visitor),
+            Content::Sequence => self.sequence(visitor),
+            Content::Mapping if self.node.tag() == Some(SET) => self.sequence(visitor),
+            Content::Mapping => self.mapping(visitor),
             _ => self.scalar(visitor),
         }
     }
 
     /// Items, also the bytes of a binary.
     fn list<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
-        if self.node.kind() != Kind::Binary {
+        if self.node.kind() != NodeKind::Binary {
             return self.any(visitor);
         }
         self.walk.spend(self.node, 1)?;
         match self.value()? {
-            Value::Binary(bytes) => {
+            Content::Binary(bytes) => {
                 self.visit(visitor.visit_seq(SeqDeserializer::new(bytes.into_iter())))
             }
             _ => self.scalar(visitor),
@@ -379,8 +382,8 @@ impl<'w, 'a> NodeDeserializer<'w, 'a> {
     /// Entries, also those of sets, and pairs.
     fn map<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
         let is_map = match self.value()? {
-            Value::Mapping => true,
-            Value::Sequence => matches!(self.node.tag(), Some(OMAP | PAIRS)),
+            Content::Mapping => true,
+            Content::Sequence => matches!(self.node.tag(), Some(OMAP | PAIRS)),
             _ => false,
         };
         if !is_map {
@@ -480,7 +483,7 @@ impl<'a> Deserializer<'a> for NodeDeserializer<'_, 'a> {
     }
 
     fn deserialize_option<V: Visitor<'a>>(self, visitor: V) -> Result<V::Value, Failure> {
-        if matches!(self.value()?, Value::Null) {
+        if matches!(self.value()?, Content::Null) {
             return self.visit(visitor.visit_none());
         }
         self.visit(visitor.visit_some(self))
@@ -534,7 +537,7 @@ impl<'a> Deserializer<'a> for NodeDeserializer<'_, 'a> {
         if let Some(name) = self.node.text() {
             return self.visit(visitor.visit_enum(Variant { name, node: self, content: None }));
         }
-        if self.node.kind() == Kind::Sequence {
+        if self.node.kind() == NodeKind::Sequence {
             let error = de::Error::invalid_type(Unexpected::Seq, &"a variant of an enum");
             return self.visit(Err(error));
         }

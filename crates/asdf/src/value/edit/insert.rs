@@ -4,15 +4,16 @@ use super::text::{Emission, TreeText};
 use crate::error::Result;
 use crate::value::{Form, Mapping, Sequence, Tree, Value};
 use crate::yaml::edit::place::{
-    Around, Slot, byte, children, column, comment_after, line_end, line_start, range, rest, skip,
+    Around, WrittenChild, byte, children, column, comment_after, line_end, line_start, range, rest,
+    skip,
 };
 use crate::yaml::edit::splices::Splices;
-use crate::yaml::{Node, Style};
+use crate::yaml::{NodeStyle, YamlNode};
 
 /// A new entry after the others. `None` where the text has no place for it.
 pub(super) fn entry(
     text: &TreeText,
-    container: Node<'_>,
+    container: YamlNode<'_>,
     key: &str,
     emission: &Emission<'_>,
 ) -> Result<Option<Splices>> {
@@ -26,7 +27,7 @@ pub(super) fn entry(
 /// A new item after the others.
 pub(super) fn item(
     text: &TreeText,
-    container: Node<'_>,
+    container: YamlNode<'_>,
     emission: &Emission<'_>,
 ) -> Result<Option<Splices>> {
     let wrapped = |value: Value| Sequence::from_iter([value]).into();
@@ -43,7 +44,7 @@ pub(super) fn item(
 /// of brackets.
 fn first(
     text: &TreeText,
-    container: Node<'_>,
+    container: YamlNode<'_>,
     emission: &Emission<'_>,
     wrapped: &dyn Fn(Value) -> Value,
 ) -> Result<Option<Splices>> {
@@ -75,20 +76,20 @@ fn first(
         }
         return Ok(Some(Splices::one(start..content.end, new)));
     }
-    let Some(slot) = Slot::of(text.text(), container.mention()) else { return Ok(None) };
-    if slot.around.in_flow || container.style() != Style::Flow {
+    let Some(slot) = WrittenChild::of(text.text(), container.mention()) else { return Ok(None) };
+    if slot.around.in_flow || container.style() != NodeStyle::Flow {
         return Ok(None);
     }
     // Anchor and tag stay.
     let has_properties = slot.span.start < content.start;
-    let slot = Slot { span: content.clone(), ..slot };
+    let slot = WrittenChild { span: content.clone(), ..slot };
     let after = if has_properties {
         let before = text.text().get(..content.start).unwrap_or_default();
         before.trim_end_matches([' ', '\t']).len()
     } else {
         slot.after
     };
-    let slot = Slot { after, ..slot };
+    let slot = WrittenChild { after, ..slot };
     let new = text.emitted_in(&slot, &emission)?;
     Ok(Some(text.replace(&slot, &new)))
 }
@@ -96,7 +97,7 @@ fn first(
 /// Adds to a collection that may have something already.
 fn add(
     text: &TreeText,
-    container: Node<'_>,
+    container: YamlNode<'_>,
     emission: &Emission<'_>,
     emit: &dyn Fn(&crate::value::emit::Fragment<'_>) -> Result<String>,
 ) -> Result<Option<Splices>> {
@@ -119,12 +120,12 @@ fn add(
 /// own.
 fn in_brackets(
     text: &TreeText,
-    container: Node<'_>,
+    container: YamlNode<'_>,
     around: Around,
     emission: &Emission<'_>,
     emit: &dyn Fn(&crate::value::emit::Fragment<'_>) -> Result<String>,
 ) -> Result<Option<Splices>> {
-    if container.style() != Style::Flow {
+    if container.style() != NodeStyle::Flow {
         return Ok(None);
     }
     let source = text.text();
@@ -134,12 +135,12 @@ fn in_brackets(
         let fragment = text.fragment(emission, &around, at);
         Ok::<_, crate::Error>(text.with_line_breaks(emit(&fragment)?))
     };
-    let width = if container.kind() == crate::yaml::Kind::Mapping { 2 } else { 1 };
+    let width = if container.kind() == crate::yaml::NodeKind::Mapping { 2 } else { 1 };
     let Some(index) = (count / width).checked_sub(1) else {
         let at = content.start + 1;
         return Ok(Some(Splices::one(at..at, emitted(column(source, at))?)));
     };
-    let Some(slot) = Slot::new(source, container, index) else { return Ok(None) };
+    let Some(slot) = WrittenChild::new(source, container, index) else { return Ok(None) };
     let end = slot.span.end;
     let line_break = text.with_line_breaks("\n".to_owned());
     let start_of_line = line_start(source, slot.start);

@@ -12,9 +12,9 @@ use std::ops::Range;
 use super::text::{Emission, TreeText};
 use crate::value::Tree;
 use crate::value::emit::NoArrays;
-use crate::yaml::edit::place::{Slot, column, range};
+use crate::yaml::edit::place::{WrittenChild, column, range};
 use crate::yaml::edit::splices::Splices;
-use crate::yaml::{Kind, Mention, Node, NodeId, Style};
+use crate::yaml::{Mention, NodeId, NodeKind, NodeStyle, YamlNode};
 
 /// How a node is written at its new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,13 +70,13 @@ impl<'a> Moved<'a> {
     }
 
     /// Puts a node in the place of an alias.
-    fn at(&mut self, alias: Mention<'a>, target: Node<'a>) -> Option<Splices> {
+    fn at(&mut self, alias: Mention<'a>, target: YamlNode<'a>) -> Option<Splices> {
         let text = self.tree.text();
         let as_written = match self.way {
             Way::AsWritten => self.as_written(target),
             Way::Anew => None,
         };
-        let Some(slot) = Slot::of(text, alias) else {
+        let Some(slot) = WrittenChild::of(text, alias) else {
             // It is a key, on one line.
             let node = as_written.filter(|node| !node.contains(['\n', '\r']))?;
             return Some(Splices::one(range(alias.span()), node));
@@ -92,7 +92,7 @@ impl<'a> Moved<'a> {
     }
 
     /// The text of a node, if it means the same elsewhere.
-    fn as_written(&self, target: Node<'_>) -> Option<String> {
+    fn as_written(&self, target: YamlNode<'_>) -> Option<String> {
         let span = range(target.span());
         let document = self.tree.document();
         let is_placed_inside = document.nodes().any(|node| {
@@ -112,24 +112,24 @@ impl<'a> Moved<'a> {
     }
 
     /// By how many columns the lines of a node move.
-    fn shift(&self, target: Node<'_>, slot: &Slot<'_>) -> Option<isize> {
+    fn shift(&self, target: YamlNode<'_>, slot: &WrittenChild<'_>) -> Option<isize> {
         let text = self.tree.text();
-        let from = Slot::of(text, target.mention())?;
+        let from = WrittenChild::of(text, target.mention())?;
         if from.around.in_flow {
             return Some(0);
         }
         let (before, after) = (from.around.indent?, slot.around.indent?);
         // A list may begin in the column of its key, but not of its dash.
-        let stays = target.style() == Style::Block
+        let stays = target.style() == NodeStyle::Block
             && column(text, range(target.content_span()).start) == before
-            && slot.container.kind() == Kind::Sequence;
+            && slot.container.kind() == NodeKind::Sequence;
         let after = if stays { after + 2 } else { after };
         Some(isize::try_from(after).ok()? - isize::try_from(before).ok()?)
     }
 
     /// The node written anew; what is defined elsewhere, as an alias. What else it holds has its new place
     /// with it.
-    fn anew(&mut self, target: Node<'_>, slot: &Slot<'_>) -> Option<String> {
+    fn anew(&mut self, target: YamlNode<'_>, slot: &WrittenChild<'_>) -> Option<String> {
         let (tree, anchors) = Tree::from_node_with_anchors(target).ok()?;
         let known: HashMap<usize, (String, bool)> = anchors
             .iter()

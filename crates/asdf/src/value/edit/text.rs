@@ -11,11 +11,11 @@ use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, e
 use crate::value::walk::Visit;
 use crate::value::{Mapping, Tree, Value};
 use crate::yaml::edit::check::{self, Expectation};
-use crate::yaml::edit::place::{Around, Slot, children, column, range};
+use crate::yaml::edit::place::{Around, WrittenChild, children, column, range};
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::edit::target::{Place, Target, entries_of, fail};
 use crate::yaml::edit::{remove, replace};
-use crate::yaml::{Document, Node, ParseOptions};
+use crate::yaml::{Document, ParseOptions, YamlNode};
 
 /// The text of a tree that is edited in place: comments, quotes, order and blanks of all that an edit
 /// does not name stay byte for byte.
@@ -148,7 +148,7 @@ impl TreeText {
             Place::Item(index) => (vec![index], 1),
             _ => return Err(impossible(pointer)),
         };
-        let nodes: Vec<Node<'_>> = check::nodes(container)
+        let nodes: Vec<YamlNode<'_>> = check::nodes(container)
             .chunks(width)
             .enumerate()
             .filter(|(index, _)| !indexes.contains(index))
@@ -199,16 +199,21 @@ impl TreeText {
         Ok(())
     }
 
-    fn slot<'s>(&'s self, pointer: &str, container: Node<'s>, index: usize) -> Result<Slot<'s>> {
-        Slot::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
+    fn slot<'s>(
+        &'s self,
+        pointer: &str,
+        container: YamlNode<'s>,
+        index: usize,
+    ) -> Result<WrittenChild<'s>> {
+        WrittenChild::new(&self.text, container, index).ok_or_else(|| impossible(pointer))
     }
 
     /// The text with replacements, if they change only what is named.
     fn edited(
         &self,
         pointer: &str,
-        container: Node<'_>,
-        children: Vec<Node<'_>>,
+        container: YamlNode<'_>,
+        children: Vec<YamlNode<'_>>,
         removed: &[Range<usize>],
         splices: &Splices,
     ) -> Result<Self> {
@@ -232,7 +237,11 @@ impl TreeText {
     }
 
     /// A value as text for a slot: what follows the indicator.
-    pub(super) fn emitted_in(&self, slot: &Slot<'_>, emission: &Emission<'_>) -> Result<String> {
+    pub(super) fn emitted_in(
+        &self,
+        slot: &WrittenChild<'_>,
+        emission: &Emission<'_>,
+    ) -> Result<String> {
         let mut fragment = self.fragment(emission, &slot.around, column(&self.text, slot.after));
         let is_item = slot.key.is_none();
         fragment.begins_line = is_item || slot.is_explicit;
@@ -267,7 +276,7 @@ impl TreeText {
     }
 
     /// Puts a text, which follows the indicator, in the place of a value.
-    pub(super) fn replace(&self, slot: &Slot<'_>, new: &str) -> Splices {
+    pub(super) fn replace(&self, slot: &WrittenChild<'_>, new: &str) -> Splices {
         replace::value(&self.text, slot, new)
     }
 
@@ -296,7 +305,7 @@ impl TreeText {
     }
 
     /// How many children a collection has as written.
-    pub(super) fn has_children(container: Node<'_>) -> bool {
+    pub(super) fn has_children(container: YamlNode<'_>) -> bool {
         !children(container).is_empty()
     }
 }
@@ -324,7 +333,7 @@ fn forget_forms(tree: &mut Tree) -> Result<()> {
 }
 
 /// The item of a list of one.
-fn only(document: &Document) -> Node<'_> {
+fn only(document: &Document) -> YamlNode<'_> {
     document.root().at(0).unwrap_or_else(|| document.root())
 }
 

@@ -17,7 +17,7 @@ use crate::value::{Array, Form, Handle, Mask, Sequence, Tree, Value};
 use crate::yaml::emit::{
     Place, TextBuilder, WIDTH, default_style, encode_tag, float_text, possible_style,
 };
-use crate::yaml::{Style, encode_base64};
+use crate::yaml::{NodeStyle, encode_base64};
 use anchor::{Anchor, anchors};
 use elements::Elements;
 
@@ -52,10 +52,10 @@ pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
 /// The value of a date and time, or of another text.
 pub(crate) fn time_value(text: &str) -> crate::value::Value {
     use crate::value::{Value, Written};
-    use crate::yaml::{Kind, ScalarRules, resolve};
+    use crate::yaml::{NodeKind, ScalarRules, resolve};
 
     match resolve(text, ScalarRules::Python).0 {
-        Kind::Date | Kind::DateTime => Value::Written(Written::plain(text)),
+        NodeKind::Date | NodeKind::DateTime => Value::Written(Written::plain(text)),
         _ => text.into(),
     }
 }
@@ -94,7 +94,7 @@ pub(crate) fn wants_brackets<'v>(
 ) -> bool {
     children.into_iter().all(|child| match child.untagged() {
         Value::Sequence(_) | Value::Mapping(_) | Value::Array(_) | Value::Binary(_) => false,
-        Value::Written(written) => written.style() == Style::Plain,
+        Value::Written(written) => written.style() == NodeStyle::Plain,
         Value::Shared(handle) => is_scalar(*handle),
         _ => true,
     })
@@ -479,9 +479,11 @@ impl<'a> Emitter<'a, '_> {
             }
             // Nothing at all is null.
             Value::Written(written)
-                if written.text().is_empty() && written.style() == Style::Plain && !is_tagged =>
+                if written.text().is_empty()
+                    && written.style() == NodeStyle::Plain
+                    && !is_tagged =>
             {
-                self.text.scalar("null", Style::Plain, place);
+                self.text.scalar("null", NodeStyle::Plain, place);
             }
             Value::Written(written) => {
                 self.text.scalar(
@@ -497,11 +499,11 @@ impl<'a> Emitter<'a, '_> {
                 self.text.put("!!timestamp");
                 self.text.scalar(
                     &plain_text(value).unwrap_or_default(),
-                    Style::SingleQuoted,
+                    NodeStyle::SingleQuoted,
                     place,
                 );
             }
-            _ => self.text.scalar(&plain_text(value).unwrap_or_default(), Style::Plain, place),
+            _ => self.text.scalar(&plain_text(value).unwrap_or_default(), NodeStyle::Plain, place),
         }
         self.text.indent = outer;
     }
@@ -516,7 +518,7 @@ impl<'a> Emitter<'a, '_> {
             self.text.put("!!binary");
         }
         if place.in_flow || place.is_key || text.is_empty() {
-            let style = if text.is_empty() { Style::SingleQuoted } else { Style::Plain };
+            let style = if text.is_empty() { NodeStyle::SingleQuoted } else { NodeStyle::Plain };
             return self.text.scalar(&text, style, place);
         }
         let mut lines = String::with_capacity(text.len() + text.len() / 76 + 1);
@@ -527,7 +529,7 @@ impl<'a> Emitter<'a, '_> {
             lines.push('\n');
             rest = after;
         }
-        self.text.scalar(&lines, Style::Literal, place);
+        self.text.scalar(&lines, NodeStyle::Literal, place);
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::yaml::{Kind, Node, NodeId};
+use crate::yaml::{NodeId, NodeKind, YamlNode};
 
 /// What a collection is expected to hold.
 pub(crate) struct Expectation<'a> {
@@ -11,23 +11,29 @@ pub(crate) struct Expectation<'a> {
     pub(crate) container: NodeId,
     /// Its children after the edit, keys and values in turn for a mapping: nodes of the old document
     /// or of others.
-    pub(crate) children: Vec<Node<'a>>,
+    pub(crate) children: Vec<YamlNode<'a>>,
 }
 
 /// The children of a collection, aliases followed.
-pub(crate) fn nodes(container: Node<'_>) -> Vec<Node<'_>> {
+pub(crate) fn nodes(container: YamlNode<'_>) -> Vec<YamlNode<'_>> {
     match container.kind() {
-        Kind::Mapping => container.raw_entries().flat_map(|(key, value)| [key, value]).collect(),
+        NodeKind::Mapping => {
+            container.raw_entries().flat_map(|(key, value)| [key, value]).collect()
+        }
         _ => container.items().collect(),
     }
 }
 
 /// Whether the new tree is the old one but for the children of one collection.
-pub(crate) fn is_as_expected(old: Node<'_>, new: Node<'_>, expected: &Expectation<'_>) -> bool {
+pub(crate) fn is_as_expected(
+    old: YamlNode<'_>,
+    new: YamlNode<'_>,
+    expected: &Expectation<'_>,
+) -> bool {
     // Of shared nodes, a node of which document stands for which new node, and the reverse.
     let mut forth: HashMap<(usize, NodeId), NodeId> = HashMap::new();
     let mut back: HashMap<NodeId, (usize, NodeId)> = HashMap::new();
-    let document = |node: Node<'_>| std::ptr::from_ref(node.document()).addr();
+    let document = |node: YamlNode<'_>| std::ptr::from_ref(node.document()).addr();
     let mut stack = vec![(old, new)];
     while let Some((want, found)) = stack.pop() {
         // A node without an anchor is in one place only.
@@ -68,11 +74,11 @@ pub(crate) fn is_as_expected(old: Node<'_>, new: Node<'_>, expected: &Expectatio
 
 /// Whether both, which are of one kind, have the same text. Lines of base 64 may be broken elsewhere,
 /// and null, which may have no text in a line, needs one in brackets.
-fn is_same_text(want: Node<'_>, found: Node<'_>) -> bool {
+fn is_same_text(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
     want.text() == found.text()
         || match want.kind() {
-            Kind::Null => true,
-            Kind::Binary => {
+            NodeKind::Null => true,
+            NodeKind::Binary => {
                 want.value().is_ok_and(|value| found.value().is_ok_and(|it| it == value))
             }
             _ => false,
@@ -80,10 +86,10 @@ fn is_same_text(want: Node<'_>, found: Node<'_>) -> bool {
 }
 
 /// Whether both have the same tag. In brackets, a time is written with the tag that it has anyway.
-fn is_same_tag(want: Node<'_>, found: Node<'_>) -> bool {
-    let tag = |node: Node<'_>| {
+fn is_same_tag(want: YamlNode<'_>, found: YamlNode<'_>) -> bool {
+    let tag = |node: YamlNode<'_>| {
         let tag = node.tag().map(str::to_owned);
-        tag.filter(|tag| tag != "tag:yaml.org,2002:timestamp" || node.kind() != Kind::DateTime)
+        tag.filter(|tag| tag != "tag:yaml.org,2002:timestamp" || node.kind() != NodeKind::DateTime)
     };
     want.tag() == found.tag() || tag(want) == tag(found)
 }

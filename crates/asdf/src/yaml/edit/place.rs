@@ -3,12 +3,12 @@
 
 use std::ops::Range;
 
-use crate::yaml::{Kind, Mention, Node, Style};
+use crate::yaml::{Mention, NodeKind, NodeStyle, YamlNode};
 
 /// A child of a collection in the text: an item, or a key with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Slot<'a> {
-    pub(crate) container: Node<'a>,
+pub(crate) struct WrittenChild<'a> {
+    pub(crate) container: YamlNode<'a>,
     /// Its number among the items or entries.
     pub(crate) index: usize,
     pub(crate) key: Option<Mention<'a>>,
@@ -35,18 +35,18 @@ pub(crate) struct Around {
     pub(crate) indent: Option<usize>,
 }
 
-impl<'a> Slot<'a> {
+impl<'a> WrittenChild<'a> {
     /// The item or entry of a number. `None` if the text is not as expected.
-    pub(crate) fn new(text: &str, container: Node<'a>, index: usize) -> Option<Self> {
+    pub(crate) fn new(text: &str, container: YamlNode<'a>, index: usize) -> Option<Self> {
         let children = children(container);
-        let is_mapping = container.kind() == Kind::Mapping;
+        let is_mapping = container.kind() == NodeKind::Mapping;
         let at = if is_mapping { index.checked_mul(2)? } else { index };
         let first = *children.get(at)?;
         let value = if is_mapping { *children.get(at + 1)? } else { first };
         let around = Around::of(text, container);
         let content = range(container.content_span());
         // One pair in a list in brackets has no brackets of its own.
-        let has_bracket = container.style() == Style::Flow;
+        let has_bracket = container.style() == NodeStyle::Flow;
         let before = match at.checked_sub(1) {
             Some(before) => range(children.get(before)?.span()).end,
             None => content.start + usize::from(has_bracket),
@@ -86,7 +86,7 @@ impl<'a> Slot<'a> {
     /// The slot that a node is written in; `None` for the root, and for keys.
     pub(crate) fn of(text: &str, mention: Mention<'a>) -> Option<Self> {
         let (container, place) = mention.parent()?;
-        let is_mapping = container.kind() == Kind::Mapping;
+        let is_mapping = container.kind() == NodeKind::Mapping;
         if is_mapping && place % 2 == 0 {
             return None;
         }
@@ -101,19 +101,22 @@ impl<'a> Slot<'a> {
     /// How many items or entries the collection has.
     pub(crate) fn count(&self) -> usize {
         let count = children(self.container).len();
-        if self.container.kind() == Kind::Mapping { count / 2 } else { count }
+        if self.container.kind() == NodeKind::Mapping { count / 2 } else { count }
     }
 }
 
 /// Whether a node is written without brackets or quotes, as lines.
 pub(crate) fn is_block(mention: Mention<'_>) -> bool {
     !mention.is_alias()
-        && matches!(mention.node().style(), Style::Block | Style::Literal | Style::Folded)
+        && matches!(
+            mention.node().style(),
+            NodeStyle::Block | NodeStyle::Literal | NodeStyle::Folded
+        )
 }
 
 impl Around {
     /// What is around the children of a collection.
-    pub(crate) fn of(text: &str, container: Node<'_>) -> Self {
+    pub(crate) fn of(text: &str, container: YamlNode<'_>) -> Self {
         let mut chain = vec![container];
         let mut mention = container.mention();
         while let Some((parent, _)) = mention.parent() {
@@ -122,7 +125,7 @@ impl Around {
         }
         let mut around = Self { in_flow: false, indent: None };
         for node in chain.into_iter().rev() {
-            if node.style() == Style::Flow {
+            if node.style() == NodeStyle::Flow {
                 around.in_flow = true;
             } else if !around.in_flow && !node.content_span().is_empty() {
                 around.indent = Some(column(text, range(node.content_span()).start));
@@ -133,9 +136,9 @@ impl Around {
 }
 
 /// The children of a collection as written: items, or keys and values in turn.
-pub(crate) fn children(container: Node<'_>) -> Vec<Mention<'_>> {
+pub(crate) fn children(container: YamlNode<'_>) -> Vec<Mention<'_>> {
     match container.kind() {
-        Kind::Mapping => {
+        NodeKind::Mapping => {
             container.written_entries().flat_map(|(key, value)| [key, value]).collect()
         }
         _ => container.mentions().collect(),
@@ -203,7 +206,7 @@ pub(crate) fn column(text: &str, at: usize) -> usize {
 }
 
 /// The end of the content of a collection and of the comment on its last line.
-pub(crate) fn end_of(text: &str, container: Node<'_>) -> usize {
+pub(crate) fn end_of(text: &str, container: YamlNode<'_>) -> usize {
     let end = range(container.content_span()).end;
     let is_lines = is_block(container.mention()) && !Around::of(text, container).in_flow;
     let comment = comment_after(text, end).filter(|_| is_lines);

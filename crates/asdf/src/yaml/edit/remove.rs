@@ -3,21 +3,21 @@
 use std::ops::Range;
 
 use super::place::{
-    Slot, after_break, byte, children, comment_after, end_of, is_break, line_end, line_start,
-    range, rest, skip,
+    WrittenChild, after_break, byte, children, comment_after, end_of, is_break, line_end,
+    line_start, range, rest, skip,
 };
 use super::splices::Splices;
-use crate::yaml::{Kind, Node, Style};
+use crate::yaml::{NodeKind, NodeStyle, YamlNode};
 
 /// Removes all that a collection holds, which becomes `{}` or `[]`.
-pub(crate) fn all(source: &str, container: Node<'_>) -> Option<Splices> {
-    let empty = if container.kind() == Kind::Mapping { "{}" } else { "[]" };
+pub(crate) fn all(source: &str, container: YamlNode<'_>) -> Option<Splices> {
+    let empty = if container.kind() == NodeKind::Mapping { "{}" } else { "[]" };
     let content = range(container.content_span());
-    if container.style() == Style::Flow {
+    if container.style() == NodeStyle::Flow {
         // Comments inside of the brackets stay.
-        let count = Slot::new(source, container, 0)?.count();
-        let first = Slot::new(source, container, 0)?;
-        let last = Slot::new(source, container, count.checked_sub(1)?)?;
+        let count = WrittenChild::new(source, container, 0)?.count();
+        let first = WrittenChild::new(source, container, 0)?;
+        let last = WrittenChild::new(source, container, count.checked_sub(1)?)?;
         let comma = skip(source, last.span.end);
         let end = if byte(source, comma) == Some(b',') { comma + 1 } else { last.span.end };
         return Some(Splices::one(first.start..end, ""));
@@ -29,7 +29,8 @@ pub(crate) fn all(source: &str, container: Node<'_>) -> Option<Splices> {
     // On the line of its key, its dash, or its properties.
     let properties = [container.anchor_span(), container.tag_span()];
     let properties = properties.into_iter().flatten().map(|span| range(span).end).max();
-    let after = Slot::of(source, container.mention()).map(|slot| properties.unwrap_or(slot.after));
+    let after =
+        WrittenChild::of(source, container.mention()).map(|slot| properties.unwrap_or(slot.after));
     let Some(after) = after else {
         return Some(Splices::one(start..end, empty));
     };
@@ -44,13 +45,13 @@ pub(crate) fn all(source: &str, container: Node<'_>) -> Option<Splices> {
 }
 
 /// Removes some entries or items of a collection, but not all.
-pub(crate) fn some(source: &str, container: Node<'_>, indexes: &[usize]) -> Option<Splices> {
+pub(crate) fn some(source: &str, container: YamlNode<'_>, indexes: &[usize]) -> Option<Splices> {
     let mut splices = Splices::default();
     let mut last: Option<Range<usize>> = None;
     let mut indexes = indexes.to_vec();
     indexes.sort_unstable();
     for index in indexes {
-        let slot = Slot::new(source, container, index)?;
+        let slot = WrittenChild::new(source, container, index)?;
         let part = if slot.around.in_flow {
             from_brackets(source, &slot)?
         } else {
@@ -66,7 +67,7 @@ pub(crate) fn some(source: &str, container: Node<'_>, indexes: &[usize]) -> Opti
 }
 
 /// The lines of an entry or item.
-fn from_lines(text: &str, slot: &Slot<'_>) -> Option<Range<usize>> {
+fn from_lines(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     let end = slot.span.end;
     let end_of_text = line_end(text, end);
     let start_of_line = line_start(text, slot.start);
@@ -80,7 +81,7 @@ fn from_lines(text: &str, slot: &Slot<'_>) -> Option<Range<usize>> {
     }
     // The first of a collection that begins on the line of a dash: the next one takes its place, if
     // it has no comments.
-    let next = Slot::new(text, slot.container, slot.index + 1)?;
+    let next = WrittenChild::new(text, slot.container, slot.index + 1)?;
     let between = text.get(end_of_text..next.start)?;
     if between.chars().all(|c| c == ' ' || c == '\t' || is_break(c)) {
         return Some(slot.start..next.start);
@@ -90,7 +91,7 @@ fn from_lines(text: &str, slot: &Slot<'_>) -> Option<Range<usize>> {
 }
 
 /// An entry or item in brackets, with one comma.
-fn from_brackets(text: &str, slot: &Slot<'_>) -> Option<Range<usize>> {
+fn from_brackets(text: &str, slot: &WrittenChild<'_>) -> Option<Range<usize>> {
     let end = slot.span.end;
     let comma = skip(text, end);
     let comments = slot.key.unwrap_or(slot.value).comments().before;
@@ -117,7 +118,7 @@ fn from_brackets(text: &str, slot: &Slot<'_>) -> Option<Range<usize>> {
         return Some(slot.start..end);
     }
     // The last one: the comma before it goes, and what follows that comma.
-    let before = Slot::new(text, slot.container, slot.index.checked_sub(1)?)?;
+    let before = WrittenChild::new(text, slot.container, slot.index.checked_sub(1)?)?;
     let comma = skip(text, before.span.end);
     let between = text.get(before.span.end..slot.start)?;
     if byte(text, comma) == Some(b',') && !between.contains('#') {

@@ -1,12 +1,12 @@
 //! Another value in the place of one.
 
-use super::place::{Slot, comment_after, is_break, line_end, rest};
+use super::place::{WrittenChild, comment_after, is_break, line_end, rest};
 use super::splices::Splices;
-use crate::yaml::Style;
+use crate::yaml::NodeStyle;
 
 /// Puts a text in the place of a value. The text is what follows the indicator: it begins with the
 /// blank or line break that separates them. Comments at the end of the line stay.
-pub(crate) fn value(text: &str, slot: &Slot<'_>, new: &str) -> Splices {
+pub(crate) fn value(text: &str, slot: &WrittenChild<'_>, new: &str) -> Splices {
     let span = slot.span.clone();
     let gap = text.get(slot.after..span.start).unwrap_or_default();
     let is_flow_item = slot.around.in_flow && slot.key.is_none();
@@ -26,7 +26,7 @@ pub(crate) fn value(text: &str, slot: &Slot<'_>, new: &str) -> Splices {
     let after = comment_after(text, end);
     let written = text.get(span).unwrap_or_default();
     match (slot.value.node().style(), after) {
-        (Style::Literal | Style::Folded, _) if was_block => {
+        (NodeStyle::Literal | NodeStyle::Folded, _) if was_block => {
             let header = written.get(..line_end(written, 0)).unwrap_or_default();
             comment = comment.or_else(|| comment_in(header).map(str::to_owned));
         }

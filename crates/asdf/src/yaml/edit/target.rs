@@ -1,13 +1,13 @@
 //! What a pointer names, as the text has it: an entry or item, or the place of a new one.
 
 use crate::error::{Error, ReferenceError, Result};
-use crate::yaml::{Kind, Node, ScalarRules, Style};
+use crate::yaml::{NodeKind, NodeStyle, ScalarRules, YamlNode};
 
 /// What a pointer names.
 pub(crate) struct Target<'a> {
     /// The collection that its last token is about. Aliases on the way are followed, so this is the
     /// node that all uses share.
-    pub(crate) container: Node<'a>,
+    pub(crate) container: YamlNode<'a>,
     pub(crate) place: Place,
 }
 
@@ -24,7 +24,7 @@ pub(crate) enum Place {
 
 impl<'a> Target<'a> {
     /// What is there, or could be.
-    pub(crate) fn find(root: Node<'a>, pointer: &str) -> Result<Self> {
+    pub(crate) fn find(root: YamlNode<'a>, pointer: &str) -> Result<Self> {
         let tokens = binio::pointer::tokens(pointer).map_err(|error| {
             Error::reference(pointer, ReferenceError::Syntax(error.to_string()))
         })?;
@@ -35,13 +35,13 @@ impl<'a> Target<'a> {
         let mut missing = Vec::new();
         for (at, token) in before.iter().enumerate() {
             let next = match container.kind() {
-                Kind::Mapping => container.get(token),
-                Kind::Sequence => binio::pointer::index(token).and_then(|at| container.at(at)),
+                NodeKind::Mapping => container.get(token),
+                NodeKind::Sequence => binio::pointer::index(token).and_then(|at| container.at(at)),
                 _ => None,
             };
             match next {
                 Some(next) => container = next,
-                None if container.kind() == Kind::Mapping => {
+                None if container.kind() == NodeKind::Mapping => {
                     missing = before.get(at..).unwrap_or_default().to_vec();
                     break;
                 }
@@ -49,7 +49,7 @@ impl<'a> Target<'a> {
             }
         }
         let place = match container.kind() {
-            Kind::Mapping if missing.is_empty() => {
+            NodeKind::Mapping if missing.is_empty() => {
                 let entries = entries_of(container, last);
                 if entries.is_empty() {
                     Place::NewKey(last.clone().into_owned(), Vec::new())
@@ -57,13 +57,13 @@ impl<'a> Target<'a> {
                     Place::Entries(entries)
                 }
             }
-            Kind::Mapping => {
+            NodeKind::Mapping => {
                 let mut keys = missing.iter().chain([last]).map(|key| key.clone().into_owned());
                 let first = keys.next().unwrap_or_default();
                 Place::NewKey(first, keys.collect())
             }
-            Kind::Sequence if last == "-" => Place::NewItem,
-            Kind::Sequence => {
+            NodeKind::Sequence if last == "-" => Place::NewItem,
+            NodeKind::Sequence => {
                 let index = binio::pointer::index(last).filter(|at| *at < container.len());
                 Place::Item(index.ok_or_else(|| not_found(root, pointer))?)
             }
@@ -73,7 +73,7 @@ impl<'a> Target<'a> {
     }
 
     /// The same for what must exist, in the mapping or list itself.
-    pub(crate) fn find_existing(root: Node<'a>, pointer: &str) -> Result<Self> {
+    pub(crate) fn find_existing(root: YamlNode<'a>, pointer: &str) -> Result<Self> {
         let target = Self::find(root, pointer)?;
         let Place::NewKey(key, _) = &target.place else {
             return match target.place {
@@ -96,7 +96,7 @@ impl<'a> Target<'a> {
 }
 
 /// The numbers of the entries of a key, those by merge keys not included.
-pub(crate) fn entries_of(mapping: Node<'_>, key: &str) -> Vec<usize> {
+pub(crate) fn entries_of(mapping: YamlNode<'_>, key: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut kind = None;
     for (at, (node, _)) in mapping.raw_entries().enumerate() {
@@ -109,17 +109,17 @@ pub(crate) fn entries_of(mapping: Node<'_>, key: &str) -> Vec<usize> {
     found
 }
 
-fn is_merge_key(key: Node<'_>) -> bool {
+fn is_merge_key(key: YamlNode<'_>) -> bool {
     let by_text = key.text() == Some("<<") && ScalarRules::default() != ScalarRules::Core12;
     by_text
         && match key.tag() {
-            None => key.style() == Style::Plain,
+            None => key.style() == NodeStyle::Plain,
             Some(tag) => tag == "tag:yaml.org,2002:merge",
         }
 }
 
 /// Why a pointer cannot be followed.
-fn not_found(root: Node<'_>, pointer: &str) -> Error {
+fn not_found(root: YamlNode<'_>, pointer: &str) -> Error {
     match root.pointer(pointer) {
         Err(error) => error,
         Ok(_) => fail(pointer, "nothing that can be changed"),

@@ -1,6 +1,6 @@
 //! Scalars as text: which quotes a text needs, and numbers as `PyYAML` writes them.
 
-use crate::yaml::{Kind, ScalarRules, Style, resolve};
+use crate::yaml::{NodeKind, NodeStyle, ScalarRules, resolve};
 
 /// Where a scalar is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -103,31 +103,34 @@ pub(super) fn is_printable(c: char) -> bool {
 }
 
 /// The quotes that a text needs to be read back as a string: none, `'` or `"`.
-pub(crate) fn default_style(text: &str, place: Place) -> Style {
+pub(crate) fn default_style(text: &str, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
     quoted_style(analysis, place, !place.is_tagged && resolves(text))
 }
 
 /// The same for a text that may have to be quoted for what it would resolve to.
-fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> Style {
+fn quoted_style(analysis: Analysis, place: Place, resolves: bool) -> NodeStyle {
     if analysis.plain(place) && !resolves {
-        return Style::Plain;
+        return NodeStyle::Plain;
     }
     if !analysis.single_quoted || (place.is_key && analysis.is_multiline) {
-        return Style::DoubleQuoted;
+        return NodeStyle::DoubleQuoted;
     }
-    Style::SingleQuoted
+    NodeStyle::SingleQuoted
 }
 
 /// The style of a scalar that has one, unless that is not possible at its place.
-pub(crate) fn possible_style(text: &str, style: Style, place: Place) -> Style {
+pub(crate) fn possible_style(text: &str, style: NodeStyle, place: Place) -> NodeStyle {
     let analysis = Analysis::of(text);
     // A number or a date has no characters that could mean something else.
-    let is_other_type = || !text.is_empty() && resolve(text, ScalarRules::Python).0 != Kind::String;
+    let is_other_type =
+        || !text.is_empty() && resolve(text, ScalarRules::Python).0 != NodeKind::String;
     match style {
-        Style::Plain if is_other_type() || analysis.plain(place) => Style::Plain,
-        Style::DoubleQuoted => Style::DoubleQuoted,
-        Style::Literal if analysis.literal && !place.in_flow && !place.is_key => Style::Literal,
+        NodeStyle::Plain if is_other_type() || analysis.plain(place) => NodeStyle::Plain,
+        NodeStyle::DoubleQuoted => NodeStyle::DoubleQuoted,
+        NodeStyle::Literal if analysis.literal && !place.in_flow && !place.is_key => {
+            NodeStyle::Literal
+        }
         _ => quoted_style(analysis, place, true),
     }
 }
@@ -135,7 +138,7 @@ pub(crate) fn possible_style(text: &str, style: Style, place: Place) -> Style {
 /// Whether a text without quotes would be something else than a string to any reader.
 fn resolves(text: &str) -> bool {
     let rules = [ScalarRules::Python, ScalarRules::Libasdf, ScalarRules::Core12];
-    rules.into_iter().any(|rules| resolve(text, rules) != (Kind::String, None))
+    rules.into_iter().any(|rules| resolve(text, rules) != (NodeKind::String, None))
 }
 
 /// A float as YAML 1.1 reads it: the shortest text that is the same number, with a dot and with a
@@ -230,11 +233,11 @@ mod tests {
             "1.",
             "0b_",
         ] {
-            assert_eq!(default_style(text, BLOCK), Style::SingleQuoted, "{text}");
+            assert_eq!(default_style(text, BLOCK), NodeStyle::SingleQuoted, "{text}");
         }
         for text in ["y", "n", "a", "1a", "inf", "nan", "v1.2", "a b", "a:b", "a#b", "-a", "é漢"]
         {
-            assert_eq!(default_style(text, BLOCK), Style::Plain, "{text}");
+            assert_eq!(default_style(text, BLOCK), NodeStyle::Plain, "{text}");
         }
     }
 
@@ -244,22 +247,22 @@ mod tests {
             "- a", "a: b", "a #b", "#a", "'a", "*a", "&a", "[a", "@a", "a:", "? a", " a", "a ",
             "---", "...x",
         ] {
-            assert_eq!(default_style(text, BLOCK), Style::SingleQuoted, "{text}");
+            assert_eq!(default_style(text, BLOCK), NodeStyle::SingleQuoted, "{text}");
         }
         for text in ["a,b", "a]b", "a?b", "http://x", "?a"] {
-            assert_eq!(default_style(text, BLOCK), Style::Plain, "{text}");
-            assert_eq!(default_style(text, FLOW), Style::SingleQuoted, "{text}");
+            assert_eq!(default_style(text, BLOCK), NodeStyle::Plain, "{text}");
+            assert_eq!(default_style(text, FLOW), NodeStyle::SingleQuoted, "{text}");
         }
     }
 
     #[test]
     fn line_ends_and_special_characters_are_kept_by_quotes() {
-        assert_eq!(default_style("a\nb", BLOCK), Style::SingleQuoted);
-        assert_eq!(default_style("a\nb", Place { is_key: true, ..BLOCK }), Style::DoubleQuoted);
+        assert_eq!(default_style("a\nb", BLOCK), NodeStyle::SingleQuoted);
+        assert_eq!(default_style("a\nb", Place { is_key: true, ..BLOCK }), NodeStyle::DoubleQuoted);
         for text in
             ["a \nb", "a\n b", "\t", "a\r\n", "\u{85}", "\u{2028}", "\u{feff}", "😀", "\u{7f}"]
         {
-            assert_eq!(default_style(text, BLOCK), Style::DoubleQuoted, "{text:?}");
+            assert_eq!(default_style(text, BLOCK), NodeStyle::DoubleQuoted, "{text:?}");
         }
     }
 
@@ -301,7 +304,7 @@ mod tests {
             let value = f64::from_bits(bits);
             let text = float_text(value);
             let (kind, _) = resolve(&text, ScalarRules::Python);
-            prop_assert_eq!(kind, Kind::Float);
+            prop_assert_eq!(kind, NodeKind::Float);
             if value.is_finite() {
                 prop_assert_eq!(text.parse::<f64>().unwrap().to_bits(), bits);
             }

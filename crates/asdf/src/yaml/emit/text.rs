@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::scalar::{Place, is_printable};
-use crate::yaml::Style;
+use crate::yaml::NodeStyle;
 
 /// Lines are broken at the first place after this column.
 pub(crate) const WIDTH: usize = 80;
@@ -24,12 +24,12 @@ pub(crate) struct TextBuilder {
 
 impl TextBuilder {
     /// Writes a scalar in a style, which its place must allow.
-    pub(crate) fn scalar(&mut self, text: &str, style: Style, place: Place) {
+    pub(crate) fn scalar(&mut self, text: &str, style: NodeStyle, place: Place) {
         let may_break = !place.is_key;
         match style {
-            Style::SingleQuoted => self.single_quoted(text, may_break),
-            Style::DoubleQuoted => self.double_quoted(text, may_break),
-            Style::Literal | Style::Folded => self.literal(text),
+            NodeStyle::SingleQuoted => self.single_quoted(text, may_break),
+            NodeStyle::DoubleQuoted => self.double_quoted(text, may_break),
+            NodeStyle::Literal | NodeStyle::Folded => self.literal(text),
             _ => self.plain(text, may_break),
         }
         (self.is_blank, self.is_indentation) = (false, false);
@@ -256,7 +256,7 @@ mod tests {
         fn a_text_reads_back_in_every_style_that_its_place_allows(
             text in "[ -~é\n\u{2028}]{0,200}",
             style in prop::sample::select(vec![
-                Style::Plain, Style::SingleQuoted, Style::DoubleQuoted, Style::Literal,
+                NodeStyle::Plain, NodeStyle::SingleQuoted, NodeStyle::DoubleQuoted, NodeStyle::Literal,
             ]),
             in_flow: bool,
         ) {

@@ -8,7 +8,7 @@
 //! ```
 
 use super::{Fault, Scanner, fault};
-use crate::yaml::scalar::Style;
+use crate::yaml::scalar::NodeStyle;
 
 /// What becomes of the line breaks at the end.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Scanner<'_> {
             self.changed.push_str(&self.breaks);
             end = last_break.unwrap_or(end);
         }
-        let style = if is_literal { Style::Literal } else { Style::Folded };
+        let style = if is_literal { NodeStyle::Literal } else { NodeStyle::Folded };
         let text = self.changed_from(from);
         self.push_scalar(style, start, end, text);
         Ok(())

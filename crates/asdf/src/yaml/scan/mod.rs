@@ -27,7 +27,7 @@ use cursor::Cursor;
 pub(super) use numbers::number_end;
 use queue::Queue;
 
-use super::scalar::Style;
+use super::scalar::NodeStyle;
 
 /// The most characters between the start of a simple key and its `:`.
 const MAX_SIMPLE_KEY: usize = 1024;
@@ -91,7 +91,7 @@ pub(super) enum TokenKind {
     Alias,
     Anchor,
     Tag,
-    Scalar(Style),
+    Scalar(NodeStyle),
     /// A whole flow sequence of plain numbers; whether one of them is a float.
     Numbers {
         floats: bool,
@@ -545,7 +545,7 @@ impl<'t> Scanner<'t> {
     }
 
     /// Adds a scalar.
-    fn push_scalar(&mut self, style: Style, start: usize, end: usize, text: Span) {
+    fn push_scalar(&mut self, style: NodeStyle, start: usize, end: usize, text: Span) {
         let span = Span::new(start, end);
         self.queue.push(Token { kind: TokenKind::Scalar(style), span, text });
     }

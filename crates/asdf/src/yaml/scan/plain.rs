@@ -8,7 +8,7 @@
 
 use super::cursor::{BLANK, BREAK, COLON, FLOW};
 use super::{Fault, MAX_SIMPLE_KEY, Scanner, Span, TokenKind, fault};
-use crate::yaml::scalar::Style;
+use crate::yaml::scalar::NodeStyle;
 
 impl Scanner<'_> {
     pub(super) fn plain(&mut self) -> Result<(), Fault> {
@@ -22,7 +22,7 @@ impl Scanner<'_> {
             // The common way of a key: nothing is held back.
             self.open_block(TokenKind::BlockMappingStart, column, start, None);
             self.push(TokenKind::Key, start, start);
-            self.push_scalar(Style::Plain, start, end, Span::new(start, end));
+            self.push_scalar(NodeStyle::Plain, start, end, Span::new(start, end));
             self.is_key_allowed = false;
             self.indicator(TokenKind::Value, 1);
             return Ok(());
@@ -52,7 +52,7 @@ impl Scanner<'_> {
             end = line_end;
         }
         let text = changed.map_or(Span::new(start, end), |at| self.changed_from(at));
-        self.push_scalar(Style::Plain, start, end, text);
+        self.push_scalar(NodeStyle::Plain, start, end, text);
         Ok(())
     }
 

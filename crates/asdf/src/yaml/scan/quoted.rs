@@ -9,7 +9,7 @@
 
 use super::cursor::{BREAK, DOUBLE, SINGLE};
 use super::{Fault, Scanner, Span, fault};
-use crate::yaml::scalar::Style;
+use crate::yaml::scalar::NodeStyle;
 
 /// A quoted scalar while it is read.
 struct Quoted {
@@ -33,7 +33,7 @@ impl Scanner<'_> {
                     quoted.part = stop + 2;
                 }
                 (b'\'', _) => {
-                    self.close_quote(&mut quoted, Style::SingleQuoted, stop);
+                    self.close_quote(&mut quoted, NodeStyle::SingleQuoted, stop);
                     return Ok(());
                 }
                 _ => self.fold_quoted(&mut quoted, stop)?,
@@ -47,7 +47,7 @@ impl Scanner<'_> {
             let stop = self.cursor.find(self.cursor.at, DOUBLE | BREAK);
             match self.cursor.byte_at(stop) {
                 b'"' => {
-                    self.close_quote(&mut quoted, Style::DoubleQuoted, stop);
+                    self.close_quote(&mut quoted, NodeStyle::DoubleQuoted, stop);
                     return Ok(());
                 }
                 b'\\' => {
@@ -75,7 +75,7 @@ impl Scanner<'_> {
         self.changed.push_str(part.unwrap_or_default());
     }
 
-    fn close_quote(&mut self, quoted: &mut Quoted, style: Style, end: usize) {
+    fn close_quote(&mut self, quoted: &mut Quoted, style: NodeStyle, end: usize) {
         let text = if let Some(changed) = quoted.changed {
             self.copy_part(quoted, end);
             self.changed_from(changed)

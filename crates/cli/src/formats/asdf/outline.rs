@@ -7,7 +7,7 @@ use std::rc::Rc;
 use asdf::Node;
 use asdf::inspect::schema::Descriptions;
 use asdf::ndarray::datatype_name;
-use asdf::yaml::{Kind, NodeId};
+use asdf::yaml::{NodeId, NodeKind};
 
 use crate::output::one_line;
 
@@ -169,7 +169,7 @@ struct Children<'a> {
 impl<'a> Walk<'a> {
     fn new(root: Node<'a>, indent: &str, only_content: bool) -> Self {
         let mut walk = Self { seen: HashSet::from([root.id()]), stack: Vec::new() };
-        let is_top = root.id() == root.document().root().id() && root.kind() == Kind::Mapping;
+        let is_top = root.id() == root.document().root().id() && root.kind() == NodeKind::Mapping;
         let is_about = |key: &str| ABOUT_THE_FILE.contains(&key);
         if is_top && ABOUT_THE_FILE.iter().any(|key| root.get(key).is_some()) {
             let named = |about: bool| {
@@ -226,8 +226,8 @@ impl<'a> Walk<'a> {
 /// The children of a container, unless the line of it has them all.
 fn children<'a>(node: Node<'a>, prefix: &str) -> Option<Children<'a>> {
     let iter: Box<dyn Iterator<Item = (String, Node<'a>)> + 'a> = match node.kind() {
-        Kind::Mapping => Box::new(node.entries().map(|(key, value)| (name(key), value))),
-        Kind::Sequence if !node.items().all(is_plain) => {
+        NodeKind::Mapping => Box::new(node.entries().map(|(key, value)| (name(key), value))),
+        NodeKind::Sequence if !node.items().all(is_plain) => {
             Box::new(node.items().enumerate().map(|(index, item)| (index.to_string(), item)))
         }
         _ => return None,
@@ -240,7 +240,7 @@ fn name(key: Node<'_>) -> String {
 }
 
 fn is_plain(node: Node<'_>) -> bool {
-    !matches!(node.kind(), Kind::Mapping | Kind::Sequence)
+    !matches!(node.kind(), NodeKind::Mapping | NodeKind::Sequence)
 }
 
 fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
@@ -258,13 +258,13 @@ fn summary(node: Node<'_>, seen: &HashSet<NodeId>) -> String {
     let count =
         |one: &str| format!("{} {one}{}", node.len(), if node.len() == 1 { "" } else { "s" });
     match node.kind() {
-        Kind::Mapping if node.is_empty() => format!("{{}}{tag}"),
-        Kind::Mapping => format!("{{..}} {}{tag}{again}", count("key")),
-        Kind::Sequence if node.items().all(is_plain) => {
+        NodeKind::Mapping if node.is_empty() => format!("{{}}{tag}"),
+        NodeKind::Mapping => format!("{{..}} {}{tag}{again}", count("key")),
+        NodeKind::Sequence if node.items().all(is_plain) => {
             let items: Vec<&str> = node.items().take(12).filter_map(|item| item.text()).collect();
             cut(&format!("[{}]", items.join(", ")), node.len() > 12) + &tag
         }
-        Kind::Sequence => format!("[..] {}{tag}{again}", count("item")),
+        NodeKind::Sequence => format!("[..] {}{tag}{again}", count("item")),
         _ => cut(node.text().unwrap_or(""), false) + &tag,
     }
 }

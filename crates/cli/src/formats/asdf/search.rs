@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::ops::ControlFlow;
 
 use asdf::inspect::{Match, Pattern, Search, ValueTest};
-use asdf::yaml::Kind;
+use asdf::yaml::NodeKind;
 use regex_lite::Regex;
 use serde_json::{Value, json};
 
@@ -92,9 +92,9 @@ fn match_json(found: &Match<'_>) -> Value {
     let mut value = json!({"pointer": found.pointer, "type": kind_name(node), "tag": node.tag()});
     if let Some(text) = node.text() {
         value["value"] = match node.value() {
-            Ok(asdf::yaml::Value::Null) => Value::Null,
-            Ok(asdf::yaml::Value::Bool(value)) => value.into(),
-            Ok(asdf::yaml::Value::Float(value)) if value.is_finite() => value.into(),
+            Ok(asdf::yaml::Content::Null) => Value::Null,
+            Ok(asdf::yaml::Content::Bool(value)) => value.into(),
+            Ok(asdf::yaml::Content::Float(value)) if value.is_finite() => value.into(),
             _ => node.as_i64().map_or_else(|| text.into(), Into::into),
         };
     }
@@ -107,14 +107,14 @@ fn kind_name(node: asdf::Node<'_>) -> &'static str {
         return "array";
     }
     match node.kind() {
-        Kind::Null => "null",
-        Kind::Bool => "boolean",
-        Kind::Int => "integer",
-        Kind::Float => "float",
-        Kind::String => "string",
-        Kind::Date | Kind::DateTime => "timestamp",
-        Kind::Binary => "binary",
-        Kind::Sequence => "sequence",
-        Kind::Mapping => "mapping",
+        NodeKind::Null => "null",
+        NodeKind::Bool => "boolean",
+        NodeKind::Int => "integer",
+        NodeKind::Float => "float",
+        NodeKind::String => "string",
+        NodeKind::Date | NodeKind::DateTime => "timestamp",
+        NodeKind::Binary => "binary",
+        NodeKind::Sequence => "sequence",
+        NodeKind::Mapping => "mapping",
     }
 }
