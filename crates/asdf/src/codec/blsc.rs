@@ -22,8 +22,8 @@ use binio::blosc::{
 use binio::{ByteReader, Endian, ErrorKind, ReadAt};
 
 use super::Failure;
-use super::chunks::{Chunked, Measure};
-use super::encode::{Parameters, Sink, Source, failed};
+use super::chunks::{Chunked, Lengths};
+use super::encode::{Parameters, Sink, Source, encoder_error};
 use crate::error::{CodecError, Error, Result};
 
 /// The first byte of a buffer.
@@ -63,7 +63,7 @@ impl Chunked for Blosc {
         *self == Self::Single
     }
 
-    fn measure(&self, header: &[u8]) -> Result<Measure, String> {
+    fn lengths(&self, header: &[u8]) -> Result<Lengths, String> {
         let (prefix, header) = header.split_at(self.prefix_len());
         if header.first() != Some(&BUFFER_VERSION) {
             return Err(
@@ -78,16 +78,11 @@ impl Chunked for Blosc {
             }
         }
         let start = prefix.len() as u64;
-        Ok(Measure { payload: start..start + len, data_len: header.nbytes().into() })
+        Ok(Lengths { payload: start..start + len, data_len: header.nbytes().into() })
     }
 
-    fn decode(
-        &self,
-        buffer: &[u8],
-        place: &mut [u8],
-        scratch: &mut Scratch,
-    ) -> Result<(), Failure> {
-        let decoded = Buffer::parse(buffer).and_then(|buffer| buffer.decode_into(place, scratch));
+    fn decode(&self, buffer: &[u8], out: &mut [u8], scratch: &mut Scratch) -> Result<(), Failure> {
+        let decoded = Buffer::parse(buffer).and_then(|buffer| buffer.decode_into(out, scratch));
         decoded.map_err(corrupt)
     }
 
@@ -97,16 +92,16 @@ impl Chunked for Blosc {
         buffer: &[u8],
         _len: usize,
         part: Range<usize>,
-        place: &mut [u8],
+        out: &mut [u8],
         scratch: &mut Scratch,
     ) -> Result<(), Failure> {
         let decoded =
-            Buffer::parse(buffer).and_then(|buffer| buffer.decode_range_into(part, place, scratch));
+            Buffer::parse(buffer).and_then(|buffer| buffer.decode_range_into(part, out, scratch));
         decoded.map_err(corrupt)
     }
 }
 
-/// Damage of a buffer, with its place; or the machine has no memory for it.
+/// Damage of a buffer, with its offset; or the machine has no memory for it.
 fn corrupt(error: binio::Error) -> Failure {
     match error.kind() {
         ErrorKind::Io(_) => error.into(),
@@ -129,6 +124,6 @@ pub(super) fn encode(
     }
     let typesize = u8::try_from(itemsize).unwrap_or(1).max(1);
     let options = CompressOptions::new(Compressor::Lz4).level(level).typesize(typesize);
-    let len = usize::try_from(len).map_err(|error| failed("blsc", error))?;
+    let len = usize::try_from(len).map_err(|error| encoder_error("blsc", error))?;
     sink(&compress(&source.next(len)?.unwrap_or_default(), &options)?)
 }

@@ -15,8 +15,8 @@
 use bzip2::{Action, Compress, Compression, Decompress, Status};
 
 use super::Failure;
-use super::encode::{Parameters, Sink, Source, failed, pipeline};
-use super::stream::{Decoder, Decoding, Format, Input, Stream, counted};
+use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
+use super::stream::{Format, Input, SliceDecoder, SliceStream, Stream, counted};
 use crate::error::{CodecError, Result};
 
 pub(super) struct Bzip2;
@@ -31,11 +31,11 @@ impl Format for Bzip2 {
             let message = "not a bzip2 stream: expected \"BZh\" and a digit".to_owned();
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
-        Ok(Box::new(Decoding::new(Decompress::new(false), input)))
+        Ok(Box::new(SliceStream::new(Decompress::new(false), input)))
     }
 }
 
-impl Decoder for Decompress {
+impl SliceDecoder for Decompress {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>) {
         let (in_before, out_before) = (self.total_in(), self.total_out());
         let result = self.decompress(input, output);
@@ -71,7 +71,7 @@ pub(super) fn encode(
     let compress = |piece: Vec<u8>| compress(&piece, level);
     pipeline(100_000 * usize::from(level), read, compress, |block| {
         let (end, crc) =
-            find_end(&block).ok_or_else(|| failed("bzip2", "a stream without an end"))?;
+            find_end(&block).ok_or_else(|| encoder_error("bzip2", "a stream without an end"))?;
         combined = combined.rotate_left(1) ^ crc;
         stream.push(&block, 32..end);
         sink(&std::mem::take(&mut stream.out))
@@ -106,7 +106,7 @@ fn compress(piece: &[u8], level: u8) -> Result<Vec<u8>> {
         let read = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
         let rest = piece.get(read..).unwrap_or_default();
         let status = compress.compress_vec(rest, &mut out, Action::Finish);
-        if status.map_err(|error| failed("bzip2", error))? == Status::StreamEnd {
+        if status.map_err(|error| encoder_error("bzip2", error))? == Status::StreamEnd {
             return Ok(out);
         }
         out.reserve(out.len().max(4096));

@@ -10,8 +10,8 @@ use bytes::{Buf as _, Bytes};
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
+use super::Failure;
 use super::decoder::{Framed, Progress, zeroed};
-use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
@@ -28,7 +28,7 @@ pub(super) trait Chunked: Send + Sync {
     fn header_len(&self) -> usize;
 
     /// The lengths of a chunk that begins with this header.
-    fn measure(&self, header: &[u8]) -> Result<Measure, String>;
+    fn lengths(&self, header: &[u8]) -> Result<Lengths, String>;
 
     /// How many bytes of data one byte of a payload decodes to at most, if the format has a bound.
     fn max_expansion(&self) -> u64 {
@@ -40,33 +40,33 @@ pub(super) trait Chunked: Send + Sync {
         false
     }
 
-    /// Decodes a payload to exactly the length of `place`.
+    /// Decodes a payload to exactly the length of `out`.
     fn decode(
         &self,
         payload: &[u8],
-        place: &mut [u8],
+        out: &mut [u8],
         scratch: &mut Self::Scratch,
     ) -> Result<(), Failure>;
 
-    /// Decodes `part` of the `len` bytes of a payload's data, to exactly the length of `place`.
+    /// Decodes `part` of the `len` bytes of a payload's data, to exactly the length of `out`.
     fn decode_part(
         &self,
         payload: &[u8],
         len: usize,
         part: Range<usize>,
-        place: &mut [u8],
+        out: &mut [u8],
         scratch: &mut Self::Scratch,
     ) -> Result<(), Failure> {
         let mut whole = zeroed(len)?;
         self.decode(payload, &mut whole, scratch)?;
-        place.copy_from_slice(&whole[part]);
+        out.copy_from_slice(&whole[part]);
         Ok(())
     }
 }
 
 /// The lengths in the header of a chunk.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Measure {
+pub(super) struct Lengths {
     /// What is to be decoded, from the start of the chunk; the chunk ends with it.
     pub(super) payload: Range<u64>,
     /// Length of the decoded data.
@@ -77,10 +77,10 @@ pub(super) struct Measure {
 type Memory<C> = (<C as Chunked>::Scratch, Vec<u8>);
 
 /// Data in chunks, of which it is known where they are in the stored bytes and in the data.
-pub(super) struct Chunks<'a, C> {
+pub(super) struct ChunkedData<'a, C> {
     framing: C,
     stored: &'a dyn ReadAt,
-    table: Vec<Chunk>,
+    chunks: Vec<Chunk>,
     /// End of the last chunk in the stored bytes, and how many bytes follow it.
     end: u64,
     trailing: u64,
@@ -100,7 +100,7 @@ pub struct Chunk {
     pub decoded: Range<u64>,
 }
 
-impl<'a, C: Chunked> Chunks<'a, C> {
+impl<'a, C: Chunked> ChunkedData<'a, C> {
     /// Reads the lengths of the chunks up to byte `wanted` of the data; with `wanted` =
     /// `data_size`, all of them. What it allocates goes by the chunks that are really there.
     pub(super) fn read(
@@ -126,13 +126,13 @@ impl<'a, C: Chunked> Chunks<'a, C> {
                 return Err(short.into());
             }
             let header = stored.bytes_at(at, framing.header_len())?;
-            let measured = framing.measure(&header);
-            let whole = measured.as_ref().is_ok_and(|measure| measure.payload.end <= left);
+            let lengths = framing.lengths(&header);
+            let whole = lengths.as_ref().is_ok_and(|lengths| lengths.payload.end <= left);
             if done && !whole {
                 break; // Not a chunk, but bytes that trail.
             }
-            let Measure { payload, data_len } =
-                measured.map_err(|message| CodecError::Corrupt { message, offset: at })?;
+            let Lengths { payload, data_len } =
+                lengths.map_err(|message| CodecError::Corrupt { message, offset: at })?;
             if data_len > data_size - decoded {
                 return Err(CodecError::LongStream { want: data_size }.into());
             }
@@ -152,19 +152,19 @@ impl<'a, C: Chunked> Chunks<'a, C> {
             }
         }
         let (trailing, spare) = (stored.len() - at, Bytes::new());
-        Ok(Self { framing, stored, table: chunks, end: at, trailing, next: 0, spare })
+        Ok(Self { framing, stored, chunks, end: at, trailing, next: 0, spare })
     }
 
     /// The chunks, of which `stored` is relative to the stored bytes.
-    pub(super) fn into_table(self) -> Vec<Chunk> {
-        self.table
+    pub(super) fn into_chunks(self) -> Vec<Chunk> {
+        self.chunks
     }
 
     /// How many of the next chunks fit into `len` bytes.
     fn fitting(&self, len: usize, progress: &Progress<'_>) -> usize {
         let end = progress.decoded.saturating_add(len as u64);
         let fits = |chunk: &&Chunk| chunk.wanted(progress).end <= end;
-        self.table.iter().skip(self.next).take_while(fits).count()
+        self.chunks.iter().skip(self.next).take_while(fits).count()
     }
 
     /// Decodes the next `count` chunks, as far as they are wanted, to the beginning of `out`.
@@ -175,7 +175,7 @@ impl<'a, C: Chunked> Chunks<'a, C> {
         out: &mut [u8],
         progress: &Progress<'_>,
     ) -> Result<usize, Failure> {
-        let batch = self.table.iter().skip(self.next).take(count);
+        let batch = self.chunks.iter().skip(self.next).take(count);
         let mut parts = Vec::with_capacity(count);
         let (mut rest, mut len) = (out, 0);
         for chunk in batch {
@@ -240,7 +240,7 @@ impl Chunk {
     }
 }
 
-impl<C: Chunked> Framed for Chunks<'_, C> {
+impl<C: Chunked> Framed for ChunkedData<'_, C> {
     fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
         while !out.is_empty() {
             let len = if !self.spare.is_empty() {
@@ -249,7 +249,7 @@ impl<C: Chunked> Framed for Chunks<'_, C> {
                 len
             } else if let count @ 1.. = self.fitting(out.len(), progress) {
                 self.decode_next(count, out, progress)?
-            } else if let Some(chunk) = self.table.get(self.next) {
+            } else if let Some(chunk) = self.chunks.get(self.next) {
                 let mut spare = zeroed(len_of(&chunk.wanted(progress)))?;
                 self.decode_next(1, &mut spare, progress)?;
                 self.spare = spare.into();
@@ -269,14 +269,14 @@ impl<C: Chunked> Framed for Chunks<'_, C> {
             return self.spare.len();
         }
         let count = self.fitting(about.max(PIECE), progress).max(1);
-        let batch = self.table.iter().skip(self.next).take(count);
+        let batch = self.chunks.iter().skip(self.next).take(count);
         batch.map(|chunk| len_of(&chunk.wanted(progress))).sum()
     }
 
     /// Decodes none of the chunks that are skipped.
     fn skip_to(&mut self, position: u64, progress: &mut Progress<'_>) -> Result<(), Failure> {
         self.spare.clear();
-        self.next = self.table.partition_point(|chunk| chunk.decoded.end <= position);
+        self.next = self.chunks.partition_point(|chunk| chunk.decoded.end <= position);
         progress.decoded = position;
         Ok(())
     }
@@ -284,7 +284,7 @@ impl<C: Chunked> Framed for Chunks<'_, C> {
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
         if self.trailing > 0 {
             let message = format!("{} bytes after the last chunk", self.trailing);
-            progress.notes.push(Note { code: Code::BytesAfterStream, at: self.end, message });
+            progress.note(Code::BytesAfterStream, self.end, message);
         }
         Ok(())
     }

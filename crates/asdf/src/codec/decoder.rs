@@ -6,7 +6,8 @@
 
 use binio::{Error, ErrorKind};
 
-use super::{Failure, Note};
+use super::{Failure, Irregularity};
+use crate::diagnostic::Code;
 use crate::error::CodecError;
 
 /// Decodes the data of a block from its beginning to its end.
@@ -41,10 +42,15 @@ pub(super) struct Progress<'a> {
     /// The number of bytes to decode.
     pub(super) wanted: u64,
     /// Irregularities found so far.
-    pub(super) notes: &'a mut Vec<Note>,
+    notes: &'a mut Vec<Irregularity>,
 }
 
 impl Progress<'_> {
+    /// Records an irregularity at an offset in the stored bytes.
+    pub(super) fn note(&mut self, code: Code, offset: u64, message: String) {
+        self.notes.push(Irregularity { code, offset, message });
+    }
+
     /// The error of stored bytes that end too early.
     pub(super) fn short(&self) -> CodecError {
         CodecError::ShortStream { got: self.decoded, want: self.wanted }
@@ -52,8 +58,12 @@ impl Progress<'_> {
 }
 
 impl<'a> Decoder<'a> {
-    pub(super) fn new(stored: Box<dyn Framed + 'a>, progress: Progress<'a>) -> Self {
-        Self { stored, progress }
+    pub(super) fn new(
+        stored: Box<dyn Framed + 'a>,
+        wanted: u64,
+        notes: &'a mut Vec<Irregularity>,
+    ) -> Self {
+        Self { stored, progress: Progress { decoded: 0, wanted, notes } }
     }
 
     /// The number of bytes that are still to be decoded.

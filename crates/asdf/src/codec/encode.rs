@@ -211,15 +211,15 @@ pub(crate) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R)
 }
 
 /// Work for another thread.
-pub(crate) type Job = Box<dyn FnOnce() + Send>;
+pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
-/// Calls the function with one that has jobs done by other threads, in their order, if there are any;
-/// waits for all jobs.
-pub(crate) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Job)>) -> R) -> R {
+/// Calls the function with one that has tasks done by other threads, in their order, if there are any;
+/// waits for all tasks.
+pub(crate) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Task)>) -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {
         return rayon::in_place_scope_fifo(|scope| {
-            work(Some(&|job| scope.spawn_fifo(move |_| job())))
+            work(Some(&|task| scope.spawn_fifo(move |_| task())))
         });
     }
     work(None)
@@ -239,7 +239,7 @@ pub(crate) fn map<T: Send, R: Send>(
 }
 
 /// A failure of a compressor, which happens to none on any input.
-pub(super) fn failed(codec: &str, error: impl std::fmt::Display) -> Error {
+pub(super) fn encoder_error(codec: &str, error: impl std::fmt::Display) -> Error {
     Error::unwritable(format!("{codec}: {error}"))
 }
 
@@ -261,7 +261,7 @@ impl Write for Writer<'_, '_> {
 
 /// The error of the sink, or of the encoder itself.
 #[cfg(any(feature = "lz4f", feature = "zstd"))]
-pub(super) fn unwritten(codec: &str, error: impl Into<io::Error>) -> Error {
+pub(super) fn write_error(codec: &str, error: impl Into<io::Error>) -> Error {
     let error = error.into().downcast::<Error>();
-    error.unwrap_or_else(|error| failed(codec, error))
+    error.unwrap_or_else(|error| encoder_error(codec, error))
 }

@@ -16,8 +16,8 @@ use bytes::Bytes;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 
 use super::Failure;
-use super::chunks::{Chunked, Measure};
-use super::encode::{Parameters, Sink, Source, failed, pipeline};
+use super::chunks::{Chunked, Lengths};
+use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use crate::error::{CodecError, Result};
 
 /// The bytes that begin an LZ4 frame, which is something else than these chunks. As the length of
@@ -45,7 +45,7 @@ impl Chunked for Lz4 {
         HEADER_LEN
     }
 
-    fn measure(&self, header: &[u8]) -> Result<Measure, String> {
+    fn lengths(&self, header: &[u8]) -> Result<Lengths, String> {
         let mut reader = ByteReader::new(header);
         let (Ok(len), Ok(data_len)) =
             (reader.read::<u32>(Endian::Big), reader.read::<u32>(Endian::Little))
@@ -56,19 +56,18 @@ impl Chunked for Lz4 {
             return Err(format!("LZ4 chunk of {len} bytes, too short for its decoded length"));
         }
         let end = 4 + u64::from(len);
-        Ok(Measure { payload: HEADER_LEN as u64..end, data_len: data_len.into() })
+        Ok(Lengths { payload: HEADER_LEN as u64..end, data_len: data_len.into() })
     }
 
     fn max_expansion(&self) -> u64 {
         MAX_EXPANSION
     }
 
-    fn decode(&self, block: &[u8], place: &mut [u8], (): &mut ()) -> Result<(), Failure> {
+    fn decode(&self, block: &[u8], out: &mut [u8], (): &mut ()) -> Result<(), Failure> {
         let corrupt = |message| Failure::from(CodecError::Corrupt { message, offset: 0 });
-        let len =
-            decompress_into(block, place).map_err(|error| corrupt(format!("LZ4: {error}")))?;
-        if len != place.len() {
-            let claim = place.len();
+        let len = decompress_into(block, out).map_err(|error| corrupt(format!("LZ4: {error}")))?;
+        if len != out.len() {
+            let claim = out.len();
             return Err(corrupt(format!("LZ4 chunk decodes to {len} bytes, expected {claim}")));
         }
         Ok(())
@@ -85,9 +84,9 @@ pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>
 
 fn compress(data: &[u8]) -> Result<Vec<u8>> {
     let mut out = vec![0; 8 + get_maximum_output_size(data.len())];
-    let len = compress_into(data, &mut out[8..]).map_err(|error| failed("lz4", error))?;
+    let len = compress_into(data, &mut out[8..]).map_err(|error| encoder_error("lz4", error))?;
     out.truncate(8 + len);
-    let word = |len: usize| u32::try_from(len).map_err(|error| failed("lz4", error));
+    let word = |len: usize| u32::try_from(len).map_err(|error| encoder_error("lz4", error));
     out[..4].copy_from_slice(&word(len + 4)?.to_be_bytes());
     out[4..8].copy_from_slice(&word(data.len())?.to_le_bytes());
     Ok(out)

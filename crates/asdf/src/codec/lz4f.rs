@@ -5,7 +5,7 @@ use std::io::{self, Read, Write as _};
 use lz4_flex::frame::{BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 
 use super::Failure;
-use super::encode::{Parameters, Sink, Source, Writer, unwritten};
+use super::encode::{Parameters, Sink, Source, Writer, write_error};
 use super::lz4::FRAME_MAGIC;
 use super::stream::{Filled, Format, Input, State, Stream};
 use crate::error::{CodecError, Result};
@@ -98,7 +98,7 @@ impl Stream for Lz4FrameStream<'_> {
         let state = if len > 0 {
             State::Running
         } else if source.ran_out {
-            State::Cut
+            State::Truncated
         } else if source.is_after_end_mark() {
             State::Ended
         } else {
@@ -118,7 +118,8 @@ pub(super) fn encode(source: &mut dyn Source, _: Parameters, sink: &mut Sink<'_>
         .block_size(BlockSize::Max4MB)
         .content_checksum(true);
     let mut encoder = FrameEncoder::with_frame_info(info, Writer(sink));
-    source
-        .pieces(&mut |piece| encoder.write_all(piece).map_err(|error| unwritten("lz4f", error)))?;
-    encoder.finish().map(drop).map_err(|error| unwritten("lz4f", error))
+    source.pieces(&mut |piece| {
+        encoder.write_all(piece).map_err(|error| write_error("lz4f", error))
+    })?;
+    encoder.finish().map(drop).map_err(|error| write_error("lz4f", error))
 }

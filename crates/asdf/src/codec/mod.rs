@@ -42,16 +42,16 @@ use binio::ReadAt;
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 pub use chunks::Chunk;
-use chunks::Chunks;
+use chunks::ChunkedData;
 pub use compression::{Compression, ParseCompressionError};
 pub(crate) use decoder::Decoder;
-use decoder::{Framed, Progress};
+use decoder::Framed;
 use encode::Encode;
 use stream::{Format, Streams};
 
 /// What to decode.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Job {
+pub(crate) struct DecodeJob {
     /// The compression code.
     pub(crate) code: [u8; 4],
     /// The decoded size that the block header states.
@@ -62,10 +62,10 @@ pub(crate) struct Job {
 
 /// An irregularity of a stream that was decoded all the same.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Note {
+pub(crate) struct Irregularity {
     pub(crate) code: Code,
     /// Offset in the stored bytes.
-    pub(crate) at: u64,
+    pub(crate) offset: u64,
     pub(crate) message: String,
 }
 
@@ -172,7 +172,7 @@ impl Codec {
     }
 }
 
-impl Job {
+impl DecodeJob {
     /// Whether parts of the data can be decoded without what is before them.
     pub(crate) fn is_chunked(&self) -> bool {
         Codec::find(self.code).is_ok_and(Codec::is_chunked)
@@ -183,10 +183,10 @@ impl Job {
         let size = self.data_size;
         Ok(match Codec::find(self.code)?.framing {
             Framing::Lz4 if lz4::is_frame(stored)? => None,
-            Framing::Lz4 => Some(Chunks::read(lz4::Lz4, stored, size, size)?.into_table()),
+            Framing::Lz4 => Some(ChunkedData::read(lz4::Lz4, stored, size, size)?.into_chunks()),
             #[cfg(feature = "blsc")]
             Framing::Blosc => {
-                Some(Chunks::read(blsc::Blosc::of(stored)?, stored, size, size)?.into_table())
+                Some(ChunkedData::read(blsc::Blosc::of(stored)?, stored, size, size)?.into_chunks())
             }
             Framing::Stream(_) => None,
         })
@@ -196,7 +196,7 @@ impl Job {
     pub(crate) fn open<'a>(
         &self,
         stored: &'a dyn ReadAt,
-        notes: &'a mut Vec<Note>,
+        notes: &'a mut Vec<Irregularity>,
     ) -> Result<Decoder<'a>, Failure> {
         self.open_to(stored, self.data_size, notes)
     }
@@ -207,31 +207,31 @@ impl Job {
         &self,
         stored: &'a dyn ReadAt,
         wanted: u64,
-        notes: &'a mut Vec<Note>,
+        notes: &'a mut Vec<Irregularity>,
     ) -> Result<Decoder<'a>, Failure> {
         let size = self.data_size;
         let framed: Box<dyn Framed + 'a> = match Codec::find(self.code)?.framing {
             Framing::Stream(format) => {
                 Box::new(Streams::open(format, stored, wanted, self.salvage)?)
             }
-            Framing::Lz4 => match Chunks::read(lz4::Lz4, stored, size, wanted) {
+            Framing::Lz4 => match ChunkedData::read(lz4::Lz4, stored, size, wanted) {
                 Ok(chunks) => Box::new(chunks),
                 Err(error) if !lz4::is_frame(stored)? => return Err(error),
                 Err(_) => return Self { code: *b"lz4f", ..*self }.open_to(stored, wanted, notes),
             },
             #[cfg(feature = "blsc")]
             Framing::Blosc => {
-                Box::new(Chunks::read(blsc::Blosc::of(stored)?, stored, size, wanted)?)
+                Box::new(ChunkedData::read(blsc::Blosc::of(stored)?, stored, size, wanted)?)
             }
         };
-        Ok(Decoder::new(framed, Progress { decoded: 0, wanted, notes }))
+        Ok(Decoder::new(framed, wanted, notes))
     }
 
     /// Decodes the whole data into a buffer that grows as it is decoded.
     pub(crate) fn decode(
         &self,
         stored: &dyn ReadAt,
-        notes: &mut Vec<Note>,
+        notes: &mut Vec<Irregularity>,
     ) -> Result<Vec<u8>, Failure> {
         let mut decoder = self.open(stored, notes)?;
         let data = decoder.rest(self.plausible(stored))?;
@@ -244,7 +244,7 @@ impl Job {
         &self,
         stored: &dyn ReadAt,
         buffer: &mut [u8],
-        notes: &mut Vec<Note>,
+        notes: &mut Vec<Irregularity>,
     ) -> Result<(), Failure> {
         let mut decoder = self.open(stored, notes)?;
         decoder.fill(buffer)?;

@@ -3,8 +3,8 @@
 use binio::ReadAt;
 use bytes::Bytes;
 
+use super::Failure;
 use super::decoder::{Framed, Progress, zeroed};
-use super::{Failure, Note};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
@@ -91,7 +91,7 @@ pub(super) enum State {
     /// The stream is whole, its checksum was right.
     Ended,
     /// The input ended before the stream did.
-    Cut,
+    Truncated,
 }
 
 /// Data in one stream, or in several that follow each other.
@@ -146,7 +146,7 @@ impl<'a> Streams<'a> {
             return Err(progress.short().into());
         }
         let message = "a second stream in the block".to_owned();
-        progress.notes.push(Note { code: Code::SecondStream, at, message });
+        progress.note(Code::SecondStream, at, message);
         let stream = self.format.open(&prefix, Input::new(self.stored, at));
         self.stream = stream.map_err(|failure| failure.moved_by(at))?;
         (self.start, self.state) = (at, State::Running);
@@ -164,7 +164,7 @@ impl Framed for Streams<'_> {
                     out = &mut out[len..];
                 }
                 State::Ended => self.open_next(progress)?,
-                State::Cut => return Err(progress.short().into()),
+                State::Truncated => return Err(progress.short().into()),
             }
         }
         Ok(())
@@ -196,16 +196,16 @@ impl Framed for Streams<'_> {
         }
         let at = self.end();
         let rest = self.stored.len().saturating_sub(at);
-        if self.state == State::Cut {
+        if self.state == State::Truncated {
             if !self.salvage {
                 let message = "the stream ends after its data but inside its checksum".to_owned();
                 return Err(CodecError::Corrupt { message, offset: at }.into());
             }
             let message = "the stream ends inside its checksum".to_owned();
-            progress.notes.push(Note { code: Code::StreamChecksumCut, at, message });
+            progress.note(Code::StreamChecksumCut, at, message);
         } else if rest > 0 {
             let message = format!("{rest} bytes after the end of the stream");
-            progress.notes.push(Note { code: Code::BytesAfterStream, at, message });
+            progress.note(Code::BytesAfterStream, at, message);
         }
         Ok(())
     }
@@ -218,25 +218,25 @@ fn prefix(stored: &dyn ReadAt, at: u64) -> Result<Bytes, binio::Error> {
 }
 
 /// A decoder that takes its input in slices.
-pub(super) trait Decoder: Send {
+pub(super) trait SliceDecoder: Send {
     /// Decodes what it can. Returns the bytes read and written, and whether the stream has ended or
     /// what is wrong with it.
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>);
 }
 
 /// The stream of such a decoder.
-pub(super) struct Decoding<'a, D> {
+pub(super) struct SliceStream<'a, D> {
     decoder: D,
     input: Input<'a>,
 }
 
-impl<'a, D> Decoding<'a, D> {
+impl<'a, D> SliceStream<'a, D> {
     pub(super) fn new(decoder: D, input: Input<'a>) -> Self {
         Self { decoder, input }
     }
 }
 
-impl<D: Decoder> Stream for Decoding<'_, D> {
+impl<D: SliceDecoder> Stream for SliceStream<'_, D> {
     fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure> {
         let (read, len, result) = self.decoder.decode(self.input.piece()?, output);
         self.input.advance(read);
@@ -246,7 +246,7 @@ impl<D: Decoder> Stream for Decoding<'_, D> {
                 return Err(CodecError::Corrupt { message, offset }.into());
             }
             Ok(true) => State::Ended,
-            Ok(false) if self.input.is_at_end() && len < output.len() => State::Cut,
+            Ok(false) if self.input.is_at_end() && len < output.len() => State::Truncated,
             Ok(false) => State::Running,
         };
         Ok(Filled { len, state })

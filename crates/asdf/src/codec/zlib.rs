@@ -26,8 +26,8 @@ use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
 use super::Failure;
-use super::encode::{Parameters, Sink, Source, failed, pipeline};
-use super::stream::{Decoder, Decoding, Format, Input, Stream, counted};
+use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
+use super::stream::{Format, Input, SliceDecoder, SliceStream, Stream, counted};
 use crate::error::{CodecError, Result};
 
 pub(super) struct Zlib;
@@ -43,7 +43,7 @@ impl Format for Zlib {
             let message = format!("{}, expected a zlib stream (RFC 1950)", what_it_is(prefix));
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
-        Ok(Box::new(Decoding::new(Decompress::new(true), input)))
+        Ok(Box::new(SliceStream::new(Decompress::new(true), input)))
     }
 }
 
@@ -60,7 +60,7 @@ fn what_it_is(prefix: &[u8]) -> &'static str {
     }
 }
 
-impl Decoder for Decompress {
+impl SliceDecoder for Decompress {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>) {
         let (in_before, out_before) = (self.total_in(), self.total_out());
         let result = self.decompress(input, output, FlushDecompress::None);
@@ -135,7 +135,7 @@ fn header(level: u8) -> [u8; 2] {
 fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
     let mut compress = Compress::new(Compression::new(level.into()), false);
     if !piece.dictionary.is_empty() {
-        compress.set_dictionary(&piece.dictionary).map_err(|error| failed("zlib", error))?;
+        compress.set_dictionary(&piece.dictionary).map_err(|error| encoder_error("zlib", error))?;
     }
     let flush = if piece.is_last { FlushCompress::Finish } else { FlushCompress::Sync };
     let mut out = Vec::with_capacity(piece.data.len() / 2 + 64);
@@ -143,7 +143,7 @@ fn deflate(piece: &Piece, level: u8) -> Result<Vec<u8>> {
         let read = usize::try_from(compress.total_in()).unwrap_or(usize::MAX);
         let rest = piece.data.get(read..).unwrap_or_default();
         let status = compress.compress_vec(rest, &mut out, flush);
-        let status = status.map_err(|error| failed("zlib", error))?;
+        let status = status.map_err(|error| encoder_error("zlib", error))?;
         let is_done = if piece.is_last {
             status == Status::StreamEnd
         } else {

@@ -6,8 +6,8 @@ use zstd::Encoder;
 use zstd::stream::raw::{self, Operation};
 
 use super::Failure;
-use super::encode::{Parameters, Sink, Source, Writer, unwritten};
-use super::stream::{Decoder, Decoding, Format, Input, Stream};
+use super::encode::{Parameters, Sink, Source, Writer, write_error};
+use super::stream::{Format, Input, SliceDecoder, SliceStream, Stream};
 use crate::error::{CodecError, Result};
 
 pub(super) struct Zstd;
@@ -24,11 +24,11 @@ impl Format for Zstd {
             return Err(CodecError::Corrupt { message, offset: 0 }.into());
         }
         let decoder = raw::Decoder::new().map_err(binio::Error::from)?;
-        Ok(Box::new(Decoding::new(decoder, input)))
+        Ok(Box::new(SliceStream::new(decoder, input)))
     }
 }
 
-impl Decoder for raw::Decoder<'static> {
+impl SliceDecoder for raw::Decoder<'static> {
     fn decode(&mut self, input: &[u8], output: &mut [u8]) -> (usize, usize, Result<bool, String>) {
         match self.run_on_buffers(input, output) {
             Ok(status) => {
@@ -45,7 +45,7 @@ pub(super) fn encode(
     Parameters { level, .. }: Parameters,
     sink: &mut Sink<'_>,
 ) -> Result<()> {
-    let fail = |error: io::Error| unwritten("zstd", error);
+    let fail = |error: io::Error| write_error("zstd", error);
     let mut encoder = Encoder::new(Writer(sink), level.into()).map_err(fail)?;
     encoder.set_pledged_src_size(Some(source.left())).map_err(fail)?;
     encoder.include_contentsize(true).map_err(fail)?;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::WriteOptions;
 use crate::codec::Compression;
-use crate::codec::encode::{Decoded, InOrder, Job, encode, with_threads};
+use crate::codec::encode::{Decoded, InOrder, Task, encode, with_threads};
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
 use crate::layout::BlockHeader;
@@ -190,7 +190,7 @@ pub(crate) fn write<W: Write + Seek>(
 
 /// Checksums that other threads make while the data are written.
 pub(super) struct Checksums<'a> {
-    spawn: &'a dyn Fn(Job),
+    spawn: &'a dyn Fn(Task),
     /// Where in the file they belong.
     made: Sender<(u64, Digest)>,
 }

@@ -13,7 +13,7 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::codec::{Chunk, Decoder, Failure, Job, Note};
+use crate::codec::{Chunk, DecodeJob, Decoder, Failure, Irregularity};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::locate::{Ends, Entry, Header};
 use crate::layout::BlockHeader;
@@ -256,7 +256,7 @@ impl Block<'_> {
     }
 
     /// The bytes as stored, for decoding: read once if they are one stream, else chunk by chunk.
-    fn stored(&self, job: &Job) -> Result<Box<dyn ReadAt + '_>> {
+    fn stored(&self, job: &DecodeJob) -> Result<Box<dyn ReadAt + '_>> {
         Ok(if job.is_chunked() { Box::new(self.span()?) } else { Box::new(self.raw()?) })
     }
 
@@ -413,7 +413,7 @@ impl Block<'_> {
     }
 
     /// How to decode the block; `None` if it is not compressed.
-    fn job(&self) -> Result<Option<Job>> {
+    fn job(&self) -> Result<Option<DecodeJob>> {
         let header = self.header()?;
         if !header.is_compressed() {
             return Ok(None);
@@ -423,7 +423,7 @@ impl Block<'_> {
         }
         let salvage = self.store.is_salvage();
         let (code, data_size) = (header.compression, header.data_size);
-        Ok(Some(Job { code, data_size, salvage }))
+        Ok(Some(DecodeJob { code, data_size, salvage }))
     }
 
     /// Whether the block is decoded already and still there.
@@ -452,11 +452,11 @@ impl Block<'_> {
     }
 
     /// Adds the irregularities of the stream to the file's diagnostics.
-    fn report(&self, notes: Vec<Note>) -> Result<()> {
+    fn report(&self, notes: Vec<Irregularity>) -> Result<()> {
         let start = self.header()?.data_start();
-        for Note { code, at, message } in notes {
+        for Irregularity { code, offset, message } in notes {
             let message = format!("block {}: {message}", self.index);
-            self.store.reports().report(code, start.saturating_add(at), message);
+            self.store.reports().report(code, start.saturating_add(offset), message);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use binio::{Algorithm, Digest, ReadAt, Span};
 
 use super::{Reason, mended};
 use crate::asdf::Asdf;
-use crate::codec::Job;
+use crate::codec::DecodeJob;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::blocks::{Block, ChecksumVerdict, digest_of, has_checksum};
@@ -155,7 +155,7 @@ impl Checked {
         if header.is_compressed() {
             let mut hasher = (!verdict(None).is_pass()).then(|| Algorithm::Md5.hasher());
             let (code, data_size) = (header.compression, header.data_size);
-            let job = Job { code, data_size, salvage: false };
+            let job = DecodeJob { code, data_size, salvage: false };
             let mut decode = || {
                 let (mut notes, mut buffer) = (Vec::new(), Vec::new());
                 let mut decoder = job.open(&stored, &mut notes)?;

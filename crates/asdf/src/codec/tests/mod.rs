@@ -1,13 +1,15 @@
+mod round_trip;
+
 use std::io::Write;
 
 use super::*;
 
-fn job(code: [u8; 4], data_size: usize) -> Job {
-    Job { code, data_size: data_size as u64, salvage: false }
+fn job(code: [u8; 4], data_size: usize) -> DecodeJob {
+    DecodeJob { code, data_size: data_size as u64, salvage: false }
 }
 
 /// What all ways of decoding return; they must agree.
-fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
+fn decode(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), CodecError> {
     let (mut notes, mut other_notes) = (Vec::new(), Vec::new());
     let result = unwrap(job.decode(&stored, &mut notes));
     if let Ok(len) = usize::try_from(job.data_size) {
@@ -28,7 +30,11 @@ fn decode(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), CodecError> {
 }
 
 /// The whole data, decoded as it is to be compressed again.
-fn in_pieces(job: Job, stored: &dyn ReadAt, notes: &mut Vec<Note>) -> Result<Vec<u8>, Failure> {
+fn in_pieces(
+    job: DecodeJob,
+    stored: &dyn ReadAt,
+    notes: &mut Vec<Irregularity>,
+) -> Result<Vec<u8>, Failure> {
     let (mut data, mut buffer) = (Vec::new(), Vec::new());
     let mut decoder = job.open(stored, notes)?;
     while decoder.left() > 0 {
@@ -58,8 +64,8 @@ fn unwrap<T>(result: Result<T, Failure>) -> Result<T, CodecError> {
     })
 }
 
-fn codes(notes: &[Note]) -> Vec<(Code, u64)> {
-    notes.iter().map(|note| (note.code, note.at)).collect()
+fn codes(notes: &[Irregularity]) -> Vec<(Code, u64)> {
+    notes.iter().map(|note| (note.code, note.offset)).collect()
 }
 
 fn zlib(data: &[u8]) -> Vec<u8> {
@@ -162,7 +168,8 @@ fn a_stream_that_ends_before_data_size_is_short_however_large_data_size_is() {
     for &(code, encode) in CODECS {
         let stored = encode(&sample(1000));
         for want in [1001, 1 << 40, 1 << 62] {
-            let error = decode(Job { code, data_size: want, salvage: false }, &stored).unwrap_err();
+            let error =
+                decode(DecodeJob { code, data_size: want, salvage: false }, &stored).unwrap_err();
             assert_eq!(error, CodecError::ShortStream { got: 1000, want }, "{code:?}");
         }
     }
@@ -235,7 +242,7 @@ fn a_zlib_stream_cut_inside_its_checksum_gives_its_data_in_salvage_only() {
     for cut in 1..=4 {
         let stored = &stored[..stored.len() - cut];
         assert!(matches!(decode(job(*b"zlib", 1000), stored), Err(CodecError::Corrupt { .. })));
-        let salvage = Job { salvage: true, ..job(*b"zlib", 1000) };
+        let salvage = DecodeJob { salvage: true, ..job(*b"zlib", 1000) };
         let (decoded, notes) = decode(salvage, stored).unwrap();
         assert!(decoded == data);
         assert_eq!(codes(&notes), [(Code::StreamChecksumCut, stored.len() as u64)]);
@@ -305,7 +312,7 @@ mod blsc {
     }
 
     fn error(stored: &[u8], data_size: u64) -> CodecError {
-        decode(Job { code: *b"blsc", data_size, salvage: false }, stored).unwrap_err()
+        decode(DecodeJob { code: *b"blsc", data_size, salvage: false }, stored).unwrap_err()
     }
 
     #[test]
@@ -426,7 +433,7 @@ fn impossible_lz4_chunk_lengths_are_errors_before_anything_is_allocated() {
     let raw = |len: u32, data_len: u32| [len.to_be_bytes(), data_len.to_le_bytes()].concat();
     let size = u64::from(u32::MAX);
     let error = |stored: &[u8]| {
-        decode(Job { code: *b"lz4\0", data_size: size, salvage: false }, stored).unwrap_err()
+        decode(DecodeJob { code: *b"lz4\0", data_size: size, salvage: false }, stored).unwrap_err()
     };
     for len in [0, 3] {
         assert!(matches!(error(&raw(len, 9)), CodecError::Corrupt { offset: 0, .. }));
@@ -481,7 +488,7 @@ proptest::proptest! {
                 let place = place.index(stored.len());
                 stored[place] = *value;
             }
-            let job = Job { salvage, ..job(code, data_size) };
+            let job = DecodeJob { salvage, ..job(code, data_size) };
             if let Ok((data, _)) = decode_lenient(job, &stored) {
                 proptest::prop_assert_eq!(data.len(), data_size);
             }
@@ -492,7 +499,7 @@ proptest::proptest! {
 }
 
 /// As `decode`, without comparing errors: of several damaged chunks any may be the one named.
-fn decode_lenient(job: Job, stored: &[u8]) -> Result<(Vec<u8>, Vec<Note>), ()> {
+fn decode_lenient(job: DecodeJob, stored: &[u8]) -> Result<(Vec<u8>, Vec<Irregularity>), ()> {
     let mut notes = Vec::new();
     let result = job.decode(&stored, &mut notes).map_err(drop);
     let mut buffer = vec![0; usize::try_from(job.data_size).unwrap()];

@@ -1,0 +1,215 @@
+//! Every codec at every level: what is encoded decodes to the same data in every way.
+
+use bytes::Bytes;
+
+use super::super::encode::{Decoded, InOrder, Source, encode};
+use super::*;
+use crate::error::{Error, Result};
+
+/// Every codec of this build once.
+fn codecs() -> Vec<Compression> {
+    let all = [
+        Compression::Zlib(1),
+        Compression::Bzip2(1),
+        Compression::Lz4,
+        Compression::Lz4Frame,
+        Compression::Zstd(1),
+        Compression::Blosc(1),
+    ];
+    all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
+}
+
+/// Every level of every codec of this build, or the telling ones if there are many.
+fn compressions() -> Vec<Compression> {
+    let zlib = (0..=9).map(Compression::Zlib);
+    let bzip2 = (1..=9).map(Compression::Bzip2);
+    let zstd = [1, 3, 19, 22].map(Compression::Zstd);
+    let blosc = (1..=9).map(Compression::Blosc);
+    let others = [Compression::Lz4, Compression::Lz4Frame];
+    let all = zlib.chain(bzip2).chain(zstd).chain(blosc).chain(others);
+    all.filter(|compression| Codec::find(compression.code()).is_ok()).collect()
+}
+
+fn encoded(source: &mut dyn Source, compression: Compression) -> Result<Vec<u8>> {
+    let mut stored = Vec::new();
+    encode(source, compression, 4, &mut |bytes| {
+        stored.extend_from_slice(bytes);
+        Ok(())
+    })?;
+    Ok(stored)
+}
+
+/// The whole data, decoded in pieces of odd sizes.
+fn in_odd_pieces(job: DecodeJob, stored: &dyn ReadAt) -> (Vec<u8>, Vec<Irregularity>) {
+    let (mut data, mut notes) = (Vec::new(), Vec::new());
+    let mut decoder = job.open(stored, &mut notes).unwrap();
+    for size in [1, 7, 0, 999, 65_537, 3, 300_001, 5_000_001].into_iter().cycle() {
+        if decoder.left() == 0 {
+            break;
+        }
+        let mut piece = vec![0; size];
+        let len = decoder.fill(&mut piece).unwrap();
+        data.extend_from_slice(&piece[..len]);
+    }
+    assert_eq!(decoder.fill(&mut [0]).unwrap(), 0, "the data has ended");
+    decoder.finish().unwrap();
+    (data, notes)
+}
+
+#[test]
+fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
+    for compression in compressions() {
+        // One byte more than a piece of zlib, and some blocks of bzip2 and of Blosc.
+        for len in [0, 1, 999, (512 << 10) + 1] {
+            let data = sample(len);
+            let stored = encoded(&mut InOrder::new(&&data[..]), compression).unwrap();
+            let job = job(compression.code(), len);
+            let (whole, notes) = decode(job, &stored).unwrap();
+            assert!(whole == data && notes.is_empty(), "{compression} of {len}: {notes:?}");
+            for source in [&&stored[..] as &dyn ReadAt, &OnDisk(&stored)] {
+                let (in_pieces, notes) = in_odd_pieces(job, source);
+                assert!(in_pieces == data && notes.is_empty(), "{compression} of {len}: {notes:?}");
+                for (start, end) in [(0, 0), (0, len / 3), (len / 3, len / 2), (len / 2, len)] {
+                    let part = job.decode_range(source, &(start as u64..end as u64)).unwrap();
+                    assert!(part == data[start..end], "{compression} of {len}: {start}..{end}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_and_ranges_that_cross_chunks_are_those_of_the_whole() {
+    // Chunks of 4 MiB, of which a piece of 8 MiB holds two.
+    let data = sample((10 << 20) + 5);
+    let stored = encoded(&mut InOrder::new(&&data[..]), Compression::Lz4).unwrap();
+    let job = job(*b"lz4\0", data.len());
+    assert!(in_odd_pieces(job, &&stored[..]).0 == data);
+    let mut notes = Vec::new();
+    assert!(in_pieces(job, &&stored[..], &mut notes).unwrap() == data);
+    for (start, end) in [(1, 9 << 20), ((4 << 20) - 1, (4 << 20) + 1), (4 << 20, 8 << 20)] {
+        let part = job.decode_range(&&stored[..], &(start as u64..end as u64)).unwrap();
+        assert!(part == data[start..end], "{start}..{end}");
+    }
+}
+
+#[test]
+fn chunks_are_decoded_whole_and_without_a_copy_if_the_caller_asks_for_a_piece_length() {
+    let data = sample(2500);
+    let stored = lz4(&data);
+    let mut notes = Vec::new();
+    let mut decoder = job(*b"lz4\0", data.len()).open(&stored, &mut notes).unwrap();
+    assert_eq!(decoder.piece_len(0), 2500, "all chunks fit into one piece");
+    assert_eq!(decoder.fill(&mut [0; 1]).unwrap(), 1);
+    assert_eq!(decoder.piece_len(0), 999, "the rest of the first chunk is decoded already");
+    assert_eq!(decoder.fill(&mut [0; 999]).unwrap(), 999);
+    assert_eq!(decoder.piece_len(0), 1500, "two more chunks");
+}
+
+#[test]
+fn a_decoder_as_source_compresses_to_the_same_bytes_as_the_data_itself() {
+    // A little more than a piece of a stream.
+    let data = sample((1 << 20) + 5);
+    let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
+    for to in codecs().into_iter().chain([Compression::None]) {
+        let direct = encoded(&mut InOrder::new(&&data[..]), to).unwrap();
+        for (&(code, _), stored) in CODECS.iter().zip(&stored) {
+            let mut notes = Vec::new();
+            let mut decoder = job(code, data.len()).open(stored, &mut notes).unwrap();
+            let mut source = Decoded::new(&mut decoder, |failure| panic!("{failure:?}"));
+            let recoded = encoded(&mut source, to).unwrap();
+            assert_eq!(source.left(), 0);
+            decoder.finish().unwrap();
+            assert!(recoded == direct, "{code:?} to {to}");
+        }
+    }
+}
+
+#[test]
+fn pieces_of_a_decoder_have_the_length_that_is_asked_for() {
+    let data = sample(5000);
+    for &(code, encode) in CODECS {
+        let stored = encode(&data);
+        let mut notes = Vec::new();
+        let mut decoder = job(code, data.len()).open(&stored, &mut notes).unwrap();
+        let mut source = Decoded::new(&mut decoder, |failure| panic!("{failure:?}"));
+        let mut rest = &data[..];
+        for len in [1, 1500, 2, 0, 2000, 5000, 5000] {
+            let expected = Bytes::copy_from_slice(&rest[..len.min(rest.len())]);
+            rest = &rest[expected.len()..];
+            let piece = source.next(len).unwrap();
+            assert_eq!(piece, Some(expected).filter(|piece| !piece.is_empty()), "{code:?}");
+        }
+    }
+}
+
+#[test]
+fn an_error_of_the_sink_is_reported_as_it_is() {
+    let data = sample(1_100_000);
+    for compression in codecs().into_iter().chain([Compression::None]) {
+        // Encodes to a sink that fails at this call, if there are so many, and counts the calls.
+        let encode_until = |failing: usize| {
+            let mut calls = 0;
+            let result = encode(&mut InOrder::new(&&data[..]), compression, 1, &mut |_| {
+                calls += 1;
+                if calls == failing { Err(Error::unwritable("full")) } else { Ok(()) }
+            });
+            (calls, result)
+        };
+        let (calls, result) = encode_until(usize::MAX);
+        result.unwrap();
+        for failing in [1, calls] {
+            let error = encode_until(failing).1.unwrap_err();
+            assert_eq!(error.to_string(), "full", "{compression}: call {failing} of {calls}");
+        }
+    }
+}
+
+/// A source that fails after its first bytes.
+struct Failing<'a>(&'a [u8], u64);
+
+impl ReadAt for Failing<'_> {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
+        if offset + buffer.len() as u64 > self.1 {
+            // Of the kind of an end, which is not to be taken for the end of the stream.
+            return Err(binio::Error::truncated(7, 6).at(offset));
+        }
+        self.0.read_exact_at(buffer, offset)
+    }
+}
+
+#[test]
+fn an_error_of_the_source_is_reported_as_it_is() {
+    let data = sample(100_000);
+    for &(code, encode) in CODECS {
+        let stored = encode(&data);
+        let source = Failing(&stored, stored.len() as u64 / 2);
+        match job(code, data.len()).decode(&source, &mut Vec::new()) {
+            Err(Failure::Binio(error)) => {
+                let kind = error.kind();
+                let is_ours = matches!(kind, binio::ErrorKind::Truncated { needed: 7, .. });
+                assert!(is_ours, "{code:?}: {error}");
+            }
+            other => panic!("{code:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn encoding_names_the_feature_that_is_missing() {
+    for compression in [Compression::Lz4Frame, Compression::Zstd(3), Compression::Blosc(5)] {
+        let result = encoded(&mut InOrder::new(&&b"data"[..]), compression);
+        if Codec::find(compression.code()).is_ok() {
+            assert!(result.is_ok(), "{compression}");
+        } else {
+            let name = compression.to_string();
+            let feature = name.split(':').next().unwrap();
+            let message = format!("this build lacks the feature `{feature}`");
+            assert_eq!(result.unwrap_err().to_string(), message);
+        }
+    }
+}
