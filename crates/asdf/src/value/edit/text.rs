@@ -236,7 +236,7 @@ impl TreeText {
         Err(impossible(pointer))
     }
 
-    /// A value as text for a slot: what follows the indicator.
+    /// Returns the text of a value in the place of a child: everything after the indicator.
     pub(super) fn emitted_in(
         &self,
         slot: &WrittenChild<'_>,
@@ -320,7 +320,7 @@ fn standalone(tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
     Document::parse(&text, &ParseOptions::default(), &mut Vec::new())
 }
 
-/// Leaves it to the place whether collections are in brackets.
+/// Forgets how collections were laid out, so that their new place decides between brackets and lines.
 fn forget_forms(tree: &mut Tree) -> Result<()> {
     tree.walk_mut(Visit::All, &mut |value| {
         match value.untagged_mut() {

@@ -83,7 +83,7 @@ impl<'a> WrittenChild<'a> {
         is_item.then_some(Self { start, after: start + 1, ..slot })
     }
 
-    /// The slot that a node is written in; `None` for the root, and for keys.
+    /// Finds the node of a mention among the children of its collection. `None` for the root and for keys.
     pub(crate) fn of(text: &str, mention: Mention<'a>) -> Option<Self> {
         let (container, place) = mention.parent()?;
         let is_mapping = container.kind() == NodeKind::Mapping;
