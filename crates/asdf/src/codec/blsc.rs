@@ -101,7 +101,8 @@ impl Chunked for Blosc {
     }
 }
 
-/// Damage of a buffer, with its offset; or the machine has no memory for it.
+/// Converts an error of the Blosc decoder. Damage keeps its offset in the buffer; an I/O error, such as a
+/// failed allocation, stays one.
 fn corrupt(error: binio::Error) -> Failure {
     match error.kind() {
         ErrorKind::Io(_) => error.into(),

@@ -40,7 +40,7 @@ pub(super) trait Chunked: Send + Sync {
         false
     }
 
-    /// Decodes a payload to exactly the length of `out`.
+    /// Decodes a payload, whose data must fill `out` exactly.
     fn decode(
         &self,
         payload: &[u8],
@@ -48,7 +48,7 @@ pub(super) trait Chunked: Send + Sync {
         scratch: &mut Self::Scratch,
     ) -> Result<(), Failure>;
 
-    /// Decodes `part` of the `len` bytes of a payload's data, to exactly the length of `out`.
+    /// Decodes the bytes `part` of a payload that decodes to `len` bytes; `out` is as long as `part`.
     fn decode_part(
         &self,
         payload: &[u8],

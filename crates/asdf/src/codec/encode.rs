@@ -213,8 +213,8 @@ pub(crate) fn beside<R>(first: impl FnOnce() + Send, second: impl FnOnce() -> R)
 /// Work for another thread.
 pub(crate) type Task = Box<dyn FnOnce() + Send>;
 
-/// Calls the function with one that has tasks done by other threads, in their order, if there are any;
-/// waits for all tasks.
+/// Calls `work` with a function that hands tasks to other threads in order, or with `None` if there is only
+/// this thread. Returns when all tasks are done.
 pub(crate) fn with_threads<R>(work: impl FnOnce(Option<&dyn Fn(Task)>) -> R) -> R {
     #[cfg(feature = "rayon")]
     if threads() > 1 {

@@ -176,8 +176,8 @@ impl Asdf {
         Ok(Node::new(Files::of(self), self.document()?.root()))
     }
 
-    /// The node of a number that [`yaml::YamlNode::id`] returned for this file. For those who cannot hold a
-    /// [`Node`], which borrows the file, such as objects of other languages.
+    /// The node with an id that [`yaml::YamlNode::id`] returned for this file. Keep an id where a [`Node`], which
+    /// borrows the file, cannot be kept, for example in bindings for another language.
     pub fn node(&self, id: NodeId) -> Result<Node<'_>> {
         Ok(Node::new(Files::of(self), self.document()?.node(id)))
     }

@@ -14,8 +14,7 @@ const SHORT_TEXT: usize = 64;
 const KIND_TAGS: [&str; 9] =
     ["null", "bool", "int", "float", "str", "timestamp", "binary", "seq", "map"];
 
-/// Nodes are equal if they hold the same: the same [`NodeKind`], tag and value. They may be of different
-/// documents.
+/// Nodes are equal if they have the same [`NodeKind`], tag and value. They may belong to different documents.
 ///
 /// - The order of a mapping's entries does not matter; merge keys are applied. Keys are the same if
 ///   they have the same kind and text, numbers and booleans whatever their spelling.

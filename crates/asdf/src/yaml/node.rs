@@ -42,7 +42,7 @@ pub enum Content<'a> {
     Binary(Vec<u8>),
     /// A list: see [`YamlNode::items`].
     Sequence,
-    /// Pairs: see [`YamlNode::entries`].
+    /// Pairs of a key and a value: see [`YamlNode::entries`].
     Mapping,
 }
 

@@ -101,7 +101,7 @@ fn lz4_frame_of(data: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// Every code with its encoder.
+/// Each code, with a function that encodes data for it.
 type Encoder = fn(&[u8]) -> Vec<u8>;
 const CODECS: &[([u8; 4], Encoder)] = &[
     (*b"zlib", zlib),
@@ -155,7 +155,7 @@ fn every_codec_gives_back_what_was_encoded() {
 }
 
 #[test]
-fn nothing_is_a_stream_of_nothing_with_every_code() {
+fn empty_streams_and_missing_streams_decode_to_no_data() {
     for &(code, encode) in CODECS {
         for stored in [encode(b""), Vec::new()] {
             assert_eq!(decode(job(code, 0), &stored).unwrap(), (vec![], vec![]), "{code:?}");
@@ -264,7 +264,7 @@ fn gzip_and_raw_deflate_under_zlib_are_named_in_the_error() {
 }
 
 #[test]
-fn codes_that_no_codec_has_are_unknown_and_missing_features_are_named() {
+fn unknown_codes_are_errors_and_missing_features_are_named() {
     for code in [*b"bls2", *b"xz\0\0", *b"lz4_", *b"zlix", [0xff, 0xfe, 0, 0], *b"ZLIB"] {
         assert_eq!(decode(job(code, 1), b"x").unwrap_err(), CodecError::UnknownCompression);
     }
@@ -462,7 +462,7 @@ fn lz4_blocks_without_the_decoded_length_are_an_error() {
     assert!(decode(job(*b"lz4\0", 1000), &stored).is_err());
 }
 
-/// A frame of one stored block, which needs no encoder: descriptor, block, end mark.
+/// An LZ4 frame whose only block is not compressed: descriptor, block, end mark. Needs no encoder.
 const STORED_FRAME: &[u8] = b"\x04\x22\x4d\x18\x60\x40\x82\x03\x00\x00\x80abc\0\0\0\0";
 
 #[test]

@@ -6,7 +6,7 @@ use super::super::encode::{Decoded, InOrder, Source, encode};
 use super::*;
 use crate::error::{Error, Result};
 
-/// Every codec of this build once.
+/// Every codec in this build, each at one level.
 fn codecs() -> Vec<Compression> {
     let all = [
         Compression::Zlib(1),
@@ -19,7 +19,7 @@ fn codecs() -> Vec<Compression> {
     all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
 }
 
-/// Every level of every codec of this build, or the telling ones if there are many.
+/// Every level of every codec in this build, but only four of the 22 levels of zstd.
 fn compressions() -> Vec<Compression> {
     let zlib = (0..=9).map(Compression::Zlib);
     let bzip2 = (1..=9).map(Compression::Bzip2);
@@ -147,7 +147,7 @@ fn pieces_of_a_decoder_have_the_length_that_is_asked_for() {
 fn an_error_of_the_sink_is_reported_as_it_is() {
     let data = sample(1_100_000);
     for compression in codecs().into_iter().chain([Compression::None]) {
-        // Encodes to a sink that fails at this call, if there are so many, and counts the calls.
+        // Encodes into a sink whose call number `failing` returns an error, and counts the calls.
         let encode_until = |failing: usize| {
             let mut calls = 0;
             let result = encode(&mut InOrder::new(&&data[..]), compression, 1, &mut |_| {
@@ -175,7 +175,7 @@ impl ReadAt for Failing<'_> {
 
     fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> binio::Result<()> {
         if offset + buffer.len() as u64 > self.1 {
-            // Of the kind of an end, which is not to be taken for the end of the stream.
+            // The same kind of error as an early end of the stream, which it must not be taken for.
             return Err(binio::Error::truncated(7, 6).at(offset));
         }
         self.0.read_exact_at(buffer, offset)

@@ -104,7 +104,7 @@ impl<'a> YamlNode<'a> {
 }
 
 impl<'a> super::Node<'a> {
-    /// The node and what it holds as a value of a Rust type; see [`crate::yaml::YamlNode::deserialize`].
+    /// Deserializes the node and everything below it; see [`crate::yaml::YamlNode::deserialize`].
     ///
     /// ```
     /// #[derive(serde::Deserialize)]
