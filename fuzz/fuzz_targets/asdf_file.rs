@@ -10,8 +10,7 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let strictness = if data.len() % 2 == 0 { Strictness::Lenient } else { Strictness::Salvage };
-    let limits =
-        Limits::default().with_max_alloc(2 << 20).with_max_decoded(2 << 20).with_max_items(1 << 20);
+    let limits = Limits::default().max_alloc(2 << 20).max_decoded(2 << 20).max_items(1 << 20);
     let options = OpenOptions::new().strictness(strictness).limits(limits).external(External::Deny);
     let Ok(file) = options.from_bytes(data.to_vec()) else { return };
     for block in file.blocks() {

@@ -5,7 +5,7 @@
 
 use std::io::Cursor;
 
-use asdf::ndarray::{ByteOrder, Datatype, Kind, Order, Strided};
+use asdf::ndarray::{ByteOrder, Datatype, Order, ScalarKind, Strided};
 use asdf::value::{Array, Mask, Storage, Value};
 use asdf::yaml::{Document, ParseOptions};
 use asdf::{Asdf, Compression, External, OpenOptions, Tree, Verify, WriteOptions, Writer};
@@ -83,8 +83,7 @@ fn write_again(bytes: &[u8], options: &WriteOptions) {
 /// A copy of a file.
 fn write_file(data: &[u8], choices: &[u8; CHOICES], options: &WriteOptions) {
     // Each element may become a number in the tree, which is written and read three times.
-    let limits =
-        Limits::default().with_max_alloc(1 << 17).with_max_decoded(1 << 17).with_max_items(1 << 16);
+    let limits = Limits::default().max_alloc(1 << 17).max_decoded(1 << 17).max_items(1 << 16);
     let opening = OpenOptions::new().limits(limits).external(External::Deny);
     let Ok(file) = opening.from_bytes(data.to_vec()) else { return };
     let tree = match choices[6] % 4 {
@@ -145,7 +144,10 @@ fn write_text(text: &str, choices: &[u8; CHOICES], options: &WriteOptions) {
         let want = view.read_bytes(Order::C, ByteOrder::Little).expect("elements");
         // In the tree there is one NaN and one `true`.
         let kind = array.datatype().as_scalar().map(|scalar| scalar.kind());
-        let is_exact = matches!(kind, Some(Kind::Int | Kind::Uint | Kind::Bytes | Kind::Unicode));
+        let is_exact = matches!(
+            kind,
+            Some(ScalarKind::Int | ScalarKind::Uint | ScalarKind::Bytes | ScalarKind::Unicode)
+        );
         if is_exact || node.get("source").is_some() {
             assert!(read == want, "other elements");
         }

@@ -4,10 +4,11 @@
 #![no_main]
 
 use binio::array::{
-    Array, ArrayError, ByteOrder, Datatype, Order, Slice, Strided, Style, json, write_bytes,
-    write_ranges,
+    Array, ByteOrder, Datatype, ElementsError, Order, PrintStyle, Slice, Strided, json,
+    write_bytes, write_ranges,
 };
-use binio::{Bytes, Limits, ReadLog};
+use binio::source::ReadLog;
+use binio::{Bytes, Limits};
 use libfuzzer_sys::fuzz_target;
 
 const TYPES: [&str; 16] = [
@@ -59,7 +60,7 @@ fuzz_target!(|input: Input| {
     let layout = layout.slice(&slices).unwrap_or(layout);
     let extent = layout.extent();
     assert!(layout.is_empty() || extent.end <= checked);
-    let limits = Limits::default().with_max_alloc(1 << 20);
+    let limits = Limits::default().max_alloc(1 << 20);
     let (bytes, log) = (Bytes::from(data.clone()), ReadLog::new(Bytes::from(data)));
     let memory =
         Array::new(bytes.clone(), datatype.clone(), layout.clone(), limits).expect("one size");
@@ -69,7 +70,7 @@ fuzz_target!(|input: Input| {
     let again = file.read_bytes(order, ByteOrder::Native);
     assert_eq!(read.is_ok(), again.is_ok());
     if layout.len() < 1 << 12 && layout.byte_size().is_some_and(|size| size < 1 << 20) {
-        for style in [Style::Json, Style::Text, Style::Csv] {
+        for style in [PrintStyle::Json, PrintStyle::Text, PrintStyle::Csv] {
             let _ = file.write_elements(&mut std::io::sink(), style, None);
         }
     }
@@ -84,7 +85,7 @@ fuzz_target!(|input: Input| {
             let write = |at: u64, bytes: &[u8]| {
                 let at = usize::try_from(at).expect("inside");
                 ranges[at..at + bytes.len()].copy_from_slice(bytes);
-                Ok::<_, ArrayError>(())
+                Ok::<_, ElementsError>(())
             };
             write_ranges(&layout, &datatype, &read, order, ByteOrder::Native, write)
                 .expect("as in memory");
@@ -92,8 +93,9 @@ fuzz_target!(|input: Input| {
             let back = memory.with_data(Bytes::from(copy)).read_bytes(order, ByteOrder::Native);
             assert_eq!(back.expect("it was written"), read);
         }
-        Err(error) => {
-            assert!(matches!(error, ArrayError::Overlap | ArrayError::Outside { .. }), "{error}")
-        }
+        Err(error) => assert!(
+            matches!(error, ElementsError::Overlap | ElementsError::Outside { .. }),
+            "{error}"
+        ),
     }
 });

@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use binio::{ByteReader, Endian};
+use binio::Endian;
+use binio::number::ByteReader;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u64, Vec<(u8, u16)>, Vec<u8>)| {

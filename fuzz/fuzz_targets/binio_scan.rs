@@ -5,7 +5,8 @@
 
 use std::io::Cursor;
 
-use binio::{ReadAt, Scanner, Stream};
+use binio::ReadAt;
+use binio::source::{Scanner, Stream};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (Vec<u8>, Vec<u8>, u16, u16, u16)| {

@@ -29,7 +29,7 @@ fn check(bytes: &[u8]) {
         assert!(Header::parse(bytes).is_err());
     }
     let Ok(buffer) = Buffer::parse(bytes) else { return };
-    let (limits, mut scratch) = (Limits::default().with_max_decoded(1 << 20), Scratch::default());
+    let (limits, mut scratch) = (Limits::default().max_decoded(1 << 20), Scratch::default());
     let whole = buffer.decode(&limits);
     if buffer.header().nbytes() > 1 << 20 {
         return assert!(whole.is_err(), "above the limit");

@@ -3,7 +3,7 @@
 
 #![no_main]
 
-use binio::array::ArrayError;
+use binio::array::ElementsError;
 use bloscpack::{ArrayInfo, Datatype, Reader};
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn check_text(text: String) {
     }
 }
 
-fn check(dtype: Result<Datatype, ArrayError>) {
+fn check(dtype: Result<Datatype, ElementsError>) {
     match dtype {
         Ok(dtype) => {
             assert!(i32::try_from(dtype.itemsize()).is_ok());

@@ -16,8 +16,7 @@ use libfuzzer_sys::fuzz_target;
 const LIMIT: u64 = 4 << 20;
 
 fuzz_target!(|data: &[u8]| {
-    let limits =
-        Limits::default().with_max_alloc(LIMIT).with_max_decoded(LIMIT).with_max_items(1 << 16);
+    let limits = Limits::default().max_alloc(LIMIT).max_decoded(LIMIT).max_items(1 << 16);
     let options = OpenOptions::new()
         .limits(limits)
         .order([ChunkOrder::Unambiguous, ChunkOrder::Offsets, ChunkOrder::File][data.len() % 3])

@@ -10,8 +10,8 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
     let options = || {
-        let limits = binio::Limits::default().with_max_alloc(1 << 20);
-        OpenOptions::new().limits(limits).resolving(Limits::default().with_max_steps(20_000))
+        let limits = binio::Limits::default().max_alloc(1 << 20);
+        OpenOptions::new().limits(limits).resolving(Limits::default().max_steps(20_000))
     };
     let mut native = b"\x8d<BD\r\n\x1a\n".to_vec();
     native.extend(data);

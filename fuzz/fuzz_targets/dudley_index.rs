@@ -22,7 +22,7 @@ fuzz_target!(|data: &[u8]| {
 
     let stream = rest.to_vec();
     let compiled = CompiledLayout::from_bytes(bytes.clone()).expect("it was compiled");
-    let limits = Limits::default().with_max_steps(20_000);
+    let limits = Limits::default().max_steps(20_000);
     let Ok(resolver) = Resolver::new(&layout).limits(limits).stream(&stream) else { return };
     let (table, _) = resolver.partial_table();
     let mut paths = Vec::new();
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
 
 fn search(bytes: Vec<u8>, paths: &[String], stream: &[u8]) {
     let Ok(compiled) = CompiledLayout::from_bytes(Bytes::from(bytes)) else { return };
-    let limits = Limits::default().with_max_steps(20_000);
+    let limits = Limits::default().max_steps(20_000);
     let options = OpenOptions::new().resolving(limits).compiled(compiled.clone());
     for path in paths {
         let _ = compiled.locate(path, None);

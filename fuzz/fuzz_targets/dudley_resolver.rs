@@ -44,7 +44,7 @@ fuzz_target!(|data: &[u8]| {
 
 /// A resolver with low limits; with all other options if `other`.
 fn limited(layout: &Layout, other: bool) -> Resolver<'_> {
-    let resolver = Resolver::new(layout).limits(Limits::default().with_max_steps(STEPS));
+    let resolver = Resolver::new(layout).limits(Limits::default().max_steps(STEPS));
     if other {
         let resolver = resolver.native(true).origin(Origin::Data).tail_padding(false);
         return resolver.complex_align(ComplexAlign::Part);

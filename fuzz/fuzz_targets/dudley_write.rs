@@ -12,8 +12,8 @@ fuzz_target!(|data: &[u8]| {
     let Ok(layout) = Layout::parse(data) else { return };
     let names = layout.params().map(|id| (layout.param_name(id).to_owned(), 2));
     let values: Values = names.collect();
-    let limits = binio::Limits::default().with_max_alloc(1 << 20);
-    let resolving = Limits::default().with_max_steps(20_000);
+    let limits = binio::Limits::default().max_alloc(1 << 20);
+    let resolving = Limits::default().max_steps(20_000);
     let options = WriteOptions::new().values(values.clone()).limits(limits).resolving(resolving);
 
     let mut pipe = Limited(Vec::new());

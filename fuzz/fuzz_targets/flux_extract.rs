@@ -41,10 +41,8 @@ static STORE: LazyLock<MemoryStore> = LazyLock::new(|| {
 fuzz_target!(|document: &[u8]| {
     // Recorded archives are seeds as they are; a space more is another choice.
     let options = document.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte));
-    let limits = Limits::default()
-        .with_max_file_size(1 << 30)
-        .with_max_materialized_bytes(1 << 20)
-        .with_max_entries(200);
+    let limits =
+        Limits::default().max_file_size(1 << 30).max_materialized_bytes(1 << 20).max_entries(200);
     let parse = OpenOptions::new().profile(Profile::Legacy).limits(limits);
     let Ok(archive) = parse.parse(document) else { return };
     let out = SANDBOX.join("out");

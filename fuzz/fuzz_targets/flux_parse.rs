@@ -15,7 +15,7 @@ fuzz_target!(|data: &[u8]| {
     let repaired = repair_commas(data);
     assert_eq!(repaired.len(), data.len());
     assert_eq!(repair_commas(&repaired), repaired);
-    let limits = Limits::default().with_max_file_size(1 << 40);
+    let limits = Limits::default().max_file_size(1 << 40);
     let options = |profile| OpenOptions::new().profile(profile).limits(limits);
     for profile in Profile::ALL {
         let parsed = options(profile).parse(data);

@@ -112,7 +112,7 @@ pub enum ErrorKind {
     },
 }
 
-impl binio::error::Kind for ErrorKind {
+impl binio::FormatErrorKind for ErrorKind {
     fn from_binio(error: binio::Error) -> Self {
         match *error.kind() {
             binio::ErrorKind::Limit { what, limit, requested } => {

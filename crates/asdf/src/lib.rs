@@ -18,7 +18,8 @@ pub mod value;
 pub mod yaml;
 
 pub use asdf::Asdf;
-pub use binio::{Digest, Endian, Limits, ReadAt};
+pub use binio::checksum::Digest;
+pub use binio::{Endian, Limits, ReadAt};
 pub use codec::{Chunk, Compression, ParseCompressionError};
 pub use diagnostic::{Code, Diagnostic, Place, Severity};
 pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};

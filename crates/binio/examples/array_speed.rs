@@ -4,10 +4,10 @@
 
 use std::time::Instant;
 
-use binio::array::{Array, ArrayError, ByteOrder, Datatype, Order, Slice, Strided};
+use binio::array::{Array, ByteOrder, Datatype, ElementsError, Order, Slice, Strided};
 use binio::{Bytes, Limits};
 
-type Made = Result<Array<Bytes>, ArrayError>;
+type Made = Result<Array<Bytes>, ElementsError>;
 
 fn array(bytes: &Bytes, datatype: &str, slices: &str) -> Made {
     let datatype = Datatype::parse(datatype)?;

@@ -7,7 +7,9 @@
 use std::env;
 use std::process::ExitCode;
 
-use binio::{Algorithm, Context, Digest, Error, FileSource, ReadAt, Result, Scanner};
+use binio::checksum::{Algorithm, Digest};
+use binio::source::Scanner;
+use binio::{Context, Error, FileSource, ReadAt, Result};
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = env::args().skip(1).collect();

@@ -7,7 +7,10 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use binio::{Algorithm, Bytes, Endian, Error, Scanner, decode_into, swap_in_place};
+use binio::checksum::Algorithm;
+use binio::number::{decode_into, swap_in_place};
+use binio::source::Scanner;
+use binio::{Bytes, Endian, Error};
 
 /// Bytes per run: far more than a cache holds.
 const SIZE: usize = 256 * MIB;

@@ -12,35 +12,25 @@ pub mod blosc;
     unused_variables,
     reason = "without an algorithm nothing is reachable"
 )]
-mod checksum;
+pub mod checksum;
 pub mod diagnostic;
-pub mod error;
+#[cfg(feature = "checksum")]
+#[allow(unused_variables, reason = "without an algorithm nothing is reachable")]
+mod digest;
+mod error;
 pub mod memory;
-mod nearest;
-mod number;
+pub mod number;
 mod options;
 pub mod pointer;
-mod scan;
-mod signature;
 pub mod source;
 #[cfg(feature = "write")]
 pub mod write;
 
-#[cfg(feature = "checksum")]
-pub use checksum::{Algorithm, Digest, Hasher};
-pub use error::{Context, Error, ErrorKind, Result};
-pub use memory::prefer_huge_pages;
-pub use nearest::nearest;
-pub use number::{ByteReader, Endian, Scalar, decode, decode_into, swap_in_place};
+pub use error::{Context, Error, ErrorKind, FormatErrorKind, Result};
+pub use number::endian::Endian;
 pub use options::{Limits, check_limit};
-pub use scan::Scanner;
-pub use signature::kind_by_signature;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
-pub use source::Mmap;
-#[cfg(any(test, feature = "testing"))]
-pub use source::ReadLog;
-pub use source::{FileSource, ReadAt, Span, Stream, Window, drive};
-#[cfg(feature = "write")]
-pub use write::{AtomicFile, PatchWriter, Slot, WriteAt, sync_directory};
+pub use source::mmap::Mmap;
+pub use source::{file::FileSource, read_at::ReadAt, span::Span};
 
 pub use bytes::Bytes;

@@ -34,7 +34,7 @@ use crate::{Error, ErrorKind, Result};
 macro_rules! setters {
     (@value $name:ident) => { $name };
     (@value $name:ident $value:expr) => { $value };
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty $(=> $value:expr)?;)+) => {
+    ($($(#[doc = $doc:expr])+ $name:ident: $type:ty $(=> $value:expr)?;)+) => {
         $($(#[doc = $doc])+
         #[must_use]
         pub fn $name(mut self, $name: $type) -> Self {
@@ -44,20 +44,20 @@ macro_rules! setters {
     };
 }
 
-/// Defines the limits of a reader: fields with their defaults, and a `with_` method for each. After
-/// a colon, the limits that it extends by `Deref`, with their defaults.
+/// Defines the limits of a reader: fields with their defaults, and a method that sets each. After a
+/// colon, the limits that it extends by `Deref`, with their defaults.
 ///
 /// ```
 /// binio::limits! {
 ///     /// What an archive may make its reader hold.
-///     pub struct Limits: binio::Limits = (binio::Limits::default().with_max_depth(128)) {
+///     pub struct Limits: binio::Limits = (binio::Limits::default().max_depth(128)) {
 ///         /// Entries of an archive. Default: 1,000.
-///         max_entries: u64 = 1_000, with_max_entries;
+///         max_entries: u64 = 1_000;
 ///     }
 /// }
 ///
-/// let base = binio::Limits::default().with_max_items(5);
-/// let limits = Limits::default().with_max_entries(7).with_base(base);
+/// let base = binio::Limits::default().max_items(5);
+/// let limits = Limits::default().max_entries(7).base(base);
 /// assert_eq!((limits.max_entries, limits.max_items), (7, 5));
 /// assert_eq!(Limits::default().max_depth, 128);
 /// ```
@@ -66,7 +66,7 @@ macro_rules! limits {
     (
         $(#[$meta:meta])*
         $vis:vis struct $Limits:ident $(: $Base:ty = ($base:expr))? {
-            $($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr, $with:ident;)+
+            $($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr;)+
         }
     ) => {
         $(#[$meta])*
@@ -86,18 +86,14 @@ macro_rules! limits {
 
         #[allow(unreachable_pub, reason = "the type may be private")]
         impl $Limits {
-            $(#[doc = ::std::concat!("Sets [`", ::std::stringify!($name), "`](Self::", ::std::stringify!($name), ").")]
-            #[must_use]
-            pub fn $with(mut self, limit: $type) -> Self {
-                self.$name = limit;
-                self
+            $($crate::setters! {
+                #[doc = ::std::concat!("Sets [`", ::std::stringify!($name), "`](Self::", ::std::stringify!($name), ").")]
+                $name: $type;
             })+
 
-            $(/// Sets the limits that all readers have.
-            #[must_use]
-            pub fn with_base(mut self, base: $Base) -> Self {
-                self.base = base;
-                self
+            $($crate::setters! {
+                /// Sets the limits that all readers have.
+                base: $Base;
             })?
         }
 
@@ -117,22 +113,22 @@ limits! {
     /// ```
     /// use binio::Limits;
     ///
-    /// let limits = Limits::default().with_max_alloc(1 << 20);
+    /// let limits = Limits::default().max_alloc(1 << 20);
     /// assert!(limits.check_alloc("index", 4096).is_ok());
     /// let error = limits.check_alloc("index", 1 << 40).unwrap_err();
     /// assert_eq!(error.to_string(), "index: 1099511627776 is above the limit of 1048576");
     /// ```
     pub struct Limits {
         /// Bytes of any one buffer whose size the file states. Default: 4 GiB.
-        max_alloc: u64 = 4 << 30, with_max_alloc;
+        max_alloc: u64 = 4 << 30;
         /// Bytes that one thing, such as a block, may decode to. Default: `u64::MAX`, no limit,
         /// since a caller decodes what it asks for, one thing at a time.
-        max_decoded: u64 = u64::MAX, with_max_decoded;
+        max_decoded: u64 = u64::MAX;
         /// Levels of nesting. Default: 1000, far above any file made by a program and far below
         /// what would exhaust a thread's stack.
-        max_depth: u32 = 1000, with_max_depth;
+        max_depth: u32 = 1000;
         /// Nodes, entries, members: whatever a file has many of. Default: 50 million.
-        max_items: u64 = 50_000_000, with_max_items;
+        max_items: u64 = 50_000_000;
     }
 }
 
@@ -175,7 +171,7 @@ mod tests {
 
     #[test]
     fn limit_itself_is_allowed() {
-        let limits = Limits::default().with_max_items(3).with_max_alloc(2).with_max_decoded(1);
+        let limits = Limits::default().max_items(3).max_alloc(2).max_decoded(1);
         assert!(limits.check_items("entries", 3).is_ok());
         assert!(limits.check_items("entries", 4).is_err());
         assert!(limits.check_alloc("buffer", 2).is_ok());

@@ -4,10 +4,11 @@
 #![allow(clippy::unwrap_used, reason = "a panic in a helper of tests is the failure report")]
 
 use binio::array::{
-    Access, Array, ArrayError, ByteOrder, Data, Datatype, Field, Order, Record, Strided,
+    Access, Array, ByteOrder, Data, Datatype, ElementsError, Field, Order, Record, Strided,
     write_bytes, write_ranges,
 };
-use binio::{Bytes, Endian, Limits, ReadLog};
+use binio::source::ReadLog;
+use binio::{Bytes, Endian, Limits};
 use proptest::prelude::*;
 
 const LEN: usize = 1 << 11;
@@ -66,14 +67,14 @@ fn naive(data: &[u8], array: &Strided, datatype: &Datatype, wanted: Option<Endia
 struct Whole(Bytes);
 
 impl Data for Whole {
-    type Error = ArrayError;
+    type Error = ElementsError;
 
-    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), ArrayError> {
+    fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), ElementsError> {
         out.copy_from_slice(&self.0[size(offset)..][..out.len()]);
         Ok(())
     }
 
-    fn bytes_at(&self, range: std::ops::Range<u64>) -> Result<Bytes, ArrayError> {
+    fn bytes_at(&self, range: std::ops::Range<u64>) -> Result<Bytes, ElementsError> {
         Ok(self.0.slice(size(range.start)..size(range.end)))
     }
 
@@ -240,7 +241,7 @@ proptest! {
         let mut ranges = vec![255; LEN];
         let write = |offset: u64, bytes: &[u8]| {
             ranges[size(offset)..][..bytes.len()].copy_from_slice(bytes);
-            Ok::<_, ArrayError>(())
+            Ok::<_, ElementsError>(())
         };
         write_ranges(&layout, &datatype, &packed, order, numbers, write).unwrap();
         prop_assert_eq!(ranges, data);
@@ -412,7 +413,7 @@ fn what_does_not_fit_is_an_error() {
     assert!(made.read_bytes_into(&mut short, Order::C, ByteOrder::Native).is_err());
     assert!(made.field("x").is_err());
     let wrong = Array::new(data.clone(), Datatype::of::<u8>(), layout.clone(), Limits::default());
-    assert!(matches!(wrong.unwrap_err(), ArrayError::Datatype(_)));
+    assert!(matches!(wrong.unwrap_err(), ElementsError::Datatype(_)));
     // The data are shorter than what the layout was checked against.
     let cut = array(data.slice(..20), &datatype, &layout);
     assert!(cut.read::<u32>().is_err() && cut.view::<u32>().is_err());
@@ -424,7 +425,9 @@ fn what_does_not_fit_is_an_error() {
         binio::ErrorKind::Limit { limit, requested, .. } if limit < requested
     ));
     assert!(endless.write_npy(&mut std::io::sink(), Order::C).is_err());
-    assert!(endless.write_elements(&mut std::io::sink(), binio::array::Style::Json, None).is_err());
+    assert!(
+        endless.write_elements(&mut std::io::sink(), binio::array::PrintStyle::Json, None).is_err()
+    );
 }
 
 #[test]
@@ -434,17 +437,17 @@ fn elements_that_share_bytes_are_not_written() {
         write_bytes(layout, &datatype, packed, Order::C, ByteOrder::Stored, data)
     };
     let repeated = Strided::new(vec![2], vec![1], 0, 2, 8).unwrap();
-    assert!(matches!(write(&repeated, &[0; 4], &mut [0; 8]), Err(ArrayError::Overlap)));
+    assert!(matches!(write(&repeated, &[0; 4], &mut [0; 8]), Err(ElementsError::Overlap)));
     let layout = Strided::packed(vec![2], Order::C, 0, 2, 8).unwrap();
-    assert!(matches!(write(&layout, &[0; 3], &mut [0; 8]), Err(ArrayError::BufferSize { .. })));
-    assert!(matches!(write(&layout, &[0; 4], &mut [0; 3]), Err(ArrayError::Outside { .. })));
+    assert!(matches!(write(&layout, &[0; 3], &mut [0; 8]), Err(ElementsError::BufferSize { .. })));
+    assert!(matches!(write(&layout, &[0; 4], &mut [0; 3]), Err(ElementsError::Outside { .. })));
 }
 
 #[test]
 fn no_elements_are_written_to_nowhere() {
     let none = Strided::new(vec![5, 0], vec![i64::MAX, i64::MIN], u64::MAX, 2, 8).unwrap();
     let datatype = Datatype::parse(">u2").unwrap();
-    let never = |_: u64, _: &[u8]| -> Result<(), ArrayError> { panic!("nothing to write") };
+    let never = |_: u64, _: &[u8]| -> Result<(), ElementsError> { panic!("nothing to write") };
     write_ranges(&none, &datatype, &[], Order::F, ByteOrder::Little, never).unwrap();
     write_bytes(&none, &datatype, &[], Order::F, ByteOrder::Little, &mut []).unwrap();
 }

@@ -103,7 +103,7 @@ proptest! {
             packed[at.index(reach)] = byte;
         }
         if let Ok(buffer) = Buffer::parse(&packed) {
-            let limits = Limits::default().with_max_decoded(64 << 20);
+            let limits = Limits::default().max_decoded(64 << 20);
             let decoded = buffer.decode(&limits);
             if let Ok(decoded) = decoded {
                 prop_assert_eq!(decoded.len(), buffer.header().nbytes() as usize);
@@ -199,7 +199,7 @@ fn the_bytes_are_those_of_the_reference() {
         for (shuffle, (len, crc)) in SHUFFLES.into_iter().zip(cases) {
             let options = CompressOptions::new(compressor).level(7).shuffle(shuffle);
             let packed = compress(&data, &options).unwrap();
-            let found = binio::Algorithm::Crc32.digest(&packed).to_string();
+            let found = binio::checksum::Algorithm::Crc32.digest(&packed).to_string();
             assert_eq!((packed.len(), &found[..]), (len, crc), "{compressor:?} {shuffle:?}");
         }
     }

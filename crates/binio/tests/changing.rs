@@ -162,7 +162,7 @@ proptest! {
                 Fault::StopAtOperation(at),
                 Fault::TearAtOperation(at),
             ] {
-                let mut storage = MemoryStorage::new(&case.old).with_fault(fault);
+                let mut storage = MemoryStorage::new(&case.old).fault(fault);
                 let outcome = case.run(&mut storage);
                 let is_reported =
                     matches!(fault, Fault::FailAtOperation(_) | Fault::FailOnceAtOperation(_));
@@ -181,7 +181,7 @@ proptest! {
     fn full_disk_leaves_the_old_content(case in cases()) {
         let mut at = 0;
         loop {
-            let mut storage = MemoryStorage::new(&case.old).with_fault(Fault::FailAtByte(at));
+            let mut storage = MemoryStorage::new(&case.old).fault(Fault::FailAtByte(at));
             if case.run(&mut storage).is_ok() {
                 break;
             }
@@ -266,7 +266,7 @@ fn complete_journal_of_another_form_is_an_error() {
     let mut journal = left.journal_bytes().unwrap().to_vec();
     let end = journal.len() - 4;
     journal[..8].copy_from_slice(b"undolog3");
-    let crc = binio::Algorithm::Crc32.digest(&journal[..end]);
+    let crc = binio::checksum::Algorithm::Crc32.digest(&journal[..end]);
     journal[end..].copy_from_slice(crc.as_bytes());
     journal[end..].reverse();
     let mut storage = MemoryStorage::with_journal(&case.old, &journal);
@@ -281,15 +281,15 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
     use std::fs;
 
     use binio::write::journal::Pending;
-    use binio::write::{FileLock, FileStorage, Settled};
+    use binio::write::{ConsistentFile, FileLock, FileStorage};
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("file");
     let case = case();
     fs::write(&path, &case.old).unwrap();
-    let read = |path| match Settled::open(path, ".undo").unwrap() {
-        Settled::File(file) => (false, file.bytes_at(0, case.old.len()).unwrap()),
-        Settled::Before(before) => (true, before.bytes_at(0, case.old.len()).unwrap()),
+    let read = |path| match ConsistentFile::open(path, ".undo").unwrap() {
+        ConsistentFile::File(file) => (false, file.bytes_at(0, case.old.len()).unwrap()),
+        ConsistentFile::Before(before) => (true, before.bytes_at(0, case.old.len()).unwrap()),
     };
     assert_eq!(read(&path), (false, case.old.clone().into()));
     assert_eq!(journal::pending(&path, ".undo").unwrap(), None);
@@ -336,10 +336,10 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
 #[cfg(unix)]
 #[test]
 fn what_is_not_a_regular_file_is_refused_at_once() {
-    use binio::write::Settled;
+    use binio::write::ConsistentFile;
 
     let folder = tempfile::tempdir().unwrap();
-    let missing = Settled::open(folder.path().join("missing"), ".undo").unwrap_err();
+    let missing = ConsistentFile::open(folder.path().join("missing"), ".undo").unwrap_err();
     assert!(
         matches!(missing.kind(), binio::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
     );
@@ -348,7 +348,7 @@ fn what_is_not_a_regular_file_is_refused_at_once() {
     assert!(made.is_ok_and(|status| status.success()));
     for path in [&pipe, folder.path()] {
         // A pipe without a writer is not waited for.
-        let error = Settled::open(path, ".undo").unwrap_err();
+        let error = ConsistentFile::open(path, ".undo").unwrap_err();
         assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)), "{error}");
     }
 }

@@ -2,10 +2,11 @@
 
 use std::ops::Range;
 
-use binio::{
-    Algorithm, ByteReader, Bytes, Endian, Error, PatchWriter, ReadAt, ReadLog, Scanner, Window,
-    decode, decode_into, drive, source::suite, swap_in_place,
-};
+use binio::checksum::Algorithm;
+use binio::number::{ByteReader, decode, decode_into, swap_in_place};
+use binio::source::{ReadLog, Scanner, Window, parse_with_fetch, suite};
+use binio::write::PatchWriter;
+use binio::{Bytes, Endian, Error, ReadAt};
 use md5::Digest as _;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -237,7 +238,7 @@ proptest! {
         reads in vec((0_u64..320, 0_usize..60), 0..12),
         read_ahead in 0_u64..50,
     ) {
-        let window = Window::new(data.len() as u64).with_read_ahead(read_ahead);
+        let window = Window::new(data.len() as u64).read_ahead(read_ahead);
         let parse = |source: &dyn ReadAt| {
             reads.iter().map(|&(offset, len)| source.bytes_at(offset, len)).collect()
         };
@@ -246,7 +247,7 @@ proptest! {
             ranges.iter().map(|r| data.bytes_at(r.start, len(r))).collect()
         };
         let whole: Result<Vec<Bytes>, Error> = parse(&data);
-        let driven = drive(&window, || parse(&window), fetch);
+        let driven = parse_with_fetch(&window, || parse(&window), fetch);
         prop_assert_eq!(whole.map_err(|e| e.to_string()), driven.map_err(|e| e.to_string()));
     }
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Cursor;
 use std::sync::Arc;
 
-use binio::source::suite;
-use binio::{Bytes, FileSource, ReadAt, ReadLog, Span, Stream, Window};
+use binio::source::{ReadLog, Stream, Window, suite};
+use binio::{Bytes, FileSource, ReadAt, Span};
 
 /// Contents without a period that a wrong offset could hide in.
 fn content(len: usize) -> Vec<u8> {

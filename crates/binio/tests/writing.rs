@@ -4,7 +4,8 @@ use std::fs;
 use std::io::{Seek, Write};
 
 use binio::write::fault::{Fault, FaultyWriter};
-use binio::{AtomicFile, Endian, ErrorKind, PatchWriter, Result};
+use binio::write::{AtomicFile, PatchWriter};
+use binio::{Endian, ErrorKind, Result};
 
 const OLD: &[u8] = b"the old file";
 const NEW: &[u8] = b"BLK1\x00\x07payload\0\0\0";

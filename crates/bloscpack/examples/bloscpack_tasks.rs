@@ -10,7 +10,9 @@ use std::hint::black_box;
 use std::io::Read;
 use std::time::{Duration, Instant};
 
-use binio::{Algorithm, FileSource, prefer_huge_pages};
+use binio::FileSource;
+use binio::checksum::Algorithm;
+use binio::memory::prefer_huge_pages;
 use bloscpack::{
     ChunkSize, Compressor, Reader, UnpackOptions, VerifyOptions, WriteOptions, pack_slice,
     pack_source, verify,

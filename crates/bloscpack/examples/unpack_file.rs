@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use binio::AtomicFile;
+use binio::write::AtomicFile;
 use bloscpack::{Reader, UnpackOptions, VerifyOptions, verify};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

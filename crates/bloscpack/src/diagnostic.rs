@@ -79,7 +79,7 @@ pub(crate) fn at(code: Code, offset: u64, message: impl Into<String>) -> Diagnos
 
 /// A diagnostic about a chunk, at a byte of the file.
 pub(crate) fn of_chunk(code: Code, chunk: u64, offset: u64, message: String) -> Diagnostic {
-    Diagnostic::new(code, Place::at(offset).with_pointer(format!("/chunks/{chunk}")), message)
+    Diagnostic::new(code, Place::at(offset).pointer(format!("/chunks/{chunk}")), message)
 }
 
 /// What stops a reader elsewhere, where the caller goes on.

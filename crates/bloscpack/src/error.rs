@@ -2,8 +2,8 @@
 
 use std::{fmt, io};
 
-use binio::Digest;
-use binio::error::Kind;
+use binio::FormatErrorKind;
+use binio::checksum::Digest;
 use thiserror::Error as ThisError;
 
 /// A result of this crate.
@@ -275,7 +275,7 @@ impl From<Error> for binio::Error {
     }
 }
 
-impl Kind for ErrorKind {
+impl FormatErrorKind for ErrorKind {
     fn from_binio(error: binio::Error) -> Self {
         match *error.kind() {
             binio::ErrorKind::Limit { what, limit, requested } => {

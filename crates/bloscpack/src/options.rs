@@ -62,7 +62,7 @@ impl Default for OpenOptions {
             strictness: Strictness::default(),
             verify: Verify::default(),
             order: ChunkOrder::default(),
-            limits: Limits::default().with_max_decoded(16 << 30),
+            limits: Limits::default().max_decoded(16 << 30),
             max_metadata: 16 << 20,
             ignore_metadata: false,
         }

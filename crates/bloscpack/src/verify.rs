@@ -241,7 +241,7 @@ mod tests {
             let places: Vec<_> = report.diagnostics.iter().map(|d| d.place.clone()).collect();
             let digest = |index: usize| {
                 let place = Place::at(file.chunk_start(index + 1) - 4);
-                place.with_pointer(format!("/chunks/{index}"))
+                place.pointer(format!("/chunks/{index}"))
             };
             assert_eq!(places, [digest(0), digest(2)]);
             assert!(report.diagnostics.iter().all(|d| d.code == Code::BadChunk));

@@ -42,7 +42,7 @@ pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
 }
 
 fn unknown(head: &[u8]) -> String {
-    let kind = binio::kind_by_signature(head).map(|kind| format!("this is {kind}, "));
+    let kind = binio::diagnostic::kind_by_signature(head).map(|kind| format!("this is {kind}, "));
     format!(
         "{}no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", the signature \
          of Dudley, or JSON, or a layout whose name ends with .dud",

@@ -199,13 +199,13 @@ impl From<Diagnostics> for Error {
 }
 
 #[cfg(feature = "array")]
-impl From<binio::array::ArrayError> for Error {
-    fn from(error: binio::array::ArrayError) -> Self {
+impl From<binio::array::ElementsError> for Error {
+    fn from(error: binio::array::ElementsError) -> Self {
         binio::Error::from(error).into()
     }
 }
 
-impl binio::error::Kind for ErrorKind {
+impl binio::FormatErrorKind for ErrorKind {
     fn from_binio(error: binio::Error) -> Self {
         Self::Read(error)
     }

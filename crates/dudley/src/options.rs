@@ -8,25 +8,25 @@ binio::limits! {
     /// ```
     /// use dudley::{Code, Limits, ParseOptions};
     ///
-    /// let options = ParseOptions::new().limits(Limits::default().with_max_depth(3));
+    /// let options = ParseOptions::new().limits(Limits::default().max_depth(3));
     /// let error = options.parse("a/ b/ c/ d/").unwrap_err();
     /// assert_eq!(error.code(), Some(Code::TooDeep));
     /// ```
     pub struct Limits {
         /// How deep dicts, lists and structs nest, named types included. Default: 128. Values above
         /// 400 are reduced to 400, so that no stack overflows.
-        max_depth: u32 = 128, with_max_depth;
+        max_depth: u32 = 128;
         /// Dimensions of a shape. Default: 255.
-        max_dims: u32 = 255, with_max_dims;
+        max_dims: u32 = 255;
         /// Names that a struct type leaves to its users. Default: 255.
-        max_free_names: u32 = 255, with_max_free_names;
+        max_free_names: u32 = 255;
         /// Bindings of such names, over all uses of types. Default: 16 million.
-        max_bindings: u32 = 1 << 24, with_max_bindings;
+        max_bindings: u32 = 1 << 24;
         /// Fields of structs that resolving visits or lists. Default: 268 million. To find addresses,
         /// resolving never visits more than 4 million, plus 16 for each byte of the stream.
-        max_steps: u32 = 1 << 28, with_max_steps;
+        max_steps: u32 = 1 << 28;
         /// Errors that are collected, and the same number of warnings and notes. Default: 100.
-        max_diagnostics: u32 = 100, with_max_diagnostics;
+        max_diagnostics: u32 = 100;
     }
 }
 
@@ -60,12 +60,12 @@ impl ParseOptions {
         Self::default()
     }
 
-    /// Accepts a parameter that is declared twice in one dict or struct, instead of E021: the later
-    /// declaration shadows the earlier one from there on.
-    #[must_use]
-    pub fn allow_param_redeclare(mut self, allow: bool) -> Self {
-        self.allow_param_redeclare = allow;
-        self
+    binio::setters! {
+        /// Sets whether a parameter may be declared twice in one dict or struct, which is E021 otherwise:
+        /// the later declaration shadows the earlier one from there on.
+        allow_param_redeclare: bool;
+        /// Sets the limits.
+        limits: Limits;
     }
 
     /// Leaves out a warning or note. Errors cannot be silenced.
@@ -120,12 +120,5 @@ impl ParseOptions {
             return Some(Severity::Error);
         }
         (!self.silenced.contains(&code)).then(|| code.severity())
-    }
-
-    /// The limits.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
     }
 }

@@ -97,7 +97,7 @@ fn decode_single_bytes(bytes: &[u8]) -> (String, Encoding) {
 fn binary(bytes: &[u8]) -> Diagnostic {
     let message = "this is a binary file, not a layout";
     let diagnostic = Diagnostic::new(Code::IllegalCharacter, Span::default(), message);
-    diagnostic.with_help(match Signature::parse(bytes) {
+    diagnostic.help(match Signature::parse(bytes) {
         Ok(signature) if signature.layout_address != 0 => {
             format!("the layout is at its end, from byte {}", signature.layout_address)
         }

@@ -138,7 +138,7 @@ fn a_record_that_nests_too_deeply_is_refused() {
     let nested = |levels: usize| {
         let text = format!("x = {}f8{}", "{ a = ".repeat(levels), " }".repeat(levels));
         let options = dudley::ParseOptions::new();
-        let limits = dudley::Limits::default().with_max_depth(400);
+        let limits = dudley::Limits::default().max_depth(400);
         let layout = options.limits(limits).parse(text).unwrap();
         let table = Resolver::new(&layout).table().unwrap();
         table.find("/x").unwrap().strided(8).map(|(datatype, _)| datatype.itemsize())

@@ -16,7 +16,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use binio::Algorithm;
+use binio::checksum::Algorithm;
 use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore, StoreError};
 use flux_archive::{BlobRef, Creator, Extractor, Form, HashType, OpenOptions, Writer};
 

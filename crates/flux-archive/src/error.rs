@@ -109,7 +109,7 @@ impl fmt::Display for Summary<'_> {
     }
 }
 
-impl binio::error::Kind for ErrorKind {
+impl binio::FormatErrorKind for ErrorKind {
     fn from_binio(error: binio::Error) -> Self {
         match *error.kind() {
             binio::ErrorKind::Limit { what, limit, requested } => {

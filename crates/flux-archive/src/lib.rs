@@ -1,18 +1,6 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
-/// Defines the setters of options: a method of the name of each field.
-macro_rules! setters {
-    ($($(#[$doc:meta])+ $name:ident: $type:ty;)+) => {$(
-        $(#[$doc])+
-        #[must_use]
-        pub fn $name(mut self, $name: $type) -> Self {
-            self.$name = $name.into();
-            self
-        }
-    )+};
-}
-
 /// Defines `Debug` of a type whose fields cannot all be shown, by some of them.
 macro_rules! partial_debug {
     ($($Type:ident: $($field:ident),*;)+) => {$(

@@ -19,7 +19,8 @@ use std::ops::Range;
 use binio::blosc::{
     Buffer, CompressOptions, Compressor, HEADER_LEN, Header, MAX_NBYTES, Scratch, compress,
 };
-use binio::{ByteReader, Endian, ErrorKind, ReadAt};
+use binio::number::ByteReader;
+use binio::{Endian, ErrorKind, ReadAt};
 
 use super::Failure;
 use super::chunks::{Chunked, Lengths};

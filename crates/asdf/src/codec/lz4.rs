@@ -11,7 +11,8 @@
 //!
 //! The lengths make the table of `chunks`. We write chunks of 4 MiB of data, in parallel.
 
-use binio::{ByteReader, Endian, ReadAt};
+use binio::number::ByteReader;
+use binio::{Endian, ReadAt};
 use bytes::Bytes;
 use lz4_flex::block::{compress_into, decompress_into, get_maximum_output_size};
 

@@ -21,7 +21,7 @@
 //!
 //! To readers this is a stream like any other. It is 0.1% larger than that of one compressor.
 
-use binio::Algorithm;
+use binio::checksum::Algorithm;
 use bytes::Bytes;
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 

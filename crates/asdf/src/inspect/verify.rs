@@ -194,7 +194,7 @@ fn check_node(node: Node<'_>) -> Result<()> {
 fn at_error(code: Code, error: &Error) -> Diagnostic {
     let mut place = error.offset().map(Place::at).unwrap_or_default();
     if let ErrorKind::Yaml { line, column, .. } = *error.kind() {
-        place = place.with_line_column(line, column);
+        place = place.line_column(line, column);
     }
     Diagnostic::new(code, place, without_place(error))
 }

@@ -21,7 +21,8 @@
 
 use std::ops::Range;
 
-use binio::{ByteReader, Endian};
+use binio::Endian;
+use binio::number::ByteReader;
 
 use crate::error::{BlockError, code_name};
 

@@ -176,7 +176,7 @@ impl Head {
     }
 
     fn report(&mut self, code: Code, at: usize, line: u32, message: impl Into<String>) {
-        let place = Place::at(at as u64).with_line(line);
+        let place = Place::at(at as u64).line(line);
         self.diagnostics.push(Diagnostic::new(code, place, message));
     }
 }
@@ -222,7 +222,7 @@ fn not_asdf(text: &[u8]) -> Error {
         "a byte-order mark precedes #ASDF".to_owned()
     } else if text.starts_with(ASDF_TOKEN) {
         "the header line is not \"#ASDF\", a blank and a version".to_owned()
-    } else if let Some(kind) = binio::kind_by_signature(text) {
+    } else if let Some(kind) = binio::diagnostic::kind_by_signature(text) {
         format!("this is {kind}")
     } else {
         let begin = text.get(..8).unwrap_or(text);

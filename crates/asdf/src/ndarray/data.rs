@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use binio::Limits;
-use binio::array::{Access, Array, ArrayError, Data, Datatype, Slice, Strided};
+use binio::array::{Access, Array, Data, Datatype, ElementsError, Slice, Strided};
 use bytes::Bytes;
 
 use crate::asdf::Asdf;
@@ -43,7 +43,7 @@ impl<'a> StoredArray<'a> {
         datatype: impl Into<Arc<Datatype>>,
         layout: Strided,
         limits: Limits,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         Array::new(VerifiedData(data), datatype, layout, limits).map(Self)
     }
 
@@ -69,19 +69,19 @@ impl<'a> StoredArray<'a> {
         self.0.limits()
     }
 
-    pub(super) fn slice(&self, slices: &[Slice]) -> Result<Self, ArrayError> {
+    pub(super) fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         self.0.slice(slices).map(Self)
     }
 
-    pub(super) fn field(&self, name: &str) -> Result<Self, ArrayError> {
+    pub(super) fn field(&self, name: &str) -> Result<Self, ElementsError> {
         self.0.field(name).map(Self)
     }
 
-    pub(super) fn broadcast(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+    pub(super) fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         self.0.broadcast(shape).map(Self)
     }
 
-    pub(super) fn reshape(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+    pub(super) fn reshape(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         self.0.reshape(shape).map(Self)
     }
 
@@ -92,7 +92,7 @@ impl<'a> StoredArray<'a> {
             return Ok(());
         }
         let (low, high) = (extent.start.into(), extent.end.into());
-        Err(ArrayError::Outside { low, high, len }.into())
+        Err(ElementsError::Outside { low, high, len }.into())
     }
 
     /// Reads elements, after comparing the block with its checksum if the options ask for that.
@@ -121,12 +121,12 @@ pub(super) struct VerifiedData<'a>(ArrayData<'a>);
 /// Why elements cannot be read: what is wrong with the array, or with its block.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    Array(ArrayError),
+    Array(ElementsError),
     Block(Error),
 }
 
-impl From<ArrayError> for Failure {
-    fn from(error: ArrayError) -> Self {
+impl From<ElementsError> for Failure {
+    fn from(error: ElementsError) -> Self {
         Self::Array(error)
     }
 }

@@ -14,23 +14,23 @@
 use std::fmt::Write as _;
 
 use binio::Endian;
-use binio::array::{Datatype, Kind, ScalarType};
+use binio::array::{Datatype, ScalarKind, ScalarType};
 
-const NUMERIC: [(&str, Kind, u64); 14] = [
-    ("int8", Kind::Int, 1),
-    ("int16", Kind::Int, 2),
-    ("int32", Kind::Int, 4),
-    ("int64", Kind::Int, 8),
-    ("uint8", Kind::Uint, 1),
-    ("uint16", Kind::Uint, 2),
-    ("uint32", Kind::Uint, 4),
-    ("uint64", Kind::Uint, 8),
-    ("float16", Kind::Float, 2),
-    ("float32", Kind::Float, 4),
-    ("float64", Kind::Float, 8),
-    ("complex64", Kind::Complex, 8),
-    ("complex128", Kind::Complex, 16),
-    ("bool8", Kind::Bool, 1),
+const NUMERIC: [(&str, ScalarKind, u64); 14] = [
+    ("int8", ScalarKind::Int, 1),
+    ("int16", ScalarKind::Int, 2),
+    ("int32", ScalarKind::Int, 4),
+    ("int64", ScalarKind::Int, 8),
+    ("uint8", ScalarKind::Uint, 1),
+    ("uint16", ScalarKind::Uint, 2),
+    ("uint32", ScalarKind::Uint, 4),
+    ("uint64", ScalarKind::Uint, 8),
+    ("float16", ScalarKind::Float, 2),
+    ("float32", ScalarKind::Float, 4),
+    ("float64", ScalarKind::Float, 8),
+    ("complex64", ScalarKind::Complex, 8),
+    ("complex128", ScalarKind::Complex, 16),
+    ("bool8", ScalarKind::Bool, 1),
 ];
 
 /// The type of a name in the tree. Text types have no name alone: they need a length.
@@ -40,8 +40,8 @@ pub(crate) fn from_name(name: &str, endian: Endian) -> Option<ScalarType> {
 }
 
 /// The type of `[ascii, n]`, or of `[ucs4, n]`, whose size stays below 2^63.
-pub(crate) fn text(kind: Kind, length: u64, endian: Endian) -> Option<ScalarType> {
-    let width = if kind == Kind::Unicode { 4 } else { 1 };
+pub(crate) fn text(kind: ScalarKind, length: u64, endian: Endian) -> Option<ScalarType> {
+    let width = if kind == ScalarKind::Unicode { 4 } else { 1 };
     ScalarType::new(kind, length.checked_mul(width)?, endian).ok()
 }
 
@@ -81,8 +81,8 @@ pub fn datatype_name(datatype: &Datatype) -> String {
 
 pub(crate) fn scalar_name(scalar: ScalarType) -> String {
     match scalar.kind() {
-        Kind::Bytes => format!("[ascii, {}]", scalar.size()),
-        Kind::Unicode => format!("[ucs4, {}]", scalar.size() / 4),
+        ScalarKind::Bytes => format!("[ascii, {}]", scalar.size()),
+        ScalarKind::Unicode => format!("[ucs4, {}]", scalar.size() / 4),
         kind => {
             let row = NUMERIC.iter().find(|(_, k, size)| (*k, *size) == (kind, scalar.size()));
             row.map_or_else(|| scalar.to_string(), |(name, ..)| (*name).to_owned())
@@ -105,8 +105,8 @@ mod tests {
         }
         assert_eq!(from_name("ascii", Endian::Big), None);
         assert_eq!(from_name("float128", Endian::Big), None);
-        assert_eq!(scalar_name(text(Kind::Unicode, 3, Endian::Big).unwrap()), "[ucs4, 3]");
-        assert_eq!(text(Kind::Unicode, 1 << 62, Endian::Big), None);
+        assert_eq!(scalar_name(text(ScalarKind::Unicode, 3, Endian::Big).unwrap()), "[ucs4, 3]");
+        assert_eq!(text(ScalarKind::Unicode, 1 << 62, Endian::Big), None);
     }
 
     #[test]

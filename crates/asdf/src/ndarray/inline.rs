@@ -17,7 +17,7 @@
 //! a masked element of any type; inside a record it masks the record. With a record type each
 //! record is a sequence of as many items as there are fields, so the shape ends there.
 
-use binio::array::{Datatype, Kind as ScalarKind, MAX_DIMENSIONS, Record, ScalarType, byte_size};
+use binio::array::{Datatype, MAX_DIMENSIONS, Record, ScalarKind, ScalarType, byte_size};
 use binio::{Endian, Limits};
 use bytes::Bytes;
 
@@ -676,7 +676,7 @@ mod tests {
             bomb.extend(["a", &level, ": &a", &level, " [", &list, "]\n"]);
         }
         let text = bomb + "data: *a5\n";
-        let few = Limits::default().with_max_items(10_000);
+        let few = Limits::default().max_items(10_000);
         assert!(try_read(&text, &few).is_err());
         assert_eq!(try_read(&text, &Limits::default()).unwrap().0.shape, [10; 6]);
     }

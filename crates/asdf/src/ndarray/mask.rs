@@ -9,7 +9,7 @@
 //!
 //! The mask of a mask is ignored, so that an array may name itself.
 
-use binio::array::{ByteOrder, Kind, Order, ScalarType, Slice};
+use binio::array::{ByteOrder, Order, ScalarKind, ScalarType, Slice};
 use half::f16;
 use num_complex::Complex;
 
@@ -92,23 +92,23 @@ fn nonzero(array: &NdArray<'_>) -> Result<Vec<bool>> {
 }
 
 fn is_float(scalar: ScalarType) -> bool {
-    matches!(scalar.kind(), Kind::Float | Kind::Complex)
+    matches!(scalar.kind(), ScalarKind::Float | ScalarKind::Complex)
 }
 
 /// Where the elements equal a value.
 fn equal(array: &NdArray<'_>, value: Number) -> Result<Vec<bool>> {
     let Some(scalar) = array.datatype().as_scalar() else { return Err(no_numbers(array)) };
     match (value, scalar.kind()) {
-        (_, Kind::Bool | Kind::Int | Kind::Uint) => {
+        (_, ScalarKind::Bool | ScalarKind::Int | ScalarKind::Uint) => {
             // No element is equal to what is not an integer.
             let value = value.to_int();
             where_number(array, scalar, |element| value.is_some() && element.to_int() == value)
         }
-        (Number::Complex(_), Kind::Float) => {
+        (Number::Complex(_), ScalarKind::Float) => {
             let message = "a complex number cannot mask real numbers";
             Err(array.error(ArrayError::Mask(message.into())))
         }
-        (_, Kind::Float | Kind::Complex) => {
+        (_, ScalarKind::Float | ScalarKind::Complex) => {
             let value = nearest(value.to_complex(), scalar.component_width());
             where_number(array, scalar, |element| {
                 let element = element.to_complex();

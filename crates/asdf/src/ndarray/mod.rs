@@ -21,8 +21,8 @@ pub(crate) mod source;
 pub(crate) mod view;
 
 pub use binio::array::{
-    ByteOrder, Datatype, Element, Elements, ElementsIntoIter, Field, Kind, Order, Record,
-    ScalarType, Slice, Strided, Style,
+    ByteOrder, Datatype, Element, Elements, ElementsIntoIter, Field, Order, PrintStyle, Record,
+    ScalarKind, ScalarType, Slice, Strided,
 };
 pub use datatype::datatype_name;
 pub(crate) use datatype::scalar_name;
@@ -46,10 +46,10 @@ impl YamlNode<'_> {
     /// An error of the elements of an array, which are of a type if that is known.
     pub(crate) fn elements_error(
         self,
-        error: binio::array::ArrayError,
+        error: binio::array::ElementsError,
         datatype: Option<&Datatype>,
     ) -> Error {
-        use binio::array::ArrayError as Kind;
+        use binio::array::ElementsError as Kind;
         self.array_error(match error {
             Kind::Shape(message) => return self.invalid("shape", message),
             Kind::Strides(message) => return self.invalid("strides", message),

@@ -16,7 +16,7 @@
 
 use binio::Endian;
 use binio::array::{
-    Datatype, Field, Kind as ScalarKind, MAX_DIMENSIONS, MAX_RECORD_DEPTH, Record, ScalarType,
+    Datatype, Field, MAX_DIMENSIONS, MAX_RECORD_DEPTH, Record, ScalarKind, ScalarType,
 };
 
 use crate::diagnostic::{Code, Diagnostic};

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::ops::Range;
 
 use binio::array::{
-    Array, ByteOrder, Data as _, Datatype, Element, Elements, Field, Order, Record, Slice, Strided,
-    Style,
+    Array, ByteOrder, Data as _, Datatype, Element, Elements, Field, Order, PrintStyle, Record,
+    Slice, Strided,
 };
 use bytes::Bytes;
 
@@ -238,7 +238,7 @@ impl<'a> NdArray<'a> {
     }
 
     /// Writes the elements as JSON, text or CSV; masked elements are missing.
-    pub fn write_elements(&self, mut out: impl Write, style: Style) -> Result<()> {
+    pub fn write_elements(&self, mut out: impl Write, style: PrintStyle) -> Result<()> {
         let mask = self.mask()?;
         self.read_by(|array| array.write_elements(&mut out, style, mask.as_deref()))
     }
@@ -301,7 +301,7 @@ impl<'a> NdArray<'a> {
         }
     }
 
-    fn elements_error(&self, error: binio::array::ArrayError) -> Error {
+    fn elements_error(&self, error: binio::array::ElementsError) -> Error {
         self.node.elements_error(error, Some(self.datatype()))
     }
 

@@ -3,7 +3,8 @@
 use std::io::{Seek, SeekFrom, Write};
 use std::sync::mpsc::{Sender, channel};
 
-use binio::{Algorithm, Digest, Hasher, ReadAt, Span};
+use binio::checksum::{Algorithm, Digest, Hasher};
+use binio::{ReadAt, Span};
 use bytes::Bytes;
 
 use super::WriteOptions;

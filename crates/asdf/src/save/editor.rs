@@ -9,8 +9,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use binio::write::{Discard, FileLock, FileStorage, Storage};
-use binio::{AtomicFile, FileSource};
+use binio::FileSource;
+use binio::write::{AtomicFile, Discard, FileLock, FileStorage, Storage};
 
 use super::draft::{Draft, PAGE, sources};
 use super::in_place::{InPlace, patch};

@@ -406,9 +406,9 @@ fn no_float16(standard: Version) -> Error {
 }
 
 fn has_float16(datatype: &binio::array::Datatype) -> bool {
-    use binio::array::{Datatype, Kind};
+    use binio::array::{Datatype, ScalarKind};
     match datatype {
-        Datatype::Scalar(scalar) => scalar.kind() == Kind::Float && scalar.size() == 2,
+        Datatype::Scalar(scalar) => scalar.kind() == ScalarKind::Float && scalar.size() == 2,
         Datatype::Record(record) => {
             record.fields().iter().any(|field| has_float16(field.datatype()))
         }

@@ -13,9 +13,10 @@
 use std::io::Write as _;
 use std::path::Path;
 
+use binio::ReadAt as _;
 use binio::array::{Datatype, Element, byte_size, to_bytes};
+use binio::checksum::Algorithm;
 use binio::write::{FileLock, FileTarget, WriteAt as _};
-use binio::{Algorithm, ReadAt as _};
 
 use super::blocks;
 use super::plan::Plan;
@@ -90,7 +91,7 @@ impl Writer<'_> {
         (writer.tree, writer.options) = (tree, options);
         writer.check()?;
         let plan = Plan::new(&writer.tree, writer.origin(), &writer.options, true)?;
-        let mut file = binio::AtomicFile::create(path)?;
+        let mut file = binio::write::AtomicFile::create(path)?;
         let offset = writer.file_of(&plan, &plan.blocks, &mut file)?.len;
         let mut header = BlockHeader::aligned(offset, [0; 4], writer.options.align);
         header.flags = FLAG_STREAMED;

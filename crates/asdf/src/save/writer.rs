@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
         if path.is_file() {
             crate::file::journal::roll_back(path)?;
         }
-        let mut file = binio::AtomicFile::create(path)?;
+        let mut file = binio::write::AtomicFile::create(path)?;
         let report = self.write_to(&mut file)?;
         file.commit()?;
         Ok(report)
@@ -117,13 +117,13 @@ impl<'a> Writer<'a> {
         if path.is_file() {
             crate::file::journal::roll_back(path)?;
         }
-        let mut tree = binio::AtomicFile::create(path)?;
+        let mut tree = binio::write::AtomicFile::create(path)?;
         let report = self.file_of(&plan, &[], &mut tree)?;
         let mut is_in_the_way = names_any(path, &files);
         for (blocks, files) in plan.blocks.chunks(OPEN_FILES).zip(files.chunks(OPEN_FILES)) {
             let mut parts = Vec::with_capacity(files.len());
             for (block, file) in blocks.iter().zip(files) {
-                let mut file = binio::AtomicFile::create(file)?;
+                let mut file = binio::write::AtomicFile::create(file)?;
                 let mut out = Output::new(&mut file);
                 out.put(head::to_text(self.options.standard).as_bytes())?;
                 self.block(&mut out, block, None, None)?;

@@ -71,7 +71,7 @@ fn open_unmasked<'a>(
     };
     let layout = match layout_in(len) {
         // A block that is cut has some of the elements: which is found out when they are read.
-        Err(binio::array::ArrayError::Outside { .. })
+        Err(binio::array::ElementsError::Outside { .. })
             if files.root.options().strictness == Strictness::Salvage =>
         {
             layout_in(u64::MAX)

@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use binio::array::{
-    self, ByteOrder, Datatype, Element, Field, Kind, Order, Record, Strided, byte_size, npy,
+    self, ByteOrder, Datatype, Element, Field, Order, Record, ScalarKind, Strided, byte_size, npy,
     write_bytes,
 };
 use binio::{Limits, ReadAt, Span};
@@ -221,7 +221,7 @@ impl fmt::Debug for Array {
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "called by map_err")]
-fn invalid(error: array::ArrayError) -> Error {
+fn invalid(error: array::ElementsError) -> Error {
     Error::unwritable(error.to_string())
 }
 
@@ -230,9 +230,13 @@ fn check(datatype: &Datatype) -> Result<()> {
     match datatype {
         Datatype::Scalar(scalar) => {
             let is_known = match scalar.kind() {
-                Kind::Bool | Kind::Int | Kind::Uint | Kind::Bytes | Kind::Unicode => true,
-                Kind::Float => scalar.size() <= 8,
-                Kind::Complex => matches!(scalar.size(), 8 | 16),
+                ScalarKind::Bool
+                | ScalarKind::Int
+                | ScalarKind::Uint
+                | ScalarKind::Bytes
+                | ScalarKind::Unicode => true,
+                ScalarKind::Float => scalar.size() <= 8,
+                ScalarKind::Complex => matches!(scalar.size(), 8 | 16),
                 _ => false,
             };
             if is_known {

@@ -38,7 +38,7 @@ impl<'a> YamlNode<'a> {
             NodeKind::Mapping => self.get(name).ok_or_else(|| {
                 let keys = self.entries().take(MAX_SUGGESTED).filter_map(|(key, _)| key.text());
                 let near = Some(name).filter(|name| name.len() < MAX_POINTER);
-                match near.and_then(|name| binio::nearest(name, keys)) {
+                match near.and_then(|name| binio::diagnostic::nearest(name, keys)) {
                     Some(near) => format!("no key `{name}`, did you mean `{near}`?"),
                     None => format!("no key `{name}`"),
                 }

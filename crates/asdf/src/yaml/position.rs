@@ -28,7 +28,7 @@ impl Position {
 
     /// A diagnostic at this place.
     pub(crate) fn diagnostic(self, code: Code, message: impl Into<String>) -> Diagnostic {
-        let place = Place::at(self.offset).with_line_column(self.line, self.column);
+        let place = Place::at(self.offset).line_column(self.line, self.column);
         Diagnostic::new(code, place, message)
     }
 }

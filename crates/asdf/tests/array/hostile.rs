@@ -69,7 +69,7 @@ fn an_overlapping_view_is_read_within_the_limits_only() {
 #[test]
 fn the_limit_on_buffers_holds_for_every_read() {
     let bytes = bytes_of(&a("datatype: int8, byteorder: big, shape: [100]"), &[&[0; 100]]);
-    let limits = Limits::default().with_max_alloc(99);
+    let limits = Limits::default().max_alloc(99);
     let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
     assert!(matches!(array(&file, "/a").read::<i8>().unwrap_err().kind(), ErrorKind::Limit { .. }));
     // What is only borrowed needs no buffer.

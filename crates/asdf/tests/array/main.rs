@@ -16,7 +16,8 @@ mod verification;
 use std::sync::Arc;
 
 use asdf::{Asdf, NdArray, Node, OpenOptions};
-use binio::{Bytes, ReadLog};
+use binio::Bytes;
+use binio::source::ReadLog;
 
 /// The bytes of a file with this tree and these blocks.
 fn bytes_of(tree: &str, blocks: &[&[u8]]) -> Vec<u8> {

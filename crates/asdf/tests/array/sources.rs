@@ -7,7 +7,8 @@ use std::sync::Arc;
 use asdf::json::Options;
 use asdf::ndarray::{ByteOrder, Order, Slice};
 use asdf::{Asdf, ChecksumVerdict, Error, ErrorKind, OpenOptions, Result, Verify};
-use binio::{Bytes, FileSource, ReadAt, Stream, Window, drive};
+use binio::source::{Stream, Window, parse_with_fetch};
+use binio::{Bytes, FileSource, ReadAt};
 
 /// More than is read in one step, so that blocks in the middle have to be asked for.
 const LEN: usize = 300_000;
@@ -119,7 +120,7 @@ fn a_remote_file_is_read_without_being_fetched_whole() {
     let window = Arc::new(Window::new(bytes.len() as u64));
     let mut fetched = 0;
     let read = |pointer: &str, fetched: &mut u64| {
-        drive(
+        parse_with_fetch(
             &window,
             || {
                 let file = Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?;

@@ -2,7 +2,7 @@
 
 use std::io::sink;
 
-use asdf::ndarray::{ByteOrder, Order, Slice, Style};
+use asdf::ndarray::{ByteOrder, Order, PrintStyle, Slice};
 use asdf::{Asdf, BlockError, Error, ErrorKind, NdArray, OpenOptions, Result, Verify};
 
 use super::{array, block, bytes_of};
@@ -24,9 +24,9 @@ const READS: &[Read] = &[
     ("write_summary", |array| array.write_summary(sink())),
     ("masked", |array| array.masked::<u8>().map(drop)),
     ("write_npy", |array| array.write_npy(sink())),
-    ("write_elements as JSON", |array| array.write_elements(sink(), Style::Json)),
-    ("write_elements as text", |array| array.write_elements(sink(), Style::Text)),
-    ("write_elements as CSV", |array| array.write_elements(sink(), Style::Csv)),
+    ("write_elements as JSON", |array| array.write_elements(sink(), PrintStyle::Json)),
+    ("write_elements as text", |array| array.write_elements(sink(), PrintStyle::Text)),
+    ("write_elements as CSV", |array| array.write_elements(sink(), PrintStyle::Csv)),
     #[cfg(feature = "ndarray")]
     ("to_ndarray", |array| array.to_ndarray::<u8>().map(drop)),
 ];

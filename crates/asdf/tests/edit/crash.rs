@@ -68,7 +68,7 @@ fn a_disk_that_fails_at_any_operation_leaves_the_old_file() {
             let mut editor = editor(&before);
             edit(&mut editor).unwrap();
             let fault = Fault::FailOnceAtOperation(operation);
-            let mut storage = MemoryStorage::new(&before).with_fault(fault);
+            let mut storage = MemoryStorage::new(&before).fault(fault);
             assert!(editor.apply(&mut storage).is_err(), "{operation}");
             let file = storage.file_bytes();
             assert!(file == before || file == after, "{operation} of {operations}");

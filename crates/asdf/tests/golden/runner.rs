@@ -6,7 +6,7 @@ use std::path::Path;
 use asdf::json::Options;
 use asdf::ndarray::{ByteOrder, Order};
 use asdf::{Asdf, ChecksumVerdict, NdArray, OpenOptions, Strictness};
-use binio::Algorithm;
+use binio::checksum::Algorithm;
 use serde_json::{Map, Value, json};
 use testdata::Case;
 

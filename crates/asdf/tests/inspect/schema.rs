@@ -388,7 +388,7 @@ fn trees_that_hold_themselves_and_hostile_ones_end() {
     let file = Asdf::from_bytes(text.into_bytes()).unwrap();
     assert_eq!(file.validate(&schemas).unwrap().len(), 1);
     let many = format!("x: !x [{}]", "[1],".repeat(1000));
-    let options = OpenOptions::new().limits(Limits::default().with_max_items(100_000));
+    let options = OpenOptions::new().limits(Limits::default().max_items(100_000));
     let text = format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{many}\n...\n");
     let limited = options.from_bytes(text.into_bytes()).unwrap();
     assert!(limited.validate(&schemas).unwrap().len() <= 1000);

@@ -240,7 +240,7 @@ fn a_key_has_at_most_1024_characters_on_one_line() {
 
 #[test]
 fn brackets_nest_as_deep_as_the_limit() {
-    let limits = binio::Limits::default().with_max_depth(100_000);
+    let limits = binio::Limits::default().max_depth(100_000);
     let options = asdf::yaml::ParseOptions::default().limits(limits);
     let text = "[".repeat(99_999) + &"]".repeat(99_999);
     let document = asdf::yaml::Document::parse(text.as_bytes(), &options, &mut Vec::new());

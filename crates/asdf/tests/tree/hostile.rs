@@ -27,7 +27,7 @@ fn a_million_openings_end_at_a_limit() {
 
 #[test]
 fn depth_counts_block_and_flow() {
-    let limits = Limits::default().with_max_depth(3);
+    let limits = Limits::default().max_depth(3);
     let options = ParseOptions::default().limits(limits);
     let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     assert!(parse("- - [1]").is_ok());
@@ -38,7 +38,7 @@ fn depth_counts_block_and_flow() {
 
 #[test]
 fn a_tree_as_deep_as_the_limit_can_be_walked_and_dropped() {
-    let limits = Limits::default().with_max_depth(u32::MAX);
+    let limits = Limits::default().max_depth(u32::MAX);
     let options = ParseOptions::default().limits(limits);
     let depth = 50_000;
     let text = "- ".repeat(depth) + "x";
@@ -50,7 +50,7 @@ fn a_tree_as_deep_as_the_limit_can_be_walked_and_dropped() {
 
 #[test]
 fn nodes_are_counted() {
-    let limits = Limits::default().with_max_items(5);
+    let limits = Limits::default().max_items(5);
     let options = ParseOptions::default().limits(limits);
     let parse = |text: &str| Document::parse(text.as_bytes(), &options, &mut Vec::new());
     assert_eq!(parse("[1, 2, 3, 4]").unwrap().node_count(), 5);
@@ -83,7 +83,7 @@ fn lists_that_merge_lists_that_merge_themselves() {
 
 #[test]
 fn merge_keys_that_ask_for_too_much_together_end_at_a_limit() {
-    let limits = Limits::default().with_max_items(100_000);
+    let limits = Limits::default().max_items(100_000);
     let options = ParseOptions::default().limits(limits);
     let chain: String =
         (1..1_000).map(|n| format!("m{n}: &m{n} {{<<: *m{}, k{n}: 1}}\n", n - 1)).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use asdf::ndarray::{ByteOrder, Datatype, Field, Kind, Order, Record, ScalarType, Strided};
+use asdf::ndarray::{ByteOrder, Datatype, Field, Order, Record, ScalarKind, ScalarType, Strided};
 use asdf::value::{Array, Mask, Storage};
 use asdf::{Asdf, Bytes, Complex, Endian, Limits, Tree, Value, WriteOptions, f16};
 
@@ -11,16 +11,16 @@ use crate::{bytes_of, open, written};
 /// All datatypes that have no fields.
 fn scalars() -> Vec<ScalarType> {
     let kinds = [
-        (Kind::Bool, &[1][..]),
-        (Kind::Int, &[1, 2, 4, 8]),
-        (Kind::Uint, &[1, 2, 4, 8]),
-        (Kind::Float, &[2, 4, 8]),
-        (Kind::Complex, &[8, 16]),
-        (Kind::Bytes, &[5]),
-        (Kind::Unicode, &[12]),
+        (ScalarKind::Bool, &[1][..]),
+        (ScalarKind::Int, &[1, 2, 4, 8]),
+        (ScalarKind::Uint, &[1, 2, 4, 8]),
+        (ScalarKind::Float, &[2, 4, 8]),
+        (ScalarKind::Complex, &[8, 16]),
+        (ScalarKind::Bytes, &[5]),
+        (ScalarKind::Unicode, &[12]),
     ];
     let orders = [Endian::Little, Endian::Big];
-    let of = |(kind, sizes): (Kind, &'static [u64])| {
+    let of = |(kind, sizes): (ScalarKind, &'static [u64])| {
         sizes.iter().flat_map(move |&size| {
             orders.into_iter().map(move |endian| ScalarType::new(kind, size, endian).unwrap())
         })
@@ -62,9 +62,9 @@ fn element(datatype: &Datatype, at: usize) -> Vec<u8> {
             record.fields().iter().flat_map(field).collect()
         }
         Datatype::Scalar(scalar) => match scalar.kind() {
-            Kind::Bool => vec![u8::from(at % 3 == 0)],
-            Kind::Bytes => (0..size).map(|inner| letter(at + inner)).collect(),
-            Kind::Unicode => (0..size / 4)
+            ScalarKind::Bool => vec![u8::from(at % 3 == 0)],
+            ScalarKind::Bytes => (0..size).map(|inner| letter(at + inner)).collect(),
+            ScalarKind::Unicode => (0..size / 4)
                 .flat_map(|inner| {
                     let unit = u32::from(letter(at + inner));
                     match scalar.endian() {

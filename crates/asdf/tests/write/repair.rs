@@ -314,7 +314,7 @@ fn checksums_of_old_writers_are_mended_and_wrong_ones_stay() {
     let at = offsets(&good)[1];
     let mut bytes = good.clone();
     let data: Vec<u8> = elements(2).iter().flat_map(|it| it.to_ne_bytes()).collect();
-    let digest = binio::Algorithm::Md5.digest(&data);
+    let digest = binio::checksum::Algorithm::Md5.digest(&data);
     bytes[at + 38..at + 54].copy_from_slice(digest.as_bytes());
     let (again, report) = repaired(&bytes);
     assert!(again == good && report.lost.is_empty());
@@ -460,7 +460,7 @@ fn hostile_files_cost_no_more_than_they_have() {
     tree.set("/z", Array::from_slice(&vec![0_u8; 64 << 20], &[64 << 20]).unwrap()).unwrap();
     let options = WriteOptions::new().compression(Compression::Bzip2(9));
     let bomb = bytes_of(&Writer::new(tree).options(options));
-    let options = RecoverOptions::new().limits(Limits::default().with_max_alloc(16 << 20));
+    let options = RecoverOptions::new().limits(Limits::default().max_alloc(16 << 20));
     let mut out = Cursor::new(Vec::new());
     assert!(recover(Arc::new(bomb), &mut out, &options).unwrap().lost.is_empty());
     for junk in [&b""[..], b"#ASDF", b"junk", b"\xd3BLK"] {

@@ -1,7 +1,8 @@
 //! Copies to the end of a vector, which need no zeros written over its memory first.
 //!
 //! The same loops as in [`copy`](super::copy), for typed elements and without the tiles: those
-//! write here and there. 32 MiB of float64, every second of a row: 2.2 ms, into zeros 3.9 ms.
+//! write here and there. 32 MiB of float64, every second of a row, take 0.56 times as long as into
+//! zeros (`--example array_speed`, row `step`, column `vector`).
 
 use bytemuck::Pod;
 

@@ -1,7 +1,7 @@
 //! Vectors for the elements of large arrays: an error if memory is short, on large pages where
 //! the system has them.
 
-use crate::array::ArrayError;
+use crate::array::ElementsError;
 
 /// A page that is worth asking for.
 const LARGE_PAGE: usize = 2 << 20;
@@ -25,26 +25,26 @@ fn with_whole_pages<T>(len: usize) -> usize {
     asked.map_or(len, |bytes| bytes / size)
 }
 
-fn out_of_memory<T>(len: usize) -> ArrayError {
+fn out_of_memory<T>(len: usize) -> ElementsError {
     let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
-    ArrayError::Memory { bytes }
+    ElementsError::Memory { bytes }
 }
 
 /// A vector of zeros, or the error of an allocator that has no more.
-pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ArrayError> {
+pub(crate) fn zeroed<T: bytemuck::Zeroable>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = bytemuck::allocation::try_zeroed_vec(with_whole_pages::<T>(len))
         .map_err(|()| out_of_memory::<T>(len))?;
     // In time: the zeros of a large vector are only promised until it is written to.
-    crate::prefer_huge_pages(&mut out);
+    crate::memory::prefer_huge_pages(&mut out);
     out.truncate(len);
     Ok(out)
 }
 
 /// Room for so many elements, or the error of an allocator that has no more.
-pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, ArrayError> {
+pub(crate) fn reserved<T>(len: usize) -> Result<Vec<T>, ElementsError> {
     let mut out = Vec::new();
     out.try_reserve_exact(with_whole_pages::<T>(len)).map_err(|_| out_of_memory::<T>(len))?;
-    crate::prefer_huge_pages(&mut out);
+    crate::memory::prefer_huge_pages(&mut out);
     Ok(out)
 }
 
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn memory_that_no_machine_has_is_an_error() {
-        assert!(matches!(zeroed::<u64>(1 << 59), Err(ArrayError::Memory { .. })));
-        assert!(matches!(reserved::<u64>(usize::MAX), Err(ArrayError::Memory { .. })));
+        assert!(matches!(zeroed::<u64>(1 << 59), Err(ElementsError::Memory { .. })));
+        assert!(matches!(reserved::<u64>(usize::MAX), Err(ElementsError::Memory { .. })));
     }
 }

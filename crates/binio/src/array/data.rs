@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use bytes::Bytes;
 
-use crate::array::ArrayError;
+use crate::array::ElementsError;
 use crate::{Error, ErrorKind, ReadAt};
 
 /// The bytes that the elements of an array lie in, with the format's own errors.
@@ -16,7 +16,7 @@ use crate::{Error, ErrorKind, ReadAt};
 /// which block, and what is wrong with its data.
 pub trait Data: Sync {
     /// The format's error, or one that becomes it.
-    type Error: From<ArrayError> + Send;
+    type Error: From<ElementsError> + Send;
 
     /// Fills `out` with the bytes from `offset` on.
     fn read_exact_at(&self, out: &mut [u8], offset: u64) -> Result<(), Self::Error>;

@@ -19,7 +19,7 @@ use crate::array::{Element, Record, ScalarType};
 ///
 /// `<` is little-endian, `>` big-endian, `|` neither. Each scalar has its own byte order, those in
 /// records too. Beyond numpy there are complex numbers of two `f2`, and text in UTF-8 and UTF-16:
-/// see [`Kind`](crate::array::Kind).
+/// see [`ScalarKind`](crate::array::ScalarKind).
 ///
 /// ```
 /// use binio::array::Datatype;
@@ -28,7 +28,7 @@ use crate::array::{Element, Record, ScalarType};
 /// assert_eq!(datatype.itemsize(), 12);
 /// let b = datatype.as_record().and_then(|record| record.field("b")).unwrap();
 /// assert_eq!((b.offset(), b.shape(), b.datatype().to_string().as_str()), (4, &[2][..], ">f4"));
-/// # Ok::<(), binio::array::ArrayError>(())
+/// # Ok::<(), binio::array::ElementsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Datatype {

@@ -19,11 +19,11 @@
 
 use serde_json::Value;
 
-use crate::array::error::datatype as invalid;
 use crate::array::literal::Literal;
 use crate::array::record::MAX_RECORD_DEPTH;
 use crate::array::strided::{MAX_DIMENSIONS, byte_size};
-use crate::array::{ArrayError, Datatype, Field, Kind, Record, ScalarType};
+use crate::array::{Datatype, ElementsError, Field, Record, ScalarKind, ScalarType};
+use crate::error::elements::datatype as invalid;
 
 /// The most bytes of an element, and the largest count of a field: numpy has them in a C `int`.
 pub(crate) const MAX_ITEMSIZE: u64 = i32::MAX as u64;
@@ -43,10 +43,10 @@ impl Datatype {
     /// Parses a type string (`<f8`) or a Python literal of one (`'<f8'`, `[('a', '<f8')]`). Never
     /// panics, and evaluates nothing.
     ///
-    /// Fails with [`ArrayError::Object`] where Python objects are, at any depth, and with
-    /// [`ArrayError::Datatype`] for everything else that is not a type, for elements of 2^31 bytes
+    /// Fails with [`ElementsError::Object`] where Python objects are, at any depth, and with
+    /// [`ElementsError::Datatype`] for everything else that is not a type, for elements of 2^31 bytes
     /// and more, and for records that nest deeper than 64.
-    pub fn parse(text: &str) -> Result<Self, ArrayError> {
+    pub fn parse(text: &str) -> Result<Self, ElementsError> {
         // A type string may end in brackets, but it has no quotes and begins with none.
         let is_literal =
             text.contains(['\'', '"', '(']) || text.trim_start().starts_with(['[', '{']);
@@ -60,7 +60,7 @@ impl Datatype {
 
     /// Reads a type from JSON: `"<f8"`, `[["a", "<f8", [2]]]`, or a Python literal in a string. A
     /// list of one field without a name is the plain type. Fails as [`parse`](Self::parse).
-    pub fn from_json(value: &Value) -> Result<Self, ArrayError> {
+    pub fn from_json(value: &Value) -> Result<Self, ElementsError> {
         if let Value::String(text) = value {
             return Self::parse(text);
         }
@@ -73,7 +73,7 @@ impl Datatype {
         }
     }
 
-    pub(crate) fn from_literal(literal: &Literal) -> Result<Self, ArrayError> {
+    pub(crate) fn from_literal(literal: &Literal) -> Result<Self, ElementsError> {
         Parser { fields: 0 }.datatype(literal, 0)
     }
 
@@ -188,7 +188,7 @@ struct Parser {
 
 impl Parser {
     /// A type that lies in so many records.
-    fn datatype(&mut self, literal: &Literal, depth: u32) -> Result<Datatype, ArrayError> {
+    fn datatype(&mut self, literal: &Literal, depth: u32) -> Result<Datatype, ElementsError> {
         match literal {
             Literal::Text(text) => ScalarType::parse(text).map(Datatype::Scalar),
             Literal::List(_) | Literal::Dictionary(_) if depth >= MAX_RECORD_DEPTH => {
@@ -201,7 +201,7 @@ impl Parser {
     }
 
     /// A record as a list of its fields and padding.
-    fn list(&mut self, literals: &[Literal], depth: u32) -> Result<Record, ArrayError> {
+    fn list(&mut self, literals: &[Literal], depth: u32) -> Result<Record, ElementsError> {
         let mut fields: Vec<Field> = Vec::new();
         let mut end = 0_u64;
         for (place, literal) in literals.iter().enumerate() {
@@ -227,8 +227,10 @@ impl Parser {
                 let name = shortened(name);
                 return Err(invalid(format!("field {name} ends above {MAX_ITEMSIZE} bytes")));
             }
-            let is_void =
-                field.datatype().as_scalar().is_some_and(|scalar| scalar.kind() == Kind::Void);
+            let is_void = field
+                .datatype()
+                .as_scalar()
+                .is_some_and(|scalar| scalar.kind() == ScalarKind::Void);
             if name.is_empty() && title.is_none() {
                 if is_void {
                     continue;
@@ -248,7 +250,7 @@ impl Parser {
         &mut self,
         entries: &[(Literal, Literal)],
         depth: u32,
-    ) -> Result<Record, ArrayError> {
+    ) -> Result<Record, ElementsError> {
         let known = ["names", "formats", "offsets", "titles", "itemsize", "aligned"];
         let mut found: [Option<&Literal>; 6] = [None; 6];
         for (key, value) in entries {
@@ -322,7 +324,7 @@ impl Parser {
         format: &Literal,
         shape: Option<&Literal>,
         depth: u32,
-    ) -> Result<Field, ArrayError> {
+    ) -> Result<Field, ElementsError> {
         self.fields += 1;
         if self.fields > MAX_FIELDS {
             return Err(invalid(format!("more than {MAX_FIELDS} fields")));
@@ -451,7 +453,7 @@ mod tests {
             "__import__('os')",
         ] {
             let error = Datatype::parse(text).unwrap_err();
-            assert!(matches!(error, ArrayError::Datatype(_)), "{text}: {error}");
+            assert!(matches!(error, ElementsError::Datatype(_)), "{text}: {error}");
         }
         for json in [
             json!(null),
@@ -462,7 +464,7 @@ mod tests {
             json!(["<f8"]),
         ] {
             assert!(
-                matches!(Datatype::from_json(&json).unwrap_err(), ArrayError::Datatype(_)),
+                matches!(Datatype::from_json(&json).unwrap_err(), ElementsError::Datatype(_)),
                 "{json}"
             );
         }
@@ -473,7 +475,7 @@ mod tests {
         for text in
             ["|O", "'|O'", "|O8", "[('a', '<i4'), ('b', '|O')]", "[('a', [('b', '|O', (2,))])]"]
         {
-            assert!(matches!(Datatype::parse(text).unwrap_err(), ArrayError::Object), "{text}");
+            assert!(matches!(Datatype::parse(text).unwrap_err(), ElementsError::Object), "{text}");
         }
     }
 
@@ -662,11 +664,11 @@ mod tests {
             "{'names': ['a', 'a'], 'formats': ['<i4', '<i4']}",
             "{'a': ('<i4', 0)}",
         ] {
-            assert!(matches!(Datatype::parse(text), Err(ArrayError::Datatype(_))), "{text}");
+            assert!(matches!(Datatype::parse(text), Err(ElementsError::Datatype(_))), "{text}");
         }
         assert!(matches!(
             Datatype::parse("{'names': ['a'], 'formats': ['|O']}"),
-            Err(ArrayError::Object)
+            Err(ElementsError::Object)
         ));
     }
 

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use half::f16;
 use num_complex::Complex;
 
-use crate::array::{Kind, ScalarType};
+use crate::array::{ScalarKind, ScalarType};
 
 /// A type that elements can be read as.
 ///
@@ -30,15 +30,15 @@ pub trait Element: sealed::Storage {}
 pub(crate) mod sealed {
     use std::borrow::Cow;
 
-    use super::Kind;
+    use super::ScalarKind;
 
     pub trait Storage: Copy + PartialEq + std::fmt::Debug + Send + Sync + 'static {
         /// Its name in messages.
         const NAME: &'static str;
         /// What numpy calls it.
-        const KIND: Kind;
+        const KIND: ScalarKind;
         /// Other kinds that are made of it, if their parts have its size.
-        const PARTS_OF: &'static [Kind];
+        const PARTS_OF: &'static [ScalarKind];
         /// As the elements are in memory: the type itself, unless it is not any bytes.
         type Raw: bytemuck::Pod + Send + Sync;
         /// The elements of what was read.
@@ -68,7 +68,7 @@ pub fn to_bytes<T: Element>(elements: &[T]) -> Vec<u8> {
 pub(crate) fn per_element<T: Element>(scalar: ScalarType) -> Option<u64> {
     let size = size_of::<T>() as u64;
     let kind = match scalar.kind() {
-        Kind::Datetime(_) | Kind::Timedelta(_) => Kind::Int,
+        ScalarKind::Datetime(_) | ScalarKind::Timedelta(_) => ScalarKind::Int,
         kind => kind,
     };
     if kind == T::KIND && scalar.size() == size {
@@ -84,8 +84,8 @@ macro_rules! elements {
 
         impl sealed::Storage for $type {
             const NAME: &'static str = $name;
-            const KIND: Kind = $kind;
-            const PARTS_OF: &'static [Kind] = &$parts_of;
+            const KIND: ScalarKind = $kind;
+            const PARTS_OF: &'static [ScalarKind] = &$parts_of;
             type Raw = Self;
 
             fn from_raw(raw: Vec<Self>) -> Vec<Self> {
@@ -108,27 +108,27 @@ macro_rules! elements {
 }
 
 elements! {
-    i8, "i8", Kind::Int, [];
-    i16, "i16", Kind::Int, [];
-    i32, "i32", Kind::Int, [];
-    i64, "i64", Kind::Int, [];
-    u8, "u8", Kind::Uint, [Kind::Bool, Kind::Bytes, Kind::Utf8, Kind::Void];
-    u16, "u16", Kind::Uint, [Kind::Utf16];
-    u32, "u32", Kind::Uint, [Kind::Unicode];
-    u64, "u64", Kind::Uint, [];
-    f16, "f16", Kind::Float, [Kind::Complex];
-    f32, "f32", Kind::Float, [];
-    f64, "f64", Kind::Float, [];
-    Complex<f32>, "Complex<f32>", Kind::Complex, [];
-    Complex<f64>, "Complex<f64>", Kind::Complex, [];
+    i8, "i8", ScalarKind::Int, [];
+    i16, "i16", ScalarKind::Int, [];
+    i32, "i32", ScalarKind::Int, [];
+    i64, "i64", ScalarKind::Int, [];
+    u8, "u8", ScalarKind::Uint, [ScalarKind::Bool, ScalarKind::Bytes, ScalarKind::Utf8, ScalarKind::Void];
+    u16, "u16", ScalarKind::Uint, [ScalarKind::Utf16];
+    u32, "u32", ScalarKind::Uint, [ScalarKind::Unicode];
+    u64, "u64", ScalarKind::Uint, [];
+    f16, "f16", ScalarKind::Float, [ScalarKind::Complex];
+    f32, "f32", ScalarKind::Float, [];
+    f64, "f64", ScalarKind::Float, [];
+    Complex<f32>, "Complex<f32>", ScalarKind::Complex, [];
+    Complex<f64>, "Complex<f64>", ScalarKind::Complex, [];
 }
 
 impl Element for bool {}
 
 impl sealed::Storage for bool {
     const NAME: &'static str = "bool";
-    const KIND: Kind = Kind::Bool;
-    const PARTS_OF: &'static [Kind] = &[];
+    const KIND: ScalarKind = ScalarKind::Bool;
+    const PARTS_OF: &'static [ScalarKind] = &[];
     type Raw = u8;
 
     fn from_raw(raw: Vec<u8>) -> Vec<Self> {
@@ -294,9 +294,9 @@ mod tests {
             (per::<f16>("<f2"), per::<f16>("<c8"), per::<u8>("<f16")),
             (Some(1), None, None)
         );
-        let half_complex = ScalarType::new(Kind::Complex, 4, Endian::Big).unwrap();
+        let half_complex = ScalarType::new(ScalarKind::Complex, 4, Endian::Big).unwrap();
         assert_eq!(per_element::<f16>(half_complex), Some(2));
-        let units = ScalarType::new(Kind::Utf16, 6, Endian::Big).unwrap();
+        let units = ScalarType::new(ScalarKind::Utf16, 6, Endian::Big).unwrap();
         assert_eq!((per_element::<u16>(units), per_element::<u8>(units)), (Some(3), None));
     }
 

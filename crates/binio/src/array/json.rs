@@ -17,8 +17,8 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use crate::array::date::iso_8601;
-use crate::array::{Datatype, Kind, Number, ScalarType};
-use crate::decode;
+use crate::array::{Datatype, Number, ScalarKind, ScalarType};
+use crate::number::decode;
 
 /// One element as JSON, from its bytes in the byte order of its type; see the [table](self). Bytes
 /// that are missing are taken as if they were not part of the element.
@@ -29,7 +29,7 @@ use crate::decode;
 /// let datatype = Datatype::parse("[('a', '|i1'), ('b', '>f4', (2,))]")?;
 /// let bytes = [0xff, 0x3f, 0xc0, 0, 0, 0x7f, 0x80, 0, 0];
 /// assert_eq!(json::element(&datatype, &bytes).to_string(), r#"{"a":-1,"b":[1.5,"inf"]}"#);
-/// # Ok::<(), binio::array::ArrayError>(())
+/// # Ok::<(), binio::array::ElementsError>(())
 /// ```
 pub fn element(datatype: &Datatype, bytes: &[u8]) -> Value {
     match datatype {
@@ -71,9 +71,9 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
     let bytes = bytes.get(..size).unwrap_or_default();
     let number = scalar.decode(bytes);
     match scalar.kind() {
-        Kind::Timedelta(unit) | Kind::Datetime(unit) => {
+        ScalarKind::Timedelta(unit) | ScalarKind::Datetime(unit) => {
             let count = number.and_then(Number::to_int).and_then(|count| i64::try_from(count).ok());
-            let is_date = matches!(scalar.kind(), Kind::Datetime(_));
+            let is_date = matches!(scalar.kind(), ScalarKind::Datetime(_));
             match (count, unit.filter(|_| is_date)) {
                 (Some(i64::MIN) | None, _) => json!("NaT"),
                 (Some(count), Some(unit)) => iso_8601(count, unit.count, unit.unit)
@@ -81,19 +81,19 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Value {
                 (Some(count), None) => json!(count),
             }
         }
-        Kind::Complex => {
+        ScalarKind::Complex => {
             let (re, im) = bytes.split_at(bytes.len() / 2);
             json!({"$complex": [scalar_value(scalar.part(), re), scalar_value(scalar.part(), im)]})
         }
-        Kind::Bytes | Kind::Utf8 => {
+        ScalarKind::Bytes | ScalarKind::Utf8 => {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             json!(String::from_utf8_lossy(&bytes[..end]))
         }
-        Kind::Utf16 => {
+        ScalarKind::Utf16 => {
             let units = decode::<u16>(bytes, scalar.endian()).unwrap_or_default();
             json!(String::from_utf16_lossy(&units).trim_end_matches('\0'))
         }
-        Kind::Unicode => {
+        ScalarKind::Unicode => {
             let points = decode::<u32>(bytes, scalar.endian()).unwrap_or_default();
             let point = |&point| char::from_u32(point).unwrap_or(char::REPLACEMENT_CHARACTER);
             let text: String = points.iter().map(point).collect();
@@ -177,10 +177,10 @@ mod tests {
             let scalar = ScalarType::new(kind, size, Endian::Big).unwrap();
             element(&scalar.into(), bytes)
         };
-        assert_eq!(scalar(Kind::Utf8, 4, "é\0\0".as_bytes()), json!("é"));
-        assert_eq!(scalar(Kind::Utf16, 6, &[0xd8, 0x3d, 0xde, 0, 0, 0]), json!("😀"));
+        assert_eq!(scalar(ScalarKind::Utf8, 4, "é\0\0".as_bytes()), json!("é"));
+        assert_eq!(scalar(ScalarKind::Utf16, 6, &[0xd8, 0x3d, 0xde, 0, 0, 0]), json!("😀"));
         let half_complex = [0x3c, 0, 0xc0, 0];
-        assert_eq!(scalar(Kind::Complex, 4, &half_complex), json!({"$complex": [1.0, -2.0]}));
+        assert_eq!(scalar(ScalarKind::Complex, 4, &half_complex), json!({"$complex": [1.0, -2.0]}));
     }
 
     #[test]

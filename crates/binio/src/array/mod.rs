@@ -9,7 +9,7 @@
 //!
 //! # How a format maps its metadata
 //!
-//! 1. Its name of an element type becomes a [`ScalarType`] of a [`Kind`], a size and a byte order. If
+//! 1. Its name of an element type becomes a [`ScalarType`] of a [`ScalarKind`], a size and a byte order. If
 //!    the array has one byte order, every scalar gets it; if fields have their own, each gets its own.
 //!    Fields become a [`Record`]: [packed](Record::packed), [aligned](Record::aligned) or with
 //!    [offsets](Record::new).
@@ -19,7 +19,7 @@
 //! 3. The data are a [`ReadAt`](crate::ReadAt), perhaps a [`Span`](crate::Span) of one, or [`Bytes`],
 //!    or the format's own [`Data`] with its own errors.
 //! 4. [`Array::new`] with the limits of the caller. The format wraps the [`Array`] and maps
-//!    [`ArrayError`] to its own errors, with the place in the file.
+//!    [`ElementsError`] to its own errors, with the place in the file.
 //!
 //! | format | datatype | strided | data |
 //! |---|---|---|---|
@@ -47,7 +47,6 @@ mod datatype;
 mod date;
 mod descr;
 mod element;
-mod error;
 pub mod json;
 mod literal;
 pub mod npy;
@@ -64,14 +63,14 @@ mod swap;
 mod view;
 mod write;
 
+pub use crate::error::elements::ElementsError;
 pub use data::{Access, Data};
 pub use datatype::{ByteOrder, Datatype};
 pub use element::{Element, Elements, ElementsIntoIter, to_bytes};
-pub use error::ArrayError;
 pub use number::Number;
-pub use print::{Style, escape_controls, write_json};
+pub use print::{PrintStyle, escape_controls, write_json};
 pub use record::{Field, MAX_RECORD_DEPTH, Record};
-pub use scalar::{Kind, ScalarType, TimeUnit};
+pub use scalar::{ScalarKind, ScalarType, TimeUnit};
 pub use slice::Slice;
 pub use strided::{MAX_DIMENSIONS, Order, Strided, byte_size, c_strides, count};
 pub use view::Array;

@@ -20,8 +20,9 @@ use std::io::Write;
 
 use crate::array::literal::Literal;
 use crate::array::strided::{MAX_DIMENSIONS, byte_size};
-use crate::array::{Array, ArrayError, Data, Datatype, Order};
-use crate::{ByteReader, Endian, Error, Limits, ReadAt, Result};
+use crate::array::{Array, Data, Datatype, ElementsError, Order};
+use crate::number::ByteReader;
+use crate::{Endian, Error, Limits, ReadAt, Result};
 
 const MAGIC: &[u8; 6] = b"\x93NUMPY";
 
@@ -50,25 +51,25 @@ pub struct Header {
 impl Header {
     /// The header of an array.
     ///
-    /// Fails with [`ArrayError::Shape`] for more than 64 dimensions and from 2^63 bytes on, and with
-    /// [`ArrayError::Datatype`] for records that the format cannot hold: with fields that overlap or
+    /// Fails with [`ElementsError::Shape`] for more than 64 dimensions and from 2^63 bytes on, and with
+    /// [`ElementsError::Datatype`] for records that the format cannot hold: with fields that overlap or
     /// are not in the order of their bytes.
     pub fn new(
         datatype: Datatype,
         order: Order,
         shape: Vec<u64>,
-    ) -> std::result::Result<Self, ArrayError> {
+    ) -> std::result::Result<Self, ElementsError> {
         if shape.len() > MAX_DIMENSIONS {
             let message = format!("{} dimensions, numpy has at most {MAX_DIMENSIONS}", shape.len());
-            return Err(ArrayError::Shape(message));
+            return Err(ElementsError::Shape(message));
         }
         if !datatype.fits_npy() {
             let message = "fields overlap or are not in the order of their bytes, which .npy files \
                            cannot hold";
-            return Err(ArrayError::Datatype(message.into()));
+            return Err(ElementsError::Datatype(message.into()));
         }
         let byte_size = byte_size(&shape, datatype.itemsize()).ok_or_else(|| {
-            ArrayError::Shape(format!("{shape:?} of {datatype} is longer than 2^63 bytes"))
+            ElementsError::Shape(format!("{shape:?} of {datatype} is longer than 2^63 bytes"))
         })?;
         Ok(Self { datatype, order, shape, byte_size })
     }
@@ -96,10 +97,10 @@ impl Header {
 
     /// The header of a dictionary.
     ///
-    /// Fails with [`ArrayError::Npy`] if it is not such a dictionary, with those of
-    /// [`Datatype::parse`] for its type, and with [`ArrayError::Shape`] for its shape.
-    pub fn parse(text: &str) -> std::result::Result<Self, ArrayError> {
-        let invalid = |message: String| ArrayError::Npy(message);
+    /// Fails with [`ElementsError::Npy`] if it is not such a dictionary, with those of
+    /// [`Datatype::parse`] for its type, and with [`ElementsError::Shape`] for its shape.
+    pub fn parse(text: &str) -> std::result::Result<Self, ElementsError> {
+        let invalid = |message: String| ElementsError::Npy(message);
         let dictionary = Literal::parse(text).map_err(|error| invalid(error.to_string()))?;
         let Literal::Dictionary(entries) = dictionary else {
             return Err(invalid("expected a dictionary".into()));
@@ -118,7 +119,7 @@ impl Header {
             _ => return Err(invalid("\"fortran_order\" is not True or False".into())),
         };
         let shape = key("shape")?.counts().ok_or_else(|| {
-            ArrayError::Shape("expected a tuple of counts in the header of the .npy file".into())
+            ElementsError::Shape("expected a tuple of counts in the header of the .npy file".into())
         })?;
         if entries.len() != 3 {
             return Err(invalid(format!("{} keys, expected 3", entries.len())));
@@ -169,16 +170,16 @@ impl<D: Data> Array<D> {
     /// in. The elements are read and written in pieces, so that arrays of any size can be written.
     ///
     /// Fails as [`npy::Header::new`](Header::new), as reading does, and with
-    /// [`ArrayError::Output`] if `out` fails.
+    /// [`ElementsError::Output`] if `out` fails.
     pub fn write_npy(
         &self,
         out: &mut dyn Write,
         order: Order,
     ) -> std::result::Result<(), D::Error> {
         let header = Header::new(self.datatype().clone(), order, self.shape().to_vec())?;
-        out.write_all(&header.to_bytes()).map_err(ArrayError::from)?;
+        out.write_all(&header.to_bytes()).map_err(ElementsError::from)?;
         self.for_each_piece(order, PIECE, false, |bytes| {
-            out.write_all(bytes).map_err(|error| ArrayError::from(error).into())
+            out.write_all(bytes).map_err(|error| ElementsError::from(error).into())
         })
     }
 }
@@ -232,7 +233,7 @@ fn read_text(source: &dyn ReadAt) -> Result<(String, u64)> {
             return Err(Error::unsupported(message).at(6));
         }
     };
-    let limit = Limits::default().with_max_alloc(MAX_TEXT);
+    let limit = Limits::default().max_alloc(MAX_TEXT);
     limit.check_alloc("header of a .npy file", len.into()).map_err(|error| error.at(8))?;
     let bytes = source.bytes_at(start, len as usize)?;
     let text = if version[0] == 3 {
@@ -258,7 +259,7 @@ mod tests {
     use super::*;
     use crate::ErrorKind;
 
-    fn fails(text: &str) -> ArrayError {
+    fn fails(text: &str) -> ElementsError {
         Header::parse(text).unwrap_err()
     }
 
@@ -347,17 +348,17 @@ mod tests {
             "{'descr': '<f8', 'fortran_order': False, 'shape': (), 'more': 1}",
             "{'descr': '<f8', 'descr': '<f8', 'fortran_order': False, 'shape': ()}",
         ] {
-            assert!(matches!(fails(text), ArrayError::Npy(_)), "{text}");
+            assert!(matches!(fails(text), ElementsError::Npy(_)), "{text}");
         }
         let with = |descr, shape| {
             fails(&format!("{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}"))
         };
-        assert!(matches!(with("'|O'", "()"), ArrayError::Object));
-        assert!(matches!(with("('<f8', (2,))", "()"), ArrayError::Datatype(_)));
-        assert!(matches!(with("'<f8'", "(-1,)"), ArrayError::Shape(_)));
-        assert!(matches!(with("'<f8'", "3"), ArrayError::Shape(_)));
-        assert!(matches!(with("'<f8'", "(1152921504606846976,)"), ArrayError::Shape(_)));
+        assert!(matches!(with("'|O'", "()"), ElementsError::Object));
+        assert!(matches!(with("('<f8', (2,))", "()"), ElementsError::Datatype(_)));
+        assert!(matches!(with("'<f8'", "(-1,)"), ElementsError::Shape(_)));
+        assert!(matches!(with("'<f8'", "3"), ElementsError::Shape(_)));
+        assert!(matches!(with("'<f8'", "(1152921504606846976,)"), ElementsError::Shape(_)));
         let overlap = "{'names': ['a', 'b'], 'formats': ['<i4', '<i4'], 'offsets': [0, 2]}";
-        assert!(matches!(with(overlap, "()"), ArrayError::Datatype(_)));
+        assert!(matches!(with(overlap, "()"), ElementsError::Datatype(_)));
     }
 }

@@ -4,7 +4,7 @@ use half::f16;
 use num_complex::Complex;
 
 use crate::Endian;
-use crate::array::{Kind, ScalarType};
+use crate::array::{ScalarKind, ScalarType};
 
 /// A number that an element can be, whatever its size.
 ///
@@ -70,7 +70,7 @@ impl ScalarType {
     ///
     /// let scalar = ScalarType::parse(">i2")?;
     /// assert_eq!(scalar.decode(&[0xff, 0xfe]), Some(Number::Int(-2)));
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
     #[inline]
     pub fn decode(self, bytes: &[u8]) -> Option<Number> {
@@ -79,19 +79,19 @@ impl ScalarType {
         }
         let endian = self.endian();
         Some(match (self.kind(), bytes.len()) {
-            (Kind::Bool, 1) => Number::Bool(bytes != [0]),
-            (Kind::Int, 1) => Number::Int(i8::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Int, 2) => Number::Int(i16::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Int, 4) => Number::Int(i32::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_), 8) => {
+            (ScalarKind::Bool, 1) => Number::Bool(bytes != [0]),
+            (ScalarKind::Int, 1) => Number::Int(i8::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Int, 2) => Number::Int(i16::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Int, 4) => Number::Int(i32::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Int | ScalarKind::Timedelta(_) | ScalarKind::Datetime(_), 8) => {
                 Number::Int(i64::from_le_bytes(little(bytes, endian)?).into())
             }
-            (Kind::Uint, 1) => Number::Int(u8::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Uint, 2) => Number::Int(u16::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Uint, 4) => Number::Int(u32::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Uint, 8) => Number::Int(u64::from_le_bytes(little(bytes, endian)?).into()),
-            (Kind::Float, _) => Number::Float(float(bytes, endian)?),
-            (Kind::Complex, len) => {
+            (ScalarKind::Uint, 1) => Number::Int(u8::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Uint, 2) => Number::Int(u16::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Uint, 4) => Number::Int(u32::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Uint, 8) => Number::Int(u64::from_le_bytes(little(bytes, endian)?).into()),
+            (ScalarKind::Float, _) => Number::Float(float(bytes, endian)?),
+            (ScalarKind::Complex, len) => {
                 let (re, im) = bytes.split_at(len / 2);
                 Number::Complex(Complex::new(float(re, endian)?, float(im, endian)?))
             }
@@ -114,7 +114,7 @@ impl ScalarType {
     /// assert_eq!(scalar.encode(Number::Float(-2.0), &mut bytes), Some(()));
     /// assert_eq!(bytes, [0xff, 0xfe]);
     /// assert_eq!(scalar.encode(Number::Int(40_000), &mut bytes), None);
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
     #[inline]
     #[must_use]
@@ -129,21 +129,23 @@ impl ScalarType {
             };
         }
         match (self.kind(), out.len()) {
-            (Kind::Bool, 1) => match number {
+            (ScalarKind::Bool, 1) => match number {
                 Number::Bool(truth) => put([truth.into()], endian, out),
                 Number::Int(value @ (0 | 1)) => put([u8::from(value == 1)], endian, out),
                 _ => None,
             },
-            (Kind::Int, 1) => integer!(i8),
-            (Kind::Int, 2) => integer!(i16),
-            (Kind::Int, 4) => integer!(i32),
-            (Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_), 8) => integer!(i64),
-            (Kind::Uint, 1) => integer!(u8),
-            (Kind::Uint, 2) => integer!(u16),
-            (Kind::Uint, 4) => integer!(u32),
-            (Kind::Uint, 8) => integer!(u64),
-            (Kind::Float, _) => put_float(number.to_float()?, endian, out),
-            (Kind::Complex, len) => {
+            (ScalarKind::Int, 1) => integer!(i8),
+            (ScalarKind::Int, 2) => integer!(i16),
+            (ScalarKind::Int, 4) => integer!(i32),
+            (ScalarKind::Int | ScalarKind::Timedelta(_) | ScalarKind::Datetime(_), 8) => {
+                integer!(i64)
+            }
+            (ScalarKind::Uint, 1) => integer!(u8),
+            (ScalarKind::Uint, 2) => integer!(u16),
+            (ScalarKind::Uint, 4) => integer!(u32),
+            (ScalarKind::Uint, 8) => integer!(u64),
+            (ScalarKind::Float, _) => put_float(number.to_float()?, endian, out),
+            (ScalarKind::Complex, len) => {
                 let Complex { re, im } = number.to_complex();
                 let (real, imaginary) = out.split_at_mut(len / 2);
                 put_float(re, endian, real)?;
@@ -240,7 +242,7 @@ mod tests {
             let again = scalar.decode(&out).unwrap();
             // NaN is not equal to itself, and any byte but 0 is true.
             prop_assert!(again == number || again.to_complex().is_nan());
-            let is_exact = scalar.kind() != Kind::Bool && !number.to_complex().is_nan();
+            let is_exact = scalar.kind() != ScalarKind::Bool && !number.to_complex().is_nan();
             prop_assert!(!is_exact || out == bytes);
         }
     }

@@ -21,19 +21,19 @@ use std::cmp::Reverse;
 
 use crate::array::copy::{Axis, StridedCopy};
 use crate::array::swap::Swap;
-use crate::array::{ArrayError, Strided, c_strides};
+use crate::array::{ElementsError, Strided, c_strides};
 
 /// An array that is larger than the address space.
-pub(crate) fn too_large(array: &Strided) -> ArrayError {
+pub(crate) fn too_large(array: &Strided) -> ElementsError {
     let message = format!("{:?} does not fit into the memory of this machine", array.shape());
-    ArrayError::Shape(message)
+    ElementsError::Shape(message)
 }
 
 /// The copy of an array to packed elements in C order.
 pub(crate) fn to_packed<'s>(
     array: &Strided,
     swap: &'s Swap,
-) -> Result<StridedCopy<'s>, ArrayError> {
+) -> Result<StridedCopy<'s>, ElementsError> {
     let axes = || {
         let packed = c_strides(array.shape(), array.itemsize()).ok()?;
         let axes = array.shape().iter().zip(array.strides()).zip(packed);
@@ -90,7 +90,7 @@ impl<'p> Plan<'p> {
         copy: &'p StridedCopy<'p>,
         gap: usize,
         piece: usize,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         let mut axes = if copy.is_empty() { Vec::new() } else { copy.axes().to_vec() };
         axes.sort_by_key(|axis| Reverse(axis.from.unsigned_abs()));
         let levels = levels(&axes, copy.run(), gap).ok_or_else(|| too_large(array))?;

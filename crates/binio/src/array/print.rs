@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::array::buffer::zeroed;
 use crate::array::swap::Swap;
-use crate::array::{Array, ArrayError, Data, Datatype, Order, Slice, Strided, json, read};
+use crate::array::{Array, Data, Datatype, ElementsError, Order, Slice, Strided, json, read};
 
 /// Elements are read in pieces of about this many bytes, so that memory does not grow with the
 /// array.
@@ -34,7 +34,7 @@ const MAX_LINES: usize = 1000;
 /// How elements are written. In every style, elements that are masked are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Style {
+pub enum PrintStyle {
     /// Nested lists of [JSON](json::element), without a line end. Missing elements are `null`.
     /// Control characters from U+007F on are escaped too, since some terminals obey them.
     Json,
@@ -50,7 +50,7 @@ pub enum Style {
 /// between them.
 struct Printer<'w> {
     out: &'w mut dyn Write,
-    style: Style,
+    style: PrintStyle,
     datatype: &'w Datatype,
     shape: &'w [u64],
     /// The position of the next element on each axis.
@@ -60,10 +60,10 @@ struct Printer<'w> {
 impl<'w> Printer<'w> {
     fn new(
         out: &'w mut dyn Write,
-        style: Style,
+        style: PrintStyle,
         datatype: &'w Datatype,
         shape: &'w [u64],
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         check_empty(datatype.itemsize(), shape, MAX_EMPTY)?;
         check_empty_fields(datatype)?;
         let mut printer = Self { out, style, datatype, shape, at: vec![0; shape.len()] };
@@ -72,7 +72,7 @@ impl<'w> Printer<'w> {
     }
 
     fn begin(&mut self) -> io::Result<()> {
-        let (Style::Csv, Some(record)) = (self.style, self.datatype.as_record()) else {
+        let (PrintStyle::Csv, Some(record)) = (self.style, self.datatype.as_record()) else {
             return Ok(());
         };
         for (i, field) in record.fields().iter().enumerate() {
@@ -87,10 +87,10 @@ impl<'w> Printer<'w> {
         self.before()?;
         let value = bytes.map_or(Value::Null, |bytes| json::element(self.datatype, bytes));
         match (self.style, &value) {
-            (Style::Json, value) => write_json(&mut *self.out, value)?,
-            (Style::Text, Value::Null) => self.out.write_all(b"--")?,
-            (Style::Text, value) => self.out.write_all(cell(value).as_bytes())?,
-            (Style::Csv, value) => self.put_csv(value)?,
+            (PrintStyle::Json, value) => write_json(&mut *self.out, value)?,
+            (PrintStyle::Text, Value::Null) => self.out.write_all(b"--")?,
+            (PrintStyle::Text, value) => self.out.write_all(cell(value).as_bytes())?,
+            (PrintStyle::Csv, value) => self.put_csv(value)?,
         }
         self.after()
     }
@@ -110,16 +110,16 @@ impl<'w> Printer<'w> {
     fn before(&mut self) -> io::Result<()> {
         let opened = self.at.iter().rev().take_while(|&&at| at == 0).count();
         match self.style {
-            Style::Json => {
+            PrintStyle::Json => {
                 if opened < self.at.len() {
                     self.out.write_all(b", ")?;
                 }
                 self.out.write_all("[".repeat(opened).as_bytes())
             }
             _ if opened > 0 || self.at.is_empty() => Ok(()),
-            Style::Csv if self.datatype.as_record().is_some() => Ok(()),
-            Style::Csv => self.out.write_all(b","),
-            Style::Text => self.out.write_all(b" "),
+            PrintStyle::Csv if self.datatype.as_record().is_some() => Ok(()),
+            PrintStyle::Csv => self.out.write_all(b","),
+            PrintStyle::Text => self.out.write_all(b" "),
         }
     }
 
@@ -135,14 +135,14 @@ impl<'w> Printer<'w> {
         }
         let ends_all = closed == self.at.len();
         let ends_line = match self.style {
-            Style::Json => return self.out.write_all("]".repeat(closed).as_bytes()),
-            Style::Csv => closed > 0 || ends_all || self.datatype.as_record().is_some(),
-            Style::Text => closed > 0 || ends_all,
+            PrintStyle::Json => return self.out.write_all("]".repeat(closed).as_bytes()),
+            PrintStyle::Csv => closed > 0 || ends_all || self.datatype.as_record().is_some(),
+            PrintStyle::Text => closed > 0 || ends_all,
         };
         if ends_line {
             self.out.write_all(b"\n")?;
         }
-        if self.style == Style::Text && closed > 1 && !ends_all {
+        if self.style == PrintStyle::Text && closed > 1 && !ends_all {
             self.out.write_all(b"\n")?;
         }
         Ok(())
@@ -150,7 +150,7 @@ impl<'w> Printer<'w> {
 
     /// Ends the array after its last element. Arrays without elements have no brackets yet.
     fn end(&mut self) -> io::Result<()> {
-        if self.style != Style::Json || !self.shape.contains(&0) {
+        if self.style != PrintStyle::Json || !self.shape.contains(&0) {
             return Ok(());
         }
         // To the axes before the first of 0, each of its empty lists is an element.
@@ -168,15 +168,15 @@ impl<'w> Printer<'w> {
 }
 
 impl<D: Data> Array<D> {
-    /// Writes all elements in C order in a [style](Style). `mask` has an entry for each, true where
+    /// Writes all elements in C order in a [style](PrintStyle). `mask` has an entry for each, true where
     /// it is missing. The elements are read in pieces.
     ///
-    /// Fails as reading does, with [`ArrayError::Output`] if `out` fails, and with
-    /// [`ArrayError::Shape`] for endless elements without bytes.
+    /// Fails as reading does, with [`ElementsError::Output`] if `out` fails, and with
+    /// [`ElementsError::Shape`] for endless elements without bytes.
     ///
     /// ```
     /// use binio::{Bytes, Limits};
-    /// use binio::array::{Array, Datatype, Order, Strided, Style};
+    /// use binio::array::{Array, Datatype, Order, Strided, PrintStyle};
     ///
     /// let layout = Strided::packed(vec![2, 3], Order::C, 0, 1, 6)?;
     /// let data = Bytes::from_static(&[1, 2, 3, 4, 5, 6]);
@@ -185,16 +185,16 @@ impl<D: Data> Array<D> {
     ///     let mut out = Vec::new();
     ///     array.write_elements(&mut out, style, mask).map(|()| String::from_utf8_lossy(&out).into_owned())
     /// };
-    /// assert_eq!(written(Style::Json, None)?, "[[1, 2, 3], [4, 5, 6]]");
-    /// assert_eq!(written(Style::Csv, None)?, "1,2,3\n4,5,6\n");
+    /// assert_eq!(written(PrintStyle::Json, None)?, "[[1, 2, 3], [4, 5, 6]]");
+    /// assert_eq!(written(PrintStyle::Csv, None)?, "1,2,3\n4,5,6\n");
     /// let mask = [false, true, false, false, false, false];
-    /// assert_eq!(written(Style::Text, Some(&mask))?, "1 -- 3\n4 5 6\n");
+    /// assert_eq!(written(PrintStyle::Text, Some(&mask))?, "1 -- 3\n4 5 6\n");
     /// # Ok::<(), binio::Error>(())
     /// ```
     pub fn write_elements(
         &self,
         out: &mut dyn Write,
-        style: Style,
+        style: PrintStyle,
         mask: Option<&[bool]>,
     ) -> Result<(), D::Error> {
         let extent = self.layout().extent();
@@ -202,13 +202,13 @@ impl<D: Data> Array<D> {
             self.layout().byte_size().is_none_or(|size| size > extent.end - extent.start);
         if is_repeated && self.len() > MAX_REPEATED {
             let (what, limit, requested) = ("repeated elements to print", MAX_REPEATED, self.len());
-            return Err(ArrayError::Limit { what, limit, requested }.into());
+            return Err(ElementsError::Limit { what, limit, requested }.into());
         }
         let mut printer = Printer::new(out, style, self.datatype(), self.shape())?;
         let mut masks = mask.into_iter().flatten().copied().chain(std::iter::repeat(false));
         let mut put = |item: &[u8]| {
             let item = if masks.next() == Some(true) { None } else { Some(item) };
-            printer.put(item).map_err(ArrayError::from)
+            printer.put(item).map_err(ElementsError::from)
         };
         let itemsize = usize::try_from(self.datatype().itemsize()).unwrap_or(usize::MAX);
         if itemsize == 0 {
@@ -221,10 +221,10 @@ impl<D: Data> Array<D> {
                 Ok(bytes.chunks(itemsize).try_for_each(&mut put)?)
             })?;
         }
-        printer.end().map_err(|error| ArrayError::from(error).into())
+        printer.end().map_err(|error| ElementsError::from(error).into())
     }
 
-    /// Writes the elements as [`Style::Text`] does, but of arrays of more than 1,000 elements only
+    /// Writes the elements as [`PrintStyle::Text`] does, but of arrays of more than 1,000 elements only
     /// the first and the last three of each axis, with `...` between them. Only these are read. `mask`
     /// has an entry for each element, true where it is missing.
     ///
@@ -245,7 +245,7 @@ impl<D: Data> Array<D> {
         mask: Option<&[bool]>,
     ) -> Result<(), D::Error> {
         if self.len() <= SUMMARY {
-            return self.write_elements(out, Style::Text, mask);
+            return self.write_elements(out, PrintStyle::Text, mask);
         }
         check_empty_fields(self.datatype())?;
         self.summarise(self.layout(), out, mask, &mut 0)
@@ -259,7 +259,7 @@ impl<D: Data> Array<D> {
         mask: Option<&[bool]>,
         lines: &mut usize,
     ) -> Result<(), D::Error> {
-        let output = |error: io::Error| D::Error::from(ArrayError::from(error));
+        let output = |error: io::Error| D::Error::from(ElementsError::from(error));
         let Some((&count, inner)) = layout.shape().split_first() else { return Ok(()) };
         let is_cut = count > 2 * EDGE;
         let shown = if is_cut { 2 * EDGE } else { count };
@@ -312,7 +312,7 @@ impl<D: Data> Array<D> {
 }
 
 /// Fails for an array that has no bytes and endless elements, or lists of none.
-fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ArrayError> {
+fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ElementsError> {
     let has_bytes = itemsize > 0 && !shape.contains(&0);
     let counts = shape.iter().take_while(|&&count| count > 0);
     let count = counts.fold(1, |product: u64, &count| product.saturating_mul(count));
@@ -320,10 +320,10 @@ fn check_empty(itemsize: u64, shape: &[u64], limit: u64) -> Result<(), ArrayErro
         return Ok(());
     }
     let message = format!("{count} elements without bytes are too many to print");
-    Err(ArrayError::Shape(message))
+    Err(ElementsError::Shape(message))
 }
 
-fn check_empty_fields(datatype: &Datatype) -> Result<(), ArrayError> {
+fn check_empty_fields(datatype: &Datatype) -> Result<(), ElementsError> {
     let Some(record) = datatype.as_record() else { return Ok(()) };
     record.fields().iter().try_for_each(|field| {
         check_empty(field.datatype().itemsize(), field.shape(), MAX_EMPTY_ITEMS)?;
@@ -407,48 +407,48 @@ mod tests {
         Array::new(bytes.into(), datatype, layout, Limits::default()).unwrap()
     }
 
-    fn written(array: &Array<Bytes>, style: Style) -> String {
+    fn written(array: &Array<Bytes>, style: PrintStyle) -> String {
         let mut out = Vec::new();
         array.write_elements(&mut out, style, None).unwrap();
         String::from_utf8(out).unwrap()
     }
 
-    fn counted(shape: &[u64], style: Style) -> String {
+    fn counted(shape: &[u64], style: PrintStyle) -> String {
         let len = u8::try_from(shape.iter().product::<u64>()).unwrap();
         written(&array("|u1", shape, (0..len).collect()), style)
     }
 
     #[test]
     fn json_nests_one_list_an_axis() {
-        assert_eq!(counted(&[2, 3], Style::Json), "[[0, 1, 2], [3, 4, 5]]");
-        assert_eq!(counted(&[], Style::Json).len(), 1);
-        assert_eq!(counted(&[2, 0], Style::Json), "[[], []]");
-        assert_eq!(counted(&[0, 2], Style::Json), "[]");
-        assert_eq!(counted(&[2, 1, 0, 3], Style::Json), "[[[]], [[]]]");
+        assert_eq!(counted(&[2, 3], PrintStyle::Json), "[[0, 1, 2], [3, 4, 5]]");
+        assert_eq!(counted(&[], PrintStyle::Json).len(), 1);
+        assert_eq!(counted(&[2, 0], PrintStyle::Json), "[[], []]");
+        assert_eq!(counted(&[0, 2], PrintStyle::Json), "[]");
+        assert_eq!(counted(&[2, 1, 0, 3], PrintStyle::Json), "[[[]], [[]]]");
     }
 
     #[test]
     fn text_has_the_last_axis_in_a_line_and_planes_apart() {
-        assert_eq!(counted(&[2, 2, 2], Style::Text), "0 1\n2 3\n\n4 5\n6 7\n");
-        assert_eq!(counted(&[3], Style::Text), "0 1 2\n");
-        assert_eq!(counted(&[], Style::Text), "0\n");
+        assert_eq!(counted(&[2, 2, 2], PrintStyle::Text), "0 1\n2 3\n\n4 5\n6 7\n");
+        assert_eq!(counted(&[3], PrintStyle::Text), "0 1 2\n");
+        assert_eq!(counted(&[], PrintStyle::Text), "0\n");
         let complex = [1f64.to_le_bytes(), (-2f64).to_le_bytes()].concat();
-        assert_eq!(written(&array("<c16", &[], complex), Style::Text), "1.0-2.0j\n");
+        assert_eq!(written(&array("<c16", &[], complex), PrintStyle::Text), "1.0-2.0j\n");
     }
 
     #[test]
     fn csv_has_a_line_a_row_or_a_record() {
-        assert_eq!(counted(&[2, 2, 2], Style::Csv), "0,1\n2,3\n4,5\n6,7\n");
+        assert_eq!(counted(&[2, 2, 2], PrintStyle::Csv), "0,1\n2,3\n4,5\n6,7\n");
         let texts = array("|S3", &[1, 3], b"a,b\"c\"d\ne".to_vec());
-        assert_eq!(written(&texts, Style::Csv), "\"a,b\",\"\"\"c\"\"\",\"d\ne\"\n");
+        assert_eq!(written(&texts, PrintStyle::Csv), "\"a,b\",\"\"\"c\"\"\",\"d\ne\"\n");
         let records = array("[('x,', '|u1'), ('y', '|u1', (2,))]", &[2], vec![1, 2, 3, 4, 5, 6]);
-        assert_eq!(written(&records, Style::Csv), "\"x,\",y\n1,\"[2,3]\"\n4,\"[5,6]\"\n");
+        assert_eq!(written(&records, PrintStyle::Csv), "\"x,\",y\n1,\"[2,3]\"\n4,\"[5,6]\"\n");
     }
 
     #[test]
     fn control_characters_are_escaped_in_json() {
         let text = "a\u{7f}b\u{9b}é".chars().flat_map(|c| u32::from(c).to_le_bytes()).collect();
-        assert_eq!(written(&array("<U5", &[], text), Style::Json), r#""a\u007fb\u009bé""#);
+        assert_eq!(written(&array("<U5", &[], text), PrintStyle::Json), r#""a\u007fb\u009bé""#);
     }
 
     #[test]
@@ -464,9 +464,11 @@ mod tests {
     #[test]
     fn missing_elements_are_shown_as_such_in_every_style() {
         let array = array("|u1", &[3], vec![1, 2, 3]);
-        for (style, expected) in
-            [(Style::Json, "[1, null, 3]"), (Style::Text, "1 -- 3\n"), (Style::Csv, "1,,3\n")]
-        {
+        for (style, expected) in [
+            (PrintStyle::Json, "[1, null, 3]"),
+            (PrintStyle::Text, "1 -- 3\n"),
+            (PrintStyle::Csv, "1,,3\n"),
+        ] {
             let mut out = Vec::new();
             array.write_elements(&mut out, style, Some(&[false, true, false])).unwrap();
             assert_eq!(String::from_utf8(out).unwrap(), expected);
@@ -475,11 +477,14 @@ mod tests {
 
     #[test]
     fn elements_without_bytes_are_counted() {
-        assert_eq!(written(&array("|S0", &[2, 2], vec![]), Style::Json), r#"[["", ""], ["", ""]]"#);
+        assert_eq!(
+            written(&array("|S0", &[2, 2], vec![]), PrintStyle::Json),
+            r#"[["", ""], ["", ""]]"#
+        );
         let mut out = Vec::new();
         for (datatype, shape) in [("|S0", &[1 << 40][..]), ("<f8", &[1 << 40, 0])] {
             let endless = array(datatype, shape, vec![]);
-            assert!(endless.write_elements(&mut out, Style::Json, None).is_err(), "{shape:?}");
+            assert!(endless.write_elements(&mut out, PrintStyle::Json, None).is_err(), "{shape:?}");
         }
         assert_eq!(out, b"");
     }
@@ -498,7 +503,7 @@ mod tests {
             }
         }
         let lists = array("<f8", &[1 << 24, 0], vec![]);
-        let error = lists.write_elements(&mut Full(1000), Style::Json, None).unwrap_err();
+        let error = lists.write_elements(&mut Full(1000), PrintStyle::Json, None).unwrap_err();
         assert!(matches!(error.kind(), crate::ErrorKind::Io(_)), "{error}");
     }
 

@@ -9,7 +9,7 @@ use crate::array::buffer::zeroed;
 use crate::array::copy::StridedCopy;
 use crate::array::plan::{Plan, to_packed, too_large};
 use crate::array::swap::Swap;
-use crate::array::{Access, ArrayError, Data, Order, Strided};
+use crate::array::{Access, Data, ElementsError, Order, Strided};
 
 /// Runs whose byte order changes are read in pieces of this size, and swapped while they are in the
 /// cache.
@@ -36,7 +36,7 @@ pub(crate) fn fill<D: Data + ?Sized>(
     }
     match data.access() {
         Access::Whole if array.is_contiguous(Order::C) => {
-            // Straight to where it is wanted: a buffer between costs as much as decoding.
+            // Read straight to where it is wanted, without a buffer in between.
             data.read_exact_at(out, array.offset())?;
             swap.apply(out, usize::try_from(array.itemsize()).unwrap_or(usize::MAX));
             Ok(())
@@ -99,7 +99,7 @@ fn from_memory(
     array: &Strided,
     swap: &Swap,
     out: &mut [u8],
-) -> Result<(), ArrayError> {
+) -> Result<(), ElementsError> {
     #[cfg(feature = "rayon")]
     if pays_threads(array, out.len()) {
         return over_threads(array, out, |part, out| {
@@ -116,7 +116,7 @@ fn copy_from_slice(
     array: &Strided,
     swap: &Swap,
     out: &mut [u8],
-) -> Result<(), ArrayError> {
+) -> Result<(), ElementsError> {
     let copy = to_packed(array, swap)?;
     if copy.is_empty() {
         return Ok(());
@@ -140,9 +140,9 @@ pub(crate) fn append<T: bytemuck::Pod>(
     to_packed(array, swap).ok()?.append(bytes, from, out)
 }
 
-fn outside(array: &Strided, len: usize) -> ArrayError {
+fn outside(array: &Strided, len: usize) -> ElementsError {
     let extent = array.extent();
-    ArrayError::Outside { low: extent.start.into(), high: extent.end.into(), len: len as u64 }
+    ElementsError::Outside { low: extent.start.into(), high: extent.end.into(), len: len as u64 }
 }
 
 /// Reads the ranges that have elements, and copies these from there.

@@ -10,9 +10,9 @@
 use std::collections::HashSet;
 
 use crate::array::descr::shortened;
-use crate::array::error::{datatype as invalid, shape};
 use crate::array::strided::{MAX_DIMENSIONS, byte_size};
-use crate::array::{ArrayError, ByteOrder, Datatype};
+use crate::array::{ByteOrder, Datatype, ElementsError};
+use crate::error::elements::{datatype as invalid, shape};
 
 /// How deep records may nest.
 pub const MAX_RECORD_DEPTH: u32 = 64;
@@ -39,9 +39,9 @@ impl Record {
     /// A record of `itemsize` bytes with fields at their [offsets](Field::at), which may overlap and
     /// leave gaps.
     ///
-    /// Fails with [`ArrayError::Datatype`] if a name or title occurs twice, if a field reaches past
+    /// Fails with [`ElementsError::Datatype`] if a name or title occurs twice, if a field reaches past
     /// the end of the record, if the size is not below 2^63, or if records nest deeper than 64; with
-    /// [`ArrayError::Shape`] for fields of more than 64 dimensions.
+    /// [`ElementsError::Shape`] for fields of more than 64 dimensions.
     ///
     /// ```
     /// use binio::array::{Datatype, Field, Record};
@@ -54,9 +54,9 @@ impl Record {
     /// ];
     /// let record = Record::new(fields, 8)?;
     /// assert_eq!((record.itemsize(), record.field("high").unwrap().offset()), (8, 2));
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
-    pub fn new(fields: Vec<Field>, itemsize: u64) -> Result<Self, ArrayError> {
+    pub fn new(fields: Vec<Field>, itemsize: u64) -> Result<Self, ElementsError> {
         let mut names = HashSet::with_capacity(fields.len());
         let mut depth = 0;
         for field in &fields {
@@ -82,7 +82,7 @@ impl Record {
 
     /// A record of fields one after the other without gaps; their offsets are set here. Fails as
     /// [`new`](Self::new).
-    pub fn packed(fields: Vec<Field>) -> Result<Self, ArrayError> {
+    pub fn packed(fields: Vec<Field>) -> Result<Self, ElementsError> {
         Self::in_order(fields, |_| 1)
     }
 
@@ -99,16 +99,16 @@ impl Record {
     /// ];
     /// let record = Record::aligned(fields)?;
     /// assert_eq!(record.itemsize(), 24);
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
-    pub fn aligned(fields: Vec<Field>) -> Result<Self, ArrayError> {
+    pub fn aligned(fields: Vec<Field>) -> Result<Self, ElementsError> {
         Self::in_order(fields, Datatype::alignment)
     }
 
     fn in_order(
         mut fields: Vec<Field>,
         alignment: fn(&Datatype) -> u64,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         let (mut end, mut largest) = (0_u64, 1);
         for field in &mut fields {
             let step = alignment(&field.datatype).max(1);
@@ -231,7 +231,7 @@ impl Field {
         byte_size(&self.shape, self.datatype.itemsize()).unwrap_or(u64::MAX)
     }
 
-    fn checked_size(&self) -> Result<u64, ArrayError> {
+    fn checked_size(&self) -> Result<u64, ElementsError> {
         if self.shape.len() > MAX_DIMENSIONS {
             return Err(shape(format!(
                 "field {} has {} dimensions, the limit is {MAX_DIMENSIONS}",
@@ -243,7 +243,7 @@ impl Field {
     }
 }
 
-fn too_large(field: &str) -> ArrayError {
+fn too_large(field: &str) -> ElementsError {
     invalid(format!("field {} ends past the end of the record or 2^63 bytes", shortened(field)))
 }
 

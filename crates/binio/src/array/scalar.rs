@@ -4,24 +4,24 @@ use std::fmt;
 
 use crate::Endian;
 use crate::array::descr::{MAX_ITEMSIZE, shortened};
-use crate::array::error::datatype as invalid;
-use crate::array::{ArrayError, Element};
+use crate::array::{Element, ElementsError};
+use crate::error::elements::datatype as invalid;
 
 /// A type without fields: a kind, a size in bytes and a byte order.
 ///
 /// ```
 /// use binio::Endian;
-/// use binio::array::{Kind, ScalarType};
+/// use binio::array::{ScalarKind, ScalarType};
 ///
-/// let double = ScalarType::new(Kind::Float, 8, Endian::Big)?;
+/// let double = ScalarType::new(ScalarKind::Float, 8, Endian::Big)?;
 /// assert_eq!(double.to_string(), ">f8");
 /// assert_eq!(ScalarType::parse("<U5")?.size(), 20);
-/// assert!(ScalarType::new(Kind::Float, 3, Endian::Big).is_err());
-/// # Ok::<(), binio::array::ArrayError>(())
+/// assert!(ScalarType::new(ScalarKind::Float, 3, Endian::Big).is_err());
+/// # Ok::<(), binio::array::ElementsError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ScalarType {
-    kind: Kind,
+    kind: ScalarKind,
     size: u64,
     endian: Endian,
 }
@@ -29,7 +29,7 @@ pub struct ScalarType {
 /// The kinds of scalars; with a size, a kind is a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum ScalarKind {
     /// `b`: zero is false. One byte.
     Bool,
     /// `i`: signed, two's complement. 1, 2, 4 or 8 bytes.
@@ -71,18 +71,18 @@ const TIME_UNITS: [&str; 13] =
 impl ScalarType {
     /// The type of a kind, a size in bytes and a byte order, which is little where there is none.
     ///
-    /// Fails with [`ArrayError::Datatype`] if the kind does not have the size, or if the size is not
+    /// Fails with [`ElementsError::Datatype`] if the kind does not have the size, or if the size is not
     /// below 2^63.
-    pub fn new(kind: Kind, size: u64, endian: Endian) -> Result<Self, ArrayError> {
+    pub fn new(kind: ScalarKind, size: u64, endian: Endian) -> Result<Self, ElementsError> {
         let is_valid = match kind {
-            Kind::Bool => size == 1,
-            Kind::Int | Kind::Uint => matches!(size, 1 | 2 | 4 | 8),
-            Kind::Float => matches!(size, 2 | 4 | 8 | 16),
-            Kind::Complex => matches!(size, 4 | 8 | 16 | 32),
-            Kind::Timedelta(_) | Kind::Datetime(_) => size == 8,
-            Kind::Utf16 => size % 2 == 0,
-            Kind::Unicode => size % 4 == 0,
-            Kind::Bytes | Kind::Utf8 | Kind::Void => true,
+            ScalarKind::Bool => size == 1,
+            ScalarKind::Int | ScalarKind::Uint => matches!(size, 1 | 2 | 4 | 8),
+            ScalarKind::Float => matches!(size, 2 | 4 | 8 | 16),
+            ScalarKind::Complex => matches!(size, 4 | 8 | 16 | 32),
+            ScalarKind::Timedelta(_) | ScalarKind::Datetime(_) => size == 8,
+            ScalarKind::Utf16 => size % 2 == 0,
+            ScalarKind::Unicode => size % 4 == 0,
+            ScalarKind::Bytes | ScalarKind::Utf8 | ScalarKind::Void => true,
         };
         if !is_valid || i64::try_from(size).is_err() {
             return Err(invalid(format!("no type of {kind:?} has {size} bytes")));
@@ -103,9 +103,9 @@ impl ScalarType {
     /// `=` and a missing letter mean the writer's machine. Files with such types were written on
     /// little-endian machines.
     ///
-    /// Fails with [`ArrayError::Object`] for Python objects, and with [`ArrayError::Datatype`] for
+    /// Fails with [`ElementsError::Object`] for Python objects, and with [`ElementsError::Datatype`] for
     /// what numpy does not know and for elements of 2^31 bytes and more.
-    pub fn parse(text: &str) -> Result<Self, ArrayError> {
+    pub fn parse(text: &str) -> Result<Self, ElementsError> {
         let unknown = || invalid(format!("the type {} is unknown", shortened(text)));
         let (endian, code) = match text.split_at_checked(1) {
             Some((">", code)) => (Endian::Big, code),
@@ -117,24 +117,24 @@ impl ScalarType {
         let rest = letters.as_str();
         let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
         if letter == 'O' && digits == rest.len() {
-            return Err(ArrayError::Object);
+            return Err(ElementsError::Object);
         }
         let (number, unit) = rest.split_at_checked(digits).ok_or_else(unknown)?;
         let number: u64 = number.parse().map_err(|_| unknown())?;
         let kind = match (letter, number, unit) {
-            ('b', 1, "") => Kind::Bool,
-            ('i', 1 | 2 | 4 | 8, "") => Kind::Int,
-            ('u', 1 | 2 | 4 | 8, "") => Kind::Uint,
-            ('f', 2 | 4 | 8 | 16, "") => Kind::Float,
-            ('c', 8 | 16 | 32, "") => Kind::Complex,
-            ('m', 8, unit) => Kind::Timedelta(TimeUnit::parse(unit).ok_or_else(unknown)?),
-            ('M', 8, unit) => Kind::Datetime(TimeUnit::parse(unit).ok_or_else(unknown)?),
-            ('S', _, "") => Kind::Bytes,
-            ('U', _, "") => Kind::Unicode,
-            ('V', _, "") => Kind::Void,
+            ('b', 1, "") => ScalarKind::Bool,
+            ('i', 1 | 2 | 4 | 8, "") => ScalarKind::Int,
+            ('u', 1 | 2 | 4 | 8, "") => ScalarKind::Uint,
+            ('f', 2 | 4 | 8 | 16, "") => ScalarKind::Float,
+            ('c', 8 | 16 | 32, "") => ScalarKind::Complex,
+            ('m', 8, unit) => ScalarKind::Timedelta(TimeUnit::parse(unit).ok_or_else(unknown)?),
+            ('M', 8, unit) => ScalarKind::Datetime(TimeUnit::parse(unit).ok_or_else(unknown)?),
+            ('S', _, "") => ScalarKind::Bytes,
+            ('U', _, "") => ScalarKind::Unicode,
+            ('V', _, "") => ScalarKind::Void,
             _ => return Err(unknown()),
         };
-        let size = number.saturating_mul(if kind == Kind::Unicode { 4 } else { 1 });
+        let size = number.saturating_mul(if kind == ScalarKind::Unicode { 4 } else { 1 });
         if size > MAX_ITEMSIZE {
             let text = shortened(text);
             return Err(invalid(format!("the type {text} is longer than {MAX_ITEMSIZE} bytes")));
@@ -151,11 +151,11 @@ impl ScalarType {
 
     /// The type of the real and the imaginary part of a complex number.
     pub(crate) fn part(self) -> Self {
-        Self { kind: Kind::Float, size: self.size / 2, ..self }
+        Self { kind: ScalarKind::Float, size: self.size / 2, ..self }
     }
 
     /// What it is.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> ScalarKind {
         self.kind
     }
 
@@ -173,10 +173,10 @@ impl ScalarType {
     /// characters of `U`, 1 where there is no order.
     pub fn component_width(self) -> usize {
         let width = match self.kind {
-            Kind::Bytes | Kind::Utf8 | Kind::Void => 1,
-            Kind::Utf16 => 2,
-            Kind::Unicode => 4,
-            Kind::Complex => self.size / 2,
+            ScalarKind::Bytes | ScalarKind::Utf8 | ScalarKind::Void => 1,
+            ScalarKind::Utf16 => 2,
+            ScalarKind::Unicode => 4,
+            ScalarKind::Complex => self.size / 2,
             _ => self.size,
         };
         usize::try_from(width).unwrap_or(1)
@@ -184,16 +184,19 @@ impl ScalarType {
 
     /// Whether it is text, whatever its characters: `S`, `U`, UTF-8 or UTF-16.
     pub fn is_text(self) -> bool {
-        matches!(self.kind, Kind::Bytes | Kind::Utf8 | Kind::Utf16 | Kind::Unicode)
+        matches!(
+            self.kind,
+            ScalarKind::Bytes | ScalarKind::Utf8 | ScalarKind::Utf16 | ScalarKind::Unicode
+        )
     }
 
     /// numpy's type string. A type that numpy does not have is one of the same size: `S` for UTF-8,
     /// else `V`.
     pub fn typestr(self) -> String {
         let (letter, number) = match self.kind {
-            Kind::Utf8 => ('S', self.size),
-            Kind::Complex if self.size == 4 => ('V', self.size),
-            Kind::Utf16 => ('V', self.size),
+            ScalarKind::Utf8 => ('S', self.size),
+            ScalarKind::Complex if self.size == 4 => ('V', self.size),
+            ScalarKind::Utf16 => ('V', self.size),
             _ => return self.to_string(),
         };
         format!("|{letter}{number}")
@@ -209,20 +212,20 @@ impl fmt::Display for ScalarType {
             Endian::Big => '>',
         };
         let (letter, unit) = match self.kind {
-            Kind::Bool => ('b', None),
-            Kind::Int => ('i', None),
-            Kind::Uint => ('u', None),
-            Kind::Float => ('f', None),
-            Kind::Complex => ('c', None),
-            Kind::Timedelta(unit) => ('m', unit),
-            Kind::Datetime(unit) => ('M', unit),
-            Kind::Bytes => ('S', None),
-            Kind::Unicode => ('U', None),
-            Kind::Void => ('V', None),
-            Kind::Utf8 => return write!(f, "utf8[{}]", self.size),
-            Kind::Utf16 => return write!(f, "{order}utf16[{}]", self.size / 2),
+            ScalarKind::Bool => ('b', None),
+            ScalarKind::Int => ('i', None),
+            ScalarKind::Uint => ('u', None),
+            ScalarKind::Float => ('f', None),
+            ScalarKind::Complex => ('c', None),
+            ScalarKind::Timedelta(unit) => ('m', unit),
+            ScalarKind::Datetime(unit) => ('M', unit),
+            ScalarKind::Bytes => ('S', None),
+            ScalarKind::Unicode => ('U', None),
+            ScalarKind::Void => ('V', None),
+            ScalarKind::Utf8 => return write!(f, "utf8[{}]", self.size),
+            ScalarKind::Utf16 => return write!(f, "{order}utf16[{}]", self.size / 2),
         };
-        let number = if self.kind == Kind::Unicode { self.size / 4 } else { self.size };
+        let number = if self.kind == ScalarKind::Unicode { self.size / 4 } else { self.size };
         write!(f, "{order}{letter}{number}")?;
         unit.map_or(Ok(()), |unit| unit.fmt(f))
     }
@@ -314,27 +317,27 @@ mod tests {
     #[test]
     fn sizes_that_a_kind_does_not_have_are_errors() {
         for (kind, size) in [
-            (Kind::Bool, 2),
-            (Kind::Int, 3),
-            (Kind::Uint, 16),
-            (Kind::Float, 1),
-            (Kind::Complex, 2),
-            (Kind::Datetime(None), 4),
-            (Kind::Utf16, 3),
-            (Kind::Unicode, 6),
-            (Kind::Bytes, 1 << 63),
+            (ScalarKind::Bool, 2),
+            (ScalarKind::Int, 3),
+            (ScalarKind::Uint, 16),
+            (ScalarKind::Float, 1),
+            (ScalarKind::Complex, 2),
+            (ScalarKind::Datetime(None), 4),
+            (ScalarKind::Utf16, 3),
+            (ScalarKind::Unicode, 6),
+            (ScalarKind::Bytes, 1 << 63),
         ] {
             assert!(ScalarType::new(kind, size, Endian::Little).is_err(), "{kind:?} {size}");
         }
-        assert!(ScalarType::new(Kind::Bytes, i64::MAX as u64, Endian::Little).is_ok());
+        assert!(ScalarType::new(ScalarKind::Bytes, i64::MAX as u64, Endian::Little).is_ok());
     }
 
     #[test]
     fn types_that_numpy_does_not_have_are_of_the_same_size_to_it() {
         for (kind, size, name, typestr) in [
-            (Kind::Complex, 4, ">c4", "|V4"),
-            (Kind::Utf8, 5, "utf8[5]", "|S5"),
-            (Kind::Utf16, 6, ">utf16[3]", "|V6"),
+            (ScalarKind::Complex, 4, ">c4", "|V4"),
+            (ScalarKind::Utf8, 5, "utf8[5]", "|S5"),
+            (ScalarKind::Utf16, 6, ">utf16[3]", "|V6"),
         ] {
             let scalar = ScalarType::new(kind, size, Endian::Big).unwrap();
             assert_eq!((scalar.to_string().as_str(), scalar.typestr().as_str()), (name, typestr));

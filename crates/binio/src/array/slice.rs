@@ -22,7 +22,7 @@ use nom::multi::separated_list0;
 use nom::sequence::{delimited, preceded};
 use nom::{IResult, Parser};
 
-use crate::array::{ArrayError, Strided};
+use crate::array::{ElementsError, Strided};
 
 /// What to take of one axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +60,7 @@ struct AxisPart {
 }
 
 /// What the slices take of the axes of a shape, from the outermost; `None` is a new axis.
-fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, ArrayError> {
+fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, ElementsError> {
     let named = slices.iter().filter(|slice| !matches!(slice, Slice::Ellipsis | Slice::NewAxis));
     let named = named.count();
     let Some(left) = shape.len().checked_sub(named) else {
@@ -96,8 +96,8 @@ fn resolve(slices: &[Slice], shape: &[u64]) -> Result<Vec<Option<AxisPart>>, Arr
 impl Strided {
     /// The part of an array that these slices name, from the outermost axis on; nothing is read.
     ///
-    /// Fails with [`ArrayError::Slice`] if there are more slices than axes, if an index is outside of
-    /// its axis, if a step is 0, or if there is more than one `...`; with [`ArrayError::Shape`] if
+    /// Fails with [`ElementsError::Slice`] if there are more slices than axes, if an index is outside of
+    /// its axis, if a step is 0, or if there is more than one `...`; with [`ElementsError::Shape`] if
     /// new axes make more than 64 dimensions.
     ///
     /// ```
@@ -107,9 +107,9 @@ impl Strided {
     /// let part = array.slice(&Slice::parse("::-2, 1")?)?;
     /// assert_eq!((part.shape(), part.strides(), part.offset()), (&[3, 7][..], &[-42, 1][..], 91));
     /// assert_eq!(array.slice(&Slice::parse("..., None, 0")?)?.shape(), [5, 3, 1]);
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
-    pub fn slice(&self, slices: &[Slice]) -> Result<Self, ArrayError> {
+    pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         let parts = resolve(slices, self.shape())?;
         let mut shape = Vec::with_capacity(parts.len());
         let mut strides = Vec::with_capacity(parts.len());
@@ -138,8 +138,8 @@ impl Strided {
     }
 }
 
-fn invalid(message: impl Into<String>) -> ArrayError {
-    ArrayError::Slice(message.into())
+fn invalid(message: impl Into<String>) -> ElementsError {
+    ElementsError::Slice(message.into())
 }
 
 impl Slice {
@@ -157,7 +157,7 @@ impl Slice {
     /// assert_eq!(Slice::parse("..., None").unwrap(), [Slice::Ellipsis, Slice::NewAxis]);
     /// assert!(Slice::parse("::0").is_err());
     /// ```
-    pub fn parse(text: &str) -> Result<Vec<Self>, ArrayError> {
+    pub fn parse(text: &str) -> Result<Vec<Self>, ElementsError> {
         let parsed = all_consuming(separated_list0(char(','), padded(slice))).parse(text);
         match parsed {
             Ok((_, slices)) => Ok(slices),
@@ -172,7 +172,7 @@ impl Slice {
         }
     }
 
-    fn on_axis(self, axis: usize, len: u64) -> Result<AxisPart, ArrayError> {
+    fn on_axis(self, axis: usize, len: u64) -> Result<AxisPart, ElementsError> {
         // No sum or difference of positions of 64 bits leaves 128.
         let len = i128::from(len);
         let (start, count, step) = match self {

@@ -10,8 +10,8 @@
 
 use std::ops::Range;
 
-use crate::array::error::shape as bad_shape;
-use crate::array::{ArrayError, Field};
+use crate::array::{ElementsError, Field};
+use crate::error::elements::shape as bad_shape;
 
 /// The most dimensions of an array or a field; numpy has no more.
 pub const MAX_DIMENSIONS: usize = 64;
@@ -47,7 +47,7 @@ impl Order {
 /// let backwards = Strided::new(vec![3], vec![-8], 16, 8, 24)?;
 /// assert_eq!(backwards.extent(), 0..24);
 /// assert!(Strided::new(vec![3], vec![-8], 15, 8, 24).is_err());
-/// # Ok::<(), binio::array::ArrayError>(())
+/// # Ok::<(), binio::array::ElementsError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Strided {
@@ -64,20 +64,20 @@ impl Strided {
     /// An array in `len` bytes of data, from `offset` on, with these distances in bytes from one
     /// element to the next.
     ///
-    /// Fails with [`ArrayError::Shape`] for more than 64 dimensions and for more elements than 64
-    /// bits count, with [`ArrayError::Strides`] unless there is one stride a dimension, and with
-    /// [`ArrayError::Outside`] if an element is not inside the data.
+    /// Fails with [`ElementsError::Shape`] for more than 64 dimensions and for more elements than 64
+    /// bits count, with [`ElementsError::Strides`] unless there is one stride a dimension, and with
+    /// [`ElementsError::Outside`] if an element is not inside the data.
     pub fn new(
         shape: Vec<u64>,
         strides: Vec<i64>,
         offset: u64,
         itemsize: u64,
         len: u64,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         check_shape(&shape)?;
         if strides.len() != shape.len() {
             let message = format!("{} strides for {} dimensions", strides.len(), shape.len());
-            return Err(ArrayError::Strides(message));
+            return Err(ElementsError::Strides(message));
         }
         let strided = Self { offset, shape, strides, itemsize };
         strided.check(len)?;
@@ -92,7 +92,7 @@ impl Strided {
         offset: u64,
         itemsize: u64,
         len: u64,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         check_shape(&shape)?;
         let strides = match order {
             Order::C => c_strides(&shape, itemsize)?,
@@ -106,10 +106,10 @@ impl Strided {
         Self::new(shape, strides, offset, itemsize, len)
     }
 
-    fn check(&self, len: u64) -> Result<(), ArrayError> {
+    fn check(&self, len: u64) -> Result<(), ElementsError> {
         let Some((low, high)) = self.span() else { return Ok(()) };
         if low < 0 || high > i128::from(len) {
-            return Err(ArrayError::Outside { low, high, len });
+            return Err(ElementsError::Outside { low, high, len });
         }
         Ok(())
     }
@@ -217,7 +217,7 @@ impl Strided {
         strides: Vec<i64>,
         offset: i128,
         itemsize: u64,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         check_shape(&shape)?;
         let offset = u64::try_from(offset).unwrap_or(self.offset);
         let part = Self { offset, shape, strides, itemsize };
@@ -244,9 +244,9 @@ impl Strided {
 
     /// A field of each element, with the dimensions of the field after those of the array.
     ///
-    /// Fails with [`ArrayError::Shape`] if these are more than 64, and with
-    /// [`ArrayError::Outside`] if the field is not one of the elements'.
-    pub fn field(&self, field: &Field) -> Result<Self, ArrayError> {
+    /// Fails with [`ElementsError::Shape`] if these are more than 64, and with
+    /// [`ElementsError::Outside`] if the field is not one of the elements'.
+    pub fn field(&self, field: &Field) -> Result<Self, ElementsError> {
         let itemsize = field.datatype().itemsize();
         let inner = c_strides(field.shape(), itemsize)?;
         let shape = [&self.shape[..], field.shape()].concat();
@@ -258,7 +258,7 @@ impl Strided {
     /// The elements repeated to a larger shape by the rules of numpy: dimensions are matched from
     /// the last, a dimension of 1 repeats.
     ///
-    /// Fails with [`ArrayError::Shape`] if the shapes do not match.
+    /// Fails with [`ElementsError::Shape`] if the shapes do not match.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -266,9 +266,9 @@ impl Strided {
     /// let column = Strided::packed(vec![3, 1], Order::C, 0, 8, 24)?;
     /// assert_eq!(column.broadcast(&[2, 3, 5])?.strides(), [0, 8, 0]);
     /// assert!(column.broadcast(&[2, 5]).is_err());
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
-    pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+    pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         check_shape(shape)?;
         let mismatch = || bad_shape(format!("{:?} cannot be repeated to {shape:?}", self.shape));
         let extra = shape.len().checked_sub(self.shape.len()).ok_or_else(mismatch)?;
@@ -285,8 +285,8 @@ impl Strided {
 
     /// The elements in C order with another shape, if that needs no copy.
     ///
-    /// Fails with [`ArrayError::Shape`] if the shape has another number of elements, and with
-    /// [`ArrayError::Strides`] if no strides lead from one element to the next.
+    /// Fails with [`ElementsError::Shape`] if the shape has another number of elements, and with
+    /// [`ElementsError::Strides`] if no strides lead from one element to the next.
     ///
     /// ```
     /// use binio::array::{Order, Strided};
@@ -294,9 +294,9 @@ impl Strided {
     /// let array = Strided::packed(vec![4, 6], Order::C, 0, 1, 24)?;
     /// assert_eq!(array.reshape(&[2, 2, 3, 2])?.strides(), [12, 6, 2, 1]);
     /// assert!(array.transpose().reshape(&[24]).is_err());
-    /// # Ok::<(), binio::array::ArrayError>(())
+    /// # Ok::<(), binio::array::ElementsError>(())
     /// ```
-    pub fn reshape(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+    pub fn reshape(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         check_shape(shape)?;
         if count(shape) != count(&self.shape) {
             return Err(bad_shape(format!(
@@ -309,7 +309,7 @@ impl Strided {
         } else {
             self.reshaped(shape).ok_or_else(|| {
                 let message = format!("{:?} cannot become {shape:?} without a copy", self.shape);
-                ArrayError::Strides(message)
+                ElementsError::Strides(message)
             })?
         };
         Ok(Self { shape: shape.to_vec(), strides, ..*self })
@@ -398,7 +398,7 @@ impl Strided {
     }
 }
 
-fn check_shape(shape: &[u64]) -> Result<(), ArrayError> {
+fn check_shape(shape: &[u64]) -> Result<(), ElementsError> {
     if shape.len() > MAX_DIMENSIONS {
         let message = format!("{} dimensions, the limit is {MAX_DIMENSIONS}", shape.len());
         return Err(bad_shape(message));
@@ -429,9 +429,9 @@ pub fn byte_size(shape: &[u64], itemsize: u64) -> Option<u64> {
 
 /// Strides of C order: the last dimension is the innermost. A dimension of 0 is taken as 1.
 ///
-/// Fails with [`ArrayError::Shape`] for strides of 2^63 bytes and more. An array without elements does
+/// Fails with [`ElementsError::Shape`] for strides of 2^63 bytes and more. An array without elements does
 /// not fail: such a stride is 2^63 - 1, which nothing follows.
-pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ArrayError> {
+pub fn c_strides(shape: &[u64], itemsize: u64) -> Result<Vec<i64>, ElementsError> {
     let is_empty = shape.contains(&0);
     let mut strides = vec![0; shape.len()];
     let mut stride = i64::try_from(itemsize).ok();
@@ -456,11 +456,11 @@ mod tests {
         strides: &[i64],
         offset: u64,
         len: u64,
-    ) -> Result<Strided, ArrayError> {
+    ) -> Result<Strided, ElementsError> {
         Strided::new(shape.to_vec(), strides.to_vec(), offset, 4, len)
     }
 
-    fn c_order(shape: &[u64], itemsize: u64, len: u64) -> Result<Strided, ArrayError> {
+    fn c_order(shape: &[u64], itemsize: u64, len: u64) -> Result<Strided, ElementsError> {
         Strided::packed(shape.to_vec(), Order::C, 0, itemsize, len)
     }
 
@@ -486,7 +486,7 @@ mod tests {
     fn negative_strides_reach_below_the_offset() {
         assert_eq!(strided(&[3], &[-4], 8, 12).unwrap().extent(), 0..12);
         let error = strided(&[3], &[-4], 7, 12).unwrap_err();
-        assert!(matches!(error, ArrayError::Outside { low: -1, high: 11, len: 12 }));
+        assert!(matches!(error, ElementsError::Outside { low: -1, high: 11, len: 12 }));
     }
 
     #[test]
@@ -515,7 +515,7 @@ mod tests {
         assert!(strided(&[1], &[i64::MIN], i64::MAX as u64, u64::MAX).is_ok());
         assert!(strided(&[1], &[1], u64::MAX, u64::MAX).is_err());
         assert!(c_order(&[1; 1000], 1, 1).is_err());
-        assert!(matches!(strided(&[1, 1], &[4], 0, 100), Err(ArrayError::Strides(_))));
+        assert!(matches!(strided(&[1, 1], &[4], 0, 100), Err(ElementsError::Strides(_))));
         assert!(c_order(&[u64::MAX, u64::MAX, 0], u64::MAX, 0).unwrap().is_empty());
         assert!(c_order(&[u64::MAX, 0, u64::MAX], 8, 0).unwrap().transpose().is_empty());
     }
@@ -540,9 +540,9 @@ mod tests {
         let array = strided(&[4, 6, 1], &[48, 4, 7], 0, 400).unwrap();
         assert_eq!(array.reshape(&[2, 2, 2, 3]).unwrap().strides(), [96, 48, 12, 4]);
         assert_eq!(array.reshape(&[4, 1, 6]).unwrap().shape(), [4, 1, 6]);
-        assert!(matches!(array.reshape(&[8, 3]), Err(ArrayError::Strides(_))));
-        assert!(matches!(array.reshape(&[24]), Err(ArrayError::Strides(_))));
-        assert!(matches!(array.reshape(&[25]), Err(ArrayError::Shape(_))));
+        assert!(matches!(array.reshape(&[8, 3]), Err(ElementsError::Strides(_))));
+        assert!(matches!(array.reshape(&[24]), Err(ElementsError::Strides(_))));
+        assert!(matches!(array.reshape(&[25]), Err(ElementsError::Shape(_))));
         let one = strided(&[1, 1], &[9, 9], 0, 4).unwrap();
         assert!(one.reshape(&[]).unwrap().shape().is_empty());
         assert_eq!(one.reshape(&[1; 5]).unwrap().len(), 1);
@@ -561,7 +561,7 @@ mod tests {
             (9, &[3, 2, 2][..], &[20, 8, 4][..])
         );
         let many = Strided::packed(vec![1; 63], Order::C, 0, 20, 20).unwrap();
-        assert!(matches!(many.field(field), Err(ArrayError::Shape(_))));
+        assert!(matches!(many.field(field), Err(ElementsError::Shape(_))));
     }
 
     #[test]

@@ -1,15 +1,15 @@
 //! Elements that are text.
 
-use crate::array::{Array, ArrayError, Data, Element, Kind};
+use crate::array::{Array, Data, Element, ElementsError, ScalarKind};
 
 impl<D: Data> Array<D> {
     /// The elements of an array of texts, in C order, without the padding: NUL characters at the end
     /// are left out, those before stay.
     ///
-    /// Fails with [`ArrayError::Element`] for what is not a character: a byte above 7f in `S`, what
+    /// Fails with [`ElementsError::Element`] for what is not a character: a byte above 7f in `S`, what
     /// is not UTF-8 or UTF-16, a surrogate or a number above 10ffff in `U`. [`view`](Self::view) as
-    /// `u8`, `u16` or `u32` returns them as they are. Fails with [`ArrayError::Type`] for what is not
-    /// text, and with [`ArrayError::Limit`] for more than
+    /// `u8`, `u16` or `u32` returns them as they are. Fails with [`ElementsError::Type`] for what is not
+    /// text, and with [`ElementsError::Limit`] for more than
     /// [`max_items`](crate::Limits::max_items) texts, or a list of them above
     /// [`max_alloc`](crate::Limits::max_alloc).
     pub fn strings(&self) -> Result<Vec<String>, D::Error> {
@@ -20,14 +20,14 @@ impl<D: Data> Array<D> {
             ("bytes of a list of texts", list, self.limits().max_alloc),
         ] {
             if requested > limit {
-                return Err(ArrayError::Limit { what, limit, requested }.into());
+                return Err(ElementsError::Limit { what, limit, requested }.into());
             }
         }
         match scalar.map(crate::array::ScalarType::kind) {
-            Some(Kind::Bytes) => self.texts::<u8>(ascii),
-            Some(Kind::Utf8) => self.texts::<u8>(utf8),
-            Some(Kind::Utf16) => self.texts::<u16>(utf16),
-            Some(Kind::Unicode) => self.texts::<u32>(code_points),
+            Some(ScalarKind::Bytes) => self.texts::<u8>(ascii),
+            Some(ScalarKind::Utf8) => self.texts::<u8>(utf8),
+            Some(ScalarKind::Utf16) => self.texts::<u16>(utf16),
+            Some(ScalarKind::Unicode) => self.texts::<u32>(code_points),
             _ => Err(self.type_error("text").into()),
         }
     }
@@ -45,7 +45,7 @@ impl<D: Data> Array<D> {
         let texts = units.chunks_exact(length).zip(0..).map(|(padded, index)| {
             let end = padded.iter().rposition(|unit| *unit != T::default());
             text(&padded[..end.map_or(0, |last| last + 1)])
-                .map_err(|message| ArrayError::Element { index, message })
+                .map_err(|message| ElementsError::Element { index, message })
         });
         Ok(texts.collect::<Result<_, _>>()?)
     }
@@ -78,7 +78,7 @@ mod tests {
     use crate::array::{Datatype, Order, ScalarType, Strided};
     use crate::{Bytes, Endian, Limits};
 
-    fn strings(kind: Kind, size: u64, bytes: &[u8]) -> Result<Vec<String>, String> {
+    fn strings(kind: ScalarKind, size: u64, bytes: &[u8]) -> Result<Vec<String>, String> {
         let datatype = Datatype::from(ScalarType::new(kind, size, Endian::Little).unwrap());
         let (len, shape) = (bytes.len() as u64, vec![bytes.len() as u64 / size]);
         let layout = Strided::packed(shape, Order::C, 0, size, len).unwrap();
@@ -89,28 +89,28 @@ mod tests {
 
     #[test]
     fn padding_is_left_out_and_inner_nuls_stay() {
-        assert_eq!(strings(Kind::Bytes, 3, b"a\0ba\0\0").unwrap(), ["a\0b", "a"]);
-        assert_eq!(strings(Kind::Utf8, 3, "é\0abc".as_bytes()).unwrap(), ["é", "abc"]);
+        assert_eq!(strings(ScalarKind::Bytes, 3, b"a\0ba\0\0").unwrap(), ["a\0b", "a"]);
+        assert_eq!(strings(ScalarKind::Utf8, 3, "é\0abc".as_bytes()).unwrap(), ["é", "abc"]);
         assert_eq!(
-            strings(Kind::Utf16, 4, &[0x3d, 0xd8, 0, 0xde, b'a', 0, 0, 0]).unwrap(),
+            strings(ScalarKind::Utf16, 4, &[0x3d, 0xd8, 0, 0xde, b'a', 0, 0, 0]).unwrap(),
             ["😀", "a"]
         );
-        assert_eq!(strings(Kind::Unicode, 4, &[0xe9, 0, 0, 0]).unwrap(), ["é"]);
+        assert_eq!(strings(ScalarKind::Unicode, 4, &[0xe9, 0, 0, 0]).unwrap(), ["é"]);
     }
 
     #[test]
     fn what_is_not_a_character_names_its_element() {
         let message = |kind, size, bytes: &[u8]| strings(kind, size, bytes).unwrap_err();
         assert_eq!(
-            message(Kind::Bytes, 1, b"a\xe9"),
+            message(ScalarKind::Bytes, 1, b"a\xe9"),
             "element 1: byte e9 is not an ASCII character"
         );
         assert_eq!(
-            message(Kind::Unicode, 4, &[0, 0xd8, 0, 0]),
+            message(ScalarKind::Unicode, 4, &[0, 0xd8, 0, 0]),
             "element 0: 0xd800 is not a character"
         );
-        assert!(message(Kind::Utf8, 2, b"\xe9a").starts_with("element 0: "));
-        assert!(message(Kind::Utf16, 2, &[0, 0xd8]).starts_with("element 0: "));
-        assert_eq!(message(Kind::Void, 1, b"a"), "elements are |V1, not text");
+        assert!(message(ScalarKind::Utf8, 2, b"\xe9a").starts_with("element 0: "));
+        assert!(message(ScalarKind::Utf16, 2, &[0, 0xd8]).starts_with("element 0: "));
+        assert_eq!(message(ScalarKind::Void, 1, b"a"), "elements are |V1, not text");
     }
 }

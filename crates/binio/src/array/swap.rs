@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use crate::array::error::datatype as invalid;
-use crate::array::{ArrayError, ByteOrder, Datatype, Record};
+use crate::array::{ByteOrder, Datatype, ElementsError, Record};
+use crate::error::elements::datatype as invalid;
 
 /// What to do to each element to change its byte order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +32,8 @@ pub(crate) struct Part {
 impl Swap {
     /// What turns elements as they are stored into the wanted order.
     ///
-    /// Fails with [`ArrayError::Datatype`] for fields that overlap and have to change.
-    pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ArrayError> {
+    /// Fails with [`ElementsError::Datatype`] for fields that overlap and have to change.
+    pub(crate) fn new(datatype: &Datatype, wanted: ByteOrder) -> Result<Self, ElementsError> {
         let Some(target) = wanted.target() else { return Ok(Self::None) };
         Ok(match datatype {
             Datatype::Scalar(scalar) => match scalar.component_width() {
@@ -45,7 +45,7 @@ impl Swap {
         })
     }
 
-    fn of_record(record: &Record, wanted: ByteOrder) -> Result<Self, ArrayError> {
+    fn of_record(record: &Record, wanted: ByteOrder) -> Result<Self, ElementsError> {
         let mut parts: Vec<Part> = Vec::new();
         for field in record.fields() {
             let swap = Self::new(field.datatype(), wanted)?;
@@ -74,7 +74,7 @@ impl Swap {
         match self {
             Self::None => {}
             Self::Width(width) => {
-                let swapped = crate::swap_in_place(bytes, *width);
+                let swapped = crate::number::swap_in_place(bytes, *width);
                 debug_assert!(swapped.is_ok(), "whole elements are whole components");
             }
             Self::Parts(parts) => {

@@ -10,13 +10,15 @@ use crate::array::element::{Elements, per_element};
 use crate::array::plan::too_large;
 use crate::array::swap::Swap;
 use crate::array::{
-    Access, ArrayError, ByteOrder, Data, Datatype, Element, Field, Order, Record, Slice, Strided,
-    error, read,
+    Access, ByteOrder, Data, Datatype, Element, ElementsError, Field, Order, Record, Slice,
+    Strided, read,
 };
+use crate::error::elements::datatype as invalid;
 
 /// Below this size, a vector is filled by one thread without zeros first. Beyond it threads win,
-/// although the zeros cost a page fault each: 1 GiB in 54 ms on two cores instead of 100, 128 MiB of
-/// big-endian complex128 in 11 instead of 13. 64 MiB gained nothing.
+/// although the zeros cost a page fault each: 1 GiB takes 0.54 times as long on two cores, 128 MiB of
+/// big-endian complex128 0.85 times, and 64 MiB gain nothing (`--example array_speed`, column
+/// `vector`).
 const PARALLEL_VECTOR: usize = 96 << 20;
 
 /// An array: its type, its shape, and where its elements are.
@@ -48,18 +50,18 @@ impl<D> Array<D> {
     /// Elements of a type that lie so in the data.
     ///
     /// Buffers are made for at most [`max_alloc`](Limits::max_alloc) bytes of elements. Fails with
-    /// [`ArrayError::Datatype`] unless type and layout have elements of one size.
+    /// [`ElementsError::Datatype`] unless type and layout have elements of one size.
     pub fn new(
         data: D,
         datatype: impl Into<Arc<Datatype>>,
         layout: Strided,
         limits: Limits,
-    ) -> Result<Self, ArrayError> {
+    ) -> Result<Self, ElementsError> {
         let datatype = datatype.into();
         let (expected, found) = (datatype.itemsize(), layout.itemsize());
         if expected != found {
             let message = format!("elements of {expected} bytes in a layout for {found}");
-            return Err(ArrayError::Datatype(message));
+            return Err(ElementsError::Datatype(message));
         }
         Ok(Self { data, datatype, layout, limits })
     }
@@ -111,25 +113,25 @@ impl<D> Array<D> {
     }
 
     /// Bytes of all elements, if the limits allow a buffer for them.
-    fn checked_size(&self) -> Result<usize, ArrayError> {
+    fn checked_size(&self) -> Result<usize, ElementsError> {
         let requested = self.layout.byte_size().unwrap_or(u64::MAX);
         let limit = self.limits.max_alloc;
         if requested > limit {
-            return Err(ArrayError::Limit { what: "bytes of an array", limit, requested });
+            return Err(ElementsError::Limit { what: "bytes of an array", limit, requested });
         }
         usize::try_from(requested).map_err(|_| too_large(&self.layout))
     }
 
     /// How many of a type the whole array is.
-    fn count<T: Element>(&self) -> Result<usize, ArrayError> {
+    fn count<T: Element>(&self) -> Result<usize, ElementsError> {
         let each = self.datatype.as_scalar().and_then(per_element::<T>);
         let each = each.ok_or_else(|| self.type_error(T::NAME))?;
         let count = self.len().checked_mul(each).and_then(|count| usize::try_from(count).ok());
         count.ok_or_else(|| too_large(&self.layout))
     }
 
-    pub(super) fn type_error(&self, asked: &'static str) -> ArrayError {
-        ArrayError::Type { datatype: self.datatype.to_string(), asked }
+    pub(super) fn type_error(&self, asked: &'static str) -> ElementsError {
+        ElementsError::Type { datatype: self.datatype.to_string(), asked }
     }
 }
 
@@ -139,19 +141,19 @@ impl<D: Clone> Array<D> {
     }
 
     /// A part of the array; nothing is read. Fails as [`Strided::slice`].
-    pub fn slice(&self, slices: &[Slice]) -> Result<Self, ArrayError> {
+    pub fn slice(&self, slices: &[Slice]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.slice(slices)?))
     }
 
     /// One field of an array of records, with the dimensions of the field after those of the array;
     /// nothing is read.
     ///
-    /// Fails with [`ArrayError::Datatype`] if no field has the name.
-    pub fn field(&self, name: &str) -> Result<Self, ArrayError> {
+    /// Fails with [`ElementsError::Datatype`] if no field has the name.
+    pub fn field(&self, name: &str) -> Result<Self, ElementsError> {
         let fields = self.datatype.as_record().map_or(&[][..], Record::fields);
         let field = fields.iter().find(|field| field.name() == name).ok_or_else(|| {
             let names: Vec<&str> = fields.iter().map(Field::name).collect();
-            error::datatype(format!("no field named {name:?}; the fields are {names:?}"))
+            invalid(format!("no field named {name:?}; the fields are {names:?}"))
         })?;
         let datatype = Arc::new(field.datatype().clone());
         Ok(Self { datatype, layout: self.layout.field(field)?, ..self.clone() })
@@ -164,19 +166,19 @@ impl<D: Clone> Array<D> {
     }
 
     /// The elements repeated to a larger shape. Fails as [`Strided::broadcast`].
-    pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+    pub fn broadcast(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.broadcast(shape)?))
     }
 
     /// The elements with another shape, if that needs no copy. Fails as [`Strided::reshape`].
-    pub fn reshape(&self, shape: &[u64]) -> Result<Self, ArrayError> {
+    pub fn reshape(&self, shape: &[u64]) -> Result<Self, ElementsError> {
         Ok(self.with_layout(self.layout.reshape(shape)?))
     }
 }
 
-/// Reading. All these fail if the data cannot be read, with [`ArrayError::Limit`] above the caller's
-/// limit and with [`ArrayError::Memory`] where the machine has no memory; those with a Rust type
-/// with [`ArrayError::Type`] if the elements are not of that type.
+/// Reading. All these fail if the data cannot be read, with [`ElementsError::Limit`] above the caller's
+/// limit and with [`ElementsError::Memory`] where the machine has no memory; those with a Rust type
+/// with [`ElementsError::Type`] if the elements are not of that type.
 impl<D: Data> Array<D> {
     /// The elements in C order.
     pub fn read<T: Element>(&self) -> Result<Vec<T>, D::Error> {
@@ -208,12 +210,12 @@ impl<D: Data> Array<D> {
 
     /// The elements in C order into a slice of just their number.
     ///
-    /// Fails with [`ArrayError::BufferSize`] if the slice has another length.
+    /// Fails with [`ElementsError::BufferSize`] if the slice has another length.
     pub fn read_into<T: Element>(&self, out: &mut [T]) -> Result<(), D::Error> {
         let want = self.count::<T>()?;
         if want != out.len() {
             let (want, got) = (want as u64, out.len() as u64);
-            return Err(ArrayError::BufferSize { want, got }.into());
+            return Err(ElementsError::BufferSize { want, got }.into());
         }
         if let Some(bytes) = T::bytes_mut(out) {
             return self.fill(bytes, Order::C, ByteOrder::Native);
@@ -233,7 +235,7 @@ impl<D: Data> Array<D> {
 
     /// The same into a slice of just their number.
     ///
-    /// Fails with [`ArrayError::BufferSize`] if the slice has another length.
+    /// Fails with [`ElementsError::BufferSize`] if the slice has another length.
     pub fn read_bytes_into(
         &self,
         out: &mut [u8],
@@ -242,7 +244,7 @@ impl<D: Data> Array<D> {
     ) -> Result<(), D::Error> {
         let (want, got) = (self.layout.byte_size().unwrap_or(u64::MAX), out.len() as u64);
         if want != got {
-            return Err(ArrayError::BufferSize { want, got }.into());
+            return Err(ElementsError::BufferSize { want, got }.into());
         }
         self.fill(out, order, numbers)
     }
@@ -285,7 +287,7 @@ impl<D: Data> Array<D> {
     }
 
     /// Elements that overlap can be more than the data have bytes, without end.
-    pub(super) fn check_repeated(&self) -> Result<(), ArrayError> {
+    pub(super) fn check_repeated(&self) -> Result<(), ElementsError> {
         let extent = self.layout.extent();
         if self.layout.byte_size().is_none_or(|size| size > extent.end - extent.start) {
             self.checked_size()?;
@@ -311,6 +313,6 @@ impl<D: Data> Array<D> {
         let shape: Vec<usize> =
             shape.map(|count| usize::try_from(count).unwrap_or(usize::MAX)).collect();
         ndarray::ArrayD::from_shape_vec(shape.set_f(order == Order::F), self.read_in(order)?)
-            .map_err(|error| ArrayError::Shape(error.to_string()).into())
+            .map_err(|error| ElementsError::Shape(error.to_string()).into())
     }
 }

@@ -7,7 +7,7 @@ use crate::array::buffer::zeroed;
 use crate::array::copy::{Axis, StridedCopy};
 use crate::array::plan::{Plan, to_packed};
 use crate::array::swap::Swap;
-use crate::array::{ArrayError, ByteOrder, Datatype, Order, Strided};
+use crate::array::{ByteOrder, Datatype, ElementsError, Order, Strided};
 
 /// Elements that have other places in the data go through a buffer of this size.
 const PIECE: usize = 1 << 20;
@@ -17,8 +17,8 @@ const PIECE: usize = 1 << 20;
 /// `packed` has the elements side by side, in C or Fortran order and their numbers in this byte
 /// order; `datatype` is that of the elements in the data.
 ///
-/// Fails with [`ArrayError::BufferSize`] unless `packed` has just the elements, with
-/// [`ArrayError::Overlap`] if elements share bytes, and with [`ArrayError::Outside`] if one is not
+/// Fails with [`ElementsError::BufferSize`] unless `packed` has just the elements, with
+/// [`ElementsError::Overlap`] if elements share bytes, and with [`ElementsError::Outside`] if one is not
 /// inside the data.
 ///
 /// ```
@@ -29,7 +29,7 @@ const PIECE: usize = 1 << 20;
 /// let datatype = Datatype::parse(">u2")?;
 /// write_bytes(&every_second, &datatype, &[1, 0, 2, 0], Order::C, ByteOrder::Little, &mut data)?;
 /// assert_eq!(data, [9, 0, 1, 9, 9, 0, 2, 9]);
-/// # Ok::<(), binio::array::ArrayError>(())
+/// # Ok::<(), binio::array::ElementsError>(())
 /// ```
 pub fn write_bytes(
     array: &Strided,
@@ -38,13 +38,13 @@ pub fn write_bytes(
     order: Order,
     numbers: ByteOrder,
     data: &mut [u8],
-) -> Result<(), ArrayError> {
+) -> Result<(), ElementsError> {
     let (array, swap) = check(array, datatype, packed, order, numbers)?;
     let copy = to_packed(&array, &swap)?;
     let outside = || {
         let extent = array.extent();
         let (low, high) = (extent.start.into(), extent.end.into());
-        ArrayError::Outside { low, high, len: data.len() as u64 }
+        ElementsError::Outside { low, high, len: data.len() as u64 }
     };
     if copy.is_empty() {
         return Ok(());
@@ -63,20 +63,20 @@ pub fn write_bytes(
 /// Parameters and failures are those of [`write_bytes`], with the errors of `write`.
 ///
 /// ```
-/// use binio::array::{ArrayError, ByteOrder, Datatype, Order, Strided, write_ranges};
+/// use binio::array::{ElementsError, ByteOrder, Datatype, Order, Strided, write_ranges};
 ///
 /// let columns = Strided::packed(vec![2, 3], Order::F, 100, 1, 106)?;
 /// let mut written = Vec::new();
 /// let write = |offset, bytes: &[u8]| {
 ///     written.push((offset, bytes.to_vec()));
-///     Ok::<_, ArrayError>(())
+///     Ok::<_, ElementsError>(())
 /// };
 /// let datatype = Datatype::of::<u8>();
 /// write_ranges(&columns, &datatype, b"abcdef", Order::C, ByteOrder::Native, write)?;
 /// assert_eq!(written, [(100, b"adbecf".to_vec())]);
-/// # Ok::<(), ArrayError>(())
+/// # Ok::<(), ElementsError>(())
 /// ```
-pub fn write_ranges<E: From<ArrayError>>(
+pub fn write_ranges<E: From<ElementsError>>(
     array: &Strided,
     datatype: &Datatype,
     packed: &[u8],
@@ -119,13 +119,13 @@ fn check(
     packed: &[u8],
     order: Order,
     numbers: ByteOrder,
-) -> Result<(Strided, Swap), ArrayError> {
+) -> Result<(Strided, Swap), ElementsError> {
     let (want, got) = (array.byte_size().unwrap_or(u64::MAX), packed.len() as u64);
     if want != got {
-        return Err(ArrayError::BufferSize { want, got });
+        return Err(ElementsError::BufferSize { want, got });
     }
     if !array.is_disjoint() {
-        return Err(ArrayError::Overlap);
+        return Err(ElementsError::Overlap);
     }
     // Reversing bytes is its own inverse.
     Ok((array.in_order(order), Swap::new(datatype, numbers)?))

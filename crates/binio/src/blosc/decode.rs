@@ -7,7 +7,8 @@ use super::bitshuffle::bitunshuffle;
 use super::codecs::Decoders;
 use super::header::{Codec, HEADER_LEN, Header, MAX_SPLITS, Shuffle};
 use super::shuffle::{unshuffle, unshuffle_rows};
-use crate::{Context, Error, Limits, Result, prefer_huge_pages};
+use crate::memory::prefer_huge_pages;
+use crate::{Context, Error, Limits, Result};
 
 /// Bytes of a stream's length, and of a position in the table of blocks.
 const WORD: usize = 4;
@@ -539,11 +540,11 @@ mod tests {
     fn limits_hold_before_anything_is_decoded() {
         let bytes = three_blocks().bytes();
         let buffer = Buffer::parse(&bytes).unwrap();
-        for limits in [Limits::default().with_max_decoded(9), Limits::default().with_max_alloc(9)] {
+        for limits in [Limits::default().max_decoded(9), Limits::default().max_alloc(9)] {
             let error = buffer.decode(&limits).unwrap_err();
             assert_eq!(error.to_string(), "nbytes: 10 is above the limit of 9");
         }
-        assert!(buffer.decode(&Limits::default().with_max_decoded(10)).is_ok());
+        assert!(buffer.decode(&Limits::default().max_decoded(10)).is_ok());
     }
 
     #[test]

@@ -13,7 +13,8 @@
 //! Buffers older than bit 4 leave it clear and split by arithmetic alone; so a clear bit allows the
 //! split and does not ask for it.
 
-use crate::{ByteReader, Endian, Error, Result};
+use crate::number::ByteReader;
+use crate::{Endian, Error, Result};
 
 /// Length of the header in bytes.
 pub const HEADER_LEN: usize = 16;

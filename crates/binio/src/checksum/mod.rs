@@ -8,11 +8,11 @@
 //! | `sha1` | 20 | accidents; it can be forged | `sha1` |
 //! | `sha224`, `sha256`, `sha384`, `sha512` | 28, 32, 48, 64 | accidents and forgery | `sha2` |
 
-mod digest;
+mod stored;
 
 use std::fmt;
 
-pub use digest::Digest;
+pub use crate::digest::{Algorithm, Digest};
 
 /// One of the algorithms, at work.
 trait State: Send + Sync {
@@ -21,35 +21,9 @@ trait State: Send + Sync {
     fn finish(self, algorithm: Algorithm) -> Digest;
 }
 
-macro_rules! algorithms {
-    ($($(#[doc = $doc:literal])+ $Name:ident = $name:literal, $len:literal, $feature:tt, $State:ty;)+) => {
-        /// A checksum algorithm. Which ones there are depends on the features of this crate.
-        ///
-        /// ```
-        /// use binio::Algorithm;
-        ///
-        /// let algorithm = Algorithm::from_name("sha1").unwrap();
-        /// assert_eq!(algorithm.digest(b"abc").to_string(), "a9993e364706816aba3e25717850c26c9cd0d89d");
-        /// ```
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        #[non_exhaustive]
-        pub enum Algorithm { $(#[cfg(feature = $feature)] $(#[doc = $doc])+ $Name,)+ }
-
+macro_rules! hashers {
+    ($($Name:ident = $feature:tt, $State:ty;)+) => {
         impl Algorithm {
-            /// All algorithms, weakest first.
-            pub const ALL: &'static [Self] = &[$(#[cfg(feature = $feature)] Self::$Name,)+];
-
-            /// Name in lower case without a hyphen, as formats write it: `sha256`.
-            pub fn name(self) -> &'static str {
-                match self { $(#[cfg(feature = $feature)] Self::$Name => $name,)+ }
-            }
-
-            /// Length of its digests in bytes, 4 to 64.
-            #[allow(clippy::len_without_is_empty, reason = "no digest is empty")]
-            pub fn len(self) -> usize {
-                match self { $(#[cfg(feature = $feature)] Self::$Name => $len,)+ }
-            }
-
             /// A hasher at the start of a message.
             pub fn hasher(self) -> Hasher {
                 match self {
@@ -85,42 +59,23 @@ macro_rules! algorithms {
     };
 }
 
-algorithms! {
-    /// Adler-32, RFC 1950.
-    Adler32 = "adler32", 4, "adler32", simd_adler32::Adler32;
-    /// CRC-32 of zlib, gzip and PNG (polynomial `0xedb88320`, reflected).
-    Crc32 = "crc32", 4, "crc32", crc32fast::Hasher;
-    /// MD5, RFC 1321.
-    Md5 = "md5", 16, "md5", fast_md5::Md5;
-    /// SHA-1, FIPS 180-4.
-    Sha1 = "sha1", 20, "sha1", sha1::Sha1;
-    /// SHA-224, FIPS 180-4.
-    Sha224 = "sha224", 28, "sha2", sha2::Sha224;
-    /// SHA-256, FIPS 180-4.
-    Sha256 = "sha256", 32, "sha2", sha2::Sha256;
-    /// SHA-384, FIPS 180-4.
-    Sha384 = "sha384", 48, "sha2", sha2::Sha384;
-    /// SHA-512, FIPS 180-4.
-    Sha512 = "sha512", 64, "sha2", sha2::Sha512;
+hashers! {
+    Adler32 = "adler32", simd_adler32::Adler32;
+    Crc32 = "crc32", crc32fast::Hasher;
+    Md5 = "md5", fast_md5::Md5;
+    Sha1 = "sha1", sha1::Sha1;
+    Sha224 = "sha2", sha2::Sha224;
+    Sha256 = "sha2", sha2::Sha256;
+    Sha384 = "sha2", sha2::Sha384;
+    Sha512 = "sha2", sha2::Sha512;
 }
 
 impl Algorithm {
-    /// The algorithm of a [`name`](Self::name), exactly as written there.
-    pub fn from_name(name: &str) -> Option<Self> {
-        Self::ALL.iter().copied().find(|algorithm| algorithm.name() == name)
-    }
-
     /// The digest of a message.
     pub fn digest(self, message: &[u8]) -> Digest {
         let mut hasher = self.hasher();
         hasher.update(message);
         hasher.finish()
-    }
-}
-
-impl fmt::Display for Algorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
     }
 }
 

@@ -8,7 +8,7 @@
 //! Endian::Little 02010000 = 33619968     least significant byte first
 //! ```
 //!
-//! Single numbers are read by [`ByteReader::read`](crate::ByteReader::read). Arrays go through
+//! Single numbers are read by [`ByteReader::read`](crate::number::ByteReader::read). Arrays go through
 //! [`decode_into`] or, in place, [`swap_in_place`]: one pass at the speed of memory, never a loop
 //! of single reads.
 
@@ -122,7 +122,8 @@ single_byte_scalars!(u8, i8);
 /// Fails unless `bytes` has exactly the size of the numbers.
 ///
 /// ```
-/// use binio::{Endian, decode_into};
+/// use binio::Endian;
+/// use binio::number::decode_into;
 ///
 /// let mut numbers = [0_u16; 2];
 /// decode_into(&[1, 2, 3, 4], Endian::Big, &mut numbers)?;
@@ -151,7 +152,8 @@ pub fn decode_into<T: Scalar>(bytes: &[u8], endian: Endian, out: &mut [T]) -> Re
 /// Fails if the bytes do not divide into numbers.
 ///
 /// ```
-/// use binio::{Endian, decode};
+/// use binio::Endian;
+/// use binio::number::decode;
 ///
 /// assert_eq!(decode::<i16>(&[0xff, 0xfe, 0, 1], Endian::Big)?, [-2, 1].as_slice());
 /// # Ok::<(), binio::Error>(())
@@ -175,7 +177,7 @@ pub fn decode<T: Scalar>(bytes: &[u8], endian: Endian) -> Result<Cow<'_, [T]>> {
 ///
 /// ```
 /// let mut bytes = [1, 2, 3, 4];
-/// binio::swap_in_place(&mut bytes, 2)?;
+/// binio::number::swap_in_place(&mut bytes, 2)?;
 /// assert_eq!(bytes, [2, 1, 4, 3]);
 /// # Ok::<(), binio::Error>(())
 /// ```

@@ -1,6 +1,7 @@
 //! A cursor over a slice that knows where the slice lies in its source.
 
-use crate::{Endian, Error, ErrorKind, Result, Scalar};
+use crate::number::Scalar;
+use crate::{Endian, Error, ErrorKind, Result};
 
 /// Reads fields one after another from a slice.
 ///
@@ -8,7 +9,8 @@ use crate::{Endian, Error, ErrorKind, Result, Scalar};
 /// never panics; a read that fails does not move it.
 ///
 /// ```
-/// use binio::{ByteReader, Endian};
+/// use binio::number::ByteReader;
+/// use binio::Endian;
 ///
 /// // offset  size  field
 /// //      0     4  magic "BLK1"

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 
-use crate::source::{FILE_GAP, FILE_PIECE};
+use crate::source::read_at::{FILE_GAP, FILE_PIECE};
 use crate::{ReadAt, Result};
 
 /// A source that records every range read from it, so that a test can state what an operation
@@ -15,7 +15,8 @@ use crate::{ReadAt, Result};
 /// the record shows the reads of a reader that has to pay for them.
 ///
 /// ```
-/// use binio::{Bytes, ReadAt, ReadLog};
+/// use binio::{Bytes, ReadAt};
+/// use binio::source::ReadLog;
 ///
 /// let source = ReadLog::new(Bytes::from_static(b"0123456789"));
 /// source.bytes_at(2, 4)?;

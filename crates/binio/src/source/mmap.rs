@@ -18,7 +18,7 @@ use crate::{Context, ReadAt, Result};
 /// - **It is overwritten**: bytes that were checked may be others when they are used. Parsers on
 ///   this crate stay memory-safe with any bytes, but what they report may be neither the old
 ///   file nor the new one.
-/// - **It is replaced** by a rename, as [`AtomicFile`](crate::AtomicFile) does: nothing changes
+/// - **It is replaced** by a rename, as [`AtomicFile`](crate::write::AtomicFile) does: nothing changes
 ///   here, the map keeps the old file alive.
 ///
 /// So map files that nobody writes to in place; for others take

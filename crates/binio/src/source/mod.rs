@@ -14,134 +14,41 @@
 //! | [`Window`] | shares what was fetched | `NeedsData` |
 //!
 //! Each source also states what a read costs, so that a reader suits files and networks alike: see
-//! [`gap_worth_reading`](ReadAt::gap_worth_reading) and
-//! [`preferred_piece`](ReadAt::preferred_piece).
+//! [`gap_worth_reading`](crate::ReadAt::gap_worth_reading) and
+//! [`preferred_piece`](crate::ReadAt::preferred_piece).
+//!
+//! [`Bytes`]: crate::Bytes
+//! [`FileSource`]: crate::FileSource
+//! [`Mmap`]: crate::Mmap
+//! [`ReadAt`]: crate::ReadAt
+//! [`Span`]: crate::Span
 
-mod file;
+pub(crate) mod file;
 #[cfg(any(test, feature = "testing"))]
 mod log;
 #[cfg(all(feature = "mmap", any(unix, windows)))]
 #[allow(unsafe_code, reason = "mapping a file is unsafe; the one call is justified there")]
-mod mmap;
+pub(crate) mod mmap;
 mod pieces;
-mod span;
+pub(crate) mod read_at;
+mod scan;
+pub(crate) mod span;
 mod stream;
 #[cfg(any(test, feature = "testing"))]
 pub mod suite;
 mod window;
 
-use std::ops::Range;
-use std::sync::Arc;
-
-use bytes::Bytes;
-
 use crate::{Error, Result};
 
-pub use file::FileSource;
 #[cfg(any(test, feature = "testing"))]
 pub use log::ReadLog;
-#[cfg(all(feature = "mmap", any(unix, windows)))]
-pub use mmap::Mmap;
 pub use pieces::Pieces;
-pub use span::Span;
+pub use scan::Scanner;
 pub use stream::Stream;
-pub use window::{Window, drive};
-
-/// A read from a file costs about as much as copying this many bytes.
-const FILE_GAP: u64 = 4096;
-
-/// The number of bytes that a file is read in at a time.
-const FILE_PIECE: usize = 1 << 20;
-
-/// Bytes that are read by position.
-///
-/// The length is fixed when the source is made. Every read is exact: all bytes, or an error with
-/// the offset ([`Truncated`](crate::ErrorKind::Truncated) past the end). Implementations need
-/// [`len`](Self::len) and [`read_exact_at`](Self::read_exact_at).
-///
-/// ```
-/// use binio::{Bytes, ReadAt};
-///
-/// let source = Bytes::from_static(b"#ASDF 1.0.0\n");
-/// assert_eq!(source.len(), 12);
-/// assert_eq!(source.bytes_at(1, 4)?, "ASDF");
-/// assert_eq!(source.bytes_at(10, 4).unwrap_err().offset(), Some(10));
-/// # Ok::<(), binio::Error>(())
-/// ```
-pub trait ReadAt: Send + Sync {
-    /// Length in bytes.
-    fn len(&self) -> u64;
-
-    /// Is it without bytes?
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Fills the buffer with the bytes from `offset` on. On failure the buffer's content is
-    /// unspecified.
-    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()>;
-
-    /// The `len` bytes from `offset` on: shared where the source is memory, read otherwise.
-    ///
-    /// The range is held against the length before anything is allocated, so a length claimed by
-    /// a hostile file costs at most the size of the source.
-    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        check_range(self.len(), offset, len as u64)?;
-        let mut buffer = crate::memory::reserve("a part of a source", len as u64)?;
-        buffer.resize(len, 0);
-        self.read_exact_at(&mut buffer, offset)?;
-        Ok(buffer.into())
-    }
-
-    /// Is [`bytes_at`](Self::bytes_at) free, because it shares the source's memory? A reader then
-    /// takes a large range at once instead of going through it piece by piece.
-    fn is_memory(&self) -> bool {
-        false
-    }
-
-    /// Reads a range in pieces of `size` bytes, the last of which may be shorter. See [`Pieces`].
-    ///
-    /// ```
-    /// use binio::{Bytes, ReadAt};
-    ///
-    /// let source = Bytes::from_static(b"0123456789");
-    /// let pieces: Result<Vec<_>, _> = source.pieces(1..8, 3).collect();
-    /// assert_eq!(pieces?, ["123", "456", "7"]);
-    /// # Ok::<(), binio::Error>(())
-    /// ```
-    fn pieces(&self, range: Range<u64>, size: usize) -> Pieces<'_> {
-        Pieces::new(range, size, move |offset, len, last| match last.try_into_mut() {
-            Ok(mut buffer) if buffer.len() >= len => {
-                buffer.truncate(len);
-                self.read_exact_at(&mut buffer, offset)?;
-                Ok(buffer.freeze())
-            }
-            _ => self.bytes_at(offset, len),
-        })
-    }
-
-    /// The largest gap in bytes between two ranges that are better read as one: reading so many
-    /// bytes costs about as much as another read. Default: 4 KiB, which suits a file.
-    fn gap_worth_reading(&self) -> u64 {
-        FILE_GAP
-    }
-
-    /// The number of bytes that a reader of a long range best reads at a time. Default: 1 MiB, which
-    /// suits a file.
-    fn preferred_piece(&self) -> usize {
-        FILE_PIECE
-    }
-
-    /// Says which ranges will be read soon, so that a remote source fetches them in one go. A
-    /// hint: reading works without it.
-    fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-        let _ = ranges;
-        Ok(())
-    }
-}
+pub use window::{Window, parse_with_fetch};
 
 /// Fails with [`Truncated`](crate::ErrorKind::Truncated) unless `len` bytes from `offset` on lie
-/// within a source of `total` bytes: what an implementation of [`ReadAt`] checks first.
+/// within a source of `total` bytes: what an implementation of [`ReadAt`](crate::ReadAt) checks first.
 ///
 /// ```
 /// use binio::source::check_range;
@@ -167,152 +74,4 @@ fn slice_at(data: &[u8], offset: u64, len: usize) -> Result<&[u8]> {
 
 fn past_end(total: u64, offset: u64, len: u64) -> Error {
     Error::truncated(len, total.saturating_sub(offset)).at(offset)
-}
-
-impl ReadAt for [u8] {
-    fn len(&self) -> u64 {
-        self.len() as u64
-    }
-
-    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        buf.copy_from_slice(slice_at(self, offset, buf.len())?);
-        Ok(())
-    }
-
-    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        slice_at(self, offset, len).map(Bytes::copy_from_slice)
-    }
-}
-
-impl ReadAt for Vec<u8> {
-    fn len(&self) -> u64 {
-        ReadAt::len(self.as_slice())
-    }
-
-    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.as_slice().read_exact_at(buf, offset)
-    }
-
-    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        self.as_slice().bytes_at(offset, len)
-    }
-}
-
-impl ReadAt for Bytes {
-    fn len(&self) -> u64 {
-        self.as_ref().len() as u64
-    }
-
-    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-        self.as_ref().read_exact_at(buf, offset)
-    }
-
-    fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        slice_at(self, offset, len).map(|part| self.slice_ref(part))
-    }
-
-    fn is_memory(&self) -> bool {
-        true
-    }
-
-    fn gap_worth_reading(&self) -> u64 {
-        0
-    }
-
-    fn preferred_piece(&self) -> usize {
-        usize::MAX
-    }
-}
-
-macro_rules! delegate {
-    ($($pointer:ty),*) => {$(
-        impl<T: ReadAt + ?Sized> ReadAt for $pointer {
-            fn len(&self) -> u64 {
-                (**self).len()
-            }
-
-            fn is_empty(&self) -> bool {
-                (**self).is_empty()
-            }
-
-            fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-                (**self).read_exact_at(buf, offset)
-            }
-
-            fn bytes_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-                (**self).bytes_at(offset, len)
-            }
-
-            fn is_memory(&self) -> bool {
-                (**self).is_memory()
-            }
-
-            fn gap_worth_reading(&self) -> u64 {
-                (**self).gap_worth_reading()
-            }
-
-            fn preferred_piece(&self) -> usize {
-                (**self).preferred_piece()
-            }
-
-            fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
-                (**self).prefetch(ranges)
-            }
-        }
-    )*};
-}
-
-delegate!(&T, Box<T>, Arc<T>);
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::ErrorKind;
-
-    /// A source with the two required methods only.
-    struct Counting;
-
-    impl ReadAt for Counting {
-        fn len(&self) -> u64 {
-            1 << 40
-        }
-
-        fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> Result<()> {
-            check_range(self.len(), offset, buf.len() as u64)?;
-            for (byte, at) in buf.iter_mut().zip(offset..) {
-                *byte = at.to_le_bytes()[0];
-            }
-            Ok(())
-        }
-    }
-
-    #[test]
-    fn miri_default_bytes_at_reads() {
-        assert_eq!(Counting.bytes_at(254, 4).unwrap(), &[254, 255, 0, 1][..]);
-        assert!(!Counting.is_empty());
-    }
-
-    #[test]
-    fn default_bytes_at_checks_the_range_before_it_allocates() {
-        let error = Counting.bytes_at(1, usize::MAX).unwrap_err();
-        assert!(matches!(
-            error.kind(),
-            ErrorKind::Truncated { available, .. } if *available == (1 << 40) - 1
-        ));
-    }
-
-    #[test]
-    fn miri_bytes_are_shared_not_copied() {
-        let source = Bytes::from(vec![1, 2, 3, 4]);
-        let part = source.bytes_at(1, 2).unwrap();
-        assert_eq!(part.as_ptr(), source[1..].as_ptr());
-        assert_eq!(source.bytes_at(4, 0).unwrap().len(), 0);
-    }
-
-    #[test]
-    fn offset_past_the_end_is_truncated_even_for_no_bytes() {
-        let error = [1_u8, 2][..].bytes_at(3, 0).unwrap_err();
-        assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 0, available: 0 }));
-        assert_eq!(error.offset(), Some(3));
-    }
 }

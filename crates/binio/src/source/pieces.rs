@@ -69,7 +69,8 @@ impl fmt::Debug for Pieces<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ErrorKind, ReadAt, ReadLog};
+    use crate::source::ReadLog;
+    use crate::{ErrorKind, ReadAt};
 
     #[test]
     fn miri_pieces_of_memory_are_shared() {

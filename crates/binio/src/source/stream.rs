@@ -10,7 +10,8 @@ use crate::{Error, ReadAt, Result};
 /// a decompressor that can seek. Threads wait for each other.
 ///
 /// ```
-/// use binio::{ReadAt, Stream};
+/// use binio::ReadAt;
+/// use binio::source::Stream;
 ///
 /// let source = Stream::new(std::io::Cursor::new(b"0123456789"))?;
 /// assert_eq!(source.bytes_at(4, 2)?, "45");

@@ -2,7 +2,7 @@
 //!
 //! A parser on this crate reads through [`ReadAt`] and knows no network and no `async`. To run it
 //! on an object in a store, give it a [`Window`]: a read of bytes that were not fetched yet fails,
-//! [`drive`] notes which were missed, has them fetched, and runs the parser again:
+//! [`parse_with_fetch`] notes which were missed, has them fetched, and runs the parser again:
 //!
 //! ```text
 //! parse ─ reads 0..54 ─ missed ─┐        ┌ parse ─ reads 0..54, 900..960 ─ missed ─┐
@@ -26,7 +26,8 @@ use crate::{Error, ErrorKind, ReadAt, Result};
 /// A read outside the parts fails with [`NeedsData`](ErrorKind::NeedsData).
 ///
 /// ```
-/// use binio::{Bytes, ErrorKind, ReadAt, Window};
+/// use binio::{Bytes, ErrorKind, ReadAt};
+/// use binio::source::Window;
 ///
 /// let window = Window::new(1000);
 /// window.insert(10, Bytes::from_static(b"0123456789"))?;
@@ -46,7 +47,7 @@ pub struct Window {
 struct State {
     /// The parts by their offset. They do not overlap and none is empty.
     parts: BTreeMap<u64, Bytes>,
-    /// Ranges that a read missed or a prefetch named since [`drive`] looked last.
+    /// Ranges that a read missed or a prefetch named since [`parse_with_fetch`] looked last.
     wanted: Vec<Range<u64>>,
     /// Did a read miss anything since then?
     missed: bool,
@@ -58,12 +59,10 @@ impl Window {
         Self { len, read_ahead: 0, state: Mutex::default() }
     }
 
-    /// Asks for at least so many bytes whenever some are missing. 64 KiB halve the rounds of a
-    /// typical chain of headers; the default is to ask for exactly what is needed.
-    #[must_use]
-    pub fn with_read_ahead(mut self, bytes: u64) -> Self {
-        self.read_ahead = bytes;
-        self
+    crate::setters! {
+        /// Asks for at least so many bytes whenever some are missing. 64 KiB halve the rounds of a
+        /// typical chain of headers; the default is to ask for exactly what is needed.
+        read_ahead: u64;
     }
 
     /// Adds fetched bytes. Of bytes that are here already the old ones stay.
@@ -213,7 +212,7 @@ impl ReadAt for Window {
         16 << 20
     }
 
-    /// Notes the ranges; the next round of [`drive`] fetches them along with what a read missed.
+    /// Notes the ranges; the next round of [`parse_with_fetch`] fetches them along with what a read missed.
     fn prefetch(&self, ranges: &[Range<u64>]) -> Result<()> {
         let mut state = self.state();
         for range in ranges {
@@ -227,19 +226,21 @@ impl ReadAt for Window {
 /// Runs `parse` on a window again and again, and `fetch` in between, until no read missed bytes.
 ///
 /// `fetch` gets the missing ranges, sorted and apart, and returns the bytes of each: with HTTP one
-/// request for several ranges. It fails, or `drive` does if a fetch returns fewer bytes than requested;
+/// request for several ranges. It fails, or `parse_with_fetch` does if a fetch returns fewer bytes than requested;
 /// else every round adds bytes, so the loop ends.
 ///
 /// The error type is the parser's own. Whether a run is repeated depends on the reads alone: a
 /// parser that survives a failed read, and would report it as damage, is run again as well.
 ///
 /// ```
-/// use binio::{Bytes, ByteReader, Endian, Error, ReadAt, Window, drive};
+/// use binio::{Bytes, Endian, Error, ReadAt};
+/// use binio::number::ByteReader;
+/// use binio::source::{Window, parse_with_fetch};
 ///
 /// let remote = b"\x00\x04....\x00\x03end";
 /// let window = Window::new(11);
 /// let mut rounds = 0;
-/// let tail = drive(
+/// let tail = parse_with_fetch(
 ///     &window,
 ///     || {
 ///         let head = window.bytes_at(0, 2)?;
@@ -255,7 +256,7 @@ impl ReadAt for Window {
 /// assert_eq!(rounds, 2);
 /// # Ok::<(), Error>(())
 /// ```
-pub fn drive<T, E: From<Error>>(
+pub fn parse_with_fetch<T, E: From<Error>>(
     window: &Window,
     mut parse: impl FnMut() -> Result<T, E>,
     mut fetch: impl FnMut(&[Range<u64>]) -> Result<Vec<Bytes>, E>,
@@ -325,7 +326,7 @@ mod tests {
 
     #[test]
     fn read_ahead_stretches_up_to_the_end() {
-        let window = Window::new(16).with_read_ahead(8);
+        let window = Window::new(16).read_ahead(8);
         assert_eq!(needs(&window.bytes_at(2, 1).unwrap_err()), 2..10);
         assert_eq!(needs(&window.bytes_at(2, 9).unwrap_err()), 2..11);
         assert_eq!(needs(&window.bytes_at(12, 1).unwrap_err()), 12..16);
@@ -340,7 +341,7 @@ mod tests {
             window.bytes_at(4, 2)?;
             window.bytes_at(14, 2)
         };
-        let end = drive(&window, chain, |ranges: &[Range<u64>]| {
+        let end = parse_with_fetch(&window, chain, |ranges: &[Range<u64>]| {
             rounds.extend_from_slice(ranges);
             fetch(ranges)
         });
@@ -357,7 +358,7 @@ mod tests {
             window.bytes_at(2, 2)?;
             window.bytes_at(8, 2)
         };
-        let eight = drive(&window, parse, |ranges: &[Range<u64>]| {
+        let eight = parse_with_fetch(&window, parse, |ranges: &[Range<u64>]| {
             rounds.push(ranges.to_vec());
             fetch(ranges)
         });
@@ -369,7 +370,7 @@ mod tests {
     fn parse_that_survives_a_missed_read_is_repeated() {
         let window = Window::new(16);
         let parse = || Ok::<_, Error>(window.bytes_at(0, 1).is_err());
-        assert!(!drive(&window, parse, fetch).unwrap());
+        assert!(!parse_with_fetch(&window, parse, fetch).unwrap());
     }
 
     #[test]
@@ -381,7 +382,7 @@ mod tests {
             outcome
         };
         let never = |_: &[Range<u64>]| -> Result<Vec<Bytes>> { panic!("fetched") };
-        assert_eq!(drive(&window, parse, never).unwrap(), "3456");
+        assert_eq!(parse_with_fetch(&window, parse, never).unwrap(), "3456");
     }
 
     #[test]
@@ -389,9 +390,10 @@ mod tests {
         let window = Window::new(16);
         let parse = || window.bytes_at(3, 4);
         let short = |_: &[Range<u64>]| Ok(vec![Bytes::from_static(b"345")]);
-        let error = drive(&window, parse, short).unwrap_err();
+        let error = parse_with_fetch(&window, parse, short).unwrap_err();
         assert_eq!(error.to_string(), "fetch: needs 4 bytes, 3 are left at offset 3");
-        let error = drive(&window, parse, |_: &[Range<u64>]| Ok(Vec::new())).unwrap_err();
+        let error =
+            parse_with_fetch(&window, parse, |_: &[Range<u64>]| Ok(Vec::new())).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::Truncated { needed: 4, available: 0 }));
     }
 
@@ -399,6 +401,6 @@ mod tests {
     fn error_of_the_parser_is_handed_out() {
         let window = Window::new(16);
         let parse = || window.bytes_at(3, 4).and_then(|_| Err::<(), _>(Error::invalid("odd")));
-        assert_eq!(drive(&window, parse, fetch).unwrap_err().to_string(), "odd");
+        assert_eq!(parse_with_fetch(&window, parse, fetch).unwrap_err().to_string(), "odd");
     }
 }

@@ -32,7 +32,7 @@ const BUFFER: usize = 64 << 10;
 ///
 /// ```
 /// use std::io::Write;
-/// use binio::AtomicFile;
+/// use binio::write::AtomicFile;
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("table.asdf");
@@ -78,7 +78,7 @@ impl AtomicFile {
     ///
     /// ```
     /// use std::io::{Read, Seek, SeekFrom, Write};
-    /// use binio::AtomicFile;
+    /// use binio::write::AtomicFile;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// let mut file = AtomicFile::create(folder.path().join("table"))?;
@@ -107,7 +107,7 @@ impl AtomicFile {
     /// stays, and this fails with [`AlreadyExists`](ErrorKind::AlreadyExists).
     ///
     /// ```
-    /// use binio::AtomicFile;
+    /// use binio::write::AtomicFile;
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// # let path = folder.path().join("table.asdf");

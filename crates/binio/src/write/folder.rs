@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::Settled;
+use super::ConsistentFile;
 use crate::Result;
 
 /// A folder that is open, so that the way to it is walked once and not for each of its files.
@@ -35,28 +35,28 @@ impl Folder {
         &self.path
     }
 
-    /// Opens a file in it, as [`Settled::open`] does.
+    /// Opens a file in it, as [`ConsistentFile::open`] does.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
-    /// use binio::write::{Folder, Settled};
+    /// use binio::write::{Folder, ConsistentFile};
     ///
     /// std::fs::write(folder.path().join("data"), b"0123")?;
     /// let folder = Folder::open(folder.path())?;
-    /// assert!(matches!(folder.settled("data".as_ref(), ".undo")?, Settled::File(_)));
+    /// assert!(matches!(folder.consistent_file("data".as_ref(), ".undo")?, ConsistentFile::File(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn settled(&self, name: &OsStr, suffix: &str) -> Result<Settled> {
+    pub fn consistent_file(&self, name: &OsStr, suffix: &str) -> Result<ConsistentFile> {
         #[cfg(unix)]
         if let Some(file) = self.without_journal(name, suffix) {
-            return crate::FileSource::regular(file).map(Settled::File);
+            return crate::FileSource::regular(file).map(ConsistentFile::File);
         }
-        Settled::open(self.path.join(name), suffix)
+        ConsistentFile::open(self.path.join(name), suffix)
     }
 
     /// Reads bytes of a file in it without looking at its length or kind. Returns `false` if the file
     /// is a link, has a journal or does not have these bytes, and always on systems other than Unix:
-    /// use [`settled`](Self::settled) then.
+    /// use [`settled`](Self::consistent_file) then.
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
@@ -116,12 +116,13 @@ mod tests {
         std::fs::write(root.path().join("a"), b"0123").unwrap();
         let folder = Folder::open(root.path()).unwrap();
         assert_eq!(folder.path(), root.path());
-        let Settled::File(file) = folder.settled("a".as_ref(), ".undo").unwrap() else {
+        let ConsistentFile::File(file) = folder.consistent_file("a".as_ref(), ".undo").unwrap()
+        else {
             panic!("it has no journal")
         };
         assert_eq!(file.bytes_at(1, 2).unwrap(), b"12"[..]);
-        assert!(folder.settled("missing".as_ref(), ".undo").is_err());
-        assert!(folder.settled("..".as_ref(), ".undo").is_err(), "a folder is not a file");
+        assert!(folder.consistent_file("missing".as_ref(), ".undo").is_err());
+        assert!(folder.consistent_file("..".as_ref(), ".undo").is_err(), "a folder is not a file");
     }
 
     #[cfg(unix)]
@@ -152,10 +153,14 @@ mod tests {
         std::fs::write(inner.join("a"), b"0123").unwrap();
         std::os::unix::fs::symlink(inner.join("a"), root.path().join("link")).unwrap();
         let folder = Folder::open(root.path()).unwrap();
-        assert!(matches!(folder.settled("link".as_ref(), ".undo").unwrap(), Settled::File(_)));
+        assert!(matches!(
+            folder.consistent_file("link".as_ref(), ".undo").unwrap(),
+            ConsistentFile::File(_)
+        ));
         // A journal that is not complete is looked at, and the file is as it is.
         std::fs::write(inner.join("a.undo"), b"undo").unwrap();
-        let Settled::File(file) = folder.settled("link".as_ref(), ".undo").unwrap() else {
+        let ConsistentFile::File(file) = folder.consistent_file("link".as_ref(), ".undo").unwrap()
+        else {
             panic!("nothing was changed")
         };
         assert_eq!(file.len(), 4);

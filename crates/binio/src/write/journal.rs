@@ -35,7 +35,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use super::{FileLock, FileStorage, Storage};
-use crate::{Algorithm, ByteReader, Endian, Error, FileSource, Hasher, ReadAt, Result};
+use crate::checksum::{Algorithm, Hasher};
+use crate::number::ByteReader;
+use crate::{Endian, Error, FileSource, ReadAt, Result};
 
 const MAGIC: &[u8; 8] = b"undolog2";
 /// Bytes of every journal before the content of the marker.

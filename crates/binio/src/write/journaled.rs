@@ -43,24 +43,24 @@ impl Journaled<FileSource, FileSource> {
 
 /// A file that is open for reading.
 #[derive(Debug)]
-pub enum Settled {
+pub enum ConsistentFile {
     /// As it is: no journal has to be applied.
     File(FileSource),
     /// As it was before a change that was interrupted.
     Before(Journaled<FileSource, FileSource>),
 }
 
-impl Settled {
+impl ConsistentFile {
     /// Opens a regular file, and its journal if there is one. This takes fewer system calls than
     /// [`Journaled::open`] and [`FileSource::open`].
     ///
     /// ```
     /// # let folder = tempfile::tempdir()?;
-    /// use binio::write::Settled;
+    /// use binio::write::ConsistentFile;
     ///
     /// let path = folder.path().join("data");
     /// std::fs::write(&path, b"0123")?;
-    /// assert!(matches!(Settled::open(&path, ".undo")?, Settled::File(_)));
+    /// assert!(matches!(ConsistentFile::open(&path, ".undo")?, ConsistentFile::File(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Self> {

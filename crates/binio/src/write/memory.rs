@@ -8,7 +8,7 @@ use crate::{ReadAt, Result};
 
 /// One of the two files of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StorageFile {
     /// The file that is changed.
     File,
     /// Its journal.
@@ -20,9 +20,9 @@ pub enum Place {
 #[allow(missing_docs, reason = "the methods of `Storage` and `WriteAt` say what they do")]
 pub enum Operation {
     CreateJournal,
-    Write { place: Place, offset: u64, data: Vec<u8> },
-    SetLen { place: Place, len: u64 },
-    Sync(Place),
+    Write { place: StorageFile, offset: u64, data: Vec<u8> },
+    SetLen { place: StorageFile, len: u64 },
+    Sync(StorageFile),
     RemoveJournal,
     SyncDirectory,
 }
@@ -53,7 +53,7 @@ pub enum Operation {
 /// // A disk that fails at any time; only the last operation comes too late to undo the change.
 /// for operation in 0..operations as u64 - 1 {
 ///     let fault = Fault::FailOnceAtOperation(operation);
-///     let mut storage = MemoryStorage::new(b"old file").with_fault(fault);
+///     let mut storage = MemoryStorage::new(b"old file").fault(fault);
 ///     assert!(change(&mut storage).is_err());
 ///     assert_eq!(storage.file_bytes(), b"old file");
 /// }
@@ -71,7 +71,7 @@ pub struct MemoryStorage {
 /// A file of a [`MemoryStorage`].
 #[derive(Debug)]
 pub struct MemoryFile {
-    place: Place,
+    place: StorageFile,
     data: Vec<u8>,
     log: Arc<Mutex<Log>>,
 }
@@ -124,14 +124,14 @@ impl MemoryStorage {
         let log = Arc::<Mutex<Log>>::default();
         let open =
             |place, data: &[u8]| MemoryFile { place, data: data.to_vec(), log: Arc::clone(&log) };
-        let file = open(Place::File, &before.file);
-        let journal = before.journal.as_ref().map(|data| open(Place::Journal, data));
+        let file = open(StorageFile::File, &before.file);
+        let journal = before.journal.as_ref().map(|data| open(StorageFile::Journal, data));
         Self { before, file, journal, log }
     }
 
     /// Sets the fault that will happen.
     #[must_use]
-    pub fn with_fault(self, fault: Fault) -> Self {
+    pub fn fault(self, fault: Fault) -> Self {
         self.set_fault(fault);
         self
     }
@@ -198,10 +198,10 @@ impl MemoryStorage {
 
 impl Files {
     /// A journal whose name is lost takes its bytes with it.
-    fn get(&mut self, place: Place) -> Option<&mut Vec<u8>> {
+    fn get(&mut self, place: StorageFile) -> Option<&mut Vec<u8>> {
         match place {
-            Place::File => Some(&mut self.file),
-            Place::Journal => self.journal.as_mut(),
+            StorageFile::File => Some(&mut self.file),
+            StorageFile::Journal => self.journal.as_mut(),
         }
     }
 
@@ -246,7 +246,7 @@ impl Storage for MemoryStorage {
         let (effect, result) = lock(&self.log).record(Operation::CreateJournal);
         if effect.is_some() || result.is_ok() {
             // One that is lost can be written to until the power goes.
-            let (place, log) = (Place::Journal, Arc::clone(&self.log));
+            let (place, log) = (StorageFile::Journal, Arc::clone(&self.log));
             self.journal = Some(MemoryFile { place, data: Vec::new(), log });
         }
         result

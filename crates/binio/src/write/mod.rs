@@ -6,7 +6,7 @@
 //! | write a number that is known only after what follows it | [`PatchWriter`] |
 //! | change a part of a large file in place | [`FileLock`], [`FileStorage`], [`Change`] |
 //! | undo a change that was interrupted | [`journal::roll_back`], [`FileLock::roll_back`] |
-//! | read a file as it was before a change that was interrupted | [`Journaled`], [`Settled`], [`Folder`] |
+//! | read a file as it was before a change that was interrupted | [`Journaled`], [`ConsistentFile`], [`Folder`] |
 //! | find out what would be written | [`Discard`] |
 //! | leave no temporary file when a signal ends the program | [`remove_temporaries`] |
 //!
@@ -38,12 +38,12 @@ pub use change::{Change, ChangePlan};
 pub use discard::Discard;
 pub use file::{FileStorage, FileTarget, write_all_at};
 pub use folder::Folder;
-pub use journaled::{Journaled, Settled};
+pub use journaled::{ConsistentFile, Journaled};
 pub use lock::FileLock;
 #[cfg(any(test, feature = "testing"))]
-pub use memory::{MemoryFile, MemoryStorage, Operation, Place};
+pub use memory::{MemoryFile, MemoryStorage, Operation, StorageFile};
 pub use new_file::NewFile;
-pub use patch::{PatchWriter, Slot};
+pub use patch::{PatchWriter, ReservedNumber};
 pub use storage::Storage;
 pub use temporary::{TemporaryFile, remove_temporaries};
 

@@ -6,7 +6,8 @@
 use std::io::{self, Seek, SeekFrom, Write};
 use std::marker::PhantomData;
 
-use crate::{Context, Endian, Error, Result, Scalar};
+use crate::number::Scalar;
+use crate::{Context, Endian, Error, Result};
 
 /// Writes bytes and numbers, knows its position, and fills in numbers afterwards.
 ///
@@ -15,7 +16,8 @@ use crate::{Context, Endian, Error, Result, Scalar};
 ///
 /// ```
 /// use std::io::{Cursor, Write};
-/// use binio::{Endian, PatchWriter};
+/// use binio::Endian;
+/// use binio::write::PatchWriter;
 ///
 /// let mut writer = PatchWriter::new(Cursor::new(Vec::new()))?;
 /// writer.write_all(b"BLK1")?;
@@ -32,15 +34,15 @@ pub struct PatchWriter<W> {
     /// Where the inner writer stood at first.
     start: u64,
     position: u64,
-    /// Slots reserved and not yet filled.
-    open_slots: usize,
+    /// Numbers that are reserved and not yet filled in.
+    open_numbers: usize,
 }
 
-/// Room for a number that [`PatchWriter::fill`] will write. A file with an open slot is not
+/// Room for a number that [`PatchWriter::fill`] will write. A file in which one is missing is not
 /// finished: [`PatchWriter::finish`] fails.
-#[must_use = "room was reserved for a number: fill the slot"]
+#[must_use = "room was reserved for a number: fill it in"]
 #[derive(Debug)]
-pub struct Slot<T> {
+pub struct ReservedNumber<T> {
     position: u64,
     endian: Endian,
     number: PhantomData<T>,
@@ -50,7 +52,7 @@ impl<W: Write + Seek> PatchWriter<W> {
     /// A writer that goes on where `inner` stands.
     pub fn new(mut inner: W) -> Result<Self> {
         let start = inner.stream_position()?;
-        Ok(Self { inner, start, position: 0, open_slots: 0 })
+        Ok(Self { inner, start, position: 0, open_numbers: 0 })
     }
 
     /// Bytes written so far, room that was reserved included.
@@ -67,22 +69,25 @@ impl<W: Write + Seek> PatchWriter<W> {
     }
 
     /// Writes zeros in the place of a number that is not known yet.
-    pub fn reserve<T: Scalar>(&mut self, endian: Endian) -> Result<Slot<T>> {
-        let slot = Slot { position: self.position, endian, number: PhantomData };
+    pub fn reserve<T: Scalar>(&mut self, endian: Endian) -> Result<ReservedNumber<T>> {
+        let reserved = ReservedNumber { position: self.position, endian, number: PhantomData };
         self.write_scalar(T::zeroed(), endian)?;
-        self.open_slots += 1;
-        Ok(slot)
+        self.open_numbers += 1;
+        Ok(reserved)
     }
 
-    /// Goes back to write the number that a slot of this writer was reserved for.
-    #[allow(clippy::needless_pass_by_value, reason = "a slot is filled once: it is used up")]
-    pub fn fill<T: Scalar>(&mut self, slot: Slot<T>, number: T) -> Result<()> {
-        let Slot { position: place, endian, .. } = slot;
+    /// Goes back to write the number that this writer reserved room for.
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "a number is filled in once: its room is used up"
+    )]
+    pub fn fill<T: Scalar>(&mut self, reserved: ReservedNumber<T>, number: T) -> Result<()> {
+        let ReservedNumber { position: place, endian, .. } = reserved;
         let end = self.position;
         self.seek_to(place)?;
         self.write_scalar(number, endian).context("fill")?;
         self.seek_to(end)?;
-        self.open_slots = self.open_slots.saturating_sub(1);
+        self.open_numbers = self.open_numbers.saturating_sub(1);
         Ok(())
     }
 
@@ -99,10 +104,10 @@ impl<W: Write + Seek> PatchWriter<W> {
         Ok(())
     }
 
-    /// Flushes and hands back the writer; fails if a slot was not filled.
+    /// Flushes and hands back the writer; fails if a reserved number was not filled in.
     pub fn finish(mut self) -> Result<W> {
-        if self.open_slots > 0 {
-            let open = self.open_slots;
+        if self.open_numbers > 0 {
+            let open = self.open_numbers;
             return Err(Error::invalid(format!("{open} reserved numbers were not filled in")));
         }
         self.inner.flush()?;
@@ -150,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn miri_slots_are_filled_in_any_order() {
+    fn miri_reserved_numbers_are_filled_in_any_order() {
         let mut writer = writer();
         let first = writer.reserve::<u8>(Endian::Big).unwrap();
         let second = writer.reserve::<u16>(Endian::Little).unwrap();
@@ -163,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn file_with_an_open_slot_is_not_finished() {
+    fn file_with_a_missing_number_is_not_finished() {
         let mut writer = writer();
         let _forgotten = writer.reserve::<u32>(Endian::Big).unwrap();
         let error = writer.finish().unwrap_err();
@@ -190,9 +195,9 @@ mod tests {
         let mut cursor = Cursor::new(b"head".to_vec());
         cursor.set_position(4);
         let mut writer = PatchWriter::new(cursor).unwrap();
-        let slot = writer.reserve::<u8>(Endian::Big).unwrap();
+        let reserved = writer.reserve::<u8>(Endian::Big).unwrap();
         assert_eq!(writer.position(), 1);
-        writer.fill(slot, b'!').unwrap();
+        writer.fill(reserved, b'!').unwrap();
         assert_eq!(writer.finish().unwrap().into_inner(), b"head!");
     }
 }

@@ -18,28 +18,32 @@ mod pack;
 mod read;
 
 pub use binio::array::{
-    ByteOrder, Datatype, Element, Field, Kind, Order, Record, ScalarType, Slice, Style, TimeUnit,
-    half, num_complex,
+    ByteOrder, Datatype, Element, Field, Order, PrintStyle, Record, ScalarKind, ScalarType, Slice,
+    TimeUnit, half, num_complex,
 };
 pub use info::ArrayInfo;
 pub use pack::{pack_array, pack_npy};
 pub use read::Array;
 
-use binio::array::ArrayError;
+use binio::array::ElementsError;
 
 use crate::error::{Error, ErrorKind};
 
-impl From<ArrayError> for Error {
-    fn from(error: ArrayError) -> Self {
+impl From<ElementsError> for Error {
+    fn from(error: ElementsError) -> Self {
         let message = error.to_string();
         match error {
-            ArrayError::Shape(message) => ErrorKind::ShapeMismatch(message),
-            ArrayError::Slice(message) => ErrorKind::InvalidOption { option: "slice", message },
-            ArrayError::Datatype(message) => ErrorKind::InvalidDtype(message),
-            ArrayError::Object => ErrorKind::ObjectDtype,
-            ArrayError::Type { datatype: dtype, asked } => ErrorKind::ElementType { dtype, asked },
-            ArrayError::Npy(_) => ErrorKind::NotNumpy(message),
-            ArrayError::Limit { .. } | ArrayError::Memory { .. } | ArrayError::Output(_) => {
+            ElementsError::Shape(message) => ErrorKind::ShapeMismatch(message),
+            ElementsError::Slice(message) => ErrorKind::InvalidOption { option: "slice", message },
+            ElementsError::Datatype(message) => ErrorKind::InvalidDtype(message),
+            ElementsError::Object => ErrorKind::ObjectDtype,
+            ElementsError::Type { datatype: dtype, asked } => {
+                ErrorKind::ElementType { dtype, asked }
+            }
+            ElementsError::Npy(_) => ErrorKind::NotNumpy(message),
+            ElementsError::Limit { .. }
+            | ElementsError::Memory { .. }
+            | ElementsError::Output(_) => {
                 return binio::Error::from(error).into();
             }
             _ => ErrorKind::ShapeMismatch(message),

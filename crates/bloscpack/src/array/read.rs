@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::ops::Range;
 
-use binio::array::{self, ByteOrder, Datatype, Element, Order, Slice, Strided, Style};
+use binio::array::{self, ByteOrder, Datatype, Element, Order, PrintStyle, Slice, Strided};
 
 use crate::array::ArrayInfo;
 use crate::array::blocks::Blocks;
@@ -56,7 +56,7 @@ impl Reader {
             let layout = Strided::packed(shape, order, 0, dtype.itemsize(), self.len())?;
             let limits = self.options().limits;
             // Elements are data that are decoded.
-            let limits = limits.with_max_alloc(limits.max_decoded);
+            let limits = limits.max_alloc(limits.max_decoded);
             let view = array::Array::new(self, dtype.clone(), layout, limits)?;
             Ok(Array { view, info })
         });
@@ -143,8 +143,8 @@ impl<'r> Array<'r> {
         self.decoding().strings()
     }
 
-    /// Writes all elements in C order as text, JSON or CSV; see [`Style`].
-    pub fn write_elements(&self, out: &mut dyn Write, style: Style) -> Result<()> {
+    /// Writes all elements in C order as text, JSON or CSV; see [`PrintStyle`].
+    pub fn write_elements(&self, out: &mut dyn Write, style: PrintStyle) -> Result<()> {
         let written = self.decoding().write_elements(out, style, None);
         written.map_err(|error| match error.kind() {
             // Too many to be written in this style; the file is not at fault.
@@ -415,7 +415,7 @@ mod tests {
     fn memory_is_limited() {
         let info = info("<u2", &[100], Order::C);
         let bytes = file(&info, &[0; 200], 100).bytes();
-        let limits = binio::Limits::default().with_max_decoded(199);
+        let limits = binio::Limits::default().max_decoded(199);
         let reader = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
         let array = reader.array().unwrap();
         assert!(matches!(array.read::<u16>().unwrap_err().kind(), ErrorKind::Limit { .. }));

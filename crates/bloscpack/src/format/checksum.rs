@@ -10,7 +10,8 @@
 //! A digest covers the whole Blosc buffer, its header included, and follows it; that of the
 //! metadata covers the stored payload and follows the padding.
 
-use binio::{Algorithm, Digest, Endian, Error};
+use binio::checksum::{Algorithm, Digest};
+use binio::{Endian, Error};
 
 /// A checksum: none, or an algorithm.
 ///

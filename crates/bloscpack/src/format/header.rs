@@ -29,7 +29,8 @@
 
 use std::fmt;
 
-use binio::{ByteReader, Endian};
+use binio::Endian;
+use binio::number::ByteReader;
 
 use crate::diagnostic::{self, Code, Diagnostic};
 use crate::error::{Error, ErrorKind, Result};

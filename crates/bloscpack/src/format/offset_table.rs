@@ -59,7 +59,7 @@ impl Table {
         let total = ((range.end - range.start) / ENTRY).min(nchunks.unwrap_or(0));
         let mut entries = Vec::new();
         for piece in source.pieces(range.start..Self::entry(range.start, total), PIECE) {
-            entries.extend_from_slice(&binio::decode::<i64>(&piece?, Endian::Little)?);
+            entries.extend_from_slice(&binio::number::decode::<i64>(&piece?, Endian::Little)?);
         }
         Ok(entries)
     }
@@ -79,7 +79,7 @@ impl Table {
         let (mut set, mut unset, mut broken, mut spare) = (Vec::new(), 0, None, None);
         let mut index = 0_u64;
         for piece in source.pieces(range.start..Self::entry(range.start, total), PIECE) {
-            for &value in binio::decode::<i64>(&piece?, Endian::Little)?.iter() {
+            for &value in binio::number::decode::<i64>(&piece?, Endian::Little)?.iter() {
                 match u64::try_from(value) {
                     _ if index >= nchunks => {
                         spare = spare.or((value != -1).then_some((index, value)));

@@ -183,7 +183,7 @@ fn check_sizes(
 
 #[cfg(test)]
 mod tests {
-    use binio::ReadLog;
+    use binio::source::ReadLog;
 
     use super::*;
     use crate::Checksum;
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn number_of_chunks_is_limited() {
-        let options = OpenOptions::new().limits(binio::Limits::default().with_max_items(2));
+        let options = OpenOptions::new().limits(binio::Limits::default().max_items(2));
         for file in [file(), TestFile { nchunks: -1, ..file().without_offsets() }] {
             let error = open(&file.bytes(), &options, &mut Vec::new()).unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Limit { what: "chunks", .. }), "{error}");

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use binio::blosc;
+use binio::memory::prefer_huge_pages;
 use binio::source::check_range;
 use binio::write::Journaled;
-use binio::{FileSource, ReadAt, prefer_huge_pages};
+use binio::{FileSource, ReadAt, blosc};
 use bytes::Bytes;
 
 use crate::diagnostic::{self, Code, Diagnostic};

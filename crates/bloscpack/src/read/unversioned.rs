@@ -9,7 +9,8 @@
 //! The byte that later became the version is the lowest of the number of chunks, so it may be
 //! any. Such a file is recognised by its chunks, which begin at byte 8 and end where the file ends.
 
-use binio::{ByteReader, Endian, Limits, ReadAt};
+use binio::number::ByteReader;
+use binio::{Endian, Limits, ReadAt};
 
 use crate::Checksum;
 use crate::error::Result;

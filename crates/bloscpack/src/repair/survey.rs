@@ -6,7 +6,8 @@
 
 use std::ops::Range;
 
-use binio::{ReadAt, Scanner};
+use binio::ReadAt;
+use binio::source::Scanner;
 
 use crate::Checksum;
 use crate::diagnostic::{self, Code, Diagnostic};

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::ops::Range;
 
-use binio::AtomicFile;
+use binio::write::AtomicFile;
 
 use crate::Header;
 use crate::error::{ErrorKind, Result};
@@ -182,7 +182,7 @@ mod tests {
     fn parts(file: &[u8]) -> (Header, Vec<i64>) {
         let header = Header::parse(file, crate::Strictness::Strict, &mut Vec::new()).unwrap();
         let table = &file[32..32 + 8 * usize::try_from(header.offsets_len()).unwrap()];
-        (header, binio::decode(table, Endian::Little).unwrap().into_owned())
+        (header, binio::number::decode(table, Endian::Little).unwrap().into_owned())
     }
 
     #[test]

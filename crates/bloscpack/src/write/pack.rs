@@ -4,7 +4,8 @@ use std::io::{self, Cursor, Read, Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use binio::{AtomicFile, FileSource, ReadAt};
+use binio::write::AtomicFile;
+use binio::{FileSource, ReadAt};
 
 use crate::error::Result;
 use crate::parallel::in_order;

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binio::{Algorithm, FileSource};
+use binio::FileSource;
+use binio::checksum::Algorithm;
 use bloscpack::{
     ChunkOrder, Error, ErrorKind, OpenOptions, Part, Reader, RecoverOptions, Result, Strictness,
     UnpackOptions, VerifyOptions, recover, verify_source,

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex};
 
-use binio::{ReadAt, ReadLog};
+use binio::ReadAt;
+use binio::source::ReadLog;
 use bloscpack::{OpenOptions, Reader, Verify};
 
 /// A source that changes while it is read, as no file should.

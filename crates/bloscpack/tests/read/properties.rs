@@ -79,7 +79,7 @@ proptest! {
             let at = index.index(bytes.len());
             bytes[at] = byte;
         }
-        let limits = Limits::default().with_max_alloc(1 << 20).with_max_decoded(1 << 20);
+        let limits = Limits::default().max_alloc(1 << 20).max_decoded(1 << 20);
         let opening = OpenOptions::new()
             .limits(limits)
             .verify(if never { Verify::Never } else { Verify::OnRead });

@@ -4,7 +4,8 @@ use std::io::Cursor;
 use std::ops::Range;
 use std::sync::Arc;
 
-use binio::{Bytes, FileSource, ReadAt, Stream, Window, drive};
+use binio::source::{Stream, Window, parse_with_fetch};
+use binio::{Bytes, FileSource, ReadAt};
 use bloscpack::{Error, OpenOptions, Reader, Result, UnpackOptions, Verify, VerifyOptions, verify};
 use serde_json::json;
 
@@ -55,7 +56,7 @@ fn memory_files_maps_and_streams_read_alike() {
 fn fetched<T>(bytes: &Bytes, parse: impl Fn(Reader) -> Result<T>) -> (T, u64, u32) {
     let window = Arc::new(Window::new(bytes.len() as u64));
     let (mut fetched, mut rounds) = (0, 0);
-    let value = drive(
+    let value = parse_with_fetch(
         &window,
         || parse(Reader::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?),
         |ranges: &[Range<u64>]| {

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use binio::AtomicFile;
+use binio::write::AtomicFile;
 
 use crate::failure::Failure;
 use crate::output::Sink;

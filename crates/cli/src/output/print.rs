@@ -3,7 +3,7 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use binio::array::Style;
+use binio::array::PrintStyle;
 use serde_json::Value;
 
 use crate::arguments::{Form, GetRequest};
@@ -16,7 +16,7 @@ pub(crate) struct Elements<'a, E> {
     /// The type of an element.
     pub(crate) dtype: Value,
     pub(crate) shape: &'a [u64],
-    pub(crate) write: &'a dyn Fn(&mut dyn Write, Style) -> Result<(), E>,
+    pub(crate) write: &'a dyn Fn(&mut dyn Write, PrintStyle) -> Result<(), E>,
     /// As numpy shows a large array: the first and the last elements.
     pub(crate) write_summary: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
     pub(crate) write_npy: &'a dyn Fn(&mut dyn Write) -> Result<(), E>,
@@ -61,12 +61,12 @@ impl<E: From<io::Error>> Elements<'_, E> {
         match form {
             Form::Npy => (self.write_npy)(out),
             Form::Raw => (self.write_npy)(&mut Raw { out, is_past_header: false }),
-            Form::Csv => (self.write)(out, Style::Csv),
-            Form::Text => (self.write)(out, Style::Text),
+            Form::Csv => (self.write)(out, PrintStyle::Csv),
+            Form::Text => (self.write)(out, PrintStyle::Text),
             Form::Json => {
                 let Self { dtype, shape, .. } = self;
                 let prefix = format!("{{\"dtype\": {dtype}, \"shape\": {shape:?}, \"values\": ");
-                (self.write)(&mut Prefixed { prefix: Some(prefix), out }, Style::Json)?;
+                (self.write)(&mut Prefixed { prefix: Some(prefix), out }, PrintStyle::Json)?;
                 Ok(out.write_all(b"}\n")?)
             }
         }

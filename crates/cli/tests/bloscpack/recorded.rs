@@ -56,7 +56,7 @@ impl Recorded {
     }
 
     fn outcome(&self, data: &[u8]) -> &'static str {
-        let digest = binio::Algorithm::Sha256.digest(data).to_string();
+        let digest = binio::checksum::Algorithm::Sha256.digest(data).to_string();
         match &self.digest {
             Some(expected) if *expected == digest => "good",
             Some(_) if !data.is_empty() => "wrong",

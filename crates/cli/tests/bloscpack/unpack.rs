@@ -135,7 +135,7 @@ fn order_of_chunks_is_asked_for_where_it_is_in_doubt() {
     for order in ["file", "offsets"] {
         let output = scibin(&["bloscpack", "cat", path, "--order", order]);
         assert_eq!(status(&output), 0);
-        let digest = binio::Algorithm::Sha256.digest(&output.stdout).to_string();
+        let digest = binio::checksum::Algorithm::Sha256.digest(&output.stdout).to_string();
         assert_eq!(case.ours[format!("order_{order}_sha256")], digest, "{order}");
     }
 }

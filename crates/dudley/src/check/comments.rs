@@ -82,7 +82,7 @@ impl Checker<'_> {
                 self.report.warn(Code::HashRun, || {
                     let message = "this is a documentation comment whose text begins with `#`";
                     Diagnostic::new(Code::HashRun, comment.span(), message)
-                        .with_help("write `# ###` for a ruler")
+                        .help("write `# ###` for a ruler")
                 });
             }
             if let Some(item) = item_after(self.cursor.text, comment) {
@@ -105,8 +105,8 @@ impl Checker<'_> {
             let name = short(self.cursor.text_at(item));
             let message = format!("this documents what is before it, not `{name}` after it");
             Diagnostic::new(Code::DocBeforeItem, comment.span(), message)
-                .with_label(item, "the next item")
-                .with_help(
+                .label_at(item, "the next item")
+                .help(
                     "documentation follows its subject, on the same line or indented on the next lines",
                 )
         });
@@ -121,8 +121,8 @@ impl Checker<'_> {
             self.report.warn(Code::AttributeComment, || {
                 let message = format!("`{}` is not a valid attribute", short(self.cursor.text_at(span)));
                 Diagnostic::new(Code::AttributeComment, span, message)
-                    .with_text("ignored from here to the end of the line")
-                    .with_help(
+                    .label("ignored from here to the end of the line")
+                    .help(
                         "an attribute is `name=value`; the value is a number, a quoted text, or a list `[..]` of either",
                     )
             });
@@ -141,8 +141,8 @@ impl Checker<'_> {
                 let name = short(&attribute.name);
                 let message = format!("attribute `{name}` is given twice for the same thing");
                 Diagnostic::new(Code::AttributeComment, *span, message)
-                    .with_text("this one is used")
-                    .with_label(before, "this one is ignored")
+                    .label("this one is used")
+                    .label_at(before, "this one is ignored")
             });
         }
         let dropped: HashSet<usize> = repeated.into_iter().map(|(_, before)| before).collect();

@@ -174,11 +174,9 @@ impl Checker<'_> {
                 let first = self.layout.spans.items[before.index()];
                 let what = self.layout.what(before);
                 Diagnostic::new(Code::Redeclared, span, format!("`{text}` is declared twice"))
-                    .with_text("and here again")
-                    .with_label(first, format!("first here, as {what}"))
-                    .with_help(
-                        "names are unique in a dict; `name/` and `name [` reopen dicts and lists",
-                    )
+                    .label("and here again")
+                    .label_at(first, format!("first here, as {what}"))
+                    .help("names are unique in a dict; `name/` and `name [` reopen dicts and lists")
             });
         }
         let placeholder = Body::Data(DataId::NONE);
@@ -253,7 +251,7 @@ impl Checker<'_> {
                 let wanted = if matches!(body, Body::Dict(_)) { "dict" } else { "list" };
                 let first = self.layout.spans.items[before.index()];
                 let message = format!("`{text}` is {what}, not a {wanted}");
-                Diagnostic::new(Code::OtherKind, span, message).with_label(first, "declared here")
+                Diagnostic::new(Code::OtherKind, span, message).label_at(first, "declared here")
             });
         }
         self.declare(name, body, span, before.is_some())
@@ -349,12 +347,12 @@ impl Checker<'_> {
         self.report.error(|| {
             let text = short(self.layout.names.text(name));
             let message = format!("`{text}` has no element to repeat");
-            let diagnostic = Diagnostic::new(Code::BadExtension, span, message).with_text(problem);
+            let diagnostic = Diagnostic::new(Code::BadExtension, span, message).label(problem);
             match list {
                 Some(list) => {
-                    diagnostic.with_label(self.layout.spans.items[list.index()], "declared here")
+                    diagnostic.label_at(self.layout.spans.items[list.index()], "declared here")
                 }
-                None => diagnostic.with_help(format!(
+                None => diagnostic.help(format!(
                     "`{text} [datatype]` declares a list; after that, `{text} %0` adds to it"
                 )),
             }

@@ -31,8 +31,8 @@ impl<'a> Checker<'a> {
             self.report.warn(Code::UnknownEscape, || {
                 let message = "this backslash does not begin an escape; it is kept";
                 Diagnostic::new(Code::UnknownEscape, part(at, at + 1), message)
-                    .with_help("write `\\\\` for a backslash")
-                    .with_fix(part(at, at + 1), "\\\\")
+                    .help("write `\\\\` for a backslash")
+                    .fix(part(at, at + 1), "\\\\")
             });
         }
         text.unwrap_or_else(|error| {
@@ -60,8 +60,8 @@ impl<'a> Checker<'a> {
         self.report.warn(Code::NonAsciiName, || {
             let name = self.cursor.text_at(span);
             Diagnostic::new(Code::NonAsciiName, span, "an unquoted name with non-ASCII letters")
-                .with_help("other readers may expect it in quotes")
-                .with_fix(span, format!("\"{name}\""))
+                .help("other readers may expect it in quotes")
+                .fix(span, format!("\"{name}\""))
         });
     }
 
@@ -78,7 +78,7 @@ impl<'a> Checker<'a> {
                     span,
                     "a number with leading zeros is decimal, not octal",
                 )
-                .with_help(format!("write {plain}"))
+                .help(format!("write {plain}"))
             });
         }
         let value = syntax::integer(digits).unwrap_or_default();

@@ -43,8 +43,8 @@ impl Checker<'_> {
                 (param, item, "the item")
             };
             Diagnostic::new(Code::ParamNamedAsItem, later, message)
-                .with_label(label, what)
-                .with_help("in shapes the name means the parameter, in paths the item")
+                .label_at(label, what)
+                .help("in shapes the name means the parameter, in paths the item")
         });
     }
 
@@ -59,7 +59,7 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` hides a parameter of an enclosing dict");
             Diagnostic::new(Code::ShadowedParam, span, message)
-                .with_label(self.layout.spans.params[hidden.index()], "the hidden parameter")
+                .label_at(self.layout.spans.params[hidden.index()], "the hidden parameter")
         });
     }
 
@@ -70,7 +70,7 @@ impl Checker<'_> {
             let message =
                 "`//` is not a comment: it leads to the root, where what follows is declared";
             Diagnostic::new(Code::DoubleSlash, span, message)
-                .with_help("a comment begins with `#`; for the root a single `/` is enough")
+                .help("a comment begins with `#`; for the root a single `/` is enough")
         });
     }
 
@@ -96,8 +96,8 @@ impl Checker<'_> {
         let (span, label) = (layout.spans.params[first.index()], layout.spans.items[constant]);
         self.report.warn(Code::SwappedDialect, || {
             Diagnostic::new(Code::SwappedDialect, span, "no shape uses this parameter")
-                .with_label(label, "this is data")
-                .with_help(SWAPPED)
+                .label_at(label, "this is data")
+                .help(SWAPPED)
         });
     }
 
@@ -150,7 +150,7 @@ impl Checker<'_> {
                 let text = short(self.layout.names.text(name));
                 let message = format!("item `{text}` hides a member of the unnamed item");
                 Diagnostic::new(Code::HiddenMember, self.layout.spans.items[at], message)
-                    .with_label(self.layout.spans.members[member.index()], "the member")
+                    .label_at(self.layout.spans.members[member.index()], "the member")
             });
         }
     }
@@ -191,7 +191,7 @@ impl Checker<'_> {
             self.report.warn(Code::NotTemplate, || {
                 let message = format!("the layout has a summary but is not a template: {reason}");
                 Diagnostic::new(Code::NotTemplate, span, message)
-                    .with_help("the summary alone does not determine every address")
+                    .help("the summary alone does not determine every address")
             });
         }
     }

@@ -24,8 +24,8 @@ impl Checker<'_> {
                     "`{text}` is not a scalar integer: it is read as data, not as a parameter"
                 );
                 Diagnostic::new(Code::DataAsParam, span, message)
-                    .with_text("a parameter is a scalar integer")
-                    .with_help(format!("write `{text} = ..`"))
+                    .label("a parameter is a scalar integer")
+                    .help(format!("write `{text} = ..`"))
             });
             return self.declare_data(node, name, span);
         }
@@ -134,10 +134,10 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is not a scalar integer");
             let found = Diagnostic::new(Code::NotInteger, node.span(), message)
-                .with_text("expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8")
-                .with_label(span, "`:` declares a parameter")
-                .with_help(format!("data is declared by `{text} = ..`"));
-            if self.layout.constant().is_some() { found.with_help(SWAPPED) } else { found }
+                .label("expected a number, or one of i1 i2 i4 i8 u1 u2 u4 u8")
+                .label_at(span, "`:` declares a parameter")
+                .help(format!("data is declared by `{text} = ..`"));
+            if self.layout.constant().is_some() { found.help(SWAPPED) } else { found }
         });
         self.broken.insert(name);
         self.check_data();
@@ -151,8 +151,8 @@ impl Checker<'_> {
                     let text = short(self.layout.names.text(name));
                     let message = format!("parameter `{text}` is declared twice");
                     Diagnostic::new(Code::ParamRedeclared, span, message)
-                        .with_text("and here again")
-                        .with_label(self.layout.spans.params[before as usize], "first here")
+                        .label("and here again")
+                        .label_at(self.layout.spans.params[before as usize], "first here")
                 });
             }
         }
@@ -191,7 +191,7 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("parameter `{text}` is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
-                .with_text("not declared before its use, in this dict or an enclosing one");
+                .label("not declared before its use, in this dict or an enclosing one");
             self.layout.explain_scope(diagnostic, name)
         });
     }
@@ -205,8 +205,8 @@ impl Checker<'_> {
             let text = short(self.layout.names.text(name));
             let message = format!("this type needs a parameter `{text}`, which is not in scope");
             let diagnostic = Diagnostic::new(Code::ParamNotInScope, span, message)
-                .with_text("no such parameter is in scope where the type is used")
-                .with_label(place, "the type takes this from where it is used");
+                .label("no such parameter is in scope where the type is used")
+                .label_at(place, "the type takes this from where it is used");
             self.layout.explain_scope(diagnostic, name)
         });
     }
@@ -218,20 +218,20 @@ impl Layout {
         let params = self.params.iter().take(1000);
         if let Some(at) = params.clone().position(|param| param.name == name) {
             let declared = self.spans.params[at];
-            return diagnostic.with_label(declared, "declared here, out of scope");
+            return diagnostic.label_at(declared, "declared here, out of scope");
         }
         let is_dict = |param: &&Param| matches!(param.scope, Scope::Dict(_));
         let names = params.filter(is_dict).map(|param| self.names.text(param.name));
         let text = self.names.text(name);
-        let near = if text.len() > 40 { None } else { binio::nearest(text, names) };
+        let near = if text.len() > 40 { None } else { binio::diagnostic::nearest(text, names) };
         match near {
             _ if self.item_index.knows(name) => {
                 let help = "this name is data; a parameter is declared by `name : type`";
-                let diagnostic = diagnostic.with_help(help);
-                if self.constant().is_some() { diagnostic.with_help(SWAPPED) } else { diagnostic }
+                let diagnostic = diagnostic.help(help);
+                if self.constant().is_some() { diagnostic.help(SWAPPED) } else { diagnostic }
             }
-            Some(near) => diagnostic.with_help(format!("did you mean `{near}`?")),
-            None => diagnostic.with_help(format!("declare it before its use: `{text} : i8`")),
+            Some(near) => diagnostic.help(format!("did you mean `{near}`?")),
+            None => diagnostic.help(format!("declare it before its use: `{text} : i8`")),
         }
     }
 }

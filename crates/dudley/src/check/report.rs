@@ -29,7 +29,7 @@ impl<'a> Report<'a> {
     pub(super) fn warn(&mut self, code: Code, diagnostic: impl FnOnce() -> Diagnostic) {
         match self.options.severity(code) {
             Some(Severity::Error) => {
-                self.error(|| diagnostic().with_severity(Severity::Error));
+                self.error(|| diagnostic().severity(Severity::Error));
             }
             Some(_) if self.wants(code) => self.others.push(diagnostic()),
             _ => {}

@@ -43,9 +43,9 @@ impl Checker<'_> {
                     span,
                     format!("type `{text}` is defined twice"),
                 )
-                .with_text("and here again")
-                .with_label(self.layout.spans.types[before as usize], "first here")
-                .with_help("a type is global, in whichever dict it is defined")
+                .label("and here again")
+                .label_at(self.layout.spans.types[before as usize], "first here")
+                .help("a type is global, in whichever dict it is defined")
             });
         }
         if self.layout.names.text(name).starts_with(['<', '>', '|']) {
@@ -67,8 +67,8 @@ impl Checker<'_> {
                 self.report.error(|| {
                     let message = format!("`{primitive}` is redefined after its use");
                     Diagnostic::new(Code::PrimitiveRedefined, span, message)
-                        .with_label(used, "used here as the primitive type")
-                        .with_help(format!(
+                        .label_at(used, "used here as the primitive type")
+                        .help(format!(
                             "define it before its first use, or write `|{primitive}` for the primitive type"
                         ))
                 });
@@ -185,9 +185,9 @@ impl Checker<'_> {
             let spans = &self.layout.spans.members;
             let message = format!("member `{text}` is declared twice");
             let again = Diagnostic::new(Code::Redeclared, spans[member.index()], message);
-            let again = again.with_text("and here again");
+            let again = again.label("and here again");
             match self.layout.first_member(fields, name) {
-                Some(first) => again.with_label(spans[first.index()], "first here"),
+                Some(first) => again.label_at(spans[first.index()], "first here"),
                 None => again,
             }
         });

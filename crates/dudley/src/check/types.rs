@@ -64,7 +64,7 @@ impl Checker<'_> {
             let message =
                 format!("`{}` is not a primitive type: it cannot have a byte order", short(&text));
             Diagnostic::new(Code::MarkedType, mark.to(name), message)
-                .with_help("the members of a struct have their own byte orders")
+                .help("the members of a struct have their own byte orders")
         });
         None
     }
@@ -102,23 +102,21 @@ impl Checker<'_> {
             let diagnostic = Diagnostic::new(Code::UndefinedType, span, message);
             if let Some(open) = being_defined {
                 return diagnostic
-                    .with_label(open, "this type is complete only after its `}`")
-                    .with_help("a type cannot contain itself; `<- ref` refers to items");
+                    .label_at(open, "this type is complete only after its `}`")
+                    .help("a type cannot contain itself; `<- ref` refers to items");
             }
             if let Some(later) = self.cursor.type_defined_later(text, limits) {
                 return diagnostic
-                    .with_label(later, "defined here, after its use")
-                    .with_help("move the definition of the type before its first use");
+                    .label_at(later, "defined here, after its use")
+                    .help("move the definition of the type before its first use");
             }
             let diagnostic = match self.layout.nearest_type(text) {
-                Some(near) => {
-                    diagnostic.with_help(format!("did you mean `{near}`?")).with_fix(span, near)
-                }
-                None => diagnostic.with_text("not defined before its use"),
+                Some(near) => diagnostic.help(format!("did you mean `{near}`?")).fix(span, near),
+                None => diagnostic.label("not defined before its use"),
             };
             // `[ name[shape] ]`, or a dict in a list with what looks like `name[shape]`.
             if is_bare_list {
-                diagnostic.with_help("did you mean `name = datatype[shape]`?")
+                diagnostic.help("did you mean `name = datatype[shape]`?")
             } else {
                 diagnostic
             }
@@ -166,7 +164,7 @@ impl Checker<'_> {
             self.report.warn(Code::ManySuffixes, || {
                 let message = format!("{count} suffixes");
                 Diagnostic::new(Code::ManySuffixes, node.span(), message)
-                    .with_help("other versions of the language allow 31")
+                    .help("other versions of the language allow 31")
             });
         }
         let count = i32::try_from(count).unwrap_or(i32::MAX);
@@ -237,6 +235,6 @@ impl Layout {
         for primitive in Primitive::all() {
             names.push(primitive.name());
         }
-        binio::nearest(text, names)
+        binio::diagnostic::nearest(text, names)
     }
 }

@@ -196,8 +196,8 @@ mod tests {
         let span = |at| Place::from(Span::new(at, at + 1));
         let mut list = vec![
             Diagnostic::new(Code::Redeclared, span(5), "")
-                .with_label(span(0), "first")
-                .with_fix(span(3), ""),
+                .label_at(span(0), "first")
+                .fix(span(3), ""),
         ];
         source.locate(&mut list);
         let fix = &list[0].fix.as_ref().unwrap().place;

@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn the_other_place_is_shown_with_its_line() {
         let diagnostic = diagnostic(Code::Redeclared, 22, 23, "`x` is declared twice")
-            .with_text("and here again")
-            .with_label(Span::new(0, 1), "first here")
-            .with_help("take another name");
+            .label("and here again")
+            .label_at(Span::new(0, 1), "first here")
+            .help("take another name");
         let expected = "\
 error[E020]: `x` is declared twice
  --> run.dud:4:2
@@ -198,8 +198,8 @@ error[E020]: `x` is declared twice
     fn places_far_from_each_other_are_both_shown() {
         let text = format!("x = f8\n{}x = i4\n", "# comment\n".repeat(10_000));
         let at = u32::try_from(text.len()).unwrap() - 7;
-        let diagnostic = diagnostic(Code::Redeclared, at, at + 1, "no")
-            .with_label(Span::new(0, 1), "first here");
+        let diagnostic =
+            diagnostic(Code::Redeclared, at, at + 1, "no").label_at(Span::new(0, 1), "first here");
         let shown = source(&text).render(&diagnostic, false);
         assert!(shown.contains("    1 | x = f8\n      | - first here\n"), "{shown}");
         assert!(shown.contains("10002 | x = i4\n      | ^\n"), "{shown}");

@@ -4,7 +4,9 @@
 //! with zeros. Records are converted field by field, by name.
 
 use binio::Endian;
-use binio::array::{self, ArrayError, ByteOrder, Data, Datatype, Kind, Number, Order, ScalarType};
+use binio::array::{
+    self, ByteOrder, Data, Datatype, ElementsError, Number, Order, ScalarKind, ScalarType,
+};
 
 /// The elements of an array in C order, packed, in another type.
 pub(super) fn convert<D: Data>(
@@ -27,7 +29,7 @@ pub(super) fn convert<D: Data>(
     let (what, limit, requested) =
         ("bytes of an array", array.limits().max_alloc, u64::try_from(len).unwrap_or(u64::MAX));
     if requested > limit {
-        return Err(ArrayError::Limit { what, limit, requested }.into());
+        return Err(ElementsError::Limit { what, limit, requested }.into());
     }
     let mut out = vec![0; len];
     if out.is_empty() {
@@ -38,7 +40,7 @@ pub(super) fn convert<D: Data>(
         let place = &mut out[number * to..][..to];
         one(array.datatype(), target, element, place).map_err(|message| {
             let index = number as u64;
-            D::Error::from(ArrayError::Element { index, message })
+            D::Error::from(ElementsError::Element { index, message })
         })?;
     }
     Ok(out)
@@ -86,17 +88,19 @@ fn scalar(from: ScalarType, to: ScalarType, bytes: &[u8], out: &mut [u8]) -> Res
     if from.is_text() && to.is_text() {
         return put_text(&text(from, bytes)?, to, out);
     }
-    let is_time = matches!(from.kind(), Kind::Timedelta(_) | Kind::Datetime(_));
+    let is_time = matches!(from.kind(), ScalarKind::Timedelta(_) | ScalarKind::Datetime(_));
     let number = from.decode(bytes).filter(|_| !is_time).ok_or_else(mismatch)?;
     let number = match (number, to.kind()) {
-        (Number::Complex(_), Kind::Complex) => number,
+        (Number::Complex(_), ScalarKind::Complex) => number,
         (Number::Complex(_), _) => return Err(mismatch()),
-        (_, Kind::Float | Kind::Complex) if to.component_width() <= 8 => exact_float(number)?,
-        (Number::Float(value), Kind::Int | Kind::Uint | Kind::Bool) => {
+        (_, ScalarKind::Float | ScalarKind::Complex) if to.component_width() <= 8 => {
+            exact_float(number)?
+        }
+        (Number::Float(value), ScalarKind::Int | ScalarKind::Uint | ScalarKind::Bool) => {
             let integer = number.to_int().ok_or_else(|| format!("{value} is not an integer"))?;
             Number::Int(integer)
         }
-        (_, Kind::Int | Kind::Uint | Kind::Bool) => number,
+        (_, ScalarKind::Int | ScalarKind::Uint | ScalarKind::Bool) => number,
         _ => return Err(mismatch()),
     };
     to.encode(number, out).ok_or_else(|| match (number, number.to_int()) {
@@ -127,10 +131,10 @@ fn text(from: ScalarType, bytes: &[u8]) -> Result<String, String> {
         })
     };
     let text = match from.kind() {
-        Kind::Utf8 | Kind::Bytes => {
+        ScalarKind::Utf8 | ScalarKind::Bytes => {
             String::from_utf8(bytes.to_vec()).map_err(|error| error.utf8_error().to_string())?
         }
-        Kind::Utf16 => {
+        ScalarKind::Utf16 => {
             let units = units(2).map(|unit| u16::try_from(unit).unwrap_or_default());
             let text = char::decode_utf16(units).collect::<Result<String, _>>();
             text.map_err(|_| "unpaired surrogate in UTF-16".to_owned())?
@@ -146,9 +150,9 @@ fn text(from: ScalarType, bytes: &[u8]) -> Result<String, String> {
 
 fn put_text(text: &str, to: ScalarType, out: &mut [u8]) -> Result<(), String> {
     let encoded: Vec<u8> = match to.kind() {
-        Kind::Bytes if !text.is_ascii() => return Err(format!("{text:?} is not ASCII")),
-        Kind::Bytes | Kind::Utf8 => text.as_bytes().to_vec(),
-        Kind::Utf16 => text
+        ScalarKind::Bytes if !text.is_ascii() => return Err(format!("{text:?} is not ASCII")),
+        ScalarKind::Bytes | ScalarKind::Utf8 => text.as_bytes().to_vec(),
+        ScalarKind::Utf16 => text
             .encode_utf16()
             .flat_map(|unit| match to.endian() {
                 Endian::Big => unit.to_be_bytes(),

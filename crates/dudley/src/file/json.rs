@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use binio::array::{ArrayError, Style};
+use binio::array::{ElementsError, PrintStyle};
 
 use super::instances::only_member;
 use super::value::File;
@@ -82,7 +82,7 @@ impl Values<'_> {
     fn value(&mut self, inner: &mut Inner<'_>, stored: &Stored) -> Result<u64, Error> {
         if !stored.is_ragged(self.file.layout()) {
             let array = self.file.to_array(inner, stored, self.row, self.path)?;
-            array.write_elements(self.out, Style::Json, None)?;
+            array.write_elements(self.out, PrintStyle::Json, None)?;
             return Ok(0);
         }
         if stored.is_single() {
@@ -110,7 +110,7 @@ impl Values<'_> {
             empty += u64::from(nbytes == 0);
             if empty > MAX_EMPTY {
                 let what = "instances without bytes to print";
-                let error = ArrayError::Limit { what, limit: MAX_EMPTY, requested: count };
+                let error = ElementsError::Limit { what, limit: MAX_EMPTY, requested: count };
                 return Err(binio::Error::from(error).into());
             }
         }

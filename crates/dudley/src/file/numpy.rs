@@ -6,7 +6,9 @@
 //! | `c4`: complex numbers of two `f2` | `c8` |
 
 use binio::array::half::f16;
-use binio::array::{self, ByteOrder, Datatype, Field, Kind, Order, Record, ScalarType, Strided};
+use binio::array::{
+    self, ByteOrder, Datatype, Field, Order, Record, ScalarKind, ScalarType, Strided,
+};
 use binio::{Bytes, Endian};
 
 use super::value::{Array, FileBytes};
@@ -34,7 +36,7 @@ pub fn for_numpy(array: &Array) -> Result<Array, Error> {
         for (number, (element, wide)) in elements.enumerate() {
             widen(array.datatype(), &datatype, element, wide).map_err(|message| {
                 let index = number as u64;
-                binio::Error::from(array::ArrayError::Element { index, message })
+                binio::Error::from(array::ElementsError::Element { index, message })
             })?;
         }
     }
@@ -50,13 +52,13 @@ fn size(datatype: &Datatype) -> usize {
 }
 
 /// The type for numpy, if that differs.
-fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ArrayError> {
+fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ElementsError> {
     match datatype {
         Datatype::Scalar(scalar) => {
             let (kind, size) = match (scalar.kind(), scalar.size()) {
-                (Kind::Utf8, size) => (Kind::Unicode, size.saturating_mul(4)),
-                (Kind::Utf16, size) => (Kind::Unicode, size.saturating_mul(2)),
-                (Kind::Complex, 4) => (Kind::Complex, 8),
+                (ScalarKind::Utf8, size) => (ScalarKind::Unicode, size.saturating_mul(4)),
+                (ScalarKind::Utf16, size) => (ScalarKind::Unicode, size.saturating_mul(2)),
+                (ScalarKind::Complex, 4) => (ScalarKind::Complex, 8),
                 _ => return Ok(None),
             };
             Ok(Some(ScalarType::new(kind, size, scalar.endian())?.into()))
@@ -66,7 +68,7 @@ fn widened(datatype: &Datatype) -> Result<Option<Datatype>, array::ArrayError> {
                 .fields()
                 .iter()
                 .map(|field| Ok((field, widened(field.datatype())?)))
-                .collect::<Result<_, array::ArrayError>>()?;
+                .collect::<Result<_, array::ElementsError>>()?;
             if fields.iter().all(|(_, wide)| wide.is_none()) {
                 return Ok(None);
             }
@@ -87,13 +89,13 @@ fn widen(from: &Datatype, to: &Datatype, bytes: &[u8], out: &mut [u8]) -> Result
         (Datatype::Scalar(from), Datatype::Scalar(_)) => {
             let endian = from.endian();
             match from.kind() {
-                Kind::Complex => {
+                ScalarKind::Complex => {
                     for (half, wide) in bytes.chunks_exact(2).zip(out.chunks_exact_mut(4)) {
                         let half = f16::from_bits(endian.u16(half)).to_f32();
                         wide.copy_from_slice(&endian.bytes(half.to_bits()));
                     }
                 }
-                Kind::Utf8 => {
+                ScalarKind::Utf8 => {
                     let text = std::str::from_utf8(trimmed(bytes, 1)).map_err(|e| e.to_string())?;
                     put(text.chars(), endian, out);
                 }
@@ -163,7 +165,7 @@ mod tests {
         let file = File::from_bytes(bytes.to_vec(), Layout::parse(layout).unwrap()).unwrap();
         let array = for_numpy(&file.get("x").unwrap()).unwrap();
         let mut out = Vec::new();
-        array.write_elements(&mut out, binio::array::Style::Json, None).unwrap();
+        array.write_elements(&mut out, binio::array::PrintStyle::Json, None).unwrap();
         format!("{} {}", array.datatype(), String::from_utf8(out).unwrap())
     }
 

@@ -48,30 +48,23 @@ impl OpenOptions {
         Self::default()
     }
 
-    /// Sets the layout. An appended one is ignored then.
-    #[must_use]
-    pub fn layout(mut self, layout: impl Into<Option<Arc<Layout>>>) -> Self {
-        self.layout = layout.into();
-        self
-    }
-
-    /// Sets the layout, compiled: its text is parsed only for what the compiled form does not describe. A layout
-    /// that is set too is ignored.
-    ///
-    /// ```
-    /// use dudley::{CompiledLayout, Layout, OpenOptions, Order};
-    ///
-    /// let text = "a = i2[2]  b = i2[2]";
-    /// let compiled = CompiledLayout::compile(&Layout::parse(text)?, text.as_bytes(), None)?;
-    /// let options = OpenOptions::new().compiled(CompiledLayout::from_bytes(compiled)?);
-    /// let file = options.order(Order::Little).from_bytes(vec![1, 0, 2, 0, 3, 0, 4, 0])?;
-    /// assert_eq!(file.get("/b")?.read::<i16>()?, [3, 4]);
-    /// # Ok::<(), dudley::Error>(())
-    /// ```
-    #[must_use]
-    pub fn compiled(mut self, compiled: CompiledLayout) -> Self {
-        self.compiled = Some(compiled);
-        self
+    binio::setters! {
+        /// Sets the layout. An appended one is ignored then.
+        layout: impl Into<Option<Arc<Layout>>> => layout.into();
+        /// Sets the layout, compiled: its text is parsed only for what the compiled form does not describe. A layout
+        /// that is set too is ignored.
+        ///
+        /// ```
+        /// use dudley::{CompiledLayout, Layout, OpenOptions, Order};
+        ///
+        /// let text = "a = i2[2]  b = i2[2]";
+        /// let compiled = CompiledLayout::compile(&Layout::parse(text)?, text.as_bytes(), None)?;
+        /// let options = OpenOptions::new().compiled(CompiledLayout::from_bytes(compiled)?);
+        /// let file = options.order(Order::Little).from_bytes(vec![1, 0, 2, 0, 3, 0, 4, 0])?;
+        /// assert_eq!(file.get("/b")?.read::<i16>()?, [3, 4]);
+        /// # Ok::<(), dudley::Error>(())
+        /// ```
+        compiled: CompiledLayout => Some(compiled);
     }
 
     /// Sets the layout, by its text.

@@ -6,7 +6,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use binio::array::{self, ArrayError};
+use binio::array::{self, ElementsError};
 use binio::{Bytes, ReadAt};
 
 use super::filter::FilterRegistry;
@@ -38,11 +38,11 @@ pub type Array = array::Array<FileBytes>;
 pub struct FileBytes(Arc<dyn ReadAt>);
 
 #[cfg(feature = "write")]
-impl From<binio::write::Settled> for FileBytes {
-    fn from(file: binio::write::Settled) -> Self {
+impl From<binio::write::ConsistentFile> for FileBytes {
+    fn from(file: binio::write::ConsistentFile) -> Self {
         match file {
-            binio::write::Settled::File(file) => Self::new(file),
-            binio::write::Settled::Before(before) => Self::new(before),
+            binio::write::ConsistentFile::File(file) => Self::new(file),
+            binio::write::ConsistentFile::Before(before) => Self::new(before),
         }
     }
 }
@@ -74,14 +74,16 @@ impl FileBytes {
     /// If the file cannot be read.
     #[cfg(feature = "write")]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        Ok(binio::write::Settled::open(path, super::extend::JOURNAL)?.into())
+        Ok(binio::write::ConsistentFile::open(path, super::extend::JOURNAL)?.into())
     }
 
     /// Opens a file of the folder that [`enter`] leaves open.
     #[cfg(feature = "write")]
     pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
         match enter(folder, path) {
-            Some((folder, name)) => Ok(folder.settled(name, super::extend::JOURNAL)?.into()),
+            Some((folder, name)) => {
+                Ok(folder.consistent_file(name, super::extend::JOURNAL)?.into())
+            }
             None => Self::open(path),
         }
     }
@@ -613,7 +615,7 @@ impl File {
 fn past_end(path: &str, error: Error) -> Error {
     let ErrorKind::Read(read) = error.kind() else { return error };
     match read.kind() {
-        binio::ErrorKind::Array(ArrayError::Outside { low, high, len }) => {
+        binio::ErrorKind::Array(ElementsError::Outside { low, high, len }) => {
             let (start, end, len) = (*low, *high, *len);
             ErrorKind::PastEnd { path: path.to_owned(), start, end, len }.into()
         }

@@ -25,18 +25,11 @@ impl VerifyOptions {
         Self::default()
     }
 
-    /// Sets how the layout is parsed, and which warnings and notes are silenced or denied.
-    #[must_use]
-    pub fn parse(mut self, options: ParseOptions) -> Self {
-        self.parse = options;
-        self
-    }
-
-    /// Sets the name that messages call the layout by: mostly that of the file.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
+    binio::setters! {
+        /// Sets how the layout is parsed, and which warnings and notes are silenced or denied.
+        parse: ParseOptions;
+        /// Sets the name that messages call the layout by: usually that of the file.
+        name: impl Into<String> => Some(name.into());
     }
 
     /// Checks a layout: its text, and those addresses that do not depend on values.

@@ -146,7 +146,7 @@ impl<'w> Writer<'w> {
         for (text, place) in texts.iter().zip(bytes.chunks_exact_mut(longest)) {
             place[..text.len()].copy_from_slice(text.as_bytes());
         }
-        let kind = array::Kind::Utf8;
+        let kind = array::ScalarKind::Utf8;
         let scalar = ScalarType::new(kind, longest as u64, binio::Endian::Little);
         let datatype = Datatype::from(scalar.map_err(binio::Error::from)?);
         let count = texts.len() as u64;

@@ -79,7 +79,7 @@ impl PartialEq for Names {
 /// Reserves room for so many more.
 pub(crate) fn reserve<T>(arena: &mut Vec<T>, more: usize) {
     arena.reserve(more);
-    binio::prefer_huge_pages(arena);
+    binio::memory::prefer_huge_pages(arena);
 }
 
 /// So many empty entries, which are written here: memory that is read before it is written costs two page

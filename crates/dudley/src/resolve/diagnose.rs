@@ -163,7 +163,7 @@ fn unknown(layout: &Layout, row: Row) -> Diagnostic {
     let path = short_path(layout, row.subject());
     let message = format!("the address of `{path}` depends on the stream");
     Diagnostic::new(Code::UnknownAddress, layout.span(row.subject()), message)
-        .with_help("state an `@` address to fix it and those that follow")
+        .help("state an `@` address to fix it and those that follow")
 }
 
 fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
@@ -171,7 +171,7 @@ fn overlap(layout: &Layout, one: Row, other: Row) -> Diagnostic {
     let (span, label) = if first.start < second.start { (second, first) } else { (first, second) };
     let [one, other] = [one, other].map(|row| short_path(layout, row.subject()));
     let message = format!("`{one}` and `{other}` overlap");
-    Diagnostic::new(Code::Overlap, span, message).with_label(label, "the other")
+    Diagnostic::new(Code::Overlap, span, message).label_at(label, "the other")
 }
 
 fn hole(layout: &Layout, row: Row, from: u64, to: u64) -> Diagnostic {

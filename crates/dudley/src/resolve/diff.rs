@@ -287,7 +287,7 @@ fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
     let resolver = Resolver::new(layout)
         .order(crate::Order::Little)
         .values(values.clone())
-        .limits(Limits::default().with_max_steps(steps));
+        .limits(Limits::default().max_steps(steps));
     let max_bytes = MAX_BYTES + 16 * layout.source().text().len();
     let table = resolver.table()?;
     let since = DefaultHasher::new();

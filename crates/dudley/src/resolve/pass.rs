@@ -79,7 +79,7 @@ impl<'r> Pass<'r> {
 
     pub(super) fn run(&mut self, range: Range<usize>) -> Result<(), Error> {
         self.rows.reserve(range.len());
-        binio::prefer_huge_pages(&mut self.rows);
+        binio::memory::prefer_huge_pages(&mut self.rows);
         for &declaration in &self.layout.declarations()[range] {
             self.run_one(declaration)?;
         }
@@ -205,11 +205,11 @@ pub(crate) fn to_error(layout: &Layout, trouble: Trouble, subject: Subject) -> E
     };
     let diagnostic = Diagnostic::new(code, layout.span(subject), format!("`{path}`: {message}"));
     let diagnostic = match code {
-        Code::ValueUnknown => diagnostic.with_help("give it a value, or a stream that holds it"),
+        Code::ValueUnknown => diagnostic.help("give it a value, or a stream that holds it"),
         _ => diagnostic,
     };
     let diagnostic = match param {
-        Some(id) => diagnostic.with_label(layout.span(id.into()), "this parameter"),
+        Some(id) => diagnostic.label_at(layout.span(id.into()), "this parameter"),
         None => diagnostic,
     };
     Diagnostics::new(vec![diagnostic], layout.source().clone()).into()

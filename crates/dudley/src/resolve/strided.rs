@@ -161,15 +161,15 @@ pub(super) fn scalar(
     shape: &mut Vec<u64>,
 ) -> Result<array::Datatype, binio::Error> {
     let kind = match (primitive.kind(), primitive.size()) {
-        (Kind::Signed, _) => array::Kind::Int,
-        (Kind::Unsigned, _) => array::Kind::Uint,
-        (Kind::Float, _) => array::Kind::Float,
-        (Kind::Complex, _) => array::Kind::Complex,
-        (Kind::Boolean, _) => array::Kind::Bool,
-        (Kind::Byte, _) => array::Kind::Bytes,
-        (Kind::Unicode, 1) => array::Kind::Utf8,
-        (Kind::Unicode, 2) => array::Kind::Utf16,
-        (Kind::Unicode, _) => array::Kind::Unicode,
+        (Kind::Signed, _) => array::ScalarKind::Int,
+        (Kind::Unsigned, _) => array::ScalarKind::Uint,
+        (Kind::Float, _) => array::ScalarKind::Float,
+        (Kind::Complex, _) => array::ScalarKind::Complex,
+        (Kind::Boolean, _) => array::ScalarKind::Bool,
+        (Kind::Byte, _) => array::ScalarKind::Bytes,
+        (Kind::Unicode, 1) => array::ScalarKind::Utf8,
+        (Kind::Unicode, 2) => array::ScalarKind::Utf16,
+        (Kind::Unicode, _) => array::ScalarKind::Unicode,
     };
     let is_text = matches!(primitive.kind(), Kind::Byte | Kind::Unicode);
     let len = if is_text { shape.pop().unwrap_or(1) } else { 1 };

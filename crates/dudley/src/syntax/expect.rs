@@ -30,7 +30,7 @@ impl Parser<'_> {
         let between = self.text_at(Span::new(open.start, found));
         if between.contains(['\n', '\r']) {
             let label = format!("inside this `{}`", self.text_at(open.span()));
-            return self.report(diagnostic.with_label(open.span(), label));
+            return self.report(diagnostic.label_at(open.span(), label));
         }
         self.report(diagnostic)
     }
@@ -44,7 +44,7 @@ impl Parser<'_> {
                 let character = text.chars().next().unwrap_or_default();
                 let message = format!("illegal character {}", named(character));
                 let found = Diagnostic::new(Code::IllegalCharacter, span, message);
-                let found = found.with_text(format!("expected {expected}"));
+                let found = found.label(format!("expected {expected}"));
                 return self.explain_character(found, text, span);
             }
             TokenKind::Unterminated => {
@@ -56,11 +56,11 @@ impl Parser<'_> {
                     Span::new(span.start, end),
                     message,
                 )
-                .with_help(format!("close the name with {}", &text[..1]));
+                .help(format!("close the name with {}", &text[..1]));
             }
             TokenKind::BadNumber => {
                 let message = format!("`{}` is not a number", short(text));
-                return Diagnostic::new(Code::MalformedNumber, span, message).with_help(
+                return Diagnostic::new(Code::MalformedNumber, span, message).help(
                     "a number contains no letters or `_`; a name that begins with a digit is \
                      written in quotes",
                 );
@@ -72,20 +72,18 @@ impl Parser<'_> {
             _ => format!("`{}`", short(text)),
         };
         let message = format!("expected {expected}, found {found}");
-        let diagnostic = Diagnostic::new(code, span, message).with_text("unexpected");
+        let diagnostic = Diagnostic::new(code, span, message).label("unexpected");
         let last = self.last_node();
         match (token.kind, last) {
             (
                 TokenKind::Integer | TokenKind::Float,
                 Some(NodeKind::Compress | NodeKind::Reference),
             ) => diagnostic
-                .with_help(format!("an argument of a filter stands in parentheses: `({text})`"))
-                .with_fix(span, format!("({text})")),
-            (TokenKind::Float, _) => {
-                diagnostic.with_help("only arguments and attributes may be floats")
-            }
+                .help(format!("an argument of a filter stands in parentheses: `({text})`"))
+                .fix(span, format!("({text})")),
+            (TokenKind::Float, _) => diagnostic.help("only arguments and attributes may be floats"),
             (TokenKind::OpenParen, _) => {
-                diagnostic.with_help(format!("{LATER}; here a shape is written in `[` and `]`"))
+                diagnostic.help(format!("{LATER}; here a shape is written in `[` and `]`"))
             }
             (
                 TokenKind::OpenBracket,
@@ -94,8 +92,8 @@ impl Parser<'_> {
                 let before = self.text[..span.start as usize].trim_end();
                 let close = u32::try_from(before.len()).unwrap_or(1) - 1;
                 diagnostic
-                    .with_help("dimensions are separated by commas: `[3, 4]`")
-                    .with_fix(Span::new(close, span.end), ", ")
+                    .help("dimensions are separated by commas: `[3, 4]`")
+                    .fix(Span::new(close, span.end), ", ")
             }
             _ => diagnostic,
         }
@@ -105,15 +103,15 @@ impl Parser<'_> {
     fn explain_character(&self, found: Diagnostic, text: &str, span: Span) -> Diagnostic {
         let later = |here: &str| format!("{LATER}; here {here}");
         match text {
-            ";" => found.with_help("nothing stands between declarations").with_fix(span, ""),
-            "*" if self.text[..span.start as usize].ends_with('/') => found.with_help(COMMENTS),
-            "*" => found.with_help(
+            ";" => found.help("nothing stands between declarations").fix(span, ""),
+            "*" if self.text[..span.start as usize].ends_with('/') => found.help(COMMENTS),
+            "*" => found.help(
                 "a dimension is a number or a parameter: write `[2, N]`, or a parameter for the product",
             ),
-            "." => found.with_help(later("an address is a number")),
-            "!" => found.with_help(later("a struct begins with `{`")),
-            "?" => found.with_help(later("a dimension of 0 leaves out an array")),
-            "&" => found.with_help(later("references are `type[shape] <- ref`")),
+            "." => found.help(later("an address is a number")),
+            "!" => found.help(later("a struct begins with `{`")),
+            "?" => found.help(later("a dimension of 0 leaves out an array")),
+            "&" => found.help(later("references are `type[shape] <- ref`")),
             _ => found,
         }
     }
@@ -128,17 +126,18 @@ impl Parser<'_> {
                 if kinds == [TokenKind::Name, TokenKind::OpenBrace] {
                     let message = "the name of a type cannot begin with `<`, `>` or `|`";
                     Diagnostic::new(Code::PrefixedTypeName, token.span(), message)
-                        .with_help("state the byte order at the members of the type")
+                        .help("state the byte order at the members of the type")
                 } else {
-                    diagnostic.with_help("the byte order of a layout comes before everything else")
+                    diagnostic.help("the byte order of a layout comes before everything else")
                 }
             }
             TokenKind::OpenBrace => {
-                diagnostic.with_help("a summary block comes before any item; a type has a name")
+                diagnostic.help("a summary block comes before any item; a type has a name")
             }
-            TokenKind::Equals => diagnostic.with_help("unnamed data is written `\"\" = datatype`"),
-            TokenKind::Comma => diagnostic
-                .with_help("commas stand only between dimensions and between list elements"),
+            TokenKind::Equals => diagnostic.help("unnamed data is written `\"\" = datatype`"),
+            TokenKind::Comma => {
+                diagnostic.help("commas stand only between dimensions and between list elements")
+            }
             _ => diagnostic,
         };
         self.report(diagnostic)
@@ -149,10 +148,10 @@ impl Parser<'_> {
         let diagnostic = match self.peek().kind {
             TokenKind::Colon => {
                 let help = format!("{LATER}; here a typedef is `name {{\"\" = type}}`");
-                diagnostic.with_help(help)
+                diagnostic.help(help)
             }
-            TokenKind::Slash | TokenKind::Up => diagnostic.with_help(NO_DICTS),
-            TokenKind::Comma => diagnostic.with_help("members are not separated by commas"),
+            TokenKind::Slash | TokenKind::Up => diagnostic.help(NO_DICTS),
+            TokenKind::Comma => diagnostic.help("members are not separated by commas"),
             _ => diagnostic,
         };
         self.report(diagnostic)
@@ -167,18 +166,18 @@ impl Parser<'_> {
         let next = self.ahead().next().map(|token| token.kind);
         let diagnostic = match token.kind {
             TokenKind::Plus if next == Some(TokenKind::Equals) => {
-                diagnostic.with_help(format!("{LATER}; here a list is extended by `name [..]`"))
+                diagnostic.help(format!("{LATER}; here a list is extended by `name [..]`"))
             }
-            TokenKind::Slash if is_member => diagnostic.with_help(NO_DICTS),
+            TokenKind::Slash if is_member => diagnostic.help(NO_DICTS),
             TokenKind::OpenBrace | TokenKind::OpenBracket if is_member => {
-                diagnostic.with_help("a member is declared by `name = datatype`")
+                diagnostic.help("a member is declared by `name = datatype`")
             }
             TokenKind::Minus => self.explain_minus(diagnostic, name),
-            _ if self.line_before(name).contains("//") => diagnostic.with_help(COMMENTS),
+            _ if self.line_before(name).contains("//") => diagnostic.help(COMMENTS),
             TokenKind::Name => self.explain_name(diagnostic, name, token.span()),
             _ => diagnostic,
         };
-        self.report(diagnostic.with_label(name, "this name"))
+        self.report(diagnostic.label_at(name, "this name"))
     }
 
     /// The text of the line before something.
@@ -198,8 +197,8 @@ impl Parser<'_> {
         }
         let end = name.start + u32::try_from(len).unwrap_or_default();
         diagnostic
-            .with_help(format!("a name with `-` is written in quotes: `{quoted}`"))
-            .with_fix(Span::new(name.start, end), quoted)
+            .help(format!("a name with `-` is written in quotes: `{quoted}`"))
+            .fix(Span::new(name.start, end), quoted)
     }
 
     /// `f8 x`, `double x` and `struct point`.
@@ -207,13 +206,13 @@ impl Parser<'_> {
         let [datatype, name] = [first, second].map(|span| self.text_at(span));
         if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
             return diagnostic
-                .with_help("`scibin dudley from-c FILE` makes a layout of the structs of C");
+                .help("`scibin dudley from-c FILE` makes a layout of the structs of C");
         }
         let Some(datatype) = primitive_of(datatype) else { return diagnostic };
         let declared = format!("{} = {datatype}", short(name));
         diagnostic
-            .with_help(format!("the name comes first: `{declared}`"))
-            .with_fix(first.to(second), format!("{name} = {datatype}"))
+            .help(format!("the name comes first: `{declared}`"))
+            .fix(first.to(second), format!("{name} = {datatype}"))
     }
 
     pub(super) fn expected_datatype(&mut self) -> Stop {
@@ -222,15 +221,15 @@ impl Parser<'_> {
         let diagnostic = match self.peek().kind {
             TokenKind::Equals => {
                 let help = format!("{LATER}; here a typedef is `name {{\"\" = type}}`");
-                diagnostic.with_help(help)
+                diagnostic.help(help)
             }
-            TokenKind::Comma => diagnostic.with_help("a list element is missing before the comma"),
-            TokenKind::OpenBracket => diagnostic.with_help("the datatype comes before the shape"),
+            TokenKind::Comma => diagnostic.help("a list element is missing before the comma"),
+            TokenKind::OpenBracket => diagnostic.help("the datatype comes before the shape"),
             TokenKind::Integer | TokenKind::Plus | TokenKind::Minus => {
                 match self.tree.nodes.last().filter(|node| node.kind == NodeKind::Data) {
                     Some(equals) => diagnostic
-                        .with_help("a number is the value of a parameter: `name : 4`")
-                        .with_fix(equals.span(), ":"),
+                        .help("a number is the value of a parameter: `name : 4`")
+                        .fix(equals.span(), ":"),
                     None => diagnostic,
                 }
             }
@@ -251,10 +250,10 @@ impl Parser<'_> {
                 let replacement = sign.repeat(times);
                 let name = short(self.text_at(name.span()));
                 diagnostic
-                    .with_help(format!("each sign adds or subtracts one: `{name}{replacement}`"))
-                    .with_fix(span, replacement)
+                    .help(format!("each sign adds or subtracts one: `{name}{replacement}`"))
+                    .fix(span, replacement)
             }
-            _ => diagnostic.with_help("each sign adds or subtracts one"),
+            _ => diagnostic.help("each sign adds or subtracts one"),
         };
         self.report(diagnostic)
     }
@@ -271,14 +270,14 @@ impl Parser<'_> {
         let span = self.peek().span();
         let message = format!("more than {} dimensions", self.limits.max_dims);
         let diagnostic = Diagnostic::new(Code::BeyondLimit, span, message);
-        self.report(diagnostic.with_label(shape, "in this shape"))
+        self.report(diagnostic.label_at(shape, "in this shape"))
     }
 
     /// Reports a number; the text around it is correct.
     pub(super) fn too_small(&mut self, span: Span) -> Parsed {
         let message = format!("`{}` is below -1", short(self.text_at(span)));
         let diagnostic = Diagnostic::new(Code::LiteralTooSmall, span, message)
-            .with_help("0 means no data, -1 removes the dimension");
+            .help("0 means no data, -1 removes the dimension");
         go_on(self.report(diagnostic))
     }
 
@@ -292,8 +291,8 @@ impl Parser<'_> {
         let message = format!("{value} is not a power of two");
         let mut diagnostic = Diagnostic::new(Code::NotPowerOfTwo, span, message);
         if let Some(next) = value.unsigned_abs().checked_next_power_of_two() {
-            diagnostic = diagnostic
-                .with_help(format!("the nearest powers of two are {} and {next}", next / 2));
+            diagnostic =
+                diagnostic.help(format!("the nearest powers of two are {} and {next}", next / 2));
         }
         go_on(self.report(diagnostic))
     }

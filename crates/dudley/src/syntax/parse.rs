@@ -12,7 +12,7 @@ pub(crate) fn parse(text: &str, limits: &Limits) -> Tree {
     let mut parser = Parser::new(text, limits);
     // Enough for lines with one short item each; page faults would cost more than parsing.
     parser.tree.nodes.reserve(text.len() / 4);
-    binio::prefer_huge_pages(&mut parser.tree.nodes);
+    binio::memory::prefer_huge_pages(&mut parser.tree.nodes);
     parser.part(usize::MAX);
     parser.tree
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use binio::ReadAt;
 use binio::array::npy::Header;
-use binio::array::{Datatype, Kind, Order, Record, ScalarType};
+use binio::array::{Datatype, Order, Record, ScalarKind, ScalarType};
 
 use super::format;
 use crate::error::Error;
@@ -105,18 +105,21 @@ impl Described {
     fn scalar(scalar: ScalarType) -> Self {
         let size = scalar.size();
         let (letter, unit, is_text) = match scalar.kind() {
-            Kind::Bool => ('b', size, false),
-            Kind::Int | Kind::Timedelta(_) | Kind::Datetime(_) => ('i', size, false),
-            Kind::Uint => ('u', size, false),
-            Kind::Float if size <= 8 => ('f', size, false),
-            Kind::Complex if size <= 16 => ('c', size, false),
-            Kind::Bytes => ('S', 1, true),
-            Kind::Utf8 => ('U', 1, true),
-            Kind::Utf16 => ('U', 2, true),
-            Kind::Unicode => ('U', 4, true),
+            ScalarKind::Bool => ('b', size, false),
+            ScalarKind::Int | ScalarKind::Timedelta(_) | ScalarKind::Datetime(_) => {
+                ('i', size, false)
+            }
+            ScalarKind::Uint => ('u', size, false),
+            ScalarKind::Float if size <= 8 => ('f', size, false),
+            ScalarKind::Complex if size <= 16 => ('c', size, false),
+            ScalarKind::Bytes => ('S', 1, true),
+            ScalarKind::Utf8 => ('U', 1, true),
+            ScalarKind::Utf16 => ('U', 2, true),
+            ScalarKind::Unicode => ('U', 4, true),
             _ => return Self::bytes(size, scalar.to_string()),
         };
-        let is_number = !matches!(scalar.kind(), Kind::Timedelta(_) | Kind::Datetime(_));
+        let is_number =
+            !matches!(scalar.kind(), ScalarKind::Timedelta(_) | ScalarKind::Datetime(_));
         let mark = match scalar.component_width() {
             1 => "",
             _ if scalar.endian() == binio::Endian::Big => ">",

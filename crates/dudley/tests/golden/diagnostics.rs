@@ -63,11 +63,11 @@ fn shown(head: &str, layout: &str) -> String {
     let limit = |key: &str| stated(key).map(|value| value.parse::<u32>().unwrap());
     let default = Limits::default();
     let limits = default
-        .with_max_depth(limit("depth").unwrap_or(default.max_depth))
-        .with_max_dims(limit("dims").unwrap_or(default.max_dims))
-        .with_max_free_names(limit("names").unwrap_or(default.max_free_names))
-        .with_max_bindings(limit("bindings").unwrap_or(default.max_bindings))
-        .with_max_steps(limit("steps").unwrap_or(default.max_steps));
+        .max_depth(limit("depth").unwrap_or(default.max_depth))
+        .max_dims(limit("dims").unwrap_or(default.max_dims))
+        .max_free_names(limit("names").unwrap_or(default.max_free_names))
+        .max_bindings(limit("bindings").unwrap_or(default.max_bindings))
+        .max_steps(limit("steps").unwrap_or(default.max_steps));
     let layout =
         if words.contains(&"bytes") { bytes(layout) } else { format!("{layout}\n").into_bytes() };
     let options = ParseOptions::new().limits(limits);

@@ -106,18 +106,17 @@ fn limits_are_the_callers() {
         ParseOptions::new().limits(limits).parse(text).map_err(|error| error.code().unwrap())
     };
     let limits = Limits::default();
-    assert_eq!(code(limits.with_max_dims(2), "a = i1[1,1,1]"), Err(Code::BeyondLimit));
-    assert_eq!(code(limits.with_max_depth(2), "a [[i1]]").map(|_| ()), Ok(()));
-    assert_eq!(code(limits.with_max_depth(2), "a [[[i1]]]"), Err(Code::TooDeep));
-    assert_eq!(code(limits.with_max_depth(2), "a/ b/ c/"), Err(Code::TooDeep));
-    assert_eq!(code(limits.with_max_depth(3), "a/ b [/c/ d/]"), Err(Code::TooDeep));
-    assert_eq!(code(limits.with_max_depth(2), "a {} b {x=a} c {x=b}"), Err(Code::TooDeep));
-    assert_eq!(code(limits.with_max_free_names(1), "t {x=i1[A,B]}"), Err(Code::BeyondLimit));
+    assert_eq!(code(limits.max_dims(2), "a = i1[1,1,1]"), Err(Code::BeyondLimit));
+    assert_eq!(code(limits.max_depth(2), "a [[i1]]").map(|_| ()), Ok(()));
+    assert_eq!(code(limits.max_depth(2), "a [[[i1]]]"), Err(Code::TooDeep));
+    assert_eq!(code(limits.max_depth(2), "a/ b/ c/"), Err(Code::TooDeep));
+    assert_eq!(code(limits.max_depth(3), "a/ b [/c/ d/]"), Err(Code::TooDeep));
+    assert_eq!(code(limits.max_depth(2), "a {} b {x=a} c {x=b}"), Err(Code::TooDeep));
+    assert_eq!(code(limits.max_free_names(1), "t {x=i1[A,B]}"), Err(Code::BeyondLimit));
     let uses = "A:1 B:2 t {x=i1[A,B]} x=t d/ A:1 x=t";
-    assert_eq!(code(limits.with_max_bindings(3), uses), Err(Code::BeyondLimit));
+    assert_eq!(code(limits.max_bindings(3), uses), Err(Code::BeyondLimit));
     let many = "a = f ".repeat(300);
-    let error =
-        ParseOptions::new().limits(limits.with_max_diagnostics(7)).parse(&many).unwrap_err();
+    let error = ParseOptions::new().limits(limits.max_diagnostics(7)).parse(&many).unwrap_err();
     assert_eq!(error.diagnostics().unwrap().iter().count(), 7);
 }
 

@@ -33,7 +33,7 @@ fn a_summary_without_names_has_an_end() {
 
 #[test]
 fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
-    let limits = dudley::Limits::default().with_max_depth(u32::MAX);
+    let limits = dudley::Limits::default().max_depth(u32::MAX);
     let text = format!("a = {}i1{}", "{x=".repeat(400), "}".repeat(400));
     let lists = format!("a {}i1{}", "[".repeat(400), "]".repeat(400));
     let dicts = format!("{}a [{}", "a [/".repeat(199), "]".repeat(200));
@@ -51,7 +51,7 @@ fn the_deepest_nesting_that_can_be_asked_for_fits_a_small_stack() {
 #[test]
 fn the_deepest_types_resolve_on_a_small_stack() {
     let resolve = || {
-        let limits = dudley::Limits::default().with_max_depth(u32::MAX);
+        let limits = dudley::Limits::default().max_depth(u32::MAX);
         let mut text = "t0 { N : i1  a = u1[N]  b = f4[2] }\n".to_owned();
         for n in 1..400 {
             let _ = writeln!(text, "t{n} {{ a = t{} }}", n - 1);
@@ -116,12 +116,12 @@ fn long_names_are_not_repeated_for_everything_below_them() {
 #[test]
 fn limits_of_zero_are_harmless() {
     let none = dudley::Limits::default()
-        .with_max_depth(0)
-        .with_max_dims(0)
-        .with_max_free_names(0)
-        .with_max_bindings(0)
-        .with_max_steps(0)
-        .with_max_diagnostics(0);
+        .max_depth(0)
+        .max_dims(0)
+        .max_free_names(0)
+        .max_bindings(0)
+        .max_steps(0)
+        .max_diagnostics(0);
     for text in
         ["a = f8", "a = f8[N]", "a/ b [f8]", "t {a = i1[N]} N : 1 x = t", "a = ] b = ]", ".."]
     {

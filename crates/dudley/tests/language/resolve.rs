@@ -215,7 +215,7 @@ fn doubled(first: &str) -> Layout {
 
 #[test]
 fn types_that_double_are_cheap_when_sizes_depend_on_the_stream() {
-    let limits = dudley::Limits::default().with_max_steps(100_000);
+    let limits = dudley::Limits::default().max_steps(100_000);
     let code = |resolver: Resolver<'_>| {
         resolver.limits(limits).table().err().and_then(|error| error.code())
     };
@@ -251,7 +251,7 @@ fn types_that_double_with_other_values_each_time_end_at_a_limit() {
         writeln!(text, "t{} {{ a = {}  b = {} }}", level + 1, part(1), part(2)).unwrap();
     }
     let layout = Layout::parse(text + "x = t40").unwrap();
-    let limits = dudley::Limits::default().with_max_steps(400_000);
+    let limits = dudley::Limits::default().max_steps(400_000);
     let error = Resolver::new(&layout).limits(limits).table().err().unwrap();
     assert_eq!(error.code().unwrap().as_str(), "E005");
     assert_eq!(

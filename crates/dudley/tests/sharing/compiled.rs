@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use binio::ReadLog;
+use binio::source::ReadLog;
 use dudley::{
     Bytes, CompiledLayout, ErrorKind, File, Layout, OpenOptions, Order, ParseOptions, ReadAt,
     Resolver, Subject,

@@ -7,7 +7,7 @@ mod family;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use binio::ReadLog;
+use binio::source::ReadLog;
 use dudley::{AddressTable, Layout, Order, Resolver, Values};
 
 fn table(text: &str, values: Values) -> AddressTable {

@@ -2,8 +2,8 @@
 
 use binio::write::fault::Fault;
 use binio::write::{
-    Change, ChangePlan, FileLock, FileStorage, Journaled, MemoryStorage, Operation, Place, Storage,
-    WriteAt, journal,
+    Change, ChangePlan, FileLock, FileStorage, Journaled, MemoryStorage, Operation, Storage,
+    StorageFile, WriteAt, journal,
 };
 use dudley::{
     ErrorKind, ExtendMode, Extension, File, FileBytes, Layout, OpenOptions, Order, ReadAt, Values,
@@ -109,7 +109,7 @@ fn a_kill_at_any_write_leaves_a_file_that_can_be_read() {
         assert_eq!(file.get("y").unwrap().read::<i32>().unwrap(), vec![7; 100]);
         let operations = whole.operations();
         let is_of_file = |operation: &&Operation| match operation {
-            Operation::Write { place, .. } => *place == Place::File,
+            Operation::Write { place, .. } => *place == StorageFile::File,
             _ => false,
         };
         assert!(operations.iter().filter(is_of_file).count() >= 3, "data, layout, header");
@@ -134,7 +134,7 @@ fn a_kill_at_any_write_leaves_a_file_that_can_be_read() {
                 Fault::StopAtOperation(operation),
                 Fault::TearAtOperation(operation),
             ] {
-                let mut storage = MemoryStorage::new(&old).with_fault(fault);
+                let mut storage = MemoryStorage::new(&old).fault(fault);
                 let is_reported = change(&mut storage).is_err();
                 check(&storage);
                 if matches!(fault, Fault::FailAtOperation(_) | Fault::FailOnceAtOperation(_)) {

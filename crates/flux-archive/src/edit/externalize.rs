@@ -39,12 +39,12 @@ impl<'s> Externalizer<'s> {
         Self { store, chunking: Chunking::default(), progress: None }
     }
 
-    setters! {
+    binio::setters! {
         /// Sets which files become blobs, and how.
         chunking: Chunking;
 
         /// Reports progress in bytes of files.
-        progress: Progress<'s>;
+        progress: Progress<'s> => Some(progress);
     }
 
     /// Writes an archive with blobs instead of content. Fails with [`ErrorKind::Store`] if the store cannot be

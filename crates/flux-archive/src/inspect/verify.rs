@@ -47,9 +47,9 @@ impl<'o> VerifyOptions<'o> {
         Self::default()
     }
 
-    setters! {
+    binio::setters! {
         /// Sets the store of the blobs. Each of them is read, once, and its length and digest are verified.
-        store: &'o dyn BlobStore;
+        store: &'o dyn BlobStore => Some(store);
 
         /// Sets whether every blob of the store is verified, or only those that a comparison with files on disk
         /// needs. Default: yes.
@@ -59,7 +59,7 @@ impl<'o> VerifyOptions<'o> {
         require_hash: Option<HashType>;
 
         /// Reports progress in bytes of blobs, and of files on disk.
-        progress: Progress<'o>;
+        progress: Progress<'o> => Some(progress);
     }
 }
 
@@ -212,7 +212,7 @@ impl Archive<'_> {
         }
         pointer::push(&mut pointer, "data");
         pointer::push(&mut pointer, &number.to_string());
-        Place::default().with_path(path).with_pointer(pointer)
+        Place::default().path(path).pointer(pointer)
     }
 }
 

@@ -171,7 +171,7 @@ fn name(file: &mut File, place: Place) -> io::Result<[BlobRef; 2]> {
         }
         rest -= step as u64;
     }
-    let [sha1, sha256] = hashers.map(binio::Hasher::finish);
+    let [sha1, sha256] = hashers.map(binio::checksum::Hasher::finish);
     let [first, second] = HashType::ALL;
     Ok([BlobRef::from_computed(first, &sha1), BlobRef::from_computed(second, &sha256)])
 }

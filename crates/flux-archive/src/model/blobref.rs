@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use binio::{Algorithm, Digest};
+use binio::checksum::{Algorithm, Digest};
 
 use crate::diagnostic::Code;
 

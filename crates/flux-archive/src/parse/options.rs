@@ -31,23 +31,17 @@ impl OpenOptions {
         Self::default()
     }
 
-    setters! {
+    binio::setters! {
         /// Sets the profile.
         profile: Profile;
 
         /// Sets the limits.
         limits: Limits;
-    }
 
-    /// Sets the place of the archive in the document, as a JSON pointer (RFC 6901). Default: the whole
-    /// document, or the files of a jobspec.
-    #[must_use]
-    pub fn pointer(mut self, pointer: impl Into<String>) -> Self {
-        self.pointer = Some(pointer.into());
-        self
-    }
+        /// Sets the place of the archive in the document, as a JSON pointer (RFC 6901). Default: the whole
+        /// document, or the files of a jobspec.
+        pointer: impl Into<String> => Some(pointer.into());
 
-    setters! {
         /// Sets whether [`read`](Self::read) maps a file into memory instead of reading it, for archives
         /// larger than memory. Default: no. Needs the feature `mmap`; without it the file is read.
         ///

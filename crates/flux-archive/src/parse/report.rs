@@ -57,9 +57,9 @@ impl<'a> Report<'a> {
         if let Some(severity) = self.add(code) {
             let place = match self.archive.as_str() {
                 "" => Place::default(),
-                pointer => Place::default().with_pointer(pointer),
+                pointer => Place::default().pointer(pointer),
             };
-            let diagnostic = Diagnostic::new(code, place, message).with_severity(severity);
+            let diagnostic = Diagnostic::new(code, place, message).severity(severity);
             self.diagnostics.push((0, diagnostic));
         }
     }
@@ -73,9 +73,9 @@ impl<'a> Report<'a> {
             Some(key) => push_key(&mut pointer, key),
         }
         pointer.push_str(below);
-        let mut place = Place::default().with_pointer(pointer);
+        let mut place = Place::default().pointer(pointer);
         place.path = self.path.as_ref().map(|path| path.decode().into_owned());
-        let diagnostic = Diagnostic::new(code, place, message()).with_severity(severity);
+        let diagnostic = Diagnostic::new(code, place, message()).severity(severity);
         self.diagnostics.push((self.index, diagnostic));
     }
 

@@ -23,7 +23,7 @@ impl Chunking {
         Self::default()
     }
 
-    setters! {
+    binio::setters! {
         /// Sets the hash that names blobs. Default: SHA-1.
         hash: HashType;
 

@@ -57,12 +57,10 @@ impl DirStore {
         Self::open(root)
     }
 
-    /// Sets whether blobs are written to 256 subdirectories, by the first two digits of their digests.
-    /// Flux does not read such a store. Blobs are found in both layouts.
-    #[must_use]
-    pub fn sharded(mut self, sharded: bool) -> Self {
-        self.sharded = sharded;
-        self
+    binio::setters! {
+        /// Sets whether blobs are written to 256 subdirectories, by the first two digits of their digests.
+        /// Flux does not read such a store. Blobs are found in both layouts.
+        sharded: bool;
     }
 
     /// Whether it is the store of a broker. Then the keys are blobs too, and the checkpoint names the root.

@@ -65,14 +65,14 @@ fn limits_are_enforced() {
     let two = br#"[{"path":"a/b","mode":33188,"size":9},{"path":"b","mode":41471,"data":"tt"}]"#;
     assert!(options(default).parse(two).is_ok());
     for (limits, what) in [
-        (default.with_max_json_bytes(10), "bytes of JSON"),
-        (default.with_max_entries(1), "entries"),
-        (default.with_max_members(2), "members of an entry"),
-        (default.with_max_path_len(2), "bytes of a path"),
-        (default.with_max_path_depth(1), "components of a path"),
-        (default.with_max_link_len(1), "bytes of a link"),
-        (default.with_max_file_size(8), "bytes of a file"),
-        (default.with_max_total_size(8), "bytes of all files"),
+        (default.max_json_bytes(10), "bytes of JSON"),
+        (default.max_entries(1), "entries"),
+        (default.max_members(2), "members of an entry"),
+        (default.max_path_len(2), "bytes of a path"),
+        (default.max_path_depth(1), "components of a path"),
+        (default.max_link_len(1), "bytes of a link"),
+        (default.max_file_size(8), "bytes of a file"),
+        (default.max_total_size(8), "bytes of all files"),
     ] {
         let error = options(limits).parse(two).unwrap_err();
         assert!(
@@ -84,9 +84,9 @@ fn limits_are_enforced() {
     let regions = format!(
         r#"[{{"path":"f","mode":33188,"encoding":"blobvec","data":[[0,1,"{sha1}"],[1,1,"{sha1}"]]}}]"#
     );
-    let error = options(default.with_max_regions(1)).parse(regions.as_bytes()).unwrap_err();
+    let error = options(default.max_regions(1)).parse(regions.as_bytes()).unwrap_err();
     assert_eq!(error.to_string(), "regions of a file: 2 is above the limit of 1 at offset 1");
-    let error = options(default.with_max_diagnostics(3)).parse(b"[5,5,5,5]").unwrap_err();
+    let error = options(default.max_diagnostics(3)).parse(b"[5,5,5,5]").unwrap_err();
     assert_eq!(error.to_string(), "diagnostics: 4 is above the limit of 3");
 }
 
@@ -94,7 +94,7 @@ fn limits_are_enforced() {
 fn warnings_beyond_the_limit_are_counted_and_the_archive_is_read() {
     let entry = |n| format!(r#"{{"path":"/f{n}","mode":33188,"size":0}}"#);
     let entries: Vec<String> = (0..9).map(entry).collect();
-    let limits = Limits::default().with_max_diagnostics(4);
+    let limits = Limits::default().max_diagnostics(4);
     let options = OpenOptions::new().limits(limits);
     let document = format!("[{}]", entries.join(","));
     let archive = options.parse(document.as_bytes()).unwrap();

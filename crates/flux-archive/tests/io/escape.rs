@@ -242,7 +242,7 @@ fn sizes_above_the_limits_are_refused_before_anything_is_written() {
     ] {
         let sandbox = Sandbox::new();
         let json = archive(&[file("a"), entry]);
-        let limits = Limits::default().with_max_file_size(500_000_000);
+        let limits = Limits::default().max_file_size(500_000_000);
         let extracted = Archive::parse(json.as_bytes(), Profile::Flux).and_then(|archive| {
             Extractor::new(sandbox.out()).unwrap().limits(limits).run(&archive)
         });
@@ -257,7 +257,7 @@ fn sizes_above_the_limits_are_refused_before_anything_is_written() {
         overlapping.join(",")
     );
     let archive = Archive::parse(json.as_bytes(), Profile::Flux).unwrap();
-    let limits = Limits::default().with_max_materialized_bytes(999_999_999);
+    let limits = Limits::default().max_materialized_bytes(999_999_999);
     assert!(Extractor::new(sandbox.out()).unwrap().limits(limits).run(&archive).is_err());
     assert!(tree(&sandbox.out(), 0).is_empty());
 }

@@ -7,7 +7,8 @@
 
 use std::ops::Range;
 
-use binio::{Algorithm, Digest, ReadAt};
+use binio::ReadAt;
+use binio::checksum::{Algorithm, Digest};
 
 use super::Block;
 use crate::diagnostic::Code;

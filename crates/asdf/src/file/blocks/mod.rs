@@ -8,7 +8,8 @@ mod table;
 
 use std::ops::Range;
 
-use binio::{Algorithm, ReadAt, Span};
+use binio::checksum::Algorithm;
+use binio::{ReadAt, Span};
 use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use binio::{Limits, ReadLog};
+use binio::Limits;
+use binio::source::ReadLog;
 
 use super::*;
 use crate::asdf::Asdf;
@@ -169,7 +170,7 @@ fn an_irregular_stream_is_reported_once_with_its_place_in_the_file() {
 
 #[test]
 fn the_limit_on_decoded_bytes_holds_for_every_way_of_decoding() {
-    let limits = Limits::default().with_max_decoded(2);
+    let limits = Limits::default().max_decoded(2);
     let file = file_of(&OpenOptions::new().limits(limits).cache_size(0), &[abc(), block("one")]);
     let compressed = file.blocks().get(0).unwrap();
     let is_limit =

@@ -178,7 +178,7 @@ impl ReadAt for Ends {
 
 #[cfg(test)]
 mod tests {
-    use binio::ReadLog;
+    use binio::source::ReadLog;
 
     use super::*;
 

@@ -1,7 +1,8 @@
 //! The first block: the first magic after the tree that begins a plausible block, or that the index
 //! names.
 
-use binio::{ReadAt, Scanner};
+use binio::ReadAt;
+use binio::source::Scanner;
 use memchr::memmem;
 
 use super::ends::FIRST_STEP;

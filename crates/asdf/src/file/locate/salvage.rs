@@ -13,7 +13,7 @@
 
 use std::collections::HashSet;
 
-use binio::Scanner;
+use binio::source::Scanner;
 
 use super::drift::Drift;
 use super::ends::Ends;
@@ -238,7 +238,7 @@ mod tests {
             bytes.extend(b"gap");
         }
         let len = bytes.len() as u64;
-        let source = std::sync::Arc::new(binio::ReadLog::new(bytes));
+        let source = std::sync::Arc::new(binio::source::ReadLog::new(bytes));
         let options = OpenOptions::new().strictness(Strictness::Salvage);
         let file = options.from_source(source.clone()).unwrap();
         assert_eq!(file.blocks().len().unwrap(), 2000);

@@ -70,7 +70,7 @@ impl BlockBuilder {
     }
 
     pub(crate) fn checksum_of(mut self, message: &[u8]) -> Self {
-        let digest = binio::Algorithm::Md5.digest(message);
+        let digest = binio::checksum::Algorithm::Md5.digest(message);
         self.checksum.copy_from_slice(digest.as_bytes());
         self
     }

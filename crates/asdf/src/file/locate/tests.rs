@@ -1,7 +1,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use binio::{Bytes, Limits, ReadAt, ReadLog, Window, drive};
+use binio::source::{ReadLog, Window, parse_with_fetch};
+use binio::{Bytes, Limits, ReadAt};
 use memchr::memmem;
 use proptest::prelude::*;
 
@@ -411,7 +412,7 @@ fn a_million_empty_blocks_are_walked_and_a_limit_on_them_holds() {
     let file = Asdf::from_bytes(bytes.clone()).unwrap();
     assert_eq!(file.blocks().len().unwrap(), 1_000_000);
     assert_eq!(file.blocks().by_source(-1).unwrap().index(), 999_999);
-    let limits = Limits::default().with_max_items(1000);
+    let limits = Limits::default().max_items(1000);
     let file = OpenOptions::new().limits(limits).from_bytes(bytes).unwrap();
     assert!(file.blocks().get(999).is_ok());
     assert!(matches!(
@@ -469,7 +470,7 @@ fn a_file_of_which_parts_are_fetched_reads_the_same() {
     let bytes = Bytes::from(rich_file());
     let window = Arc::new(Window::new(bytes.len() as u64));
     let mut fetched = Vec::new();
-    let shown = drive(
+    let shown = parse_with_fetch(
         &window,
         || Ok::<_, Error>(summary(&Asdf::from_source(Arc::clone(&window) as Arc<dyn ReadAt>)?)),
         |ranges| {

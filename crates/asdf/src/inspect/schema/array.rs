@@ -1,7 +1,7 @@
 //! The keywords for arrays: `ndim`, `max_ndim`, `datatype`, `exact_datatype`.
 
 use binio::Limits;
-use binio::array::{Datatype, Kind as ScalarKind, ScalarType};
+use binio::array::{Datatype, ScalarKind, ScalarType};
 
 use crate::ndarray::parse::{ArrayHeader, parse_datatype};
 use crate::ndarray::source::Source;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use binio::{Algorithm, Digest, ReadAt, Span};
+use binio::checksum::{Algorithm, Digest};
+use binio::{ReadAt, Span};
 
 use super::{Reason, mended};
 use crate::asdf::Asdf;
@@ -168,7 +169,7 @@ impl Checked {
                 decoder.finish()
             };
             match decode() {
-                Ok(()) => decoded = hasher.map(binio::Hasher::finish),
+                Ok(()) => decoded = hasher.map(binio::checksum::Hasher::finish),
                 Err(error) => failure = Some(block.failure(error)),
             }
         }

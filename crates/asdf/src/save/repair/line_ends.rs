@@ -13,7 +13,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use binio::{Algorithm, Limits, ReadAt};
+use binio::checksum::Algorithm;
+use binio::{Limits, ReadAt};
 
 use super::pieces::{Pieces, View, with_cr, without_cr};
 use crate::diagnostic::{Code, Diagnostic, Reports};

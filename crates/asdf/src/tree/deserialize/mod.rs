@@ -49,11 +49,11 @@ binio::limits! {
     /// What turning a node into a value may cost.
     pub struct Limits {
         /// Levels of nesting; each takes room on the stack. Default: 128.
-        max_depth: u32 = 128, with_max_depth;
+        max_depth: u32 = 128;
         /// Nodes that aliases and merge keys may add to those of the document. Default: 1 million.
-        max_expanded: u64 = 1_000_000, with_max_expanded;
+        max_expanded: u64 = 1_000_000;
         /// Bytes of text that they may add. Default: 32 MiB.
-        max_expanded_bytes: u64 = 32 << 20, with_max_expanded_bytes;
+        max_expanded_bytes: u64 = 32 << 20;
     }
 }
 

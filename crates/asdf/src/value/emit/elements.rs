@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use binio::Endian;
-use binio::array::{ByteOrder, Datatype, Field, Kind, Number, Order, ScalarType, byte_size};
+use binio::array::{ByteOrder, Datatype, Field, Number, Order, ScalarKind, ScalarType, byte_size};
 use bytes::Bytes;
 
 use crate::complex;
@@ -64,7 +64,9 @@ fn numbers(numbers: &[u64]) -> Value {
 pub(crate) fn byteorder(datatype: &Datatype) -> &'static str {
     let endian = match datatype {
         Datatype::Scalar(scalar) if scalar.component_width() > 1 => scalar.endian(),
-        Datatype::Scalar(scalar) if matches!(scalar.kind(), Kind::Bool | Kind::Bytes) => {
+        Datatype::Scalar(scalar)
+            if matches!(scalar.kind(), ScalarKind::Bool | ScalarKind::Bytes) =>
+        {
             Endian::Big
         }
         Datatype::Scalar(_) => Endian::NATIVE,
@@ -97,8 +99,8 @@ pub(crate) fn datatype(datatype: &Datatype, with_order: bool) -> Value {
 fn scalar_type(scalar: ScalarType) -> Value {
     let text = |name: &str, length: u64| vec![Value::from(name), Value::from(length)].into();
     match scalar.kind() {
-        Kind::Bytes => text("ascii", scalar.size()),
-        Kind::Unicode => text("ucs4", scalar.size() / 4),
+        ScalarKind::Bytes => text("ascii", scalar.size()),
+        ScalarKind::Unicode => text("ucs4", scalar.size() / 4),
         _ => scalar_name(scalar).into(),
     }
 }
@@ -177,7 +179,7 @@ impl Elements {
 fn has_wide_integers(datatype: &Datatype) -> bool {
     match datatype {
         Datatype::Scalar(scalar) => {
-            matches!(scalar.kind(), Kind::Int | Kind::Uint) && scalar.size() == 8
+            matches!(scalar.kind(), ScalarKind::Int | ScalarKind::Uint) && scalar.size() == 8
         }
         Datatype::Record(record) => {
             record.fields().iter().any(|field| has_wide_integers(field.datatype()))
@@ -245,13 +247,13 @@ fn scalar_value(scalar: ScalarType, bytes: &[u8]) -> Option<Value> {
         });
     }
     Some(match scalar.kind() {
-        Kind::Bytes => {
+        ScalarKind::Bytes => {
             let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
             let text = bytes.get(..end)?;
             let text = text.is_ascii().then(|| std::str::from_utf8(text).ok())??;
             text.into()
         }
-        Kind::Unicode => {
+        ScalarKind::Unicode => {
             let units = bytes
                 .chunks_exact(4)
                 .map(|unit| char::from_u32(u32::from_le_bytes(unit.try_into().ok()?)));

@@ -452,7 +452,7 @@ fn failure_of_any_operation_in_place_is_undone() {
             for stays in [false, true] {
                 let once = Fault::FailOnceAtOperation(operation);
                 let fault = if stays { Fault::FailAtOperation(operation) } else { once };
-                let mut tape = MemoryStorage::new(&old).with_fault(fault);
+                let mut tape = MemoryStorage::new(&old).fault(fault);
                 append_on(&mut tape, len).unwrap_err();
                 if stays {
                     // The disk is back.

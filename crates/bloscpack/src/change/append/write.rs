@@ -5,8 +5,8 @@ use std::io::{Seek, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use binio::write::{Change, ChangePlan, Storage, WriteAt};
-use binio::{AtomicFile, ReadAt};
+use binio::ReadAt;
+use binio::write::{AtomicFile, Change, ChangePlan, Storage, WriteAt};
 
 use super::plan::Plan;
 use crate::diagnostic::Code;

@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use binio::write::FileLock;
-use binio::{AtomicFile, FileSource};
+use binio::FileSource;
+use binio::write::{AtomicFile, FileLock};
 use bytes::Bytes;
 use serde_json::Value;
 

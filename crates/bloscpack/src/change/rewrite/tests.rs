@@ -243,7 +243,7 @@ fn power_cut_while_metadata_change_leaves_the_old_ones_or_the_new_ones() {
     }
     for operation in 0..operations as u64 - 1 {
         let fault = Fault::FailOnceAtOperation(operation);
-        let mut tape = MemoryStorage::new(&old).with_fault(fault);
+        let mut tape = MemoryStorage::new(&old).fault(fault);
         metadata::replace(&mut tape, &reader, &section).unwrap_err();
         assert!(tape.file_bytes() == old && tape.journal_bytes().is_none());
     }

@@ -25,7 +25,8 @@ mod json;
 use std::io::Read;
 use std::ops::Range;
 
-use binio::{ByteReader, Endian, ReadAt};
+use binio::number::ByteReader;
+use binio::{Endian, ReadAt};
 use bytes::Bytes;
 use serde_json::Value;
 

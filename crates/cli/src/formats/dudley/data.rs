@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use dudley::array::{Slice, Style};
+use dudley::array::{PrintStyle, Slice};
 use dudley::{Array, CompiledLayout, ErrorKind, File, FileBytes, OpenOptions, ParseOptions, Row};
 use serde_json::{Value, json};
 
@@ -184,7 +184,7 @@ fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<V
     let fail = |error| Failure::dudley(&request.file, dudley::Error::from(error));
     if let Some(text) = &request.array.slice {
         let invalid =
-            |error: dudley::array::ArrayError| Failure::other("--slice", error.to_string());
+            |error: dudley::array::ElementsError| Failure::other("--slice", error.to_string());
         array = array.slice(&Slice::parse(text).map_err(invalid)?).map_err(invalid)?;
     }
     let array = dudley::for_numpy(&array).map_err(|error| Failure::dudley(&request.file, error))?;
@@ -311,7 +311,7 @@ fn dump_row(file: &File, row: Row, out: &mut dyn Write, json: bool) -> Result<()
         let head = head.strip_suffix('}').unwrap_or_default();
         write_text(out, &format!("{head},\"value\":")).map_err(output)?;
         match array {
-            Some(array) => array.write_elements(out, Style::Json, None)?,
+            Some(array) => array.write_elements(out, PrintStyle::Json, None)?,
             None => file.write_row_json(row, out)?,
         }
         return out.write_all(b"}\n").map_err(output);

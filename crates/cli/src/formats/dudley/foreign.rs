@@ -19,7 +19,7 @@ pub(super) fn from_c(path: &Path) -> Result<Verdict, Failure> {
 pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict, Failure> {
     let path = Path::new(&command.source);
     if !path.exists() {
-        let invalid = |error: dudley::array::ArrayError| {
+        let invalid = |error: dudley::array::ElementsError| {
             Failure::other(&command.source, format!("neither a file nor a datatype: {error}"))
         };
         let datatype = Datatype::parse(&command.source).map_err(invalid)?;

@@ -26,10 +26,7 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
     let mut limits = Limits::default();
     if let Some(most) = command.max_size {
         let most = bytes(most, "--max-size", output);
-        limits = limits
-            .with_max_file_size(most)
-            .with_max_total_size(most)
-            .with_max_materialized_bytes(most);
+        limits = limits.max_file_size(most).max_total_size(most).max_materialized_bytes(most);
     }
     source.options = source.options.limits(limits);
     let archive = source.parse()?;

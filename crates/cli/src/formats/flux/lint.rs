@@ -66,7 +66,7 @@ fn tell(
     fixed: Option<u64>,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let limits = Limits::default().with_max_diagnostics(MAX_DIAGNOSTICS);
+    let limits = Limits::default().max_diagnostics(MAX_DIAGNOSTICS);
     let options = source.options.clone().limits(limits);
     let name = source.name.display();
     // Standard output is the archive.

@@ -48,7 +48,7 @@ pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
     if let Some(most) = command.max_size {
         let most = bytes(most, "--max-size", output);
         let limits = Limits::default();
-        source.options = source.options.limits(limits.with_max_materialized_bytes(most));
+        source.options = source.options.limits(limits.max_materialized_bytes(most));
     }
     let total = {
         let archive = source.parse()?;

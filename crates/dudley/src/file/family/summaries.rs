@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use binio::ReadAt;
-use binio::array::{ByteOrder, Kind, Order as Elements};
+use binio::array::{ByteOrder, Order as Elements, ScalarKind};
 
 use super::super::open::OpenOptions;
 use super::super::value::{Array, File};
@@ -95,13 +95,14 @@ impl Summaries {
         let mismatch =
             |message: String| Error::new(ErrorKind::Mismatch { path: path.clone(), message });
         let scalar = array.datatype().as_scalar();
-        let scalar = scalar.filter(|scalar| matches!(scalar.kind(), Kind::Int | Kind::Uint));
+        let scalar =
+            scalar.filter(|scalar| matches!(scalar.kind(), ScalarKind::Int | ScalarKind::Uint));
         let scalar = scalar.ok_or_else(|| mismatch("expected a parameter".to_owned()))?;
         // At most 8.
         let size = usize::try_from(scalar.size()).unwrap_or(8).clamp(1, 8);
         let bytes = array.read_bytes(Elements::C, ByteOrder::Little)?;
         let value = |bytes: &[u8]| {
-            let is_negative = scalar.kind() == Kind::Int && bytes[size - 1] >= 0x80;
+            let is_negative = scalar.kind() == ScalarKind::Int && bytes[size - 1] >= 0x80;
             let mut whole = [if is_negative { 0xff } else { 0 }; 8];
             whole[..size].copy_from_slice(bytes);
             let value = i64::from_le_bytes(whole);

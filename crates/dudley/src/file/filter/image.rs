@@ -1,6 +1,6 @@
 //! The pixels of images: arrays of height, width and, for colours, their number.
 
-use binio::array::Kind;
+use binio::array::ScalarKind;
 
 use super::registry::{Declared, FilterError};
 use crate::layout::Argument;
@@ -24,7 +24,7 @@ impl Image {
         colours: &[u8],
     ) -> Result<Self, FilterError> {
         let scalar = declared.datatype.as_scalar();
-        let scalar = scalar.filter(|scalar| scalar.kind() == Kind::Uint);
+        let scalar = scalar.filter(|scalar| scalar.kind() == ScalarKind::Uint);
         let bytes = scalar.and_then(|scalar| {
             sizes.iter().copied().find(|&size| u64::from(size) == scalar.size())
         });

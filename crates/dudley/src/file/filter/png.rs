@@ -25,7 +25,7 @@ fn swapped(declared: &Declared<'_>, bytes: &[u8]) -> Result<Vec<u8>, FilterError
     let mut bytes = bytes.to_vec();
     let scalar = declared.datatype.as_scalar();
     if scalar.is_some_and(|scalar| scalar.size() == 2 && scalar.endian() == Endian::Little) {
-        binio::swap_in_place(&mut bytes, 2).map_err(error)?;
+        binio::number::swap_in_place(&mut bytes, 2).map_err(error)?;
     }
     Ok(bytes)
 }

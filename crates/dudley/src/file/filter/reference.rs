@@ -10,7 +10,7 @@
 
 use std::collections::HashSet;
 
-use binio::array::{ByteOrder, Kind, Order as ElementOrder};
+use binio::array::{ByteOrder, Order as ElementOrder, ScalarKind};
 
 use super::registry::{FilterError, Reference};
 use crate::error::{Error, ErrorKind};
@@ -101,7 +101,7 @@ impl File {
             message: format!("no filter named {name} is known"),
         })?;
         let array = self.get(path)?;
-        let is_integer = |kind| matches!(kind, Kind::Int | Kind::Uint);
+        let is_integer = |kind| matches!(kind, ScalarKind::Int | ScalarKind::Uint);
         if !array.datatype().as_scalar().is_some_and(|scalar| is_integer(scalar.kind())) {
             return Err(not_data("not an array of integers"));
         }
@@ -164,12 +164,12 @@ impl File {
 fn numbers(array: &Array) -> Result<Vec<i64>, Error> {
     let is_unsigned = array.datatype().as_scalar().map(|scalar| (scalar.kind(), scalar.size()));
     let bytes = array.read_bytes(ElementOrder::C, ByteOrder::Native)?;
-    let (kind, size) = is_unsigned.unwrap_or((Kind::Int, 1));
+    let (kind, size) = is_unsigned.unwrap_or((ScalarKind::Int, 1));
     let size = usize::try_from(size).unwrap_or(1).clamp(1, 8);
     let number = |element: &[u8]| {
         let is_big = cfg!(target_endian = "big");
         let is_negative = element[if is_big { 0 } else { size - 1 }] >= 0x80;
-        let fill = if kind == Kind::Int && is_negative { 0xff } else { 0 };
+        let fill = if kind == ScalarKind::Int && is_negative { 0xff } else { 0 };
         let mut wide = [fill; 8];
         if is_big {
             wide[8 - size..].copy_from_slice(element);

@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use binio::Endian;
-use binio::array::{self, Kind};
+use binio::array::{self, ScalarKind};
 use zfp_rs::{
     ZfpBitStream, ZfpConfig, ZfpField, ZfpFieldMetadata, ZfpFieldMut, ZfpHeaderMask, ZfpScalar,
     ZfpScalarType,
@@ -53,10 +53,10 @@ fn config(declared: &Declared<'_>) -> Result<ZfpConfig, FilterError> {
 fn metadata(declared: &Declared<'_>) -> Result<(ZfpFieldMetadata, Endian), FilterError> {
     let scalar = declared.datatype.as_scalar();
     let found = scalar.and_then(|scalar| match (scalar.kind(), scalar.size()) {
-        (Kind::Float, 4) => Some(ZfpScalarType::F32),
-        (Kind::Float, 8) => Some(ZfpScalarType::F64),
-        (Kind::Int, 4) => Some(ZfpScalarType::I32),
-        (Kind::Int, 8) => Some(ZfpScalarType::I64),
+        (ScalarKind::Float, 4) => Some(ZfpScalarType::F32),
+        (ScalarKind::Float, 8) => Some(ZfpScalarType::F64),
+        (ScalarKind::Int, 4) => Some(ZfpScalarType::I32),
+        (ScalarKind::Int, 8) => Some(ZfpScalarType::I64),
         _ => None,
     });
     let (Some(scalar), Some(scalar_type)) = (scalar, found) else {
@@ -110,13 +110,13 @@ impl Compress for Zfp {
     }
 }
 
-fn encode<T: ZfpScalar + binio::Scalar>(
+fn encode<T: ZfpScalar + binio::number::Scalar>(
     metadata: &ZfpFieldMetadata,
     config: &ZfpConfig,
     elements: &[u8],
     endian: Endian,
 ) -> Result<Vec<u8>, FilterError> {
-    let numbers = binio::decode::<T>(elements, endian).map_err(error)?;
+    let numbers = binio::number::decode::<T>(elements, endian).map_err(error)?;
     let mut field = ZfpField::new(&numbers, [numbers.len()]).map_err(error)?;
     field.set_metadata(*metadata).map_err(error)?;
     let capacity = config.maximum_size(metadata.scalar_type, metadata.dims);
@@ -127,7 +127,7 @@ fn encode<T: ZfpScalar + binio::Scalar>(
     Ok(stream.into_words().iter().flat_map(|word| word.to_le_bytes()).collect())
 }
 
-fn decode<T: ZfpScalar + binio::Scalar + array::Element>(
+fn decode<T: ZfpScalar + binio::number::Scalar + array::Element>(
     metadata: &ZfpFieldMetadata,
     stored: &[u8],
     endian: Endian,
@@ -159,7 +159,7 @@ fn decode<T: ZfpScalar + binio::Scalar + array::Element>(
     stream.decompress(&config, &mut field).map_err(error)?;
     let mut bytes = array::to_bytes(&numbers);
     if endian != Endian::NATIVE {
-        binio::swap_in_place(&mut bytes, size_of::<T>()).map_err(error)?;
+        binio::number::swap_in_place(&mut bytes, size_of::<T>()).map_err(error)?;
     }
     Ok(out.write_all(&bytes)?)
 }

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use binio::array::{self, Datatype, Field, Kind, Record, ScalarType};
+use binio::array::{self, Datatype, Field, Record, ScalarKind, ScalarType};
 use binio::{Endian, ReadAt};
 use hdf5_reader::btree_v1::{BTreeV1Key, collect_btree_v1_leaves_storage};
 use hdf5_reader::chunk_index::{
@@ -465,13 +465,13 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
     let bytes = |size: u64| Ok((Datatype::from(ScalarType::of::<u8>()), vec![size]));
     match found {
         &Type::FixedPoint { size: size @ (1 | 2 | 4 | 8), signed, byte_order } => {
-            scalar(if signed { Kind::Int } else { Kind::Uint }, size.into(), byte_order)
+            scalar(if signed { ScalarKind::Int } else { ScalarKind::Uint }, size.into(), byte_order)
         }
         &Type::Bitfield { size: size @ (1 | 2 | 4 | 8), byte_order } => {
-            scalar(Kind::Uint, size.into(), byte_order)
+            scalar(ScalarKind::Uint, size.into(), byte_order)
         }
         &Type::FloatingPoint { size: size @ (2 | 4 | 8), byte_order } => {
-            scalar(Kind::Float, size.into(), byte_order)
+            scalar(ScalarKind::Float, size.into(), byte_order)
         }
         &Type::FixedPoint { size, .. }
         | &Type::Bitfield { size, .. }
@@ -481,7 +481,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
         &Type::String { size: StringSize::Fixed(size), encoding, .. } => {
             let is_ascii = encoding == StringEncoding::Ascii;
             scalar(
-                if is_ascii { Kind::Bytes } else { Kind::Utf8 },
+                if is_ascii { ScalarKind::Bytes } else { ScalarKind::Utf8 },
                 size.into(),
                 ByteOrder::LittleEndian,
             )
@@ -494,7 +494,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
             let names: Vec<&str> = members.iter().map(|member| member.name.as_str()).collect();
             match &**base {
                 Type::FixedPoint { size: 1, .. } if names == ["FALSE", "TRUE"] => {
-                    scalar(Kind::Bool, 1, ByteOrder::LittleEndian)
+                    scalar(ScalarKind::Bool, 1, ByteOrder::LittleEndian)
                 }
                 base => datatype_of(base, depth + 1),
             }
@@ -514,7 +514,7 @@ fn datatype_of(found: &Type, depth: usize) -> Result<(Datatype, Vec<u64>), Reaso
                         && *size == 2 * u32::from(part)
                         && matches!(part, 4 | 8);
                     if is_complex {
-                        return scalar(Kind::Complex, 2 * u64::from(part), byte_order);
+                        return scalar(ScalarKind::Complex, 2 * u64::from(part), byte_order);
                     }
                 }
             }

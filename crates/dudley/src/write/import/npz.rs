@@ -28,7 +28,8 @@
 //! numpy writes zip64 in every local header, so the entries are taken from the central directory.
 
 use binio::array::npy::Header;
-use binio::{ByteReader, Endian, ReadAt, Span};
+use binio::number::ByteReader;
+use binio::{Endian, ReadAt, Span};
 
 use super::super::numpy::push_npy;
 use super::{Imported, Names, damaged, format, no_layout_for, past_end, path_of};

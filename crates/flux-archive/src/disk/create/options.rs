@@ -85,9 +85,9 @@ impl<'o> Creator<'o> {
         })
     }
 
-    setters! {
+    binio::setters! {
         /// Stores files above the threshold as blobs. Without a store, all content is in the archive.
-        store: &'o dyn BlobStoreMut;
+        store: &'o dyn BlobStoreMut => Some(store);
 
         /// Sets which files become blobs, and how.
         chunking: Chunking;
@@ -99,10 +99,10 @@ impl<'o> Creator<'o> {
         times: Times;
 
         /// Leaves out selected paths and everything below them.
-        exclude: Filter<'o>;
+        exclude: Filter<'o> => Some(exclude);
 
         /// Takes only selected paths. All directories are searched.
-        include: Filter<'o>;
+        include: Filter<'o> => Some(include);
     }
 
     /// Leaves out an open file or directory, whatever its path: the output file and the store. The report
@@ -112,9 +112,9 @@ impl<'o> Creator<'o> {
         Ok(self)
     }
 
-    setters! {
+    binio::setters! {
         /// Reports progress in bytes of files.
-        progress: Progress<'o>;
+        progress: Progress<'o> => Some(progress);
     }
 
     pub(super) fn count(&self, bytes: u64) {

@@ -96,9 +96,9 @@ impl<'o> Extractor<'o> {
         })
     }
 
-    setters! {
+    binio::setters! {
         /// Sets the store of the blobs.
-        store: &'o dyn BlobStore;
+        store: &'o dyn BlobStore => Some(store);
 
         /// Sets what to do if a file exists.
         existing: Existing;
@@ -113,10 +113,10 @@ impl<'o> Extractor<'o> {
         require_hash: Option<HashType>;
 
         /// Extracts only selected entries.
-        select: Select<'o>;
+        select: Select<'o> => Some(select);
 
         /// Reports progress in bytes.
-        progress: Progress<'o>;
+        progress: Progress<'o> => Some(progress);
 
         /// Sets whether modification times are restored. Default: yes.
         times: bool;

@@ -4,8 +4,14 @@
 //! stops a part of a file from being read is an error instead. A format defines its codes by
 //! [`codes!`](crate::codes).
 
+mod nearest;
+mod signature;
+
 use std::fmt;
 use std::ops::Range;
+
+pub use nearest::nearest;
+pub use signature::kind_by_signature;
 
 /// How much a diagnostic matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -50,7 +56,7 @@ pub trait Code: Copy + Eq + fmt::Debug + 'static {
 /// ```
 /// use binio::diagnostic::Place;
 ///
-/// let place = Place::at(70).with_line_column(3, 5).with_pointer("/image/data");
+/// let place = Place::at(70).line_column(3, 5).pointer("/image/data");
 /// assert_eq!(place.to_string(), "/image/data, line 3, column 5, offset 70");
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -91,30 +97,18 @@ impl Place {
 
     /// Sets the line and the column, from 1.
     #[must_use]
-    pub fn with_line_column(mut self, line: u32, column: u32) -> Self {
+    pub fn line_column(mut self, line: u32, column: u32) -> Self {
         (self.line, self.column) = (Some(line), Some(column));
         self
     }
 
-    /// Sets the line, from 1.
-    #[must_use]
-    pub fn with_line(mut self, line: u32) -> Self {
-        self.line = Some(line);
-        self
-    }
-
-    /// Sets the JSON Pointer.
-    #[must_use]
-    pub fn with_pointer(mut self, pointer: impl Into<String>) -> Self {
-        self.pointer = Some(pointer.into());
-        self
-    }
-
-    /// Sets the path.
-    #[must_use]
-    pub fn with_path(mut self, path: impl Into<String>) -> Self {
-        self.path = Some(path.into());
-        self
+    crate::setters! {
+        /// Sets the line, from 1.
+        line: u32 => Some(line);
+        /// Sets the JSON Pointer.
+        pointer: impl Into<String> => Some(pointer.into());
+        /// Sets the path.
+        path: impl Into<String> => Some(path.into());
     }
 
     /// Whether no part is known.
@@ -182,7 +176,7 @@ pub struct Fix {
 /// }
 ///
 /// let diagnostic = Diagnostic::new(Code::TrailingBytes, Place::at(70), "9 bytes after block 2")
-///     .with_help("`scibin asdf recover` removes them");
+///     .help("`scibin asdf recover` removes them");
 /// assert_eq!(
 ///     diagnostic.to_string(),
 ///     "warning[TrailingBytes]: 9 bytes after block 2 (offset 70)"
@@ -240,37 +234,30 @@ impl<C: Code> Diagnostic<C> {
         }
     }
 
-    /// Sets another severity than that of the code.
-    #[must_use]
-    pub fn with_severity(mut self, severity: Severity) -> Self {
-        self.severity = severity;
-        self
-    }
-
-    /// Sets what stands at the place, in a few words.
-    #[must_use]
-    pub fn with_text(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
+    crate::setters! {
+        /// Sets another severity than that of the code.
+        severity: Severity;
+        /// Sets what stands at the place, in a few words.
+        label: impl Into<String> => Some(label.into());
     }
 
     /// Adds another place.
     #[must_use]
-    pub fn with_label(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
+    pub fn label_at(mut self, place: impl Into<Place>, message: impl Into<String>) -> Self {
         self.labels.push(Label { place: place.into(), message: message.into() });
         self
     }
 
     /// Adds a line of help.
     #[must_use]
-    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+    pub fn help(mut self, help: impl Into<String>) -> Self {
         self.help.push(help.into());
         self
     }
 
     /// Sets the change that removes the cause.
     #[must_use]
-    pub fn with_fix(mut self, place: impl Into<Place>, replacement: impl Into<String>) -> Self {
+    pub fn fix(mut self, place: impl Into<Place>, replacement: impl Into<String>) -> Self {
         self.fix = Some(Fix { place: place.into(), replacement: replacement.into() });
         self
     }
@@ -370,12 +357,12 @@ mod tests {
 
     #[test]
     fn diagnostic_prints_severity_code_message_and_place() {
-        let place = Place::span(3..7).with_path("a\nb").with_line(2);
+        let place = Place::span(3..7).path("a\nb").line(2);
         let diagnostic = Diagnostic::new(Code::Missing, place, "no size");
         assert_eq!(diagnostic.to_string(), "error[E001]: no size (a\\nb, line 2, offset 3)");
         assert_eq!(format!("{diagnostic:#}"), "error[E001]: no size");
-        let note = Diagnostic::new(Code::Missing, Place::default(), "no size")
-            .with_severity(Severity::Note);
+        let note =
+            Diagnostic::new(Code::Missing, Place::default(), "no size").severity(Severity::Note);
         assert_eq!(note.to_string(), "note[E001]: no size");
     }
 }

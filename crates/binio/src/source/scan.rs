@@ -28,7 +28,8 @@ const WINDOW: usize = 256 * 1024;
 /// An empty marker is found nowhere. A range that reaches past the source is cut at its end.
 ///
 /// ```
-/// use binio::{Bytes, Scanner};
+/// use binio::Bytes;
+/// use binio::source::Scanner;
 ///
 /// let source = Bytes::from_static(b"MARK 5 xMARK MARK");
 /// let mut scanner = Scanner::new(&source, b"MARK", 0..17);
@@ -82,12 +83,10 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
         }
     }
 
-    /// Sets how many bytes are read at a time from a source that is not memory (256 KiB unless
-    /// set; at least the marker's length).
-    #[must_use]
-    pub fn window(mut self, len: usize) -> Self {
-        self.window = len;
-        self
+    crate::setters! {
+        /// Sets how many bytes are read at a time from a source that is not memory (256 KiB unless
+        /// set; at least the marker's length).
+        window: usize;
     }
 
     /// Offset of the next match, or `None` if there is none up to the end of the range.
@@ -159,7 +158,7 @@ impl<'a, S: ReadAt + ?Sized> Scanner<'a, S> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ReadLog;
+    use crate::source::ReadLog;
 
     #[test]
     fn miri_matches_across_windows_are_found() {
@@ -217,7 +216,7 @@ mod tests {
 
     #[test]
     fn failed_read_is_handed_out_and_the_scan_can_go_on() {
-        let window = crate::Window::new(20);
+        let window = crate::source::Window::new(20);
         let mut scanner = Scanner::new(&window, b"abc", 0..20).window(8);
         assert!(scanner.next_match().is_err());
         window.insert(0, vec![b'.'; 8]).unwrap();

@@ -1,38 +1,9 @@
-//! A digest as a value: stored, printed, and verified.
+//! Digests as files keep them: parsed, and verified.
 
-use std::fmt;
-
-use crate::{Algorithm, Endian, Error, ErrorKind, Result};
-
-/// A checksum, in the order in which it is printed, with its algorithm.
-///
-/// Prints as hexadecimal in lower case. Digests of different algorithms are never equal.
-///
-/// ```
-/// use binio::{Algorithm, Digest, Endian};
-///
-/// let computed = Algorithm::Adler32.digest(b"abc");
-/// assert_eq!(computed.to_string(), "024d0127");
-/// // The file keeps it as a little-endian number.
-/// let stored = Digest::stored(Algorithm::Adler32, &[0x27, 0x01, 0x4d, 0x02], Endian::Little)?;
-/// computed.verify(stored)?;
-/// # Ok::<(), binio::Error>(())
-/// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Digest {
-    algorithm: Algorithm,
-    /// The digest, then zeros.
-    bytes: [u8; 64],
-}
+use crate::checksum::{Algorithm, Digest};
+use crate::{Endian, Error, ErrorKind, Result};
 
 impl Digest {
-    /// A digest from bytes of the algorithm's length.
-    pub(super) fn of(algorithm: Algorithm, digest: &[u8]) -> Self {
-        let mut bytes = [0; 64];
-        bytes[..algorithm.len()].copy_from_slice(digest);
-        Self { algorithm, bytes }
-    }
-
     /// A digest from its bytes in print order. Fails unless there are [`Algorithm::len`] of them.
     pub fn from_bytes(algorithm: Algorithm, bytes: &[u8]) -> Result<Self> {
         if bytes.len() != algorithm.len() {
@@ -48,11 +19,10 @@ impl Digest {
     /// A digest as it lies in a file: the 32-bit sums are numbers with a byte order, all others
     /// byte strings that have none.
     pub fn stored(algorithm: Algorithm, bytes: &[u8], endian: Endian) -> Result<Self> {
-        let mut digest = Self::from_bytes(algorithm, bytes)?;
-        if algorithm.len() == 4 && endian == Endian::Little {
-            digest.bytes[..4].reverse();
+        match *bytes {
+            [a, b, c, d] if endian == Endian::Little => Self::from_bytes(algorithm, &[d, c, b, a]),
+            _ => Self::from_bytes(algorithm, bytes),
         }
-        Ok(digest)
     }
 
     /// A digest from hexadecimal digits in either case.
@@ -73,17 +43,7 @@ impl Digest {
                 *byte = *byte << 4 | value.to_le_bytes()[0];
             }
         }
-        Ok(Self { algorithm, bytes })
-    }
-
-    /// The algorithm.
-    pub fn algorithm(&self) -> Algorithm {
-        self.algorithm
-    }
-
-    /// The bytes in print order.
-    pub fn as_bytes(&self) -> &[u8] {
-        &self.bytes[..self.algorithm.len()]
+        Ok(Self::of(algorithm, &bytes[..algorithm.len()]))
     }
 
     /// Compares this computed digest with the stored one; fails with
@@ -93,18 +53,6 @@ impl Digest {
             return Err(Error::new(ErrorKind::Checksum { stored, computed: *self }));
         }
         Ok(())
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
-    }
-}
-
-impl fmt::Debug for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Digest({} {self})", self.algorithm)
     }
 }
 

@@ -4,8 +4,8 @@
 ///
 /// ```
 /// let names = ["exposure_time", "gain"];
-/// assert_eq!(binio::nearest("exposure_tme", names), Some("exposure_time".to_owned()));
-/// assert_eq!(binio::nearest("other", names), None);
+/// assert_eq!(binio::diagnostic::nearest("exposure_tme", names), Some("exposure_time".to_owned()));
+/// assert_eq!(binio::diagnostic::nearest("other", names), None);
 /// ```
 pub fn nearest<N: AsRef<str>>(text: &str, names: impl IntoIterator<Item = N>) -> Option<String> {
     let limit = (text.chars().count() / 2).min(2);

@@ -4,15 +4,13 @@ use std::io;
 use std::sync::Arc;
 use std::{error, fmt};
 
-use crate::{Error, ErrorKind};
-
 /// Why an array cannot be described, read or written.
 ///
 /// A format maps the variants to its own errors, and adds the place: the messages name no key and no
 /// file.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum ArrayError {
+pub enum ElementsError {
     /// A shape that no array has, or that does not fit.
     Shape(String),
     /// Strides that do not fit the shape.
@@ -75,7 +73,7 @@ pub enum ArrayError {
     Output(Arc<io::Error>),
 }
 
-impl fmt::Display for ArrayError {
+impl fmt::Display for ElementsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Shape(message) => write!(f, "shape: {message}"),
@@ -100,7 +98,7 @@ impl fmt::Display for ArrayError {
     }
 }
 
-impl error::Error for ArrayError {
+impl error::Error for ElementsError {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match self {
             Self::Output(error) => error.source(),
@@ -109,31 +107,16 @@ impl error::Error for ArrayError {
     }
 }
 
-impl From<io::Error> for ArrayError {
+impl From<io::Error> for ElementsError {
     fn from(error: io::Error) -> Self {
         Self::Output(Arc::new(error))
     }
 }
 
-impl From<ArrayError> for Error {
-    fn from(error: ArrayError) -> Self {
-        match error {
-            ArrayError::Limit { what, limit, requested } => {
-                Self::new(ErrorKind::Limit { what, limit, requested })
-            }
-            ArrayError::Output(error) => Self::new(ErrorKind::Io(error)),
-            ArrayError::Memory { bytes: requested } => {
-                Self::new(ErrorKind::OutOfMemory { what: "an array", requested })
-            }
-            error => Self::new(ErrorKind::Array(error)),
-        }
-    }
+pub(crate) fn shape(message: impl Into<String>) -> ElementsError {
+    ElementsError::Shape(message.into())
 }
 
-pub(crate) fn shape(message: impl Into<String>) -> ArrayError {
-    ArrayError::Shape(message.into())
-}
-
-pub(crate) fn datatype(message: impl Into<String>) -> ArrayError {
-    ArrayError::Datatype(message.into())
+pub(crate) fn datatype(message: impl Into<String>) -> ElementsError {
+    ElementsError::Datatype(message.into())
 }

@@ -7,14 +7,20 @@
 //! block 3: used_size: needs 8 bytes, 3 are left at offset 70
 //! ```
 
+#[cfg(feature = "array")]
+pub(crate) mod elements;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
+#[cfg(feature = "array")]
+use elements::ElementsError;
+
 #[cfg(feature = "checksum")]
-use crate::Digest;
+use crate::digest::Digest;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -94,8 +100,8 @@ pub enum ErrorKind {
     Unsupported(Cow<'static, str>),
     #[cfg(feature = "array")]
     /// An array that cannot be described, read or written.
-    Array(crate::array::ArrayError),
-    /// A part of a remote source was not fetched yet, see [`Window`](crate::Window).
+    Array(ElementsError),
+    /// A part of a remote source was not fetched yet, see [`Window`](crate::source::Window).
     NeedsData(Range<u64>),
     /// Somebody else is changing the file, see `write::FileLock`.
     Locked,
@@ -256,6 +262,22 @@ impl From<io::Error> for Error {
     }
 }
 
+#[cfg(feature = "array")]
+impl From<ElementsError> for Error {
+    fn from(error: ElementsError) -> Self {
+        match error {
+            ElementsError::Limit { what, limit, requested } => {
+                Self::new(ErrorKind::Limit { what, limit, requested })
+            }
+            ElementsError::Output(error) => Self::new(ErrorKind::Io(error)),
+            ElementsError::Memory { bytes: requested } => {
+                Self::new(ErrorKind::OutOfMemory { what: "an array", requested })
+            }
+            error => Self::new(ErrorKind::Array(error)),
+        }
+    }
+}
+
 impl From<Error> for io::Error {
     /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
     fn from(error: Error) -> Self {
@@ -275,7 +297,8 @@ impl From<Error> for io::Error {
 /// Adds to the path of an error on its way up.
 ///
 /// ```
-/// use binio::{ByteReader, Context, Endian};
+/// use binio::number::ByteReader;
+/// use binio::{Context, Endian};
 ///
 /// let mut reader = ByteReader::at(&[0; 3], 70);
 /// let error = reader.read::<u64>(Endian::Big).context("used_size").unwrap_err();
@@ -300,7 +323,7 @@ impl<T, E: Into<Error>> Context<T> for std::result::Result<T, E> {
 }
 
 /// The kinds of failure of a format, which [`error_type!`](crate::error_type) makes an error of.
-pub trait Kind: std::error::Error + Clone + Send + Sync + 'static {
+pub trait FormatErrorKind: std::error::Error + Clone + Send + Sync + 'static {
     /// The kind of a failure of this crate, whose offset the format's error keeps. A limit stays a
     /// limit, and what the system failed at stays that.
     fn from_binio(error: Error) -> Self;
@@ -339,7 +362,7 @@ pub trait Kind: std::error::Error + Clone + Send + Sync + 'static {
 ///     pub struct Error(ErrorKind);
 /// }
 ///
-/// impl binio::error::Kind for ErrorKind {
+/// impl binio::FormatErrorKind for ErrorKind {
 ///     fn from_binio(error: binio::Error) -> Self {
 ///         Self::Binio(error)
 ///     }
@@ -405,12 +428,12 @@ macro_rules! error_type {
 
             /// Whether the bytes of the file are at fault, not the machine, the caller or a limit.
             pub fn is_bad_data(&self) -> bool {
-                $crate::error::Kind::is_bad_data(self.kind())
+                $crate::FormatErrorKind::is_bad_data(self.kind())
             }
 
             /// The error of the operating system, if it was that.
             pub fn io_error(&self) -> ::std::option::Option<&::std::io::Error> {
-                $crate::error::Kind::io_error(self.kind())
+                $crate::FormatErrorKind::io_error(self.kind())
             }
         }
 
@@ -449,7 +472,7 @@ macro_rules! error_type {
         impl ::std::convert::From<$crate::Error> for $Error {
             fn from(error: $crate::Error) -> Self {
                 let (error, offset) = error.split_offset();
-                let kind = <$Kind as $crate::error::Kind>::from_binio(error);
+                let kind = <$Kind as $crate::FormatErrorKind>::from_binio(error);
                 Self(::std::boxed::Box::new((kind, offset)))
             }
         }
@@ -467,7 +490,7 @@ macro_rules! error_type {
         impl ::std::convert::From<$Error> for ::std::io::Error {
             /// Wraps an error so that it passes through `std::io`, and `From` gets it back.
             fn from(error: $Error) -> Self {
-                Self::new($crate::error::Kind::io_kind(error.kind()), error)
+                Self::new($crate::FormatErrorKind::io_kind(error.kind()), error)
             }
         }
     };
@@ -477,7 +500,7 @@ macro_rules! error_type {
 mod tests {
     use super::*;
     #[cfg(feature = "adler32")]
-    use crate::Algorithm;
+    use crate::checksum::Algorithm;
 
     #[test]
     fn first_offset_is_kept() {
@@ -571,7 +594,7 @@ mod tests {
 
     impl std::error::Error for WrappedKind {}
 
-    impl Kind for WrappedKind {
+    impl FormatErrorKind for WrappedKind {
         fn from_binio(error: Error) -> Self {
             Self::Binio(error)
         }

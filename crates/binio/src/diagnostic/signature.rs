@@ -14,8 +14,8 @@ const SIGNATURES: &[(&[u8], &str)] = &[
 /// What a file is by its first bytes, for messages: `a gzip file`.
 ///
 /// ```
-/// assert_eq!(binio::kind_by_signature(b"\x1f\x8b\x08"), Some("a gzip file"));
-/// assert_eq!(binio::kind_by_signature(b"plain text"), None);
+/// assert_eq!(binio::diagnostic::kind_by_signature(b"\x1f\x8b\x08"), Some("a gzip file"));
+/// assert_eq!(binio::diagnostic::kind_by_signature(b"plain text"), None);
 /// ```
 pub fn kind_by_signature(begin: &[u8]) -> Option<&'static str> {
     let known = SIGNATURES.iter().find(|(signature, _)| begin.starts_with(signature));

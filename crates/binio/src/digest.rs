@@ -1,0 +1,120 @@
+//! What a checksum is: an algorithm and its digest. [`checksum`](crate::checksum) computes them.
+
+use std::fmt;
+
+macro_rules! algorithms {
+    ($($(#[doc = $doc:literal])+ $Name:ident = $name:literal, $len:literal, $feature:tt;)+) => {
+        /// A checksum algorithm. Which ones there are depends on the features of this crate.
+        ///
+        /// ```
+        /// use binio::checksum::Algorithm;
+        ///
+        /// let algorithm = Algorithm::from_name("sha1").unwrap();
+        /// assert_eq!(algorithm.digest(b"abc").to_string(), "a9993e364706816aba3e25717850c26c9cd0d89d");
+        /// ```
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Algorithm { $(#[cfg(feature = $feature)] $(#[doc = $doc])+ $Name,)+ }
+
+        impl Algorithm {
+            /// All algorithms, weakest first.
+            pub const ALL: &'static [Self] = &[$(#[cfg(feature = $feature)] Self::$Name,)+];
+
+            /// Name in lower case without a hyphen, as formats write it: `sha256`.
+            pub fn name(self) -> &'static str {
+                match self { $(#[cfg(feature = $feature)] Self::$Name => $name,)+ }
+            }
+
+            /// Length of its digests in bytes, 4 to 64.
+            #[allow(clippy::len_without_is_empty, reason = "no digest is empty")]
+            pub fn len(self) -> usize {
+                match self { $(#[cfg(feature = $feature)] Self::$Name => $len,)+ }
+            }
+        }
+    };
+}
+
+algorithms! {
+    /// Adler-32, RFC 1950.
+    Adler32 = "adler32", 4, "adler32";
+    /// CRC-32 of zlib, gzip and PNG (polynomial `0xedb88320`, reflected).
+    Crc32 = "crc32", 4, "crc32";
+    /// MD5, RFC 1321.
+    Md5 = "md5", 16, "md5";
+    /// SHA-1, FIPS 180-4.
+    Sha1 = "sha1", 20, "sha1";
+    /// SHA-224, FIPS 180-4.
+    Sha224 = "sha224", 28, "sha2";
+    /// SHA-256, FIPS 180-4.
+    Sha256 = "sha256", 32, "sha2";
+    /// SHA-384, FIPS 180-4.
+    Sha384 = "sha384", 48, "sha2";
+    /// SHA-512, FIPS 180-4.
+    Sha512 = "sha512", 64, "sha2";
+}
+
+impl Algorithm {
+    /// The algorithm of a [`name`](Self::name), exactly as written there.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|algorithm| algorithm.name() == name)
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// A checksum, in the order in which it is printed, with its algorithm.
+///
+/// Prints as hexadecimal in lower case. Digests of different algorithms are never equal.
+///
+/// ```
+/// use binio::checksum::{Algorithm, Digest};
+/// use binio::Endian;
+///
+/// let computed = Algorithm::Adler32.digest(b"abc");
+/// assert_eq!(computed.to_string(), "024d0127");
+/// // The file keeps it as a little-endian number.
+/// let stored = Digest::stored(Algorithm::Adler32, &[0x27, 0x01, 0x4d, 0x02], Endian::Little)?;
+/// computed.verify(stored)?;
+/// # Ok::<(), binio::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest {
+    algorithm: Algorithm,
+    /// The digest, then zeros.
+    bytes: [u8; 64],
+}
+
+impl Digest {
+    /// A digest from bytes of the algorithm's length.
+    pub(crate) fn of(algorithm: Algorithm, digest: &[u8]) -> Self {
+        let mut bytes = [0; 64];
+        bytes[..algorithm.len()].copy_from_slice(digest);
+        Self { algorithm, bytes }
+    }
+
+    /// The algorithm.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The bytes in print order.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.algorithm.len()]
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({} {self})", self.algorithm)
+    }
+}
