@@ -6,22 +6,40 @@ use std::path::{Path, PathBuf};
 use crate::Outcome;
 use crate::process::{build_programs, cargo, no_more, output, program, root, run};
 
-/// What is installed, with the versions that the golden files and figures come from.
+/// What is installed, with the versions that the golden files and figures come from. Packages that these
+/// depend on are named as well, because a release of one can change what a reference tool does. `PyYAML`
+/// 6.0.4, for example, keeps the first of two equal keys in a merged mapping if Python happens to store
+/// both as the same string, and the last one otherwise.
 const PACKAGES: &[&str] = &[
     "asdf==6.0.0",
     "asdf-compression==0.1.0",
     "asdf-coordinates-schemas==0.5.1",
+    "asdf-standard==1.5.0",
     "asdf-transform-schemas==0.6.0",
+    "attrs==26.1.0",
     "blosc==1.11.4",
     "bloscpack==0.16.0",
+    "certifi==2026.10.18",
+    "cftime==1.6.6.1",
+    "Deprecated==1.3.1",
     "h5py==3.16.0",
-    "lz4",
+    "importlib_metadata==10.2.0",
+    "jmespath==1.1.0",
+    "lazy-importer==0.1.0",
+    "lz4==4.4.5",
     "netCDF4==1.7.5.1.post1",
     "numcodecs==0.16.6",
-    "numpy>=2,<3",
+    "numpy==2.4.6",
+    "packaging==26.3",
     "pillow==13.0.0",
+    "PyYAML==6.0.3",
     "scipy==1.17.1",
+    "semantic-version==2.10.0",
+    "six==1.17.0",
+    "typing_extensions==4.16.0",
+    "wrapt==2.5.2",
     "zfpy==1.0.1",
+    "zipp==4.1.2",
     "zstandard==0.25.0",
 ];
 
