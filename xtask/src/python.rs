@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use crate::Outcome;
 use crate::process::{build_programs, cargo, no_more, output, program, root, run};
 
-/// What is installed, with the versions that the golden files and figures come from. Packages that these
-/// depend on are named as well, because a release of one can change what a reference tool does. `PyYAML`
-/// 6.0.4, for example, keeps the first of two equal keys in a merged mapping if Python happens to store
-/// both as the same string, and the last one otherwise.
+/// The packages to install, at the versions that made the golden files and the published figures.
+///
+/// Their dependencies are listed too, because a release of one can change what a reference tool does.
+/// If a merged mapping has two equal keys, for example, `PyYAML` 6.0.3 keeps the last one, but 6.0.4 keeps
+/// the first one if Python happens to store both keys as the same string object.
 const PACKAGES: &[&str] = &[
     "asdf==6.0.0",
     "asdf-compression==0.1.0",
