@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![forbid(unsafe_code)]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -11,10 +12,11 @@ pub fn path(relative: &str) -> PathBuf {
 }
 
 /// The corpus: the folder named by `SCIBIN_CORPUS`, else `../shared/corpus` next to the workspace, else
-/// `None` with a message on standard error.
+/// `None`, after the test has been reported as skipped.
 ///
 /// # Panics
-/// If `SCIBIN_CORPUS` is set and names no folder: a run with the corpus must not pass without it.
+/// If `SCIBIN_CORPUS` is set but names no folder, or if there is no corpus in continuous integration: a run
+/// that is meant to include the corpus must not pass without it.
 pub fn corpus() -> Option<PathBuf> {
     if let Some(named) = std::env::var_os("SCIBIN_CORPUS") {
         let named = PathBuf::from(named);
@@ -25,8 +27,35 @@ pub fn corpus() -> Option<PathBuf> {
     if beside.is_dir() {
         return Some(beside);
     }
-    eprintln!("skipped: no corpus found (set SCIBIN_CORPUS to its folder)");
+    assert!(!is_continuous_integration(), "no corpus found: set SCIBIN_CORPUS to its folder");
+    report_skipped("no corpus found (set SCIBIN_CORPUS to its folder)");
     None
+}
+
+/// The folder that `cargo xtask interop` shares with the reference tools, `SCIBIN_INTEROP`, or `None` after
+/// the test has been reported as skipped.
+pub fn interop_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from);
+    if folder.is_none() {
+        report_skipped("SCIBIN_INTEROP is not set (`cargo xtask interop` sets it)");
+    }
+    folder
+}
+
+/// Prints a line that names the running test and the reason for skipping it.
+///
+/// The line is written to standard error directly, because the test harness shows the output of `eprintln!`
+/// only if a test fails.
+pub fn report_skipped(reason: &str) {
+    let thread = std::thread::current();
+    let test = thread.name().unwrap_or("a test");
+    // A closed standard error must not fail the test.
+    let _ = writeln!(std::io::stderr(), "skipped: {test}: {reason}");
+}
+
+/// Returns `true` if the environment variable `CI` is set, unless it says `0` or `false`.
+fn is_continuous_integration() -> bool {
+    std::env::var_os("CI").is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")))
 }
 
 /// One case of an `expected.json`.

@@ -4,7 +4,7 @@
 mod pairs;
 mod runner;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Cases whose requirement we do not meet for a reason: they must differ, so that the list stays true.
 const CODEC_WAITS: &[(&str, &str)] = &[
@@ -71,11 +71,8 @@ fn corpus_reference_pairs_have_equal_values() {
 /// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
 #[test]
 fn interop_arrays_of_the_reference_read_equal() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
-        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
-        return;
-    };
-    runner::run(&PathBuf::from(folder).join("expected.json"), &[]);
+    let Some(folder) = testdata::interop_folder() else { return };
+    runner::run(&folder.join("expected.json"), &[]);
 }
 
 fn corpus(list: &str, held_wrong: &[(&str, &str)]) {

@@ -91,11 +91,8 @@ fn has_document_end(text: &str) -> bool {
 
 #[test]
 fn interop_yaml_texts() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
-        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
-        return;
-    };
-    let file = std::fs::File::open(std::path::Path::new(&folder).join("yaml.jsonl")).unwrap();
+    let Some(folder) = testdata::interop_folder() else { return };
+    let file = std::fs::File::open(folder.join("yaml.jsonl")).unwrap();
     let mut differences = Vec::new();
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for line in std::io::BufReader::new(file).lines() {

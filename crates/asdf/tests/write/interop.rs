@@ -31,10 +31,7 @@ const WAYS: &[(&str, Compression, u64, u64)] = &[
 
 #[test]
 fn interop_write_copies_of_the_files_of_the_reference() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from) else {
-        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
-        return;
-    };
+    let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();
     let cases: Json =

@@ -7,7 +7,7 @@ mod rewriting;
 mod runner;
 mod ways;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 #[test]
 fn our_own_files_read_as_recorded() {
@@ -17,9 +17,8 @@ fn our_own_files_read_as_recorded() {
 /// `cargo xtask interop` writes the files and names their folder in `SCIBIN_INTEROP`.
 #[test]
 fn interop_files_of_the_reference_read_equal() {
-    match std::env::var_os("SCIBIN_INTEROP") {
-        Some(folder) => list(&PathBuf::from(folder).join("theirs/expected.json")),
-        None => eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it"),
+    if let Some(folder) = testdata::interop_folder() {
+        list(&folder.join("theirs/expected.json"));
     }
 }
 

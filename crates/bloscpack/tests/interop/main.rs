@@ -17,11 +17,8 @@ use serde_json::{Value, json};
 
 #[test]
 fn write_files_for_the_reference() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
-        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
-        return;
-    };
-    let mut folder = Folder::new(PathBuf::from(folder).join("ours"));
+    let Some(folder) = testdata::interop_folder() else { return };
+    let mut folder = Folder::new(folder.join("ours"));
     let random = &mut Random::new(20_260_101);
     write_files(&mut folder, random);
     write_streams(&mut folder, random);

@@ -1,18 +1,14 @@
 //! Filters against zfpy and Pillow: `filters.py` writes the cases before, and reads what is written here after.
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
 
 use dudley::{File, Layout, Order, WriteOptions};
 use serde_json::Value;
 
 #[test]
 fn filters_read_what_the_reference_tools_write() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
-        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
-        return;
-    };
-    let folder = PathBuf::from(folder).join("filters");
+    let Some(folder) = testdata::interop_folder() else { return };
+    let folder = folder.join("filters");
     let cases = std::fs::read(folder.join("cases.json")).unwrap();
     let cases: Vec<Value> = serde_json::from_slice(&cases).unwrap();
     for (number, case) in cases.iter().enumerate() {

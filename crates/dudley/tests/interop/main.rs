@@ -94,11 +94,8 @@ fn bytes(hex: &str) -> Vec<u8> {
 
 #[test]
 fn addresses_are_those_of_aligned_numpy_records() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP") else {
-        eprintln!("skipped: SCIBIN_INTEROP is not set; `cargo xtask interop` sets it");
-        return;
-    };
-    let list = std::path::PathBuf::from(folder).join("numpy.json");
+    let Some(folder) = testdata::interop_folder() else { return };
+    let list = folder.join("numpy.json");
     let cases: Vec<Value> = serde_json::from_slice(&std::fs::read(list).unwrap()).unwrap();
     let mut fields = 0;
     for case in &cases {
