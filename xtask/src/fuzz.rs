@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use crate::process::{output, program, root, run, run_together, take_option};
+use crate::process::{output, program, root, run, run_together, skip, take_option};
 
 /// Coverage instrumentation for libFuzzer and the address sanitizer.
 const RUSTFLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
@@ -29,14 +29,14 @@ pub(crate) fn fuzz(arguments: &[String]) -> Outcome {
     run_targets(&wanted, seconds, corpus.map(PathBuf::from))
 }
 
-/// Runs every target for a few seconds; skips with a message where no nightly toolchain is installed.
+/// Runs every target for a few seconds. Skips them if no nightly toolchain is installed.
 pub(crate) fn all(seconds: u32) -> Outcome {
     run_targets(&[], seconds, None)
 }
 
 fn run_targets(wanted: &[String], seconds: u32, corpus: Option<PathBuf>) -> Outcome {
     if !has_nightly() {
-        return Ok(());
+        return skip(NO_NIGHTLY);
     }
     let targets = targets()?;
     if let Some(unknown) = wanted.iter().find(|name| !targets.contains(name)) {
@@ -78,16 +78,14 @@ fn target_command(target: &str, binaries: &Path, seconds: u32) -> Result<Command
     Ok(command)
 }
 
-/// Whether a nightly toolchain is installed; prints a message if not.
+/// The reason for skipping what needs a nightly toolchain.
+pub(crate) const NO_NIGHTLY: &str =
+    "the nightly toolchain is not installed (rustup toolchain install nightly)";
+
+/// Returns `true` if a nightly toolchain is installed.
 pub(crate) fn has_nightly() -> bool {
     let mut cargo = program("cargo");
-    let version = output(cargo.args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN"));
-    if version.is_none() {
-        eprintln!(
-            "skipped: the nightly toolchain is not installed (rustup toolchain install nightly)"
-        );
-    }
-    version.is_some()
+    output(cargo.args(["+nightly", "--version"]).env_remove("RUSTUP_TOOLCHAIN")).is_some()
 }
 
 /// The names of the targets: one source file each.

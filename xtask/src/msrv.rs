@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::Outcome;
-use crate::process::{no_more, output, program, root, run};
+use crate::process::{no_more, output, program, root, run, skip};
 
 /// `rust-version` in Cargo.toml.
 const VERSION: &str = "1.85";
@@ -16,15 +16,14 @@ const WITH_ZFP: [&str; 2] = ["scibin-dudley", "scibin"];
 const DUDLEY: &str = "scibin-dudley/gzip,scibin-dudley/hdf5,scibin-dudley/jpeg,scibin-dudley/mmap,\
     scibin-dudley/png,scibin-dudley/rayon,scibin-dudley/serde,scibin-dudley/write";
 
-/// Checks every crate with the minimum toolchain; skips with a message where that is not installed.
-/// Checking takes half the time of building.
+/// Checks every crate with the minimum toolchain, which takes half the time of building. Skips the check if
+/// that toolchain is not installed.
 pub(crate) fn msrv(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     let Some(mut cargo) = toolchain() else {
-        eprintln!(
-            "skipped: toolchain {VERSION} is not installed (rustup toolchain install {VERSION})"
-        );
-        return Ok(());
+        return skip(&format!(
+            "toolchain {VERSION} is not installed (rustup toolchain install {VERSION})"
+        ));
     };
     let target = root().join("target").join("msrv");
     let exclude = WITH_ZFP.iter().flat_map(|package| ["--exclude", package]);

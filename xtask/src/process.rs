@@ -107,3 +107,15 @@ pub(crate) fn no_more(arguments: &[String]) -> Outcome {
         Some(argument) => Err(format!("unexpected argument `{argument}`")),
     }
 }
+
+/// Skips a step that needs something that is not installed, with a message. In continuous integration the
+/// step fails instead, so that a missing tool cannot pass for a successful run.
+pub(crate) fn skip(missing: &str) -> Outcome {
+    let is_ci = std::env::var_os("CI")
+        .is_some_and(|value| !matches!(value.to_str(), Some("" | "0" | "false")));
+    if is_ci {
+        return Err(missing.to_owned());
+    }
+    eprintln!("skipped: {missing}");
+    Ok(())
+}

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::Outcome;
-use crate::process::{build_programs, cargo, no_more, output, program, root, run};
+use crate::process::{build_programs, cargo, no_more, output, program, root, run, skip};
 
 /// The packages to install, at the versions that made the golden files and the published figures.
 ///
@@ -141,8 +141,7 @@ fn write(path: &Path, text: &str) -> Outcome {
 pub(crate) fn interop(arguments: &[String]) -> Outcome {
     let formats = wanted(arguments)?;
     let Some(python) = interpreter()? else {
-        eprintln!("skipped: python3 is not installed");
-        return Ok(());
+        return skip("python3 is not installed");
     };
     for format in formats {
         let directory = root().join("target").join("interop").join(format.name);

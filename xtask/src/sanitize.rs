@@ -2,19 +2,19 @@
 //! compressor reads and writes is seen by it, on both sides of the call.
 
 use crate::Outcome;
-use crate::fuzz::{has_nightly, host};
-use crate::process::{no_more, program, root, run};
+use crate::fuzz::{NO_NIGHTLY, has_nightly, host};
+use crate::process::{no_more, program, root, run, skip};
 
 /// The C compiler's part. Without its check of scopes: with it, what gcc compiles is said to read a
 /// constant of zstd out of scope, which no constant can be.
 const CFLAGS: &str =
     "-g -fno-omit-frame-pointer -fsanitize=address -fno-sanitize-address-use-after-scope";
 
-/// Runs the tests; says so plainly where there is no nightly toolchain.
+/// Runs the tests. Skips them if no nightly toolchain is installed.
 pub(crate) fn sanitize(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !has_nightly() {
-        return Ok(());
+        return skip(NO_NIGHTLY);
     }
     let host = host().ok_or("rustc does not tell its host")?;
     run(program("cargo")

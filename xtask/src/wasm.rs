@@ -1,7 +1,7 @@
 //! WebAssembly: the libraries build for a target without files, threads and a C compiler.
 
 use crate::Outcome;
-use crate::process::{cargo, no_more, output, program, run};
+use crate::process::{cargo, no_more, output, program, run, skip};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -9,8 +9,7 @@ const TARGET: &str = "wasm32-unknown-unknown";
 const PACKAGES: &[&str] =
     &["scibin-binio", "scibin-asdf", "scibin-bloscpack", "scibin-dudley", "scibin-flux-archive"];
 
-/// Checks each library for WebAssembly; installs the target where rustup can, and says so where it
-/// cannot.
+/// Checks each library for WebAssembly. Installs the target if rustup can; otherwise skips the check.
 pub(crate) fn wasm(arguments: &[String]) -> Outcome {
     no_more(arguments)?;
     if !is_installed() {
@@ -18,8 +17,7 @@ pub(crate) fn wasm(arguments: &[String]) -> Outcome {
         let _ = run(program("rustup").args(["target", "add", TARGET]));
     }
     if !is_installed() {
-        eprintln!("skipped: target {TARGET} is not installed (rustup target add {TARGET})");
-        return Ok(());
+        return skip(&format!("target {TARGET} is not installed (rustup target add {TARGET})"));
     }
     for package in PACKAGES {
         run(&mut cargo(&[
