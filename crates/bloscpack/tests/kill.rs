@@ -116,8 +116,8 @@ fn killed_process_leaves_whole_pieces() {
     let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(10_000)).max_app_chunks(10_000);
     fs::write(&path, pack_to_vec(&piece(0), &options).unwrap()).unwrap();
     let (mut pieces, mut rolled_back) = (1, 0);
-    for round in 0.. {
-        // Longer each time, so that a machine that is busy comes to append something too.
+    for round in 0..100 {
+        // Wait longer each time, so that a busy machine appends something too.
         kill_after(&path, Duration::from_micros(20_000 + 7_919 * round));
         rolled_back += u32::from(journal::roll_back(&path).unwrap());
         let reader = Reader::open(&path).unwrap();
@@ -130,7 +130,8 @@ fn killed_process_leaves_whole_pieces() {
         assert!(data.chunks(PIECE).enumerate().all(|(n, found)| found == piece(n)));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
         if round >= 8 && pieces > 2 && rolled_back > 0 {
-            break;
+            return;
         }
     }
+    assert!(pieces > 2, "the process appended {pieces} pieces in 100 rounds");
 }

@@ -171,7 +171,7 @@ fn a_killed_process_leaves_a_file_that_reads() {
         file.tree().unwrap().pointer(pointer).unwrap().ndarray().unwrap().read::<i32>().unwrap()
     };
     let want = array(&before, "/b");
-    for round in 0..60_u64 {
+    for round in 0..30_u64 {
         let mut child = Command::new(env::current_exe().unwrap())
             .args(["--exact", "crash::change_until_killed"])
             .env(FILE, &path)

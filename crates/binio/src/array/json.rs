@@ -200,9 +200,17 @@ mod tests {
 
     #[test]
     fn bytes_that_are_missing_are_not_invented() {
-        for datatype in ["<i4", "<f8", "<c16", "<M8[s]", "|S3", "<U1", "[('a', '<i4', (3,))]"] {
-            let _ = of(datatype, &[]);
-            let _ = of(datatype, &[1]);
+        for (datatype, expected) in [
+            ("<i4", json!("0x")),
+            ("<f8", json!("0x")),
+            ("<c16", json!({"$complex": ["0x", "0x"]})),
+            ("<M8[s]", json!("NaT")),
+            ("|S3", json!("")),
+            ("<U1", json!("")),
+            ("[('a', '<i4', (2,))]", json!({"a": ["0x", "0x"]})),
+        ] {
+            assert_eq!(of(datatype, &[]), expected, "{datatype}");
+            assert_eq!(of(datatype, &[1]), expected, "{datatype}");
         }
     }
 }

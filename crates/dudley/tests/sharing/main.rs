@@ -5,7 +5,6 @@ mod compiled;
 mod family;
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use binio::source::ReadLog;
 use dudley::{AddressTable, Layout, Order, Resolver, Values};
@@ -58,14 +57,11 @@ fn after_the_first_pass_over_a_stream_an_item_is_located_by_looking_it_up() {
     assert_eq!(last.address(), Some(8 + 16 * 99_999));
     stream.clear();
     assert_eq!(resolver.locate(items[0]).unwrap(), None, "a list is not data");
-    let begin = Instant::now();
     for (at, &item) in items[1..].iter().step_by(10).enumerate() {
         let row = resolver.locate(item).unwrap().unwrap();
         assert_eq!(row.address(), Some(8 + 160 * at as u64));
     }
     assert!(stream.ranges().is_empty(), "the stream is read once");
-    // 10,000 passes over 100,000 items would take more than a minute; a look-up takes microseconds.
-    assert!(begin.elapsed() < Duration::from_secs(1), "{:?}", begin.elapsed());
 }
 
 #[test]
