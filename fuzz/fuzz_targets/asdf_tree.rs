@@ -18,7 +18,7 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     if let Ok(root) = file.tree() {
-        let _ = root.write_json(&mut std::io::sink(), &asdf::json::Options::default());
+        let _ = root.write_json(&mut std::io::sink(), &asdf::tree::json::Options::default());
     }
     let _ = (file.history(), file.library());
 });

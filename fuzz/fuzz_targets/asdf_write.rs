@@ -5,8 +5,9 @@
 
 use std::io::Cursor;
 
+use asdf::Value;
 use asdf::ndarray::{ByteOrder, Datatype, Order, ScalarKind, Strided};
-use asdf::value::{Array, Mask, Storage, Value};
+use asdf::value::{Array, Mask, Storage};
 use asdf::yaml::{Document, ParseOptions};
 use asdf::{Asdf, Compression, External, OpenOptions, Tree, Verify, WriteOptions, Writer};
 use binio::Limits;

@@ -3,8 +3,9 @@
 
 #![no_main]
 
+use asdf::tree::json;
 use asdf::yaml::{Document, ParseOptions, ScalarRules};
-use asdf::{Error, ErrorKind, json};
+use asdf::{Error, ErrorKind};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

@@ -226,16 +226,16 @@ fn depth(path: &str) -> usize {
 }
 
 /// The text of a file, and the same without comments, strings and tests.
-struct Source<'t> {
+pub(crate) struct Source<'t> {
     text: &'t str,
     /// As long as the text, in ASCII; what does not count is blank.
-    code: String,
+    pub(crate) code: String,
     /// The modules for tests that were removed.
     tests: Vec<String>,
 }
 
 impl<'t> Source<'t> {
-    fn new(text: &'t str) -> Self {
+    pub(crate) fn new(text: &'t str) -> Self {
         let mut code = without_comments(text);
         let tests = remove_tests(&mut code);
         Self { text, code: String::from_utf8_lossy(&code).into_owned(), tests }
@@ -258,7 +258,7 @@ impl<'t> Source<'t> {
     }
 
     /// The places after a word.
-    fn after<'s>(&'s self, word: &'s str) -> impl Iterator<Item = usize> + 's {
+    pub(crate) fn after<'s>(&'s self, word: &'s str) -> impl Iterator<Item = usize> + 's {
         let is_start =
             |at: usize| !self.code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_');
         let found = self.code.match_indices(word).map(|(at, _)| at);
@@ -321,13 +321,13 @@ impl<'t> Source<'t> {
     }
 }
 
-fn identifier(text: &str) -> String {
+pub(crate) fn identifier(text: &str) -> String {
     text.chars().take_while(|&c| c.is_alphanumeric() || c == '_').collect()
 }
 
 /// The paths that a tree such as `a::{b, c::d as e}` stands for, with the last name as it is renamed. It
 /// ends where the tree does.
-fn paths(tree: &str) -> Vec<Vec<String>> {
+pub(crate) fn paths(tree: &str) -> Vec<Vec<String>> {
     let mut rest = tree.trim_start();
     let mut path: Vec<String> = Vec::new();
     // Where the path was at each bracket.
@@ -503,7 +503,7 @@ fn remove_tests(code: &mut [u8]) -> Vec<String> {
 }
 
 /// The bodies of the modules that a file defines in braces.
-fn inline_modules(code: &str) -> Vec<Range<usize>> {
+pub(crate) fn inline_modules(code: &str) -> Vec<Range<usize>> {
     let starts = code.match_indices("mod ").filter_map(|(at, word)| {
         let name = identifier(&code[at + word.len()..]);
         let after = at + word.len() + name.len();

@@ -7,6 +7,8 @@ mod fuzz;
 mod golden;
 mod imports;
 mod msrv;
+#[cfg(test)]
+mod names;
 mod process;
 mod python;
 mod sanitize;

@@ -8,10 +8,11 @@ mod measure;
 use std::fmt::Write as _;
 use std::hint::black_box;
 
+use asdf::block::ChecksumVerdict;
 use asdf::save::{EditOptions, Editor, Method};
 use asdf::value::Array;
 use asdf::yaml::{Document, ParseOptions, YamlNode};
-use asdf::{Asdf, ChecksumVerdict, OpenOptions, Tree, Verify, WriteOptions, Writer};
+use asdf::{Asdf, OpenOptions, Tree, Verify, WriteOptions, Writer};
 use measure::{measure, measure_writing, status_bytes};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;

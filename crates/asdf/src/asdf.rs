@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{BlockStore, Blocks};
 use crate::file::open::OpenFile;
 use crate::layout::Layout;
-use crate::options::{MAX_FILES, OpenOptions, Strictness};
+use crate::options::{External, OpenOptions, Strictness};
 use crate::tag;
 use crate::yaml::{Document, ParseOptions};
 
@@ -110,7 +110,7 @@ impl Asdf {
             tree_text,
             document: OnceLock::new(),
             blocks,
-            other_files: (0..MAX_FILES).map(|_| OnceLock::new()).collect(),
+            other_files: (0..External::MAX_FILES).map(|_| OnceLock::new()).collect(),
             filling: Mutex::new(()),
         }
     }
@@ -216,7 +216,7 @@ impl Asdf {
                 }
             }
         }
-        let limit = u64::try_from(MAX_FILES).unwrap_or(u64::MAX);
+        let limit = u64::try_from(External::MAX_FILES).unwrap_or(u64::MAX);
         Err(Error::limit("external files", limit, limit + 1))
     }
 }

@@ -10,15 +10,7 @@ use num_complex::Complex;
 use crate::yaml::emit::repr;
 
 /// The number that a text spells; `None` if it spells none. The sign of a zero is kept.
-///
-/// ```
-/// use num_complex::Complex;
-///
-/// assert_eq!(asdf::complex::parse("(1.5-2j)"), Some(Complex::new(1.5, -2.0)));
-/// assert_eq!(asdf::complex::parse("-i"), Some(Complex::new(0.0, -1.0)));
-/// assert_eq!(asdf::complex::parse("1+2"), None);
-/// ```
-pub fn parse(text: &str) -> Option<Complex<f64>> {
+pub(crate) fn parse(text: &str) -> Option<Complex<f64>> {
     let text = text.trim_matches([' ', '\t']);
     let inner = match text.strip_prefix('(') {
         Some(rest) => rest.strip_suffix(')')?.trim_matches([' ', '\t']),

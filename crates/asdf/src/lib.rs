@@ -3,9 +3,9 @@
 
 mod asdf;
 mod codec;
-pub mod complex;
+mod complex;
 pub mod diagnostic;
-pub mod error;
+mod error;
 mod file;
 pub mod inspect;
 pub mod layout;
@@ -13,30 +13,33 @@ pub mod ndarray;
 mod options;
 pub mod save;
 pub mod tag;
-mod tree;
+pub mod tree;
 pub mod value;
 pub mod yaml;
 
-pub use asdf::Asdf;
-pub use binio::checksum::Digest;
-pub use binio::{Endian, Limits, ReadAt};
-pub use codec::{Chunk, Compression, ParseCompressionError};
-pub use diagnostic::{Code, Diagnostic, Place, Severity};
-pub use error::{ArrayError, BlockError, CodecError, Error, ErrorKind, ReferenceError, Result};
-pub use file::blocks::{Block, BlockRef, Blocks, ChecksumVerdict, Iter as BlockIter};
-pub use inspect::verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
-pub use layout::{BlockHeader, Layout};
-pub use ndarray::NdArray;
-pub use options::{External, MAX_FILES, OpenOptions, Resolver, Strictness, Verify};
-pub use save::{WriteOptions, Writer};
-#[cfg(feature = "serde")]
-pub use tree::deserialize;
-pub use tree::{Found, Node, json, metadata};
-#[cfg(feature = "serde")]
-pub use value::serialize::{from_value, to_value};
-pub use value::{Tree, Value};
+pub mod block {
+    //! The blocks of a file: how many there are, and the stored and decoded data of each.
+    //!
+    //! [`Asdf::blocks`](crate::Asdf::blocks) returns [`Blocks`]. A [`Block`] has a header, its stored bytes, which
+    //! may be compressed, and the data that they decode to. Arrays refer to blocks by a [`BlockRef`].
 
+    pub use crate::codec::{Chunk, ParseCompressionError};
+    pub use crate::error::{BlockError, CodecError};
+    pub use crate::file::blocks::{Block, BlockIter, BlockRef, Blocks, ChecksumVerdict};
+
+    pub use binio::checksum::Digest;
+}
+
+pub use asdf::Asdf;
+pub use codec::Compression;
+pub use error::{Error, ErrorKind, Result};
+pub use ndarray::view::NdArray;
+pub use options::{External, OpenOptions, Strictness, Verify};
+pub use save::options::WriteOptions;
+pub use save::writer::Writer;
+pub use tree::node::Node;
+pub use value::model::Value;
+pub use value::tree::Tree;
+
+pub use binio::{Limits, ReadAt};
 pub use bytes::Bytes;
-pub use half::f16;
-pub use num_bigint::BigInt;
-pub use num_complex::Complex;

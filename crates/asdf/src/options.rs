@@ -27,7 +27,7 @@ pub enum Strictness {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Verify {
-    /// Only when [`Block::verify`](crate::Block::verify) or [`Asdf::verify`](crate::Asdf::verify)
+    /// Only when [`Block::verify`](crate::block::Block::verify) or [`Asdf::verify`](crate::Asdf::verify)
     /// asks for it.
     Never,
     /// Before the data of a block is returned for the first time. Costs a pass over all its stored
@@ -35,11 +35,8 @@ pub enum Verify {
     OnRead,
 }
 
-/// How many other files may be reached from one.
-pub const MAX_FILES: usize = 64;
-
-/// Opens what a URI names, as written in the file and without its fragment.
-pub type Resolver = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
+/// A function that opens the file of a URI.
+type OpenUri = dyn Fn(&str) -> Result<Arc<dyn ReadAt>> + Send + Sync;
 
 /// Which other files may be opened.
 #[derive(Clone, Default)]
@@ -55,8 +52,13 @@ pub enum External {
     Root(PathBuf),
     /// Any on this machine: paths with `..`, absolute paths, `file:` URIs. For trusted files.
     Any,
-    /// What this function returns.
-    Resolver(Arc<Resolver>),
+    /// Those that this function opens. It gets the URI as written in the file, without its fragment.
+    Resolver(Arc<OpenUri>),
+}
+
+impl External {
+    /// The number of other files that may be opened from one file.
+    pub const MAX_FILES: usize = 64;
 }
 
 impl fmt::Debug for External {

@@ -5,11 +5,12 @@ mod pattern;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod search;
-pub mod verify;
+mod verify;
 
 pub use compare::{Compare, Difference, DifferenceKind, ElementsDifference};
 pub use pattern::Pattern;
 pub use search::{Match, Search, ValueTest};
+pub use verify::{CheckedBlock, Progress, VerifyOptions, VerifyReport};
 
 use crate::tree::Node;
 use crate::yaml::Token;

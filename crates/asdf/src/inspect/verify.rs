@@ -82,7 +82,9 @@ impl Asdf {
     /// file is in the report.
     ///
     /// ```
-    /// use asdf::{Asdf, Code, VerifyOptions};
+    /// use asdf::Asdf;
+    /// use asdf::diagnostic::Code;
+    /// use asdf::inspect::VerifyOptions;
     ///
     /// let file = Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n--- !core/asdf-1.1.0\na: [\n...\n"[..])?;
     /// let report = file.verify(&VerifyOptions::new())?;

@@ -85,7 +85,7 @@ impl BlockHeader {
     /// header.set_stored_size(20);
     /// header.data_size = 300;
     /// assert_eq!(BlockHeader::parse(&header.to_bytes(), 1000, 2000)?, header);
-    /// # Ok::<(), asdf::BlockError>(())
+    /// # Ok::<(), asdf::block::BlockError>(())
     /// ```
     pub fn aligned(offset: u64, compression: [u8; 4], align: u64) -> Self {
         let end = offset.saturating_add(BLOCK_HEADER_LEN as u64);
@@ -153,7 +153,7 @@ impl BlockHeader {
     /// let header = BlockHeader::parse(&bytes, 100, 1000)?;
     /// assert_eq!(header.used_size, 8);
     /// assert_eq!(header.data_start(), 100 + 54);
-    /// # Ok::<(), asdf::BlockError>(())
+    /// # Ok::<(), asdf::block::BlockError>(())
     /// ```
     pub fn parse(bytes: &[u8], offset: u64, file_len: u64) -> Result<Self, BlockError> {
         let mut reader = ByteReader::at(bytes, offset);

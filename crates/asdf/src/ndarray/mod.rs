@@ -26,9 +26,15 @@ pub use binio::array::{
 };
 pub use datatype::datatype_name;
 pub(crate) use datatype::scalar_name;
-pub use view::{Masked, NdArray, Origin};
+pub(crate) use view::NdArray;
+pub use view::{Masked, Origin};
 
-use crate::error::{ArrayError, Error, ErrorKind};
+pub use crate::error::ArrayError;
+pub use binio::Endian;
+pub use half::f16;
+pub use num_complex::Complex;
+
+use crate::error::{Error, ErrorKind};
 use crate::yaml::YamlNode;
 
 /// Errors of arrays, at the node that has what is wrong.

@@ -12,8 +12,8 @@
 //! are in memory at a time.
 //!
 //! ```
-//! use asdf::value::{Array, Tree};
-//! use asdf::{Compression, WriteOptions, Writer};
+//! use asdf::value::Array;
+//! use asdf::{Compression, Tree, WriteOptions, Writer};
 //!
 //! let mut tree = Tree::default();
 //! tree.set("/meta/gain", 2.5)?;
@@ -34,7 +34,7 @@ mod draft;
 mod editor;
 #[cfg(any(unix, windows))]
 mod in_place;
-mod options;
+pub(crate) mod options;
 mod plan;
 pub mod repair;
 #[cfg(any(unix, windows))]
@@ -47,7 +47,7 @@ pub(crate) mod writer;
 pub use crate::file::journal::roll_back;
 #[cfg(any(unix, windows))]
 pub use editor::{EditOptions, EditReport, Editor, Method, is_read_only};
-pub use options::WriteOptions;
+pub(crate) use options::WriteOptions;
 #[cfg(any(unix, windows))]
 pub use rows::RowWriter;
-pub use writer::{STANDARDS, WriteReport, Writer};
+pub use writer::{STANDARDS, WriteReport};

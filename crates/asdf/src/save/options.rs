@@ -1,8 +1,8 @@
 //! How a file is written.
 
 use crate::codec::Compression;
-use crate::metadata::{ExtensionMetadata, HistoryEntry, Software};
 use crate::tag::Version;
+use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 
 /// What the file says wrote it.
 #[derive(Clone, Debug)]

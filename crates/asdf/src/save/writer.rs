@@ -276,7 +276,7 @@ impl<'a> Writer<'a> {
     fn decoded<W: Write + Seek>(
         &self,
         out: &mut Output<W>,
-        block: &crate::Block<'_>,
+        block: &crate::file::blocks::Block<'_>,
         compression: Compression,
     ) -> Result<u64> {
         block.check_stored(None)?;

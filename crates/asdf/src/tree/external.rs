@@ -11,7 +11,7 @@
 //!
 //! Only regular files are opened, once each, and they are kept as long as the file that asked
 //! first. All files that are reached from it, by whatever way, share one list of at most
-//! [`MAX_FILES`](crate::MAX_FILES); a file that names itself, directly or not, is that same file.
+//! [`External::MAX_FILES`]; a file that names itself, directly or not, is that same file.
 
 use std::path::{Component, Path, PathBuf};
 

@@ -22,7 +22,7 @@ impl<'a> Node<'a> {
     /// masked.
     ///
     /// ```
-    /// # use asdf::Found;
+    /// # use asdf::tree::Found;
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
     ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {data: [1, 2], mask: 2}\n...\n"[..])?;
     /// let Found::Array(mask) = file.tree()?.find("/a/mask")? else { panic!("not an array") };

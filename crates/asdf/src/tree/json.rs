@@ -95,7 +95,7 @@ pub enum Aliases {
 /// that is a collection. What was written by then is not valid JSON.
 ///
 /// ```
-/// use asdf::json::{self, Options};
+/// use asdf::tree::json::{self, Options};
 /// use asdf::yaml::{Document, ParseOptions};
 ///
 /// let text = b"a: &x [1:30, 1e3, .inf]\n7: *x\n";

@@ -11,9 +11,10 @@ mod find;
 mod integer;
 pub mod json;
 pub mod metadata;
-mod node;
+pub(crate) mod node;
 mod refs;
 
+pub use crate::error::ReferenceError;
 pub(crate) use external::open_external;
 pub use find::Found;
-pub use node::Node;
+pub(crate) use node::Node;

@@ -128,7 +128,7 @@ impl<'a> Node<'a> {
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
     ///     --- !core/asdf-1.1.0\nx: 340282366920938463463374607431768211456\n...\n"[..])?;
     /// let integer = file.tree()?.pointer("/x")?.integer()?;
-    /// assert_eq!(integer, asdf::BigInt::from(1) << 128);
+    /// assert_eq!(integer, asdf::yaml::BigInt::from(1) << 128);
     /// # Ok::<(), asdf::Error>(())
     /// ```
     pub fn integer(self) -> Result<BigInt> {

@@ -19,7 +19,7 @@ const MAX_DEPTH: usize = 1000;
 impl Tree {
     /// A copy of a node and all below it, with tags, anchors and merge keys. Arrays stay what they
     /// are in the text: `source: 0` is block 0 of the file, which a
-    /// [`Writer`](crate::save::Writer) copies.
+    /// [`Writer`](crate::Writer) copies.
     ///
     /// Of a key that occurs twice the last value is used. Fails at a key that is a collection, and
     /// with [`ErrorKind::Limit`](crate::ErrorKind::Limit) where collections nest more than 1,000
@@ -58,7 +58,7 @@ impl Tree {
     /// stands for the tags of ASDF in `!core/..`.
     ///
     /// ```
-    /// use asdf::value::{Tree, Value};
+    /// use asdf::{Tree, Value};
     ///
     /// let tree = Tree::parse("meta: {gain: 2.5}\nz: !core/complex-1.0.0 (1+2j)\n")?;
     /// assert_eq!(tree.pointer("/meta/gain"), Some(&Value::Float(2.5)));

@@ -8,7 +8,7 @@ use crate::yaml::NodeKind;
 
 impl Tree {
     /// A copy of the tree of a file. Its arrays stay in their blocks, which a
-    /// [`Writer`](crate::save::Writer) copies; those with fewer elements than `inline_below` come
+    /// [`Writer`](crate::Writer) copies; those with fewer elements than `inline_below` come
     /// into the tree, unless the standard has no form for them there: single elements, integers that
     /// are not literals, bytes that are not text, and what the reference cannot read: lists inside of
     /// records. A shape that is open, `'*'`, becomes the number of

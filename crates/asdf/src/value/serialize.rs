@@ -10,7 +10,7 @@
 //! | maps, structs | a mapping, in their order |
 //! | variants with content | a mapping of one entry, from the name to the content |
 //!
-//! It is the other direction of [`crate::deserialize`]: what is read back is what was written.
+//! It is the other direction of [`crate::tree::deserialize`]: what is read back is what was written.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ const MAX_DEPTH: u32 = 128;
 ///
 /// let exposure = Exposure { filter: "F110W".into(), seconds: vec![120.5, 90.0], comment: None };
 /// let mut tree = Tree::default();
-/// tree.set("/exposure", asdf::to_value(&exposure)?)?;
+/// tree.set("/exposure", asdf::value::to_value(&exposure)?)?;
 /// let mut text = Vec::new();
 /// tree.write_yaml(&mut text)?;
 /// let text = String::from_utf8_lossy(&text);
@@ -57,8 +57,8 @@ pub fn to_value<T: Serialize + ?Sized>(value: &T) -> Result<Value> {
 /// [`Node::deserialize`]: crate::Node::deserialize
 ///
 /// ```
-/// let value = asdf::to_value(&[("a", 1), ("b", 2)])?;
-/// let pairs: Vec<(String, u8)> = asdf::from_value(&value)?;
+/// let value = asdf::value::to_value(&[("a", 1), ("b", 2)])?;
+/// let pairs: Vec<(String, u8)> = asdf::value::from_value(&value)?;
 /// assert_eq!(pairs, [("a".to_owned(), 1), ("b".to_owned(), 2)]);
 /// # Ok::<(), asdf::Error>(())
 /// ```
@@ -67,7 +67,7 @@ pub fn from_value<T: DeserializeOwned>(value: &Value) -> Result<T> {
 }
 
 impl Tree {
-    /// The tree as a value of a Rust type; see [`from_value`](crate::from_value). Of arrays the type
+    /// The tree as a value of a Rust type; see [`from_value`](crate::value::from_value). Of arrays the type
     /// sees what is written of inline ones.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T> {
         let mut text = Vec::new();

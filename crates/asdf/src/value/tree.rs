@@ -19,7 +19,8 @@ impl Handle {
 /// A tree that owns its content.
 ///
 /// ```
-/// use asdf::value::{Mapping, Tree, Value};
+/// use asdf::value::Mapping;
+/// use asdf::{Tree, Value};
 ///
 /// let mut tree = Tree::default();
 /// let meta = tree.share(Mapping::from_iter([("gain", 2.5)]));

@@ -16,7 +16,8 @@ use super::position::Lines;
 use super::scalar::{self, NodeKind, NodeStyle, ScalarRules};
 use super::scan::{self, Fault, Span};
 use super::timestamp::{self, Timestamp};
-use crate::{Code, Diagnostic, Error, Result};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, Result};
 
 /// A longer text might hold more text than 32 bits can count: a text may be followed by scalars
 /// that are half as long again, since an escape of two bytes may stand for three.

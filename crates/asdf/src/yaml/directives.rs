@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use binio::pointer::percent_decode;
 
 use super::scan::{Fault, fault};
-use crate::Code;
+use crate::diagnostic::Code;
 
 /// The longest prefix, in bytes: it is repeated in each tag.
 const MAX_PREFIX: usize = 4096;

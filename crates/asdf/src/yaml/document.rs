@@ -22,8 +22,9 @@ use super::position::Lines;
 use super::scalar::{NodeKind, NodeStyle, ScalarRules};
 use super::scan::{Span, number_end};
 use super::{Position, build};
+use crate::diagnostic::Diagnostic;
 use crate::diagnostic::Place;
-use crate::{Diagnostic, Result};
+use crate::error::Result;
 
 /// Number of a node in its [`Document`], stable as long as the document lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

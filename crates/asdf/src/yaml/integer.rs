@@ -60,7 +60,7 @@ impl Integer<'_> {
     /// let text = b"340282366920938463463374607431768211456";
     /// let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new())?;
     /// let Content::Int(integer) = document.root().value()? else { panic!("no integer") };
-    /// assert_eq!(integer.to_big_int()?, asdf::BigInt::from(1) << 128);
+    /// assert_eq!(integer.to_big_int()?, asdf::yaml::BigInt::from(1) << 128);
     /// # Ok::<(), asdf::Error>(())
     /// ```
     pub fn to_big_int(&self) -> Result<BigInt> {

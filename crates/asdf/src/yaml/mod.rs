@@ -35,7 +35,6 @@ mod equal;
 mod integer;
 mod mapping;
 mod node;
-#[doc(hidden)]
 pub mod notation;
 mod number;
 mod parse;
@@ -62,4 +61,6 @@ pub(crate) use scalar::resolve;
 pub use scalar::{NodeKind, NodeStyle, ScalarRules};
 pub use span::{Comments, NodeComment};
 pub use timestamp::{Date, DateTime};
+
+pub use num_bigint::BigInt;
 pub(crate) use walk::{Order, Token, Walk};

@@ -8,7 +8,8 @@ use super::mapping::{EntryMentions, Pairs};
 use super::scalar::{self, NodeKind, NodeStyle};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
-use crate::{Code, Diagnostic, Error, ErrorKind, Result};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::error::{Error, ErrorKind, Result};
 
 /// A node of a [`Document`]: a reference and a number, free to copy.
 ///

@@ -6,7 +6,7 @@
 use super::directives::Directives;
 use super::scalar::NodeStyle;
 use super::scan::{Fault, Scanner, Span, Token, TokenKind, fault, number_end};
-use crate::Code;
+use crate::diagnostic::Code;
 
 /// One step of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

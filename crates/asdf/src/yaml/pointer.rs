@@ -6,7 +6,7 @@
 use super::document::{Children, Document, ELEMENT};
 use super::node::YamlNode;
 use super::scalar::NodeKind;
-use crate::{Error, ReferenceError, Result};
+use crate::error::{Error, ReferenceError, Result};
 
 /// The longest pointer that is made, in bytes: a key may have a megabyte.
 const MAX_POINTER: usize = 1 << 10;

@@ -2,7 +2,7 @@
 
 use super::number::{self, Form};
 use super::timestamp::{self, Timestamp};
-use crate::Code;
+use crate::diagnostic::Code;
 
 /// How untagged plain scalars turn into values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use asdf::{ArrayError, Asdf, ErrorKind, External, NdArray, OpenOptions, ReferenceError, Result};
+use asdf::ndarray::ArrayError;
+use asdf::tree::ReferenceError;
+use asdf::{Asdf, ErrorKind, External, NdArray, OpenOptions, Result};
 use binio::Bytes;
 use tempfile::TempDir;
 

@@ -1,6 +1,6 @@
 //! Who wrote the file, and its history.
 
-use asdf::metadata::History;
+use asdf::tree::metadata::History;
 
 use super::file;
 

@@ -1,7 +1,8 @@
 //! All ways of reading elements.
 
+use asdf::ndarray::ArrayError;
 use asdf::ndarray::{ByteOrder, Order, Origin};
-use asdf::{ArrayError, Asdf, ErrorKind};
+use asdf::{Asdf, ErrorKind};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use half::f16;
@@ -254,7 +255,7 @@ fn a_streamed_block_holds_as_many_rows_as_there_are() {
     assert_eq!(array(&file, "/a").shape(), [2, 2]);
     assert_eq!(array(&file, "/a").read::<i16>().unwrap(), [1, 2, 3, 4]);
     let codes: Vec<_> = file.diagnostics().iter().map(|d| d.code).collect();
-    assert_eq!(codes, [asdf::Code::PartialRow]);
+    assert_eq!(codes, [asdf::diagnostic::Code::PartialRow]);
 }
 
 #[test]

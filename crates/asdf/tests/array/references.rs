@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use asdf::{Asdf, Code, ErrorKind, ReferenceError};
+use asdf::diagnostic::Code;
+use asdf::tree::ReferenceError;
+use asdf::{Asdf, ErrorKind};
 use tempfile::TempDir;
 
 use super::{bytes_of, file, node};

@@ -4,9 +4,10 @@ use std::io::Cursor;
 use std::ops::Range;
 use std::sync::Arc;
 
-use asdf::json::Options;
+use asdf::block::ChecksumVerdict;
 use asdf::ndarray::{ByteOrder, Order, Slice};
-use asdf::{Asdf, ChecksumVerdict, Error, ErrorKind, OpenOptions, Result, Verify};
+use asdf::tree::json::Options;
+use asdf::{Asdf, Error, ErrorKind, OpenOptions, Result, Verify};
 use binio::source::{Stream, Window, parse_with_fetch};
 use binio::{Bytes, FileSource, ReadAt};
 

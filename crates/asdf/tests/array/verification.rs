@@ -2,8 +2,9 @@
 
 use std::io::sink;
 
+use asdf::block::BlockError;
 use asdf::ndarray::{ByteOrder, Order, PrintStyle, Slice};
-use asdf::{Asdf, BlockError, Error, ErrorKind, NdArray, OpenOptions, Result, Verify};
+use asdf::{Asdf, Error, ErrorKind, NdArray, OpenOptions, Result, Verify};
 
 use super::{array, block, bytes_of};
 

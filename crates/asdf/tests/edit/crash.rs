@@ -4,9 +4,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 use std::{env, fs, thread};
 
+use asdf::inspect::VerifyOptions;
 use asdf::save::{EditOptions, Editor, Method, roll_back};
 use asdf::value::Array;
-use asdf::{Asdf, Tree, VerifyOptions, WriteOptions};
+use asdf::{Asdf, Tree, WriteOptions};
 use binio::write::fault::Fault;
 use binio::write::{Journaled, MemoryStorage, Operation, journal};
 

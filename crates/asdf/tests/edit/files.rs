@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use asdf::inspect::VerifyOptions;
 use asdf::save::{EditOptions, EditReport, Editor, Method};
 use asdf::value::Array;
-use asdf::{
-    Asdf, Compression, OpenOptions, Strictness, Tree, Verify, VerifyOptions, WriteOptions, Writer,
-};
+use asdf::{Asdf, Compression, OpenOptions, Strictness, Tree, Verify, WriteOptions, Writer};
 
 use crate::edited;
 

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use asdf::json::Options;
+use asdf::block::ChecksumVerdict;
 use asdf::ndarray::{ByteOrder, Order};
-use asdf::{Asdf, ChecksumVerdict, NdArray, OpenOptions, Strictness};
+use asdf::tree::json::Options;
+use asdf::{Asdf, NdArray, OpenOptions, Strictness};
 use binio::checksum::Algorithm;
 use serde_json::{Map, Value, json};
 use testdata::Case;

@@ -1,7 +1,8 @@
 //! Trees against schemas: each keyword, valid and not.
 
+use asdf::diagnostic::{Code, Severity};
 use asdf::inspect::schema::{Mismatch, Schemas};
-use asdf::{Asdf, Code, Limits, OpenOptions, Severity};
+use asdf::{Asdf, Limits, OpenOptions};
 
 const SCHEMA: &str = "asdf://scibin.example/schemas/observation-1.0.0";
 

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use asdf::deserialize::Limits;
+use asdf::tree::deserialize::Limits;
 use asdf::yaml::Document;
 use asdf::{Asdf, Error, ErrorKind};
 use serde::Deserialize;

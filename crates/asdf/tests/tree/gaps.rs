@@ -1,6 +1,6 @@
 //! What parsers of YAML often lack, one test each.
 
-use asdf::Code;
+use asdf::diagnostic::Code;
 use asdf::yaml::{NodeKind, NodeStyle};
 
 use crate::{fault, parse, parse_reported, to_json, try_parse};

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use asdf::ErrorKind;
-use asdf::json::Options;
+use asdf::tree::json::Options;
 use asdf::yaml::{Document, ParseOptions};
 use binio::Limits;
 

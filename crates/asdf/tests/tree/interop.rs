@@ -4,9 +4,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io::BufRead;
 
-use asdf::json::Options;
+use asdf::Error;
+use asdf::diagnostic::Code;
+use asdf::tree::json::Options;
 use asdf::yaml::{Document, NodeId, NodeKind, NodeStyle, YamlNode};
-use asdf::{Code, Error};
 use serde_json::{Value, json};
 
 use crate::{try_json, try_parse};

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use asdf::json::{Aliases, Options};
-use asdf::{Asdf, ErrorKind, ReferenceError};
+use asdf::tree::ReferenceError;
+use asdf::tree::json::{Aliases, Options};
+use asdf::{Asdf, ErrorKind};
 
 use crate::{parse, parse_reported, to_json, try_json};
 

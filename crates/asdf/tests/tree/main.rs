@@ -21,9 +21,10 @@ mod spans;
 mod suite;
 mod tags;
 
-use asdf::json::Options;
+use asdf::diagnostic::{Code, Diagnostic};
+use asdf::tree::json::Options;
 use asdf::yaml::{Document, ParseOptions};
-use asdf::{Code, Diagnostic, Error, ErrorKind};
+use asdf::{Error, ErrorKind};
 
 /// The document, or the error, and the diagnostics.
 fn try_parse(text: impl AsRef<[u8]>) -> (Result<Document, Error>, Vec<Diagnostic>) {
@@ -56,7 +57,7 @@ fn fault(text: impl AsRef<[u8]>) -> (u32, u32, u64, String) {
 
 fn try_json(document: &Document, options: Options) -> Result<String, Error> {
     let mut out = Vec::new();
-    asdf::json::write(document.root(), &options, &mut out)?;
+    asdf::tree::json::write(document.root(), &options, &mut out)?;
     Ok(String::from_utf8(out).expect("JSON is UTF-8"))
 }
 

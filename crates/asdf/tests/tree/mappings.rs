@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use asdf::Code;
+use asdf::diagnostic::Code;
 use asdf::yaml::{Document, NodeKind, ParseOptions, ScalarRules, YamlNode};
 
 use crate::{parse, parse_reported, to_json, try_parse};

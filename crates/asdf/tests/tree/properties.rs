@@ -1,6 +1,6 @@
 //! Properties: any bytes, and YAML with a few bytes changed.
 
-use asdf::json::Options;
+use asdf::tree::json::Options;
 use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, Position, ScalarRules, YamlNode};
 use proptest::prelude::*;
 

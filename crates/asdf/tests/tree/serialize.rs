@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use asdf::value::Value;
-use asdf::{ErrorKind, Tree, from_value, to_value};
+use asdf::Value;
+use asdf::value::{from_value, to_value};
+use asdf::{ErrorKind, Tree};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

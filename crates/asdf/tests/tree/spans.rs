@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use asdf::Code;
+use asdf::diagnostic::Code;
 use asdf::yaml::{Document, NodeKind, NodeStyle, ParseOptions, YamlNode};
 use proptest::prelude::*;
 

@@ -123,6 +123,6 @@ fn integers_of_any_size_keep_their_digits() {
 
 fn parse_large(text: &str) -> Document {
     let (document, codes) = crate::parse_reported(format!("v: {text}\n"));
-    assert_eq!(codes, [asdf::Code::LargeInteger]);
+    assert_eq!(codes, [asdf::diagnostic::Code::LargeInteger]);
     document
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use asdf::ndarray::{ByteOrder, Datatype, Field, Order, Record, ScalarKind, ScalarType, Strided};
+use asdf::ndarray::{Complex, Endian, f16};
 use asdf::value::{Array, Mask, Storage};
-use asdf::{Asdf, Bytes, Complex, Endian, Limits, Tree, Value, WriteOptions, f16};
+use asdf::{Asdf, Bytes, Limits, Tree, Value, WriteOptions};
 
 use crate::{bytes_of, open, written};
 

@@ -1,9 +1,11 @@
 //! The layout of a file: alignment, checksums, index, padding, standard.
 
+use asdf::block::ChecksumVerdict;
+use asdf::ndarray::f16;
 use asdf::tag::Version;
 use asdf::value::{Array, Storage};
 use asdf::yaml::Integer;
-use asdf::{Asdf, ChecksumVerdict, Tree, Value, WriteOptions, Writer, f16};
+use asdf::{Asdf, Tree, Value, WriteOptions, Writer};
 
 use crate::{bytes_of, open, written};
 

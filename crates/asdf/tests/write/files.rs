@@ -2,8 +2,9 @@
 
 use std::fs;
 
+use asdf::Value;
 use asdf::ndarray::Datatype;
-use asdf::value::{Array, Value};
+use asdf::value::Array;
 use asdf::{Asdf, Compression, ErrorKind, OpenOptions, Tree, WriteOptions, Writer};
 use binio::write::fault::{Fault, FaultyWriter};
 
@@ -28,7 +29,7 @@ fn numbers(file: &Asdf, key: &str) -> Vec<u64> {
 }
 
 fn codes(file: &Asdf) -> Vec<String> {
-    let code = |block: asdf::Result<asdf::Block<'_>>| {
+    let code = |block: asdf::Result<asdf::block::Block<'_>>| {
         let block = block.unwrap();
         if block.is_compressed() {
             block.header().unwrap().compression_name()

@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use asdf::Value;
 use asdf::save::repair::{RecoverOptions, recover};
 use asdf::save::{Editor, Method};
-use asdf::value::{Mapping, Sequence, Value};
+use asdf::value::{Mapping, Sequence};
 use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 use serde_json::{Value as Json, json};
 

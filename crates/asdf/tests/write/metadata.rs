@@ -1,7 +1,7 @@
 //! The software, the history and the extensions of a file.
 
-use asdf::metadata::{ExtensionMetadata, HistoryEntry, Software};
 use asdf::tag::Version;
+use asdf::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 use asdf::{Tree, WriteOptions, Writer};
 
 use crate::{bytes_of, open, written};

@@ -1,7 +1,8 @@
 //! Properties: what is read from what was written is what was written.
 
-use asdf::value::{Mapping, Sequence, Tree, Value};
+use asdf::value::{Mapping, Sequence};
 use asdf::yaml::{Date, Integer};
+use asdf::{Tree, Value};
 use proptest::prelude::*;
 
 use crate::{bytes_of, open, yaml};
@@ -119,7 +120,7 @@ proptest! {
         if !has(tree.root(), &beyond) {
             prop_assert_eq!(again.root().as_mapping(), tree.root().as_mapping());
         }
-        prop_assert!(!file.diagnostics().iter().any(|d| d.severity == asdf::Severity::Error));
+        prop_assert!(!file.diagnostics().iter().any(|d| d.severity == asdf::diagnostic::Severity::Error));
         // Written again it is the same file.
         let copy = Writer::new(Tree::from_node(file.tree().unwrap().yaml()).unwrap()).blocks_of(&file);
         prop_assert_eq!(bytes_of(&copy), bytes);

@@ -3,12 +3,11 @@
 use std::io::Cursor;
 use std::sync::Arc;
 
+use asdf::block::{BlockError, ChecksumVerdict};
+use asdf::diagnostic::Code;
 use asdf::save::repair::{RecoverOptions, RecoverReport, recover};
 use asdf::value::Array;
-use asdf::{
-    Asdf, BlockError, ChecksumVerdict, Code, Compression, ErrorKind, Limits, Tree, WriteOptions,
-    Writer,
-};
+use asdf::{Asdf, Compression, ErrorKind, Limits, Tree, WriteOptions, Writer};
 
 use crate::bytes_of;
 
@@ -33,7 +32,8 @@ fn plain() -> Vec<u8> {
 /// Where the blocks of a good file begin.
 fn offsets(bytes: &[u8]) -> Vec<usize> {
     let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
-    let offset = |block: asdf::Result<asdf::Block<'_>>| usize::try_from(block.unwrap().offset());
+    let offset =
+        |block: asdf::Result<asdf::block::Block<'_>>| usize::try_from(block.unwrap().offset());
     file.blocks().iter().map(|block| offset(block).unwrap()).collect()
 }
 
@@ -53,7 +53,7 @@ fn whole(bytes: &[u8]) -> (Asdf, RecoverReport) {
     let (bytes, report) = repaired(bytes);
     assert!(report.lost.is_empty(), "{:?}", report.lost);
     let file = crate::open(bytes);
-    assert!(file.verify(&asdf::VerifyOptions::new()).unwrap().is_fine());
+    assert!(file.verify(&asdf::inspect::VerifyOptions::new()).unwrap().is_fine());
     for (seed, name) in (1..).zip(["/a", "/b", "/c"]) {
         assert_eq!(read(&file, name).unwrap(), elements(seed), "{name}");
     }
@@ -381,7 +381,7 @@ fn converted_line_ends_are_undone() {
     let found = &report.diagnostics[0];
     assert_eq!(found.code, Code::IndexDrift);
     assert!(found.message.ends_with("it was undone"), "{}", found.message);
-    assert_eq!(found.severity, asdf::Severity::Note, "it is no longer wrong");
+    assert_eq!(found.severity, asdf::diagnostic::Severity::Note, "it is no longer wrong");
 }
 
 #[test]
@@ -427,8 +427,8 @@ fn golden_files_are_recovered_or_their_losses_named() {
         let Ok(before) = Asdf::from_bytes(bytes.clone()) else { continue };
         let (again, report) = repaired(&bytes);
         let after = Asdf::from_bytes(again.clone()).unwrap();
-        let is_fine = before.verify(&asdf::VerifyOptions::new()).unwrap().is_fine();
-        let fine_now = after.verify(&asdf::VerifyOptions::new()).unwrap().is_fine();
+        let is_fine = before.verify(&asdf::inspect::VerifyOptions::new()).unwrap().is_fine();
+        let fine_now = after.verify(&asdf::inspect::VerifyOptions::new()).unwrap().is_fine();
         assert!(fine_now || !is_fine, "{}: {report:?}", case.name);
         // A second repair changes nothing.
         assert!(repaired(&again).0 == again, "{}", case.name);

@@ -2,10 +2,11 @@
 
 use std::fs;
 
+use asdf::block::ChecksumVerdict;
 use asdf::ndarray::Datatype;
 use asdf::save::RowWriter;
 use asdf::value::Array;
-use asdf::{Asdf, ChecksumVerdict, Compression, Tree, WriteOptions, Writer};
+use asdf::{Asdf, Compression, Tree, WriteOptions, Writer};
 
 fn open(path: &std::path::Path) -> Asdf {
     let file = Asdf::open(path).unwrap();

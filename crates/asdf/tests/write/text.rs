@@ -1,8 +1,10 @@
 //! Trees as text.
 
-use asdf::value::{Mapping, Sequence, Value, Written};
+use asdf::Tree;
+use asdf::Value;
+use asdf::ndarray::Complex;
+use asdf::value::{Mapping, Sequence, Written};
 use asdf::yaml::{Date, DateTime, Integer};
-use asdf::{Complex, Tree};
 
 use crate::yaml;
 

@@ -6,7 +6,7 @@ use std::fmt;
 /// it is negative.
 ///
 /// ```
-/// use asdf::BlockRef;
+/// use asdf::block::BlockRef;
 ///
 /// assert_eq!(BlockRef::from(2), BlockRef::Index(2));
 /// assert_eq!(BlockRef::from(-1), BlockRef::LAST);

@@ -82,8 +82,8 @@ impl<'a> Blocks<'a> {
 
     /// All blocks in the order of the file. Each header is read when its turn comes; a source that
     /// fails ends it with an error.
-    pub fn iter(&self) -> Iter<'a> {
-        Iter { blocks: *self, next: Some(0) }
+    pub fn iter(&self) -> BlockIter<'a> {
+        BlockIter { blocks: *self, next: Some(0) }
     }
 
     /// The data of all blocks, decoded in parallel, in their order.
@@ -146,30 +146,30 @@ impl<'a> Blocks<'a> {
 
 impl<'a> IntoIterator for &Blocks<'a> {
     type Item = Result<Block<'a>>;
-    type IntoIter = Iter<'a>;
+    type IntoIter = BlockIter<'a>;
 
-    fn into_iter(self) -> Iter<'a> {
+    fn into_iter(self) -> BlockIter<'a> {
         self.iter()
     }
 }
 
 impl<'a> IntoIterator for Blocks<'a> {
     type Item = Result<Block<'a>>;
-    type IntoIter = Iter<'a>;
+    type IntoIter = BlockIter<'a>;
 
-    fn into_iter(self) -> Iter<'a> {
+    fn into_iter(self) -> BlockIter<'a> {
         self.iter()
     }
 }
 
 /// The blocks of a file in their order; see [`Blocks::iter`].
 #[derive(Clone, Debug)]
-pub struct Iter<'a> {
+pub struct BlockIter<'a> {
     blocks: Blocks<'a>,
     next: Option<usize>,
 }
 
-impl<'a> Iterator for Iter<'a> {
+impl<'a> Iterator for BlockIter<'a> {
     type Item = Result<Block<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {

@@ -121,6 +121,8 @@ pub(crate) fn codes(file: &Asdf) -> Vec<Code> {
 
 /// The data of all blocks, as text.
 pub(crate) fn contents(file: &Asdf) -> Vec<String> {
-    let decode = |block: crate::Result<crate::Block<'_>>| block.unwrap().decode().unwrap().to_vec();
+    let decode = |block: crate::Result<crate::file::blocks::Block<'_>>| {
+        block.unwrap().decode().unwrap().to_vec()
+    };
     file.blocks().iter().map(|block| String::from_utf8(decode(block)).unwrap()).collect()
 }

@@ -18,8 +18,8 @@
 //! use std::io::Cursor;
 //! use std::sync::Arc;
 //! use asdf::save::repair::{RecoverOptions, recover};
-//! use asdf::value::{Array, Tree};
-//! use asdf::{Asdf, Writer};
+//! use asdf::value::Array;
+//! use asdf::{Asdf, Tree, Writer};
 //!
 //! let mut tree = Tree::default();
 //! tree.set("/a", Array::from_slice(&[1_u8, 2, 3], &[3])?)?;

@@ -67,7 +67,7 @@ macro_rules! forward {
 
 impl<'a> YamlNode<'a> {
     /// The node and what it holds as a value of a Rust type. What of the document becomes what of the
-    /// type is in the table of [`crate::deserialize`].
+    /// type is in the table of [`crate::tree::deserialize`].
     ///
     /// Fails with [`ErrorKind::Yaml`](crate::ErrorKind::Yaml), which has the JSON Pointer, line and
     /// column of the node that does not fit.

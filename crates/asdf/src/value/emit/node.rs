@@ -50,9 +50,9 @@ mod tests {
         let again = Asdf::from_bytes(format!("#ASDF 1.0.0\n{text}")).unwrap();
         let show = |node: crate::Node<'_>| {
             let mut out = Vec::new();
-            let options = crate::json::Options::new()
+            let options = crate::tree::json::Options::new()
                 .with_tags(true)
-                .with_aliases(crate::json::Aliases::Reference);
+                .with_aliases(crate::tree::json::Aliases::Reference);
             node.write_json(&mut out, &options).unwrap();
             String::from_utf8(out).unwrap().replace("/x/", "/")
         };

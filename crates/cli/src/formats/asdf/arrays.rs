@@ -1,7 +1,8 @@
 //! The arrays of a file as a table: where each is, what it is, and how it is stored.
 
+use asdf::block::Block;
 use asdf::ndarray::{Origin, datatype_name};
-use asdf::{Asdf, Block, Node};
+use asdf::{Asdf, Node};
 use serde_json::{Value, json};
 
 use super::blocks::compression;

@@ -3,7 +3,8 @@
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use asdf::{Asdf, Block};
+use asdf::Asdf;
+use asdf::block::Block;
 use serde_json::{Value, json};
 
 use crate::Verdict;

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 
-use asdf::json::Options;
 use asdf::ndarray::Slice;
-use asdf::{Found, NdArray, Node, Verify};
+use asdf::tree::Found;
+use asdf::tree::json::Options;
+use asdf::{NdArray, Node, Verify};
 
 use crate::Verdict;
 use crate::arguments::asdf::Reading;

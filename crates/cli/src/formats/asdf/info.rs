@@ -3,8 +3,10 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use asdf::Asdf;
+use asdf::block::Block;
 use asdf::inspect::schema::Descriptions;
-use asdf::{Asdf, Block, BlockHeader};
+use asdf::layout::BlockHeader;
 use serde_json::{Value, json};
 
 use super::arrays;

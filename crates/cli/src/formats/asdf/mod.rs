@@ -20,8 +20,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use asdf::diagnostic::{Diagnostic, Severity};
 use asdf::save::WriteReport;
-use asdf::{Asdf, Diagnostic, External, OpenOptions, Severity, Strictness, Writer};
+use asdf::{Asdf, External, OpenOptions, Strictness, Writer};
 use binio::write::Discard;
 use serde_json::json;
 

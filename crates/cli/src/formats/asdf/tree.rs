@@ -4,7 +4,7 @@ use std::io::{self, BufWriter, Write};
 
 use asdf::Node;
 use asdf::inspect::schema::Descriptions;
-use asdf::json::{self, Options};
+use asdf::tree::json::{self, Options};
 
 use super::outline::{Extent, outline};
 use crate::Verdict;

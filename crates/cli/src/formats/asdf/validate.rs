@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use asdf::Severity;
+use asdf::diagnostic::Severity;
 use asdf::inspect::schema::{Mismatch, Schemas};
 use serde_json::{Value, json};
 

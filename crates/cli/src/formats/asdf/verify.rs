@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use asdf::{ChecksumVerdict, VerifyOptions, VerifyReport};
+use asdf::block::ChecksumVerdict;
+use asdf::inspect::{VerifyOptions, VerifyReport};
 use serde_json::{Value, json};
 
 use crate::Verdict;

@@ -1,0 +1,90 @@
+//! The public names at the root of each crate, which a test keeps few.
+//!
+//! A name counts if lib.rs makes it public: a module, a re-export or an item. Names inside of inline modules
+//! do not count, and neither do exported macros.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use crate::imports::{Source, identifier, inline_modules, paths};
+use crate::process::root;
+
+/// The crates, and how many names the root of each may have.
+const LIMITS: &[(&str, usize)] = &[("asdf", 30), ("binio", 25)];
+
+/// Fails if the root of a crate has more names than its limit.
+fn check(name: &str, limit: usize, lib: &str) -> Result<(), String> {
+    let names = root_names(lib);
+    if names.len() > limit {
+        let list: Vec<_> = names.iter().map(String::as_str).collect();
+        return Err(format!(
+            "the root of {name} has {} public names, but the limit is {limit}; move some into a module: {}",
+            names.len(),
+            list.join(" ")
+        ));
+    }
+    Ok(())
+}
+
+/// Returns the public names that the text of a lib.rs defines or re-exports.
+fn root_names(lib: &str) -> BTreeSet<String> {
+    let source = Source::new(lib);
+    let code = &source.code;
+    let inner = inline_modules(code);
+    let mut names = BTreeSet::new();
+    for at in source.after("pub ").filter(|at| !inner.iter().any(|range| range.contains(at))) {
+        let item = code[at..].trim_start();
+        if let Some(tree) = item.strip_prefix("use ") {
+            let end = tree.find(';').unwrap_or(tree.len());
+            names.extend(paths(&tree[..end]).into_iter().filter_map(|path| match path.last() {
+                // `module::{self}` makes the name of the module public.
+                Some(last) if last == "self" => path.iter().rev().nth(1).cloned(),
+                last => last.cloned(),
+            }));
+        } else {
+            let keywords =
+                ["const", "unsafe", "async", "fn", "mod", "struct", "enum", "trait", "type"];
+            let name = item.split_whitespace().find(|word| !keywords.contains(word));
+            names.extend(name.map(identifier).filter(|name| !name.is_empty()));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roots_of_crates_have_few_names() {
+        for (name, limit) in LIMITS {
+            let path = root().join("crates").join(name).join("src/lib.rs");
+            let lib = fs::read_to_string(&path).unwrap();
+            assert!(root_names(&lib).len() > 5, "{name}: {:?}", root_names(&lib));
+            check(name, *limit, &lib).unwrap();
+        }
+    }
+
+    #[test]
+    fn modules_exports_and_items_are_names_of_the_root() {
+        let lib = "//! pub mod text;\nmod hidden;\npub mod shown;\npub(crate) mod inner;\n\
+                   pub mod inline {\n    pub use crate::hidden::NotHere;\n}\n\
+                   pub use hidden::{A, deep::{B, C as Renamed}};\npub use binio::{self, Bytes};\n\
+                   pub const fn f() {}\npub const N: u8 = 1;\npub struct S<T>(T);\n\
+                   #[cfg(test)]\npub mod tests;";
+        let names: Vec<_> = root_names(lib).into_iter().collect();
+        assert_eq!(
+            names,
+            ["A", "B", "Bytes", "N", "Renamed", "S", "binio", "f", "inline", "shown"]
+        );
+    }
+
+    #[test]
+    fn too_many_names_are_an_error_that_lists_them() {
+        let error = check("x", 1, "pub mod a;\npub use b::C;").unwrap_err();
+        assert_eq!(
+            error,
+            "the root of x has 2 public names, but the limit is 1; move some into a module: C a"
+        );
+    }
+}
