@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
-/// How far a magic is searched for at least.
-const MIN_PADDING: u64 = 1 << 20;
+/// How far a plausible block is searched for, at least, after a magic that begins none.
+const MIN_SEARCHED: u64 = 1 << 20;
 
 /// The magics after the tree, up to the first that begins a plausible block.
 #[derive(Default)]
@@ -25,11 +25,12 @@ pub(super) struct Candidates {
 }
 
 impl Candidates {
-    /// Searches from the end of the tree, or of the comments, on. Padding may be as long as the
-    /// tree: that is how writers leave it room to grow.
+    /// Searches from the end of the tree, or of the comments, on. Padding may have any length,
+    /// because a tree may have become shorter. After a magic that begins no plausible block, the
+    /// search soon ends: it would otherwise go through the data of a damaged block.
     pub(super) fn search(from: u64, reading: Reading<'_>) -> Result<Self> {
         let ends = reading.ends;
-        let end = ends.len().min(from.saturating_add(MIN_PADDING.max(from)));
+        let end = ends.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
         let mut candidates = Self::default();
         for at in memmem::find_iter(&ends.head(from..end), &BLOCK_MAGIC) {
             if candidates.add(from + at as u64, reading)? {
@@ -48,8 +49,11 @@ impl Candidates {
             }
         }
         if candidates.passed.is_empty() && end < ends.len() {
-            let message = format!("no block in {} bytes; the search ends here", end - from);
-            reading.reports.report(Code::TrailingBytes, end, message);
+            let resume = end.saturating_sub(3).max(from);
+            let mut scanner = Scanner::new(ends, &BLOCK_MAGIC, resume..ends.len());
+            if let Some(offset) = scanner.next_match()? {
+                candidates.add(offset, reading)?;
+            }
         }
         Ok(candidates)
     }

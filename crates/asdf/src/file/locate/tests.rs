@@ -240,14 +240,25 @@ fn a_lost_block_that_the_index_has_after_the_end_lies_in_the_file() {
 }
 
 #[test]
-fn padding_as_long_as_the_tree_is_searched_and_longer_padding_is_reported() {
-    let far = vec![b' '; (1 << 20) - 1];
-    let file = open([HEAD, TREE, &far, &block(b"one").bytes()].concat());
-    assert_eq!(contents(&file), Vec::<String>::new(), "the magic reaches over the bound");
-    assert_eq!(codes(&file), [Code::TrailingBytes]);
-    let near = &far[4..];
-    let file = open([HEAD, TREE, near, &block(b"one").bytes()].concat());
-    assert_eq!(contents(&file), ["one"]);
+fn padding_of_any_length_between_tree_and_first_block_is_passed_over() {
+    for len in [(1 << 20) - 54, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 3 << 20] {
+        for byte in [b' ', 0] {
+            let padding = vec![byte; len];
+            let mut bytes = [HEAD, TREE, &padding, &block(b"one").bytes()].concat();
+            let file = open(bytes.clone());
+            assert_eq!((contents(&file), codes(&file)), (vec!["one".to_owned()], vec![]), "{len}");
+            bytes.extend(index(&[head_len() + len]));
+            let file = open(bytes);
+            assert_eq!((contents(&file), codes(&file)), (vec!["one".to_owned()], vec![]), "{len}");
+            assert!(file.layout().index.as_ref().unwrap().accepted);
+        }
+    }
+}
+
+#[test]
+fn padding_without_a_block_after_it_is_no_irregularity() {
+    let file = open([HEAD, TREE, &vec![b' '; 3 << 20]].concat());
+    assert_eq!((contents(&file), codes(&file)), (vec![], vec![]));
 }
 
 #[test]
