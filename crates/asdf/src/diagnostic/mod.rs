@@ -42,6 +42,8 @@ binio::codes! {
         UsedExceedsAllocated = "UsedExceedsAllocated": Error;
         /// `data_size` differs from `used_size` in an uncompressed block.
         DataSizeMismatch = "DataSizeMismatch": Error;
+        /// The header of a block leads to no other block, but the index or the block's data does.
+        HeaderContradicted = "HeaderContradicted": Error;
         /// A block that cannot be read: its header is broken or it ends past the end of the file.
         BadBlock = "BadBlock": Error;
         /// The data of a block does not match its checksum.

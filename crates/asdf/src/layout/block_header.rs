@@ -220,9 +220,12 @@ impl BlockHeader {
     /// Where the next block would begin; `None` when nothing can follow, because the block is
     /// STREAMED or its sizes add up to more than 2^64.
     pub fn next_offset(&self) -> Option<u64> {
-        if self.is_streamed() {
-            return None;
-        }
+        if self.is_streamed() { None } else { self.allocated_end() }
+    }
+
+    /// Returns the end of the allocated bytes by the sizes in the header, which mean nothing in a
+    /// STREAMED block. `None` if the sizes add up to more than 2^64.
+    pub(crate) fn allocated_end(&self) -> Option<u64> {
         self.offset.checked_add(self.len() as u64)?.checked_add(self.allocated_size)
     }
 

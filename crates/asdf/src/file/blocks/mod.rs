@@ -60,7 +60,9 @@ impl<'a> Blocks<'a> {
 
     /// The block that an array's `source` names: negative numbers count from the end, -1 is the
     /// last block. Fails where blocks may be missing between it and the end that it is counted
-    /// from, in a file that was opened with [`Strictness::Salvage`](crate::Strictness::Salvage).
+    /// from: after a gap in a file that was opened with
+    /// [`Strictness::Salvage`](crate::Strictness::Salvage), or if other blocks follow the last one that
+    /// the headers lead to.
     pub fn by_source(&self, source: impl Into<BlockRef>) -> Result<Block<'a>> {
         let certain = self.store.certain();
         let (index, is_certain) = match source.into() {
@@ -68,7 +70,7 @@ impl<'a> Blocks<'a> {
             source @ BlockRef::FromEnd(_) => {
                 let count = self.len()?;
                 let index = source.resolve(count).ok_or_else(|| no_such_block(0, count))?;
-                (index, index >= certain || count <= certain)
+                (index, self.store.is_end_certain()? && (index >= certain || count <= certain))
             }
         };
         let block = self.get(index)?;

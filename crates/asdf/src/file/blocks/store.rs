@@ -69,6 +69,11 @@ impl BlockStore {
         lock(&self.table).certain()
     }
 
+    /// Returns `true` unless blocks follow the last one that the headers lead to.
+    pub(super) fn is_end_certain(&self) -> Result<bool> {
+        lock(&self.table).is_end_certain(self.reading())
+    }
+
     /// How many blocks there are; reads the headers that are not known yet.
     pub(super) fn len(&self) -> Result<usize> {
         lock(&self.table).len(self.reading())

@@ -13,6 +13,7 @@ use binio::ReadAt;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::file::locate::{Chain, Drift, Entry, Header, Reading, RejectedIndex};
+use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
 /// How many bytes after the last block are looked at for bytes other than NUL.
@@ -31,6 +32,9 @@ pub(super) struct BlockTable {
     first_block: Option<u64>,
     /// From this number on, numbers may be wrong.
     certain: usize,
+    /// Where blocks may follow that the walk has missed, if neither the index nor the end of the file
+    /// explains why it ended.
+    broken_end: Option<u64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +56,7 @@ impl BlockTable {
             rejected: None,
             first_block: None,
             certain: usize::MAX,
+            broken_end: None,
         };
         match chain {
             Chain::Indexed { offsets, first, last, index_offset } => {
@@ -87,6 +92,18 @@ impl BlockTable {
         self.certain
     }
 
+    /// Returns `true` unless a plausible block follows the last one that the headers lead to. Reads
+    /// the bytes after it if neither the index nor the end of the file follows.
+    pub(super) fn is_end_certain(&mut self, reading: Reading<'_>) -> Result<bool> {
+        self.len(reading)?;
+        let Some(from) = self.broken_end else { return Ok(true) };
+        let is_certain = reading.find_plausible(from)?.is_none();
+        if is_certain {
+            self.broken_end = None;
+        }
+        Ok(is_certain)
+    }
+
     /// How many blocks there are.
     pub(super) fn len(&mut self, reading: Reading<'_>) -> Result<usize> {
         while let Progress::Walking { next } = self.progress {
@@ -117,7 +134,13 @@ impl BlockTable {
     fn touch(&mut self, index: usize, reading: Reading<'_>) -> Result<()> {
         let entry = reading.entry(self.entries[index].offset)?;
         let listed_next = self.entries.get(index + 1).map(|entry| entry.offset);
-        if reading.index_is_wrong(&entry.header, listed_next)? {
+        let by_index = reading.by_index(&entry.header, listed_next)?;
+        // The block before leads here, so that the block is broken, and not the index.
+        let is_broken = by_index.is_none()
+            && entry.header.has_no_magic()
+            && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reading));
+        let header = if is_broken { Some(entry.header) } else { by_index };
+        let Some(header) = header else {
             if let Progress::Indexed { index_offset } = self.progress {
                 let entries = Some(self.entries.iter().map(|entry| entry.offset).collect());
                 self.rejected = Some(RejectedIndex::report(index_offset, entries, reading.reports));
@@ -128,10 +151,24 @@ impl BlockTable {
                 };
             }
             return Ok(());
-        }
+        };
+        let entry = Entry { header, ..entry };
         reading.judge(&entry);
         self.entries[index] = entry;
         Ok(())
+    }
+
+    /// Returns `true` if a block ends where the index has the next one.
+    fn leads_to(&self, index: usize, reading: Reading<'_>) -> bool {
+        let Some([entry, next]) = self.entries.get(index..).and_then(<[Entry]>::first_chunk) else {
+            return false;
+        };
+        let read = match entry.header {
+            Header::Unread => reading.entry(entry.offset).ok(),
+            _ => Some(entry.clone()),
+        };
+        let end = read.and_then(|entry| entry.header.good()?.next_offset());
+        end == Some(next.offset)
     }
 
     /// Adds the block at `next`, if one begins there.
@@ -139,8 +176,31 @@ impl BlockTable {
         reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
         let entry = reading.entry(next)?;
         if entry.header.has_no_magic() {
+            if let Some(end) = reading.end_without_magic(next)? {
+                reading.judge(&entry);
+                self.entries.push(entry);
+                self.progress = Progress::Walking { next: end };
+                return Ok(());
+            }
+            let last = self.entries.last().and_then(|entry| entry.header.good());
+            if let (false, Some(last)) = (reading.is_boundary(next)?, last) {
+                if let Some(after_data) = reading.block_after_data(last)? {
+                    reading.report_contradicted(last, after_data);
+                    self.progress = Progress::Walking { next: after_data };
+                    return Ok(());
+                }
+            }
             self.progress = Progress::Complete;
-            if let Some(offset) = trailing_bytes(next, self.entries.last(), reading)? {
+            let trailing = trailing_bytes(next, self.entries.last(), reading)?;
+            let is_cut = self.entries.last().is_some_and(|last| {
+                last.header.good().is_some_and(|header| !header.fits(reading.file_len()))
+            });
+            if is_cut || trailing.is_some() {
+                // Nothing confirms the sizes of the last block, so a block may begin inside it.
+                let last = self.entries.last().map_or(next, |last| last.offset);
+                self.broken_end = Some(last.saturating_add(BLOCK_MAGIC.len() as u64));
+            }
+            if let Some(offset) = trailing {
                 self.report_trailing(offset, reading)?;
             }
         } else {
@@ -156,11 +216,14 @@ impl BlockTable {
     /// Adds a block; the table is complete if none can follow it.
     fn push(&mut self, entry: Entry) {
         self.progress = match &entry.header {
-            Header::Good(header) => match header.next_offset() {
-                Some(next) => Progress::Walking { next },
-                None => Progress::Complete,
-            },
-            Header::Bad(_) | Header::Unread => Progress::Complete,
+            Header::Good(header) if header.is_streamed() => Progress::Complete,
+            Header::Good(header) => {
+                Progress::Walking { next: header.next_offset().unwrap_or(u64::MAX) }
+            }
+            Header::Bad(_) | Header::Unread => {
+                self.broken_end = Some(entry.offset.saturating_add(BLOCK_MAGIC.len() as u64));
+                Progress::Complete
+            }
         };
         self.entries.push(entry);
     }
@@ -220,7 +283,8 @@ fn trailing_bytes(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Resul
         Some(Header::Good(header)) => header.claimed_range(file_len).end,
         _ => end,
     };
-    let mut at = end.max(used_end);
+    // The last block may be allocated past the end of the file.
+    let mut at = if end > file_len { used_end } else { end.max(used_end) };
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;
     // Mostly the index follows at once.

@@ -85,7 +85,9 @@ impl Candidates {
     pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
         match &self.plausible {
             Some(Entry { header: Header::Good(header), .. }) => {
-                header.is_streamed() || header.next_offset() == Some(file_len)
+                // A block that is marked as STREAMED by mistake has sizes.
+                let is_streamed = header.is_streamed() && header.allocated_size == 0;
+                is_streamed || header.allocated_end() == Some(file_len)
             }
             _ => false,
         }

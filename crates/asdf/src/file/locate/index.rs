@@ -15,6 +15,11 @@ const MAX_TAIL: u64 = 16 << 20;
 /// Bytes at the start of a piece of the tail that may be part of the index's first lines.
 const INDEX_FIRST_LINES: usize = 64;
 
+/// Returns `true` for bytes that writers leave between the tree and the first block.
+pub(crate) fn is_padding(byte: u8) -> bool {
+    matches!(byte, 0 | b' ' | b'\n' | b'\r')
+}
+
 /// The text of an index.
 pub(crate) struct Index {
     /// Where it begins in the file.
@@ -50,10 +55,14 @@ impl Index {
         self.entries.as_ref()?.first().copied()
     }
 
-    /// Checks the index as far as one more read allows. Returns the header of the last block if the
-    /// index is right so far: its first entry is the first block, the entries grow by at least a
-    /// header each, and the last one is a block after which the index begins.
-    pub(super) fn check(&self, first: &Entry, reading: Reading<'_>) -> Result<Option<Header>> {
+    /// Checks the index as far as one more read allows. Returns the headers of the first and the last
+    /// block if the index is right so far: its first entry is the first block, the entries grow by at
+    /// least a header each, and the last one is a block after which the index begins.
+    pub(super) fn check(
+        &self,
+        first: &Entry,
+        reading: Reading<'_>,
+    ) -> Result<Option<(Header, Header)>> {
         let entries = self.entries.as_deref().unwrap_or_default();
         let (Some(&first_listed), Some(&last_listed)) = (entries.first(), entries.last()) else {
             return Ok(None);
@@ -66,22 +75,53 @@ impl Index {
         if !in_order || last_listed >= self.offset {
             return Ok(None);
         }
-        if reading.index_is_wrong(&first.header, entries.get(1).copied())? {
+        let Some(first_header) = reading.by_index(&first.header, entries.get(1).copied())? else {
             return Ok(None);
-        }
+        };
         let last = if entries.len() == 1 { first.clone() } else { reading.entry(last_listed)? };
-        let Header::Good(header) = &last.header else { return Ok(None) };
-        let allocated_end = header.next_offset();
-        let exact = allocated_end == Some(self.offset);
+        let Header::Good(header) = &last.header else {
+            let is_block = last.header.has_no_magic()
+                && reading.end_without_magic(last_listed)? == Some(self.offset);
+            if is_block {
+                reading.judge(&last);
+            }
+            return Ok(is_block.then_some((first_header, last.header)));
+        };
+        let exact = header.allocated_end() == Some(self.offset);
+        let header = if exact { reading.without_streamed(header) } else { *header };
         // Allocated past the index: the file was cut to its data, or never extended.
-        let reaches_over = allocated_end.is_none_or(|end| end > self.offset);
+        let reaches_over = header.next_offset().is_none_or(|end| end > self.offset);
         let used_before = header.claimed_range(u64::MAX).end <= self.offset;
         if header.is_streamed() || !(exact || (reaches_over && used_before)) {
             return Ok(None);
         }
+        let last = Header::Good(header);
         if entries.len() > 1 {
-            reading.judge(&last);
+            reading.judge(&Entry { offset: last_listed, header: last.clone() });
+            return Ok(Some((first_header, last)));
         }
-        Ok(Some(last.header))
+        Ok(Some((last.clone(), last)))
+    }
+
+    /// Returns the offset of the first block if only the index has it: `found` is its second entry,
+    /// and there are other bytes than padding at the first, after the tree.
+    pub(super) fn lost_first(
+        &self,
+        content_end: u64,
+        found: u64,
+        reading: Reading<'_>,
+    ) -> Result<Option<u64>> {
+        let entries = self.entries.as_deref().unwrap_or_default();
+        let [lost, second, ..] = *entries else { return Ok(None) };
+        let len = BLOCK_HEADER_LEN as u64;
+        if second != found
+            || lost < content_end
+            || found.checked_sub(lost).is_none_or(|gap| gap < len)
+        {
+            return Ok(None);
+        }
+        let bytes = reading.ends.bytes_at(lost, BLOCK_HEADER_LEN)?;
+        let is_padding = bytes.iter().all(|&byte| is_padding(byte));
+        Ok((!is_padding).then_some(lost))
     }
 }

@@ -25,7 +25,7 @@ use binio::ReadAt;
 use bytes::Bytes;
 
 use crate::diagnostic::{Code, Reports};
-use crate::error::Result;
+use crate::error::{BlockError, Result};
 use crate::layout::head::{self, Content, Head};
 use crate::layout::{IndexText, Layout};
 use crate::options::{OpenOptions, Strictness};
@@ -114,9 +114,13 @@ pub(crate) fn locate(ends: &mut Ends, options: &OpenOptions, reports: &Reports) 
     let mut chain = match first {
         None => Chain::All { entries: Vec::new(), certain: 0, rejected: None },
         Some(first) => {
-            layout.first_block = Some(first.offset);
+            let lost = match &index {
+                Some(index) => index.lost_first(content_end, first.offset, reading)?,
+                None => None,
+            };
+            layout.first_block = Some(lost.unwrap_or(first.offset));
             reading.judge(&first);
-            chain_from(first, index, &mut layout, reading)?
+            chain_from(lost, first, index, &mut layout, reading)?
         }
     };
     if options.strictness == Strictness::Salvage {
@@ -139,21 +143,41 @@ fn read_head(ends: &mut Ends) -> Result<Head> {
     }
 }
 
-/// The blocks from the first on, by the index if it agrees with them.
+/// The blocks from the first on, by the index if it agrees with them. `lost` is the offset of a
+/// block before the first one found, which only the index has.
 fn chain_from(
+    lost: Option<u64>,
     first: Entry,
     index: Option<Index>,
     layout: &mut Layout,
     reading: Reading<'_>,
 ) -> Result<Chain> {
-    let Some(index) = index else { return Ok(Chain::From { first, rejected: None }) };
-    let last = index.check(&first, reading)?;
-    let Index { offset, entries } = index;
+    let Some(mut index) = index else { return Ok(Chain::From { first, rejected: None }) };
+    let lost = match (lost, &mut index.entries) {
+        (Some(lost), Some(entries)) => {
+            entries.remove(0);
+            let error = Box::new(BlockError::Magic { offset: lost });
+            Some(Entry { offset: lost, header: Header::Bad(error) })
+        }
+        _ => None,
+    };
+    let ends = index.check(&first, reading)?;
+    let Index { offset, mut entries } = index;
+    if let (Some(lost), Some(entries)) = (&lost, &mut entries) {
+        entries.insert(0, lost.offset);
+    }
     let listed = entries.as_ref().map(Vec::len);
-    layout.index = Some(IndexText { offset, entries: listed, accepted: last.is_some() });
-    Ok(match (entries, last) {
-        (Some(offsets), Some(last)) => {
-            Chain::Indexed { offsets, first: first.header, last, index_offset: offset }
+    layout.index = Some(IndexText { offset, entries: listed, accepted: ends.is_some() });
+    Ok(match (entries, ends) {
+        (Some(offsets), Some((first, last))) => {
+            let first = match lost {
+                Some(lost) => {
+                    reading.judge(&lost);
+                    lost.header
+                }
+                None => first,
+            };
+            Chain::Indexed { offsets, first, last, index_offset: offset }
         }
         (entries, _) => {
             let rejected = Some(RejectedIndex::report(offset, entries, reading.reports));

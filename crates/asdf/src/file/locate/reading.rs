@@ -1,12 +1,13 @@
 //! Reading block headers, judging them, and comparing them with the index.
 
+use binio::source::Scanner;
 use binio::{Limits, ReadAt};
 
 use super::ends::Ends;
 use super::entry::{Entry, Header};
 use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
-use crate::layout::block_header::BlockHeader;
+use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED};
 
 /// What finding blocks needs: the source, the limits, and where to report.
 #[derive(Clone, Copy)]
@@ -26,16 +27,125 @@ impl Reading<'_> {
         Ok(Entry { offset, header: self.ends.header(offset)? })
     }
 
-    /// Whether the header at an entry of an index shows that the index is wrong: no magic there, a
-    /// block that reaches into the next one listed, or one that is followed by a block which the
-    /// index does not list.
-    pub(crate) fn index_is_wrong(&self, header: &Header, listed_next: Option<u64>) -> Result<bool> {
-        let Header::Good(header) = header else { return Ok(header.has_no_magic()) };
-        let Some(listed) = listed_next else { return Ok(false) };
-        let Some(next) = header.next_offset().filter(|&next| next <= listed) else {
-            return Ok(true);
+    /// Compares the header at an entry of an index with the next entry. Returns the header as it is
+    /// to be read, or `None` if the index is wrong: there is no magic, or the header leads to a block,
+    /// an index or the end of the file that the index does not have there.
+    ///
+    /// If the header leads nowhere, but a block begins at the next entry, the header is damaged. This
+    /// is reported, and later blocks are found all the same.
+    pub(crate) fn by_index(&self, header: &Header, listed: Option<u64>) -> Result<Option<Header>> {
+        let Header::Good(good) = header else {
+            let is_block = match header {
+                Header::Bad(error) => match **error {
+                    BlockError::Magic { offset } => self.end_without_magic(offset)?.is_some(),
+                    _ => true,
+                },
+                _ => true,
+            };
+            return Ok(is_block.then(|| header.clone()));
         };
-        Ok(next != listed && self.ends.has_magic(next)?)
+        let Some(listed) = listed else { return Ok(Some(header.clone())) };
+        if good.allocated_end() == Some(listed) {
+            return Ok(Some(Header::Good(self.without_streamed(good))));
+        }
+        let Some(next) = good.next_offset().filter(|&next| next <= self.file_len()) else {
+            let is_damaged = !good.is_streamed() && self.ends.has_magic(listed)?;
+            return Ok(is_damaged.then(|| self.contradicted(good, listed)));
+        };
+        if self.is_boundary(next)? {
+            return Ok(None);
+        }
+        if self.ends.has_magic(listed)? {
+            return Ok(Some(self.contradicted(good, listed)));
+        }
+        Ok((next < listed).then(|| header.clone()))
+    }
+
+    /// Clears the STREAMED flag of a block after which the index has another block or begins itself.
+    pub(super) fn without_streamed(&self, header: &BlockHeader) -> BlockHeader {
+        if header.is_streamed() {
+            let message = "the block is marked as STREAMED, but the index and the sizes in its \
+                header agree on where it ends";
+            self.reports.report(Code::HeaderContradicted, header.offset, message);
+        }
+        BlockHeader { flags: header.flags & !FLAG_STREAMED, ..*header }
+    }
+
+    /// Reports a header that leads nowhere although a block begins at `next`, and corrects the
+    /// allocated size if the data fits.
+    fn contradicted(&self, header: &BlockHeader, next: u64) -> Header {
+        self.report_contradicted(header, next);
+        let fits = header.claimed_range(self.file_len()).end <= next;
+        let allocated_size = match next.checked_sub(header.data_start()) {
+            Some(size) if fits => size,
+            _ => header.allocated_size,
+        };
+        Header::Good(BlockHeader { allocated_size, ..*header })
+    }
+
+    /// Reports a header by which the block ends elsewhere than at the next block.
+    pub(crate) fn report_contradicted(&self, header: &BlockHeader, next: u64) {
+        let end = header
+            .allocated_end()
+            .map_or("after 2^64 bytes".to_owned(), |end| format!("at offset {end}"));
+        let message =
+            format!("the block ends {end} by its header, but the next block begins at {next}");
+        self.reports.report(Code::HeaderContradicted, header.offset, message);
+    }
+
+    /// Returns `true` if a block, an index or the end of the file is at an offset.
+    pub(crate) fn is_boundary(&self, offset: u64) -> Result<bool> {
+        Ok(offset == self.file_len()
+            || self.ends.has_magic(offset)?
+            || self.ends.has_index(offset)?)
+    }
+
+    /// Returns the end of a block of which only one byte of the magic is damaged: the rest of its
+    /// header makes sense and leads to a block, an index or the end of the file.
+    pub(crate) fn end_without_magic(&self, offset: u64) -> Result<Option<u64>> {
+        let file_len = self.file_len();
+        if file_len.saturating_sub(offset) < BLOCK_HEADER_LEN as u64 {
+            return Ok(None);
+        }
+        let mut bytes = [0; BLOCK_HEADER_LEN];
+        self.ends.read_exact_at(&mut bytes, offset)?;
+        let damaged = bytes.iter().zip(&BLOCK_MAGIC).filter(|(found, wanted)| found != wanted);
+        if damaged.count() > 1 {
+            return Ok(None);
+        }
+        bytes[..BLOCK_MAGIC.len()].copy_from_slice(&BLOCK_MAGIC);
+        let Ok(header) = BlockHeader::parse(&bytes, offset, file_len) else { return Ok(None) };
+        match header.next_offset().filter(|&end| end <= file_len) {
+            Some(end) if header.is_plausible(file_len) && self.is_boundary(end)? => Ok(Some(end)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Returns the end of a block's data if a plausible block begins there, although the block ends
+    /// elsewhere by its allocated size.
+    pub(crate) fn block_after_data(&self, header: &BlockHeader) -> Result<Option<u64>> {
+        if header.is_streamed() {
+            return Ok(None);
+        }
+        let end = header.claimed_range(self.file_len()).end;
+        if end >= self.file_len() {
+            return Ok(None);
+        }
+        let next = self.ends.header(end)?;
+        Ok(next.good().filter(|next| next.is_plausible(self.file_len())).map(|_| end))
+    }
+
+    /// Returns the offset of the first plausible block at or after an offset, reading all bytes up to
+    /// it.
+    pub(crate) fn find_plausible(&self, from: u64) -> Result<Option<u64>> {
+        let file_len = self.file_len();
+        let mut scanner = Scanner::new(self.ends, &BLOCK_MAGIC, from.min(file_len)..file_len);
+        while let Some(offset) = scanner.next_match()? {
+            if matches!(self.ends.header(offset)?, Header::Good(it) if it.is_plausible(file_len)) {
+                return Ok(Some(offset));
+            }
+        }
+        Ok(None)
     }
 
     /// Reports what is irregular about a block.

@@ -42,14 +42,28 @@ pub(super) fn find_blocks(
     reading: Reading<'_>,
 ) -> Result<Found> {
     let file_len = reading.file_len();
-    let mut at = first.as_ref().map_or(from, |first| resume_after(first, reading));
+    let mut at = match &first {
+        Some(first) => resume_after(first, reading)?,
+        None => from,
+    };
+    let mut chained = first.as_ref().is_some_and(|first| is_whole(&first.header, file_len));
     let mut entries: Vec<Entry> = first.into_iter().collect();
     let mut gaps = Vec::new();
     let mut certain = None;
     // One for the whole file: what it has read once it does not read again.
     let mut scanner = Scanner::new(reading.ends, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
-        let chained = entries.last().is_some_and(|last| is_whole(&last.header, file_len));
+        let damaged_end = match chained {
+            true if reading.ends.has_magic(at)? => None,
+            true => reading.end_without_magic(at)?,
+            false => None,
+        };
+        if let Some(end) = damaged_end {
+            reading.limits.check_items("blocks", entries.len() as u64 + 1)?;
+            entries.push(reading.entry(at)?);
+            at = end;
+            continue;
+        }
         if !(chained && reading.ends.has_magic(at)?) {
             let Some(found) = next_plausible(&mut scanner, at, reading)? else { break };
             let gap = found - at;
@@ -62,7 +76,8 @@ pub(super) fn find_blocks(
         let items = entries.len() as u64 + 1;
         reading.limits.check_items("blocks", items)?;
         let entry = reading.entry(at)?;
-        at = resume_after(&entry, reading);
+        at = resume_after(&entry, reading)?;
+        chained = is_whole(&entry.header, file_len);
         entries.push(entry);
     }
     let listed = listed.filter(|_| !gaps.is_empty());
@@ -118,17 +133,19 @@ fn to_entry(block: Numbered, file_len: u64) -> Entry {
     }
 }
 
-/// Where to go on after a block: after its end if it is whole, else inside it.
-fn resume_after(entry: &Entry, reading: Reading<'_>) -> u64 {
+/// Where to go on after a block: after its allocated bytes if a block, the index or the end of the
+/// file is there, else after its data if it is whole, else inside it.
+fn resume_after(entry: &Entry, reading: Reading<'_>) -> Result<u64> {
     let file_len = reading.file_len();
     let after_magic = entry.offset.saturating_add(BLOCK_MAGIC.len() as u64);
-    match &entry.header {
-        Header::Good(header) if header.fits(file_len) => {
-            // Writers leave the last block allocated past the end.
-            let next = header.next_offset().filter(|&next| next <= file_len);
-            next.unwrap_or(header.claimed_range(file_len).end).max(after_magic)
-        }
-        _ => after_magic,
+    let Header::Good(header) = &entry.header else { return Ok(after_magic) };
+    if !header.fits(file_len) {
+        return Ok(after_magic);
+    }
+    let end = header.claimed_range(file_len).end.max(after_magic);
+    match header.next_offset().filter(|&next| next > end && next <= file_len) {
+        Some(next) if reading.is_boundary(next)? => Ok(next),
+        _ => Ok(end),
     }
 }
 
