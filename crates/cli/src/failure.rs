@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::Verdict;
 use crate::output::file::is_standard;
+use crate::output::{Output, show_text};
 
 /// One line for people: the file, then what, where, expected and found.
 #[derive(Debug)]
@@ -29,16 +30,8 @@ impl Failure {
         Self::of_format("bloscpack", file, error.is_bad_data(), error)
     }
 
-    /// Of an error in a layout, the first line: [`show`](crate::formats::dudley) shows all.
     pub(crate) fn dudley(file: &Path, error: dudley::Error) -> Self {
-        let is_bad_data = error.is_bad_data();
-        match error.diagnostics() {
-            Some(found) => {
-                let message = found.first().message.clone();
-                Self::of_format("dudley", file, is_bad_data, message)
-            }
-            None => Self::of_format("dudley", file, is_bad_data, error),
-        }
+        Self::of_format("dudley", file, error.is_bad_data(), error)
     }
 
     pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {
@@ -72,6 +65,24 @@ impl Failure {
         self
     }
 
+    /// Makes bad data an error too: without the file, the command has no answer.
+    pub(crate) fn fatal(self) -> Self {
+        Self { is_bad_data: false, ..self }
+    }
+
+    /// Prints the failure on standard error. Errors in a layout are shown with the lines that contain them.
+    pub(crate) fn show(&self, output: Output) {
+        match self.layout_errors() {
+            Some(errors) => show_text(|color| errors.render(color)),
+            None => output.fail(self),
+        }
+    }
+
+    /// The errors in a Dudley layout, if they are the reason.
+    fn layout_errors(&self) -> Option<&dudley::Diagnostics> {
+        self.error.downcast_ref::<dudley::Error>().and_then(dudley::Error::diagnostics)
+    }
+
     /// The outcome of the command: bad data are a finding, everything else is a failure.
     pub(crate) fn verdict(&self) -> Verdict {
         if self.is_bad_data { Verdict::Found } else { Verdict::Failed }
@@ -85,9 +96,15 @@ impl Failure {
 
     /// The report on a file that failed, of the same shape as that of a file that was read.
     pub(crate) fn report(&self, file: &Path) -> Value {
+        let diagnostics = match self.layout_errors() {
+            Some(errors) => json!(errors),
+            None => json!([self.diagnostic()]),
+        };
+        let all = diagnostics.as_array().into_iter().flatten();
+        let errors = all.filter(|one| one["severity"] == "error").count();
         json!({
-            "file": file.display().to_string(), "format": self.format, "ok": false,
-            "diagnostics": [self.diagnostic()],
+            "file": name(file), "format": self.format, "ok": false, "errors": errors,
+            "diagnostics": diagnostics,
         })
     }
 
@@ -111,7 +128,10 @@ impl From<io::Error> for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = self.error.to_string();
+        let message = match self.layout_errors() {
+            Some(errors) => errors.first().message.clone(),
+            None => self.error.to_string(),
+        };
         // Errors of opening a file name it themselves.
         let is_named =
             message.strip_prefix(&self.subject).is_some_and(|rest| rest.starts_with(": "));

@@ -84,6 +84,12 @@ const EXIT_STATUS: &[&str] = &[
     "2  error: a file cannot be opened or written, or an option is wrong",
 ];
 
+const EXIT_STATUS_OF_DIFF: &[&str] = &[
+    "0  nothing differs",
+    "1  something differs",
+    "2  error: a file cannot be read, or an option is wrong",
+];
+
 /// The statuses of the original.
 const EXIT_STATUS_OF_BLPK: &[&str] = &["0  success", "1  error", "2  an option is wrong"];
 
@@ -143,8 +149,11 @@ fn after_help(path: &str) -> StyledStr {
     if let Some((_, examples)) = examples {
         section("Examples", &mut examples.iter().copied());
     }
-    let is_blpk = path.starts_with("blpk");
-    let statuses = if is_blpk { EXIT_STATUS_OF_BLPK } else { EXIT_STATUS };
+    let statuses = match path {
+        path if path.starts_with("blpk") => EXIT_STATUS_OF_BLPK,
+        path if path.ends_with(" diff") => EXIT_STATUS_OF_DIFF,
+        _ => EXIT_STATUS,
+    };
     section("Exit status", &mut statuses.iter().copied());
     text.trim_end().to_owned().into()
 }

@@ -67,7 +67,7 @@ pub fn main() -> ExitCode {
         Ok(verdict) => verdict.into(),
         Err(failure) if failure.is_closed_pipe() => ExitCode::SUCCESS,
         Err(failure) => {
-            output.fail(&failure);
+            failure.show(output);
             failure.verdict().into()
         }
     }
@@ -145,7 +145,7 @@ fn report(
         if failure.is_closed_pipe() {
             return Err(failure);
         }
-        output.fail(&failure);
+        failure.show(output);
         if output.json {
             print_json(&failure.report(file))?;
         }

@@ -8,6 +8,7 @@ pub(crate) mod progress;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 
+use anstream::{AutoStream, ColorChoice};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -53,6 +54,15 @@ impl Output {
             return Ok(());
         }
         writeln!(io::stdout().lock(), "{}", one_line(&line.to_string()))
+    }
+}
+
+/// Prints lines on standard error as they are. `render` returns them, with or without colours.
+pub(crate) fn show_text(render: impl FnOnce(bool) -> String) {
+    let has_color = AutoStream::choice(&io::stderr()) != ColorChoice::Never;
+    let text = render(has_color);
+    if !text.is_empty() {
+        let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
     }
 }
 
@@ -200,6 +210,15 @@ pub(crate) fn print_json(value: &Value) -> io::Result<()> {
     let mut out = io::stdout().lock();
     write_json(&mut out, value)?;
     out.write_all(b"\n")
+}
+
+/// A number of things: `1 block`, `2 entries`.
+pub(crate) fn count(number: u64, one: &str) -> String {
+    match (number, one.strip_suffix('y')) {
+        (1, _) => format!("1 {one}"),
+        (_, Some(stem)) => format!("{number} {stem}ies"),
+        (_, None) => format!("{number} {one}s"),
+    }
 }
 
 /// Bytes as people read them: `1.5 MiB`.

@@ -14,7 +14,7 @@ fn check_reports_success_and_shows_errors() {
     let output = folder.run(&["dudley", "check", "run.dud"]);
     assert_eq!(
         (status(&output), stdout(&output).as_str()),
-        (0, "run.dud: 0 errors, 0 warnings and notes\n")
+        (0, "run.dud: 0 errors, 0 warnings, 0 notes\n")
     );
     folder.write("bad.dud", "x = f8\nx = f9[010]\n");
     let output = folder.run(&["dudley", "check", "run.dud", "bad.dud"]);
@@ -275,8 +275,6 @@ fn a_layout_with_errors_is_bad_data_in_every_command() {
         &["dudley", "fmt", "--check", "bad.dud", "run.dud"],
         &["dudley", "tree", "bad.dud"],
         &["dudley", "resolve", "bad.dud"],
-        &["dudley", "diff", "bad.dud", "run.dud"],
-        &["dudley", "diff", "run.dud", "bad.dud"],
     ] {
         let output = folder.run(arguments);
         assert_eq!(status(&output), 1, "{arguments:?}: {}", stderr(&output));

@@ -23,6 +23,8 @@ fn files() -> Folder {
         r#"[{"path":"f","mode":33188,"size":2,"encoding":"utf-8","data":"ab"}]"#,
     );
     folder.write("good.dud", "x = f8[3]\n");
+    folder.done(&["dudley", "new", "good.native", "--layout", "good.dud"]);
+    folder.done(&["dudley", "new", "good.apart", "--layout", "good.dud", "--apart"]);
     // Tree and block are cut.
     folder.write(
         "bad.asdf",
@@ -33,6 +35,10 @@ fn files() -> Folder {
     folder.write("bad.blp", &blp[..blp.len() - 5]);
     folder.write("bad.json", r#"[{"path":"f","mode":33188,"size":2,"da"#);
     folder.write("bad.dud", "x = \n");
+    let native = folder.read("good.native");
+    // The appended layout ends after `x`; the signature lost its carriage return.
+    folder.write("bad.native", &native[..native.len() - 8]);
+    folder.write("bad.apart", [&native[..4], &native[5..]].concat());
     folder.write("good.h", "struct p { int id; double pos[3]; };\n");
     folder.write("bad.h", "struct p { int *id; };\n");
     let npy = [program::npy_header("<i2", &[2]), vec![1, 0, 2, 0]].concat();

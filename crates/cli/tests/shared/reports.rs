@@ -23,6 +23,8 @@ fn reports_have_file_format_ok_and_diagnostics() {
         (&["info", "verify", "bloscpack info", "bloscpack verify"], "bloscpack", "blp"),
         (&["info", "verify", "flux info", "flux verify", "flux lint"], "flux", "json"),
         (&["info", "verify", "dudley check", "dudley fmt --check"], "dudley", "dud"),
+        (&["info", "verify"], "dudley", "native"),
+        (&["info", "verify"], "dudley", "apart"),
     ] {
         for command in commands {
             for is_good in [true, false] {

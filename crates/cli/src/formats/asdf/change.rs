@@ -10,13 +10,12 @@ use asdf::{Limits, OpenOptions, ReadAt, Tree};
 use binio::write::Discard;
 use serde_json::json;
 
-use super::count;
 use crate::Verdict;
 use crate::arguments::asdf::{Changing, Import, Mv, Rm, Set};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, count, print_json, size};
 
 pub(crate) fn set(request: &Set, output: Output) -> Result<Verdict, Failure> {
     let Set { file, pointer, value, changing } = request;
@@ -139,5 +138,9 @@ pub(super) fn report(
         return output.result(&format_args!("{target}: unchanged"));
     }
     let would = if dry_run { " would be written" } else { "" };
-    output.result(&format_args!("{target}: {}, {}{would}", size(*len), count(*blocks, "block")))
+    output.result(&format_args!(
+        "{target}: {}, {}{would}",
+        size(*len),
+        count(*blocks as u64, "block")
+    ))
 }

@@ -14,6 +14,11 @@ use crate::output::file::is_standard;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
+    // Status 1 means that the files differ.
+    compare(command, output).map_err(Failure::fatal)
+}
+
+fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     let Diff { before, after, rtol, atol, ignore, max_changes, reading } = command;
     if is_standard(before) && is_standard(after) {
         let message = "only one of the two files can be standard input";

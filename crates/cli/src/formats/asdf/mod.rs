@@ -30,7 +30,7 @@ use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading, Writing};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, count, print_json, size};
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
@@ -163,19 +163,12 @@ fn report(
         }));
     }
     let would = if writing.dry_run { " would be written" } else { "" };
-    let (target, blocks) = (target.display(), count(*blocks, "block"));
+    let (target, blocks) = (target.display(), count(*blocks as u64, "block"));
     match files.len() {
         0 => output.result(&format_args!("{target}: {}, {blocks}{would}", size(*len))),
         files => {
-            let files = count(files, "file");
+            let files = count(files as u64, "file");
             output.result(&format_args!("{target}: {}, blocks in {files}{would}", size(*len)))
         }
-    }
-}
-
-fn count(count: usize, one: &str) -> String {
-    match count {
-        1 => format!("1 {one}"),
-        count => format!("{count} {one}s"),
     }
 }

@@ -11,7 +11,7 @@ use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, print_found, print_json, size};
+use crate::output::{Output, count, print_found, print_json, size};
 
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
@@ -39,7 +39,7 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
     }
     if report.is_fine() {
         let bytes = report.blocks.iter().map(|block| block.stored_len).sum();
-        let blocks = super::count(report.blocks.len(), "block");
+        let blocks = count(report.blocks.len() as u64, "block");
         let external = report.blocks.iter().filter(|block| block.path.is_some()).count();
         let external = match external {
             0 => String::new(),

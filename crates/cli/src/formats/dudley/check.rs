@@ -5,10 +5,10 @@ use std::path::Path;
 use dudley::{Diagnostic, Severity, Source, VerifyOptions, VerifyReport};
 use serde_json::json;
 
-use super::{data, is_native, judging, name, read, show, show_all, verdict_of};
+use super::{data, is_native, judging, read, show_all};
 use crate::arguments::dudley::Check;
-use crate::failure::Failure;
-use crate::output::{Output, print_json};
+use crate::failure::{Failure, name};
+use crate::output::{Output, count, print_json};
 use crate::{Verdict, each};
 
 pub(super) fn check(command: &Check, output: Output) -> Result<Verdict, Failure> {
@@ -22,48 +22,29 @@ pub(crate) fn verify(path: &Path, output: Output) -> Result<Verdict, Failure> {
 }
 
 /// The report on a layout or a native file.
-pub(super) fn report(path: &Path) -> Result<Result<VerifyReport, dudley::Error>, Failure> {
+pub(super) fn report(path: &Path) -> Result<VerifyReport, Failure> {
     let options = VerifyOptions::new().name(name(path));
     if !is_native(path)? {
         return of_layout(path, &options);
     }
     let file = data::source(path)?;
-    Ok(dudley::verify(&file, &options))
+    dudley::verify(&file, &options).map_err(|error| Failure::dudley(path, error))
 }
 
-fn of_layout(
-    path: &Path,
-    options: &VerifyOptions,
-) -> Result<Result<VerifyReport, dudley::Error>, Failure> {
+fn of_layout(path: &Path, options: &VerifyOptions) -> Result<VerifyReport, Failure> {
     let source = Source::decode_named(read(path)?, name(path));
-    Ok(source.map(|source| options.verify_layout(source)))
+    let source = source.map_err(|error| Failure::dudley(path, error))?;
+    Ok(options.verify_layout(source))
 }
 
-fn print(
-    path: &Path,
-    report: &Result<VerifyReport, dudley::Error>,
-    output: Output,
-) -> Result<Verdict, Failure> {
+fn print(path: &Path, report: &VerifyReport, output: Output) -> Result<Verdict, Failure> {
     let name = name(path);
-    let (found, source, verdict) = match report {
-        Ok(report) => {
-            (json!(report.diagnostics), Some(&report.source), verdict_on(&report.diagnostics))
-        }
-        Err(error) if error.diagnostics().is_some() => {
-            (json!(error.diagnostics()), None, Verdict::Found)
-        }
-        Err(error) => {
-            let found = json!([{"severity": "error", "message": error.to_string()}]);
-            (found, None, verdict_of(error))
-        }
-    };
-    let is_signature_only = report.as_ref().is_ok_and(VerifyReport::is_signature_only);
+    let verdict = verdict_on(&report.diagnostics);
+    let is_signature_only = report.is_signature_only();
     if output.json {
-        let errors = found.as_array().into_iter().flatten();
-        let errors = errors.filter(|found| found["severity"] == "error").count();
         let mut object = json!({
-            "file": name, "format": "dudley", "ok": verdict == Verdict::Fine, "errors": errors,
-            "diagnostics": found,
+            "file": name, "format": "dudley", "ok": verdict == Verdict::Fine,
+            "errors": report.errors(), "diagnostics": report.diagnostics,
         });
         if is_signature_only {
             object["checked"] = "signature".into();
@@ -71,22 +52,18 @@ fn print(
         print_json(&object)?;
         return Ok(verdict);
     }
-    match (report, source) {
-        (Ok(report), Some(source)) if verdict != Verdict::Fine || !output.quiet => {
-            show_all(&report.diagnostics, source);
-            let (errors, all) = (report.errors(), report.diagnostics.len());
-            let rest = if is_signature_only {
-                "; the layout is in another file, only the signature is checked"
-            } else {
-                ""
-            };
-            output.result(&format_args!(
-                "{name}: {errors} errors, {} warnings and notes{rest}",
-                all - errors
-            ))?;
-        }
-        (Err(error), _) => show(error, &name),
-        _ => {}
+    if verdict != Verdict::Fine || !output.quiet {
+        show_all(&report.diagnostics, &report.source);
+        let rest = if is_signature_only {
+            "; the layout is in another file, only the signature is checked"
+        } else {
+            ""
+        };
+        let errors = count(report.errors() as u64, "error");
+        let of = |severity| report.diagnostics.iter().filter(move |one| one.severity == severity);
+        let warnings = count(of(Severity::Warning).count() as u64, "warning");
+        let notes = count(of(Severity::Note).count() as u64, "note");
+        output.result(&format_args!("{name}: {errors}, {warnings}, {notes}{rest}"))?;
     }
     Ok(verdict)
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use dudley::{Language, ParseOptions, Resolver};
 
-use super::{parse, show, verdict_of};
+use super::parse;
 use crate::Verdict;
 use crate::arguments::dudley::{Codegen, Lang};
 use crate::failure::Failure;
@@ -12,21 +12,14 @@ use crate::output::Output;
 use crate::output::file as output_file;
 
 pub(super) fn codegen(command: &Codegen, output: Output) -> Result<Verdict, Failure> {
-    let Some(layout) = parse(&command.layout, &ParseOptions::new())? else {
-        return Ok(Verdict::Found);
-    };
+    let layout = parse(&command.layout, &ParseOptions::new())?;
     let language = match command.lang {
         Lang::C => Language::C,
         Lang::Rust => Language::Rust,
         Lang::Python => Language::Python,
     };
-    let code = match Resolver::new(&layout).native(command.native).code(language) {
-        Ok(code) => code,
-        Err(error) => {
-            show(&error, "");
-            return Ok(verdict_of(&error));
-        }
-    };
+    let code = Resolver::new(&layout).native(command.native).code(language);
+    let code = code.map_err(|error| Failure::dudley(&command.layout, error))?;
     let Some(target) = &command.output else {
         io::stdout().lock().write_all(code.as_bytes())?;
         return Ok(Verdict::Fine);

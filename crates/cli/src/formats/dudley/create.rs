@@ -10,10 +10,10 @@ use binio::{FileSource, ReadAt};
 use dudley::{ExtendMode, Extension, ParseOptions, Source, Values, WriteOptions, WriteReport};
 use serde_json::json;
 
-use super::{data, name, parse, read, show, values, verdict_of};
+use super::{data, parse, read, values};
 use crate::Verdict;
 use crate::arguments::dudley::{Append, New, Order, Put};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{OutputFile, is_standard};
 use crate::output::{Output, print_json};
@@ -38,16 +38,13 @@ fn arrays(set: &[(String, PathBuf)]) -> Result<Arrays, Failure> {
     set.iter().map(|(path, file)| Ok((path.clone(), file.clone(), npy(file)?))).collect()
 }
 
-/// Shows why something cannot be put, with the file that it comes from.
-fn refused(file: &Path, error: &dudley::Error) -> Verdict {
-    show(error, &name(file));
-    verdict_of(error).max(Verdict::Failed)
+/// Why something cannot be put, with the file that it comes from.
+fn refused(file: &Path, error: dudley::Error) -> Failure {
+    Failure::dudley(file, error).fatal()
 }
 
 pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
-    let Some(layout) = parse(&command.layout, &ParseOptions::new())? else {
-        return Ok(Verdict::Found);
-    };
+    let layout = parse(&command.layout, &ParseOptions::new())?;
     let mut options = WriteOptions::new()
         .values(values(&command.given.params, &[&layout])?)
         .apart(command.apart)
@@ -64,28 +61,14 @@ pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
     let target =
         FileTarget::new(target).map_err(|error| Failure::other(target_name(&command.out), error));
     let mut target = target?;
-    let mut writer = match options.write_at(&mut target, layout) {
-        Ok(writer) => writer,
-        Err(error) => {
-            show(&error, &name(&command.layout));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let writer = options.write_at(&mut target, layout);
+    let mut writer = writer.map_err(|error| Failure::dudley(&command.layout, error))?;
     for (path, from, array) in &arrays {
-        if let Err(error) = writer.put_array(path, array) {
-            return Ok(refused(from, &error));
-        }
+        writer.put_array(path, array).map_err(|error| refused(from, error))?;
     }
-    match writer.finish() {
-        Ok(report) => {
-            file.commit()?;
-            done(&command.out, &report, output)
-        }
-        Err(error) => {
-            show(&error, &target_name(&command.out));
-            Ok(verdict_of(&error))
-        }
-    }
+    let report = writer.finish().map_err(|error| Failure::dudley(&command.out, error))?;
+    file.commit()?;
+    done(&command.out, &report, output)
 }
 
 /// The name of an output file in messages.
@@ -116,18 +99,10 @@ fn done(path: &Path, report: &WriteReport, output: Output) -> Result<Verdict, Fa
 pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let array = npy(&command.array)?;
-    let file = match data::open(path, &command.described)? {
-        Ok(file) => file,
-        Err(verdict) => return Ok(verdict),
-    };
-    let patch = match file.patch_array(&command.path, &array) {
-        Ok(patch) => patch,
-        Err(error) => return Ok(refused(path, &error)),
-    };
+    let file = data::open(path, &command.described, output)?;
+    let patch = file.patch_array(&command.path, &array).map_err(|error| refused(path, error))?;
     let (offset, len) = (patch.offset(), patch.bytes().len());
-    if let Err(error) = patch.commit_to(path) {
-        return Ok(refused(path, &error));
-    }
+    patch.commit_to(path).map_err(|error| refused(path, error))?;
     if output.json {
         print_json(&json!({
             "file": name(path), "format": "dudley", "ok": true, "address": offset, "bytes": len,
@@ -140,34 +115,18 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
 
 pub(super) fn append(command: &Append, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
-    let text = match Source::decode_named(read(&command.layout)?, name(&command.layout)) {
-        Ok(source) => source.text().to_owned(),
-        Err(error) => {
-            show(&error, &name(&command.layout));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let source = Source::decode_named(read(&command.layout)?, name(&command.layout));
+    let source = source.map_err(|error| Failure::dudley(&command.layout, error))?;
+    let text = source.text().to_owned();
     let mode = if command.in_place { ExtendMode::InPlace } else { ExtendMode::Safe };
     let given: Values = command.given.params.params.iter().cloned().collect();
     let arrays = arrays(&command.given.set)?;
-    let mut more = match Extension::open(path, &text, mode, &given) {
-        Ok(more) => more,
-        Err(error) => {
-            show(&error, &name(path));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let more = Extension::open(path, &text, mode, &given);
+    let mut more = more.map_err(|error| Failure::dudley(path, error))?;
     values(&command.given.params, &[more.layout()])?;
     for (item, from, array) in &arrays {
-        if let Err(error) = more.put_array(item, array) {
-            return Ok(refused(from, &error));
-        }
+        more.put_array(item, array).map_err(|error| refused(from, error))?;
     }
-    match more.commit_to(path) {
-        Ok(report) => done(path, &report, output),
-        Err(error) => {
-            show(&error, &name(path));
-            Ok(verdict_of(&error))
-        }
-    }
+    let report = more.commit_to(path).map_err(|error| Failure::dudley(path, error))?;
+    done(path, &report, output)
 }

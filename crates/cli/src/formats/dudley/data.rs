@@ -9,11 +9,11 @@ use dudley::array::{PrintStyle, Slice};
 use dudley::{Array, CompiledLayout, ErrorKind, File, FileBytes, OpenOptions, ParseOptions, Row};
 use serde_json::{Value, json};
 
-use super::{name, parse, print, show, values, verdict_of};
+use super::{parse, values};
 use crate::Verdict;
 use crate::arguments::GetRequest;
 use crate::arguments::dudley::{Described, Dump, ExtractLayout, Order};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::print::Elements;
@@ -33,25 +33,17 @@ pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
     opened.map_err(|error| Failure::other(name(path), error))
 }
 
-/// Opens a file with the layout that is given or appended. If the layout has errors or the file is damaged,
-/// shows that and returns the outcome.
-pub(super) fn open(path: &Path, described: &Described) -> Result<Result<File, Verdict>, Failure> {
-    match options(described)? {
-        Ok(options) => open_with(path, &options),
-        Err(verdict) => Ok(Err(verdict)),
-    }
+/// Opens a file with the layout that is given or appended.
+pub(super) fn open(path: &Path, described: &Described, output: Output) -> Result<File, Failure> {
+    open_with(path, &options(described, output)?)
 }
 
-fn open_with(path: &Path, options: &OpenOptions) -> Result<Result<File, Verdict>, Failure> {
-    let file = source(path)?;
-    Ok(options.from_source(file).map_err(|error| {
-        show(&error, &name(path));
-        verdict_of(&error)
-    }))
+fn open_with(path: &Path, options: &OpenOptions) -> Result<File, Failure> {
+    options.from_source(source(path)?).map_err(|error| Failure::dudley(path, error))
 }
 
 /// How a file is opened.
-fn options(described: &Described) -> Result<Result<OpenOptions, Verdict>, Failure> {
+fn options(described: &Described, output: Output) -> Result<OpenOptions, Failure> {
     let mut options = OpenOptions::new();
     if let Some(order) = described.order {
         options = options.order(match order {
@@ -60,8 +52,8 @@ fn options(described: &Described) -> Result<Result<OpenOptions, Verdict>, Failur
         });
     }
     match &described.layout {
-        Some(layout) => described_by(layout, described, options),
-        None => Ok(Ok(options.values(described.params.params.iter().cloned().collect()))),
+        Some(layout) => described_by(layout, described, options, output),
+        None => Ok(options.values(described.params.params.iter().cloned().collect())),
     }
 }
 
@@ -76,7 +68,8 @@ fn described_by(
     layout: &Path,
     described: &Described,
     options: OpenOptions,
-) -> Result<Result<OpenOptions, Verdict>, Failure> {
+    output: Output,
+) -> Result<OpenOptions, Failure> {
     let is_compiled = layout.extension().is_some_and(|extension| extension == "dudx");
     let compiled = if is_compiled {
         CompiledLayout::open(layout).map(Some)
@@ -87,32 +80,24 @@ fn described_by(
     };
     let compiled = match compiled {
         Ok(compiled) => compiled,
-        Err(error) if is_compiled => {
-            show(&error, &name(layout));
-            return Ok(Err(verdict_of(&error)));
-        }
+        Err(error) if is_compiled => return Err(Failure::dudley(layout, error)),
         // The text is there.
         Err(error) => {
-            print(&format!("scibin: warning: {error}"));
+            output.say(&format_args!("warning: {error}"));
             None
         }
     };
-    let parsed = match compiled {
+    let layout = match compiled {
         Some(compiled) if described.params.params.is_empty() => {
-            return Ok(Ok(options.compiled(compiled)));
+            return Ok(options.compiled(compiled));
         }
-        Some(compiled) => match compiled.parse(&ParseOptions::new()) {
-            Ok(layout) => Some(layout),
-            Err(error) => {
-                show(&error, &name(layout));
-                None
-            }
-        },
+        Some(compiled) => {
+            compiled.parse(&ParseOptions::new()).map_err(|error| Failure::dudley(layout, error))?
+        }
         None => parse(layout, &ParseOptions::new())?,
     };
-    let Some(layout) = parsed else { return Ok(Err(Verdict::Found)) };
     let values = values(&described.params, &[&layout])?;
-    Ok(Ok(options.values(values).layout(Arc::new(layout))))
+    Ok(options.values(values).layout(Arc::new(layout)))
 }
 
 /// Prints or writes what is stored at a path; without one, all rows.
@@ -129,10 +114,7 @@ pub(super) fn get_from(
     described: &Described,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let options = match options(described)? {
-        Ok(options) => options,
-        Err(verdict) => return Ok(verdict),
-    };
+    let options = options(described, output)?;
     if is_in_order(&request.file, described, &options) {
         let mut outcome = None;
         let read = options.read_in_order(io::stdin(), Some(path), |file, _| {
@@ -143,14 +125,10 @@ pub(super) fn get_from(
             let error = read.err().unwrap_or_else(|| {
                 ErrorKind::NotData { path: path.to_owned(), what: "nothing that is stored" }.into()
             });
-            show(&error, &name(&request.file));
-            Ok(verdict_of(&error))
+            Err(Failure::dudley(&request.file, error))
         });
     }
-    match open_with(&request.file, &options)? {
-        Ok(file) => get_of(&file, request, path, output),
-        Err(verdict) => Ok(verdict),
-    }
+    get_of(&open_with(&request.file, &options)?, request, path, output)
 }
 
 fn get_of(
@@ -159,25 +137,18 @@ fn get_of(
     path: &str,
     output: Output,
 ) -> Result<Verdict, Failure> {
-    let of_file = name(&request.file);
-    let array = match file.get(path) {
-        Ok(array) => array,
-        Err(error) if matches!(error.kind(), ErrorKind::NotStrided { .. }) => {
-            if request.array.slice.is_none()
+    match file.get(path) {
+        Ok(array) => get_array(array, request, output),
+        Err(error)
+            if matches!(error.kind(), ErrorKind::NotStrided { .. })
+                && request.array.slice.is_none()
                 && request.array.output.is_none()
-                && file.instances(path).is_ok()
-            {
-                return print_value(file, path, &request.file);
-            }
-            show(&error, &of_file);
-            return Ok(verdict_of(&error));
+                && file.instances(path).is_ok() =>
+        {
+            print_value(file, path, &request.file)
         }
-        Err(error) => {
-            show(&error, &of_file);
-            return Ok(verdict_of(&error));
-        }
-    };
-    get_array(array, request, output)
+        Err(error) => Err(Failure::dudley(&request.file, error)),
+    }
 }
 
 fn get_array(mut array: Array, request: &GetRequest, output: Output) -> Result<Verdict, Failure> {
@@ -215,10 +186,7 @@ fn print_value(file: &File, path: &str, of_file: &Path) -> Result<Verdict, Failu
 /// Prints every row with its value: those that can be read, then what is wrong with the others.
 pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
-    let options = match options(&command.described)? {
-        Ok(options) => options,
-        Err(verdict) => return Ok(verdict),
-    };
+    let options = options(&command.described, output)?;
     let mut dumped = Dumped::new(output.json);
     let stopped = if is_in_order(path, &command.described, &options) {
         let mut failed = None;
@@ -229,10 +197,7 @@ pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
         failed.map_or(Ok(()), Err)?;
         read.err()
     } else {
-        let file = match open_with(path, &options)? {
-            Ok(file) => file,
-            Err(verdict) => return Ok(verdict),
-        };
+        let file = open_with(path, &options)?;
         for &row in file.table().rows() {
             dumped.row(&file, row)?;
         }
@@ -275,20 +240,22 @@ impl Dumped {
         output: Output,
     ) -> Result<Verdict, Failure> {
         self.out.flush()?;
-        let all = || self.errors.iter().chain(stopped);
-        for error in all() {
-            show(error, &name(path));
+        let more = self.count - self.errors.len();
+        let mut worst = Verdict::Fine;
+        for error in self.errors.into_iter().chain(stopped.cloned()) {
+            let is_io = error.io_error().is_some();
+            let failure = Failure::dudley(path, error);
+            failure.show(output);
+            worst = worst.max(match failure.verdict() {
+                // What has no value in this file.
+                Verdict::Failed if !is_io => Verdict::Found,
+                verdict => verdict,
+            });
         }
-        if self.count > self.errors.len() {
-            let more = self.count - self.errors.len();
+        if more > 0 {
             output.fail(&format_args!("{}: {more} more", name(path)));
         }
-        let worst = all().map(|error| match verdict_of(error) {
-            // What has no value in this file.
-            Verdict::Failed if error.io_error().is_none() => Verdict::Found,
-            verdict => verdict,
-        });
-        Ok(worst.max().unwrap_or(Verdict::Fine))
+        Ok(worst)
     }
 }
 
@@ -378,13 +345,7 @@ impl Write for Indented<'_> {
 pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
     let file = source(path)?;
-    let text = match dudley::appended_layout(&file) {
-        Ok(text) => text,
-        Err(error) => {
-            show(&error, &name(path));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let text = dudley::appended_layout(&file).map_err(|error| Failure::dudley(path, error))?;
     let Some(target) = &command.output else {
         let mut out = BufWriter::new(io::stdout().lock());
         out.write_all(&text)?;

@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, Write};
 use dudley::{Change, Comparison, ParseOptions};
 use serde_json::json;
 
-use super::{name, parse, print, show, values, verdict_of};
+use super::{parse, values};
 use crate::Verdict;
 use crate::arguments::dudley::Diff;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::file::is_standard;
 use crate::output::{Output, one_line, print_json};
 
@@ -22,18 +22,12 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     }
     let options = ParseOptions::new();
     let names = [name(before), name(after)];
-    let (Some(before), Some(after)) = (parse(before, &options)?, parse(after, &options)?) else {
-        return Ok(Verdict::Found);
-    };
-    let given = values(params, &[&before, &after])?;
-    let comparison =
-        match dudley::diff(&before, &after, Some(&given).filter(|_| !params.params.is_empty())) {
-            Ok(comparison) => comparison,
-            Err(error) => {
-                show(&error, "");
-                return Ok(verdict_of(&error));
-            }
-        };
+    let layout = |path| parse(path, &options).map_err(Failure::fatal);
+    let layouts = [layout(before)?, layout(after)?];
+    let given = values(params, &[&layouts[0], &layouts[1]])?;
+    let given = Some(&given).filter(|_| !params.params.is_empty());
+    let comparison = dudley::diff(&layouts[0], &layouts[1], given);
+    let comparison = comparison.map_err(|error| Failure::dudley(before, error).fatal())?;
     let changes = comparison.changes();
     let shown = &changes[..changes.len().min(*max_changes)];
     let more = changes.len() - shown.len();
@@ -51,8 +45,8 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     }
     if more > 0 && (output.json || !output.quiet) {
         let all = changes.len();
-        print(&format!(
-            "scibin: only the first {max_changes} of {all} differences are printed; see `--max-changes`"
+        output.say(&format_args!(
+            "only the first {max_changes} of {all} differences are printed; see `--max-changes`"
         ));
     }
     let is_same = changes.is_empty() && !comparison.is_partial();

@@ -3,26 +3,17 @@
 use dudley::Explanation;
 use serde_json::json;
 
-use super::{data, name, show, verdict_of};
+use super::data;
 use crate::Verdict;
 use crate::arguments::dudley::Explain;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, print_json};
 
 pub(super) fn explain(command: &Explain, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
-    let file = match data::open(path, &command.described)? {
-        Ok(file) => file,
-        Err(verdict) => return Ok(verdict),
-    };
+    let file = data::open(path, &command.described, output)?;
     let address = command.address;
-    let explained = match file.explain(address) {
-        Ok(explained) => explained,
-        Err(error) => {
-            show(&error, &name(path));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let explained = file.explain(address).map_err(|error| Failure::dudley(path, error))?;
     if output.json {
         print_json(&json!({"file": name(path), "address": address, "found": explained}))?;
     } else {
@@ -31,8 +22,7 @@ pub(super) fn explain(command: &Explain, output: Output) -> Result<Verdict, Fail
         }
     }
     if let Some(error) = file.stopped() {
-        show(error, &name(path));
-        return Ok(verdict_of(error));
+        return Err(Failure::dudley(path, error.clone()));
     }
     let is_past = matches!(explained[..], [Explanation::PastEnd { .. }]);
     Ok(if is_past { Verdict::Found } else { Verdict::Fine })

@@ -7,9 +7,9 @@ use std::path::Path;
 use dudley::{ParseOptions, Source};
 use serde_json::json;
 
-use super::{name, read, show};
+use super::read;
 use crate::arguments::dudley::Fmt;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, print_json};
 use crate::{Verdict, each};
@@ -25,20 +25,8 @@ fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> 
     }
     let (bytes, name) = (read(path)?, name(path));
     let source = Source::decode_named(&bytes, &*name);
-    let formatted = match source.and_then(|source| ParseOptions::new().format_source(source)) {
-        Ok(formatted) => formatted,
-        Err(error) if output.json => {
-            let found = error.diagnostics();
-            print_json(
-                &json!({"file": name, "format": "dudley", "ok": false, "diagnostics": found}),
-            )?;
-            return Ok(Verdict::Found);
-        }
-        Err(error) => {
-            show(&error, &name);
-            return Ok(Verdict::Found);
-        }
-    };
+    let formatted = source.and_then(|source| ParseOptions::new().format_source(source));
+    let formatted = formatted.map_err(|error| Failure::dudley(path, error))?;
     let changed = formatted.as_bytes() != bytes;
     let mut json = json!({
         "file": name, "format": "dudley", "ok": !(is_check && changed), "changed": changed,

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use dudley::array::Datatype;
 
-use super::{import, name, read, show, verdict_of};
+use super::{import, read};
 use crate::Verdict;
 use crate::arguments::dudley::FromNumpy;
 use crate::failure::Failure;
@@ -13,7 +13,7 @@ use crate::output::Output;
 
 pub(super) fn from_c(path: &Path) -> Result<Verdict, Failure> {
     let text = read(path)?;
-    finish(dudley::from_c(&String::from_utf8_lossy(&text)), &name(path))
+    finish(dudley::from_c(&String::from_utf8_lossy(&text)), path)
 }
 
 pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict, Failure> {
@@ -24,7 +24,7 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
         };
         let datatype = Datatype::parse(&command.source).map_err(invalid)?;
         let name = command.name.as_deref().unwrap_or("data");
-        return finish(dudley::from_numpy(name, &datatype, &command.shape), &command.source);
+        return finish(dudley::from_numpy(name, &datatype, &command.shape), path);
     }
     if !command.shape.is_empty() {
         return Err(Failure::other("--shape", "a .npy file states its own shape"));
@@ -35,15 +35,8 @@ pub(super) fn from_numpy(command: &FromNumpy, output: Output) -> Result<Verdict,
 }
 
 /// Prints a layout.
-fn finish(layout: Result<String, dudley::Error>, source: &str) -> Result<Verdict, Failure> {
-    match layout {
-        Ok(text) => {
-            io::stdout().lock().write_all(text.as_bytes())?;
-            Ok(Verdict::Fine)
-        }
-        Err(error) => {
-            show(&error, source);
-            Ok(verdict_of(&error))
-        }
-    }
+fn finish(layout: Result<String, dudley::Error>, source: &Path) -> Result<Verdict, Failure> {
+    let text = layout.map_err(|error| Failure::dudley(source, error))?;
+    io::stdout().lock().write_all(text.as_bytes())?;
+    Ok(Verdict::Fine)
 }

@@ -5,10 +5,9 @@ use std::path::Path;
 
 use dudley::Imported;
 
-use super::{name, show, verdict_of};
 use crate::Verdict;
 use crate::arguments::dudley::Import;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::Output;
 use crate::output::file::{self as output_file, is_standard};
@@ -32,13 +31,8 @@ pub(super) fn import_as(
         output_file::check(target, force)?;
     }
     let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
-    let Imported { layout, errors, .. } = match dudley::import(item, file) {
-        Ok(imported) => imported,
-        Err(error) => {
-            show(&error, &name(path));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let fail = |error| Failure::dudley(path, error);
+    let Imported { layout, errors, .. } = dudley::import(item, file).map_err(fail)?;
     let is_nothing = layout.is_empty() && !errors.is_empty();
     match target {
         _ if is_nothing => {}
@@ -49,12 +43,13 @@ pub(super) fn import_as(
             output.result(&format_args!("{}: {} bytes", target.display(), layout.len()))?;
         }
     }
-    for error in &errors {
-        show(error, &name(path));
+    let failures: Vec<Failure> = errors.into_iter().map(fail).collect();
+    for failure in &failures {
+        failure.show(output);
     }
-    Ok(match errors.first() {
+    Ok(match failures.first() {
         None => Verdict::Fine,
-        Some(error) if is_nothing => verdict_of(error),
+        Some(failure) if is_nothing => failure.verdict(),
         // The others are described.
         Some(_) => Verdict::Found,
     })

@@ -6,10 +6,10 @@ use std::io::Write;
 use dudley::{CompiledLayout, ParseOptions, Source};
 use serde_json::json;
 
-use super::{name, read, show, verdict_of};
+use super::read;
 use crate::Verdict;
 use crate::arguments::dudley::Index;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::{Output, print_json};
 
@@ -28,13 +28,7 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
     let compiled = Source::decode_named(&text, name(path))
         .and_then(|source| ParseOptions::new().parse_source(source))
         .and_then(|layout| CompiledLayout::compile(&layout, &text, modified));
-    let compiled = match compiled {
-        Ok(compiled) => compiled,
-        Err(error) => {
-            show(&error, &name(path));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let compiled = compiled.map_err(|error| Failure::dudley(path, error))?;
     let body = |out: &mut dyn Write| out.write_all(&compiled);
     output_file::write(&target, command.force, body, |error| Failure::io(&target, error))?;
     if is_standard(&target) {

@@ -6,22 +6,16 @@ use dudley::{Declaration, ItemId, Layout, Order};
 use serde_json::{Value, json};
 
 use super::check::{report, verdict_on};
-use super::{name, show, show_all, verdict_of};
+use super::show_all;
 use crate::Verdict;
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, one_line, print_json};
 
 /// Names of parameters that are shown.
 const MAX_NAMES: usize = 20;
 
 pub(crate) fn info(path: &Path, output: Output) -> Result<Verdict, Failure> {
-    let report = match report(path)? {
-        Ok(report) => report,
-        Err(error) => {
-            show(&error, &name(path));
-            return Ok(verdict_of(&error));
-        }
-    };
+    let report = report(path)?;
     let verdict = verdict_on(&report.diagnostics);
     let mut rows: Vec<(&str, Value)> = Vec::new();
     if let Some(signature) = report.signature {

@@ -7,32 +7,24 @@ use std::sync::Arc;
 use dudley::{Family, Layout, Location, OpenOptions, ParseOptions, Summaries, Template};
 use serde_json::json;
 
-use super::{data, name, parse, show, verdict_of};
+use super::{data, parse};
 use crate::Verdict;
 use crate::arguments::dudley::{Locate, Order};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::output::{Output, one_line, write_json};
 
 /// Errors of files that are shown.
 const MAX_ERRORS: usize = 10;
 
 pub(super) fn locate(command: &Locate, output: Output) -> Result<Verdict, Failure> {
-    let Some(layout) = parse(&command.template, &ParseOptions::new())? else {
-        return Ok(Verdict::Found);
-    };
+    let layout = parse(&command.template, &ParseOptions::new())?;
     let mut rows = Rows::begin(output.json)?;
     let verdict = if command.summary.is_empty() {
         of_files(command, layout, &mut rows, output)?
     } else {
-        match of_summaries(command, layout, &mut rows) {
-            Ok(()) => Verdict::Fine,
-            Err(Trouble::Output(error)) => return Err(error.into()),
-            Err(Trouble::Dudley(of, error)) => {
-                rows.out.flush()?;
-                show(&error, &of);
-                verdict_of(&error)
-            }
-        }
+        let located = of_summaries(command, layout, &mut rows);
+        rows.out.flush()?;
+        located.map(|()| Verdict::Fine)?
     };
     rows.out.flush()?;
     Ok(verdict)
@@ -63,7 +55,7 @@ fn of_files(
         let located = match source {
             Ok(source) => options.from_source(source).and_then(|file| file.locate(&command.path)),
             Err(failure) => {
-                output.fail(&failure);
+                failure.show(output);
                 worst = worst.max(failure.verdict());
                 continue;
             }
@@ -71,14 +63,16 @@ fn of_files(
         match located {
             Ok(found) => rows.put(&name(file), &command.path, &found)?,
             Err(error) => {
-                worst = worst.max(verdict_of(&error));
+                // Errors in the layout show the layout, which is that of all files.
+                let is_of_layout = error.diagnostics().is_some();
+                let failure = Failure::dudley(file, error);
+                worst = worst.max(failure.verdict());
                 failed += 1;
                 if failed <= MAX_ERRORS {
-                    if error.diagnostics().is_some() {
-                        // It shows the layout, which is that of all files.
+                    if is_of_layout {
                         output.fail(&format_args!("{}:", name(file)));
                     }
-                    show(&error, &name(file));
+                    failure.show(output);
                 }
             }
         }
@@ -89,21 +83,9 @@ fn of_files(
     Ok(worst)
 }
 
-enum Trouble {
-    /// About a file.
-    Dudley(String, dudley::Error),
-    Output(io::Error),
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
 /// Opens no other file than the summaries.
-fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Trouble> {
-    let of_template = |error| Trouble::Dudley(name(&command.template), error);
+fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(), Failure> {
+    let of_template = |error| Failure::dudley(&command.template, error);
     let mut template = Template::new(layout).map_err(of_template)?;
     if let Some(order) = order(command) {
         template = template.order(order);
@@ -111,7 +93,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
     let mut summaries = Vec::new();
     for path in &command.summary {
         let opened = Summaries::open(&template, path);
-        summaries.push(opened.map_err(|error| Trouble::Dudley(name(path), error))?);
+        summaries.push(opened.map_err(|error| Failure::dudley(path, error))?);
     }
     let count = summaries.iter().map(Summaries::len).sum();
     let names = match template.layout().files_pattern() {
@@ -120,7 +102,7 @@ fn of_summaries(command: &Locate, layout: Layout, rows: &mut Rows) -> Result<(),
     };
     let mut names = names.map_err(of_template)?.into_iter();
     for (summary, path) in summaries.iter().zip(&command.summary) {
-        let about = |error| Trouble::Dudley(name(path), error);
+        let about = |error| Failure::dudley(path, error);
         let files: Vec<PathBuf> = names.by_ref().take(summary.len()).collect();
         let family: Family = template.family(files, summary).map_err(about)?;
         for (number, file) in family.files().iter().enumerate() {

@@ -20,18 +20,17 @@ pub(crate) use data::get;
 pub(crate) use info::info;
 
 use std::fs;
-use std::io::{self, Read, Write};
+use std::io::{self, Read};
 use std::path::Path;
 
-use anstream::{AutoStream, ColorChoice};
 use dudley::{Code, Diagnostic, Layout, ParseOptions, Severity, Source, Values};
 
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, DudleyCommand, Judging, Params};
-use crate::failure::Failure;
+use crate::failure::{Failure, name};
 use crate::input;
-use crate::output::Output;
 use crate::output::file::is_standard;
+use crate::output::{Output, show_text};
 
 /// Runs `scibin dudley ..`.
 pub(crate) fn run(command: &arguments::Dudley, output: Output) -> Result<Verdict, Failure> {
@@ -73,33 +72,11 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The name of a layout in messages.
-fn name(path: &Path) -> String {
-    if is_standard(path) { "standard input".to_owned() } else { path.display().to_string() }
-}
-
-/// Parses a layout. If it has errors, shows them and returns nothing.
-fn parse(path: &Path, options: &ParseOptions) -> Result<Option<Layout>, Failure> {
+/// Parses a layout.
+fn parse(path: &Path, options: &ParseOptions) -> Result<Layout, Failure> {
     let source = Source::decode_named(read(path)?, name(path));
-    Ok(source
-        .and_then(|source| options.parse_source(source))
-        .map_err(|error| show(&error, ""))
-        .ok())
-}
-
-/// Shows an error on standard error: of a layout with the lines that it is about, else with the name of the
-/// file.
-fn show(error: &dudley::Error, name: &str) {
-    match error.diagnostics() {
-        Some(diagnostics) => print(&diagnostics.render(color())),
-        None if name.is_empty() => print(&format!("scibin: {error}")),
-        None => print(&format!("scibin: {name}: {error}")),
-    }
-}
-
-/// The outcome of a command that failed.
-fn verdict_of(error: &dudley::Error) -> Verdict {
-    if error.is_bad_data() { Verdict::Found } else { Verdict::Failed }
+    let parsed = source.and_then(|source| options.parse_source(source));
+    parsed.map_err(|error| Failure::dudley(path, error))
 }
 
 /// Whether a file begins with the signature of a native file, be it damaged.
@@ -143,20 +120,10 @@ fn codes(option: &str, names: &[String]) -> Result<Vec<Code>, Failure> {
 
 /// Shows diagnostics on standard error.
 fn show_all(found: &[Diagnostic], source: &Source) {
-    let shown: Vec<String> = found.iter().map(|one| source.render(one, color())).collect();
-    print(&shown.join("\n"));
-}
-
-/// Whether standard error shows colours.
-fn color() -> bool {
-    AutoStream::choice(&io::stderr()) != ColorChoice::Never
-}
-
-/// Prints a text on standard error. A failure to print has no one to report to.
-fn print(text: &str) {
-    if !text.is_empty() {
-        let _ = writeln!(io::stderr().lock(), "{}", text.trim_end());
-    }
+    show_text(|color| {
+        let shown: Vec<String> = found.iter().map(|one| source.render(one, color)).collect();
+        shown.join("\n")
+    });
 }
 
 /// The given values, each for a stored parameter of one of the layouts.

@@ -8,7 +8,7 @@ use dudley::{Code, ComplexAlign, Order, ParseOptions, Resolver};
 use serde_json::{Value, json};
 
 use super::check::verdict_on;
-use super::{codes, data, judging, parse, print, show, show_all, values, verdict_of};
+use super::{codes, data, judging, parse, show_all, values};
 use crate::Verdict;
 use crate::arguments::dudley::{self as arguments, Resolve};
 use crate::failure::Failure;
@@ -24,9 +24,7 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
         // Of a file that is too short, data are missing.
         options = options.deny(Code::PastEnd);
     }
-    let Some(layout) = parse(&command.layout, &options)? else {
-        return Ok(Verdict::Found);
-    };
+    let layout = parse(&command.layout, &options)?;
     let stream = command.stream.as_deref().map(data::source).transpose()?;
     let mut resolver = Resolver::new(&layout)
         .values(values(&command.params, &[&layout])?)
@@ -42,31 +40,7 @@ pub(super) fn resolve(command: &Resolve, output: Output) -> Result<Verdict, Fail
         });
     }
     let stream = stream.as_ref().map(|stream| stream as &dyn ReadAt);
-    match resolve_to(resolver, stream, command, &options, output) {
-        Ok(verdict) => Ok(verdict),
-        Err(Trouble::Output(error)) => Err(error.into()),
-        Err(Trouble::Layout(error)) => {
-            show(&error, "");
-            Ok(verdict_of(&error))
-        }
-    }
-}
-
-enum Trouble {
-    Layout(dudley::Error),
-    Output(io::Error),
-}
-
-impl From<dudley::Error> for Trouble {
-    fn from(error: dudley::Error) -> Self {
-        Self::Layout(error)
-    }
-}
-
-impl From<io::Error> for Trouble {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
+    resolve_to(resolver, stream, command, &options, output)
 }
 
 fn resolve_to<'a>(
@@ -75,12 +49,13 @@ fn resolve_to<'a>(
     command: &Resolve,
     options: &ParseOptions,
     output: Output,
-) -> Result<Verdict, Trouble> {
+) -> Result<Verdict, Failure> {
+    let fail = |error| Failure::dudley(&command.layout, error);
     let resolver = match stream {
-        Some(stream) => resolver.stream(stream)?,
+        Some(stream) => resolver.stream(stream).map_err(fail)?,
         None => resolver,
     };
-    let table = resolver.table()?;
+    let table = resolver.table().map_err(fail)?;
     let found = options.judge(resolver.diagnose(&table));
     let mut verdict = verdict_on(&found);
     if verdict != Verdict::Fine || !output.quiet {
@@ -91,7 +66,7 @@ fn resolve_to<'a>(
         let mut left = command.max_members;
         let mut failed = None;
         let mut is_cut = false;
-        resolver.walk(&table, table.rows(), |row, member| {
+        let walked = resolver.walk(&table, table.rows(), |row, member| {
             is_cut = member.is_some() && (left == 0 || rows.len > MAX_LEN);
             if is_cut {
                 return ControlFlow::Break(());
@@ -100,12 +75,13 @@ fn resolve_to<'a>(
             let row = member.map_or_else(|| json!(table.entry(row)), |member| json!(member));
             failed = rows.put(&row).err();
             if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        })?;
+        });
+        walked.map_err(fail)?;
         failed.map_or(Ok(()), Err)?;
         if is_cut {
             let listed = command.max_members - left;
-            print(&format!(
-                "scibin: only the first {listed} members are listed; see `--max-members`"
+            output.say(&format_args!(
+                "only the first {listed} members are listed; see `--max-members`"
             ));
             verdict = Verdict::Found;
         }

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn tree(path: &Path, output: Output) -> Result<Verdict, Failure> {
-    let Some(layout) = parse(path, &ParseOptions::new())? else { return Ok(Verdict::Found) };
+    let layout = parse(path, &ParseOptions::new())?;
     let json = json!(layout);
     if output.json {
         print_json(&json)?;

@@ -8,14 +8,14 @@ use flux_archive::{CreateReport, Creator, Form, Holes, Times, Writer, fnmatch};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
-use super::{buffered, chunking, count, lock, report_json, say_failures, store_failure};
+use super::{buffered, chunking, lock, report_json, say_failures, store_failure};
 use crate::Verdict;
 use crate::arguments::flux::{Append, Collecting, Create, HolesArgument, Reading};
 use crate::failure::Failure;
 use crate::interrupt::Spool;
 use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::progress::Progress;
-use crate::output::{Output, Sink, print_json, size};
+use crate::output::{Output, Sink, count, print_json, size};
 
 /// Bytes of holes that are worth a remark if they become zeros.
 const MANY_HOLES: u64 = 1 << 20;

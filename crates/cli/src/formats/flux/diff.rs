@@ -7,7 +7,7 @@ use flux_archive::{Archive, Change, Difference, Failure as Failed, VerifyOptions
 use serde_json::json;
 
 use super::source::Source;
-use super::{remark, say_failures, verdict};
+use super::{remark, say_failures};
 use crate::Verdict;
 use crate::arguments::flux::{Diff, Disk};
 use crate::failure::Failure;
@@ -15,6 +15,11 @@ use crate::output::progress::Progress;
 use crate::output::{Output, one_line, print_json};
 
 pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
+    // Status 1 means that the files differ.
+    compare(command, output).map_err(Failure::fatal)
+}
+
+fn compare(command: &Diff, output: Output) -> Result<Verdict, Failure> {
     let source = Source::of_file(&command.archive, &command.reading)?;
     let archive = source.parse()?;
     remark(&source.name, &archive, output);
@@ -49,7 +54,8 @@ pub(super) fn diff(command: &Diff, output: Output) -> Result<Verdict, Failure> {
         }
     }
     let differ = if differences.is_empty() { Verdict::Fine } else { Verdict::Found };
-    Ok(differ.max(verdict(&failures)))
+    // Content that cannot be read may be equal or not.
+    Ok(if failures.is_empty() { differ } else { Verdict::Failed })
 }
 
 /// The differences between two archives, and what could not be compared; content is compared by a store where

@@ -6,12 +6,12 @@ use serde_json::json;
 
 use super::patterns::Patterns;
 use super::source::Source;
-use super::{buffered, count, lock};
+use super::{buffered, lock};
 use crate::Verdict;
 use crate::arguments::flux::Delete;
 use crate::failure::Failure;
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, print_json};
+use crate::output::{Output, count, print_json};
 
 pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failure> {
     let Delete { archive: path, patterns, dry_run, verbose, reading } = command;

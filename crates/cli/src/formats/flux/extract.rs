@@ -10,12 +10,12 @@ use serde_json::json;
 
 use super::patterns::Patterns;
 use super::source::Source;
-use super::{bytes, count, remark, report_json, say_failures, verdict};
+use super::{bytes, remark, report_json, say_failures, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{Extract, Links};
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, count, one_line, print_json, size};
 
 /// Columns to which Flux cuts a line of `extract -t`.
 const COLUMNS: usize = 79;

@@ -5,12 +5,11 @@ use std::collections::HashSet;
 use flux_archive::store::{DirStore, collect_garbage};
 use serde_json::{Value, json};
 
-use super::count;
 use super::source::Source;
 use crate::Verdict;
 use crate::arguments::flux::Gc;
 use crate::failure::Failure;
-use crate::output::{Output, print_json};
+use crate::output::{Output, count, print_json};
 
 pub(super) fn gc(command: &Gc, output: Output) -> Result<Verdict, Failure> {
     let path = &command.store;

@@ -6,12 +6,11 @@ use std::io::{self, BufWriter, Write};
 use flux_archive::{Archive, Content, FileType, Form, HashType};
 use serde_json::{Value, json};
 
-use super::count;
 use super::source::Source;
 use crate::Verdict;
 use crate::arguments::flux::One;
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, count, one_line, print_json, size};
 
 pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     let source = Source::open(one)?;

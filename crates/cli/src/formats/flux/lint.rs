@@ -6,13 +6,13 @@ use flux_archive::{Form, Limits, Profile, Writer, fix};
 use serde_json::json;
 
 use super::source::Source;
-use super::{Untidy, count, lock};
+use super::{Untidy, lock};
 use crate::Verdict;
 use crate::arguments::flux::{Lint, Reading};
 use crate::failure::Failure;
 use crate::interrupt::Spool;
 use crate::output::file as output_file;
-use crate::output::{Output, Sink, write_found, write_json};
+use crate::output::{Output, Sink, count, write_found, write_json};
 
 /// Diagnostics that are printed: one of each kind for each of very many entries.
 const MAX_DIAGNOSTICS: u64 = 1 << 20;

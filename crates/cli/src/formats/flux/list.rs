@@ -5,13 +5,12 @@ use std::io::{self, BufWriter, IsTerminal, Write};
 use flux_archive::{FileType, INVALID_ENTRY, LongLine, Mode, RawEntry, cut_line};
 use serde_json::{Value, json};
 
-use super::count;
 use super::patterns::Patterns;
 use super::source::Source;
 use crate::Verdict;
 use crate::arguments::flux::List;
 use crate::failure::Failure;
-use crate::output::{Output, Sink, escape_controls, one_line, write_json};
+use crate::output::{Output, Sink, count, escape_controls, one_line, write_json};
 
 /// Columns to which Flux cuts a long line.
 const LONG_COLUMNS: usize = 119;

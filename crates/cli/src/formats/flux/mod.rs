@@ -178,15 +178,6 @@ fn report_json(report: &impl Serialize, members: Value) -> Result<Value, Failure
     Ok(all.into())
 }
 
-/// `1 file`, `2 files`.
-fn count(number: u64, one: &str) -> String {
-    match (number, one.strip_suffix('y')) {
-        (1, _) => format!("1 {one}"),
-        (_, Some(stem)) => format!("{number} {stem}ies"),
-        (_, None) => format!("{number} {one}s"),
-    }
-}
-
 /// The bytes of an option. Warns about octal numbers.
 fn bytes(size: Size, option: &str, output: Output) -> u64 {
     let Size { bytes, octal } = size;

@@ -7,15 +7,15 @@ use serde_json::json;
 
 use super::source::{Source, open_store_mut};
 use super::{
-    buffered, bytes, chunking, count, lock, remark, report_json, say_failures, store_failure,
-    summary, verdict,
+    buffered, bytes, chunking, lock, remark, report_json, say_failures, store_failure, summary,
+    verdict,
 };
 use crate::Verdict;
 use crate::arguments::flux::{Convert, Externalize, Form as FormArgument, Pack, Target};
 use crate::failure::Failure;
 use crate::output::file::{self as output_file, is_standard};
 use crate::output::progress::Progress;
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, count, print_json, size};
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
     let _lock = lock(&command.target.output)?;

@@ -16,12 +16,12 @@ use flux_archive::{ArchivePath, BlobRef, Entry, ErrorKind, Form};
 use serde_json::json;
 
 use super::source::Source;
-use super::{buffered, count, remark};
+use super::{buffered, remark};
 use crate::Verdict;
 use crate::arguments::flux::Put;
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, print_json, size};
+use crate::output::{Output, count, print_json, size};
 
 pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     let is_name =

@@ -8,13 +8,13 @@ use flux_archive::store::{BlobStore, Layered};
 use flux_archive::{Archive, ArchivePath, Extractor, JOBSPEC_FILES, OpenOptions, Profile};
 use serde_json::{Value, json};
 
+use super::extract;
 use super::source::{State, open_store};
-use super::{count, extract};
 use crate::Verdict;
 use crate::arguments::flux::Rescue;
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, one_line, print_json, size};
+use crate::output::{Output, count, one_line, print_json, size};
 
 /// An archive or job in the state.
 enum Find {

@@ -7,12 +7,12 @@ use serde_json::json;
 
 use super::diff::with_disk;
 use super::source::Source;
-use super::{count, report_json, verdict};
+use super::{report_json, verdict};
 use crate::Verdict;
 use crate::arguments::flux::{One, Verifying};
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, print_found, print_json, size};
+use crate::output::{Output, count, print_found, print_json, size};
 
 pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result<Verdict, Failure> {
     let source = Source::open(one)?;
