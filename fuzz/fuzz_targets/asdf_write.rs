@@ -17,7 +17,7 @@ use libfuzzer_sys::fuzz_target;
 /// text as it is.
 const CHOICES: usize = 12;
 
-const COMPRESSIONS: [Compression; 7] = [
+const COMPRESSIONS: [Compression; 8] = [
     Compression::None,
     Compression::Zlib(1),
     Compression::Bzip2(1),
@@ -25,6 +25,7 @@ const COMPRESSIONS: [Compression; 7] = [
     Compression::Lz4Frame,
     Compression::Zstd(1),
     Compression::Blosc(1),
+    Compression::BloscChunked(1),
 ];
 
 const DATATYPES: [&str; 12] =

@@ -44,6 +44,11 @@ const PACKAGES: &[&str] = &[
     "zstandard==0.25.0",
 ];
 
+/// A package that is installed into a folder of its own, `abacus`, without its dependencies: only the file
+/// with its ASDF extension is loaded, and as an installed extension it would replace that of
+/// asdf-compression.
+const ABACUS: &str = "abacusutils==2.1.2";
+
 /// What makes bloscpack importable, for `site-packages`.
 const SHIM: &str = include_str!("../../crates/testdata/bloscpack/mutable_mapping.pth");
 
@@ -113,12 +118,17 @@ pub(crate) fn interpreter() -> Result<Option<PathBuf>, String> {
     let directory = root().join("target").join("python");
     let python = directory.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
     let stamp = directory.join("packages");
-    let wanted = format!("{}\n{SHIM}", PACKAGES.join("\n"));
+    let wanted = format!("{}\n{ABACUS}\n{SHIM}", PACKAGES.join("\n"));
     if std::fs::read_to_string(&stamp).ok().as_deref() != Some(&wanted) {
         run(program("python3").args(["-m", "venv", "--clear"]).arg(&directory))?;
         run(program(&python)
             .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
             .args(PACKAGES))?;
+        run(program(&python)
+            .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"])
+            .arg("--target")
+            .arg(directory.join("abacus"))
+            .arg(ABACUS))?;
         write(&site_packages(&python)?.join("mutable_mapping.pth"), SHIM)?;
         write(&stamp, &wanted)?;
     }

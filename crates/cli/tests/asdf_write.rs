@@ -192,8 +192,10 @@ fn convert_keeps_each_codec_unless_it_is_told_another() {
     same_tree(&folder, "a.asdf", "z.asdf");
     folder.done(&["asdf", "convert", "z.asdf", "-o", "again.asdf", "--align", "8"]);
     assert_eq!(codecs(&folder, "again.asdf"), ["zlib", "zlib"]);
-    for codec in ["none", "bzp2:1", "lz4", "lz4f", "zstd", "blsc"] {
+    for codec in ["none", "bzp2:1", "lz4", "lz4f", "zstd", "blsc", "blsc-chunked"] {
         folder.done(&["asdf", "convert", "z.asdf", "-o", "c.asdf", "-f", "--compress", codec]);
+        let name = codec.trim_end_matches(":1");
+        assert_eq!(codecs(&folder, "c.asdf"), [name, name]);
         same_tree(&folder, "a.asdf", "c.asdf");
         assert_eq!(status(&folder.run(&["asdf", "verify", "c.asdf"])), 0, "{codec}");
     }

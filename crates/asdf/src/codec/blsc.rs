@@ -6,7 +6,7 @@
 //! |---|---|---|
 //! | 0 | ctbytes | the buffer |
 //!
-//! Chunks, as the Abacus simulations have them, of 4 MiB of data mostly. A length that begins with
+//! Chunks, usually of 4 MiB of data, as the Abacus simulations write them. A length that begins with
 //! the byte 2 would be 32 MiB, so the first byte distinguishes the two.
 //!
 //! | offset | size | field |
@@ -21,16 +21,19 @@ use binio::blosc::{
 };
 use binio::number::ByteReader;
 use binio::{Endian, ErrorKind, ReadAt};
+use bytes::Bytes;
 
 use super::Failure;
 use super::chunks::{Chunked, Lengths};
-use super::encode::{Parameters, Sink, Source, encoder_error};
+use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
 use crate::error::{CodecError, Error, Result};
 
 /// The first byte of a buffer.
 const BUFFER_VERSION: u8 = 2;
 /// Bytes of the length before a buffer.
 const PREFIX_LEN: usize = 4;
+/// The number of bytes of data in a chunk that we write.
+const CHUNK: usize = 4 << 20;
 
 /// The framing that stored bytes have.
 #[derive(Debug, PartialEq, Eq)]
@@ -114,7 +117,7 @@ fn corrupt(error: binio::Error) -> Failure {
     }
 }
 
-/// One buffer, which needs all data in memory.
+/// Writes one buffer, which needs all data in memory.
 pub(super) fn encode(
     source: &mut dyn Source,
     Parameters { level, itemsize }: Parameters,
@@ -124,8 +127,26 @@ pub(super) fn encode(
     if len > limit {
         return Err(Error::limit("bytes of a Blosc buffer", limit, len));
     }
-    let typesize = u8::try_from(itemsize).unwrap_or(1).max(1);
-    let options = CompressOptions::new(Compressor::Lz4).level(level).typesize(typesize);
     let len = usize::try_from(len).map_err(|error| encoder_error("blsc", error))?;
-    sink(&compress(&source.next(len)?.unwrap_or_default(), &options)?)
+    sink(&compress(&source.next(len)?.unwrap_or_default(), &options(level, itemsize))?)
+}
+
+/// Writes chunks of 4 MiB of data, which are compressed in parallel.
+pub(super) fn encode_chunks(
+    source: &mut dyn Source,
+    Parameters { level, itemsize }: Parameters,
+    sink: &mut Sink<'_>,
+) -> Result<()> {
+    let options = options(level, itemsize);
+    let compress = |data: Bytes| -> Result<Vec<u8>> {
+        let buffer = compress(&data, &options)?;
+        let len = u32::try_from(buffer.len()).map_err(|error| encoder_error("blsc", error))?;
+        Ok([&len.to_be_bytes()[..], &buffer].concat())
+    };
+    pipeline(CHUNK, || source.next(CHUNK), compress, |chunk| sink(&chunk))
+}
+
+fn options(level: u8, itemsize: u64) -> CompressOptions {
+    let typesize = u8::try_from(itemsize).unwrap_or(1).max(1);
+    CompressOptions::new(Compressor::Lz4).level(level).typesize(typesize)
 }

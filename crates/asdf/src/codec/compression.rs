@@ -28,12 +28,17 @@ pub enum Compression {
     Lz4Frame,
     /// One Zstandard frame of a level from 1 to 22 (feature `zstd`).
     Zstd(u8),
-    /// One Blosc buffer of shuffled LZ4 of a level from 1 to 9, of at most 2 GiB (feature `blsc`).
+    /// One Blosc buffer of shuffled LZ4 of a level from 1 to 9, of at most 2 GiB (feature `blsc`). This is
+    /// the framing of `asdf-compression`, asdf-cxx and `ASDF.jl`.
     Blosc(u8),
+    /// Like [`Blosc`](Self::Blosc), but one buffer for every 4 MiB of data, each with its length in front.
+    /// This is the framing of the Abacus simulations and of `abacusutils`. Both framings have the code
+    /// `blsc`.
+    BloscChunked(u8),
 }
 
-/// Codes, the default level, and the levels that there are.
-const CODES: [(&str, u8, std::ops::RangeInclusive<u8>); 7] = [
+/// The names of the compressions, each with its default level and its levels.
+const NAMES: [(&str, u8, std::ops::RangeInclusive<u8>); 8] = [
     ("none", 0, 0..=0),
     ("zlib", 6, 0..=9),
     ("bzp2", 9, 1..=9),
@@ -41,6 +46,7 @@ const CODES: [(&str, u8, std::ops::RangeInclusive<u8>); 7] = [
     ("lz4f", 0, 0..=0),
     ("zstd", 3, 1..=22),
     ("blsc", 5, 1..=9),
+    ("blsc-chunked", 5, 1..=9),
 ];
 
 impl Compression {
@@ -53,7 +59,7 @@ impl Compression {
             Self::Lz4 => *b"lz4\0",
             Self::Lz4Frame => *b"lz4f",
             Self::Zstd(_) => *b"zstd",
-            Self::Blosc(_) => *b"blsc",
+            Self::Blosc(_) | Self::BloscChunked(_) => *b"blsc",
         }
     }
 
@@ -71,6 +77,7 @@ impl Compression {
             Self::Lz4Frame => ("lz4f", None),
             Self::Zstd(level) => ("zstd", Some(level)),
             Self::Blosc(level) => ("blsc", Some(level)),
+            Self::BloscChunked(level) => ("blsc-chunked", Some(level)),
         }
     }
 }
@@ -97,8 +104,8 @@ impl FromStr for Compression {
             Some((name, level)) => (name, Some(level)),
             None => (text, None),
         };
-        let Some((_, default, levels)) = CODES.iter().find(|(code, ..)| *code == name) else {
-            let names: Vec<&str> = CODES.iter().map(|(code, ..)| *code).collect();
+        let Some((_, default, levels)) = NAMES.iter().find(|(code, ..)| *code == name) else {
+            let names: Vec<&str> = NAMES.iter().map(|(code, ..)| *code).collect();
             let message = format!("expected one of {}, found {name:?}", names.join(", "));
             return Err(ParseCompressionError(message));
         };
@@ -121,6 +128,7 @@ impl FromStr for Compression {
             "lz4f" => Self::Lz4Frame,
             "zstd" => Self::Zstd(level),
             "blsc" => Self::Blosc(level),
+            "blsc-chunked" => Self::BloscChunked(level),
             _ => Self::None,
         })
     }
@@ -132,7 +140,17 @@ mod tests {
 
     #[test]
     fn names_of_compressions_read_back() {
-        for text in ["none", "zlib:0", "zlib:9", "bzp2:1", "lz4", "lz4f", "zstd:22", "blsc:5"] {
+        for text in [
+            "none",
+            "zlib:0",
+            "zlib:9",
+            "bzp2:1",
+            "lz4",
+            "lz4f",
+            "zstd:22",
+            "blsc:5",
+            "blsc-chunked:9",
+        ] {
             assert_eq!(text.parse::<Compression>().unwrap().to_string(), text);
         }
         for text in

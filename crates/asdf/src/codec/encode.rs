@@ -7,7 +7,7 @@
 //! | `bzp2` | blocks of a stream, joined bit by bit: one stream |
 //! | `lz4\0` | chunks of 4 MiB |
 //! | `lz4f`, `zstd` | one frame, compressed by one thread |
-//! | `blsc` | one buffer of all data |
+//! | `blsc` | one buffer of all data, or chunks of 4 MiB |
 //!
 //! What is written does not depend on how many threads there are.
 
@@ -48,8 +48,13 @@ pub(crate) fn encode(
     }
     let codec = Codec::find(compression.code());
     let codec = codec.map_err(|error| Error::unwritable(error.to_string()))?;
+    let encode = match compression {
+        #[cfg(feature = "blsc")]
+        Compression::BloscChunked(_) => super::blsc::encode_chunks,
+        _ => codec.encode,
+    };
     let level = compression.level().unwrap_or(0);
-    (codec.encode)(source, Parameters { level, itemsize }, sink)
+    encode(source, Parameters { level, itemsize }, sink)
 }
 
 /// What the codecs choose their methods by.

@@ -85,13 +85,54 @@ fn other_codecs_read_back() {
     #[cfg(feature = "zstd")]
     check(&["zstd:3", "zstd:1"]);
     #[cfg(feature = "blsc")]
-    check(&["blsc:5"]);
+    check(&["blsc:5", "blsc-chunked:5"]);
+}
+
+/// The length of each chunk, which precedes its Blosc buffer.
+#[cfg(feature = "blsc")]
+#[test]
+fn blosc_chunks_hold_4_mib_each_behind_the_length_of_their_buffer() {
+    let bytes = file_of(noise((4 << 20) + 1000), "blsc-chunked".parse().unwrap());
+    let file = open(bytes);
+    let block = file.blocks().get(0).unwrap();
+    let stored = block.raw().unwrap();
+    let mut rest = &stored[..];
+    let mut sizes = Vec::new();
+    while let Some((len, chunk)) = rest.split_first_chunk::<4>() {
+        let (buffer, after) = chunk.split_at(u32::from_be_bytes(*len) as usize);
+        assert_eq!(buffer[0], 2, "the version of the buffer");
+        sizes.push(u32::from_le_bytes(*buffer[4..].first_chunk().unwrap()));
+        rest = after;
+    }
+    assert_eq!(sizes, [4 << 20, 1000]);
+    assert_eq!(block.chunks().unwrap().unwrap().len(), 2);
+}
+
+#[cfg(feature = "blsc")]
+#[test]
+fn a_copied_block_keeps_its_blosc_framing_unless_told_otherwise() {
+    for (framing, other) in [("blsc", "blsc-chunked"), ("blsc-chunked", "blsc")] {
+        let file = open(file_of(smooth(100_000), framing.parse().unwrap()));
+        let is_chunked = framing == "blsc-chunked";
+        assert_eq!(file.blocks().get(0).unwrap().is_blosc_chunked().unwrap(), is_chunked);
+        let copy = |options: WriteOptions| {
+            let tree = Tree::from_file(&file, 0).unwrap();
+            open(bytes_of(&Writer::new(tree).blocks_of(&file).options(options)))
+        };
+        let kept = copy(WriteOptions::new());
+        assert_eq!(kept.blocks().get(0).unwrap().is_blosc_chunked().unwrap(), is_chunked);
+        let changed = copy(WriteOptions::new().compression(other.parse().unwrap()));
+        assert_eq!(changed.blocks().get(0).unwrap().is_blosc_chunked().unwrap(), !is_chunked);
+        assert_eq!(changed.blocks().get(0).unwrap().decode().unwrap(), smooth(100_000));
+    }
 }
 
 #[test]
 #[cfg(feature = "rayon")]
 fn the_bytes_do_not_depend_on_the_threads() {
-    for compression in ["zlib:6", "bzp2:3", "lz4"] {
+    let compressions = ["zlib:6", "bzp2:3", "lz4"].into_iter();
+    let compressions = compressions.chain(cfg!(feature = "blsc").then_some("blsc-chunked:5"));
+    for compression in compressions {
         let written = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| file_of(smooth(9_000_000), compression.parse().unwrap()))

@@ -2,7 +2,7 @@
 //! `cargo xtask interop` names the folder in `SCIBIN_INTEROP`; `interop/check.py` reads what is here.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use asdf::Value;
@@ -27,6 +27,8 @@ const WAYS: &[(&str, Compression, u64, u64)] = &[
     ("zstd", Compression::Zstd(3), 64, 0),
     #[cfg(feature = "blsc")]
     ("blsc", Compression::Blosc(5), 64, 0),
+    #[cfg(feature = "blsc")]
+    ("blsc-chunked", Compression::BloscChunked(5), 64, 0),
     ("inline", Compression::None, 64, 1000),
 ];
 
@@ -77,7 +79,7 @@ fn edit_and_undo(file: &Asdf, original: &Path, path: &Path) -> bool {
 
 #[test]
 fn interop_write_repaired_files() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from) else { return };
+    let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();
     let cases: Json =
@@ -119,7 +121,7 @@ fn texts() -> Vec<String> {
 
 #[test]
 fn interop_write_texts_and_numbers() {
-    let Some(folder) = std::env::var_os("SCIBIN_INTEROP").map(PathBuf::from) else { return };
+    let Some(folder) = testdata::interop_folder() else { return };
     let ours = folder.join("ours");
     fs::create_dir_all(&ours).unwrap();
     let texts = texts();

@@ -144,7 +144,7 @@ pub(crate) struct New {
     /// Put the array of a .npy file at a place of the tree, such as /image/data=image.npy
     #[arg(long = "array", value_name = "POINTER=X.npy")]
     pub(crate) arrays: Vec<NamedArray>,
-    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd or blsc, some with a level [default: none]
+    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,
     #[command(flatten)]
@@ -223,7 +223,7 @@ pub(crate) struct Import {
     /// The array
     #[arg(value_name = "X.npy")]
     pub(crate) array: PathBuf,
-    /// Compression of the block: none, zlib, bzp2, lz4, lz4f, zstd or blsc, some with a level [default: none]
+    /// Compression of the block: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: none]
     #[arg(long, value_name = "CODE[:LEVEL]", conflicts_with = "inline")]
     pub(crate) compress: Option<Compression>,
     /// Put the elements into the tree
@@ -270,7 +270,7 @@ pub(crate) struct Changing {
 pub(crate) struct Convert {
     #[command(flatten)]
     pub(crate) copy: CopyRequest,
-    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd or blsc, some with a level [default: that of
+    /// Compression of the blocks: none, zlib, bzp2, lz4, lz4f, zstd, blsc or blsc-chunked, some with a level [default: that of
     /// each block]
     #[arg(long, value_name = "CODE[:LEVEL]")]
     pub(crate) compress: Option<Compression>,

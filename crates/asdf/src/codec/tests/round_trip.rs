@@ -15,6 +15,7 @@ fn codecs() -> Vec<Compression> {
         Compression::Lz4Frame,
         Compression::Zstd(1),
         Compression::Blosc(1),
+        Compression::BloscChunked(1),
     ];
     all.into_iter().filter(|compression| Codec::find(compression.code()).is_ok()).collect()
 }
@@ -24,7 +25,8 @@ fn compressions() -> Vec<Compression> {
     let zlib = (0..=9).map(Compression::Zlib);
     let bzip2 = (1..=9).map(Compression::Bzip2);
     let zstd = [1, 3, 19, 22].map(Compression::Zstd);
-    let blosc = (1..=9).map(Compression::Blosc);
+    let blosc =
+        (1..=9).flat_map(|level| [Compression::Blosc(level), Compression::BloscChunked(level)]);
     let others = [Compression::Lz4, Compression::Lz4Frame];
     let all = zlib.chain(bzip2).chain(zstd).chain(blosc).chain(others);
     all.filter(|compression| Codec::find(compression.code()).is_ok()).collect()

@@ -381,6 +381,19 @@ impl Block<'_> {
         Ok(chunks)
     }
 
+    /// Returns `true` if the block is compressed in chunks of Blosc buffers, each with its length in front
+    /// ([`Compression::BloscChunked`](crate::Compression::BloscChunked)). The header does not distinguish
+    /// them from a single buffer, so the first stored byte is read.
+    pub fn is_blosc_chunked(&self) -> Result<bool> {
+        /// The first byte of a single buffer, its version.
+        const BUFFER_VERSION: u8 = 2;
+        let range = self.data_range()?;
+        if self.header()?.compression != *b"blsc" || range.is_empty() {
+            return Ok(false);
+        }
+        Ok(self.store.source().bytes_at(range.start, 1)?[0] != BUFFER_VERSION)
+    }
+
     /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts
     /// can be decoded by themselves, else the part of what [`Self::decode`] returns.
     pub(crate) fn decode_part(&self, range: Range<u64>) -> Result<Bytes> {

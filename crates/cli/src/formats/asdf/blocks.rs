@@ -80,7 +80,11 @@ pub(crate) fn block_json(block: &Block<'_>) -> Value {
 
 pub(crate) fn compression(block: &Block<'_>) -> String {
     match block.header() {
-        Ok(header) if header.is_compressed() => header.compression_name(),
+        Ok(header) if header.is_compressed() => {
+            // The framing of a block whose first byte cannot be read is not known.
+            let is_chunked = block.is_blosc_chunked().unwrap_or(false);
+            header.compression_name() + if is_chunked { "-chunked" } else { "" }
+        }
         Ok(_) => "none".to_owned(),
         Err(_) => "?".to_owned(),
     }
