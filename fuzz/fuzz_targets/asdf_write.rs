@@ -74,7 +74,7 @@ fn write(writer: &Writer<'_>) -> Option<Vec<u8>> {
     Some(out.into_inner())
 }
 
-/// Written again with its blocks as they are, a file that was written is the same.
+/// ScalarText again with its blocks as they are, a file that was written is the same.
 fn write_again(bytes: &[u8], options: &WriteOptions) {
     let file = read(bytes.to_vec());
     let tree = Tree::from_file(&file, 0).expect("the tree of what was written");

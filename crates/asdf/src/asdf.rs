@@ -74,13 +74,13 @@ impl OpenOptions {
     #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
     pub fn from_bytes(&self, bytes: impl Into<Bytes>) -> Result<Asdf> {
         let bytes: Bytes = bytes.into();
-        self.from_source(Arc::new(bytes))
+        self.from_source(bytes)
     }
 
     /// Reads a file from any source.
     #[allow(clippy::wrong_self_convention, reason = "options build files, as in std's OpenOptions")]
-    pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Asdf> {
-        Ok(Asdf::new(OpenFile::from_source(source, self)?, None, self))
+    pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<Asdf> {
+        Ok(Asdf::new(OpenFile::from_source(Arc::new(source), self)?, None, self))
     }
 }
 
@@ -97,7 +97,7 @@ impl Asdf {
     }
 
     /// Reads a file from any source, with the default options.
-    pub fn from_source(source: Arc<dyn ReadAt>) -> Result<Self> {
+    pub fn from_source(source: impl ReadAt + 'static) -> Result<Self> {
         OpenOptions::default().from_source(source)
     }
 

@@ -8,7 +8,7 @@
 //! | an error | it cannot be read at all |
 
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use binio::ReadAt;
 
@@ -175,7 +175,7 @@ fn check(
 /// Checks a file that may not open at all: what keeps it from opening is in the report if the
 /// header is right, and else an error. Limits and order are those of `opening`.
 pub fn verify_source(
-    source: Arc<dyn ReadAt>,
+    source: impl ReadAt + 'static,
     opening: &OpenOptions,
     options: &VerifyOptions<'_>,
 ) -> Result<VerifyReport> {
@@ -205,6 +205,8 @@ mod tests {
 
     use binio::diagnostic::Place;
 
+    use std::sync::Arc;
+
     use super::*;
     use crate::format::test_file::TestFile;
 
@@ -213,7 +215,7 @@ mod tests {
     }
 
     fn report(file: &TestFile, options: &VerifyOptions<'_>) -> Result<VerifyReport> {
-        verify_source(Arc::new(file.bytes()), &OpenOptions::new(), options)
+        verify_source(file.bytes(), &OpenOptions::new(), options)
     }
 
     #[test]

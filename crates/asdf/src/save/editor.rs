@@ -465,8 +465,8 @@ impl Editor {
     fn check_added(&self, count: usize) -> Result<()> {
         let Some(last) = count.checked_sub(1) else { return Ok(()) };
         if self.file.blocks().get(last)?.header()?.is_streamed() {
-            let message = "the last block is streamed, so that no block can follow it: \
-                `scibin asdf convert` makes an ordinary block of it";
+            let message = "the last block is streamed, so no block can follow it; a copy of the file \
+                written by `Writer` has an ordinary block instead";
             return Err(Error::unwritable(message));
         }
         Ok(())

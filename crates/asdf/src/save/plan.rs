@@ -302,7 +302,7 @@ impl Places<'_, '_> {
         }
         let integer = match &*value {
             Value::Int(integer) => Some(integer.clone()),
-            Value::Written(written) => written.integer(),
+            Value::ScalarText(written) => written.integer(),
             _ => None,
         };
         if let Some(integer) = integer.filter(is_beyond_literals) {

@@ -25,7 +25,7 @@ use crate::value::emit::emit;
 
 /// The versions of the standard that can be written: all that are stable.
 pub const STANDARDS: &[Version] = {
-    let (stable, _) = crate::tag::STANDARDS.split_at(7);
+    let (stable, _) = crate::tag::KNOWN_STANDARDS.split_at(7);
     stable
 };
 

@@ -20,7 +20,7 @@ use crate::yaml::{Document, NodeKind};
 pub const CORE_PREFIX: &str = "tag:stsci.edu:asdf/core/";
 
 /// The versions of the standard that this crate knows; the last is not yet stable.
-pub const STANDARDS: [Version; 8] = [
+pub const KNOWN_STANDARDS: [Version; 8] = [
     Version::new(1, 0, 0),
     Version::new(1, 1, 0),
     Version::new(1, 2, 0),

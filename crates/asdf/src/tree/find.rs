@@ -9,7 +9,7 @@ use crate::ndarray::{NdArray, Record};
 /// What a pointer leads to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub enum Found<'a> {
+pub enum Target<'a> {
     /// A node of the tree, which may be an array.
     Node(Node<'a>),
     /// A field of an array of records, or a mask.
@@ -22,14 +22,14 @@ impl<'a> Node<'a> {
     /// masked.
     ///
     /// ```
-    /// # use asdf::tree::Found;
+    /// # use asdf::tree::Target;
     /// let file = asdf::Asdf::from_bytes(&b"#ASDF 1.0.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
     ///     --- !core/asdf-1.1.0\na: !core/ndarray-1.1.0 {data: [1, 2], mask: 2}\n...\n"[..])?;
-    /// let Found::Array(mask) = file.tree()?.find("/a/mask")? else { panic!("not an array") };
+    /// let Target::Array(mask) = file.tree()?.find("/a/mask")? else { panic!("not an array") };
     /// assert_eq!(mask.read::<bool>()?, [false, true]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn find(self, pointer: &str) -> Result<Found<'a>> {
+    pub fn find(self, pointer: &str) -> Result<Target<'a>> {
         let tokens = tokens(pointer).unwrap_or_default();
         let mut walked = String::new();
         for (at, token) in tokens.iter().enumerate() {
@@ -47,10 +47,10 @@ impl<'a> Node<'a> {
             let is_field = fields.iter().any(|field| field.name() == token);
             if is_field || (is_last && token == "mask" && array.is_masked()) || !fields.is_empty() {
                 let part = tokens[at..].iter().try_fold(array, |array, token| array.part(token));
-                return part.map(|array| Found::Array(Box::new(array)));
+                return part.map(|array| Target::Array(Box::new(array)));
             }
         }
-        self.pointer(pointer).map(Found::Node)
+        self.pointer(pointer).map(Target::Node)
     }
 }
 

@@ -16,5 +16,5 @@ mod refs;
 
 pub use crate::error::ReferenceError;
 pub(crate) use external::open_external;
-pub use find::Found;
+pub use find::Target;
 pub(crate) use node::Node;

@@ -6,7 +6,7 @@ use crate::diagnostic::Diagnostic;
 use crate::error::{Error, Result};
 use crate::value::collection::{Form, Mapping, Sequence};
 use crate::value::emit::{is_made_up_anchor, wants_brackets};
-use crate::value::tree::{Handle, Shared, Tree};
+use crate::value::tree::{Shared, SharedId, Tree};
 use crate::value::walk::Visit;
 use crate::value::{Tagged, Value, scalar};
 use crate::yaml::emit::Place;
@@ -39,14 +39,14 @@ impl Tree {
     /// The same, and which nodes the handles stand for.
     pub(crate) fn from_node_with_anchors(
         node: YamlNode<'_>,
-    ) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+    ) -> Result<(Self, Vec<(SharedId, NodeId)>)> {
         Self::of_node(node, &mut |_| Ok(None))
     }
 
     fn of_node<'a>(
         node: YamlNode<'a>,
         replace: &mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
-    ) -> Result<(Self, Vec<(Handle, NodeId)>)> {
+    ) -> Result<(Self, Vec<(SharedId, NodeId)>)> {
         let mut builder =
             Builder { shared: Vec::new(), handles: HashMap::new(), stack: Vec::new(), replace };
         let root = builder.run(node)?;
@@ -84,7 +84,7 @@ impl Tree {
 /// A collection whose children are being made.
 struct Open<'a> {
     node: YamlNode<'a>,
-    handle: Option<Handle>,
+    handle: Option<SharedId>,
     children: Box<dyn Iterator<Item = (Option<Mention<'a>>, Mention<'a>)> + 'a>,
     in_flow: bool,
     key: Option<Value>,
@@ -96,7 +96,7 @@ struct Open<'a> {
 
 struct Builder<'a, 'r> {
     shared: Vec<Shared>,
-    handles: HashMap<NodeId, Handle>,
+    handles: HashMap<NodeId, SharedId>,
     stack: Vec<Open<'a>>,
     replace: &'r mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
 }
@@ -149,7 +149,7 @@ impl<'a> Builder<'a, '_> {
             return Ok(Some(Value::Shared(*handle)));
         }
         let handle = node.anchor().map(|anchor| {
-            let handle = Handle(self.shared.len());
+            let handle = SharedId(self.shared.len());
             let name = (!is_made_up_anchor(anchor)).then(|| anchor.to_owned());
             // What is not finished yet is a collection.
             self.shared.push(Shared { name, value: Sequence::new().into() });
@@ -191,7 +191,7 @@ impl<'a> Builder<'a, '_> {
     fn finish(&mut self, open: Open<'a>) -> Value {
         let Open { node, handle, items, entries, mut keys, .. } = open;
         let form = if node.style() == NodeStyle::Flow { Form::Flow } else { Form::Block };
-        let scalar = |handle: Handle| {
+        let scalar = |handle: SharedId| {
             self.shared.get(handle.0).is_some_and(|shared| !shared.value.is_collection())
         };
         let value = if node.kind() == NodeKind::Sequence {
@@ -201,7 +201,7 @@ impl<'a> Builder<'a, '_> {
         } else {
             let mut distinct: Vec<(Value, Value)> = Vec::with_capacity(entries.len());
             for ((key, value), (node, _)) in entries.into_iter().zip(node.raw_entries()) {
-                let is_merge = matches!(&key, Value::Written(written) if written.is_merge_key());
+                let is_merge = matches!(&key, Value::ScalarText(written) if written.is_merge_key());
                 let name = node.to_key().unwrap_or_default().into_owned();
                 let first = *keys.entry((node.kind(), name)).or_insert(distinct.len());
                 match distinct.get_mut(first) {
@@ -218,7 +218,7 @@ impl<'a> Builder<'a, '_> {
     }
 
     /// The value, or its handle if it is shared.
-    fn kept(&mut self, handle: Option<Handle>, value: Value) -> Value {
+    fn kept(&mut self, handle: Option<SharedId>, value: Value) -> Value {
         let Some(handle) = handle else { return value };
         if let Some(shared) = self.shared.get_mut(handle.0) {
             shared.value = value;

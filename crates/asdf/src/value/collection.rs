@@ -120,8 +120,8 @@ impl Mapping {
 fn key_text(key: &Value) -> Option<Cow<'_, str>> {
     match key.untagged() {
         Value::String(text) => Some(Cow::Borrowed(text)),
-        Value::Written(written) if written.is_merge_key() => None,
-        Value::Written(written) => Some(match written.integer() {
+        Value::ScalarText(written) if written.is_merge_key() => None,
+        Value::ScalarText(written) => Some(match written.integer() {
             Some(integer) => integer.to_string().into(),
             None => written.text().into(),
         }),

@@ -2,7 +2,7 @@
 
 use num_complex::Complex;
 
-use crate::value::{Array, Handle, Mapping, Sequence, Value};
+use crate::value::{Array, Mapping, Sequence, SharedId, Value};
 use crate::yaml::{Date, DateTime, Integer};
 
 macro_rules! from {
@@ -32,7 +32,7 @@ from! {
     Sequence, value => Self::Sequence(value);
     Mapping, value => Self::Mapping(value);
     Array, value => Self::Array(Box::new(value));
-    Handle, value => Self::Shared(value);
+    SharedId, value => Self::Shared(value);
 }
 
 impl<T: Into<Value>> From<Vec<T>> for Value {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A [`Value`] is what is at one place. A node that is at several places, or inside itself,
-//! is kept by the [`Tree`], and each place has its [`Handle`].
+//! is kept by the [`Tree`], and each place has its [`SharedId`].
 //!
 //! What a file wrote in a manner of its own, such as `0x1F` or a list in lines that would fit in
 //! brackets, is remembered; what it wrote as this crate would is not. So a tree that is read from
@@ -32,10 +32,10 @@ pub use array::{Array, Mask, Storage};
 pub use collection::{Mapping, Sequence};
 pub use edit::TreeText;
 pub use model::Tagged;
-pub use scalar::Written;
+pub use scalar::ScalarText;
 #[cfg(feature = "serde")]
 pub use serialize::{from_value, to_value};
-pub use tree::Handle;
+pub use tree::SharedId;
 
 pub(crate) use collection::Form;
 pub(crate) use model::Value;

@@ -1,7 +1,7 @@
 //! What one place of a tree holds.
 
 use crate::ndarray::source::{Source, is_ndarray_tag};
-use crate::value::{Array, Handle, Mapping, Sequence, Written};
+use crate::value::{Array, Mapping, ScalarText, Sequence, SharedId};
 use crate::yaml::{Date, DateTime, Integer};
 
 /// What is at one place of a tree.
@@ -36,7 +36,7 @@ pub enum Value {
     /// Bytes, written in base 64 as `!!binary`. Large data belong in an [`Array`].
     Binary(Vec<u8>),
     /// A scalar that a file spells in a manner of its own.
-    Written(Written),
+    ScalarText(ScalarText),
     /// A list.
     Sequence(Sequence),
     /// Pairs in their order.
@@ -46,7 +46,7 @@ pub enum Value {
     /// An array, with the data that it will have in the file.
     Array(Box<Array>),
     /// A node of the [`Tree`](crate::Tree) that may stand at several places.
-    Shared(Handle),
+    Shared(SharedId),
 }
 
 /// A value with a tag. What the tag means decides what it is.
@@ -136,7 +136,7 @@ impl Value {
     pub fn as_str(&self) -> Option<&str> {
         match self.untagged() {
             Self::String(text) => Some(text),
-            Self::Written(written) => written.as_str(),
+            Self::ScalarText(written) => written.as_str(),
             _ => None,
         }
     }
@@ -145,7 +145,7 @@ impl Value {
     pub fn as_i64(&self) -> Option<i64> {
         match self.untagged() {
             Self::Int(integer) => integer.as_i128().and_then(|value| value.try_into().ok()),
-            Self::Written(written) => written.as_i64(),
+            Self::ScalarText(written) => written.as_i64(),
             _ => None,
         }
     }

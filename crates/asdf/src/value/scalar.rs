@@ -9,12 +9,12 @@ use crate::yaml::{
 /// A scalar whose text or quotes are not those that this crate would choose: `0x1F`, `~`, `1.50`,
 /// a text as lines after `|`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written {
+pub struct ScalarText {
     text: String,
     style: NodeStyle,
 }
 
-impl Written {
+impl ScalarText {
     /// A scalar without quotes. What it is follows from its text: `0x1F` is an integer.
     pub fn plain(text: impl Into<String>) -> Self {
         Self { text: text.into(), style: NodeStyle::Plain }
@@ -81,7 +81,7 @@ pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
     let (text, style) = (node.text().unwrap_or_default(), node.style());
     // A key of several lines is written as any text is.
     let (is_key, place) = (place.is_key, Place { is_key: false, ..place });
-    let written = || Value::Written(Written::new(text, style));
+    let written = || Value::ScalarText(ScalarText::new(text, style));
     if node.tag().is_some_and(|tag| tag != crate::yaml::CONSTANT_TAG) {
         return match node.value() {
             Ok(Read::Binary(bytes)) => Value::Binary(bytes),

@@ -7,9 +7,9 @@ use crate::value::{Mapping, Value};
 
 /// The number of a node that a [`Tree`] keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Handle(pub(super) usize);
+pub struct SharedId(pub(super) usize);
 
-impl Handle {
+impl SharedId {
     /// The position among the shared nodes.
     pub(crate) fn number(self) -> usize {
         self.0
@@ -86,9 +86,9 @@ impl Tree {
 
     /// Keeps a node that is to stand at several places, or inside itself: [`Self::resolve_mut`] can
     /// put its handle into it.
-    pub fn share(&mut self, value: impl Into<Value>) -> Handle {
+    pub fn share(&mut self, value: impl Into<Value>) -> SharedId {
         self.shared.push(Shared { name: None, value: value.into() });
-        Handle(self.shared.len() - 1)
+        SharedId(self.shared.len() - 1)
     }
 
     pub(crate) fn shared(&self) -> &[Shared] {
@@ -123,7 +123,7 @@ impl Tree {
     }
 
     /// The shared node of a handle, to change it. `None` for a handle of another tree.
-    pub fn resolve_mut(&mut self, handle: Handle) -> Option<&mut Value> {
+    pub fn resolve_mut(&mut self, handle: SharedId) -> Option<&mut Value> {
         self.shared.get_mut(handle.0).map(|shared| &mut shared.value)
     }
 

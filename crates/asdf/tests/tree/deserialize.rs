@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 
-use asdf::tree::deserialize::Limits;
+use asdf::tree::deserialize::DeserializeLimits;
 use asdf::yaml::Document;
 use asdf::{Asdf, Error, ErrorKind};
 use serde::Deserialize;
@@ -292,7 +292,7 @@ fn depth_has_a_limit() {
     assert!(message.ends_with(": nested more than 128 deep"), "{message}");
     assert_eq!((line, column), (1, 129));
     let document = parse("[[[]]]");
-    let limits = Limits::default().max_depth(2);
+    let limits = DeserializeLimits::default().max_depth(2);
     let error = document.root().deserialize_with::<Value>(&limits).unwrap_err();
     assert_eq!(place(&error), ("/0/0: nested more than 2 deep".to_owned(), 1, 3));
 }
@@ -316,13 +316,13 @@ fn aliases_that_expand_to_too_much_are_an_error() {
     let bytes = bomb(&"x".repeat(1 << 20), 3);
     let error = bytes.root().deserialize::<Value>().unwrap_err();
     assert!(place(&error).0.contains("bytes of text"), "{error}");
-    let limits = Limits::default().max_expanded_bytes(1 << 30);
+    let limits = DeserializeLimits::default().max_expanded_bytes(1 << 30);
     assert!(bytes.root().deserialize_with::<Value>(&limits).is_ok());
     // Merged entries of each mention.
     let wide: String = (0..1000).map(|n| format!("k{n}: 1, ")).collect();
     let text = format!("- &m {{<<: &w {{{wide}}}}}\n- [{}]\n", "*m, ".repeat(5000));
     let document = parse(text);
-    let limits = Limits::default().max_expanded(100);
+    let limits = DeserializeLimits::default().max_expanded(100);
     let error = document.root().deserialize_with::<Value>(&limits).unwrap_err();
     assert!(place(&error).0.contains("expand to more than"), "{error}");
 }

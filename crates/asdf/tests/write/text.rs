@@ -3,7 +3,7 @@
 use asdf::Tree;
 use asdf::Value;
 use asdf::ndarray::Complex;
-use asdf::value::{Mapping, Sequence, Written};
+use asdf::value::{Mapping, ScalarText, Sequence};
 use asdf::yaml::{Date, DateTime, Integer};
 
 use crate::yaml;
@@ -227,7 +227,8 @@ fn a_tree_that_was_read_keeps_its_text_styles_tags_anchors_and_merge_keys() {
 #[test]
 fn plain_text_by_hand_cannot_break_the_document() {
     for text in ["a: b", "x\ny", "]", "'", "", "- 1", "a #b", "\u{0}"] {
-        let root: Mapping = [("k", Value::Written(Written::plain(text)))].into_iter().collect();
+        let root: Mapping =
+            [("k", Value::ScalarText(ScalarText::plain(text)))].into_iter().collect();
         let nested: Value = vec![Value::from(root.clone()), root.into()].into();
         let read = again(&nested);
         let items = read.as_sequence().unwrap().items();

@@ -176,7 +176,7 @@ pub struct Fix {
 /// }
 ///
 /// let diagnostic = Diagnostic::new(Code::TrailingBytes, Place::at(70), "9 bytes after block 2")
-///     .help("`scibin asdf recover` removes them");
+///     .help("a copy of the file leaves them out");
 /// assert_eq!(
 ///     diagnostic.to_string(),
 ///     "warning[TrailingBytes]: 9 bytes after block 2 (offset 70)"

@@ -85,7 +85,7 @@ impl Reader {
     }
 
     /// Reads a file from any source, with the default options.
-    pub fn from_source(source: Arc<dyn ReadAt>) -> Result<Self> {
+    pub fn from_source(source: impl ReadAt + 'static) -> Result<Self> {
         OpenOptions::default().from_source(source)
     }
 
@@ -357,7 +357,7 @@ impl OpenOptions {
         let path = path.as_ref();
         let file = FileSource::open(path)?;
         let Some(pending) = journal::pending(path)? else {
-            return self.from_source(Arc::new(file));
+            return self.from_source(file);
         };
         let (source, message): (Arc<dyn ReadAt>, _) = match pending {
             Pending::Unchanged => {
@@ -398,8 +398,8 @@ impl OpenOptions {
         clippy::wrong_self_convention,
         reason = "options build readers, as in std's OpenOptions"
     )]
-    pub fn from_source(&self, source: Arc<dyn ReadAt>) -> Result<Reader> {
-        Reader::with_options(source, self.clone())
+    pub fn from_source(&self, source: impl ReadAt + 'static) -> Result<Reader> {
+        Reader::with_options(Arc::new(source), self.clone())
     }
 }
 

@@ -3,7 +3,6 @@
 
 use std::io::Cursor;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use binio::FileSource;
@@ -101,7 +100,7 @@ fn fits(error: &Error, class: &Value) -> bool {
 /// The status of a deep check, and what it finds.
 fn check_verify(path: &Path, ours: &Value) -> Result<(), String> {
     let source = FileSource::open(path).map_err(|error| error.to_string())?;
-    let report = verify_source(Arc::new(source), &OpenOptions::new(), &VerifyOptions::new());
+    let report = verify_source(source, &OpenOptions::new(), &VerifyOptions::new());
     let status = match &report {
         Ok(report) => u8::from(!report.is_fine()),
         Err(_) => 2,

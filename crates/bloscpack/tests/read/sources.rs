@@ -146,7 +146,7 @@ fn data_are_a_source_like_any_other() {
     let inner = bytes();
     let outer = bloscpack::pack_to_vec(&inner, &super::options(7000)).unwrap();
     let outer = Reader::from_bytes(outer).unwrap();
-    let nested = Reader::from_source(Arc::new(outer)).unwrap();
+    let nested = Reader::from_source(outer).unwrap();
     assert_eq!(nested.read_all().unwrap(), data);
 
     let mut damaged = bytes();

@@ -95,7 +95,7 @@ impl VerifyReport {
     }
 
     /// Whether nothing is wrong.
-    pub fn is_ok(&self) -> bool {
+    pub fn is_fine(&self) -> bool {
         self.errors() == 0
     }
 
@@ -119,7 +119,7 @@ impl VerifyReport {
 /// assert_eq!(report.diagnostics[0].code, Code::Redeclared);
 ///
 /// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = f4";
-/// assert!(verify(&native[..], &VerifyOptions::new())?.is_ok());
+/// assert!(verify(&native[..], &VerifyOptions::new())?.is_fine());
 /// # Ok::<(), dudley::Error>(())
 /// ```
 pub fn verify(

@@ -205,8 +205,7 @@ impl Parser<'_> {
     fn explain_name(&self, diagnostic: Diagnostic, first: Span, second: Span) -> Diagnostic {
         let [datatype, name] = [first, second].map(|span| self.text_at(span));
         if matches!(datatype, "struct" | "typedef" | "union" | "enum") {
-            return diagnostic
-                .help("`scibin dudley from-c FILE` makes a layout of the structs of C");
+            return diagnostic.help("`from_c` makes a layout from the structs of a C header");
         }
         let Some(datatype) = primitive_of(datatype) else { return diagnostic };
         let declared = format!("{} = {datatype}", short(name));

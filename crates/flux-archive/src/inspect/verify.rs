@@ -86,7 +86,7 @@ pub struct VerifyReport {
 
 impl VerifyReport {
     /// Whether nothing is wrong.
-    pub fn is_ok(&self) -> bool {
+    pub fn is_fine(&self) -> bool {
         self.diagnostics.is_empty() && self.differences.is_empty() && self.failures.is_empty()
     }
 }

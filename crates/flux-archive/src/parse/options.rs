@@ -67,7 +67,7 @@ impl OpenOptions {
     pub fn read(&self, path: impl AsRef<std::path::Path>) -> Result<Bytes> {
         #[cfg(feature = "mmap")]
         if self.mmap {
-            return self.read_source(&binio::Mmap::open(path)?);
+            return self.read_source(binio::Mmap::open(path)?);
         }
         let path = path.as_ref();
         let read = binio::FileSource::open(path).and_then(|source| {
@@ -78,8 +78,8 @@ impl OpenOptions {
     }
 
     /// Reads the document of a source.
-    pub fn read_source(&self, source: &dyn ReadAt) -> Result<Bytes> {
-        Ok(self.read_all(source)?)
+    pub fn read_source(&self, source: impl ReadAt) -> Result<Bytes> {
+        Ok(self.read_all(&source)?)
     }
 
     fn read_all(&self, source: &dyn ReadAt) -> binio::Result<Bytes> {

@@ -47,7 +47,7 @@ const PAIRS: &str = "tag:yaml.org,2002:pairs";
 
 binio::limits! {
     /// What turning a node into a value may cost.
-    pub struct Limits {
+    pub struct DeserializeLimits {
         /// Levels of nesting; each takes room on the stack. Default: 128.
         max_depth: u32 = 128;
         /// Nodes that aliases and merge keys may add to those of the document. Default: 1 million.
@@ -94,11 +94,11 @@ impl<'a> YamlNode<'a> {
     /// # Ok::<(), asdf::Error>(())
     /// ```
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
-        self.deserialize_with(&Limits::default())
+        self.deserialize_with(&DeserializeLimits::default())
     }
 
     /// The same, with limits of the caller's.
-    pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &Limits) -> Result<T> {
+    pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &DeserializeLimits) -> Result<T> {
         deserialize(self, None, *limits)
     }
 }
@@ -122,11 +122,11 @@ impl<'a> super::Node<'a> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn deserialize<T: Deserialize<'a>>(self) -> Result<T> {
-        self.deserialize_with(&Limits::default())
+        self.deserialize_with(&DeserializeLimits::default())
     }
 
     /// The same, with limits of the caller's.
-    pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &Limits) -> Result<T> {
+    pub fn deserialize_with<T: Deserialize<'a>>(self, limits: &DeserializeLimits) -> Result<T> {
         deserialize(self.yaml(), Some(self.files()), *limits)
     }
 }
@@ -134,7 +134,7 @@ impl<'a> super::Node<'a> {
 fn deserialize<'a, T: Deserialize<'a>>(
     node: YamlNode<'a>,
     files: Option<Files<'a>>,
-    limits: Limits,
+    limits: DeserializeLimits,
 ) -> Result<T> {
     let walk = Walk { files, limits, nodes: Cell::new(0), bytes: Cell::new(0) };
     let root = NodeDeserializer { node, form: Form::Value, path: None, walk: &walk };
@@ -145,7 +145,7 @@ fn deserialize<'a, T: Deserialize<'a>>(
 struct Walk<'a> {
     /// The file of the nodes, if they have one.
     files: Option<Files<'a>>,
-    limits: Limits,
+    limits: DeserializeLimits,
     /// Nodes visited, and bytes of their text.
     nodes: Cell<u64>,
     bytes: Cell<u64>,

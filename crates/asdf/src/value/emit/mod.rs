@@ -13,7 +13,7 @@ use std::collections::HashSet;
 use std::io::Write;
 
 use crate::error::Result;
-use crate::value::{Array, Form, Handle, Mask, Sequence, Tree, Value};
+use crate::value::{Array, Form, Mask, Sequence, SharedId, Tree, Value};
 use crate::yaml::emit::{
     Place, TextBuilder, WIDTH, default_style, encode_tag, float_text, possible_style,
 };
@@ -51,11 +51,11 @@ pub(crate) fn check_inline(array: &crate::value::Array) -> crate::Result<()> {
 
 /// The value of a date and time, or of another text.
 pub(crate) fn time_value(text: &str) -> crate::value::Value {
-    use crate::value::{Value, Written};
+    use crate::value::{ScalarText, Value};
     use crate::yaml::{NodeKind, ScalarRules, resolve};
 
     match resolve(text, ScalarRules::Python).0 {
-        NodeKind::Date | NodeKind::DateTime => Value::Written(Written::plain(text)),
+        NodeKind::Date | NodeKind::DateTime => Value::ScalarText(ScalarText::plain(text)),
         _ => text.into(),
     }
 }
@@ -90,11 +90,11 @@ pub(crate) fn emit(tree: &Tree, arrays: &dyn Arrays, out: &mut dyn Write) -> Res
 /// scalars that need no lines of their own. `is_scalar` decides for shared nodes.
 pub(crate) fn wants_brackets<'v>(
     children: impl IntoIterator<Item = &'v Value>,
-    is_scalar: &dyn Fn(Handle) -> bool,
+    is_scalar: &dyn Fn(SharedId) -> bool,
 ) -> bool {
     children.into_iter().all(|child| match child.untagged() {
         Value::Sequence(_) | Value::Mapping(_) | Value::Array(_) | Value::Binary(_) => false,
-        Value::Written(written) => written.style() == NodeStyle::Plain,
+        Value::ScalarText(written) => written.style() == NodeStyle::Plain,
         Value::Shared(handle) => is_scalar(*handle),
         _ => true,
     })
@@ -251,7 +251,7 @@ impl<'a> Emitter<'a, '_> {
         };
         let text = match value.untagged() {
             Value::String(text) => text,
-            Value::Written(written) => written.text(),
+            Value::ScalarText(written) => written.text(),
             Value::Sequence(_) | Value::Mapping(_) | Value::Array(_) | Value::Binary(_) => {
                 return (false, false);
             }
@@ -388,7 +388,7 @@ impl<'a> Emitter<'a, '_> {
         form: Option<Form>,
         children: impl IntoIterator<Item = &'v Value>,
     ) -> bool {
-        let is_scalar = |handle: Handle| {
+        let is_scalar = |handle: SharedId| {
             let shared = self.tree.shared().get(handle.number());
             shared.is_none_or(|shared| !self.tree.resolve(&shared.value).is_collection())
         };
@@ -427,7 +427,7 @@ impl<'a> Emitter<'a, '_> {
         self.stack.push(Open { children, close, outer, is_first: true });
     }
 
-    fn anchor(&mut self, handle: Handle, name: Option<String>) {
+    fn anchor(&mut self, handle: SharedId, name: Option<String>) {
         let is_taken = |name: &str| {
             let is_used = |anchor: &Anchor| matches!(anchor, Anchor::Written(used) if used == name);
             self.taken.contains(name) || self.anchors.iter().any(is_used)
@@ -478,14 +478,14 @@ impl<'a> Emitter<'a, '_> {
                 self.text.scalar(text, style, place);
             }
             // Nothing at all is null.
-            Value::Written(written)
+            Value::ScalarText(written)
                 if written.text().is_empty()
                     && written.style() == NodeStyle::Plain
                     && !is_tagged =>
             {
                 self.text.scalar("null", NodeStyle::Plain, place);
             }
-            Value::Written(written) => {
+            Value::ScalarText(written) => {
                 self.text.scalar(
                     written.text(),
                     possible_style(written.text(), written.style(), place),

@@ -9,7 +9,6 @@ use std::fs::File;
 use std::io::{Seek, Write};
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Arc;
 
 use binio::FileSource;
 use binio::write::{AtomicFile, FileLock};
@@ -140,7 +139,7 @@ pub fn rewrite_file(
 fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
     let path = lock.path();
     journal::roll_back_locked(lock)?;
-    let old = OpenOptions::new().from_source(Arc::new(FileSource::open(path)?))?;
+    let old = OpenOptions::new().from_source(FileSource::open(path)?)?;
     let plan = Plan::new(&old, options)?;
     let mut container = plan.begin(AtomicFile::create(new)?)?;
     if let Some(range) = plan.same_bytes() {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use asdf::ndarray::Slice;
-use asdf::tree::Found;
+use asdf::tree::Target;
 use asdf::tree::json::Options;
 use asdf::{NdArray, Node, Verify};
 
@@ -65,9 +65,9 @@ pub(crate) fn get(
 /// The array that a pointer leads to, or else the node.
 fn array_at<'a>(root: Node<'a>, pointer: &str) -> asdf::Result<Result<NdArray<'a>, Node<'a>>> {
     Ok(match root.find(pointer)? {
-        Found::Node(node) if node.is_ndarray() => Ok(node.ndarray()?),
-        Found::Node(node) => Err(node),
-        Found::Array(array) => Ok(*array),
+        Target::Node(node) if node.is_ndarray() => Ok(node.ndarray()?),
+        Target::Node(node) => Err(node),
+        Target::Array(array) => Ok(*array),
         _ => Err(root),
     })
 }

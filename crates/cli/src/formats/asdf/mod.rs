@@ -18,7 +18,6 @@ mod verify;
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use asdf::diagnostic::{Diagnostic, Severity};
 use asdf::save::WriteReport;
@@ -74,9 +73,7 @@ fn open(path: &Path, reading: &Reading) -> Result<Asdf, Failure> {
 
 fn open_by(options: &OpenOptions, path: &Path) -> Result<Asdf, Failure> {
     let opened = if is_standard(path) {
-        input::source(path)
-            .map_err(Into::into)
-            .and_then(|source| options.from_source(Arc::new(source)))
+        input::source(path).map_err(Into::into).and_then(|source| options.from_source(source))
     } else {
         options.open(path)
     };

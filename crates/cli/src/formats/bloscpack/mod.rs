@@ -17,7 +17,6 @@ mod verify;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 
 use binio::{FileSource, ReadAt};
 use bloscpack::{
@@ -89,7 +88,7 @@ pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Reader, Failure
 
 fn try_open(path: &Path, options: &OpenOptions) -> ::bloscpack::Result<Reader> {
     if is_standard(path) {
-        return options.from_source(Arc::new(input::source(path)?));
+        return options.from_source(input::source(path)?);
     }
     options.open(path)
 }

@@ -25,12 +25,12 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     };
     if output.json {
         let name = source.name.display().to_string();
-        let members = json!({"file": name, "format": "flux", "ok": report.is_ok()});
+        let members = json!({"file": name, "format": "flux", "ok": report.is_fine()});
         print_json(&report_json(&report, members)?)?;
     } else {
         print(&source, &report, output)?;
     }
-    let found = if report.is_ok() { Verdict::Fine } else { Verdict::Found };
+    let found = if report.is_fine() { Verdict::Fine } else { Verdict::Found };
     Ok(found.max(verdict(&report.failures)))
 }
 
@@ -75,7 +75,7 @@ fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<(
     for line in diagnostics.chain(differences).chain(failures) {
         print_found(&name, &line)?;
     }
-    if report.is_ok() {
+    if report.is_fine() {
         let blobs = || format!(", {} of {}", count(report.blobs, "blob"), size(report.bytes));
         let checked = match (report.blobs, report.sha1) {
             (0, _) => String::new(),
