@@ -119,8 +119,8 @@ fn main() -> Outcome {
             })
         }
         "index" => timed(times, || {
-            let modified = fs::metadata(path)?.modified()?;
-            let bytes = CompiledLayout::compile(&layout, &text, Some(modified))?;
+            let file = fs::metadata(path)?;
+            let bytes = CompiledLayout::compile(&layout, &text, Some(&file))?;
             Ok(fs::write(one.first().ok_or("a file is missing")?, bytes)?)
         }),
         "files" => {

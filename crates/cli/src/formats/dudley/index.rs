@@ -22,12 +22,12 @@ pub(super) fn index(command: &Index, output: Output) -> Result<Verdict, Failure>
         }
         None => path.with_extension("dudx"),
     };
-    // Before the text is read: if it changes meanwhile, the times differ.
-    let modified = fs::metadata(path).and_then(|found| found.modified()).ok();
+    // Before the text is read, so that a later change shows in the metadata.
+    let file = fs::metadata(path).ok();
     let text = read(path)?;
     let compiled = Source::decode_named(&text, name(path))
         .and_then(|source| ParseOptions::new().parse_source(source))
-        .and_then(|layout| CompiledLayout::compile(&layout, &text, modified));
+        .and_then(|layout| CompiledLayout::compile(&layout, &text, file.as_ref()));
     let compiled = compiled.map_err(|error| Failure::dudley(path, error))?;
     let body = |out: &mut dyn Write| out.write_all(&compiled);
     output_file::write(&target, command.force, body, |error| Failure::io(&target, error))?;

@@ -3,22 +3,26 @@
 //! | offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | `8d 64 75 64 78 0d 0a 1a` |
-//! | 8 | 4 | version: 1 |
+//! | 8 | 4 | version: 2 |
 //! | 12 | 4 | byte order that the layout states: 0 none, 1 `<`, 2 `>` |
 //! | 16 | 8 | bytes of the text |
-//! | 24 | 8 | when the text was modified, in nanoseconds since 1970; 0 if its bytes have to be compared |
+//! | 24 | 8 | time of the last status change of the text file, in nanoseconds since 1970; 0 if its bytes have to be compared |
 //! | 32 | 4 | number of rows |
 //! | 36 | 4 | number of dimensions |
 //! | 40 | 4 | number of parameters |
 //! | 44 | 4 | number of paths |
 //! | 48 | 8 | bytes of paths |
 //! | 56 | 4 | the first row whose address or size depends on a parameter or on the stream |
-//! | 60 | 4 | 0 |
-//! | 64 | 48 each | rows, in order of declaration |
+//! | 60 | 4 | CRC-32 of the text of the layout |
+//! | 64 | 8 | inode of the text file; 0 if its bytes have to be compared |
+//! | 72 | 4 | CRC-32 of the checksums of the index pages |
+//! | 76 | 4 | CRC-32 of bytes 0 to 76 |
+//! | 80 | 4 each | CRC-32 of each index page of 1024 bytes; the last page may be shorter |
+//! | | 48 each | rows, in order of declaration: the index begins here |
 //! | | 16 each | dimensions |
 //! | | 16 each | parameters |
 //! | | 16 each | paths, sorted by their bytes: where the text of the path begins (8), its length (4), its row (4) |
-//! | | | the texts of the paths, in that order |
+//! | | | the texts of the paths, in that order: the index ends here |
 //! | | | the text of the layout, to the end of the file |
 //!
 //! A row:
@@ -39,11 +43,20 @@
 //! A dimension is a length (8), or the number of a parameter (8), its suffix (4), and 1 (4). A parameter is its
 //! fixed value (8) and 0 (8), or its row (8) and 1 (8), or 0 (8) and 2 (8) if it is a parameter of a struct.
 
+use std::fmt::Display;
+
+use binio::checksum::Algorithm;
+
 use crate::layout::{Order, Primitive};
 
 pub(super) const MAGIC: [u8; 8] = *b"\x8ddudx\r\n\x1a";
-pub(super) const VERSION: u32 = 1;
-pub(super) const HEADER_LEN: u64 = 64;
+pub(super) const VERSION: u32 = 2;
+pub(super) const HEADER_LEN: u64 = 80;
+/// The bytes of the header that its own checksum covers.
+const CHECKED_LEN: usize = 76;
+/// The number of index bytes that share a checksum. A search reads and checks only the pages it needs.
+pub(super) const PAGE_LEN: u64 = 1024;
+pub(super) const SUM_LEN: u64 = 4;
 pub(super) const ROW_LEN: u64 = 48;
 pub(super) const DIM_LEN: u64 = 16;
 pub(super) const PARAM_LEN: u64 = 16;
@@ -58,13 +71,25 @@ const STRUCT: u8 = 4;
 const OPAQUE: u8 = 8;
 const PARAM: u8 = 16;
 
+/// What changes whenever the content of a file changes, and cannot be set by its owner. The default stands for a
+/// state that is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Stamp {
+    /// The time of the last status change, in nanoseconds since 1970.
+    pub(super) changed: u64,
+    pub(super) inode: u64,
+}
+
 /// The numbers at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) order: Option<Order>,
     pub(super) text_len: u64,
-    /// 0 if the bytes have to be compared.
-    pub(super) modified: u64,
+    /// The state of the file of the text; default if its bytes have to be compared.
+    pub(super) stamp: Stamp,
+    pub(super) text_sum: u32,
+    /// The checksum of the page checksums.
+    pub(super) pages_sum: u32,
     pub(super) rows: u32,
     pub(super) dims: u32,
     pub(super) params: u32,
@@ -142,20 +167,40 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     bytes.get(at..at + 4).and_then(|part| part.try_into().ok()).map_or(0, u32::from_le_bytes)
 }
 
+/// The checksum of a part of the file.
+pub(super) fn sum(bytes: &[u8]) -> u32 {
+    let digest = Algorithm::Crc32.digest(bytes);
+    digest.as_bytes().try_into().map_or(0, u32::from_be_bytes)
+}
+
+/// Compares a part of the file with its stored checksum. Returns a message if they disagree.
+pub(super) fn check_sum(part: impl Display, bytes: &[u8], stored: u32) -> Result<(), String> {
+    let found = sum(bytes);
+    if found == stored {
+        return Ok(());
+    }
+    Err(format!("{part} has the CRC-32 {found:08x}, but {stored:08x} is stored"))
+}
+
 impl Header {
-    pub(super) fn to_bytes(self) -> [u8; 64] {
-        let mut bytes = [0; 64];
+    pub(super) fn to_bytes(self) -> [u8; 80] {
+        let mut bytes = [0; 80];
         bytes[..8].copy_from_slice(&MAGIC);
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         bytes[12] = order_code(self.order);
         bytes[16..24].copy_from_slice(&self.text_len.to_le_bytes());
-        bytes[24..32].copy_from_slice(&self.modified.to_le_bytes());
+        bytes[24..32].copy_from_slice(&self.stamp.changed.to_le_bytes());
         let numbers = [self.rows, self.dims, self.params, self.paths];
         for (part, number) in bytes[32..48].chunks_exact_mut(4).zip(numbers) {
             part.copy_from_slice(&number.to_le_bytes());
         }
         bytes[48..56].copy_from_slice(&self.paths_len.to_le_bytes());
         bytes[56..60].copy_from_slice(&self.first_open.to_le_bytes());
+        bytes[60..64].copy_from_slice(&self.text_sum.to_le_bytes());
+        bytes[64..72].copy_from_slice(&self.stamp.inode.to_le_bytes());
+        bytes[72..76].copy_from_slice(&self.pages_sum.to_le_bytes());
+        let sum = sum(&bytes[..CHECKED_LEN]);
+        bytes[CHECKED_LEN..].copy_from_slice(&sum.to_le_bytes());
         bytes
     }
 
@@ -164,17 +209,20 @@ impl Header {
         if bytes.get(..8) != Some(&MAGIC) {
             return Err("expected 8d 64 75 64 78 0d 0a 1a at byte 0".to_owned());
         }
-        if bytes.len() < 64 {
-            return Err(format!("the file ends at byte {}, inside the header of 64", bytes.len()));
+        if bytes.len() < 80 {
+            return Err(format!("the file ends at byte {}, inside the header of 80", bytes.len()));
         }
         let version = u32_at(bytes, 8);
         if version != VERSION {
             return Err(format!("version {version}, expected {VERSION}"));
         }
+        check_sum("the header", &bytes[..CHECKED_LEN], u32_at(bytes, CHECKED_LEN))?;
         Ok(Self {
             order: order_of(u8::try_from(u32_at(bytes, 12)).unwrap_or(u8::MAX))?,
             text_len: u64_at(bytes, 16),
-            modified: u64_at(bytes, 24),
+            stamp: Stamp { changed: u64_at(bytes, 24), inode: u64_at(bytes, 64) },
+            text_sum: u32_at(bytes, 60),
+            pages_sum: u32_at(bytes, 72),
             rows: u32_at(bytes, 32),
             dims: u32_at(bytes, 36),
             params: u32_at(bytes, 40),
@@ -184,25 +232,44 @@ impl Header {
         })
     }
 
+    /// Offset of the dimensions in the index.
     pub(super) fn dims_at(self) -> u64 {
-        HEADER_LEN + ROW_LEN * u64::from(self.rows)
+        ROW_LEN * u64::from(self.rows)
     }
 
+    /// Offset of the parameters in the index.
     pub(super) fn params_at(self) -> u64 {
         self.dims_at() + DIM_LEN * u64::from(self.dims)
     }
 
+    /// Offset of the paths in the index.
     pub(super) fn paths_at(self) -> u64 {
         self.params_at() + PARAM_LEN * u64::from(self.params)
     }
 
+    /// Offset of the texts of the paths in the index.
     pub(super) fn path_texts_at(self) -> u64 {
         self.paths_at() + PATH_LEN * u64::from(self.paths)
     }
 
-    /// Where the text of the layout begins.
-    pub(super) fn text_at(self) -> Option<u64> {
+    /// Length of the index.
+    pub(super) fn index_len(self) -> Option<u64> {
         self.path_texts_at().checked_add(self.paths_len)
+    }
+
+    /// Length of the page checksums.
+    pub(super) fn sums_len(self) -> Option<u64> {
+        Some(self.index_len()?.div_ceil(PAGE_LEN) * SUM_LEN)
+    }
+
+    /// Offset of the index in the file.
+    pub(super) fn index_at(self) -> Option<u64> {
+        HEADER_LEN.checked_add(self.sums_len()?)
+    }
+
+    /// Offset of the text of the layout in the file.
+    pub(super) fn text_at(self) -> Option<u64> {
+        self.index_at()?.checked_add(self.index_len()?)
     }
 
     /// The length of the file.
@@ -336,7 +403,9 @@ mod tests {
         let header = Header {
             order: Some(Order::Big),
             text_len: 9,
-            modified: 1 << 60,
+            stamp: Stamp { changed: 1 << 60, inode: 7 },
+            text_sum: 8,
+            pages_sum: 9,
             rows: 1,
             dims: 2,
             params: 3,
@@ -345,7 +414,7 @@ mod tests {
             first_open: 6,
         };
         assert_eq!(Header::parse(&header.to_bytes()), Ok(header));
-        assert_eq!(header.len(), Some(64 + 48 + 32 + 48 + 64 + 5 + 9));
+        assert_eq!(header.len(), Some(80 + 4 + 48 + 32 + 48 + 64 + 5 + 9));
         let row = RowRecord {
             addresses: [Some(8), None],
             element_size: None,
@@ -380,7 +449,13 @@ mod tests {
         };
         assert!(message(&|bytes| bytes[1] = b'<').contains("at byte 0"));
         assert!(message(&|bytes| bytes.truncate(20)).contains("ends at byte 20"));
-        assert!(message(&|bytes| bytes[8] = 2).contains("version 2, expected 1"));
-        assert!(message(&|bytes| bytes[12] = 3).contains("byte order"));
+        assert!(message(&|bytes| bytes[8] = 1).contains("version 1, expected 2"));
+        assert!(message(&|bytes| bytes[20] = 1).contains("the header has the CRC-32"));
+        let with_order = |bytes: &mut Vec<u8>| {
+            bytes[12] = 3;
+            let sum = sum(&bytes[..CHECKED_LEN]);
+            bytes[CHECKED_LEN..].copy_from_slice(&sum.to_le_bytes());
+        };
+        assert!(message(&with_order).contains("byte order"));
     }
 }

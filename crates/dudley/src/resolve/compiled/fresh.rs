@@ -1,38 +1,58 @@
-//! Whether a compiled layout is of the text that is in a file now.
+//! Checking that a compiled layout belongs to the text that is in a file now.
 //!
-//! The text is compared byte by byte, unless the file has the length and the time of modification that it had.
-//! That time is not trusted if it was just before the layout was compiled: within the resolution of the clock of
-//! a file system the text may have changed again.
+//! The length of the file and the checksum of its text are compared with those that are stored. The text is not read
+//! if the file has the inode and the time of the last status change that it had when it was compiled: the system sets
+//! that time whenever the content changes, and no program can set it back. It is not trusted if it is less than two
+//! seconds older than the compiled layout, because clocks of file systems may be that coarse, nor on systems without
+//! it.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use binio::checksum::Algorithm;
 use binio::{Context as _, FileSource, ReadAt as _};
 
 use super::CompiledLayout;
+use super::format::Stamp;
 use crate::error::Error;
 
 /// The coarsest clock of a file system is that of FAT.
 const RESOLUTION: Duration = Duration::from_secs(2);
 
-/// Bytes that are compared at once.
+/// The number of bytes that are read at a time.
 const PIECE: u64 = 1 << 20;
 
-/// A time of modification in nanoseconds since 1970, or 0 if it is not to be trusted.
-pub(super) fn settled(modified: Option<SystemTime>, now: SystemTime) -> u64 {
-    let is_old =
-        |modified: &SystemTime| now.duration_since(*modified).is_ok_and(|age| age > RESOLUTION);
-    modified.filter(is_old).map_or(0, nanoseconds)
-}
+impl Stamp {
+    /// The state of a file, or the default if the system has no such state.
+    fn of(found: &Metadata) -> Self {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt as _;
 
-fn nanoseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or_default()
+            let nanoseconds = found.ctime().checked_mul(1_000_000_000);
+            let changed = nanoseconds.and_then(|seconds| seconds.checked_add(found.ctime_nsec()));
+            let changed = changed.and_then(|changed| u64::try_from(changed).ok());
+            changed.map_or_else(Self::default, |changed| Self { changed, inode: found.ino() })
+        }
+        #[cfg(not(unix))]
+        {
+            let _ = found;
+            Self::default()
+        }
+    }
+
+    /// The state of a file if it is old enough that each later change has another time; otherwise the default.
+    pub(super) fn settled(found: Option<&Metadata>, now: SystemTime) -> Self {
+        let stamp = found.map_or_else(Self::default, Self::of);
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(stamp.changed);
+        let is_old = now.duration_since(changed).is_ok_and(|age| age > RESOLUTION);
+        if is_old { stamp } else { Self::default() }
+    }
 }
 
 impl CompiledLayout {
-    /// Whether a file holds the text that this was made of.
+    /// Returns `true` if a file holds the text that this was made of.
     pub(super) fn is_of_file(&self, path: &Path) -> Result<bool, Error> {
         let name = || path.display().to_string();
         let header = self.header;
@@ -40,39 +60,39 @@ impl CompiledLayout {
         if found.len() != header.text_len {
             return Ok(false);
         }
-        let modified = found.modified().map_or(0, nanoseconds);
-        if modified != 0 && modified == header.modified {
+        if header.stamp != Stamp::default() && Stamp::of(&found) == header.stamp {
             return Ok(true);
         }
         let text = FileSource::open(path).with_context(name)?;
         if text.len() != header.text_len {
             return Ok(false);
         }
-        let start = header.text_at().unwrap_or(u64::MAX);
+        let mut hasher = Algorithm::Crc32.hasher();
         let mut at = 0;
         while at < header.text_len {
             // At most a MiB.
             let len = usize::try_from(PIECE.min(header.text_len - at)).unwrap_or_default();
-            if text.bytes_at(at, len)? != self.source.bytes_at(start.saturating_add(at), len)? {
-                return Ok(false);
-            }
+            hasher.update(&text.bytes_at(at, len).with_context(name)?);
             at += len as u64;
         }
-        Ok(true)
+        Ok(hasher.finish().as_bytes() == header.text_sum.to_be_bytes())
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_time_of_a_text_that_was_just_modified_is_not_trusted() {
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
-        let ago = |seconds| settled(Some(now - Duration::from_secs(seconds)), now);
-        assert_eq!((ago(0), ago(2)), (0, 0));
-        assert_eq!(ago(3), 999_997_000_000_000);
-        assert_eq!(settled(None, now), 0);
-        assert_eq!(settled(Some(now + Duration::from_secs(9)), now), 0);
+    fn the_state_of_a_text_that_was_just_changed_is_not_trusted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let found = file.as_file().metadata().unwrap();
+        let changed = SystemTime::UNIX_EPOCH + Duration::from_nanos(Stamp::of(&found).changed);
+        let after = |seconds| Stamp::settled(Some(&found), changed + Duration::from_secs(seconds));
+        assert_eq!((after(0), after(2)), (Stamp::default(), Stamp::default()));
+        assert_eq!(after(3), Stamp::of(&found));
+        let early = changed - Duration::from_secs(9);
+        assert_eq!(Stamp::settled(Some(&found), early), Stamp::default());
+        assert_eq!(Stamp::settled(None, changed), Stamp::default());
     }
 }

@@ -7,8 +7,7 @@ use binio::array::{self, Strided};
 use binio::{Bytes, ReadAt};
 
 use super::format::{
-    DIM_LEN, DimRecord, HEADER_LEN, PARAM_LEN, PATH_LEN, ParamRecord, ROW_LEN, RowRecord,
-    parse_path,
+    DIM_LEN, DimRecord, PARAM_LEN, PATH_LEN, ParamRecord, ROW_LEN, RowRecord, parse_path,
 };
 use super::place::{count, place};
 use super::{CompiledLayout, CompiledRow};
@@ -58,8 +57,8 @@ pub(super) fn for_each(
     }
     let texts_at = header.path_texts_at();
     let texts_len = usize::try_from(header.paths_len).unwrap_or(usize::MAX);
-    let texts = compiled.source.bytes_at(texts_at, texts_len)?;
-    let records = compiled.source.bytes_at(header.paths_at(), 16 * header.paths as usize)?;
+    let texts = compiled.index(texts_at, texts_len)?;
+    let records = compiled.index(header.paths_at(), 16 * header.paths as usize)?;
     let first = rows.len() / 48 - open.len();
     let (mut shape, mut dims, mut others) = (Vec::new(), Dims::default(), 0);
     let mut named = (None, String::new());
@@ -111,7 +110,7 @@ fn find(compiled: &CompiledLayout, path: &[u8]) -> Result<Option<u32>, Error> {
             return Err(invalid(format!("path {middle} is outside the paths")));
         }
         let at = compiled.header.path_texts_at() + start;
-        let text = compiled.source.bytes_at(at, len as usize)?;
+        let text = compiled.index(at, len as usize)?;
         match text[..].cmp(path) {
             std::cmp::Ordering::Equal => return Ok(Some(row)),
             std::cmp::Ordering::Less => low = middle + 1,
@@ -121,21 +120,20 @@ fn find(compiled: &CompiledLayout, path: &[u8]) -> Result<Option<u32>, Error> {
     Ok(None)
 }
 
-fn invalid(message: String) -> Error {
+pub(super) fn invalid(message: String) -> Error {
     ErrorKind::Compiled { message }.into()
 }
 
 impl CompiledLayout {
     fn path(&self, number: u32) -> Result<Bytes, Error> {
         let at = self.header.paths_at() + PATH_LEN * u64::from(number);
-        Ok(self.source.bytes_at(at, 16)?)
+        self.index(at, 16)
     }
 
     /// Rows from a number on, at most so many.
     fn rows(&self, first: u32, count: u32) -> Result<Bytes, Error> {
         let count = count.min(self.header.rows - first);
-        let at = HEADER_LEN + ROW_LEN * u64::from(first);
-        Ok(self.source.bytes_at(at, 48 * count as usize)?)
+        self.index(ROW_LEN * u64::from(first), 48 * count as usize)
     }
 
     fn row(&self, number: u32) -> Result<RowRecord, Error> {
@@ -157,7 +155,7 @@ impl CompiledLayout {
         let is_one = number < u64::from(self.header.params);
         let record = if is_one {
             let at = self.header.params_at() + PARAM_LEN * number;
-            ParamRecord::parse(&self.source.bytes_at(at, 16)?)
+            ParamRecord::parse(&self.index(at, 16)?)
         } else {
             None
         };
@@ -365,7 +363,7 @@ impl<'s> Search<'s> {
         let len = 16 * row.dims.min(MAX_DIMS) as usize;
         if row.dims > 0 && (dims.first != row.first_dim || dims.bytes.len() != len) {
             let at = self.compiled.header.dims_at() + DIM_LEN * u64::from(row.first_dim);
-            *dims = Dims { first: row.first_dim, bytes: self.compiled.source.bytes_at(at, len)? };
+            *dims = Dims { first: row.first_dim, bytes: self.compiled.index(at, len)? };
         }
         let bytes = if row.dims == 0 { &[][..] } else { &dims.bytes[..] };
         // Of too many, one that is not valid.

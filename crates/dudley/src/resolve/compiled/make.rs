@@ -1,6 +1,8 @@
 //! A layout to the bytes of a compiled one.
 
-use super::format::{DimRecord, Header, ParamRecord, Place, RowRecord, path_record};
+use super::format::{
+    DimRecord, Header, PAGE_LEN, ParamRecord, Place, RowRecord, Stamp, path_record, sum,
+};
 use super::place::{count, place};
 use crate::layout::names::index;
 use crate::layout::{
@@ -38,7 +40,7 @@ struct Maker<'a> {
 }
 
 /// The compiled layout of a text.
-pub(super) fn compile(layout: &Layout, text: &[u8], modified: u64) -> Vec<u8> {
+pub(super) fn compile(layout: &Layout, text: &[u8], stamp: Stamp) -> Vec<u8> {
     let rules = Rules::new();
     let scope = Scope::of(layout);
     let param = |id: ParamId| match layout.param(id).value {
@@ -60,10 +62,19 @@ pub(super) fn compile(layout: &Layout, text: &[u8], modified: u64) -> Vec<u8> {
     let Maker { rows, dims, params, subjects, .. } = maker;
 
     let (records, texts) = paths(layout, &subjects);
+    let mut bytes: Vec<u8> = rows.iter().flat_map(|row| row.to_bytes()).collect();
+    bytes.extend(dims.iter().flat_map(|dim| dim.to_bytes()));
+    bytes.extend(params.iter().flat_map(|param| param.to_bytes()));
+    bytes.extend(records.iter().flatten());
+    bytes.extend(texts.as_bytes());
+    let pages = bytes.chunks(usize::try_from(PAGE_LEN).unwrap_or(usize::MAX));
+    let sums: Vec<u8> = pages.flat_map(|page| sum(page).to_le_bytes()).collect();
     let header = Header {
         order: layout.order(),
         text_len: text.len() as u64,
-        modified,
+        stamp,
+        text_sum: sum(text),
+        pages_sum: sum(&sums),
         rows: index(rows.len()),
         dims: index(dims.len()),
         params: index(params.len()),
@@ -71,14 +82,7 @@ pub(super) fn compile(layout: &Layout, text: &[u8], modified: u64) -> Vec<u8> {
         paths_len: texts.len() as u64,
         first_open,
     };
-    let mut out = header.to_bytes().to_vec();
-    out.extend(rows.into_iter().flat_map(RowRecord::to_bytes));
-    out.extend(dims.into_iter().flat_map(DimRecord::to_bytes));
-    out.extend(params.into_iter().flat_map(ParamRecord::to_bytes));
-    out.extend(records.into_iter().flatten());
-    out.extend(texts.into_bytes());
-    out.extend(text);
-    out
+    [&header.to_bytes()[..], &sums, &bytes, text].concat()
 }
 
 impl Maker<'_> {

@@ -15,6 +15,7 @@ mod make;
 mod place;
 
 use std::fmt;
+use std::fs::Metadata;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
@@ -26,7 +27,8 @@ use crate::layout::{Layout, Order};
 use crate::options::ParseOptions;
 use crate::resolve::Location;
 use crate::source::Source;
-use format::Header;
+use format::{HEADER_LEN, Header, PAGE_LEN, SUM_LEN, Stamp, check_sum};
+use locate::invalid;
 
 /// A compiled layout (`.dudx`): addresses sorted by path, next to the text that they were made of. Of a file
 /// with 100,000 arrays one is found in microseconds, without parsing the text.
@@ -46,6 +48,8 @@ use format::Header;
 /// # Ok::<(), dudley::Error>(())
 /// ```
 ///
+/// Checksums cover all of it: a part that does not match is an error when it is read.
+///
 /// It is never wrong instead of the text: what only the text describes is not found here, and a
 /// [`File`](crate::File) looks it up in the text then. It is made for the default rules of a
 /// [`Resolver`](crate::Resolver).
@@ -53,6 +57,8 @@ use format::Header;
 pub struct CompiledLayout {
     source: Arc<dyn ReadAt>,
     header: Header,
+    /// The checksum of each page of the index.
+    sums: Bytes,
     name: Option<Arc<str>>,
 }
 
@@ -71,21 +77,22 @@ pub struct CompiledRow<'r> {
 }
 
 impl CompiledLayout {
-    /// The bytes of the compiled layout of a text. `modified` is when its file was modified: as long as that
-    /// stays, the text is taken to be the same; otherwise it is compared.
+    /// Returns the bytes of the compiled layout of a text. `file` is the metadata of the file of the text, taken
+    /// before the text was read: as long as the system shows on Unix that the file has not changed since, its text
+    /// is not read again by [`check`](Self::check).
     ///
     /// # Errors
     /// If `text` is not that of the layout.
     pub fn compile(
         layout: &Layout,
         text: &[u8],
-        modified: Option<SystemTime>,
+        file: Option<&Metadata>,
     ) -> Result<Vec<u8>, Error> {
         if Source::decode(text)?.text() != layout.source().text() {
             let message = "the layout was parsed from another text".to_owned();
             return Err(ErrorKind::Compiled { message }.into());
         }
-        Ok(make::compile(layout, text, fresh::settled(modified, SystemTime::now())))
+        Ok(make::compile(layout, text, Stamp::settled(file, SystemTime::now())))
     }
 
     /// Opens a compiled layout. If the text is beside it (`run.dud` beside `run.dudx`), it has to be the one
@@ -142,15 +149,43 @@ impl CompiledLayout {
     }
 
     fn new(source: Arc<dyn ReadAt>, name: Option<Arc<str>>) -> Result<Self, Error> {
-        let len = usize::try_from(source.len().min(format::HEADER_LEN)).unwrap_or_default();
+        let len = usize::try_from(source.len().min(HEADER_LEN)).unwrap_or_default();
         let head = source.bytes_at(0, len)?;
-        let header = Header::parse(&head).map_err(|message| ErrorKind::Compiled { message })?;
+        let header = Header::parse(&head).map_err(invalid)?;
         if header.len() != Some(source.len()) {
             let (expected, found) = (header.len().unwrap_or(u64::MAX), source.len());
             let message = format!("expected {expected} bytes, found {found}");
-            return Err(ErrorKind::Compiled { message }.into());
+            return Err(invalid(message));
         }
-        Ok(Self { source, header, name })
+        // The file is long enough, so the number of pages is bounded by its length.
+        let sums_len = header.sums_len().and_then(|len| usize::try_from(len).ok());
+        let sums = source.bytes_at(HEADER_LEN, sums_len.unwrap_or(usize::MAX))?;
+        check_sum("the list of page checksums", &sums, header.pages_sum).map_err(invalid)?;
+        Ok(Self { source, header, sums, name })
+    }
+
+    /// Reads bytes of the index, and checks the pages that they lie in.
+    fn index(&self, start: u64, len: usize) -> Result<Bytes, Error> {
+        if len == 0 {
+            return Ok(Bytes::new());
+        }
+        let index_len = self.header.index_len().unwrap_or(u64::MAX);
+        let end = start.checked_add(len as u64).filter(|&end| end <= index_len);
+        let end = end.ok_or_else(|| invalid(format!("no {len} bytes at {start} of the index")))?;
+        let first = start / PAGE_LEN;
+        let to = end.checked_next_multiple_of(PAGE_LEN).map_or(index_len, |to| to.min(index_len));
+        let from = first * PAGE_LEN;
+        let at = self.header.index_at().unwrap_or(u64::MAX).saturating_add(from);
+        let bytes = self.source.bytes_at(at, usize::try_from(to - from).unwrap_or(usize::MAX))?;
+        let sums = usize::try_from(first * SUM_LEN).ok().and_then(|at| self.sums.get(at..));
+        let sums = sums.unwrap_or_default().chunks_exact(4);
+        let pages = bytes.chunks(usize::try_from(PAGE_LEN).unwrap_or(usize::MAX));
+        for ((page, stored), number) in pages.zip(sums).zip(first..) {
+            let stored = stored.try_into().map_or(0, u32::from_le_bytes);
+            check_sum(format_args!("index page {number}"), page, stored).map_err(invalid)?;
+        }
+        let skip = usize::try_from(start - from).unwrap_or(usize::MAX);
+        Ok(bytes.slice(skip..skip + len))
     }
 
     /// Checks that the file of a text holds what this was made of.
@@ -166,14 +201,16 @@ impl CompiledLayout {
         Err(ErrorKind::Stale { compiled, text: text.display().to_string() }.into())
     }
 
-    /// The text of the layout.
+    /// Reads the text of the layout.
     ///
     /// # Errors
-    /// If it cannot be read.
+    /// Fails if it cannot be read, or if it does not match its checksum.
     pub fn text(&self) -> Result<Bytes, Error> {
         let start = self.header.text_at().unwrap_or(u64::MAX);
         let len = usize::try_from(self.header.text_len).unwrap_or(usize::MAX);
-        Ok(self.source.bytes_at(start, len)?)
+        let text = self.source.bytes_at(start, len)?;
+        check_sum("the text", &text, self.header.text_sum).map_err(invalid)?;
+        Ok(text)
     }
 
     /// Parses the text of the layout.
