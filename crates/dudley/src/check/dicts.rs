@@ -366,7 +366,7 @@ impl Checker<'_> {
             return None;
         }
         self.cursor.next();
-        let value = self.integer(node.span()).unsigned_abs();
+        let value = self.placed(node.span());
         Some(match node.kind {
             NodeKind::At => Placement::Address(value),
             _ => Placement::Align(value),

@@ -66,6 +66,14 @@ impl<'a> Checker<'a> {
     }
 
     /// The value of an integer node with its sign; the parser has checked that it has one.
+    /// The number of a placement: what follows its sign, and any spaces and comments after that.
+    pub(super) fn placed(&mut self, span: Span) -> u64 {
+        let text = self.cursor.text_at(span);
+        let digits = text.bytes().rev().take_while(u8::is_ascii_alphanumeric).count();
+        let digits = u32::try_from(digits).unwrap_or_default();
+        self.integer(Span::new(span.end - digits, span.end)).unsigned_abs()
+    }
+
     pub(super) fn integer(&mut self, span: Span) -> i64 {
         let text = self.cursor.text_at(span);
         let digits = digits(text);

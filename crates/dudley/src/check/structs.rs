@@ -99,7 +99,7 @@ impl Checker<'_> {
             is_indeterminate: false,
         });
         if let Some(align) = self.cursor.next_if(NodeKind::Align) {
-            let align = self.integer(align.span()).unsigned_abs();
+            let align = self.placed(align.span());
             self.layout.types[id.index()].align = Some(align).filter(|&align| align > 0);
         }
         while let Some(node) = self.cursor.next() {

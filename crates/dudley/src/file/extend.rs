@@ -8,6 +8,7 @@
 //! Both change the file through a journal ([`binio::write`]): a change that is interrupted is undone when the
 //! file is changed next, and readers see the old content until then.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -19,9 +20,9 @@ use super::filter::FilterRegistry;
 use super::writer::{WriteReport, Writer, layout_text};
 use super::{FileBytes, appended_text};
 use crate::error::{Error, ErrorKind};
-use crate::layout::{Declaration, Layout, Subject};
+use crate::layout::{Declaration, Layout, Placement, Subject};
 use crate::options::{Limits, ParseOptions};
-use crate::resolve::{Resolver, Values};
+use crate::resolve::{Resolver, Values, placement};
 use crate::signature::{SIGNATURE_LEN, Signature};
 use crate::source::Source;
 use crate::syntax::{Lexer, Node, NodeKind, TokenKind, Tree};
@@ -114,21 +115,24 @@ impl Extension {
         let first = layout_text(&old);
         let second =
             if more.ends_with(['\n', '\r']) { more.to_owned() } else { format!("{more}\n") };
-        let place = new_data(&first, &second)?;
+        let range = new_placement(&first, &second)?;
         let mut text = first + &second;
-        match (mode, &place) {
-            (ExtendMode::Safe, Some(place)) if place.stated != Stated::Address => {
-                let layout = parse_extended(&text)?;
-                let align = first_new(&layout, &old).map_or(1, |subject| {
-                    crate::resolve::alignment(&layout, subject).max(place.align())
-                });
-                let address = start.checked_next_multiple_of(align.max(1)).unwrap_or(u64::MAX);
-                let blank = if text[..place.range.start].ends_with(' ') { "" } else { " " };
-                text.replace_range(place.range.clone(), &format!("{blank}@{address}"));
+        let layout = parse_extended(&text)?;
+        let new = first_new(&layout, &old).zip(range);
+        let new = new.map(|(subject, range)| (subject, placement(&layout, subject), range));
+        match (mode, new) {
+            (_, None | Some((_, Some(Placement::Address(_)), _))) => {}
+            (ExtendMode::Safe, Some((subject, stated, range))) => {
+                let stated = match stated {
+                    Some(Placement::Align(align)) => align,
+                    _ => 1,
+                };
+                let align = crate::resolve::alignment(&layout, subject).max(stated).max(1);
+                let address = start.checked_next_multiple_of(align).unwrap_or(u64::MAX);
+                let blank = if text[..range.start].ends_with(' ') { "" } else { " " };
+                text.replace_range(range, &format!("{blank}@{address}"));
             }
-            (ExtendMode::InPlace, Some(place))
-                if place.stated != Stated::Address && table.end() != Some(data_end) =>
-            {
+            (ExtendMode::InPlace, Some(_)) if table.end() != Some(data_end) => {
                 let message = format!(
                     "the data of the old layout do not end with its last item, because of `@` addresses: \
                      the first new item needs an `@` of at least {data_end}"
@@ -289,31 +293,9 @@ fn first_new(layout: &Layout, old: &Layout) -> Option<Subject> {
     })
 }
 
-/// What is stated of the place of something.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stated {
-    Nothing,
-    Align(u64),
-    Address,
-}
-
-/// Where the first new data are declared: the text that their placement is, or would be.
-struct NewData {
-    range: std::ops::Range<usize>,
-    stated: Stated,
-}
-
-impl NewData {
-    fn align(&self) -> u64 {
-        match self.stated {
-            Stated::Align(align) => align,
-            _ => 1,
-        }
-    }
-}
-
-/// Finds the place of the first data or stored parameter that the second text declares.
-fn new_data(first: &str, second: &str) -> Result<Option<NewData>, Error> {
+/// Finds the text of the placement of the first data or stored parameter that the second text declares, or the empty
+/// range where it would be.
+fn new_placement(first: &str, second: &str) -> Result<Option<Range<usize>>, Error> {
     let limits = Limits::default();
     let text = format!("{first}{second}");
     let (old, all) = (Tree::parse(first, &limits), Tree::parse(&text, &limits));
@@ -331,16 +313,13 @@ fn new_data(first: &str, second: &str) -> Result<Option<NewData>, Error> {
         match this.kind {
             // The body of a named type.
             NodeKind::StructOpen => at = struct_end(&all, at),
-            NodeKind::Extend => {
-                let Some(placed) = node(at) else { break };
-                return Ok(Some(placement(&text, placed)));
-            }
+            NodeKind::Extend => return Ok(node(at).map(range)),
             NodeKind::Param if kind(at) == Some(NodeKind::Integer) => {}
             NodeKind::Data | NodeKind::Param | NodeKind::Element => {
                 if matches!(kind(at), Some(NodeKind::ListOpen | NodeKind::DictOpen)) {
                     continue;
                 }
-                return Ok(data_end(&all, &text, at));
+                return Ok(placement_at(&all, &text, at));
             }
             _ => {}
         }
@@ -362,8 +341,8 @@ fn struct_end(tree: &Tree, mut at: usize) -> usize {
     at
 }
 
-/// The placement of the data whose type begins at a node.
-fn data_end(tree: &Tree, text: &str, mut at: usize) -> Option<NewData> {
+/// The text of the placement of the data whose type begins at a node, or the empty range after these data.
+fn placement_at(tree: &Tree, text: &str, mut at: usize) -> Option<Range<usize>> {
     let mut last = None;
     while let Some(&node) = tree.nodes.get(at) {
         match node.kind {
@@ -380,7 +359,7 @@ fn data_end(tree: &Tree, text: &str, mut at: usize) -> Option<NewData> {
             | NodeKind::Compress
             | NodeKind::Reference
             | NodeKind::Argument => last = Some(node),
-            NodeKind::At | NodeKind::Align => return Some(placement(text, node)),
+            NodeKind::At | NodeKind::Align => return Some(range(node)),
             _ => break,
         }
         at += 1;
@@ -406,23 +385,9 @@ fn data_end(tree: &Tree, text: &str, mut at: usize) -> Option<NewData> {
             }
         }
     }
-    Some(NewData { range: end..end, stated: Stated::Nothing })
+    Some(end..end)
 }
 
-/// A placement with its sign, which stands before its number.
-fn placement(text: &str, node: Node) -> NewData {
-    let (start, end) = (node.start as usize, node.end as usize);
-    let sign = if node.kind == NodeKind::At { '@' } else { '%' };
-    let begin = text[..start].rfind(sign).unwrap_or(start);
-    let number = &text[start..end];
-    let align = match number.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => number.parse(),
-    };
-    let stated = match (node.kind, align) {
-        (NodeKind::At, _) => Stated::Address,
-        (_, Ok(align @ 1..)) => Stated::Align(align),
-        _ => Stated::Nothing,
-    };
-    NewData { range: begin..end, stated }
+fn range(node: Node) -> Range<usize> {
+    node.start as usize..node.end as usize
 }

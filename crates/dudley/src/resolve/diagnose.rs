@@ -73,7 +73,10 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// The first data that end after the end of the stream.
     fn past_end(&self, table: &AddressTable<L>) -> Option<Diagnostic> {
         let end = |row: &Row| Some(row.address()? + row.nbytes()?);
-        let is_past = |row: &&Row| end(row).is_some_and(|end| end > self.rules.end);
+        let is_past = |row: &&Row| {
+            // Data without bytes are nowhere.
+            row.nbytes() != Some(0) && end(row).is_some_and(|end| end > self.rules.end)
+        };
         let row = table.rows().iter().find(is_past)?;
         let path = short_path(self.layout(), row.subject());
         let end = end(row)?;
@@ -128,7 +131,8 @@ pub(super) fn short_path(layout: &Layout, subject: Subject) -> String {
     }
 }
 
-fn placement(layout: &Layout, subject: Subject) -> Option<Placement> {
+/// The stated placement of something.
+pub(crate) fn placement(layout: &Layout, subject: Subject) -> Option<Placement> {
     match subject {
         Subject::Item(id) => layout.data_of(id)?.placement,
         Subject::Param(id) => match layout.param(id).value {

@@ -48,7 +48,7 @@ pub use codegen::Language;
 #[cfg(feature = "array")]
 pub use compiled::{CompiledLayout, CompiledRow};
 #[cfg(feature = "write")]
-pub(crate) use diagnose::alignment;
+pub(crate) use diagnose::{alignment, placement};
 pub use diff::{Change, ChangeKind, Comparison, diff};
 #[cfg(feature = "array")]
 pub(crate) use inside::{Inner, Part, Stored};

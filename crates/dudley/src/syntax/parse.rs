@@ -651,13 +651,14 @@ impl Parser<'_> {
         }
         let number = self.bump();
         let value = self.value(number)?;
+        let span = mark.span().to(number.span());
         if is_address {
-            self.push(NodeKind::At, number.span());
+            self.push(NodeKind::At, span);
         } else {
             if value != 0 && value.count_ones() != 1 {
                 self.no_power(number.span(), value)?;
             }
-            self.push(NodeKind::Align, number.span());
+            self.push(NodeKind::Align, span);
         }
         Ok(())
     }

@@ -79,9 +79,9 @@ pub enum NodeKind {
     Reference,
     /// An argument of a filter, with its sign.
     Argument,
-    /// The number after `@`.
+    /// `@` and its number.
     At,
-    /// The number after `%`.
+    /// `%` and its number.
     Align,
     /// The value of a fixed parameter, with its sign.
     Integer,

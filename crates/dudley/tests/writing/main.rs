@@ -296,6 +296,45 @@ fn extending_the_safe_way_keeps_the_old_layout_as_a_hole() {
 }
 
 #[test]
+fn a_safe_extension_keeps_the_stated_alignment_however_it_is_written() {
+    let (old, _) = example_a();
+    for (placement, address) in [
+        ("%0x40", 128),
+        ("%0X40", 128),
+        ("% 0X40", 128),
+        ("%64", 128),
+        ("% # a comment\n  064", 128),
+        ("%0", 80),
+        ("", 80),
+        ("@0X60", 96),
+    ] {
+        let text = format!("y = u1 {placement}");
+        let more = Extension::new(&old[..], &text, ExtendMode::Safe, &Values::new()).unwrap();
+        let mut storage = MemoryStorage::new(&old);
+        more.commit(&mut storage).unwrap();
+        let file = File::from_bytes(storage.file_bytes().to_vec(), None).unwrap();
+        assert_eq!(file.locate("y").unwrap().address(), address, "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_is_extended_by_an_empty_array_only_is_valid() {
+    let (old, _) =
+        written(&options(Order::Little), "a = u1", |writer| writer.put("a", &[1_u8])).unwrap();
+    for mode in [ExtendMode::Safe, ExtendMode::InPlace] {
+        let more = Extension::new(&old[..], "y = f8[0]", mode, &Values::new()).unwrap();
+        let mut storage = MemoryStorage::new(&old);
+        more.commit(&mut storage).unwrap();
+        let bytes = storage.file_bytes().to_vec();
+        let report = dudley::verify(&bytes[..], &dudley::VerifyOptions::new()).unwrap();
+        assert!(report.is_ok(), "{mode:?}: {:?}", report.diagnostics);
+        let file = File::from_bytes(bytes, None).unwrap();
+        assert_eq!(file.get("y").unwrap().read::<f64>().unwrap(), [0.0; 0]);
+        assert_eq!(file.get("a").unwrap().read::<u8>().unwrap(), [1]);
+    }
+}
+
+#[test]
 fn lists_grow_record_by_record() {
     let layout = "N : i4  time [f8]  rho [f4[N]]";
     let options = options(Order::Little).values(Values::new().with("N", 2));
