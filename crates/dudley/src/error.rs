@@ -161,6 +161,11 @@ pub enum ErrorKind {
         /// The pattern.
         pattern: String,
     },
+    /// A pattern for the names of files leads out of their folder.
+    OutsideFolder {
+        /// The pattern.
+        pattern: String,
+    },
     /// A file is not a compiled layout, or it is damaged.
     Compiled {
         /// What is wrong.
@@ -300,6 +305,9 @@ impl fmt::Display for ErrorKind {
                 f,
                 "`{pattern}` is not a pattern of file names: expected one `{{}}` or `{{:05}}` for the number"
             ),
+            Self::OutsideFolder { pattern } => {
+                write!(f, "the file names `{pattern}` lead out of their folder")
+            }
             Self::Compiled { message } => write!(f, "not a valid compiled layout: {message}"),
             Self::Stale { compiled, text } => write!(
                 f,

@@ -312,3 +312,20 @@ fn hostile_layouts_at_the_end_are_errors() {
     let huge = open("x = f8[576460752303423487]", &[0; 8]).unwrap();
     assert!(matches!(huge.get("x").unwrap_err().kind(), ErrorKind::PastEnd { .. }));
 }
+
+#[test]
+fn verify_names_bytes_after_the_last_item_beyond_alignment() {
+    let native = |unused: usize, text: &str| {
+        let mut bytes = b"\x8d<BD\r\n\x1a\n".to_vec();
+        bytes.extend((20 + unused as u64).to_le_bytes());
+        bytes.extend(vec![7; 4 + unused]);
+        bytes.extend(text.as_bytes());
+        let report = dudley::verify(&bytes[..], &dudley::VerifyOptions::new()).unwrap();
+        assert!(report.is_ok(), "{:?}", report.diagnostics);
+        report.diagnostics.into_iter().map(|found| found.message).collect::<Vec<_>>()
+    };
+    assert_eq!(native(0, "x = i4"), [""; 0]);
+    assert_eq!(native(15, "x = i4"), [""; 0]);
+    assert_eq!(native(16, "x = i4"), ["bytes 20 to 36, after `/x`, belong to no item"]);
+    assert_eq!(native(12, "## nothing"), ["bytes 16 to 32 belong to no item"]);
+}

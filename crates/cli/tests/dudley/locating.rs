@@ -39,15 +39,15 @@ fn index_compiles_a_layout_that_get_and_dump_use() {
         let given = ["dudley", "get", "run.bin", "/x", "--layout", layout, "--param", "N=1"];
         assert_eq!(stdout(&folder.done(&given)), "5 6\n");
     }
-    // It is what is read: its own text says something else than the file that it was made of.
+    // It is what is read: damage in it is an error, although the text is fine.
     let mut bytes = folder.read("run.dudx");
     folder.write("other.dudx", &bytes);
     let at = bytes.windows(3).position(|part| part == b"u2\0").unwrap();
     bytes[at] = b'i';
     folder.write("run.dudx", bytes);
-    let dtype = ["dudley", "get", "run.bin", "/x", "--layout", "run.dud", "-o", "x.npy"];
-    folder.done(&dtype);
-    assert!(folder.read("x.npy").windows(5).any(|part| part == b"'<i2'"));
+    let output = folder.run(&["dudley", "get", "run.bin", "/x", "--layout", "run.dud"]);
+    assert_eq!(status(&output), 1);
+    assert!(stderr(&output).contains("index page 0 has the CRC-32"), "{}", stderr(&output));
     folder.done(&["dudley", "get", "run.bin", "/x", "--layout", "other.dudx"]);
 }
 
@@ -259,4 +259,19 @@ fn a_native_pipe_is_read_and_what_has_addresses_is_copied_to_a_file() {
     let output = piped(&folder, &["dudley", "get", "-", "/q", "--layout", "run.dud"], &bytes);
     assert_eq!(status(&output), 2);
     assert!(stderr(&output).contains("nothing at `/q`"), "{}", stderr(&output));
+}
+
+#[test]
+fn get_with_a_layout_warns_if_the_appended_one_contradicts() {
+    let folder = Folder::new();
+    folder.write("run.bdud", b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n");
+    folder.write("same.dud", "x = i4  ## the same");
+    folder.write("other.dud", "x = u2[2]");
+    let get = |layout| folder.done(&["dudley", "get", "run.bdud", "/x", "--layout", layout]);
+    assert_eq!(stderr(&get("same.dud")), "");
+    let output = get("other.dud");
+    assert_eq!(stdout(&output), "7 0\n");
+    let message = "warning: run.bdud: the given layout contradicts the one that is appended";
+    assert!(stderr(&output).contains(message), "{}", stderr(&output));
+    assert!(stderr(&output).contains("/x: type <i4 -> <u2"), "{}", stderr(&output));
 }

@@ -132,17 +132,6 @@ impl OpenOptions {
         self.bytes_by(path, |path| FileBytes::open_in(folder, path))
     }
 
-    /// Reads bytes of one of many files without opening it for more; see [`FileBytes::read_in`].
-    pub(super) fn read_in(
-        &self,
-        folder: &mut Option<Folder>,
-        path: &Path,
-        buf: &mut [u8],
-        offset: u64,
-    ) -> bool {
-        !self.mmap && FileBytes::read_in(folder, path, buf, offset)
-    }
-
     #[cfg_attr(not(feature = "mmap"), allow(clippy::unused_self, reason = "nothing is chosen"))]
     fn bytes_by<'p>(
         &self,

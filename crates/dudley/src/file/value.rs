@@ -16,7 +16,8 @@ use super::open::OpenOptions;
 use crate::error::{Error, ErrorKind};
 use crate::layout::{Found, Inside, ItemKind, Layout, Order, ParamValue, Subject};
 use crate::resolve::{
-    AddressTable, CompiledLayout, Inner, Location, Resolver, Row, Rules, Stored, to_error,
+    AddressTable, Change, CompiledLayout, Inner, Location, Resolver, Row, Rules, Stored,
+    contradiction, to_error,
 };
 use crate::signature::Signature;
 
@@ -91,26 +92,6 @@ impl FileBytes {
     #[cfg(not(feature = "write"))]
     pub(super) fn open_in(_: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
         Self::open(path)
-    }
-
-    /// Reads bytes of a file of the folder that [`enter`] leaves open, and nothing else of it. Returns `false` if the
-    /// file has to be opened for them.
-    #[cfg(feature = "write")]
-    pub(super) fn read_in(
-        folder: &mut Option<Folder>,
-        path: &Path,
-        buf: &mut [u8],
-        offset: u64,
-    ) -> bool {
-        let entered = enter(folder, path);
-        entered.is_some_and(|(folder, name)| {
-            folder.read_exact_at(name, super::extend::JOURNAL, buf, offset)
-        })
-    }
-
-    #[cfg(not(feature = "write"))]
-    pub(super) fn read_in(_: &mut Option<Folder>, _: &Path, _: &mut [u8], _: u64) -> bool {
-        false
     }
 
     /// Opens a file.
@@ -278,6 +259,34 @@ impl File {
             Some(compiled) => compiled.options.resolve_compiled(&compiled.layout, &self.source),
             None => Resolved::empty(None),
         })
+    }
+
+    /// Compares the layout that is appended to the file with the one that was given for it. Returns the first item
+    /// that the given layout describes in another way, or that only the given layout has. Returns `None` if nothing
+    /// contradicts, or if the file has no layout of its own.
+    ///
+    /// ```
+    /// use dudley::{File, Layout};
+    ///
+    /// let native = b"\x8d<BD\r\n\x1a\n\x14\0\0\0\0\0\0\0\x07\0\0\0x = i4\n";
+    /// let given = |text: &str| File::from_bytes(native.to_vec(), Layout::parse(text)?)?.contradiction();
+    /// assert!(given("x = i4  ## the same")?.is_none());
+    /// assert_eq!(given("x = f4")?.unwrap().to_string(), "~ /x: type <i4 -> <f4");
+    /// # Ok::<(), dudley::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the appended layout cannot be read or has errors, or if one of the layouts has no addresses.
+    pub fn contradiction(&self) -> Result<Option<Change>, Error> {
+        let Some(signature) = self.signature.filter(|found| found.layout_address > 0) else {
+            return Ok(None);
+        };
+        let text = super::appended_text(&self.source, signature)?;
+        let given = &self.valid()?.layout;
+        if given.source().text().as_bytes() == text {
+            return Ok(None);
+        }
+        contradiction(&Layout::parse(text)?, given, signature.order)
     }
 
     /// What it was made of.

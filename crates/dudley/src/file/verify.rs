@@ -37,8 +37,8 @@ impl VerifyOptions {
         self.report(source.into(), None)
     }
 
-    /// Checks a layout, and the addresses in a stream if there is one.
-    fn report(&self, source: Arc<Source>, stream: Option<&dyn ReadAt>) -> VerifyReport {
+    /// Checks a layout, and, if it is that of a native file, the addresses there. The data of the file end at the number.
+    fn report(&self, source: Arc<Source>, native: Option<(&dyn ReadAt, u64)>) -> VerifyReport {
         let parsed = self.parse.parse_source(Arc::clone(&source));
         let (layout, mut diagnostics) = match parsed {
             Ok(layout) => {
@@ -48,19 +48,21 @@ impl VerifyOptions {
             Err(error) => (None, of_error(&error)),
         };
         if let Some(layout) = &layout {
-            diagnostics.extend(self.of_addresses(layout, stream));
+            diagnostics.extend(self.of_addresses(layout, native));
         }
         VerifyReport { signature: None, layout, diagnostics, source }
     }
 
-    fn of_addresses(&self, layout: &Layout, stream: Option<&dyn ReadAt>) -> Vec<Diagnostic> {
-        let resolver = match stream {
-            Some(stream) => Resolver::new(layout).stream(stream),
+    fn of_addresses(&self, layout: &Layout, native: Option<(&dyn ReadAt, u64)>) -> Vec<Diagnostic> {
+        let resolver = match native {
+            Some((stream, _)) => Resolver::new(layout).stream(stream),
             None => Ok(Resolver::new(layout)),
         };
         let table = resolver.and_then(|resolver| {
             let table = resolver.table()?;
-            Ok(self.parse.judge(resolver.diagnose(&table)))
+            let mut found = resolver.diagnose(&table);
+            found.extend(native.and_then(|(_, end)| resolver.unexplained_tail(&table, end)));
+            Ok(self.parse.judge(found))
         });
         match table {
             Ok(found) => found,
@@ -107,7 +109,8 @@ impl VerifyReport {
 
 /// Checks a file: the text of a layout, or a native file with the layout that is appended to it and the
 /// addresses that this layout has there. Data beyond the end of a native file is an error, unless it is
-/// [silenced](ParseOptions::silence). Of a native file whose layout is elsewhere, the signature is checked.
+/// [silenced](ParseOptions::silence), and bytes that belong to no item are reported as a note unless they may be
+/// there for alignment. Of a native file whose layout is elsewhere, the signature is checked.
 ///
 /// # Errors
 /// If the file cannot be read, or if the signature of a native file is damaged.
@@ -157,7 +160,7 @@ pub fn verify(
             if options.parse.severity(Code::PastEnd).is_some() {
                 options.parse = options.parse.deny(Code::PastEnd);
             }
-            options.report(decode(&text, &options)?.into(), Some(file))
+            options.report(decode(&text, &options)?.into(), Some((file, address)))
         }
     };
     report.signature = Some(signature);

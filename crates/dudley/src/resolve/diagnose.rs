@@ -7,6 +7,10 @@ use super::align::Alignments;
 use super::table::{AddressTable, Row};
 use crate::diagnostic::{Code, Diagnostic, start};
 use crate::layout::{Datatype, Layout, ParamValue, Placement, Subject};
+use crate::source::Span;
+
+/// The largest alignment of a primitive type: fewer bytes at the end of all data are padding.
+pub(crate) const TAIL_ALIGN: u64 = 16;
 
 impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
     /// Reports what is irregular in the addresses of a table, in order of the text: stated addresses that
@@ -50,6 +54,30 @@ impl<L: Deref<Target = Layout> + Clone> Resolver<'_, L> {
         found.truncate(enough);
         self.layout().source().locate(&mut found);
         found
+    }
+
+    /// Reports the bytes between the last data and the end of all data, unless they may be there for alignment or
+    /// some address or size is not known.
+    pub(crate) fn unexplained_tail(&self, table: &AddressTable<L>, end: u64) -> Option<Diagnostic> {
+        let (mut last, mut last_end) = (None, self.rules.start);
+        for row in table.rows() {
+            let row_end = row.address()?.saturating_add(row.nbytes()?);
+            if row.nbytes() != Some(0) && row_end >= last_end {
+                (last, last_end) = (Some(row.subject()), row_end);
+            }
+        }
+        if end.saturating_sub(last_end) < TAIL_ALIGN {
+            return None;
+        }
+        let after = last.map_or_else(String::new, |last| {
+            format!(", after `{}`,", short_path(self.layout(), last))
+        });
+        let message = format!("bytes {last_end} to {end}{after} belong to no item");
+        let span = last.map_or_else(|| Span::new(0, 0), |last| self.layout().span(last));
+        let mut found = [Diagnostic::new(Code::Hole, span, message)];
+        self.layout().source().locate(&mut found);
+        let [found] = found;
+        Some(found)
     }
 
     fn misaligned(

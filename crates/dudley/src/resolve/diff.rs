@@ -13,7 +13,7 @@ use super::table::filter_text;
 use super::{AddressTable, MemberRow, Resolver, Row, Values};
 use crate::diagnostic::Code;
 use crate::error::Error;
-use crate::layout::{Layout, Scope, Subject, Summary};
+use crate::layout::{Layout, Order, Scope, Subject, Summary};
 use crate::options::Limits;
 
 /// Members of structs that are compared: nested types may have far too many.
@@ -133,6 +133,33 @@ impl fmt::Display for Change {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<Comparison, Error> {
+    diff_in(before, after, values, Order::Little)
+}
+
+/// Returns the first item that a layout given for a file describes in another way than the file's own layout, or that
+/// only the given layout has. `order` is the byte order of the file, for layouts that state none.
+///
+/// # Errors
+/// Same as [`diff`].
+#[cfg(feature = "array")]
+pub(crate) fn contradiction(
+    own: &Layout,
+    given: &Layout,
+    order: Order,
+) -> Result<Option<Change>, Error> {
+    if own == given {
+        return Ok(None);
+    }
+    let changes = diff_in(own, given, None, order)?.changes;
+    Ok(changes.into_iter().find(|change| change.kind != ChangeKind::Removed))
+}
+
+fn diff_in(
+    before: &Layout,
+    after: &Layout,
+    values: Option<&Values>,
+    order: Order,
+) -> Result<Comparison, Error> {
     let samples = match values {
         Some(values) => vec![values.clone()],
         None => samples([before, after]),
@@ -145,7 +172,8 @@ pub fn diff(before: &Layout, after: &Layout, values: Option<&Values>) -> Result<
         if is_partial || sample > 2 && rows_seen > ENOUGH_ROWS {
             break;
         }
-        let pair = rows(before, values).and_then(|old| Ok((old, rows(after, values)?)));
+        let pair =
+            rows(before, values, order).and_then(|old| Ok((old, rows(after, values, order)?)));
         let (old, new, is_whole) = match pair {
             Ok(((old, is_old_whole), (new, is_new_whole))) => {
                 (old, new, is_old_whole && is_new_whole)
@@ -281,11 +309,11 @@ impl Seeing<'_, '_> {
 }
 
 /// The rows of a layout, and whether they include all members.
-fn rows(layout: &Layout, values: &Values) -> Result<(Vec<Seen>, bool), Error> {
+fn rows(layout: &Layout, values: &Values, order: Order) -> Result<(Vec<Seen>, bool), Error> {
     let declared: usize = layout.types().map(|id| layout.fields(id).len()).sum();
     let steps = STEPS.saturating_add(u32::try_from(declared).unwrap_or(u32::MAX).saturating_mul(4));
     let resolver = Resolver::new(layout)
-        .order(crate::Order::Little)
+        .order(order)
         .values(values.clone())
         .limits(Limits::default().max_steps(steps));
     let max_bytes = MAX_BYTES + 16 * layout.source().text().len();

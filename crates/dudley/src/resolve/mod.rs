@@ -47,8 +47,12 @@ use binio::ReadAt;
 pub use codegen::Language;
 #[cfg(feature = "array")]
 pub use compiled::{CompiledLayout, CompiledRow};
+#[cfg(feature = "array")]
+pub(crate) use diagnose::TAIL_ALIGN;
 #[cfg(feature = "write")]
 pub(crate) use diagnose::{alignment, placement};
+#[cfg(feature = "array")]
+pub(crate) use diff::contradiction;
 pub use diff::{Change, ChangeKind, Comparison, diff};
 #[cfg(feature = "array")]
 pub(crate) use inside::{Inner, Part, Stored};

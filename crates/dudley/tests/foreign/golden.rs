@@ -68,6 +68,39 @@ mod hdf5 {
     }
 
     #[test]
+    fn a_virtual_data_set_does_not_hide_the_others() {
+        let bytes = std::fs::read(folder().join("earliest.h5")).unwrap();
+        let whole = import("x", bytes.clone()).unwrap();
+        // A data layout message of a contiguous data set: version 3, class 1.
+        let contiguous = b"\x08\0\x18\0\0\0\0\0\x03\x01";
+        let messages: Vec<usize> = (0..bytes.len())
+            .filter(|&at| bytes[at..].starts_with(contiguous))
+            .map(|at| at + 8)
+            .collect();
+        assert!(messages.len() > 4);
+        for at in messages {
+            let mut changed = bytes.clone();
+            // Virtual data sets have version 4 and class 3.
+            changed[at..at + 2].copy_from_slice(&[4, 3]);
+            let imported = import("x", changed).unwrap();
+            let old: Vec<String> = whole.errors.iter().map(ToString::to_string).collect();
+            let mut reasons: Vec<String> =
+                imported.errors.iter().map(ToString::to_string).collect();
+            reasons.retain(|reason| !old.contains(reason));
+            assert!(
+                matches!(&reasons[..], [reason] if reason.contains("it is a virtual data set")),
+                "{reasons:?}"
+            );
+            // It is in the layout, or among the reasons.
+            let members = |imported: &Imported| {
+                let layout = Layout::parse(&imported.layout).unwrap();
+                layout.items().count() + imported.errors.len()
+            };
+            assert_eq!(members(&imported), members(&whole), "{}", imported.layout);
+        }
+    }
+
+    #[test]
     fn a_block_of_the_user_moves_the_addresses() {
         let bytes = std::fs::read(folder().join("latest.h5")).unwrap();
         let moved = [vec![0; 1024], bytes.clone()].concat();

@@ -263,9 +263,11 @@ fn read_all(bytes: Vec<u8>, paths: &[&str], stream: &[u8]) -> Result<Read, dudle
     for path in paths {
         for stream in [None, Some(&stream as &dyn ReadAt)] {
             let found = compiled.locate(path, stream)?;
-            located.push(found.map(|found| {
-                (found.address(), found.shape().to_vec(), found.dtype().to_owned())
-            }));
+            located.push(
+                found.map(|found| {
+                    (found.address(), found.shape().to_vec(), found.dtype().to_owned())
+                }),
+            );
         }
         let array = file.get(path)?;
         let order = (dudley::array::Order::C, dudley::array::ByteOrder::Stored);
@@ -276,7 +278,9 @@ fn read_all(bytes: Vec<u8>, paths: &[&str], stream: &[u8]) -> Result<Read, dudle
 
 #[test]
 fn a_compiled_layout_with_any_byte_changed_gives_an_error_and_never_other_numbers() {
-    let mut text = "< N : u1  a = f8[N+]  b = S1[3]  p = { q = i2 }  d/ c = i2[2] @64  e = i2[N] ..\n".to_owned();
+    let mut text =
+        "< N : u1  a = f8[N+]  b = S1[3]  p = { q = i2 }  d/ c = i2[2] @64  e = i2[N] ..\n"
+            .to_owned();
     for number in 0..40 {
         let _ = writeln!(text, "x{number} = u2[2]");
     }

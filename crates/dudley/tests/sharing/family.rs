@@ -279,3 +279,66 @@ fn files_that_look_alike_at_their_beginning_may_differ_after_it() {
     let error = read().unwrap_err().to_string();
     assert!(error.contains("but the file ends at 404"), "{error}");
 }
+
+#[test]
+fn a_file_that_its_summary_does_not_describe_is_an_error_and_not_read_as_garbage() {
+    let folder = tempfile::tempdir().unwrap();
+    let (template, files, path) = files(folder.path(), &[(2, 2); 3]);
+    let summary = Summaries::open(&template, path).unwrap();
+    let family = template.family(files.clone(), &summary).unwrap();
+    let r = family.get("/r").unwrap();
+    let whole = std::fs::read(&files[1]).unwrap();
+    let old = r.read::<f64>().unwrap();
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&files[1], bytes).unwrap();
+        let error = r.read::<f64>().unwrap_err().to_string();
+        assert!(error.contains("run_001.bd"), "{error}");
+        let one = r.slice(&slices("1, 0, 0")).unwrap().read::<f64>().unwrap_err().to_string();
+        assert!(one.contains("run_001.bd"), "{one}");
+        error
+    };
+    let with_layout = |text: &str| {
+        let mut bytes = whole.clone();
+        let address = bytes.len() as u64;
+        bytes[8..16].copy_from_slice(&address.to_le_bytes());
+        bytes.extend(text.as_bytes());
+        bytes
+    };
+    let mut big = whole.clone();
+    big[1] = b'>';
+    assert!(refused(&big).contains("expected the byte order `<`, found `>`"));
+    let mut foreign = whole.clone();
+    foreign[0] = 0;
+    assert!(refused(&foreign).contains("it has no signature"));
+    let longer = [&whole[..], &[0; 16]].concat();
+    assert!(refused(&longer).contains("but the summary says"));
+    assert!(refused(&whole[..whole.len() - 1]).contains("but the summary says"));
+    let other = TEMPLATE.replace("r = f8[IMAX, JMAX]", "r = i8[IMAX, JMAX]");
+    let message = refused(&with_layout(&other));
+    assert!(message.contains("~ /r: type <i8 -> <f8"), "{message}");
+
+    let same = TEMPLATE.replace("r = f8", "## The same.\nr = f8");
+    for bytes in [with_layout(TEMPLATE), with_layout(&same), whole.clone()] {
+        std::fs::write(&files[1], bytes).unwrap();
+        assert_eq!(r.read::<f64>().unwrap(), old);
+    }
+}
+
+#[test]
+fn a_native_file_in_a_family_of_other_files_is_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let template = Template::parse("< { N : i4 } x = i4[N]").unwrap();
+    let files = [folder.path().join("0"), folder.path().join("1")];
+    let summary = [2_i64.to_le_bytes().to_vec(), 6_i32.to_le_bytes().repeat(2)].concat();
+    let summary = Summaries::from_source(&template, summary).unwrap();
+    let family = template.family(files.clone(), &summary).unwrap();
+    let plain = [6, 1, 2, 3, 4, 5, 6].map(i32::to_le_bytes).concat();
+    std::fs::write(&files[0], &plain).unwrap();
+    std::fs::write(&files[1], [&plain[..], b"more"].concat()).unwrap();
+    let x = family.get("/x").unwrap();
+    assert_eq!(x.read::<i32>().unwrap(), [1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6]);
+    let native = [b"\x8d<BD\r\n\x1a\n\0\0\0\0\0\0\0\0", &plain[..]].concat();
+    std::fs::write(&files[1], native).unwrap();
+    let error = x.read::<i32>().unwrap_err().to_string();
+    assert!(error.contains("expected a file without a signature"), "{error}");
+}

@@ -35,11 +35,24 @@ pub(super) fn source(path: &Path) -> Result<FileBytes, Failure> {
 
 /// Opens a file with the layout that is given or appended.
 pub(super) fn open(path: &Path, described: &Described, output: Output) -> Result<File, Failure> {
-    open_with(path, &options(described, output)?)
+    open_with(path, &options(described, output)?, output)
 }
 
-fn open_with(path: &Path, options: &OpenOptions) -> Result<File, Failure> {
-    options.from_source(source(path)?).map_err(|error| Failure::dudley(path, error))
+/// Opens a file, and warns if the layout that is appended to it contradicts the given one.
+fn open_with(path: &Path, options: &OpenOptions, output: Output) -> Result<File, Failure> {
+    let file = options.from_source(source(path)?).map_err(|error| Failure::dudley(path, error))?;
+    match file.contradiction() {
+        Ok(None) => {}
+        Ok(Some(change)) => output.say(&format_args!(
+            "warning: {}: the given layout contradicts the one that is appended to the file: {change}",
+            name(path)
+        )),
+        Err(error) => output.say(&format_args!(
+            "warning: {}: the given layout cannot be compared with the one that is appended to the file: {error}",
+            name(path)
+        )),
+    }
+    Ok(file)
 }
 
 /// How a file is opened.
@@ -128,7 +141,7 @@ pub(super) fn get_from(
             Err(Failure::dudley(&request.file, error))
         });
     }
-    get_of(&open_with(&request.file, &options)?, request, path, output)
+    get_of(&open_with(&request.file, &options, output)?, request, path, output)
 }
 
 fn get_of(
@@ -197,7 +210,7 @@ pub(super) fn dump(command: &Dump, output: Output) -> Result<Verdict, Failure> {
         failed.map_or(Ok(()), Err)?;
         read.err()
     } else {
-        let file = open_with(path, &options)?;
+        let file = open_with(path, &options, output)?;
         for &row in file.table().rows() {
             dumped.row(&file, row)?;
         }

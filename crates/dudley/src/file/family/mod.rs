@@ -5,8 +5,10 @@
 //! | `template` | a layout whose addresses the values of its parameters determine |
 //! | `summaries` | these values for all files, in one stream |
 //! | `names` | the names of the files |
+//! | `identity` | checks that a file is the one of its summary |
 //! | `stack` | an array of all files as one |
 
+mod identity;
 mod names;
 mod stack;
 mod summaries;
@@ -27,12 +29,14 @@ use super::value::{Array, File, FileBytes};
 use crate::error::{Error, ErrorKind};
 use crate::layout::Layout;
 use crate::resolve::Location;
+use identity::Identity;
 use stack::{Stack, Window};
 
 /// Files that one layout describes.
 ///
 /// With [`Summaries`], it is known where everything is before a file is opened
-/// ([`Template::family`]). Without one, each file is asked for its parameters when it is read.
+/// ([`Template::family`]). A file whose signature, length or appended layout contradicts its summary is an error when
+/// it is read. Without one, each file is asked for its parameters when it is read.
 ///
 /// ```
 /// # let folder = tempfile::tempdir()?;
@@ -64,6 +68,7 @@ struct Known {
     template: Template,
     /// The values of the parameters of each file.
     values: Vec<Box<[i64]>>,
+    identity: Arc<Identity>,
 }
 
 impl Family {
@@ -144,8 +149,11 @@ impl Family {
             }
         };
         let window = Window::of(&first)?;
-        let addresses = match &self.known {
-            Some(known) => Some(known.addresses(&first, path, &self.files)?),
+        let known = match &self.known {
+            Some(known) => {
+                let identity = Arc::clone(&known.identity);
+                Some((known.addresses(&first, path, &self.files)?, identity))
+            }
             None => None,
         };
         let count = self.files.len() as u64;
@@ -168,7 +176,7 @@ impl Family {
             path: path.to_owned(),
             first,
             window,
-            addresses,
+            known,
             len,
             last: Mutex::default(),
             seen: Mutex::default(),
@@ -179,6 +187,21 @@ impl Family {
 }
 
 impl Known {
+    fn new(template: Template, values: Vec<Box<[i64]>>) -> Self {
+        let mut ends: Vec<u64> = Vec::with_capacity(values.len());
+        let mut last: Option<&[i64]> = None;
+        for values in &values {
+            let end = match (last, ends.last()) {
+                (Some(last), Some(&end)) if *last == **values => end,
+                _ => template.data_end(values),
+            };
+            last = Some(values);
+            ends.push(end);
+        }
+        let identity = Arc::new(Identity::new(&template, ends));
+        Self { template, values, identity }
+    }
+
     /// The address in each file; the shapes and types have to be those of the first.
     fn addresses(
         &self,

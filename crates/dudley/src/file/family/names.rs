@@ -1,6 +1,6 @@
 //! The names of the files of a family.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use crate::error::{Error, ErrorKind};
 use crate::layout::{ItemId, Layout, Value};
@@ -71,10 +71,17 @@ impl Layout {
     /// The names of the files of a family by the attribute `dudley_files`, in a folder.
     ///
     /// # Errors
-    /// As [`file_names`]. None if the layout has no such attribute.
+    /// Same as [`file_names`]. Also fails with [`OutsideFolder`](ErrorKind::OutsideFolder) if the names lead out of the
+    /// folder. Returns `None` if the layout has no such attribute.
     pub fn files_in(&self, folder: &Path, count: usize) -> Result<Option<Vec<PathBuf>>, Error> {
         let Some(pattern) = self.files_pattern() else { return Ok(None) };
         let names = file_names(pattern, count)?;
+        let is_below = |name: &PathBuf| {
+            name.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
+        };
+        if !names.iter().all(is_below) {
+            return Err(ErrorKind::OutsideFolder { pattern: pattern.to_owned() }.into());
+        }
         Ok(Some(names.into_iter().map(|name| folder.join(name)).collect()))
     }
 }
@@ -82,6 +89,20 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pattern_that_leads_out_of_the_folder_is_an_error() {
+        let names = |pattern: &str| {
+            let text = format!("#: dudley_files=\"{pattern}\"\nx = f8");
+            Layout::parse(text).unwrap().files_in(Path::new("folder"), 2)
+        };
+        for bad in ["../{}", "a/../../{}.bd", "/tmp/{}", "a{}/..", "./../{}"] {
+            let error = names(bad).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::OutsideFolder { .. }), "{bad}: {error}");
+        }
+        let below = names("./a/run..{}").unwrap().unwrap();
+        assert_eq!(below[1], Path::new("folder/a/run..1"));
+    }
 
     #[test]
     fn a_pattern_has_one_number() {

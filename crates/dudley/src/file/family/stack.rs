@@ -10,6 +10,7 @@ use binio::source::check_range;
 use super::super::blocks::{Answers, Blocks};
 use super::super::open::OpenOptions;
 use super::super::value::{FileBytes, Folder};
+use super::identity::Identity;
 use crate::error::{Error, ErrorKind};
 use crate::resolve::Location;
 
@@ -37,8 +38,8 @@ pub(super) struct Stack {
     /// In the first file; the others have to have the same shape.
     pub(super) first: Location,
     pub(super) window: Window,
-    /// In each file, if that is known.
-    pub(super) addresses: Option<Arc<[u64]>>,
+    /// The address in each file, and what identifies each file, if there is a summary.
+    pub(super) known: Option<(Arc<[u64]>, Arc<Identity>)>,
     pub(super) len: u64,
     pub(super) last: Mutex<Option<(usize, Opened)>>,
     pub(super) seen: Mutex<Option<Arc<Seen>>>,
@@ -62,8 +63,8 @@ impl Stack {
     fn open(&self, number: usize, bytes_of: &mut Open<'_>) -> Result<Opened, Error> {
         let file = &self.files[number];
         let source = bytes_of(file)?;
-        let address = match &self.addresses {
-            Some(addresses) => addresses[number],
+        let address = match &self.known {
+            Some((addresses, _)) => addresses[number],
             None => self.address(file, &source)?,
         };
         let start = address.saturating_sub(self.window.first);
@@ -72,6 +73,9 @@ impl Stack {
             let (start, end, len) = (i128::from(start), i128::from(end), source.len());
             let path = format!("{}: {}", file.display(), self.path);
             return Err(ErrorKind::PastEnd { path, start, end, len }.into());
+        }
+        if let Some((_, identity)) = &self.known {
+            identity.check(number, file, &source)?;
         }
         Ok(Opened(source, start))
     }
@@ -91,14 +95,6 @@ impl Stack {
         let address = found.address();
         *seen() = blocks.answers().map(|answers| Arc::new(Seen { answers, address }));
         Ok(address)
-    }
-
-    /// Reads the window of a file, if it is known where it is; returns `false` if the file has to be opened.
-    fn read_known(&self, folder: &mut Option<Folder>, number: usize, buf: &mut [u8]) -> bool {
-        let Some(addresses) = self.addresses.as_ref() else { return false };
-        let start = addresses[number].saturating_sub(self.window.first);
-        let is_whole = buf.len() as u64 == self.window.len;
-        is_whole && self.options.read_in(folder, &self.files[number], buf, start)
     }
 
     /// Reads a part of the window of a file.
@@ -156,11 +152,7 @@ impl ReadAt for Stack {
         }
         let number = if head.is_empty() { number } else { number + 1 };
         let read = |folder: &mut Option<Folder>, (at, part): (usize, &mut [u8])| {
-            let number = number + at;
-            if self.read_known(folder, number, part) {
-                return Ok(());
-            }
-            self.read(&mut |file| self.options.bytes_in(folder, file), number, part, 0)
+            self.read(&mut |file| self.options.bytes_in(folder, file), number + at, part, 0)
         };
         #[cfg(feature = "rayon")]
         {

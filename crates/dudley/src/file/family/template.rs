@@ -15,7 +15,8 @@ use crate::error::{Error, ErrorKind};
 use crate::layout::{
     Data, Datatype, Declaration, FilterKind, Layout, Order, ParamId, ParamValue, Placement,
 };
-use crate::resolve::{Location, Resolver, Values};
+use crate::resolve::{Location, Resolver, Row, Values};
+use crate::signature::SIGNATURE_LEN;
 
 /// Addresses for so many different values are kept.
 const MAX_KEPT: usize = 64;
@@ -146,21 +147,40 @@ impl Template {
         }
     }
 
-    /// The same, with the values in order of declaration.
+    /// Like [`locate`](Self::locate), but takes the values in order of declaration.
     pub(super) fn locate_for(&self, values: &[i64], path: &str) -> Result<Location, Error> {
+        self.file_for(values).locate(path)
+    }
+
+    /// The end of all data of a file whose parameters have some values, in order of declaration.
+    pub(super) fn data_end(&self, values: &[i64]) -> u64 {
+        let file = self.file_for(values);
+        let end = |row: &Row| {
+            let nbytes = row.nbytes().filter(|&nbytes| nbytes > 0)?;
+            Some(row.address()?.saturating_add(nbytes))
+        };
+        let start = if self.is_native { SIGNATURE_LEN } else { 0 };
+        file.table().rows().iter().filter_map(end).max().unwrap_or(start)
+    }
+
+    /// The addresses for values in order of declaration.
+    fn file_for(&self, values: &[i64]) -> Arc<File> {
         let kept = || self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = kept().get(values) {
-            return file.locate(path);
+            return Arc::clone(file);
         }
         let paths = self.params.iter().map(|&id| self.layout.subject_path(id.into()));
         let file = Arc::new(self.resolved(paths.zip(values.iter().copied()).collect()));
-        let location = file.locate(path);
         let mut kept = kept();
         if kept.len() >= MAX_KEPT {
             kept.clear();
         }
-        kept.insert(values.into(), file);
-        location
+        kept.insert(values.into(), Arc::clone(&file));
+        file
+    }
+
+    pub(super) fn is_native(&self) -> bool {
+        self.is_native
     }
 
     /// A file that has addresses and nothing else.
@@ -199,7 +219,7 @@ impl Template {
         let template = template.order(self.order.unwrap_or(summaries.order()));
         let options = OpenOptions::new().layout(Some(Arc::clone(&self.layout)));
         let options = options.order(summaries.order());
-        let known = Some(Arc::new(Known { template, values }));
+        let known = Some(Arc::new(Known::new(template, values)));
         Ok(Family { files: files.into(), options, known })
     }
 }

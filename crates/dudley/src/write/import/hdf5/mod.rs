@@ -10,6 +10,8 @@
 //! (of each element) and `offsets`: for each element, the indices of its first element in the whole. Chunks at the edge
 //! are as large as the others; chunks that were never written are missing.
 
+mod links;
+
 use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use hdf5_reader::chunk_index::{
     ChunkEntry, collect_implicit_chunk_entries, collect_v2_chunk_entries_storage,
     single_chunk_entry,
 };
+use hdf5_reader::error::Error as Unreadable;
 use hdf5_reader::extensible_array::collect_extensible_array_chunk_entries_storage;
 use hdf5_reader::fixed_array::collect_fixed_array_chunk_entries_storage;
 use hdf5_reader::messages::HdfMessage;
@@ -131,9 +134,9 @@ impl Lister<'_> {
         if !self.groups.insert(group.address()) {
             return self.skip(path, "it is another name of a group".to_owned());
         }
-        let (groups, data_sets) = match group.member_names() {
+        let (groups, data_sets) = match self.members(group, path) {
             Ok(names) => names,
-            Err(error) => return self.skip(path, error.to_string()),
+            Err(reason) => return self.skip(path, reason),
         };
         let mut names = HashSet::new();
         for name in data_sets {
@@ -169,6 +172,32 @@ impl Lister<'_> {
                 Err(error) => self.skip(&path, error.to_string()),
             }
         }
+    }
+
+    /// The names of the groups and of the data sets in a group. Members that cannot be parsed are skipped.
+    fn members(
+        &mut self,
+        group: &hdf5_reader::group::Group,
+        path: &str,
+    ) -> Result<(Vec<String>, Vec<String>), Reason> {
+        if let Ok(names) = group.member_names() {
+            return Ok(names);
+        }
+        let names = links::names(self.hdf5, group).map_err(|error| error.to_string())?;
+        let (mut groups, mut data_sets) = (Vec::new(), Vec::new());
+        for name in names {
+            if group.group(&name).is_ok() {
+                groups.push(name);
+                continue;
+            }
+            match group.dataset(&name) {
+                Ok(_) => data_sets.push(name),
+                // A link that leads nowhere, or to a named datatype.
+                Err(Unreadable::DatasetNotFound(_)) => {}
+                Err(error) => self.skip(&joined(path, &name), unreadable(&error)),
+            }
+        }
+        Ok((groups, data_sets))
     }
 
     fn skip(&mut self, path: &str, reason: Reason) {
@@ -443,6 +472,23 @@ impl Lister<'_> {
             self.errors.extend(past_end(path, address, size, self.len));
         }
         Ok(())
+    }
+}
+
+/// The reason why the header of an object cannot be parsed.
+fn unreadable(error: &Unreadable) -> Reason {
+    /// The class of virtual data sets.
+    const VIRTUAL: u8 = 3;
+
+    let mut cause = error;
+    while let Unreadable::Context { source, .. } = cause {
+        cause = source;
+    }
+    match cause {
+        Unreadable::UnsupportedLayoutClass(VIRTUAL) => {
+            "it is a virtual data set, its data are in other data sets".to_owned()
+        }
+        _ => error.to_string(),
     }
 }
 

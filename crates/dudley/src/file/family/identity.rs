@@ -1,0 +1,96 @@
+//! Checking that a file is the one that its summary describes, before its data are read.
+//!
+//! | what | it has to be |
+//! |---|---|
+//! | signature | there if the summaries have one, and of the same byte order unless the layout states one |
+//! | length | where the data of the layout end; a native file may have up to 15 more bytes, other files any number |
+//! | appended layout | one that does not contradict that of the family; then it may follow unused bytes |
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use binio::ReadAt;
+
+use super::super::appended_text;
+use super::template::Template;
+use crate::error::{Error, ErrorKind};
+use crate::layout::{Layout, Order};
+use crate::resolve::{TAIL_ALIGN, contradiction};
+use crate::signature::Signature;
+
+/// What the files of a family with a summary have in common, and where the data of each end.
+pub(super) struct Identity {
+    layout: Arc<Layout>,
+    is_native: bool,
+    order: Order,
+    /// The end of the data of each file.
+    ends: Vec<u64>,
+    /// The last appended layout that does not contradict that of the family.
+    accepted: Mutex<Arc<[u8]>>,
+}
+
+impl Identity {
+    pub(super) fn new(template: &Template, ends: Vec<u64>) -> Self {
+        let layout = Arc::clone(template.layout());
+        let accepted = Mutex::new(layout.source().text().as_bytes().into());
+        let order = layout.order().or(template.stated_order()).unwrap_or_else(Order::native);
+        Self { layout, is_native: template.is_native(), order, ends, accepted }
+    }
+
+    /// Checks a file.
+    pub(super) fn check(
+        &self,
+        number: usize,
+        file: &Path,
+        source: &dyn ReadAt,
+    ) -> Result<(), Error> {
+        let mismatch = |message: String| {
+            let path = file.display().to_string();
+            Err(ErrorKind::Mismatch { path, message }.into())
+        };
+        let Some(signature) = Signature::of(source)? else {
+            return match (self.is_native, self.ends[number]) {
+                (true, _) => mismatch("expected a native file, but it has no signature".to_owned()),
+                (false, end) if source.len() < end => {
+                    let len = source.len();
+                    mismatch(format!("the file ends at {len}, but the summary says {end}"))
+                }
+                (false, _) => Ok(()),
+            };
+        };
+        if !self.is_native {
+            return mismatch("expected a file without a signature, but it is native".to_owned());
+        }
+        if self.layout.order().is_none() && signature.order != self.order {
+            let (expected, found) = (self.order, signature.order);
+            return mismatch(format!("expected the byte order `{expected}`, found `{found}`"));
+        }
+        let (expected, found) = (self.ends[number], signature.data_end(source));
+        let has_layout = signature.layout_address > 0;
+        if found < expected || !has_layout && found - expected >= TAIL_ALIGN {
+            return mismatch(format!("the data end at {found}, but the summary says {expected}"));
+        }
+        if has_layout { self.check_layout(file, source, signature) } else { Ok(()) }
+    }
+
+    fn check_layout(
+        &self,
+        file: &Path,
+        source: &dyn ReadAt,
+        signature: Signature,
+    ) -> Result<(), Error> {
+        let text = appended_text(source, signature)?;
+        let accepted = || self.accepted.lock().unwrap_or_else(PoisonError::into_inner);
+        if **accepted() == *text {
+            return Ok(());
+        }
+        let own = Layout::parse(&text)?;
+        if let Some(change) = contradiction(&own, &self.layout, signature.order)? {
+            let path = file.display().to_string();
+            let message = format!("its own layout contradicts that of the family: {change}");
+            return Err(ErrorKind::Mismatch { path, message }.into());
+        }
+        *accepted() = text.into();
+        Ok(())
+    }
+}
