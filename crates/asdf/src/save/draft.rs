@@ -24,8 +24,11 @@ const ALIGN: u64 = 64;
 /// What is to be written.
 pub(super) struct Draft<'a> {
     pub(super) file: &'a Asdf,
-    /// The tree as it will be, and as it is.
-    pub(super) text: &'a TreeText,
+    /// The tree as it was edited.
+    pub(super) edited: &'a TreeText,
+    /// The edited tree with other sources, if these have to change because the number of blocks does.
+    pub(super) resolved: Option<TreeText>,
+    /// The text of the tree in the file.
     pub(super) before: &'a str,
     /// New blocks by their numbers.
     pub(super) blocks: &'a BTreeMap<usize, NewBlock>,
@@ -58,8 +61,13 @@ impl Chain {
 }
 
 impl Draft<'_> {
+    /// The tree as it will be.
+    pub(super) fn text(&self) -> &TreeText {
+        self.resolved.as_ref().unwrap_or(self.edited)
+    }
+
     pub(super) fn has_changed(&self) -> bool {
-        self.text.text() != self.before || !self.blocks.is_empty() || !self.dropped.is_empty()
+        self.text().text() != self.before || !self.blocks.is_empty() || !self.dropped.is_empty()
     }
 
     pub(super) fn room(&self) -> Result<Room> {
@@ -109,6 +117,15 @@ impl Draft<'_> {
         Ok(false)
     }
 
+    /// The number of blocks that the file will have if it has `count` now. Dropped blocks at the end are
+    /// left out; an empty block takes the place of any other.
+    pub(super) fn block_count(&self, count: usize) -> usize {
+        let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
+        let is_kept = |number: &usize| !self.dropped.contains(number);
+        let after_kept = (0..count).rev().find(is_kept).map_or(0, |last| last + 1);
+        after_kept.max(after_new)
+    }
+
     /// Whether blocks are added, replaced or removed.
     pub(super) fn changes_blocks(&self) -> bool {
         !self.blocks.is_empty() || !self.dropped.is_empty()
@@ -116,7 +133,7 @@ impl Draft<'_> {
 
     /// The tree and the bytes after it in the room of the old one, where it fits and blocks follow.
     pub(super) fn in_room(&self, room: &Room) -> Option<Vec<u8>> {
-        fill(self.text.text().as_bytes(), room)
+        fill(self.text().text().as_bytes(), room)
     }
 
     /// The same with the bytes that differ within one page: where a text becomes shorter or longer,
@@ -137,7 +154,7 @@ impl Draft<'_> {
             let last = room.tree.start + end as u64 - 1;
             (at / PAGE == last / PAGE).then(|| (at, new[start..end].to_vec()))
         };
-        if let Some(found) = fits(self.text.text()) {
+        if let Some(found) = fits(self.text().text()) {
             return Ok(Some(found));
         }
         let Some(text) = self.of_the_same_length() else { return Ok(None) };
@@ -148,7 +165,7 @@ impl Draft<'_> {
     /// before its comment, if it then has the same length. `None` if lines were added or removed: no line
     /// of blanks is left in their place.
     fn of_the_same_length(&self) -> Option<String> {
-        let (old, new) = (self.before, self.text.text());
+        let (old, new) = (self.before, self.text().text());
         let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
         let old_end = (old.len() + end).checked_sub(new.len())?;
         let breaks = |text: &str, end| Some(text.get(start..end)?.matches('\n').count());
@@ -177,7 +194,7 @@ impl Draft<'_> {
     /// Whether another text has the same tree.
     fn means_the_same(&self, text: String) -> bool {
         let Ok(other) = TreeText::parse(text) else { return false };
-        let (root, found) = (self.text.document().root(), other.document().root());
+        let (root, found) = (self.text().document().root(), other.document().root());
         let expected = Expectation { container: root.id(), children: nodes(root) };
         is_as_expected(root, found, &expected)
     }

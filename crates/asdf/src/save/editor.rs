@@ -393,15 +393,27 @@ impl Editor {
     }
 
     fn draft(&self) -> Result<Draft<'_>> {
-        let text = self.tree()?;
+        let edited = self.tree()?;
         let mut dropped = BTreeSet::new();
         if !self.options.in_place {
-            let used = self.used(text.document().root())?;
+            let used = self.used(edited.document().root())?;
             let unused =
                 |number: &&usize| !used.contains(*number) && !self.blocks.contains_key(*number);
             dropped = self.left.iter().filter(unused).copied().collect();
         }
-        Ok(Draft { file: &self.file, text, before: &self.before, blocks: &self.blocks, dropped })
+        let mut draft = Draft {
+            file: &self.file,
+            edited,
+            resolved: None,
+            before: &self.before,
+            blocks: &self.blocks,
+            dropped,
+        };
+        let count = self.file.blocks().len()?;
+        if draft.block_count(count) != count {
+            draft.resolved = self.with_positive_sources(edited)?;
+        }
+        Ok(draft)
     }
 
     fn method<'d>(&self, draft: &'d Draft<'d>) -> Result<Planned<'d>> {
@@ -426,7 +438,7 @@ impl Editor {
         let (len, blocks) = (self.file.layout().file_len, self.file.blocks().len()?);
         let mut unused = Vec::new();
         if self.options.in_place {
-            let used = self.used(draft.text.document().root())?;
+            let used = self.used(draft.text().document().root())?;
             unused = self.left.iter().filter(|number| !used.contains(*number)).copied().collect();
         }
         Ok(EditReport { method, len, blocks, unused, rolled_back: self.rolled_back })
@@ -445,12 +457,11 @@ impl Editor {
     ) -> Result<(TreeText, Vec<(usize, NewBlock)>)> {
         let next = self.next_number()?;
         let plan = Plan::of_part(part, &self.file, &self.write_options(), reused, next)?;
-        let mut edited = self.tree()?.with_value(pointer, plan.tree(), &plan)?;
+        let edited = self.tree()?.with_value(pointer, plan.tree(), &plan)?;
         let blocks = plan.into_arrays();
         let count = self.file.blocks().len()?;
         if blocks.iter().any(|(number, _)| *number >= count) {
             self.check_added(count)?;
-            edited = self.with_positive_sources(edited)?;
         }
         Ok((edited, blocks))
     }
@@ -472,20 +483,19 @@ impl Editor {
         Ok(())
     }
 
-    /// Sources that count from the end name the same blocks when others follow.
-    fn with_positive_sources(&self, mut tree: TreeText) -> Result<TreeText> {
+    /// Rewrites sources that count from the end, so that they name the same blocks when the file gets more
+    /// or fewer blocks. Returns `None` if there are no such sources.
+    fn with_positive_sources(&self, tree: &TreeText) -> Result<Option<TreeText>> {
         let root = tree.document().root();
         let negative = sources(root).filter(|(_, block)| matches!(block, BlockRef::FromEnd(_)));
-        let mut changes = Vec::new();
+        let mut changed: Option<TreeText> = None;
         for (node, block) in negative {
             let block = self.file.blocks().by_source(block)?.index();
-            let pointer = node.to_pointer().unwrap_or_default();
-            changes.push((format!("{pointer}/source"), block));
+            let pointer = node.to_pointer().unwrap_or_default() + "/source";
+            let current = changed.as_ref().unwrap_or(tree);
+            changed = Some(current.with(&pointer, &Tree::new(block as u64))?);
         }
-        for (pointer, block) in changes {
-            tree.set(&pointer, &Tree::new(block as u64))?;
-        }
-        Ok(tree)
+        Ok(changed)
     }
 
     /// The number that a new block gets.

@@ -53,7 +53,7 @@ impl<'a> InPlace<'a> {
         let mut len = None;
         let new = if has_blocks {
             draft.in_room(&room).ok_or_else(|| {
-                let (has, needs) = (room.end - room.tree.start, draft.text.text().len());
+                let (has, needs) = (room.end - room.tree.start, draft.text().text().len());
                 let message = format!(
                     "the tree needs {needs} bytes and has room for {has} before the first block: \
                      only a new file has room for it"
@@ -61,7 +61,7 @@ impl<'a> InPlace<'a> {
                 Error::unwritable(message)
             })?
         } else {
-            let mut new = draft.text.text().as_bytes().to_vec();
+            let mut new = draft.text().text().as_bytes().to_vec();
             if chain.is_some() && room.padding.is_none() {
                 let message = "text follows the tree, where a block would have its place";
                 return Err(Error::unwritable(message));

@@ -61,7 +61,7 @@ impl Draft<'_> {
         if let Some(whole) = self.in_room(room).filter(|_| unit.is_some() && has_blocks) {
             return out.put(&whole);
         }
-        out.put(self.text.text().as_bytes())?;
+        out.put(self.text().text().as_bytes())?;
         let Some(unit) = unit else {
             // Nothing follows, so that what was after the tree can stay.
             return put(out, room.tree.end..room.end, copy);
@@ -69,7 +69,7 @@ impl Draft<'_> {
         if room.padding.is_none() {
             put(out, room.tree.end..room.end, copy)?;
         }
-        if !self.text.text().ends_with('\n') {
+        if !self.text().text().ends_with('\n') {
             out.put(b"\n")?;
         }
         let by = room.end.wrapping_sub(out.position()) & (unit - 1);
@@ -132,10 +132,8 @@ impl Draft<'_> {
         let chain = self.chain()?;
         let Chain { headers, align, .. } = &chain;
         self.head(out, room, Some(*align), copy)?;
-        let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
         let is_kept = |number: &usize| !self.dropped.contains(number);
-        let kept = (0..headers.len()).rev().find(is_kept).map_or(0, |last| last + 1);
-        let count = kept.max(after_new);
+        let count = self.block_count(headers.len());
         let mut offsets = Vec::with_capacity(count);
         for number in 0..count {
             let old = headers.get(number);
@@ -156,7 +154,8 @@ impl Draft<'_> {
             }
         }
         let had_index = headers.is_empty() || self.file.layout().index.is_some();
-        let is_streamed = kept == headers.len() && chain.is_streamed();
+        let is_last_kept = headers.len().checked_sub(1).is_some_and(|last| is_kept(&last));
+        let is_streamed = is_last_kept && chain.is_streamed();
         if had_index && !is_streamed && !offsets.is_empty() {
             out.put(index::to_text(&offsets).as_bytes())?;
         }

@@ -405,3 +405,51 @@ fn no_change_is_lost_when_many_change_one_file() {
         }
     }
 }
+
+/// The sample, with the arrays `/a` and `/b` named from the end of the file.
+fn sample_with_negative_sources() -> Vec<u8> {
+    let bytes = sample(&WriteOptions::new().pad_tree(500));
+    let mut editor = Editor::from_file(Asdf::from_bytes(bytes).unwrap());
+    editor.set("/a/source", &yaml("-3")).unwrap();
+    editor.set("/b/source", &yaml("-2")).unwrap();
+    let mut out = Cursor::new(Vec::new());
+    editor.write_to(&mut out).unwrap();
+    out.into_inner()
+}
+
+#[test]
+fn negative_sources_name_the_same_blocks_when_an_edit_changes_the_number_of_blocks() {
+    let bytes = sample_with_negative_sources();
+    let before = Asdf::from_bytes(bytes.clone()).unwrap();
+    let short = || Array::from_slice(&[1_i32, 2], &[2]).unwrap();
+    let in_place = EditOptions::new().in_place(true);
+    type Edit = fn(&mut Editor, Array) -> asdf::Result<()>;
+    let edits: [(&EditOptions, Edit); 5] = [
+        (&EditOptions::new(), |editor, _| editor.remove("/c")),
+        (&EditOptions::new(), |editor, _| editor.set("/c", &yaml("1"))),
+        (&EditOptions::new(), |editor, array| editor.set_inline("/c", array)),
+        (&EditOptions::new(), |editor, array| editor.set_array("/d", array)),
+        (&in_place, |editor, array| editor.set_array("/d", array)),
+    ];
+    for (number, (options, edit)) in edits.into_iter().enumerate() {
+        let (report, _, folder) = change(&bytes, options, |editor| edit(editor, short()));
+        assert_ne!(report.blocks, 3, "edit {number} changes the number of blocks");
+        let file = open(&folder.path().join("a.asdf"));
+        for pointer in ["/a", "/b"] {
+            assert_eq!(array(&file, pointer), array(&before, pointer), "edit {number}, {pointer}");
+        }
+    }
+}
+
+#[test]
+fn negative_sources_stay_as_they_are_while_the_number_of_blocks_does() {
+    let bytes = sample_with_negative_sources();
+    let edits: [fn(&mut Editor) -> asdf::Result<()>; 2] =
+        [|editor| editor.set("/meta/gain", &yaml("3.5")), |editor| editor.rename("/c", "d")];
+    for edit in edits {
+        let (_, _, folder) = change(&bytes, &EditOptions::new(), edit);
+        let file = open(&folder.path().join("a.asdf"));
+        let source = file.tree().unwrap().pointer("/b/source").unwrap();
+        assert_eq!(source.text(), Some("-2"));
+    }
+}

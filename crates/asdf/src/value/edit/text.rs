@@ -81,8 +81,13 @@ impl TreeText {
     /// the last part adds to a list. A new key is a string. A key that came by a merge key gets a
     /// value of its own.
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
-        *self = self.with_value(pointer, value, &NoArrays)?;
+        *self = self.with(pointer, value)?;
         Ok(())
+    }
+
+    /// Like [`set`](Self::set), but returns the changed text.
+    pub(crate) fn with(&self, pointer: &str, value: &Tree) -> Result<Self> {
+        self.with_value(pointer, value, &NoArrays)
     }
 
     pub(crate) fn with_value(
