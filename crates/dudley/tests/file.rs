@@ -321,7 +321,7 @@ fn verify_names_bytes_after_the_last_item_beyond_alignment() {
         bytes.extend(vec![7; 4 + unused]);
         bytes.extend(text.as_bytes());
         let report = dudley::verify(&bytes[..], &dudley::VerifyOptions::new()).unwrap();
-        assert!(report.is_ok(), "{:?}", report.diagnostics);
+        assert!(report.is_fine(), "{:?}", report.diagnostics);
         report.diagnostics.into_iter().map(|found| found.message).collect::<Vec<_>>()
     };
     assert_eq!(native(0, "x = i4"), [""; 0]);
