@@ -2,6 +2,8 @@
 
 mod diff;
 mod list;
+#[cfg(unix)]
+mod on_disk;
 mod pattern;
 mod reader;
 mod verify;

@@ -23,7 +23,7 @@ pub struct VerifyOptions<'o> {
     require_hash: Option<HashType>,
     progress: Option<Progress<'o>>,
     #[cfg(unix)]
-    pub(crate) disk: Option<crate::disk::OnDisk>,
+    pub(crate) disk: Option<super::on_disk::OnDisk>,
 }
 
 impl Default for VerifyOptions<'_> {
