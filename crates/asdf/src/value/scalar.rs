@@ -12,22 +12,24 @@ use crate::yaml::{
 pub struct ScalarText {
     text: String,
     style: NodeStyle,
+    /// Written in quotes after the tag `!`, so that the text resolves as if it had no quotes.
+    is_non_specific: bool,
 }
 
 impl ScalarText {
     /// A scalar without quotes. What it is follows from its text: `0x1F` is an integer.
     pub fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: NodeStyle::Plain }
+        Self { text: text.into(), style: NodeStyle::Plain, is_non_specific: false }
     }
 
     /// A text as lines after `|`, where that is possible.
     pub fn literal(text: impl Into<String>) -> Self {
-        Self { text: text.into(), style: NodeStyle::Literal }
+        Self { text: text.into(), style: NodeStyle::Literal, is_non_specific: false }
     }
 
     pub(super) fn new(text: &str, style: NodeStyle) -> Self {
         let style = if style == NodeStyle::Folded { NodeStyle::Literal } else { style };
-        Self { text: text.to_owned(), style }
+        Self { text: text.to_owned(), style, is_non_specific: false }
     }
 
     /// The text, without quotes.
@@ -40,12 +42,19 @@ impl ScalarText {
         self.style
     }
 
+    /// Returns `true` if the scalar is written as `! "5"`: the tag `!` makes YAML readers resolve the
+    /// text as if it had no quotes.
+    pub(crate) fn is_non_specific(&self) -> bool {
+        self.is_non_specific
+    }
+
+    fn resolves(&self) -> bool {
+        self.style == NodeStyle::Plain || self.is_non_specific
+    }
+
     /// What it is if it has no tag.
     pub fn kind(&self) -> NodeKind {
-        match self.style {
-            NodeStyle::Plain => resolve(&self.text, ScalarRules::Python).0,
-            _ => NodeKind::String,
-        }
+        if self.resolves() { resolve(&self.text, ScalarRules::Python).0 } else { NodeKind::String }
     }
 
     pub(super) fn as_str(&self) -> Option<&str> {
@@ -58,7 +67,7 @@ impl ScalarText {
 
     /// The value, if it is an integer without a tag.
     pub(crate) fn integer(&self) -> Option<Integer<'static>> {
-        if self.style != NodeStyle::Plain {
+        if !self.resolves() {
             return None;
         }
         Some(match resolve_integer(&self.text, ScalarRules::Python)? {
@@ -94,6 +103,13 @@ pub(super) fn from_node(node: YamlNode<'_>, place: Place) -> Value {
     }
     if is_key && style == NodeStyle::Plain && text == "<<" {
         return written();
+    }
+    if style != NodeStyle::Plain && node.kind() != NodeKind::String && !text.is_empty() {
+        // Without a tag of its own, only the tag `!` makes a quoted scalar anything but a string.
+        return Value::ScalarText(ScalarText {
+            is_non_specific: true,
+            ..ScalarText::new(text, style)
+        });
     }
     let value = match node.value() {
         Ok(Read::String(_)) if default_style(text, place) == style => {

@@ -4,7 +4,7 @@ use asdf::Tree;
 use asdf::Value;
 use asdf::ndarray::Complex;
 use asdf::value::{Mapping, ScalarText, Sequence};
-use asdf::yaml::{Date, DateTime, Integer};
+use asdf::yaml::{Date, DateTime, Document, Integer, ParseOptions};
 
 use crate::yaml;
 
@@ -276,4 +276,47 @@ fn places_are_set_by_pointer() {
         assert!(tree.set(pointer, 1).is_err(), "{pointer}");
     }
     assert_eq!(tree.pointer("/list/2"), Some(&Value::Int(Integer::Small(3))));
+}
+
+#[test]
+fn quoted_scalars_with_the_tag_exclamation_mark_keep_their_type_when_written_again() {
+    let values =
+        ["5", "-1.5", ".inf", "true", "no", "~", "null", "2018-03-23 14:45:51", "2018-03-23"];
+    let texts = values.into_iter().chain(ODD_TEXTS.iter().copied());
+    let is_simple = |c: char| matches!(c, ' '..='~') && !matches!(c, '\'' | '"' | '\\');
+    for text in texts.filter(|text| text.chars().all(is_simple)) {
+        for tag in ["", "! ", "!!str ", "!!int ", "!<x:y> "] {
+            for quote in ["'", "\""] {
+                let scalar = format!("{tag}{quote}{text}{quote}");
+                let source = format!(
+                    "block: {scalar}\nlist:\n- {scalar}\n- {{k: {scalar}}}\nflow: [{scalar}, 1]\n"
+                );
+                let first =
+                    Document::parse(source.as_bytes(), &ParseOptions::default(), &mut Vec::new());
+                let first = first.unwrap();
+                let again = yaml(&Tree::from_node(first.root()).unwrap());
+                let second =
+                    Document::parse(again.as_bytes(), &ParseOptions::default(), &mut Vec::new());
+                let second = second.unwrap_or_else(|error| panic!("{error}: {again}"));
+                let kinds = |document: &Document| -> Vec<_> {
+                    document
+                        .nodes()
+                        .map(|node| (node.kind(), node.tag().map(str::to_owned)))
+                        .collect()
+                };
+                assert_eq!(kinds(&first), kinds(&second), "{source}\n{again}");
+                assert!(first.root() == second.root(), "{source}\n{again}");
+            }
+        }
+    }
+    let tree = Tree::parse("! \"5\"").unwrap();
+    assert_eq!(tree.root().as_i64(), Some(5));
+}
+
+#[test]
+fn a_date_after_the_tag_exclamation_mark_keeps_tag_and_quotes() {
+    let tree = Tree::parse("a: ! \"2018-03-23 14:45:51\"\nb: [! '5']\n").unwrap();
+    let text = yaml(&tree);
+    assert!(text.contains("a: ! \"2018-03-23 14:45:51\"\n"), "{text}");
+    assert!(text.contains("! '5'"), "{text}");
 }

@@ -486,6 +486,10 @@ impl<'a> Emitter<'a, '_> {
                 self.text.scalar("null", NodeStyle::Plain, place);
             }
             Value::ScalarText(written) => {
+                if written.is_non_specific() {
+                    self.text.blank();
+                    self.text.put("!");
+                }
                 self.text.scalar(
                     written.text(),
                     possible_style(written.text(), written.style(), place),
