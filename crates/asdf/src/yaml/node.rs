@@ -401,9 +401,10 @@ impl<'a> YamlNode<'a> {
         let is_sequence = self.kind() == NodeKind::Sequence;
         let own = self.tag().and_then(|tag| tag.strip_prefix("tag:yaml.org,2002:"));
         let fits = match own {
-            Some("seq" | "omap" | "pairs") => is_sequence,
+            Some("seq" | "pairs") => is_sequence,
             Some("map" | "set") => !is_sequence,
             Some("str" | "int" | "float" | "bool" | "null" | "binary" | "timestamp") => false,
+            // `!!omap` fits both: Python asdf 6.0 also tags each entry of an ordered mapping with it.
             _ => true,
         };
         match (fits, is_sequence) {

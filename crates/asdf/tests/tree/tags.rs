@@ -1,6 +1,6 @@
 //! YAML's own tags and others.
 
-use asdf::yaml::{Content, Document, Integer, NodeKind};
+use asdf::yaml::{Content, Document, Integer, NodeKind, YamlNode};
 
 use crate::{parse, to_json};
 
@@ -125,4 +125,16 @@ fn parse_large(text: &str) -> Document {
     let (document, codes) = crate::parse_reported(format!("v: {text}\n"));
     assert_eq!(codes, [asdf::diagnostic::Code::LargeInteger]);
     document
+}
+
+#[test]
+fn an_ordered_mapping_has_tagged_entries_and_is_addressed_by_key() {
+    // Python asdf 6.0 writes an OrderedDict in this way.
+    let document = parse("o: !!omap\n- !!omap {x: 1}\n- !!omap {y: 2}\n");
+    for node in document.nodes() {
+        assert!(node.value().is_ok(), "{:?}", node.tag());
+    }
+    let at = |pointer| document.root().pointer(pointer).ok().and_then(YamlNode::as_i64);
+    assert_eq!((at("/o/x"), at("/o/y"), at("/o/z")), (Some(1), Some(2), None));
+    assert_eq!(at("/o/1/y"), Some(2));
 }
