@@ -7,6 +7,9 @@
 //! | an array | where it is not zero; it is repeated to the array's shape as numpy does |
 //! | none, but `null` in inline data | those |
 //!
+//! Inline data with both `null` and a mask has the elements of either masked, as numpy does it: Python
+//! writes masked arrays this way.
+//!
 //! The mask of a mask is ignored, so that an array may name itself.
 
 use binio::array::{ByteOrder, Order, ScalarKind, ScalarType, Slice};
@@ -26,6 +29,8 @@ pub(crate) enum Mask<'a> {
     Value(Number),
     /// An array of the same shape.
     Array(Box<NdArray<'a>>),
+    /// Elements that either mask selects: `null` in inline data, and the key `mask`.
+    Either(Box<[Self; 2]>),
 }
 
 impl<'a> Mask<'a> {
@@ -49,6 +54,10 @@ impl<'a> Mask<'a> {
     pub(crate) fn slice(&self, slices: &[Slice]) -> Result<Self> {
         Ok(match self {
             Self::Array(mask) => Self::Array(Box::new(mask.slice(slices)?)),
+            Self::Either(masks) => {
+                let [first, second] = &**masks;
+                Self::Either(Box::new([first.slice(slices)?, second.slice(slices)?]))
+            }
             other => other.clone(),
         })
     }
@@ -65,6 +74,9 @@ impl<'a> Mask<'a> {
                     Err(_) => Self::None,
                 }
             }
+            Self::Either(masks) => {
+                Self::Either(Box::new(masks.each_ref().map(|mask| mask.for_field(shape))))
+            }
             other => other.clone(),
         }
     }
@@ -75,6 +87,15 @@ impl<'a> Mask<'a> {
             Self::None => Ok(None),
             Self::Array(mask) => nonzero(mask).map(Some),
             Self::Value(value) => equal(array, *value).map(Some),
+            Self::Either(masks) => {
+                let [first, second] = masks.each_ref().map(|mask| mask.evaluate(array));
+                Ok(match (first?, second?) {
+                    (Some(first), Some(second)) => Some(
+                        first.iter().zip(&second).map(|(first, second)| first | second).collect(),
+                    ),
+                    (first, second) => first.or(second),
+                })
+            }
         }
     }
 }

@@ -22,10 +22,6 @@ pub(crate) fn open<'a>(files: Files<'a>, node: YamlNode<'a>) -> Result<NdArray<'
     let header = parse(files, node)?;
     let array = open_unmasked(files, node, &header)?;
     let Some(mask) = header.mask else { return Ok(array) };
-    if array.is_masked() {
-        let message = "the array has both a mask and null in its data";
-        return Err(array.error(ArrayError::Mask(message.into())));
-    }
     let mask = match mask.kind() {
         // The mask's own mask is ignored, or an array could mask itself for ever.
         NodeKind::Sequence | NodeKind::Mapping => {
@@ -36,6 +32,10 @@ pub(crate) fn open<'a>(files: Files<'a>, node: YamlNode<'a>) -> Result<NdArray<'
             let message = "expected a number or an array";
             mask.array_error(ArrayError::Mask(message.into()))
         })?),
+    };
+    let mask = match array.mask {
+        Mask::None => mask,
+        nulls => Mask::Either(Box::new([nulls, mask])),
     };
     Ok(NdArray { mask, ..array })
 }

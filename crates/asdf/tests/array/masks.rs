@@ -109,3 +109,20 @@ fn masks_that_cannot_apply_are_errors() {
         );
     }
 }
+
+#[test]
+fn inline_data_with_nulls_and_a_mask_has_the_elements_of_either_masked() {
+    // Python asdf writes numpy.ma.array([1, 2, 3, 4], mask=[0, 1, 0, 0]) inline in this way.
+    let keys = "datatype: int64, byteorder: little, shape: [4]";
+    let tree = format!(
+        "a: !core/ndarray-1.1.0 {{data: [1, null, 3, 4], mask: !core/ndarray-1.1.0 {{data: \
+         [false, true, false, true], datatype: bool8, shape: [4]}}, {keys}}}"
+    );
+    let read = file(&tree, &[]);
+    assert_eq!(array(&read, "/a").mask().unwrap().unwrap(), [false, true, false, true]);
+    let part = array(&read, "/a").slice(&asdf::ndarray::Slice::parse("1:3").unwrap()).unwrap();
+    assert_eq!(part.mask().unwrap().unwrap(), [true, false]);
+    let value = format!("a: !core/ndarray-1.1.0 {{data: [1, null, 3, 4], mask: 3, {keys}}}");
+    let read = file(&value, &[]);
+    assert_eq!(array(&read, "/a").mask().unwrap().unwrap(), [false, true, true, false]);
+}
