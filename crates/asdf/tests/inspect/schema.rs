@@ -424,3 +424,19 @@ fn folders_without_schemas_and_texts_that_are_none_are_told() {
     assert!(schemas.is_empty());
     assert!(schemas.add_folder(folder.path().join("nowhere")).is_err());
 }
+
+#[test]
+fn a_reference_key_at_the_root_or_next_to_other_keys_hides_nothing() {
+    let mut schemas = Schemas::new();
+    schemas.add("tags: [{tag_uri: 'tag:x.org:a', schema_uri: 'asdf://x.org/a'}]").unwrap();
+    schemas.add("{id: 'asdf://x.org/a', required: [name]}").unwrap();
+    let count = |tree: &str| {
+        let text = format!("#ASDF 1.0.0\n%YAML 1.1\n---\n{tree}\n...\n");
+        Asdf::from_bytes(text.into_bytes()).unwrap().validate(&schemas).unwrap().len()
+    };
+    assert_eq!(count("!<tag:x.org:a> {$ref: x}"), 1);
+    assert_eq!(count("!<tag:x.org:a> {$ref: x, b: 1}"), 1);
+    assert_eq!(count("a: !<tag:x.org:a> {$ref: x, b: 1}"), 1);
+    assert_eq!(count("a: !<tag:x.org:a> {$ref: 5}"), 1);
+    assert_eq!(count("a: !<tag:x.org:a> {$ref: x}"), 0);
+}

@@ -425,7 +425,10 @@ fn node_at<'n>(node: YamlNode<'n>, key: &str) -> Option<YamlNode<'n>> {
     if node.kind() == NodeKind::Mapping { node.get(key) } else { None }
 }
 
-/// Whether the content is somewhere else, so that it cannot be checked.
+/// Returns `true` if the content of the node is in another file or part of this one, so that it cannot
+/// be checked: `{$ref: URI}` without other keys. The root is never a reference, because nothing would
+/// be left to check.
 fn is_reference(node: YamlNode<'_>) -> bool {
-    node_at(node, "$ref").is_some()
+    let target = node_at(node, "$ref").and_then(YamlNode::as_str);
+    target.is_some() && node.len() == 1 && node.id() != node.document().root().id()
 }

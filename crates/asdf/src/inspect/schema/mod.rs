@@ -20,8 +20,9 @@
 //!
 //! Every node with a tag is checked against the schemas of that tag, as the reference does it. What
 //! the reference takes for valid is valid here too: `format` is a remark, but for the times that
-//! `type: string` with `format: date-time` allows; keys next to a `$ref` are ignored, and so is
-//! every node that is a reference to another file. Nothing is ever fetched.
+//! `type: string` with `format: date-time` allows; keys next to a `$ref` of a schema are ignored. A node
+//! `{$ref: URI}` is not checked, because its content is elsewhere; the root, and a node with keys next to
+//! `$ref`, are checked as any other. Nothing is ever fetched.
 //!
 //! ```
 //! use asdf::Asdf;
