@@ -71,7 +71,7 @@ fn values_that_begin_with_a_dash_need_no_separator() {
     folder.done(&["asdf", "set", "a.asdf", "/v", "-2.5", "-o", "b.asdf"]);
     assert_eq!(stdout(&folder.done(&["get", "b.asdf", "/v"])), "-2.5\n");
     assert_eq!(stdout(&folder.done(&["get", "a.asdf", "/v"])), "-abc\n");
-    folder.done(&["asdf", "set", "a.asdf", "/nothing", ""]);
+    folder.done(&["asdf", "set", "a.asdf", "/nothing", "null"]);
     assert!(tree(&folder).ends_with("nothing: null\n"));
 }
 
@@ -320,4 +320,16 @@ fn edit_mends_a_tree_that_no_other_command_can_change() {
     let output = edit(&folder, "sed -i 's/\\[1/[1]/' \"$1\"", "");
     assert_eq!(status(&output), 0, "{}", stderr(&output));
     assert_eq!(folder.read("a.asdf"), b"#ASDF 1.0.0\n%YAML 1.1\n---\na: [1]\n...\n");
+}
+
+#[test]
+fn a_value_that_is_not_exactly_one_document_is_refused_and_changes_nothing() {
+    let folder = folder();
+    let before = folder.read("a.asdf");
+    for value in ["5\n...\ny: 1", "5\n--- 6", "", " \n", "# only a comment"] {
+        let output = folder.run(&["asdf", "set", "a.asdf", "/v", value]);
+        assert_ne!(status(&output), 0, "{value:?}");
+        assert!(stderr(&output).contains("the value"), "{value:?}: {}", stderr(&output));
+        assert_eq!(folder.read("a.asdf"), before, "{value:?}");
+    }
 }

@@ -55,7 +55,7 @@ impl Tree {
     }
 
     /// A tree from a YAML text, with or without directives. The handle `!` that is not declared
-    /// stands for the tags of ASDF in `!core/..`.
+    /// stands for the tags of ASDF in `!core/..`. Fails if anything but comments follows the document.
     ///
     /// ```
     /// use asdf::{Tree, Value};
@@ -66,7 +66,7 @@ impl Tree {
     /// ```
     pub fn parse(text: &str) -> Result<Self> {
         let mut diagnostics: Vec<Diagnostic> = Vec::new();
-        let options = ParseOptions::default();
+        let options = ParseOptions { is_whole_text: true, ..ParseOptions::default() };
         let document = Document::parse(text.as_bytes(), &options, &mut diagnostics)?;
         let mut tree = Self::from_node(document.root())?;
         tree.walk_mut(Visit::All, &mut |value| {

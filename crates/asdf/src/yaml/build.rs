@@ -140,7 +140,8 @@ impl Builder<'_, '_> {
             self.report_directives();
             let event = event.map_err(|fault| self.fault(fault))?;
             match event {
-                Event::StreamEnd | Event::DocumentEnd { is_explicit: true } => break,
+                Event::StreamEnd => break,
+                Event::DocumentEnd { is_explicit: true } if !self.options.is_whole_text => break,
                 Event::DocumentStart { offset, .. } if !self.document.records.is_empty() => {
                     return Err(self.error_at("a second document, expected `...`", offset));
                 }

@@ -42,6 +42,8 @@ pub struct ParseOptions {
     pub limits: Limits,
     /// How untagged plain scalars resolve.
     pub scalars: ScalarRules,
+    /// Fails if anything but blanks and comments follows `...`.
+    pub(crate) is_whole_text: bool,
 }
 
 impl ParseOptions {
@@ -72,7 +74,13 @@ impl ParseOptions {
 impl Default for ParseOptions {
     /// A text of its own: offset 0, line 1.
     fn default() -> Self {
-        Self { offset: 0, line: 1, limits: Limits::default(), scalars: ScalarRules::default() }
+        Self {
+            offset: 0,
+            line: 1,
+            limits: Limits::default(),
+            scalars: ScalarRules::default(),
+            is_whole_text: false,
+        }
     }
 }
 

@@ -320,3 +320,13 @@ fn a_date_after_the_tag_exclamation_mark_keeps_tag_and_quotes() {
     assert!(text.contains("a: ! \"2018-03-23 14:45:51\"\n"), "{text}");
     assert!(text.contains("! '5'"), "{text}");
 }
+
+#[test]
+fn a_text_with_content_after_its_document_is_an_error() {
+    for text in ["5\n...\ny: 1", "5\n...\n--- 6", "5\n--- 6", "...\n5\n...\n6"] {
+        assert!(Tree::parse(text).is_err(), "{text:?}");
+    }
+    for text in ["5\n...\n", "--- 5\n...\n# a comment\n\n", "5"] {
+        assert_eq!(Tree::parse(text).unwrap().root().as_i64(), Some(5), "{text:?}");
+    }
+}

@@ -19,8 +19,11 @@ use crate::output::{Output, count, print_json, size};
 
 pub(crate) fn set(request: &Set, output: Output) -> Result<Verdict, Failure> {
     let Set { file, pointer, value, changing } = request;
-    // A text of nothing is null, as the value of a key would be.
-    let value = if value.trim().is_empty() { Ok(Tree::new(())) } else { Tree::parse(value) };
+    if value.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#')) {
+        let message = "is empty, but one YAML value was expected: null, \"\" or {}, for example";
+        return Err(Failure::other("the value", message));
+    }
+    let value = Tree::parse(value);
     let value = value.map_err(|error| Failure::other("the value", error.to_string()))?;
     change(file, changing, output, |editor| editor.set(pointer, &value))
 }
