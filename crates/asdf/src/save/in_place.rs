@@ -62,6 +62,11 @@ impl<'a> InPlace<'a> {
             })?
         } else {
             let mut new = draft.text().text().as_bytes().to_vec();
+            let before = room.tree.start.saturating_sub(1);
+            if layout.tree.is_none() && source.bytes_at(before, 1)?[..] != *b"\n" {
+                // The header line of a file without a tree may have no line end.
+                new.insert(0, b'\n');
+            }
             if chain.is_some() && room.padding.is_none() {
                 let message = "text follows the tree, where a block would have its place";
                 return Err(Error::unwritable(message));

@@ -453,3 +453,19 @@ fn negative_sources_stay_as_they_are_while_the_number_of_blocks_does() {
         assert_eq!(source.text(), Some("-2"));
     }
 }
+
+#[test]
+fn setting_in_place_in_a_header_without_a_line_end_keeps_the_header_line() {
+    for head in ["#ASDF 1.0.0", "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0", "#ASDF 1.0.0\n"] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("f.asdf");
+        fs::write(&path, head).unwrap();
+        let mut editor = EditOptions::new().in_place(true).open(&path).unwrap();
+        editor.set("/v", &Tree::parse("5").unwrap()).unwrap();
+        editor.commit().unwrap();
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.starts_with(&format!("{}\n%YAML 1.1\n", head.trim_end())), "{text}");
+        let file = Asdf::open(&path).unwrap();
+        assert_eq!(file.document().unwrap().root().get("v").unwrap().as_i64(), Some(5), "{text}");
+    }
+}
