@@ -419,11 +419,11 @@ fn sample_with_negative_sources() -> Vec<u8> {
 
 #[test]
 fn negative_sources_name_the_same_blocks_when_an_edit_changes_the_number_of_blocks() {
+    type Edit = fn(&mut Editor, Array) -> asdf::Result<()>;
     let bytes = sample_with_negative_sources();
     let before = Asdf::from_bytes(bytes.clone()).unwrap();
     let short = || Array::from_slice(&[1_i32, 2], &[2]).unwrap();
     let in_place = EditOptions::new().in_place(true);
-    type Edit = fn(&mut Editor, Array) -> asdf::Result<()>;
     let edits: [(&EditOptions, Edit); 5] = [
         (&EditOptions::new(), |editor, _| editor.remove("/c")),
         (&EditOptions::new(), |editor, _| editor.set("/c", &yaml("1"))),
