@@ -86,15 +86,45 @@ impl IndexNumbers {
     }
 
     /// Uses the index if at least half of its blocks begin at just the listed offsets, and if
-    /// blocks are missing: at the beginning, or in one of `gaps`.
+    /// blocks are missing: at the beginning, or in one of `gaps`. Between two such blocks, the index may
+    /// be wrong by some bytes, if it lists as many other blocks as there are.
     pub(crate) fn exact(blocks: &[Entry], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
-        let is_missing = listed.first() < Some(&first) || !gaps.is_empty();
+        let has_room = |&listed: &u64| {
+            first.checked_sub(listed).is_some_and(|gap| gap >= BLOCK_HEADER_LEN as u64)
+        };
+        let is_missing = listed.first().is_some_and(has_room) || !gaps.is_empty();
         let is_in_order = listed.windows(2).all(|pair| pair[0] < pair[1]);
-        let is_listed = |block: &&Entry| listed.binary_search(&block.offset).is_ok();
-        let known = blocks.iter().filter(is_listed).count();
-        (is_missing && is_in_order && known > 0 && 2 * known >= listed.len())
-            .then(|| Self(listed.iter().map(|&offset| (offset, Some(offset))).collect()))
+        let offsets: Vec<u64> = blocks.iter().map(|block| block.offset).collect();
+        let known = offsets.iter().filter(|offset| listed.binary_search(offset).is_ok()).count();
+        if !is_missing || !is_in_order || known == 0 || 2 * known < listed.len() {
+            return None;
+        }
+        let mut places: Vec<(u64, Option<u64>)> = Vec::with_capacity(listed.len());
+        let numbers: HashMap<u64, usize> =
+            offsets.iter().enumerate().map(|(number, &offset)| (offset, number)).collect();
+        let (mut listed, mut start) = (listed, 0);
+        loop {
+            let known = |offset: &u64| numbers.get(offset).copied().filter(|&it| it >= start);
+            let common = listed.iter().position(|offset| known(offset).is_some());
+            let (between, rest) = listed.split_at(common.unwrap_or(listed.len()));
+            let end = rest.first().and_then(known).unwrap_or(offsets.len());
+            let is_paired = end - start == between.len();
+            // Where two headers do not fit, there is one block.
+            let near = |at: usize, listed: u64| {
+                let found = offsets.get(start + at).copied().filter(|_| is_paired)?;
+                (found.abs_diff(listed) < BLOCK_HEADER_LEN as u64).then_some(found)
+            };
+            let others = between
+                .iter()
+                .enumerate()
+                .map(|(at, &offset)| (offset, near(at, offset).or(Some(offset))));
+            places.extend(others);
+            let Some((&next, after)) = rest.split_first() else { break };
+            places.push((next, Some(next)));
+            (listed, start) = (after, end + 1);
+        }
+        Some(Self(places))
     }
 }
 

@@ -13,11 +13,13 @@
 
 use std::collections::HashSet;
 
+use binio::ReadAt as _;
 use binio::source::Scanner;
 
 use super::drift::Drift;
 use super::ends::Ends;
 use super::entry::{Entry, Header};
+use super::index::is_padding;
 use super::numbering::{IndexNumbers, Numbered, number};
 use super::reading::Reading;
 use crate::diagnostic::Code;
@@ -49,6 +51,7 @@ pub(super) fn find_blocks(
     let mut chained = first.as_ref().is_some_and(|first| is_whole(&first.header, file_len));
     let mut entries: Vec<Entry> = first.into_iter().collect();
     let mut gaps = Vec::new();
+    let mut leads_nowhere = false;
     let mut certain = None;
     // One for the whole file: what it has read once it does not read again.
     let mut scanner = Scanner::new(reading.ends, &BLOCK_MAGIC, at..file_len);
@@ -65,7 +68,10 @@ pub(super) fn find_blocks(
             continue;
         }
         if !(chained && reading.ends.has_magic(at)?) {
-            let Some(found) = next_plausible(&mut scanner, at, reading)? else { break };
+            let Some(found) = next_plausible(&mut scanner, at, reading)? else {
+                leads_nowhere = !reading.ends.has_index(at)?;
+                break;
+            };
             let gap = found - at;
             gaps.push((found, gap));
             if chained && gap >= BLOCK_HEADER_LEN as u64 {
@@ -80,7 +86,11 @@ pub(super) fn find_blocks(
         chained = is_whole(&entry.header, file_len);
         entries.push(entry);
     }
-    let listed = listed.filter(|_| !gaps.is_empty());
+    let lost = match (entries.first(), listed) {
+        (Some(first), Some(listed)) => lost_before(from, first.offset, listed, reading)?,
+        _ => false,
+    };
+    let listed = listed.filter(|_| lost || leads_nowhere || !gaps.is_empty());
     let drift = match (listed, entries.first()) {
         (Some(listed), Some(first)) => Drift::find(listed, first.offset, reading)?,
         _ => None,
@@ -89,6 +99,9 @@ pub(super) fn find_blocks(
         .as_ref()
         .and_then(|drift| IndexNumbers::of_drift(&entries, certain.as_slice(), drift));
     let drift = drift.filter(|_| index.is_some());
+    let exact = listed.filter(|_| lost && index.is_none());
+    let index = index
+        .or_else(|| IndexNumbers::exact(&entries, certain.as_slice(), exact.unwrap_or_default()));
     if let Some(drift) = &drift {
         // A block may lie inside what another one claims.
         let known: HashSet<u64> = entries.iter().map(|entry| entry.offset).collect();
@@ -119,6 +132,19 @@ pub(super) fn find_blocks(
         report_cut(entry, reading);
     }
     Ok(Found { entries, certain, by_index: index.is_some() })
+}
+
+/// Returns `true` if the index lists a block before the first one found, and if there is something
+/// other than padding.
+fn lost_before(from: u64, first: u64, listed: &[u64], reading: Reading<'_>) -> Result<bool> {
+    let len = BLOCK_HEADER_LEN as u64;
+    let lost = listed.first().copied().filter(|&lost| lost >= from);
+    let Some(lost) = lost.filter(|&lost| first.checked_sub(lost).is_some_and(|gap| gap >= len))
+    else {
+        return Ok(false);
+    };
+    let bytes = reading.ends.bytes_at(lost, BLOCK_HEADER_LEN)?;
+    Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
 /// A missing block has an error for a header, at the listed offset or at the end of a file that is

@@ -5,20 +5,29 @@
 //! found       | each LF is CR LF  | some bytes more  | some bytes more  | index: 2043, 9000
 //! ```
 //!
-//! The index has the offsets that blocks had. Where a piece between two of them has as many CR LF as
-//! it has bytes too many, each CR was added, and nothing else can have been there. The same with LF and
-//! bytes that are missing. Where there are more of them than were changed, such as a tool that leaves a
-//! CR LF as it is makes them, the checksum of the block decides, if there are not too many choices.
+//! The index has the offsets that blocks had. It may also be wrong, so that a conversion is undone only
+//! where it is proved:
+//!
+//! - If the headers lead from block to block as they are, there was no conversion.
+//! - If every LF of the file has a CR, and the index is right about each block without them, they were
+//!   added.
+//! - Otherwise, a block is changed only if it then has the length that the index and its header state,
+//!   and data that matches its checksum. Without a checksum, its header must make no sense as it is.
+//!   If there are more line ends than were changed, choices are tried, if there are not too many.
+//! - The text before the blocks means the same with either line ends. It is changed if blocks are.
+//!
+//! All other blocks are left as they are.
 
 use std::ops::Range;
 use std::sync::Arc;
 
 use binio::checksum::Algorithm;
-use binio::{Limits, ReadAt};
+use binio::{Limits, ReadAt, Span};
 
 use super::pieces::{Pieces, View, with_cr, without_cr};
 use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
+use crate::file::blocks::{digest_of, has_checksum};
 use crate::file::locate::{self, Chain, Drift, Ends, Header, Located, Reading, RejectedIndex};
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
@@ -50,7 +59,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
         return Ok(as_is(source));
     };
     let Some(&first_listed) = listed.first() else { return Ok(as_is(source)) };
-    if agrees(&source, &listed)? {
+    if agrees(&source, &listed)? || leads_to(&ends, first.offset, offset)? {
         return Ok(as_is(source));
     }
     if first.offset > first_listed {
@@ -86,6 +95,17 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
     })
 }
 
+/// Returns `true` if the headers lead from block to block as they are, from the first one to the index.
+fn leads_to(ends: &Ends, first: u64, index: u64) -> Result<bool> {
+    let mut at = first;
+    while at < index {
+        let Header::Good(header) = ends.header(at)? else { return Ok(false) };
+        let Some(next) = header.next_offset() else { return Ok(false) };
+        at = next;
+    }
+    Ok(at == index)
+}
+
 fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
     let message = format!("a conversion of line ends had {what} {bytes} bytes; it was undone");
     super::mended(Code::IndexDrift, first, message)
@@ -98,15 +118,15 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &Drift, index: u64) -> Result<Undon
     let mut places = vec![(0, 0)];
     places.extend(drift.blocks().iter().filter_map(|&(listed, found)| Some((found?, listed))));
     let mut views: Vec<(Range<u64>, View)> = Vec::with_capacity(places.len() + 1);
-    let (mut damaged, mut is_short) = (Vec::new(), false);
-    let (mut start, mut changed, mut replaced) = (0, 0, 0);
+    let mut damaged = Vec::new();
+    let (mut start, mut changed, mut replaced, mut text) = (0, 0, 0, None);
     for (number, &(at, was_at)) in places.iter().enumerate() {
         let next = places.get(number + 1);
         let end = next.map_or(index, |&(next, _)| next);
         if end < at {
             continue;
         }
-        let piece = Piece { source: &*source, range: at..end, is_block: number > 0 };
+        let piece = Piece { source: &source, range: at..end, is_block: number > 0 };
         let wanted = next.map(|&(_, next)| next.saturating_sub(was_at));
         let solved = match wanted {
             Some(wanted) => piece.solve(wanted, MAX_REPLACED - replaced)?,
@@ -114,6 +134,11 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &Drift, index: u64) -> Result<Undon
         };
         let len = piece.len();
         match solved {
+            Ok((view, was)) if number == 0 => {
+                text = Some((view, was));
+                views.push((at..end, View::AsStored));
+                start += len;
+            }
             Ok((view, was)) => {
                 changed += was.abs_diff(len);
                 if let View::Replaced(bytes) = &view {
@@ -127,40 +152,37 @@ fn by_pieces(source: Arc<dyn ReadAt>, drift: &Drift, index: u64) -> Result<Undon
                 if number > 0 && has_drifted && (is_likely || added < 0) {
                     damaged.push((start, BlockError::Drifted { added }));
                 }
-                // What follows is in its place again.
-                let (kept, zeros) = match (wanted, added) {
-                    (Some(_), ..0) if number > 0 && added.unsigned_abs() <= len => {
-                        (len, added.unsigned_abs())
-                    }
-                    (Some(wanted), 0..) if number > 0 => (wanted.min(len), 0),
-                    _ => (len, 0),
-                };
-                is_short |= zeros > 0;
-                views.push((at..at + kept, View::AsStored));
-                views.push((end..end, View::Zeros(zeros)));
-                start += kept + zeros;
+                views.push((at..end, View::AsStored));
+                start += len;
             }
         }
     }
-    if changed == 0 && !is_short {
-        // Bytes between two blocks are not a conversion.
-        return Ok(Undone { source, note: None, damaged: Vec::new() });
+    if changed == 0 {
+        // More bytes than a block had may be bytes between two blocks.
+        let is_shorter =
+            |error: &BlockError| matches!(error, BlockError::Drifted { added } if *added < 0);
+        damaged.retain(|(_, error)| is_shorter(error));
+        return Ok(Undone { source, note: None, damaged });
+    }
+    if let (Some((view, was)), Some(first)) = (text, views.first_mut()) {
+        let len = first.0.end - first.0.start;
+        changed += was.abs_diff(len);
+        first.1 = view;
+        for (offset, _) in &mut damaged {
+            *offset = *offset + was - len;
+        }
     }
     views.push((index..source.len(), View::AsStored));
     let first = drift.blocks().first().map_or(0, |&(listed, _)| listed);
-    let what = if places.get(1).is_some_and(|(found, listed)| found > listed) {
-        "added"
-    } else {
-        "removed"
-    };
-    let note = (changed > 0).then(|| undone(first, changed, what));
+    let is_longer = drift.blocks().iter().any(|&(listed, found)| found > Some(listed));
+    let note = Some(undone(first, changed, if is_longer { "added" } else { "removed" }));
     let source: Arc<dyn ReadAt> = Arc::new(Pieces::new(source, views)?);
     Ok(Undone { source, note, damaged })
 }
 
 /// A part of the file, from one block to the next.
 struct Piece<'a> {
-    source: &'a dyn ReadAt,
+    source: &'a Arc<dyn ReadAt>,
     range: Range<u64>,
     is_block: bool,
 }
@@ -189,10 +211,10 @@ impl Piece<'_> {
             return Ok(Ok((View::AsStored, len)));
         }
         let (pairs, singles) = self.count()?;
-        if added > 0 && pairs == added.unsigned_abs() {
+        if added > 0 && pairs == added.unsigned_abs() && self.is_proved(View::WithoutCr, wanted)? {
             return Ok(Ok((View::WithoutCr, wanted)));
         }
-        if added < 0 && singles == added.unsigned_abs() {
+        if added < 0 && singles == added.unsigned_abs() && self.is_proved(View::WithCr, wanted)? {
             return Ok(Ok((View::WithCr, wanted)));
         }
         let all = if added > 0 { pairs } else { singles };
@@ -206,6 +228,28 @@ impl Piece<'_> {
             Some(found) => Ok((View::Replaced(found.into()), wanted)),
             None => Err(unsolved),
         })
+    }
+
+    /// Returns `true` if the piece, seen in another way, is a block of a length whose data matches its
+    /// checksum. Without a checksum, the header must make no sense as it is.
+    fn is_proved(&self, view: View, wanted: u64) -> Result<bool> {
+        if !self.is_block {
+            return Ok(true);
+        }
+        let views = vec![(self.range.clone(), view)];
+        let seen: Arc<dyn ReadAt> = Arc::new(Pieces::new(Arc::clone(self.source), views)?);
+        let Header::Good(header) = Ends::new(Arc::clone(&seen), true).header(0)? else {
+            return Ok(false);
+        };
+        if seen.len() != wanted || header.next_offset() != Some(wanted) || !header.fits(wanted) {
+            return Ok(false);
+        }
+        if has_checksum(&header) {
+            let stored = Span::new(&*seen, header.claimed_range(wanted))?;
+            return Ok(digest_of(&stored)?.as_bytes() == header.checksum);
+        }
+        let as_is = Ends::new(Arc::clone(self.source), true).header(self.range.start)?;
+        Ok(as_is.good().is_none_or(|header| !header.is_plausible(self.source.len())))
     }
 
     /// The same for the last block, whose length is in its header.

@@ -27,8 +27,6 @@ pub(super) enum View {
     WithCr,
     /// As other bytes.
     Replaced(Bytes),
-    /// As so many zeros.
-    Zeros(u64),
 }
 
 struct Piece {
@@ -60,7 +58,6 @@ impl Pieces {
             piece.len = match &piece.view {
                 View::AsStored => piece.stored.end - piece.stored.start,
                 View::Replaced(bytes) => bytes.len() as u64,
-                View::Zeros(len) => *len,
                 View::WithoutCr | View::WithCr => {
                     let mut len = 0;
                     for step in 0..(piece.stored.end - piece.stored.start).div_ceil(STEP) {
@@ -101,7 +98,6 @@ impl Pieces {
         match &piece.view {
             View::AsStored => self.source.read_exact_at(buffer, piece.stored.start + at)?,
             View::Replaced(bytes) => bytes.read_exact_at(buffer, at)?,
-            View::Zeros(_) => buffer.fill(0),
             View::WithoutCr | View::WithCr => {
                 let step = piece.table.partition_point(|&place| place <= at).saturating_sub(1);
                 let place = piece.table.get(step).copied().unwrap_or(0);
@@ -183,10 +179,9 @@ mod tests {
             (10..18, View::WithCr),
             (18..25, View::AsStored),
             (25..end, View::Replaced(Bytes::from_static(b"|new"))),
-            (end..end, View::Zeros(2)),
         ];
         let pieces = Pieces::new(Arc::new(stored), views).unwrap();
-        let expected = b"a\nb\r\nc\rd|x\r\ny\r\nz\r\n|kept\r\n|new\0\0";
+        let expected = b"a\nb\r\nc\rd|x\r\ny\r\nz\r\n|kept\r\n|new";
         assert_eq!(all(&pieces), expected);
         for start in 0..expected.len() {
             for end in start..=expected.len() {
