@@ -5,6 +5,7 @@
 mod arrays;
 mod blocks;
 mod codecs;
+mod damage;
 mod files;
 mod interop;
 mod metadata;

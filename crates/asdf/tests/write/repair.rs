@@ -171,7 +171,9 @@ fn a_cut_file_keeps_what_is_there_and_names_what_is_not() {
     let file = Asdf::from_bytes(bytes).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     let block = file.blocks().get(1).unwrap();
-    assert_eq!(block.verify().unwrap(), ChecksumVerdict::Stored);
+    // The checksum still shows that the block is not whole.
+    assert!(matches!(block.verify().unwrap(), ChecksumVerdict::Mismatch { .. }));
+    assert_eq!((report.kept, report.damaged), (1, 1));
     let data = block.decode().unwrap();
     let expected: Vec<u8> = elements(2).iter().flat_map(|it| it.to_ne_bytes()).collect();
     assert!(data.len() > 100 && expected.starts_with(&data));
@@ -410,6 +412,118 @@ fn a_conversion_that_cannot_be_undone_costs_only_the_block() {
     let file = Asdf::from_bytes(again).unwrap();
     assert_eq!(read(&file, "/a").unwrap(), elements(1));
     assert_eq!(read(&file, "/c").unwrap(), elements(3));
+}
+
+#[test]
+fn the_bytes_that_are_missing_are_counted() {
+    let good = plain();
+    let blocks = offsets(&good);
+    let end = blocks[1] + 300;
+    let (_, report) = repaired(&good[..end]);
+    let data_len = 600;
+    let data_start = Asdf::from_bytes(good.clone()).unwrap();
+    let data_start = data_start.blocks().get(1).unwrap().data_range().unwrap().start;
+    let left = end as u64 - data_start;
+    let missing: Vec<u64> = report.lost.iter().map(|loss| loss.missing).collect();
+    assert_eq!(missing, [data_len - left, data_len], "the rest of one block, and all of another");
+    assert_eq!(report.missing_bytes(), 2 * data_len - left);
+    // Damaged data is kept.
+    let mut bytes = good.clone();
+    bytes[blocks[2] - 10] ^= 1;
+    let (_, report) = repaired(&bytes);
+    assert_eq!((report.lost.len(), report.missing_bytes()), (1, 0));
+    assert_eq!((report.kept, report.damaged), (2, 1));
+}
+
+#[test]
+fn a_truncated_block_without_a_checksum_keeps_none_and_is_reported() {
+    let good = file(&WriteOptions::new().checksum(false));
+    let (bytes, report) = repaired(&good[..offsets(&good)[2] + 300]);
+    assert_eq!(lost(&report), [(Some(2), vec!["/c"])]);
+    let file = Asdf::from_bytes(bytes).unwrap();
+    let verdict = file.blocks().get(2).unwrap().verify().unwrap();
+    assert_eq!(verdict, ChecksumVerdict::Absent);
+}
+
+#[test]
+fn a_block_with_an_unknown_compression_is_reported() {
+    let good = file(&WriteOptions::new().compression(Compression::Zlib(6)));
+    let at = offsets(&good)[1];
+    for bit in 0..32 {
+        let mut bytes = good.clone();
+        bytes[at + 10 + bit / 8] ^= 1 << (bit % 8);
+        let (again, report) = repaired(&bytes);
+        assert_eq!(lost(&report), [(Some(1), vec!["/b"])], "bit {bit}");
+        assert!(again == bytes, "bit {bit}");
+    }
+}
+
+#[test]
+fn a_damaged_block_of_a_file_without_a_tree_is_reported() {
+    let good = std::fs::read(testdata::path("asdf/no_tree.asdf")).unwrap();
+    for &at in &offsets(&good) {
+        for field in [4, 6, 22] {
+            let mut bytes = good.clone();
+            bytes[at + field] ^= 0x40;
+            let (again, report) = repaired(&bytes);
+            let count = Asdf::from_bytes(again).unwrap().blocks().len().unwrap();
+            let is_whole = count == offsets(&good).len() && report.lost.is_empty();
+            assert!(is_whole || !report.lost.is_empty(), "{at}, {field}: {report:?}");
+        }
+    }
+}
+
+#[test]
+fn a_streamed_block_with_a_flipped_bit_that_means_nothing_is_kept() {
+    let good = std::fs::read(testdata::path("asdf/streamed.asdf")).unwrap();
+    let at = offsets(&good)[0];
+    let expected = Asdf::from_bytes(good.clone()).unwrap();
+    let expected = expected.blocks().get(0).unwrap().decode().unwrap();
+    // The flags but STREAMED, the sizes, and the checksum.
+    for bit in (6 * 8..10 * 8 - 1).chain(14 * 8..54 * 8) {
+        let mut bytes = good.clone();
+        bytes[at + bit / 8] ^= 0x80 >> (bit % 8);
+        let (again, report) = repaired(&bytes);
+        assert!(report.lost.is_empty(), "bit {bit}: {:?}", report.lost);
+        let file = Asdf::from_bytes(again).unwrap();
+        assert_eq!(file.blocks().by_source(-1).unwrap().decode().unwrap(), expected, "bit {bit}");
+    }
+}
+
+#[test]
+fn a_damaged_last_block_that_a_negative_source_names_is_not_replaced_by_another() {
+    let mut good = plain();
+    replace(&mut good, b"source: 2", b"source: -1");
+    // The offsets of the index are wrong now, so that only the headers count.
+    good.truncate(index_of(&good));
+    let at = offsets(&good)[2];
+    for (field, wrong) in [(6, 0x40), (22, 0x40), (4, 0x40), (0, 0x01)] {
+        let mut bytes = good.clone();
+        bytes[at + field] ^= wrong;
+        let (again, report) = repaired(&bytes);
+        let found = read(&Asdf::from_bytes(again).unwrap(), "/c").ok();
+        let is_named = lost(&report).iter().any(|(_, arrays)| arrays.contains(&"/c"));
+        assert!(found == Some(elements(3)) || is_named, "{field}: {report:?}");
+        assert!(found != Some(elements(2)), "{field}: another block");
+    }
+}
+
+#[test]
+fn blocks_keep_their_numbers_if_the_first_one_is_lost_without_a_gap_after_it() {
+    let good = plain();
+    let at = offsets(&good)[0];
+    for wrong in [&b"x"[..], b"....................."] {
+        let mut bytes = good.clone();
+        bytes[at..at + wrong.len()].copy_from_slice(wrong);
+        for salvaged in [false, true] {
+            let bytes = if salvaged { repaired(&bytes).0 } else { bytes.clone() };
+            let file = Asdf::from_bytes(bytes).unwrap();
+            assert!(read(&file, "/a").is_err());
+            assert_eq!(read(&file, "/b").unwrap(), elements(2));
+            assert_eq!(read(&file, "/c").unwrap(), elements(3));
+        }
+        assert_eq!(lost(&repaired(&bytes).1), [(Some(0), vec!["/a"])]);
+    }
 }
 
 #[test]

@@ -31,6 +31,8 @@ pub(super) struct Examined {
     pub(super) note: Option<Diagnostic>,
     /// The bytes in question.
     pub(super) bytes: Range<u64>,
+    /// The number of stored bytes that are missing.
+    pub(super) missing: u64,
     /// Whether a checksum shows that the data are whole.
     pub(super) is_proved: bool,
 }
@@ -38,7 +40,8 @@ pub(super) struct Examined {
 impl Examined {
     fn missing(error: BlockError, bytes: Range<u64>) -> Self {
         let reason = Some(Reason::Block(error));
-        Self { state: State::Missing, reason, note: None, bytes, is_proved: false }
+        let missing = bytes.end - bytes.start;
+        Self { state: State::Missing, reason, note: None, bytes, missing, is_proved: false }
     }
 }
 
@@ -76,8 +79,10 @@ pub(super) fn examine(
     }
     if header.is_streamed() {
         let state = State::Kept { header, copied: start..file_len };
+        let is_uncertain = matches!(numbered, Numbered::Uncertain(_));
+        let reason = is_uncertain.then_some(Reason::Block(BlockError::Uncertain));
         let bytes = start..file_len;
-        return Ok(Examined { state, reason: None, note: None, bytes, is_proved: false });
+        return Ok(Examined { state, reason, note: None, bytes, missing: 0, is_proved: false });
     }
     let claimed = header.claimed_range(file_len);
     // A block inside of what it claims shows that its sizes are wrong.
@@ -87,26 +92,24 @@ pub(super) fn examine(
     let checked = Checked::of(file, &block, &header, &stored)?;
     let is_proved =
         matches!(checked.verdict, ChecksumVerdict::Stored | ChecksumVerdict::DecodedLegacy);
-    let is_mended = match checked.verdict {
-        ChecksumVerdict::DecodedLegacy => true,
-        ChecksumVerdict::Mismatch { .. } => is_cut,
-        _ => false,
-    };
-    let mut reason = if is_cut && !is_proved {
+    let mut reason = checked.verdict.error(&header).map(Reason::Block);
+    let len = stored.end - stored.start;
+    if is_cut && !is_proved {
         let is_whole = if header.is_compressed() {
-            checked.failure.is_none()
+            reason.is_none() && checked.failure.is_none()
         } else {
-            checked.stored.is_none() && header.data_size == stored.end - stored.start
+            header.data_size == len
         };
-        (!is_whole).then_some(Reason::Block(BlockError::PastEnd { range: claimed, file_len }))
-    } else {
-        checked.verdict.error(&header).map(Reason::Block)
-    };
+        if !is_whole {
+            reason = Some(Reason::Block(BlockError::PastEnd { range: claimed.clone(), file_len }));
+        }
+    }
     let note = (checked.verdict == ChecksumVerdict::DecodedLegacy).then(|| {
         let message = "the checksum was that of the decoded data; now it is that of the stored";
         mended(Code::DecodedLegacy, block.offset(), message)
     });
-    if let Some(digest) = checked.stored.filter(|_| is_mended) {
+    let is_legacy = checked.verdict == ChecksumVerdict::DecodedLegacy;
+    if let Some(digest) = checked.stored.filter(|_| is_legacy) {
         header.checksum.copy_from_slice(digest.as_bytes());
     }
     if reason.is_none() {
@@ -115,17 +118,27 @@ pub(super) fn examine(
     if reason.is_none() && matches!(numbered, Numbered::Uncertain(_)) {
         reason = Some(Reason::Block(BlockError::Uncertain));
     }
-    let used_size = stored.end - stored.start;
+    let missing = if is_cut && reason.is_some() { missing_len(&header, len) } else { 0 };
     // Room after the data is kept where it is the block's own.
     let room = header.next_offset().filter(|&next| next <= end && next >= stored.end && !is_cut);
     let copied = start..room.unwrap_or(stored.end);
-    header.used_size = used_size;
+    header.used_size = len;
     header.allocated_size = copied.end - copied.start;
     if !header.is_compressed() {
-        header.data_size = used_size;
+        header.data_size = len;
     }
     let state = State::Kept { header, copied };
-    Ok(Examined { state, reason, note, bytes: stored, is_proved })
+    Ok(Examined { state, reason, note, bytes: stored, missing, is_proved })
+}
+
+/// Returns the number of stored bytes that are missing if only `len` bytes of a block are left. The
+/// smallest of the sizes in the header counts, because a damaged size is usually too large.
+fn missing_len(header: &BlockHeader, len: u64) -> u64 {
+    let mut sizes = vec![header.used_size, header.allocated_size];
+    if !header.is_compressed() {
+        sizes.push(header.data_size);
+    }
+    sizes.into_iter().filter_map(|size| size.checked_sub(len)).min().unwrap_or(0)
 }
 
 /// The stored data of a block, compared with its checksum and decoded.
@@ -176,10 +189,7 @@ impl Checked {
         if let Some(error) = &failure {
             match error.kind() {
                 // What this build cannot decode is not damaged for that.
-                ErrorKind::Codec {
-                    kind: CodecError::UnknownCompression | CodecError::FeatureMissing(_),
-                    ..
-                } => failure = None,
+                ErrorKind::Codec { kind: CodecError::FeatureMissing(_), .. } => failure = None,
                 ErrorKind::Codec { .. } => {}
                 _ if !error.is_bad_data() => return Err(error.clone()),
                 _ => {}

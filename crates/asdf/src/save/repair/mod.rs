@@ -4,7 +4,7 @@
 //! |---|---|
 //! | an index that is missing, stale, short or no list | all blocks; the index is written anew |
 //! | bytes between blocks, after them, or before the tree | all else |
-//! | a cut file | the blocks that are whole, and of the last one what exists |
+//! | a cut file | the blocks that are whole, and of the last one what exists, with the checksum of the whole |
 //! | a block whose header is broken, a gap | the other blocks, with their numbers |
 //! | sizes of nonsense in a header | the data up to the next block |
 //! | the checksum of the decoded data, as old writers computed it | the data, with the right checksum |
@@ -90,6 +90,9 @@ pub struct Loss {
     /// The bytes in question, in the damaged file, or in that file with its line ends as they were if
     /// they were converted.
     pub bytes: Range<u64>,
+    /// Number of stored bytes that are not in the recovered file: those after a cut, or all that are
+    /// known of a lost block. 0 if the bytes were kept, but are damaged.
+    pub missing: u64,
     /// What is wrong.
     pub reason: Error,
 }
@@ -100,14 +103,24 @@ pub struct Loss {
 pub struct RecoverReport {
     /// Length of the new file in bytes.
     pub len: u64,
-    /// How many blocks were kept, those included of which only a part is left.
+    /// Number of blocks that were kept whole.
     pub kept: u64,
+    /// Number of blocks that were kept, but are damaged: only a part is left, the data does not match
+    /// its checksum or cannot be decoded, or the number of the block is not known.
+    pub damaged: u64,
     /// Bytes of the old file that belong to none of its parts and are not in the new one.
     pub removed: Vec<Range<u64>>,
     /// What was lost: of the tree, then by blocks, then arrays whose blocks do not exist.
     pub lost: Vec<Loss>,
     /// What else was wrong, by its place in the old file.
     pub diagnostics: Vec<Diagnostic>,
+}
+
+impl RecoverReport {
+    /// Returns the number of stored bytes that are known to be missing from the new file.
+    pub fn missing_bytes(&self) -> u64 {
+        self.lost.iter().fold(0, |sum, loss| sum.saturating_add(loss.missing))
+    }
 }
 
 /// Writes what holds of a damaged file as a good file, from where the sink is. Fails if the file
@@ -138,17 +151,21 @@ pub fn recover<W: Write + Seek>(
     let mut written = Written::new(content_end);
     for (number, block) in numbered.blocks.iter().enumerate() {
         let offset = block.offset();
-        let Examined { state, reason, note, bytes, is_proved } =
+        let Examined { state, reason, note, bytes, missing, is_proved } =
             block::examine(&file, number, block, numbered.end_of(offset))?;
         let converted = undone.damaged.iter().find(|(at, _)| *at == offset && !is_proved);
         let reason = converted.map(|(_, error)| Reason::Block(error.clone())).or(reason);
         written.put(&file, &state, reason.is_some(), &mut out)?;
-        report.kept += u64::from(!matches!(state, State::Missing));
+        match state {
+            State::Kept { .. } if reason.is_none() => report.kept += 1,
+            State::Kept { .. } => report.damaged += 1,
+            State::Missing => {}
+        }
         report.diagnostics.extend(note);
         if let Some(reason) = reason {
             written.known.push(offset..bytes.end);
             let (pointers, reason) = (Vec::new(), reason.into_error(number));
-            report.lost.push(Loss { block: Some(number), pointers, bytes, reason });
+            report.lost.push(Loss { block: Some(number), pointers, bytes, missing, reason });
         }
     }
     if !written.is_streamed && !written.offsets.is_empty() {
@@ -260,7 +277,8 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
             let kind = BlockError::NoSuchBlock { count };
             let reason = ErrorKind::Block { index, kind }.into();
             let pointers = vec![array.pointer.clone()];
-            report.lost.push(Loss { block: None, pointers, bytes: 0..0, reason });
+            let missing = needs.as_ref().map_or(0, |needs| needs.end - needs.start);
+            report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
             continue;
         };
         let is_outside = needs.as_ref().is_some_and(|needs| needs.end > len);
@@ -276,6 +294,7 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
             }
         } else if is_outside {
             let needs = needs.clone().unwrap_or_default();
+            let missing = needs.end - needs.start.max(len).min(needs.end);
             let kind =
                 ArrayError::OutsideBlock { low: needs.start.into(), high: needs.end.into(), len };
             let reason = Error::new(ErrorKind::Array {
@@ -285,7 +304,7 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
                 kind,
             });
             let pointers = vec![array.pointer.clone()];
-            report.lost.push(Loss { block: None, pointers, bytes: 0..0, reason });
+            report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
         }
     }
 }

@@ -1,17 +1,20 @@
 //! The numbers of the blocks, by which arrays name them: the index and what the arrays need tell
 //! more of them than [reading](crate::file::locate::numbering) knew.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::sync::Arc;
 
 use binio::{Limits, ReadAt};
 
 use crate::asdf::Asdf;
+use crate::diagnostic::Reports;
 use crate::error::Result;
+use crate::file::blocks::BlockRef;
 use crate::file::locate::numbering::{
     ArrayUse, IndexNumbers, Numbered, gaps, named_blocks, number,
 };
-use crate::file::locate::{Ends, Entry, Index};
+use crate::file::locate::{Ends, Entry, Header, Index, Reading};
 use crate::layout::BLOCK_HEADER_LEN;
 
 /// An array of the tree that is in a block.
@@ -40,21 +43,13 @@ pub(super) fn number_blocks(
     let arrays: Vec<ArrayUse> = arrays.iter().map(|array| array.used.clone()).collect();
     let mut blocks = file.blocks().entries()?;
     let file_len = file.source().len();
-    // A magic by chance: more blocks than arrays name, and a header that makes no sense.
-    let makes_sense =
-        |block: &Entry| block.header.good().is_some_and(|header| header.is_plausible(file_len));
-    let plausible: Vec<u64> =
-        blocks.iter().filter(|block| makes_sense(block)).map(|block| block.offset).collect();
-    let is_in_order = plausible.windows(2).all(|pair| pair[0] < pair[1]);
-    if is_in_order && plausible.len() == named_blocks(&arrays, blocks.len()) {
-        blocks.retain(makes_sense);
-    }
     let start = |block: &Entry| block.header.good().map(|_| block.offset);
-    let mut starts: Vec<u64> = blocks.iter().filter_map(start).collect();
-    starts.sort_unstable();
     let content_end = super::text::content_end(file);
     let mut ends = Ends::new(Arc::clone(file.source()), true);
     let index = Index::find(&mut ends, content_end, limits)?;
+    drop_false_magics(&mut blocks, &arrays, index.as_ref(), file, &ends)?;
+    let mut starts: Vec<u64> = blocks.iter().filter_map(start).collect();
+    starts.sort_unstable();
     let is_data = |at| blocks.iter().any(|block| block.has_data_at(at, file_len));
     let index = index.filter(|index| !is_data(index.offset));
     let offset = index.as_ref().map(|index| index.offset);
@@ -71,6 +66,51 @@ pub(super) fn number_blocks(
     let by_index = IndexNumbers::exact(&blocks, &gaps, listed);
     let blocks = number(blocks, &gaps, by_index.as_ref(), &arrays, file_len);
     Ok(NumberedBlocks { blocks, starts, index: offset, file_len })
+}
+
+/// Removes magics by chance: there are more blocks than arrays name, all arrays count from the start,
+/// the index does not list the block, and its header makes no sense and leads nowhere.
+fn drop_false_magics(
+    blocks: &mut Vec<Entry>,
+    arrays: &[ArrayUse],
+    index: Option<&Index>,
+    file: &Asdf,
+    ends: &Ends,
+) -> Result<()> {
+    let named = named_blocks(arrays, blocks.len());
+    if named == 0 || arrays.iter().any(|array| matches!(array.source, BlockRef::FromEnd(_))) {
+        return Ok(());
+    }
+    let (limits, reports) = (&file.options().limits, &Reports::default());
+    let reading = Reading { ends, limits, reports };
+    let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
+    let listed: HashSet<u64> = listed.iter().copied().collect();
+    // If the index is right about the other blocks, it is right about this one.
+    let plausible =
+        |block: &&Entry| block.header.good().is_some_and(|header| header.is_plausible(ends.len()));
+    let is_index_right =
+        blocks.iter().filter(plausible).all(|block| listed.contains(&block.offset));
+    let mut kept = Vec::with_capacity(blocks.len());
+    for block in blocks.iter() {
+        let makes_sense = match &block.header {
+            _ if is_index_right && listed.contains(&block.offset) => true,
+            Header::Good(header) => {
+                let file_len = ends.len();
+                let data_end = header.claimed_range(file_len).end;
+                header.is_plausible(file_len)
+                    || (data_end > header.data_start() && reading.is_boundary(data_end)?)
+            }
+            _ => false,
+        };
+        if makes_sense {
+            kept.push(block.clone());
+        }
+    }
+    let is_in_order = kept.windows(2).all(|pair| pair[0].offset < pair[1].offset);
+    if is_in_order && kept.len() == named {
+        *blocks = kept;
+    }
+    Ok(())
 }
 
 impl NumberedBlocks {

@@ -148,7 +148,9 @@ fn parse(file: &Asdf, text: &[u8]) -> Result<Document> {
 fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     let tree = file.layout().tree.clone().unwrap_or_default();
     let bytes = tree.start + from as u64..tree.end;
-    Loss { block: None, pointers: Vec::new(), bytes, reason: reason.clone() }
+    let is_cut = matches!(reason.kind(), ErrorKind::Layout(_));
+    let missing = if is_cut { bytes.end - bytes.start } else { 0 };
+    Loss { block: None, pointers: Vec::new(), bytes, missing, reason: reason.clone() }
 }
 
 /// The arrays that are in blocks of the file.

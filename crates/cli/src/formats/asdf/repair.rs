@@ -68,7 +68,12 @@ fn print(
     let would = if dry_run { " would be written" } else { "" };
     let (target, kept, len) = (target.display(), report.kept, size(report.len));
     let blocks = if kept == 1 { "block" } else { "blocks" };
-    output.result(&format_args!("{target}: {len}, {kept} {blocks} kept{would}"))
+    let damaged = match report.damaged {
+        0 => String::new(),
+        damaged => format!(", {damaged} damaged"),
+    };
+    let missing = missing_text(", ", report.missing_bytes());
+    output.result(&format_args!("{target}: {len}, {kept} {blocks} kept{damaged}{missing}{would}"))
 }
 
 fn loss_text(loss: &Loss) -> String {
@@ -76,7 +81,17 @@ fn loss_text(loss: &Loss) -> String {
         [] => String::new(),
         pointers => format!(" (arrays: {})", pointers.join(", ")),
     };
-    format!("lost: {}{arrays}", loss.reason)
+    let missing = missing_text("; ", loss.missing);
+    format!("lost: {}{missing}{arrays}", loss.reason)
+}
+
+/// Says how many bytes are missing, if any, after a separator.
+fn missing_text(separator: &str, bytes: u64) -> String {
+    match bytes {
+        0 => String::new(),
+        1 => format!("{separator}1 byte is missing"),
+        _ => format!("{separator}{bytes} bytes are missing"),
+    }
 }
 
 fn report_json(report: &RecoverReport) -> Value {
@@ -86,12 +101,15 @@ fn report_json(report: &RecoverReport) -> Value {
             "block": loss.block,
             "pointers": loss.pointers,
             "bytes": range(&loss.bytes),
+            "missing": loss.missing,
             "message": loss.reason.to_string(),
         })
     };
     json!({
         "bytes": report.len,
         "blocks": report.kept,
+        "damaged": report.damaged,
+        "missing": report.missing_bytes(),
         "removed": report.removed.iter().map(range).collect::<Value>(),
         "lost": report.lost.iter().map(loss).collect::<Value>(),
         "diagnostics": report.diagnostics,
