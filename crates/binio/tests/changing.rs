@@ -228,6 +228,68 @@ fn journal_of_another_file_is_left_alone() {
     }
 }
 
+/// A copy of another state of the file, which differs only where the change overwrites.
+#[test]
+fn journal_of_a_file_with_other_bytes_in_a_saved_range_is_left_alone() {
+    let case = case();
+    let left = interrupted(&case);
+    let journal = left.journal_bytes().unwrap();
+    let (patched, tail) = (HEADER + UNTOUCHED + 3, case.old.len() - 2);
+    for at in [patched, tail] {
+        for state in [&case.old, &case.changed()] {
+            let mut other = state.clone();
+            other[at] = b'#';
+            let mut storage = MemoryStorage::with_journal(&other, journal);
+            let error = journal::undo(&mut storage).unwrap_err();
+            assert!(matches!(error.kind(), binio::ErrorKind::ForeignJournal), "{at}: {error}");
+            assert_eq!(storage.file_bytes(), other);
+            assert!(Journaled::new(other, journal.to_vec()).unwrap().is_none());
+        }
+    }
+    // A file that is shorter although the change cut nothing.
+    let mut storage = MemoryStorage::with_journal(&case.old[..case.old.len() - 1], journal);
+    assert!(journal::undo(&mut storage).is_err());
+}
+
+#[cfg(unix)]
+#[test]
+fn journal_is_left_alone_if_the_file_was_replaced_by_a_copy_or_an_older_file() {
+    use std::fs::{self, File};
+    use std::time::{Duration, SystemTime};
+
+    use binio::write::journal::Pending;
+    use binio::write::{FileLock, FileStorage};
+
+    let folder = tempfile::tempdir().unwrap();
+    let [path, copy, backup] = ["file", "copy", "backup"].map(|name| folder.path().join(name));
+    let case = case();
+    fs::write(&path, &case.old).unwrap();
+    fs::write(&backup, &case.old).unwrap();
+    {
+        let lock = FileLock::acquire(&path).unwrap();
+        let mut storage = FileStorage::open(&lock, ".undo").unwrap();
+        let mut change = Change::begin(&mut storage, &case.plan()).unwrap();
+        case.write(&mut change).unwrap();
+        // As if the process were killed.
+        std::mem::forget(change);
+    }
+    let pending = || journal::pending(&path, ".undo").unwrap();
+    assert_eq!(pending(), Some(Pending::Changed));
+    // The same bytes in another file.
+    fs::copy(&path, &copy).unwrap();
+    fs::rename(&path, folder.path().join("aside")).unwrap();
+    fs::rename(&copy, &path).unwrap();
+    assert_eq!(pending(), Some(Pending::Foreign));
+    assert!(journal::roll_back(&path, ".undo").is_err());
+    assert_eq!(fs::read(&path).unwrap(), case.changed());
+    fs::rename(folder.path().join("aside"), &path).unwrap();
+    assert_eq!(pending(), Some(Pending::Changed));
+    // An older file that was copied with its time.
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(60)).unwrap();
+    assert_eq!(pending(), Some(Pending::Foreign));
+}
+
 #[test]
 fn incomplete_journal_changes_nothing() {
     let case = case();
@@ -264,8 +326,11 @@ fn complete_journal_of_another_form_is_an_error() {
     let case = case();
     let left = interrupted(&case);
     let mut journal = left.journal_bytes().unwrap().to_vec();
-    let end = journal.len() - 4;
-    journal[..8].copy_from_slice(b"undolog3");
+    // Without the records, whose form is not known either.
+    let end = u64::from_le_bytes(journal[72..80].try_into().unwrap());
+    let end = usize::try_from(end).unwrap();
+    journal.truncate(end + 4);
+    journal[..8].copy_from_slice(b"undolog4");
     let crc = binio::checksum::Algorithm::Crc32.digest(&journal[..end]);
     journal[end..].copy_from_slice(crc.as_bytes());
     journal[end..].reverse();

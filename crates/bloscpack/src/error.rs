@@ -282,6 +282,7 @@ impl FormatErrorKind for ErrorKind {
                 Self::Limit { what, limit, requested }
             }
             binio::ErrorKind::Locked => Self::Locked,
+            binio::ErrorKind::ForeignJournal => Self::Damaged(error.to_string()),
             _ => Self::Io(error),
         }
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use binio::write::{FileLock, journal};
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::Result;
 
 pub use binio::write::journal::Pending;
 
@@ -19,9 +19,6 @@ pub(crate) const SUFFIX: &str = ".blpk-journal";
 /// How a change in place that was interrupted is undone, for messages.
 pub(crate) const REMEDY: &str =
     "appending to the file, editing its metadata or recovering it undoes it";
-/// Why a file is not read.
-pub(crate) const FOREIGN: &str = "the journal beside the file, of the name with .blpk-journal, belongs to \
-    another file: remove it if this file is the right one";
 
 /// Reports whether there is a journal beside a file: a change in place was interrupted, or another
 /// process is making one.
@@ -32,21 +29,13 @@ pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
 /// Undoes a change in place that was interrupted, and returns whether there was one. The file is then
 /// as it was before the change.
 ///
-/// Fails with [`Damaged`](ErrorKind::Damaged) if the journal belongs to another file, and with
-/// [`Locked`](ErrorKind::Locked) if the change is still going on.
+/// Fails with [`Damaged`](crate::ErrorKind::Damaged) if the journal belongs to another file, and with
+/// [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
-    journal::roll_back(path, SUFFIX).map_err(foreign)
+    Ok(journal::roll_back(path, SUFFIX)?)
 }
 
 /// The same for a file that the caller has locked.
 pub(crate) fn roll_back_locked(lock: &FileLock) -> Result<bool> {
-    lock.roll_back(SUFFIX).map_err(foreign)
-}
-
-/// A journal of another file is a damage of this one.
-fn foreign(error: binio::Error) -> Error {
-    match error.kind() {
-        binio::ErrorKind::Invalid(_) => ErrorKind::Damaged(FOREIGN.to_owned()).into(),
-        _ => error.into(),
-    }
+    Ok(lock.roll_back(SUFFIX)?)
 }

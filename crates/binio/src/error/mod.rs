@@ -105,6 +105,8 @@ pub enum ErrorKind {
     NeedsData(Range<u64>),
     /// Somebody else is changing the file, see `write::FileLock`.
     Locked,
+    /// The journal beside a file belongs to another file, see `write::journal`.
+    ForeignJournal,
 }
 
 impl Error {
@@ -168,11 +170,13 @@ impl Error {
 
     /// Whether the bytes of the file are at fault, not the machine, the caller or a limit.
     pub fn is_bad_data(&self) -> bool {
-        use ErrorKind::{Invalid, Magic, Truncated};
+        use ErrorKind::{ForeignJournal, Invalid, Magic, Truncated};
         match self.kind() {
             #[cfg(feature = "checksum")]
             ErrorKind::Checksum { .. } => true,
-            kind => matches!(kind, Truncated { .. } | Magic { .. } | Invalid(_)),
+            kind => {
+                matches!(kind, Truncated { .. } | Magic { .. } | Invalid(_) | ForeignJournal)
+            }
         }
     }
 
@@ -248,6 +252,10 @@ impl fmt::Display for ErrorKind {
                 write!(f, "bytes {}..{} were not fetched yet", range.start, range.end)
             }
             Self::Locked => f.write_str("another process is changing this file"),
+            Self::ForeignJournal => f.write_str(
+                "the journal beside the file belongs to another file: remove it if this file is the \
+                 right one",
+            ),
         }
     }
 }

@@ -8,17 +8,21 @@
 //!
 //! A crash before the file gets its name leaves the old file and nothing else; a crash after it
 //! leaves the new one. Only where a file of that name exists does the new one get a temporary name
-//! first, `.atomic-1234-0.tmp`, for the moment until it is renamed.
+//! first, `.atomic-0123456789abcdef-0.tmp`, for the moment until it is renamed.
 //!
 //! Systems other than Linux, and some of its file systems, have no unnamed files. There the file has
-//! its temporary name from the beginning, and a crash leaves it to be deleted; a program that is ended
-//! by a signal can [remove it](super::remove_temporaries).
+//! its temporary name from the beginning, and a crash leaves it; the next
+//! writer to the same name removes it. A program that is ended by a signal can
+//! [remove it itself](super::remove_temporaries).
+//!
+//! A change in place of the old file that was interrupted is undone before the file is replaced, so
+//! that no [journal] is left beside a file that it does not belong to.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use super::NewFile;
+use super::{NewFile, journal, new_file};
 use crate::{Context, Error, Result};
 
 /// Bytes that are gathered before they are written.
@@ -59,6 +63,8 @@ impl AtomicFile {
     fn create_as(target: &Path, create: fn(&Path) -> Result<NewFile>) -> Result<Self> {
         let begin = || {
             let target = resolve(target)?;
+            journal::settle(&target)?;
+            new_file::remove_stale(&target);
             let file = create(&target)?;
             // At once, so that nobody reads in the temporary file what the old file protects.
             take_mode(file.file(), &target)?;
@@ -130,6 +136,8 @@ impl AtomicFile {
             take_mode(writer.get_ref().file(), target)?;
             writer.get_ref().file().sync_all()?;
             let (file, _) = writer.into_parts();
+            // A change in place may have begun in the meantime.
+            journal::settle(target)?;
             put(file, target)?;
             sync_directory(target)
         };
@@ -141,11 +149,13 @@ impl AtomicFile {
     }
 }
 
-/// Gives a file the mode and owner of another, if that exists.
+/// Gives a file the mode, owner and extended attributes of another, if that exists.
 fn take_mode(file: &File, old: &Path) -> Result<()> {
-    let Some(old) = regular_file(old)? else { return Ok(()) };
-    take_owner(file, &old)?;
-    Ok(file.set_permissions(old.permissions())?)
+    let Some(metadata) = regular_file(old)? else { return Ok(()) };
+    take_owner(file, &metadata)?;
+    attributes::copy(old, file);
+    // After the access list, which changes the mode.
+    Ok(file.set_permissions(metadata.permissions())?)
 }
 
 /// The directory that a path is in.
@@ -175,6 +185,60 @@ fn take_owner(file: &File, old: &fs::Metadata) -> io::Result<()> {
 #[cfg(not(unix))]
 fn take_owner(_: &File, _: &fs::Metadata) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(target_os = "linux")]
+mod attributes {
+    //! Extended attributes.
+
+    use std::ffi::{CStr, CString};
+    use std::fs::File;
+    use std::path::Path;
+
+    use rustix::fs::{XattrFlags, fsetxattr, getxattr, listxattr};
+    use rustix::io::Errno;
+
+    /// The longest list of names, and the longest value, that Linux allows.
+    const MAX_LEN: usize = 64 << 10;
+
+    /// Copies the attributes that belong to the user, and the access list. Those of the system, such as
+    /// capabilities, describe the old content. An attribute that cannot be copied is left out.
+    pub(super) fn copy(from: &Path, to: &File) {
+        for name in names(from) {
+            let bytes = name.to_bytes();
+            if !bytes.starts_with(b"user.") && bytes != b"system.posix_acl_access" {
+                continue;
+            }
+            let mut value = vec![0; MAX_LEN];
+            if let Ok(len) = getxattr(from, &*name, &mut value[..]) {
+                let _ = fsetxattr(to, &*name, &value[..len], XattrFlags::empty());
+            }
+        }
+    }
+
+    fn names(path: &Path) -> Vec<CString> {
+        // Most files have none, and a short buffer suffices for a few.
+        let mut list = vec![0_u8; 1 << 10];
+        let len = match listxattr(path, &mut list[..]) {
+            Err(Errno::RANGE) => {
+                list = vec![0; MAX_LEN];
+                listxattr(path, &mut list[..])
+            }
+            listed => listed,
+        };
+        let names = list[..len.unwrap_or(0)].split_inclusive(|&byte| byte == 0);
+        names.filter_map(|name| CStr::from_bytes_with_nul(name).ok().map(CStr::to_owned)).collect()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+mod attributes {
+    //! Extended attributes of other systems are not copied.
+
+    use std::fs::File;
+    use std::path::Path;
+
+    pub(super) fn copy(_: &Path, _: &File) {}
 }
 
 /// Follows symbolic links to the file that is to be replaced.
@@ -448,5 +512,101 @@ mod tests {
     #[test]
     fn device_is_refused() {
         assert!(AtomicFile::create("/dev/null").is_err());
+    }
+
+    /// The state that a killed change in place leaves.
+    fn interrupted(path: &Path) {
+        use crate::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
+
+        fs::write(path, b"old data, old tail").unwrap();
+        let lock = FileLock::acquire(path).unwrap();
+        let mut storage = FileStorage::open(&lock, ".asdf-journal").unwrap();
+        let plan = ChangePlan::new(0..8).overwrite(10..18);
+        let mut change = Change::begin(&mut storage, &plan).unwrap();
+        change.write_all_at(b"new", 10).unwrap();
+        std::mem::forget(change);
+    }
+
+    #[test]
+    fn interrupted_change_of_the_old_file_is_undone_before_it_is_replaced() {
+        for create in WAYS {
+            let folder = tempfile::tempdir().unwrap();
+            let target = folder.path().join("target");
+            interrupted(&target);
+            let mut file = AtomicFile::create_as(&target, create).unwrap();
+            assert_eq!(fs::read(&target).unwrap(), b"old data, old tail");
+            file.write_all(b"new").unwrap();
+            // A change that begins and is killed while the new file is written.
+            interrupted(&target);
+            file.commit().unwrap();
+            assert_eq!(
+                (fs::read(&target).unwrap(), names(&folder)),
+                (b"new".into(), vec!["target".into()])
+            );
+        }
+    }
+
+    #[test]
+    fn file_beside_the_journal_of_a_removed_file_is_not_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        interrupted(&target);
+        fs::remove_file(&target).unwrap();
+        let error = AtomicFile::create(&target).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::ForeignJournal), "{error}");
+        assert!(error.to_string().contains("target.asdf-journal"), "{error}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn temporary_file_of_a_killed_process_is_removed_by_the_next_writer_to_the_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let [target, other] = ["target", "other"].map(|name| folder.path().join(name));
+        let kill = |path: &Path| {
+            let mut file = AtomicFile::create_as(path, NewFile::create_named).unwrap();
+            file.write_all(b"part").unwrap();
+            file.flush().unwrap();
+            // Closes the file without removing its name, as the end of a process does.
+            let (file, _) = file.writer.take().unwrap().into_parts();
+            file.abandon();
+        };
+        kill(&target);
+        kill(&other);
+        assert_eq!(names(&folder).len(), 2);
+        // A writer that still runs keeps its file.
+        let mut running = AtomicFile::create_as(&target, NewFile::create_named).unwrap();
+        running.write_all(b"running").unwrap();
+        running.flush().unwrap();
+        AtomicFile::create(&target).unwrap().commit().unwrap();
+        running.commit().unwrap();
+        assert_eq!(fs::read(&target).unwrap(), b"running");
+        assert_eq!(names(&folder).len(), 2, "{:?}", names(&folder));
+        AtomicFile::create(&other).unwrap().commit().unwrap();
+        let mut left = names(&folder);
+        left.sort();
+        assert_eq!(left, ["other", "target"]);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn extended_attributes_are_kept() {
+        use rustix::fs::{XattrFlags, getxattr, setxattr};
+
+        let folder = tempfile::tempdir().unwrap();
+        let target = folder.path().join("target");
+        fs::write(&target, b"old").unwrap();
+        let value = vec![b'v'; 2000];
+        for name in ["user.origin", "user.checksum"] {
+            if setxattr(&target, name, &value, XattrFlags::empty()).is_err() {
+                eprintln!("skipped: this file system has no extended attributes");
+                return;
+            }
+        }
+        AtomicFile::create(&target).unwrap().commit().unwrap();
+        for name in ["user.origin", "user.checksum"] {
+            let mut found = vec![0; 3000];
+            let len = getxattr(&target, name, &mut found[..]).unwrap();
+            assert_eq!(found[..len], value, "{name}");
+        }
     }
 }

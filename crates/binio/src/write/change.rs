@@ -88,6 +88,8 @@ impl ChangePlan {
 pub struct Change<'a> {
     storage: &'a mut dyn Storage,
     ranges: Vec<Range<u64>>,
+    /// Position and bytes of the marker after the change, which the journal has from the beginning.
+    marker: (u64, Vec<u8>),
     old_len: u64,
     finished: bool,
 }
@@ -123,6 +125,7 @@ impl<'a> Change<'a> {
         }
         let head = Head {
             len,
+            identity: storage.identity().unwrap_or_default(),
             witness_crc: journal::crc_of(file, &witness)?,
             witness,
             marker_offset: plan.marker.start,
@@ -131,7 +134,8 @@ impl<'a> Change<'a> {
             ranges: ranges.clone(),
         };
         journal::create(storage, &head)?;
-        Ok(Self { storage, ranges, old_len: len, finished: false })
+        let marker = (plan.marker.start, plan.marker_after.clone());
+        Ok(Self { storage, ranges, marker, old_len: len, finished: false })
     }
 
     /// Ends the change: waits until the file is on the disk and removes the journal. If this fails,
@@ -149,6 +153,21 @@ impl<'a> Change<'a> {
     pub fn roll_back(mut self) -> Result<()> {
         self.finished = true;
         journal::undo(self.storage).map(drop)
+    }
+
+    /// Records bytes in the journal before they replace saved ones, so that the file can be told from
+    /// another one that takes its place.
+    fn record(&mut self, offset: u64, data: &[u8]) -> Result<()> {
+        let left = usize::try_from(self.old_len.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let data = &data[..data.len().min(left)];
+        let (start, marker) = &self.marker;
+        let at = offset.checked_sub(*start).and_then(|at| usize::try_from(at).ok());
+        let is_marker =
+            at.and_then(|at| marker.get(at..)).is_some_and(|marker| marker.starts_with(data));
+        if data.is_empty() || is_marker {
+            return Ok(());
+        }
+        journal::record(self.storage, offset, data)
     }
 
     /// Fails unless the plan covers a range.
@@ -197,11 +216,15 @@ impl ReadAt for Change<'_> {
 impl WriteAt for Change<'_> {
     fn write_all_at(&mut self, data: &[u8], offset: u64) -> Result<()> {
         self.check(&(offset..offset.saturating_add(data.len() as u64)))?;
+        self.record(offset, data)?;
         self.storage.file_mut().write_all_at(data, offset)
     }
 
     fn set_len(&mut self, len: u64) -> Result<()> {
         self.check(&(len..self.old_len))?;
+        if len < self.old_len {
+            journal::record(self.storage, len, &[])?;
+        }
         self.storage.file_mut().set_len(len)
     }
 

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
+use super::journal::Identity;
 use super::{FileLock, Storage, WriteAt, sync_directory};
 use crate::{Context, Error, FileSource, ReadAt, Result};
 
@@ -159,6 +160,10 @@ impl Storage for FileStorage<'_> {
 
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt> {
         self.journal.as_mut().map(|journal| journal as &mut dyn WriteAt)
+    }
+
+    fn identity(&self) -> Option<Identity> {
+        Identity::of(self.file.file())
     }
 
     fn create_journal(&mut self) -> Result<()> {

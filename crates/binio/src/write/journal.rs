@@ -6,17 +6,30 @@
 //!
 //! | offset | size | field |
 //! |---|---|---|
-//! | 0 | 8 | magic, `undolog2` |
+//! | 0 | 8 | magic, `undolog3` |
 //! | 8 | 4 | number of ranges |
 //! | 12 | 4 | CRC-32 of the witness |
 //! | 16 | 16 | witness: position and length of bytes that the change leaves alone |
 //! | 32 | 8 | length of the file |
 //! | 40 | 16 | marker: position and length, at most 4096, of bytes that may change |
-//! | 56 | | the marker before the change |
+//! | 56 | 8 | number of the file's inode, 0 if unknown |
+//! | 64 | 8 | last modification of the file, in nanoseconds since 1970, 0 if unknown |
+//! | 72 | 8 | length of the journal up to its CRC |
+//! | 80 | | the marker before the change |
 //! | | | the marker after the change |
 //! | | 16 each | ranges: position and length of bytes that the change may overwrite |
 //! | | | the bytes of the ranges, as they were |
 //! | | 4 | CRC-32 of all before |
+//! | | | records of what the change has written so far |
+//!
+//! A record is added, and reaches the disk, before saved bytes are overwritten or cut off:
+//!
+//! | size | field |
+//! |---|---|
+//! | 8 | position of the bytes, or the new length of the file |
+//! | 8 | number of bytes; 0 if the file is cut |
+//! | | the new bytes |
+//! | 4 | CRC-32 of the record |
 //!
 //! All numbers are little-endian, u32 and u64. The order of a change:
 //!
@@ -26,9 +39,13 @@
 //! 3. The journal is removed.
 //!
 //! To undo is to write the saved bytes back, to cut the file to its old length, to wait for the disk,
-//! and to remove the journal; if that is interrupted, it is done again. The journal is compared with
-//! the file first: each byte of the marker has to be the old or the new one, and the witness has to be
-//! unchanged. Otherwise somebody put another file in its place, which is left alone.
+//! and to remove the journal; if that is interrupted, it is done again.
+//!
+//! The journal is compared with the file first, because another file may have taken its place. The
+//! journal belongs to the file only if the inode is the same, the file was not modified before the
+//! change began, the witness is unchanged, and each byte that the change may overwrite is either the
+//! old byte or one that a record or the marker has. Otherwise the file is left alone. A journal of an
+//! older form has no records, so it is never applied.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -37,11 +54,18 @@ use std::path::Path;
 use super::{FileLock, FileStorage, Storage};
 use crate::checksum::{Algorithm, Hasher};
 use crate::number::ByteReader;
-use crate::{Endian, Error, FileSource, ReadAt, Result};
+use crate::{Context, Endian, Error, FileSource, ReadAt, Result};
 
-const MAGIC: &[u8; 8] = b"undolog2";
+/// Suffixes of the journals of all formats. A file that is replaced may have had another format.
+pub const SUFFIXES: [&str; 3] = [".asdf-journal", ".blpk-journal", ".dudley-journal"];
+
+const MAGIC: &[u8; 8] = b"undolog3";
 /// Bytes of every journal before the content of the marker.
-const FIXED: usize = 56;
+const FIXED: usize = 80;
+/// Position of the length of the journal.
+const LEN_OFFSET: usize = 72;
+/// Bytes of a record before its data.
+const RECORD: usize = 16;
 const MAX_MARKER: u64 = 4096;
 const CRC: usize = 4;
 /// Bytes that are copied at once.
@@ -65,7 +89,7 @@ pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option
     let Some((file, journal)) = open(path.as_ref(), suffix)? else { return Ok(None) };
     Ok(Some(match Journal::read(&journal)? {
         None => Pending::Unchanged,
-        Some(journal) if journal.is_of(&file)? => Pending::Changed,
+        Some(read) if read.is_of(&file, &journal, Identity::of(&file.file))? => Pending::Changed,
         Some(_) => Pending::Foreign,
     }))
 }
@@ -138,39 +162,76 @@ fn is_missing(error: &Error) -> bool {
 /// Locks a file and undoes a change in place that was interrupted. Returns whether there was one. The
 /// file is then as it was before the change.
 ///
-/// Fails with [`Invalid`](crate::ErrorKind::Invalid) if the journal belongs to another file, and with
-/// [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
+/// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file,
+/// and with [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
 pub fn roll_back(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<bool> {
     let path = path.as_ref();
     // A file that cannot be locked is an error only if it must be locked.
     Ok(open(path, suffix)?.is_some() && FileLock::acquire(path)?.roll_back(suffix)?)
 }
 
+/// Undoes an interrupted change of a file that is about to be replaced, so that its journal is not left
+/// beside the new file.
+///
+/// Fails if another process is changing the file, or if there is a journal that belongs to no file:
+/// what it holds may be needed elsewhere, so the caller decides.
+pub(super) fn settle(target: &Path) -> Result<()> {
+    for suffix in SUFFIXES {
+        let journal = super::file::journal_path(target, suffix);
+        if std::fs::symlink_metadata(&journal).is_err() {
+            continue;
+        }
+        if std::fs::symlink_metadata(target).is_ok() {
+            roll_back(target, suffix)?;
+        } else {
+            let error = Error::new(crate::ErrorKind::ForeignJournal);
+            return Err(error.context(journal.display().to_string()));
+        }
+    }
+    Ok(())
+}
+
 impl FileLock {
+    /// Undoes an interrupted change of the file, whichever format the file has. Returns whether there
+    /// was one.
+    ///
+    /// # Errors
+    /// Same as [`roll_back`](Self::roll_back).
+    pub fn roll_back_any(&self) -> Result<bool> {
+        let mut was_changed = false;
+        for suffix in SUFFIXES {
+            was_changed |= self.roll_back(suffix)?;
+        }
+        Ok(was_changed)
+    }
+
     /// Undoes a change in place that was interrupted, as [`roll_back`] does, for a file that is
     /// locked.
     pub fn roll_back(&self, suffix: &str) -> Result<bool> {
         // A file that cannot be written is an error only if it must be written.
-        Ok(open(self.path(), suffix)?.is_some() && undo(&mut FileStorage::open(self, suffix)?)?)
+        if open(self.path(), suffix)?.is_none() {
+            return Ok(false);
+        }
+        let undone = undo(&mut FileStorage::open(self, suffix)?);
+        undone.with_context(|| super::file::journal_path(self.path(), suffix).display().to_string())
     }
 }
 
 /// Undoes a change, and returns whether there was one.
 pub fn undo(storage: &mut dyn Storage) -> Result<bool> {
     let Some(journal) = storage.journal() else { return Ok(false) };
-    if let Some(journal) = Journal::read(journal)? {
-        if !journal.is_of(storage.file())? {
-            let message = "the journal beside the file belongs to another file: remove one of them";
-            return Err(Error::invalid(message));
+    if let Some(read) = Journal::read(journal)? {
+        if !read.is_of(storage.file(), journal, storage.identity())? {
+            return Err(Error::new(crate::ErrorKind::ForeignJournal));
         }
-        for (range, saved) in &journal.saved {
+        for (range, saved) in &read.saved {
             for_pieces(range, |offset, piece| {
                 let Some(journal) = storage.journal() else { return Ok(()) };
                 journal.read_exact_at(piece, saved + (offset - range.start))?;
                 storage.file_mut().write_all_at(piece, offset)
             })?;
         }
-        storage.file_mut().set_len(journal.head.len)?;
+        storage.file_mut().set_len(read.head.len)?;
         storage.file_mut().sync()?;
     }
     end(storage)?;
@@ -212,6 +273,21 @@ fn write(storage: &mut dyn Storage, head: &[u8], ranges: &[Range<u64>]) -> Resul
     storage.sync_directory()
 }
 
+/// Adds a record of bytes that are about to be written over saved ones.
+pub(super) fn record(storage: &mut dyn Storage, offset: u64, data: &[u8]) -> Result<()> {
+    let mut bytes = Vec::with_capacity(RECORD + data.len() + CRC);
+    bytes.extend(offset.to_le_bytes());
+    bytes.extend((data.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(data);
+    let mut crc = Algorithm::Crc32.hasher();
+    crc.update(&bytes);
+    bytes.extend(stored(crc));
+    let journal = storage.journal_mut().ok_or_else(missing)?;
+    let end = journal.len();
+    journal.write_all_at(&bytes, end)?;
+    journal.sync()
+}
+
 fn missing() -> Error {
     std::io::Error::from(std::io::ErrorKind::NotFound).into()
 }
@@ -228,6 +304,7 @@ pub(super) struct Head {
     pub(super) witness_crc: [u8; CRC],
     /// Length of the file before the change.
     pub(super) len: u64,
+    pub(super) identity: Identity,
     pub(super) marker_offset: u64,
     pub(super) marker_before: Vec<u8>,
     pub(super) marker_after: Vec<u8>,
@@ -248,6 +325,11 @@ impl Head {
         let witness_len = self.witness.end - self.witness.start;
         let numbers = [self.witness.start, witness_len, self.len, self.marker_offset, marker_len];
         bytes.extend(numbers.into_iter().flat_map(u64::to_le_bytes));
+        bytes.extend(self.identity.inode.to_le_bytes());
+        bytes.extend(self.identity.modified.to_le_bytes());
+        let saved: u64 = self.ranges.iter().map(|range| range.end - range.start).sum();
+        let len = FIXED as u64 + 2 * marker_len + 16 * u64::from(count) + saved;
+        bytes.extend(len.to_le_bytes());
         bytes.extend_from_slice(&self.marker_before);
         bytes.extend_from_slice(&self.marker_after);
         for range in &self.ranges {
@@ -263,20 +345,34 @@ pub(super) struct Journal {
     pub(super) head: Head,
     /// The ranges and where their bytes begin in the journal, sorted and without overlaps.
     pub(super) saved: Vec<(Range<u64>, u64)>,
+    /// Ranges that the change has begun to write, and where the new bytes begin in the journal. An empty
+    /// range is a length that the file was cut to.
+    records: Vec<(Range<u64>, u64)>,
 }
 
 impl Journal {
     /// Reads a journal; returns `None` if it is incomplete. A complete one that is not understood is an
     /// error, since the file may be changed in part.
     pub(super) fn read(source: &(impl ReadAt + ?Sized)) -> Result<Option<Self>> {
-        let Some(end) = source.len().checked_sub(CRC as u64).filter(|&end| end >= FIXED as u64)
-        else {
+        if source.len() < FIXED as u64 {
             return Ok(None);
+        }
+        let head = source.bytes_at(0, FIXED)?;
+        // A journal of another form has its CRC at its end.
+        let end = if head.starts_with(MAGIC) {
+            ByteReader::new(&head[LEN_OFFSET..]).read(Endian::Little)?
+        } else {
+            source.len().saturating_sub(CRC as u64)
         };
+        let is_within =
+            |end: &u64| end.checked_add(CRC as u64).is_some_and(|end| end <= source.len());
+        let Some(end) = Some(end).filter(is_within) else { return Ok(None) };
         if crc_of(source, &(0..end))? != *source.bytes_at(end, CRC)? {
             return Ok(None);
         }
-        Self::parse(&crate::Span::new(source, 0..end)?).map(Some)
+        let mut journal = Self::parse(&crate::Span::new(source, 0..end)?)?;
+        journal.records = records(source, end + CRC as u64)?;
+        Ok(Some(journal))
     }
 
     /// Parses a journal without its CRC.
@@ -289,6 +385,8 @@ impl Journal {
         let witness = range(&mut fields)?;
         let len = fields.read(Endian::Little)?;
         let marker = range(&mut fields)?;
+        let inode = fields.read(Endian::Little)?;
+        let identity = Identity { inode, modified: fields.read(Endian::Little)? };
         let marker_len = usize::try_from(marker.end - marker.start)
             .ok()
             .filter(|&len| len as u64 <= MAX_MARKER)
@@ -319,23 +417,166 @@ impl Journal {
         }
         let ranges = saved.iter().map(|(range, _)| range.clone()).collect();
         let marker_offset = marker.start;
-        let head =
-            Head { witness, witness_crc, len, marker_offset, marker_before, marker_after, ranges };
-        Ok(Self { head, saved })
+        let head = Head {
+            witness,
+            witness_crc,
+            len,
+            identity,
+            marker_offset,
+            marker_before,
+            marker_after,
+            ranges,
+        };
+        Ok(Self { head, saved, records: Vec::new() })
     }
 
-    /// Returns whether the file is the one that the journal belongs to, changed or not.
-    pub(super) fn is_of(&self, file: &(impl ReadAt + ?Sized)) -> Result<bool> {
+    /// Returns `true` if the journal belongs to the file, changed or not. The identity is `None` for a
+    /// file that is not on disk.
+    pub(super) fn is_of(
+        &self,
+        file: &(impl ReadAt + ?Sized),
+        journal: &(impl ReadAt + ?Sized),
+        identity: Option<Identity>,
+    ) -> Result<bool> {
         let Head { witness, marker_offset, marker_before, marker_after, .. } = &self.head;
         let marker_end = marker_offset.saturating_add(marker_before.len() as u64);
-        if file.len() < witness.end.max(marker_end) {
+        let is_same = identity.is_none_or(|now| self.head.identity.may_become(now));
+        if !is_same || file.len() < witness.end.max(marker_end) {
             return Ok(false);
         }
         let mut now = vec![0; marker_before.len()];
         file.read_exact_at(&mut now, *marker_offset)?;
         let mut either = marker_before.iter().zip(marker_after).zip(&now);
         Ok(either.all(|((before, after), now)| now == before || now == after)
-            && crc_of(file, witness)? == self.head.witness_crc)
+            && crc_of(file, witness)? == self.head.witness_crc
+            && self.explains(file, journal)?)
+    }
+
+    /// Returns `true` if each byte that differs from what was saved was written by the change.
+    fn explains(
+        &self,
+        file: &(impl ReadAt + ?Sized),
+        journal: &(impl ReadAt + ?Sized),
+    ) -> Result<bool> {
+        let cuts = self.records.iter().filter(|(range, _)| range.is_empty());
+        let shortest = cuts.map(|(range, _)| range.start).min().unwrap_or(u64::MAX);
+        let end = file.len();
+        if end < self.head.len.min(shortest) {
+            return Ok(false);
+        }
+        let mut is_explained = true;
+        for (range, saved) in &self.saved {
+            let present = range.start..range.end.min(end);
+            for_pieces(&present, |offset, now| {
+                if !is_explained {
+                    return Ok(());
+                }
+                file.read_exact_at(now, offset)?;
+                let at = saved + (offset - range.start);
+                let mut before = vec![0; now.len()];
+                journal.read_exact_at(&mut before, at)?;
+                let mut differs: Vec<bool> =
+                    before.iter().zip(&*now).map(|(before, now)| before != now).collect();
+                if differs.contains(&true) {
+                    self.explain(offset, now, journal, &mut differs)?;
+                    // Where the file was cut and has grown again, it has zeros.
+                    let mut bytes = (offset..).zip(&*now).zip(&differs);
+                    is_explained =
+                        bytes.all(|((at, now), differs)| !differs || (at >= shortest && *now == 0));
+                }
+                Ok(())
+            })?;
+        }
+        Ok(is_explained)
+    }
+
+    /// Clears the flags of the bytes that the marker or a record has.
+    fn explain(
+        &self,
+        offset: u64,
+        now: &[u8],
+        journal: &(impl ReadAt + ?Sized),
+        differs: &mut [bool],
+    ) -> Result<()> {
+        let mut clear = |start: u64, new: &[u8]| {
+            let bytes = (start..).zip(new);
+            for (at, new) in bytes {
+                // Positions within the piece, so they fit.
+                let at = usize::try_from(at - offset).unwrap_or(usize::MAX);
+                if now.get(at) == Some(new) {
+                    differs[at] = false;
+                }
+            }
+        };
+        let piece = offset..offset + now.len() as u64;
+        let common = |range: &Range<u64>| {
+            let start = range.start.max(piece.start);
+            start..range.end.min(piece.end).max(start)
+        };
+        let marker_start = self.head.marker_offset;
+        let marker = common(&(marker_start..marker_start + self.head.marker_after.len() as u64));
+        let part = [marker.start, marker.end]
+            .map(|at| usize::try_from(at.saturating_sub(marker_start)).unwrap_or(usize::MAX));
+        clear(marker.start, self.head.marker_after.get(part[0]..part[1]).unwrap_or_default());
+        for (range, start) in &self.records {
+            let part = common(range);
+            let len = usize::try_from(part.end - part.start).unwrap_or(usize::MAX);
+            if len > 0 {
+                clear(part.start, &journal.bytes_at(start + (part.start - range.start), len)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Reads the records that are complete. What follows an incomplete one was not written to the file.
+fn records(source: &(impl ReadAt + ?Sized), mut at: u64) -> Result<Vec<(Range<u64>, u64)>> {
+    let mut records = Vec::new();
+    while source.len() - at >= (RECORD + CRC) as u64 {
+        let head = source.bytes_at(at, RECORD)?;
+        let Ok(range) = range(&mut ByteReader::new(&head)) else { break };
+        let data = at + RECORD as u64;
+        let Some(end) = data.checked_add(range.end - range.start) else { break };
+        if end.checked_add(CRC as u64).is_none_or(|end| end > source.len())
+            || crc_of(source, &(at..end))? != *source.bytes_at(end, CRC)?
+        {
+            break;
+        }
+        records.push((range, data));
+        at = end + CRC as u64;
+    }
+    Ok(records)
+}
+
+/// What the system knows about a file apart from its content. Zeros are unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Number of the inode.
+    inode: u64,
+    /// Time of the last modification, in nanoseconds since 1970.
+    modified: u64,
+}
+
+impl Identity {
+    /// Returns the identity of an open file.
+    pub fn of(file: &std::fs::File) -> Option<Self> {
+        let metadata = file.metadata().ok()?;
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(&metadata);
+        #[cfg(not(unix))]
+        let inode = 0;
+        let since = metadata
+            .modified()
+            .ok()
+            .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+        let modified = since.and_then(|time| u64::try_from(time.as_nanos()).ok()).unwrap_or(0);
+        Some(Self { inode, modified })
+    }
+
+    /// Returns `true` if a file that was `self` can be `now` after it was changed in place.
+    fn may_become(self, now: Self) -> bool {
+        let is_same_inode = self.inode == 0 || now.inode == 0 || self.inode == now.inode;
+        is_same_inode && (now.modified == 0 || now.modified >= self.modified)
     }
 }
 

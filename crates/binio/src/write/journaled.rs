@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::journal::{self, Journal};
+use super::journal::{self, Identity, Journal};
 use crate::source::check_range;
 use crate::{FileSource, ReadAt, Result};
 
@@ -23,8 +23,12 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
     /// Combines a file and its journal. Returns `None` if the journal is incomplete, which means that
     /// the file is unchanged, or if it belongs to another file.
     pub fn new(file: F, journal: J) -> Result<Option<Self>> {
+        Self::identified(file, journal, None)
+    }
+
+    fn identified(file: F, journal: J, identity: Option<Identity>) -> Result<Option<Self>> {
         Ok(match Journal::read(&journal)? {
-            Some(read) if read.is_of(&file)? => {
+            Some(read) if read.is_of(&file, &journal, identity)? => {
                 Some(Self { file, journal, len: read.head.len, saved: read.saved })
             }
             _ => None,
@@ -37,7 +41,8 @@ impl Journaled<FileSource, FileSource> {
     /// can be read as it is.
     pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Option<Self>> {
         let Some((file, journal)) = journal::open(path.as_ref(), suffix)? else { return Ok(None) };
-        Self::new(file, journal)
+        let identity = Identity::of(&file.file);
+        Self::identified(file, journal, identity)
     }
 }
 
@@ -66,7 +71,8 @@ impl ConsistentFile {
     pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Self> {
         let (file, journal) = journal::open_both(path.as_ref(), suffix)?;
         let Some(journal) = journal else { return Ok(Self::File(file)) };
-        match Journaled::new(file, journal)? {
+        let identity = Identity::of(&file.file);
+        match Journaled::identified(file, journal, identity)? {
             Some(before) => Ok(Self::Before(before)),
             None => Ok(Self::File(FileSource::open(path)?)),
         }

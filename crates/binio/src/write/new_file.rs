@@ -3,8 +3,6 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::process;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TemporaryFile;
 use crate::{Error, Result};
@@ -29,8 +27,9 @@ use crate::{Error, Result};
 /// ```
 #[derive(Debug)]
 pub struct NewFile {
-    file: File,
+    /// Dropped before the file, whose lock protects the name.
     name: Option<(PathBuf, TemporaryFile)>,
+    file: File,
 }
 
 impl NewFile {
@@ -49,13 +48,25 @@ impl NewFile {
     pub(super) fn create_named(target: &Path) -> Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
-        let (file, name) = with_temporary_name(target, |name| options.open(name))?;
+        let (file, name) = with_temporary_name(target, |name| {
+            let file = options.open(name)?;
+            stale::mark(&file).inspect_err(|_| drop(fs::remove_file(name)))?;
+            Ok(file)
+        })?;
         Ok(Self { file, name: Some(name) })
     }
 
     /// Returns the file.
     pub fn file(&self) -> &File {
         &self.file
+    }
+
+    /// Closes the file and leaves its temporary name, as a kill does.
+    #[cfg(test)]
+    pub(super) fn abandon(self) {
+        if let Some((_, temporary)) = self.name {
+            temporary.keep();
+        }
     }
 
     #[cfg(test)]
@@ -66,12 +77,13 @@ impl NewFile {
     /// Gives the file its name, in the directory that it was created in. A file of that name is
     /// replaced.
     pub fn put(self, target: &Path) -> Result<()> {
-        let Self { file, name } = self;
+        let Self { name, file } = self;
         let (name, temporary) = match name {
             Some(name) => name,
             None => match unnamed::link(&file, target) {
                 // A link replaces nothing, a renaming does.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    stale::mark(&file)?;
                     with_temporary_name(target, |name| unnamed::link(&file, name))?.1
                 }
                 linked => return Ok(linked?),
@@ -87,7 +99,7 @@ impl NewFile {
     /// Gives the file its name, in the directory that it was created in. If a file of that name exists,
     /// this fails with [`AlreadyExists`](ErrorKind::AlreadyExists), and that file stays.
     pub fn put_new(self, target: &Path) -> Result<()> {
-        let Self { file, name } = self;
+        let Self { name, file } = self;
         let Some((name, temporary)) = name else { return Ok(unnamed::link(&file, target)?) };
         match fs::hard_link(&name, target) {
             Ok(()) => {}
@@ -121,17 +133,25 @@ impl Seek for NewFile {
     }
 }
 
-/// Calls `create` with names in the directory of `target`, until one is not in use.
+/// Calls `create` with temporary names for `target`, until one is not in use. Names that a process left
+/// behind when it was killed are removed.
+///
+/// The names are derived from the name of the target, so that the next writer to the same target finds
+/// them without listing the directory.
 fn with_temporary_name<T>(
     target: &Path,
     create: impl Fn(&Path) -> io::Result<T>,
 ) -> Result<(T, (PathBuf, TemporaryFile))> {
-    static COUNT: AtomicU64 = AtomicU64::new(0);
-
+    // A hash, because the target's own name may already have the maximum length.
+    let hash = name_hash(target);
+    let mut number = 0_u64;
     loop {
-        // Without the name of the target, which may be as long as names can be.
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let name = target.with_file_name(format!(".atomic-{}-{count}.tmp", process::id()));
+        let name = target.with_file_name(format!(".atomic-{hash:016x}-{number}.tmp"));
+        // This process must not register a name that belongs to another writer.
+        if fs::symlink_metadata(&name).is_ok() && !stale::remove(&name) {
+            number += 1;
+            continue;
+        }
         let remove = name.clone();
         // A failure to remove it cannot be reported.
         let temporary = TemporaryFile::new(move || drop(fs::remove_file(&remove)));
@@ -139,12 +159,97 @@ fn with_temporary_name<T>(
             Ok(created) => return Ok((created, (name, temporary))),
             Err(error) => {
                 temporary.keep();
-                // Left over by a process that had the same number and crashed.
+                // Another writer was faster.
                 if error.kind() != ErrorKind::AlreadyExists {
                     return Err(error.into());
                 }
             }
         }
+    }
+}
+
+/// Removes the temporary files that killed processes left behind for this target.
+pub(super) fn remove_stale(target: &Path) {
+    let hash = name_hash(target);
+    for number in 0_u64.. {
+        let name = target.with_file_name(format!(".atomic-{hash:016x}-{number}.tmp"));
+        if fs::symlink_metadata(&name).is_err() {
+            return;
+        }
+        stale::remove(&name);
+    }
+}
+
+/// FNV-1a hash of a file name, which must not change between versions of the compiler.
+fn name_hash(target: &Path) -> u64 {
+    let name = target.file_name().unwrap_or_default().as_encoded_bytes();
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    name.iter().fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+#[cfg(unix)]
+mod stale {
+    //! Telling temporary files in use from those whose process was killed: a writer holds the lock of
+    //! its temporary file for as long as the file has its temporary name.
+
+    use std::fs::{self, File, OpenOptions};
+    use std::io;
+    use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+    use std::path::Path;
+
+    use rustix::fs::{FlockOperation, OFlags, flock};
+
+    /// Marks a temporary file as being in use until it is closed.
+    pub(super) fn mark(file: &File) -> io::Result<()> {
+        match flock(file, FlockOperation::NonBlockingLockExclusive) {
+            // A file system without locks.
+            Ok(()) | Err(rustix::io::Errno::NOTSUP | rustix::io::Errno::NOLCK) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Removes a temporary file that no process uses. Returns whether the name is free.
+    pub(super) fn remove(name: &Path) -> bool {
+        // A writer creates its file before it locks it, so a young file may not be locked yet.
+        let is_old = |file: &fs::Metadata| {
+            file.len() > 0
+                || file
+                    .modified()
+                    .is_ok_and(|time| time.elapsed().is_ok_and(|age| age.as_secs() >= 1))
+        };
+        let mut options = OpenOptions::new();
+        #[allow(clippy::cast_possible_wrap, reason = "the system takes flags as a signed integer")]
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32;
+        let Ok(file) = options.read(true).custom_flags(flags).open(name) else { return false };
+        let Ok(metadata) = file.metadata() else { return false };
+        if !metadata.is_file()
+            || !is_old(&metadata)
+            || flock(&file, FlockOperation::NonBlockingLockExclusive).is_err()
+        {
+            return false;
+        }
+        // The name may belong to another file by now.
+        let is_same = fs::symlink_metadata(name)
+            .is_ok_and(|now| (now.dev(), now.ino()) == (metadata.dev(), metadata.ino()));
+        is_same && fs::remove_file(name).is_ok()
+    }
+}
+
+#[cfg(not(unix))]
+mod stale {
+    //! Systems whose locks we do not use: no temporary file is known to be left over.
+
+    use std::fs::File;
+    use std::io;
+    use std::path::Path;
+
+    #[allow(clippy::unnecessary_wraps, reason = "the same signature as on Unix")]
+    pub(super) fn mark(_: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    pub(super) fn remove(_: &Path) -> bool {
+        false
     }
 }
 

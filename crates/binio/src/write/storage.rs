@@ -2,6 +2,7 @@
 
 use crate::Result;
 use crate::write::WriteAt;
+use crate::write::journal::Identity;
 
 /// A file that is changed in place, and the journal beside it.
 ///
@@ -19,6 +20,11 @@ pub trait Storage: Send + Sync {
 
     /// Returns the journal, to write to it.
     fn journal_mut(&mut self) -> Option<&mut dyn WriteAt>;
+
+    /// Returns what the system knows about the file; `None` if the file is not on disk.
+    fn identity(&self) -> Option<Identity> {
+        None
+    }
 
     /// Makes an empty journal; fails if there is one already.
     fn create_journal(&mut self) -> Result<()>;

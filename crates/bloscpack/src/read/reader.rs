@@ -373,7 +373,7 @@ impl OpenOptions {
                     None => return self.open(path),
                 }
             }
-            _ => return Err(ErrorKind::Damaged(journal::FOREIGN.to_owned()).into()),
+            _ => return Err(binio::Error::new(binio::ErrorKind::ForeignJournal).into()),
         };
         let message = format!("{message}; {}", journal::REMEDY);
         if self.strictness == Strictness::Strict {

@@ -137,6 +137,56 @@ fn a_file_whose_change_was_interrupted_is_read_as_it_was() {
     assert_eq!(folder.names(), ["more.dud", "run.bdud"]);
 }
 
+/// A killed change, whose journal is left over, and then another file under the name.
+#[test]
+fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
+    use binio::write::{Change, ChangePlan, FileLock, FileStorage, WriteAt};
+
+    let folder = Folder::new();
+    folder.write("layout.dud", "x = u1[4]");
+    folder.write("old.npy", npy("|u1", &[4], &[1, 2, 3, 4]));
+    folder.write("new.npy", npy("|u1", &[4], &[5, 6, 7, 8]));
+    let new = |file: &str, array: &str| {
+        let set = format!("/x={array}");
+        folder.done(&["dudley", "new", file, "--layout", "layout.dud", "--set", &set, "--force"]);
+    };
+    let get = || stdout(&folder.done(&["dudley", "get", "run.bdud", "/x"]));
+    let path = folder.path("run.bdud");
+    let kill = || {
+        new("run.bdud", "old.npy");
+        let data = folder.read("run.bdud").windows(4).position(|bytes| bytes == [1, 2, 3, 4]);
+        let at = data.expect("the data") as u64;
+        let lock = FileLock::acquire(&path).expect("the lock");
+        let mut storage = FileStorage::open(&lock, ".dudley-journal").expect("the file");
+        let plan = ChangePlan::new(0..at).overwrite(at..at + 4);
+        let mut change = Change::begin(&mut storage, &plan).expect("the journal");
+        change.write_all_at(&[9, 9], at).expect("a part of the change");
+        std::mem::forget(change);
+    };
+    kill();
+    assert_eq!(get(), "1 2 3 4\n");
+    // By our command, which undoes the change first.
+    new("run.bdud", "new.npy");
+    assert_eq!(get(), "5 6 7 8\n");
+    assert!(!folder.path("run.bdud.dudley-journal").exists());
+    // By `mv` and by `cp` of a file that differs only in what the change has overwritten.
+    new("other.bdud", "new.npy");
+    for by_rename in [true, false] {
+        kill();
+        if by_rename {
+            folder.copy(&folder.path("other.bdud"), "moved");
+            std::fs::rename(folder.path("moved"), &path).expect("renamed");
+        } else {
+            folder.copy(&folder.path("other.bdud"), "run.bdud");
+        }
+        assert_eq!(get(), "5 6 7 8\n");
+        let layout = ["dudley", "append", "run.bdud", "--layout", "layout.dud"];
+        assert_ne!(status(&folder.run(&layout)), 0);
+        assert_eq!(folder.read("run.bdud"), folder.read("other.bdud"));
+        folder.remove("run.bdud.dudley-journal");
+    }
+}
+
 #[test]
 fn unknown_parameters_and_paths_are_refused_and_leave_the_files() {
     let folder = Folder::new();

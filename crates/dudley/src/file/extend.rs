@@ -27,6 +27,9 @@ use crate::signature::{SIGNATURE_LEN, Signature};
 use crate::source::Source;
 use crate::syntax::{Lexer, Node, NodeKind, TokenKind, Tree};
 
+/// Bytes of adjacent rows from which on the next row is written on its own.
+const MAX_JOINED: usize = 1 << 20;
+
 /// The end of the name of a journal.
 pub(crate) const JOURNAL: &str = ".dudley-journal";
 
@@ -255,9 +258,17 @@ impl Extension {
             change.write_all_at(&zeros, at)?;
             at += zeros.len() as u64;
         }
+        // Each write over old bytes waits for the journal, so write adjacent rows in one go.
+        let (mut start, mut joined) = (0, Vec::new());
         for (address, bytes) in rows {
-            change.write_all_at(&bytes, address)?;
+            if address != start + joined.len() as u64 || joined.len() >= MAX_JOINED {
+                change.write_all_at(&joined, start)?;
+                joined.clear();
+                start = address;
+            }
+            joined.extend_from_slice(&bytes);
         }
+        change.write_all_at(&joined, start)?;
         change.sync()?;
         change.write_all_at(text.as_bytes(), layout_address)?;
         change.set_len(len)?;
