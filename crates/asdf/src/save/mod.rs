@@ -33,6 +33,8 @@ mod draft;
 #[cfg(any(unix, windows))]
 mod editor;
 #[cfg(any(unix, windows))]
+mod exploded;
+#[cfg(any(unix, windows))]
 mod in_place;
 pub(crate) mod options;
 mod plan;

@@ -1,24 +1,23 @@
 //! A file from its tree: head, tree, blocks, index.
 
-#[cfg(any(unix, windows))]
-use std::collections::HashSet;
-#[cfg(any(unix, windows))]
-use std::fmt::Write as _;
 use std::io::{Seek, Write};
 #[cfg(any(unix, windows))]
 use std::path::Path;
 use std::path::PathBuf;
 
+#[cfg(any(unix, windows))]
+use binio::write::AtomicFile;
+
 use super::WriteOptions;
 use super::blocks::{self, BlockData, Checksums, Encoded, Output};
+#[cfg(any(unix, windows))]
+use super::exploded;
 use super::plan::{Origin, Plan, Planned};
 use crate::asdf::Asdf;
 use crate::codec::Compression;
 use crate::codec::encode::{beside, map, threads};
 use crate::error::{Error, Result};
 use crate::layout::{head, index};
-#[cfg(any(unix, windows))]
-use crate::ndarray::source::Source;
 use crate::tag::Version;
 use crate::value::Tree;
 use crate::value::emit::emit;
@@ -88,11 +87,7 @@ impl<'a> Writer<'a> {
     #[cfg(any(unix, windows))]
     pub fn write(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
-        // A journal that is left beside the old file would belong to no file.
-        if path.is_file() {
-            crate::file::journal::roll_back(path)?;
-        }
-        let mut file = binio::write::AtomicFile::create(path)?;
+        let mut file = AtomicFile::create(path)?;
         let report = self.write_to(&mut file)?;
         file.commit()?;
         Ok(report)
@@ -105,39 +100,39 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the tree under a name, and each block into a file of its own next to it:
-    /// `name0000.asdf` for `name.asdf`. Files of these names are replaced, unless the tree itself names
-    /// them: then the numbers go on after theirs.
+    /// `name0000.asdf` for `name.asdf`. Files of these names are replaced, except those that the tree, or
+    /// the file that it replaces, names, and symbolic links: their numbers are skipped.
     ///
-    /// The files get their names when all are complete, that of the tree last. A tree that exists and
-    /// names files which are replaced is removed before, so that none ever names blocks of another.
+    /// The files get their names when all are complete, first the new block files, then the tree. Last,
+    /// block files that only the old tree named are removed. So whatever stops this, the file under the name
+    /// is the old or the new tree, and its block files are there.
     #[cfg(any(unix, windows))]
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
+        let mut tree = AtomicFile::create(path)?;
         let (plan, files) = self.exploded(path)?;
-        if path.is_file() {
-            crate::file::journal::roll_back(path)?;
-        }
-        let mut tree = binio::write::AtomicFile::create(path)?;
         let report = self.file_of(&plan, &[], &mut tree)?;
-        let mut is_in_the_way = names_any(path, &files);
+        let unused = exploded::only_old(path, &plan.external_sources());
+        let mut new = exploded::NewFiles::default();
         for (blocks, files) in plan.blocks.chunks(OPEN_FILES).zip(files.chunks(OPEN_FILES)) {
             let mut parts = Vec::with_capacity(files.len());
-            for (block, file) in blocks.iter().zip(files) {
-                let mut file = binio::write::AtomicFile::create(file)?;
+            for (block, path) in blocks.iter().zip(files) {
+                let mut file = AtomicFile::create(path)?;
                 let mut out = Output::new(&mut file);
                 out.put(head::to_text(self.options.standard).as_bytes())?;
                 self.block(&mut out, block, None, None)?;
                 out.finish()?;
-                parts.push(file);
+                parts.push((file, path));
             }
-            if std::mem::take(&mut is_in_the_way) {
-                std::fs::remove_file(path)?;
-            }
-            for part in parts {
-                part.commit()?;
+            for (file, path) in parts {
+                new.commit(file, path)?;
             }
         }
+        // From here on the tree may be in place even if its commit fails.
+        tree.flush()?;
+        new.keep();
         tree.commit()?;
+        exploded::remove(&unused);
         Ok(WriteReport { files, ..report })
     }
 
@@ -154,11 +149,16 @@ impl<'a> Writer<'a> {
     fn exploded(&self, path: &Path) -> Result<(Plan<'a>, Vec<PathBuf>)> {
         let mut plan = self.plan()?;
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let taken = plan.external_sources();
+        let mut taken = plan.external_sources();
+        taken.extend(exploded::sources(path));
         let names = (0_usize..).map(|number| format!("{stem}{number:04}.asdf"));
-        let names = names.filter(|name| !taken.contains(&percent_encoded(name)));
+        let is_free = |name: &String| {
+            !taken.contains(&exploded::to_uri(name))
+                && !exploded::is_special(&path.with_file_name(name))
+        };
+        let names = names.filter(is_free);
         let names: Vec<String> = names.take(plan.blocks.len()).collect();
-        plan.explode(names.iter().map(|name| percent_encoded(name)).collect())?;
+        plan.explode(names.iter().map(|name| exploded::to_uri(name)).collect())?;
         Ok((plan, names.iter().map(|name| path.with_file_name(name)).collect()))
     }
 
@@ -313,31 +313,4 @@ fn pad<W: Write + Seek>(out: &mut Output<W>, len: u64) -> Result<()> {
         left -= part;
     }
     out.put(b"\n")
-}
-
-/// Whether the tree of a file that exists names any of these files, next to it, for its arrays.
-#[cfg(any(unix, windows))]
-fn names_any(path: &Path, files: &[PathBuf]) -> bool {
-    let Ok(file) = Asdf::open(path) else { return false };
-    let Ok(document) = file.document() else { return false };
-    let names = files.iter().filter_map(|file| file.file_name()?.to_str());
-    let names: HashSet<String> = names.map(percent_encoded).collect();
-    document.nodes().any(|node| {
-        let source = node.get("source").and_then(Source::parse);
-        matches!(source, Some(Source::File(uri)) if names.contains(uri))
-    })
-}
-
-/// The name of a file as a relative URI.
-#[cfg(any(unix, windows))]
-fn percent_encoded(name: &str) -> String {
-    let mut out = String::new();
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            let _ = write!(out, "%{byte:02X}");
-        }
-    }
-    out
 }

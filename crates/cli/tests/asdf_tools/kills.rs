@@ -100,23 +100,79 @@ fn a_new_file_is_whole_or_missing() {
 }
 
 #[test]
-fn a_tree_never_names_the_blocks_of_another_file() {
+fn exploding_over_an_exploded_file_leaves_the_old_or_the_new_one() {
     let folder = folder();
     let values = |file: &str| {
         ["/a", "/b"].map(|pointer| stdout(&folder.done(&["get", file, pointer, "--slice", "-1"])))
     };
     let (old, new) = (values("b.asdf"), values("a.asdf"));
     assert_ne!(old, new);
-    let names = ["out.asdf", "out0000.asdf", "out0001.asdf"];
+    folder.done(&["asdf", "explode", "b.asdf", "-qo", "out.asdf"]);
+    let (mut old_ones, mut new_ones) = (0, 0);
     kill(&folder, &["asdf", "explode", "a.asdf", "-qfo", "out.asdf"], || {
-        if folder.path("out.asdf").exists() {
-            folder.done(&["verify", "out.asdf"]);
-            let found = values("out.asdf");
-            assert!(found == old || found == new, "{found:?}");
-        }
-        for name in names {
-            let _ = std::fs::remove_file(folder.path(name));
-        }
-        folder.done(&["asdf", "explode", "b.asdf", "-qo", "out.asdf"]);
+        folder.done(&["verify", "out.asdf"]);
+        let found = values("out.asdf");
+        assert!(found == old || found == new, "{found:?}");
+        *if found == new { &mut new_ones } else { &mut old_ones } += 1;
+        // Block files of a killed run are replaced, and those of the old tree removed.
+        folder.done(&["asdf", "explode", "b.asdf", "-qfo", "out.asdf"]);
+        let blocks = names(&folder).into_iter().filter(|name| name.starts_with("out0"));
+        assert!(blocks.count() <= 4);
     });
+    assert!(old_ones > 0 && new_ones > 0, "{old_ones} old, {new_ones} new");
+}
+
+#[test]
+fn explode_keeps_the_old_files_if_the_disk_is_full() {
+    let folder = folder();
+    folder.done(&["asdf", "explode", "b.asdf", "-qo", "out.asdf"]);
+    let content =
+        || names(&folder).into_iter().map(|name| (folder.read(&name), name)).collect::<Vec<_>>();
+    let before = content();
+    // No file may be longer than 512 KiB, which the tree is below and the blocks are above.
+    let script = "trap '' XFSZ; ulimit -f 1024; exec \"$0\" asdf explode a.asdf -qfo out.asdf";
+    let program = crate::program::program().get_program().to_owned();
+    let mut command = std::process::Command::new("sh");
+    command.arg("-c").arg(script).arg(program).current_dir(folder.path(""));
+    let output = command.output().expect("a shell");
+    assert_eq!(crate::program::status(&output), 2, "{output:?}");
+    assert!(content() == before);
+}
+
+#[test]
+fn explode_does_not_write_through_links_in_the_place_of_block_files() {
+    let folder = folder();
+    folder.write("precious", b"precious");
+    std::os::unix::fs::symlink("precious", folder.path("out0000.asdf")).expect("a link");
+    std::os::unix::fs::symlink("nowhere", folder.path("out0001.asdf")).expect("a link");
+    folder.done(&["asdf", "explode", "a.asdf", "-qfo", "out.asdf"]);
+    assert_eq!(folder.read("precious"), b"precious");
+    assert!(!folder.path("nowhere").exists());
+    for name in ["out0000.asdf", "out0001.asdf"] {
+        assert!(folder.path(name).is_symlink());
+    }
+    folder.done(&["verify", "out.asdf"]);
+    assert!(folder.path("out0003.asdf").is_file());
+}
+
+#[test]
+fn changes_of_others_are_not_lost_while_a_file_is_converted_over_itself() {
+    let folder = folder();
+    for round in 0..6_u64 {
+        let convert = [
+            "asdf",
+            "convert",
+            "a.asdf",
+            "-qfo",
+            "a.asdf",
+            "--compress",
+            ["zlib", "none"][usize::from(round % 2 == 1)],
+        ];
+        let mut child = start(&folder, &convert);
+        thread::sleep(std::time::Duration::from_millis(5 * round));
+        let value = round.to_string();
+        folder.done(&["asdf", "set", "a.asdf", "/count", &value, "-q"]);
+        assert!(child.wait().expect("the program").success());
+        assert_eq!(stdout(&folder.done(&["get", "a.asdf", "/count"])).trim(), value);
+    }
 }
