@@ -333,3 +333,62 @@ fn a_value_that_is_not_exactly_one_document_is_refused_and_changes_nothing() {
         assert_eq!(folder.read("a.asdf"), before, "{value:?}");
     }
 }
+
+#[test]
+fn edit_refuses_a_file_that_another_program_changed_and_keeps_the_text() {
+    // In place with its old length and time, by replacing the file, and by removing it.
+    let ways = [
+        "touch -r a.asdf time; printf x | dd of=a.asdf bs=1 seek=400 conv=notrunc 2>/dev/null; touch -r time a.asdf",
+        "cp a.asdf b.asdf; mv b.asdf a.asdf",
+        "printf more >> a.asdf",
+        "rm a.asdf",
+    ];
+    for way in ways {
+        let folder = folder();
+        let home = folder.path("").display().to_string();
+        // The byte at 400 is in the tree.
+        folder.done(&["asdf", "set", "a.asdf", "/meta/long", &"word ".repeat(100)]);
+        let script = format!("cd {home}; {way}; sed -i 's/gain: [0-9.]*/gain: 7.5/' \"$1\"");
+        let output = edit(&folder, &script, "");
+        assert_eq!(status(&output), 2, "{way}: {}", stderr(&output));
+        let message = stderr(&output);
+        assert!(message.contains("another program has changed the file"), "{way}: {message}");
+        let texts = texts(&folder);
+        assert_eq!(texts.len(), 1, "{way}");
+        assert!(message.contains(&texts[0].display().to_string()), "{message}");
+        assert!(std::fs::read_to_string(&texts[0]).unwrap().contains("gain: 7.5"), "{way}");
+        if folder.path("a.asdf").exists() {
+            assert!(
+                !String::from_utf8_lossy(&folder.read("a.asdf")).contains("gain: 7.5"),
+                "{way}"
+            );
+        }
+    }
+}
+
+#[test]
+fn change_of_a_pipe_is_rejected_without_waiting() {
+    let folder = folder();
+    let made = std::process::Command::new("mkfifo").arg(folder.path("pipe")).status();
+    assert!(made.is_ok_and(|status| status.success()));
+    let pipe = "pipe";
+    for command in [
+        &["asdf", "set", pipe, "/a", "1"][..],
+        &["asdf", "rm", pipe, "/a"],
+        &["asdf", "edit", pipe],
+        &["bloscpack", "append", pipe, "a.asdf"],
+        &["bloscpack", "meta", "set", pipe, "{}"],
+        &["dudley", "append", pipe, "--layout", "a.asdf"],
+    ] {
+        let mut child =
+            folder.command(command).stderr(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+        // Nothing has to be waited for, but a machine may be slow.
+        let ended = (0..400).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(25));
+            child.try_wait().unwrap().is_some()
+        });
+        let _ = child.kill();
+        assert!(ended, "{command:?}");
+        assert!(!child.wait().unwrap().success(), "{command:?}");
+    }
+}

@@ -7,10 +7,10 @@ use std::io::{self, Seek, SeekFrom, Write};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use binio::FileSource;
 use binio::write::{AtomicFile, Discard, FileLock, FileStorage, Storage};
+use binio::{FileSource, ReadAt as _};
 
 use super::draft::{Draft, PAGE, sources};
 use super::in_place::{InPlace, patch};
@@ -29,6 +29,9 @@ use crate::yaml::{ParseOptions, YamlNode};
 
 /// The tree of a file that has none.
 const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{}\n...\n";
+
+/// Bytes of a tree that are compared at a time.
+const PIECE: usize = 256 << 10;
 
 /// How a file is changed.
 ///
@@ -78,11 +81,12 @@ impl EditOptions {
         }
         let rolled_back = journal::roll_back_locked(&lock)?;
         let handle = File::open(lock.path())?;
+        let state = State::of(&handle.metadata()?);
         let source = FileSource::new(handle.try_clone()?)?;
         let file = OpenOptions::new().from_source(Arc::new(source))?;
         let mut editor = Editor::from_file(file);
         editor.options = self.clone();
-        editor.place = Some(Locked { lock, handle, can_write });
+        editor.place = Some(Locked { lock, handle, state, can_write });
         editor.rolled_back = rolled_back;
         Ok(editor)
     }
@@ -91,7 +95,13 @@ impl EditOptions {
 /// Reports whether a file must not be written.
 pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
     let path = path.as_ref();
-    if fs::metadata(path)?.permissions().readonly() {
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        // Opening a pipe for writing would wait for its reader.
+        let message = "only regular files can be changed";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    if metadata.permissions().readonly() {
         return Ok(true);
     }
     match File::options().write(true).open(path) {
@@ -136,7 +146,30 @@ pub struct EditReport {
 struct Locked {
     lock: FileLock,
     handle: File,
+    state: State,
     can_write: bool,
+}
+
+/// What differs if a file was replaced or changed.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    len: u64,
+    modified: Option<SystemTime>,
+    /// Device and inode, where the system has them.
+    identity: Option<(u64, u64)>,
+}
+
+impl State {
+    fn of(metadata: &fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let identity = {
+            use std::os::unix::fs::MetadataExt;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        #[cfg(not(unix))]
+        let identity = None;
+        Self { len: metadata.len(), modified: metadata.modified().ok(), identity }
+    }
 }
 
 /// Changes a file: first its tree and arrays in memory, then, with [`commit`](Self::commit), the file.
@@ -316,8 +349,9 @@ impl Editor {
 
     /// Changes the file. When this returns, the change is on the disk.
     ///
-    /// On failure the file is as it was, with one exception: if only the last step fails, which
-    /// writes the directory to the disk, the new file is in place but may not survive a crash.
+    /// Fails if another program has changed or replaced the file since it was opened. On failure the file
+    /// is as it was, with one exception: if only the last step fails, which writes the directory to the
+    /// disk, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
         let draft = self.draft()?;
         let method = self.method(&draft)?;
@@ -325,6 +359,7 @@ impl Editor {
             return Err(Error::unwritable("the file was not opened to be changed"));
         };
         let mut report = self.report(&draft, method.kind())?;
+        self.check_unchanged(place)?;
         match method {
             Planned::Unchanged => {}
             Planned::Patched(offset, bytes) => {
@@ -344,6 +379,33 @@ impl Editor {
             }
         }
         Ok(report)
+    }
+
+    /// Fails unless the file is still the one that was opened. Programs that do not lock the file may have
+    /// changed it, such as while a person was editing its text.
+    fn check_unchanged(&self, place: &Locked) -> Result<()> {
+        let is_same = fs::metadata(place.lock.path())
+            .is_ok_and(|metadata| State::of(&metadata) == place.state)
+            && self.has_same_tree(&place.handle)?;
+        if is_same {
+            return Ok(());
+        }
+        Err(Error::unwritable("another program has changed the file since it was opened"))
+    }
+
+    /// Compares the tree in the file with the text that was read. A program may have restored the time of
+    /// the last modification.
+    fn has_same_tree(&self, handle: &File) -> Result<bool> {
+        let Some(range) = &self.file.layout().tree else { return Ok(true) };
+        let source = FileSource::new(handle.try_clone()?)?;
+        let mut same = true;
+        let mut before = &self.file.tree_text()[..];
+        for piece in source.pieces(range.clone(), PIECE) {
+            let piece = piece?;
+            same &= before.starts_with(&piece);
+            before = before.get(piece.len()..).unwrap_or_default();
+        }
+        Ok(same && before.is_empty())
     }
 
     /// What [`Self::commit`] would do.
