@@ -3,8 +3,9 @@
 use std::fs::{self, File};
 use std::io::{self, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
-use binio::write::AtomicFile;
+use binio::write::{AtomicFile, FileLock};
 
 use crate::failure::Failure;
 use crate::output::Sink;
@@ -88,6 +89,30 @@ pub(crate) fn check(path: &Path, replace: bool) -> Result<(), Failure> {
         return Err(exists(path));
     }
     Ok(())
+}
+
+/// How long to wait for another process that is changing a file.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Locks an existing file that the command will replace, and undoes an interrupted change of it. Hold the
+/// lock from before the inputs are read until the output is in place: if the output is one of the inputs,
+/// no change of another process is lost.
+pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failure> {
+    // Anything but a file is rejected later, and so is a file that is not to be replaced.
+    if !replace || is_standard(path) || !path.is_file() {
+        return Ok(None);
+    }
+    let lock = match FileLock::acquire_within(path, PATIENCE) {
+        // A file that cannot be opened cannot be an input either.
+        Err(error) if is_denied(&error) => return Ok(None),
+        lock => lock.map_err(|error| failure(path, &error))?,
+    };
+    lock.roll_back_any().map_err(|error| failure(path, &error))?;
+    Ok(Some(lock))
+}
+
+fn is_denied(error: &binio::Error) -> bool {
+    error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::PermissionDenied)
 }
 
 fn failure(path: &Path, error: &binio::Error) -> Failure {

@@ -85,12 +85,12 @@ fn change(
     let Changing { output: target, force, dry_run, in_place } = changing;
     let (written, report) = if let Some(target) = target {
         output_file::check(target, *force)?;
+        let _lock = output_file::lock(target, *force && !*dry_run)?;
         let mut editor = Editor::from_file(super::open_by(&OpenOptions::new(), path)?);
         edit(&mut editor).map_err(fail)?;
         let report = if *dry_run {
             editor.write_to(Discard::default()).map_err(fail)?
         } else {
-            super::finish_old(target)?;
             output_file::write_file(target, *force, |out| editor.write_to(out), fail)?
         };
         (target.as_path(), report)

@@ -14,6 +14,7 @@ use crate::output::{Output, Sink, size};
 
 pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Failure> {
     let CopyRequest { file: path, output: target, writing, others } = &request.copy;
+    let _lock = super::lock(target, writing)?;
     let file = open(path, others)?;
     let tree = tree(path, &file, request.inline_below)?;
     let mut options = WriteOptions::new().align(request.align.align).pad_tree(request.pad_tree);
@@ -29,6 +30,7 @@ pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Fail
 
 pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
     let CopyRequest { file: path, output: target, writing, others } = request;
+    let _lock = super::lock(target, writing)?;
     let file = open(path, others)?;
     let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new()).implode(true);
     let report = super::write(&writer, target, writing, path)?;
@@ -43,6 +45,7 @@ pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, 
         let message = "several files cannot be written to standard output";
         return Err(Failure::other(target.display(), message));
     }
+    let _lock = super::lock(target, writing)?;
     let file = open(path, others)?;
     let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new());
     let fail = |error| Failure::asdf(path, error);
@@ -58,6 +61,10 @@ pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, 
 
 pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failure> {
     let path = &request.file;
+    let _lock = match &request.output {
+        Some(target) if !request.dry_run => output_file::lock(target, request.force)?,
+        _ => None,
+    };
     let file = open(path, &request.others)?;
     let tree = Tree::from_file_inline(&file).map_err(|error| Failure::asdf(path, error))?;
     let mut options = WriteOptions::new().keep_library();

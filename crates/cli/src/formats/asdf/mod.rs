@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use asdf::diagnostic::{Diagnostic, Severity};
 use asdf::save::WriteReport;
 use asdf::{Asdf, External, OpenOptions, Strictness, Writer};
-use binio::write::Discard;
+use binio::write::{Discard, FileLock};
 use serde_json::json;
 
 use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading, Writing};
@@ -127,16 +127,12 @@ fn write(
     if writing.dry_run {
         return writer.write_to(Discard::default()).map_err(fail);
     }
-    finish_old(target)?;
     output_file::write_file(target, writing.force, |out| writer.write_to(out), fail)
 }
 
-/// Undoes a change in place of a file that is to be replaced, whose journal would be left over.
-fn finish_old(target: &Path) -> Result<(), Failure> {
-    if target.is_file() {
-        asdf::save::roll_back(target).map_err(|error| Failure::asdf(target, error))?;
-    }
-    Ok(())
+/// Locks an existing output, unless nothing is written.
+fn lock(target: &Path, writing: &Writing) -> Result<Option<FileLock>, Failure> {
+    output_file::lock(target, writing.force && !writing.dry_run)
 }
 
 /// Prints what was written. For standard output there is nothing to print on it.

@@ -19,6 +19,7 @@ use crate::output::{Output, one_line, print_json, size};
 pub(super) fn repair(request: &RepairRequest, output: Output) -> Result<Verdict, Failure> {
     let RepairRequest { file: path, output: target, writing } = request;
     let fail = |error| Failure::asdf(path, error);
+    let _lock = super::lock(target, writing)?;
     let source = input::source(path).map_err(|error| fail(error.into()))?;
     let source: Arc<dyn ReadAt> = Arc::new(source);
     let options = RecoverOptions::new();

@@ -11,6 +11,7 @@ use crate::output::{Output, print_json};
 
 pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Failure> {
     let Convert { input, output: target, format, .. } = command;
+    let _lock = output_file::lock(target, command.replacing.force)?;
     let file = super::open(input, &command.opening.options())?;
     super::remark_damage(input, &file, output);
     let version = if *format == 2 { Version::V2 } else { Version::V3 };

@@ -64,6 +64,7 @@ pub(crate) fn report(
 
 /// Packs to a file, or to standard output for "-".
 pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Packed, Failure> {
+    let _lock = output_file::lock(target, command.replacing.force)?;
     let (input, options) = Input::open(command, options(command)?)?;
     let progress = Progress::new(input.len(), output.quiet);
     let done = AtomicU64::new(0);

@@ -17,6 +17,7 @@ use crate::output::{Output, one_line, print_json, size};
 pub(super) fn recover(command: &Recover, output: Output) -> Result<Verdict, Failure> {
     let (input, target) = (&command.input, &command.output);
     let fail = |error| Failure::bloscpack(input, error);
+    let _lock = output_file::lock(target, command.replacing.force)?;
     // A journal of another file says nothing about this one.
     if journal::pending(input).map_err(fail)? != Some(Pending::Foreign) {
         undo_interrupted(input, output)?;

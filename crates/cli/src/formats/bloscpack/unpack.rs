@@ -102,9 +102,10 @@ pub(crate) fn unpack(
     let path = &command.input;
     let fail = |error| Failure::bloscpack(path, error);
     let options = command.reading.options().ignore_metadata(command.ignore_metadata);
+    let replace = command.replacing.force;
+    let _lock = output_file::lock(target, replace)?;
     let file = super::open(path, &options)?;
     super::remark_damage(path, &file, output);
-    let replace = command.replacing.force;
     let metadata_out = match &command.metadata_out {
         Some(target) => {
             output_file::check(target, replace)?;

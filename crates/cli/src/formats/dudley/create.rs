@@ -15,7 +15,7 @@ use crate::Verdict;
 use crate::arguments::dudley::{Append, New, Order, Put};
 use crate::failure::{Failure, name};
 use crate::input;
-use crate::output::file::{OutputFile, is_standard};
+use crate::output::file::{self as output_file, OutputFile, is_standard};
 use crate::output::{Output, print_json};
 
 /// The array of a `.npy` file.
@@ -44,6 +44,7 @@ fn refused(file: &Path, error: dudley::Error) -> Failure {
 }
 
 pub(super) fn new(command: &New, output: Output) -> Result<Verdict, Failure> {
+    let _lock = output_file::lock(&command.out, command.force)?;
     let layout = parse(&command.layout, &ParseOptions::new())?;
     let mut options = WriteOptions::new()
         .values(values(&command.given.params, &[&layout])?)

@@ -357,6 +357,10 @@ impl Write for Indented<'_> {
 /// Prints or writes the text of an appended layout.
 pub(super) fn extract_layout(command: &ExtractLayout, output: Output) -> Result<Verdict, Failure> {
     let path = &command.data;
+    let _lock = match &command.output {
+        Some(target) => output_file::lock(target, command.force)?,
+        None => None,
+    };
     let file = source(path)?;
     let text = dudley::appended_layout(&file).map_err(|error| Failure::dudley(path, error))?;
     let Some(target) = &command.output else {

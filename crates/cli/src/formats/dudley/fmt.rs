@@ -23,6 +23,7 @@ fn one(path: &Path, is_check: bool, output: Output) -> Result<Verdict, Failure> 
     if !is_standard(path) && fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(Failure::other(path.display(), "not a regular file"));
     }
+    let _lock = output_file::lock(path, !is_check)?;
     let (bytes, name) = (read(path)?, name(path));
     let source = Source::decode_named(&bytes, &*name);
     let formatted = source.and_then(|source| ParseOptions::new().format_source(source));

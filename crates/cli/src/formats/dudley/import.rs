@@ -30,6 +30,10 @@ pub(super) fn import_as(
     if let Some((target, force)) = target {
         output_file::check(target, force)?;
     }
+    let _lock = match target {
+        Some((target, force)) => output_file::lock(target, force)?,
+        None => None,
+    };
     let file = input::source(path).map_err(|error| Failure::other(name(path), error))?;
     let fail = |error| Failure::dudley(path, error);
     let Imported { layout, errors, .. } = dudley::import(item, file).map_err(fail)?;
