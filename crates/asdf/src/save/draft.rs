@@ -193,7 +193,7 @@ impl Draft<'_> {
 
     /// Whether another text has the same tree.
     fn means_the_same(&self, text: String) -> bool {
-        let Ok(other) = TreeText::parse(text) else { return false };
+        let Ok(other) = self.text().parse_like(text) else { return false };
         let (root, found) = (self.text().document().root(), other.document().root());
         let expected = Expectation { container: root.id(), children: nodes(root) };
         is_as_expected(root, found, &expected)

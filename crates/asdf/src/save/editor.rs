@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use binio::write::{AtomicFile, Discard, FileLock, FileStorage, Storage};
-use binio::{FileSource, ReadAt as _};
+use binio::{FileSource, Limits, ReadAt as _};
 
 use super::draft::{Draft, PAGE, sources};
 use super::in_place::{InPlace, patch};
@@ -46,11 +46,17 @@ pub struct EditOptions {
     in_place: bool,
     read_only: bool,
     patience: Duration,
+    limits: Limits,
 }
 
 impl Default for EditOptions {
     fn default() -> Self {
-        Self { in_place: false, read_only: false, patience: Duration::from_secs(10) }
+        Self {
+            in_place: false,
+            read_only: false,
+            patience: Duration::from_secs(10),
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -69,6 +75,8 @@ impl EditOptions {
         read_only: bool;
         /// Sets how long to wait for another process that is changing the file. Default: 10 seconds.
         patience: Duration;
+        /// Sets the limits for reading the file and for the tree that the edits lead to.
+        limits: Limits;
     }
 
     /// Opens and locks a file to change it. A change in place that was interrupted is undone first.
@@ -83,7 +91,7 @@ impl EditOptions {
         let handle = File::open(lock.path())?;
         let state = State::of(&handle.metadata()?);
         let source = FileSource::new(handle.try_clone()?)?;
-        let file = OpenOptions::new().from_source(Arc::new(source))?;
+        let file = OpenOptions::new().limits(self.limits).from_source(Arc::new(source))?;
         let mut editor = Editor::from_file(file);
         editor.options = self.clone();
         editor.place = Some(Locked { lock, handle, state, can_write });

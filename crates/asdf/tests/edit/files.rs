@@ -9,7 +9,10 @@ use std::time::Duration;
 use asdf::inspect::VerifyOptions;
 use asdf::save::{EditOptions, EditReport, Editor, Method};
 use asdf::value::Array;
-use asdf::{Asdf, Compression, OpenOptions, Strictness, Tree, Verify, WriteOptions, Writer};
+use asdf::{
+    Asdf, Compression, ErrorKind, Limits, OpenOptions, Strictness, Tree, Verify, WriteOptions,
+    Writer,
+};
 
 use crate::edited;
 
@@ -317,6 +320,46 @@ fn no_line_of_blanks_stays_where_an_entry_was() {
     let (report, now, _) = change(&before, &EditOptions::new(), |editor| editor.remove("/b"));
     assert_eq!(now, file("# about\na: 1\nc: 3\n"));
     assert_eq!(report.method, Method::NewFile);
+}
+
+/// A tree whose root holds `/n` and, at `/deep`, as many nested lists.
+fn nested(depth: usize) -> Vec<u8> {
+    let (open, close) = ("[".repeat(depth), "]".repeat(depth));
+    format!(
+        "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n\
+         --- !core/asdf-1.1.0\nn: 1.25\ndeep: {open}{close}\n...\n"
+    )
+    .into_bytes()
+}
+
+#[test]
+fn limits_above_the_default_reach_every_parse_of_an_edit() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, nested(1100)).unwrap();
+    let strict = EditOptions::new().open(&path).unwrap();
+    let error = strict.tree().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Limit { limit: 1000, .. }), "{error}");
+    drop(strict);
+    let mut editor =
+        EditOptions::new().limits(Limits::default().max_depth(2000)).open(&path).unwrap();
+    editor.set("/n", &yaml("1.5")).unwrap();
+    // The line is padded with a blank, and the padded text is parsed too before it is one write.
+    assert_eq!(editor.commit().unwrap().method, Method::Patched);
+}
+
+#[test]
+fn limits_below_the_default_stop_the_value_and_the_tree_that_holds_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let bytes = nested(4);
+    fs::write(&path, &bytes).unwrap();
+    let mut editor = EditOptions::new().limits(Limits::default().max_depth(6)).open(&path).unwrap();
+    for (pointer, value) in [("/n", "[[[[[[[[0]]]]]]]]"), ("/deep/0/0/0/-", "[[[[0]]]]")] {
+        let error = editor.set(pointer, &yaml(value)).unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::Limit { limit: 6, .. }), "{pointer}: {error}");
+    }
+    editor.set("/n", &yaml("[[0]]")).unwrap();
 }
 
 #[test]

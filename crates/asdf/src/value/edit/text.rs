@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::insert;
 use super::moved::{Moved, Way};
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
 use crate::value::walk::Visit;
 use crate::value::{Mapping, Tree, Value};
@@ -67,6 +67,11 @@ impl TreeText {
         Ok(Self { text, document, options })
     }
 
+    /// Parses another text with the limits and the scalar rules of this one.
+    pub(crate) fn parse_like(&self, text: String) -> Result<Self> {
+        Self::parse_with(text, &self.options)
+    }
+
     /// The text as it is now.
     pub fn text(&self) -> &str {
         &self.text
@@ -106,7 +111,7 @@ impl TreeText {
                 *value.root_mut() = Mapping::from_iter([(key.as_str(), inner)]).into();
             }
         }
-        let wanted = standalone(&value, arrays)?;
+        let wanted = self.standalone(&value, arrays)?;
         let want = only(&wanted);
         let emission = Emission::new(&value, arrays);
         let mut nodes = check::nodes(container);
@@ -129,7 +134,7 @@ impl TreeText {
                 self.edited(pointer, container, nodes, &removed, &splices)
             }
             Place::NewKey(key, _) => {
-                let key_document = standalone(&Tree::new(key.as_str()), &NoArrays)?;
+                let key_document = self.standalone(&Tree::new(key.as_str()), &NoArrays)?;
                 nodes.extend([only(&key_document), want]);
                 let splices = insert::entry(self, container, key, &emission)?;
                 let splices = splices.ok_or_else(|| impossible(pointer))?;
@@ -194,7 +199,7 @@ impl TreeText {
         let tree = Tree::new(key);
         let new = self.fragment(&Emission::new(&tree, &NoArrays), &slot.around, 0).key()?;
         let span = range(old.span());
-        let document = standalone(&tree, &NoArrays)?;
+        let document = self.standalone(&tree, &NoArrays)?;
         let mut nodes = check::nodes(container);
         if let Some(node) = nodes.get_mut(2 * index) {
             *node = only(&document);
@@ -227,7 +232,12 @@ impl TreeText {
             let mut splices = splices.clone();
             let moved = Moved::splices(self, removed, way, &mut splices);
             let text = moved.and_then(|_| splices.apply(&self.text));
-            let edited = text.and_then(|text| Self::parse_with(text, &self.options).ok());
+            let edited = match text.map(|text| self.parse_like(text)) {
+                Some(Err(error)) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
+                    return Err(error);
+                }
+                edited => edited.and_then(Result::ok),
+            };
             if let Some(edited) = edited {
                 let (old, new) = (self.document.root(), edited.document.root());
                 if check::is_as_expected(old, new, &expected) {
@@ -309,20 +319,24 @@ impl TreeText {
         (asdf, yaml)
     }
 
+    /// Returns a document that is a list of one value, to compare the edited text with.
+    ///
+    /// The limits are those of the caller. The scalar rules are those for which `emit` writes: under the
+    /// caller's rules the comparison would not notice a scalar that they read as another type.
+    fn standalone(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
+        let mut text = Vec::new();
+        let mut listed = tree.clone();
+        let root = std::mem::take(listed.root_mut());
+        *listed.root_mut() = Value::from(vec![root]);
+        emit(&listed, arrays, &mut text)?;
+        let options = ParseOptions::default().limits(self.options.limits);
+        Document::parse(&text, &options, &mut Vec::new())
+    }
+
     /// How many children a collection has as written.
     pub(super) fn has_children(container: YamlNode<'_>) -> bool {
         !children(container).is_empty()
     }
-}
-
-/// A document of a list of one value, to compare with.
-fn standalone(tree: &Tree, arrays: &dyn Arrays) -> Result<Document> {
-    let mut text = Vec::new();
-    let mut listed = tree.clone();
-    let root = std::mem::take(listed.root_mut());
-    *listed.root_mut() = Value::from(vec![root]);
-    emit(&listed, arrays, &mut text)?;
-    Document::parse(&text, &ParseOptions::default(), &mut Vec::new())
 }
 
 /// Forgets how collections were laid out, so that their new place decides between brackets and lines.
