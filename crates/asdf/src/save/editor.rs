@@ -92,11 +92,19 @@ impl EditOptions {
         let state = State::of(&handle.metadata()?);
         let source = FileSource::new(handle.try_clone()?)?;
         let file = OpenOptions::new().limits(self.limits).from_source(Arc::new(source))?;
-        let mut editor = Editor::from_file(file);
-        editor.options = self.clone();
+        let mut editor = self.edit(file);
         editor.place = Some(Locked { lock, handle, state, can_write });
         editor.rolled_back = rolled_back;
         Ok(editor)
+    }
+
+    /// Edits a file that is already open, which is neither locked nor changed:
+    /// [`Editor::write_to`] and [`Editor::commit_to`] write the result elsewhere. The limits are
+    /// those with which the file was opened.
+    pub fn edit(&self, file: Asdf) -> Editor {
+        let mut editor = Editor::from_file(file);
+        editor.options = self.clone();
+        editor
     }
 }
 
@@ -439,27 +447,43 @@ impl Editor {
         Ok(EditReport { method: Method::NewFile, len, blocks, unused: Vec::new(), rolled_back })
     }
 
-    /// The same change of a file that a storage has: for tests of what a crash leaves.
-    #[doc(hidden)]
-    pub fn apply(&self, storage: &mut dyn Storage) -> Result<Method> {
+    /// Changes the file that a storage holds instead of the one that was opened: for files that do not
+    /// live in the file system, and to see what an interrupted change leaves.
+    ///
+    /// The storage must hold the bytes of [`Self::file`]. Returns how the change reached them. Fails if
+    /// the change needs a new file, which [`Self::write_to`] writes; with
+    /// [`EditOptions::in_place`] it never does.
+    ///
+    /// ```
+    /// use asdf::save::{EditOptions, Method};
+    /// use asdf::{Asdf, Tree, Writer};
+    /// use binio::write::MemoryStorage;
+    ///
+    /// let mut bytes = std::io::Cursor::new(Vec::new());
+    /// Writer::new(Tree::parse("gain: 2.5")?).write_to(&mut bytes)?;
+    /// let mut storage = MemoryStorage::new(&bytes.into_inner());
+    /// let file = Asdf::from_bytes(storage.file_bytes().to_vec())?;
+    /// let mut editor = EditOptions::new().in_place(true).edit(file);
+    /// editor.set("/gain", &Tree::parse("3.5")?)?;
+    /// assert_eq!(editor.commit_to(&mut storage)?, Method::Patched);
+    /// # Ok::<(), asdf::Error>(())
+    /// ```
+    pub fn commit_to(&self, storage: &mut dyn Storage) -> Result<Method> {
         let draft = self.draft()?;
         let method = self.method(&draft)?;
         match &method {
+            Planned::Unchanged => {}
             Planned::Patched(offset, bytes) => patch(storage, *offset, bytes)?,
             Planned::InPlace(change) => {
                 change.apply(storage)?;
             }
-            Planned::Unchanged | Planned::NewFile => {}
+            Planned::NewFile => {
+                return Err(Error::unwritable(
+                    "expected a change in place, but it needs a new file",
+                ));
+            }
         }
         Ok(method.kind())
-    }
-
-    /// Sets the options of an editor that has no file of its own.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_options(mut self, options: EditOptions) -> Self {
-        self.options = options;
-        self
     }
 
     fn draft(&self) -> Result<Draft<'_>> {

@@ -18,7 +18,18 @@ const FILE: &str = "ASDF_EDIT_KILL_TEST_FILE";
 /// An editor of a file in memory, whose changes are made in place.
 fn editor(bytes: &[u8]) -> Editor {
     let file = Asdf::from_bytes(bytes.to_vec()).unwrap();
-    Editor::from_file(file).with_options(EditOptions::new().in_place(true))
+    EditOptions::new().in_place(true).edit(file)
+}
+
+#[test]
+fn change_that_needs_a_new_file_is_an_error_for_a_storage() {
+    let before = sample(&WriteOptions::new());
+    let mut editor = EditOptions::new().edit(Asdf::from_bytes(before.clone()).unwrap());
+    editor.remove("/c").unwrap();
+    let mut storage = MemoryStorage::new(&before);
+    let error = editor.commit_to(&mut storage).unwrap_err();
+    assert!(error.to_string().contains("needs a new file"), "{error}");
+    assert_eq!(storage.file_bytes(), before);
 }
 
 type Edit = fn(&mut Editor) -> asdf::Result<()>;
@@ -50,7 +61,7 @@ fn changed(before: &[u8], edit: Edit) -> (Vec<u8>, usize, Method) {
     let mut editor = editor(before);
     edit(&mut editor).unwrap();
     let mut storage = MemoryStorage::new(before);
-    let method = editor.apply(&mut storage).unwrap();
+    let method = editor.commit_to(&mut storage).unwrap();
     assert_eq!(storage.journal_bytes(), None);
     let after = storage.file_bytes().to_vec();
     let file = Asdf::from_bytes(after.clone()).unwrap();
@@ -70,7 +81,7 @@ fn a_disk_that_fails_at_any_operation_leaves_the_old_file() {
             edit(&mut editor).unwrap();
             let fault = Fault::FailOnceAtOperation(operation);
             let mut storage = MemoryStorage::new(&before).fault(fault);
-            assert!(editor.apply(&mut storage).is_err(), "{operation}");
+            assert!(editor.commit_to(&mut storage).is_err(), "{operation}");
             let file = storage.file_bytes();
             assert!(file == before || file == after, "{operation} of {operations}");
         }
@@ -85,7 +96,7 @@ fn a_power_cut_at_any_operation_leaves_the_old_file_or_the_new_one_for_readers_a
         let mut editor = editor(&before);
         edit(&mut editor).unwrap();
         let mut storage = MemoryStorage::new(&before);
-        editor.apply(&mut storage).unwrap();
+        editor.commit_to(&mut storage).unwrap();
         for count in 0..=operations {
             for mut left in storage.crashes(count) {
                 // One write within a page is whole or missing; a disk does not tear a page.
@@ -125,7 +136,7 @@ fn a_journaled_change_writes_only_what_differs() {
     let mut editor = editor(&before);
     editor.set("/text", &Tree::new("long word ".repeat(900))).unwrap();
     let mut storage = MemoryStorage::new(&before);
-    editor.apply(&mut storage).unwrap();
+    editor.commit_to(&mut storage).unwrap();
     let written: usize = storage
         .operations()
         .iter()
