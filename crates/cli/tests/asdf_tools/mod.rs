@@ -56,8 +56,11 @@ fn repair_names_what_is_lost_and_has_status_1() {
     folder.write("bad.asdf", &bytes);
     let output = folder.run(&["asdf", "repair", "bad.asdf", "-o", "good.asdf"]);
     assert_eq!(status(&output), 1, "{}", stderr(&output));
-    let expected =
-        format!("bad.asdf: lost: block 0: no block magic at offset {} (arrays: /x)\n", blocks[0]);
+    let expected = format!(
+        "bad.asdf: lost: block 0: no block magic at offset {}; {} bytes are missing (arrays: /x)\n",
+        blocks[0],
+        blocks[1] - blocks[0]
+    );
     assert!(stdout(&output).starts_with(&expected), "{}", stdout(&output));
     let tail = folder.done(&["asdf", "get", "good.asdf", "/y", "--slice", "-1"]);
     assert_eq!(stdout(&tail), "499\n");

@@ -57,8 +57,8 @@ fn a_fix_makes_the_layout_that_was_meant() {
 fn help_names_what_was_meant() {
     for (text, help) in [
         ("N : 2 x = f8[2*N]", "a dimension is a number or a parameter"),
-        ("struct point { double x; };", "from-c"),
-        ("typedef struct { int a; } point;", "from-c"),
+        ("struct point { double x; };", "from_c"),
+        ("typedef struct { int a; } point;", "from_c"),
         ("x = mesh[3]\nmesh { = f8[4] }", "move the definition of the type before its first use"),
         ("x = f8  // the density", "a comment begins with `#`"),
         ("/* the density */ x = f8", "a comment begins with `#`"),
