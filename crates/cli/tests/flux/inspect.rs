@@ -287,3 +287,16 @@ fn a_million_diagnostics_are_printed_in_bounded_memory() {
     assert_eq!((&value["ok"], &value["format"]), (&json!(false), &json!("flux")));
     assert_eq!(value["diagnostics"].as_array().unwrap().len(), 31 * 8999 + 30);
 }
+
+#[test]
+fn verify_json_lists_what_the_terminal_shows() {
+    let folder = Folder::new();
+    let entry = r#"{"path":"f","mode":33188,"size":2,"encoding":"utf-8","data":"ab"}"#;
+    folder.write("twice.json", format!("[{entry},{entry}]"));
+    let output = folder.run(&["verify", "twice.json"]);
+    assert!(stderr(&output).contains("[R107]"), "{}", stderr(&output));
+    let json = folder.run(&["verify", "--json", "twice.json"]);
+    let report = json_of(&json);
+    assert_eq!(report["diagnostics"][0]["code"], "R107", "{report}");
+    assert_eq!((&report["ok"], status(&json)), (&json!(true), status(&output)), "{report}");
+}

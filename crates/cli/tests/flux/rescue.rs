@@ -7,7 +7,7 @@ use flux_archive::store::{BlobStoreMut, DirStore};
 use flux_archive::{Base64, BlobRef, HashType};
 use serde_json::{Value, json};
 
-use crate::program::{Folder, status, stderr, stdout};
+use crate::program::{Folder, json_of, status, stderr, stdout};
 use crate::{bytes, lines, mkdir, set_mode, stored};
 
 /// A state directory of files, with an archive, one of a hostile name, and a job with a script.
@@ -194,6 +194,26 @@ fn truncated_dump_is_rescued_as_far_as_it_goes() {
     let output = folder.run(&["flux", "list", "--statedir", "dump.tar", "-n", "second"]);
     assert_eq!(status(&output), 1);
     assert!(stderr(&output).contains("archive.second is not in it"), "{}", stderr(&output));
+    // What is there is printed, and what is missing is said.
+    for command in ["list", "info", "verify"] {
+        let output = folder.run(&["flux", command, "--statedir", "dump.tar", "-n", "first"]);
+        assert_eq!(status(&output), 1, "{command}: {}", stderr(&output));
+        assert!(stderr(&output).contains("what follows archive/first is missing"), "{command}");
+        assert!(!output.stdout.is_empty(), "{command}");
+    }
+    let report = json_of(&folder.run(&[
+        "flux",
+        "verify",
+        "--json",
+        "--statedir",
+        "dump.tar",
+        "-n",
+        "first",
+    ]));
+    assert_eq!(
+        (&report["ok"], &report["diagnostics"][0]["code"]),
+        (&json!(false), &json!("DamagedDump"))
+    );
     folder.write("other.tar", "no tar");
     assert_eq!(status(&folder.run(&["flux", "rescue", "other.tar"])), 1);
 }

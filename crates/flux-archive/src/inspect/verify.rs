@@ -8,7 +8,7 @@ use binio::pointer;
 use serde::Serialize;
 
 use super::diff::Difference;
-use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{Error, ErrorKind, Failure, Result};
 use crate::model::{Archive, Entry, Form, HashType, Region};
 use crate::parallel::{Progress, report, try_map};
@@ -76,8 +76,11 @@ pub struct VerifyReport {
     /// Blobs that are named by SHA-1, for which two contents with the same digest can be constructed.
     pub sha1: u64,
     /// What is wrong: why the archive cannot be read, or blobs that are missing, of another length,
-    /// of another digest, or named by a hash that is not allowed.
+    /// of another digest, or named by a hash that is not allowed. Also the [`Archive::diagnostics`], which
+    /// the profile accepts.
     pub diagnostics: Vec<Diagnostic>,
+    /// The number of [`Archive::more_diagnostics`], which are not in the list.
+    pub more_diagnostics: u64,
     /// The paths at which files on disk differ, in the order of the archive.
     pub differences: Vec<Difference>,
     /// The paths that could not be compared.
@@ -85,9 +88,12 @@ pub struct VerifyReport {
 }
 
 impl VerifyReport {
-    /// Whether nothing is wrong.
+    /// Returns `true` if no diagnostic is an error, nothing differs, and everything could be compared.
     pub fn is_fine(&self) -> bool {
-        self.diagnostics.is_empty() && self.differences.is_empty() && self.failures.is_empty()
+        let is_error = |diagnostic: &Diagnostic| diagnostic.severity == Severity::Error;
+        !self.diagnostics.iter().any(is_error)
+            && self.differences.is_empty()
+            && self.failures.is_empty()
     }
 }
 
@@ -135,9 +141,11 @@ impl Archive<'_> {
     pub fn verify(&self, options: &VerifyOptions<'_>) -> VerifyReport {
         let mut report = VerifyReport {
             entries: Some(self.entries().len() as u64),
-            diagnostics: self.refused_hashes(options.require_hash),
+            diagnostics: self.diagnostics().to_vec(),
+            more_diagnostics: self.more_diagnostics(),
             ..VerifyReport::default()
         };
+        report.diagnostics.extend(self.refused_hashes(options.require_hash));
         if let Some(store) = options.store.filter(|_| options.blobs) {
             self.verify_blobs(store, options.progress, &mut report);
         }

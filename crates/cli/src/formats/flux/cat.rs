@@ -44,7 +44,7 @@ pub(super) fn cat(command: &Cat, output: Output) -> Result<Verdict, Failure> {
             return Err(Failure::other(source.name.display(), message));
         }
     }
-    Ok(Verdict::Fine)
+    Ok(source.report_damage(output))
 }
 
 /// The entry of a path, or else the regular files that a pattern takes: they match, or are below a directory

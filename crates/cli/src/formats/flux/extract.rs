@@ -37,7 +37,7 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
     patterns.remark(output);
     if command.list_only {
         print_list(wanted)?;
-        return Ok(Verdict::Fine);
+        return Ok(source.report_damage(output));
     }
     let store = source.stores(&command.stores)?;
     let progress = Progress::new(total, output.quiet);
@@ -70,7 +70,8 @@ pub(super) fn extract(command: &Extract, output: Output) -> Result<Verdict, Fail
         .dry_run(command.dry_run);
     let report = extractor.run(&archive).map_err(|error| source.failure(error))?;
     drop(progress);
-    tell(&source.name, directory, &report, command.dry_run, output)
+    let verdict = tell(&source.name, directory, &report, command.dry_run, output)?;
+    Ok(verdict.max(source.report_damage(output)))
 }
 
 fn existing(command: &Extract) -> Existing {

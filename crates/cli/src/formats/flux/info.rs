@@ -19,10 +19,11 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
     if output.json {
         let mut value = summary.json();
         value["file"] = source.name.display().to_string().into();
-        value["ok"] = true.into();
+        value["ok"] = source.damage_json().is_none().into();
         value["size"] = source.document.len().into();
         value["form"] = form_name(archive.form()).into();
-        value["diagnostics"] = json!(archive.diagnostics());
+        let found = archive.diagnostics().iter().map(|one| json!(one));
+        value["diagnostics"] = found.chain(source.damage_json()).collect();
         value["more_diagnostics"] = archive.more_diagnostics().into();
         print_json(&value)?;
     } else {
@@ -30,7 +31,7 @@ pub(crate) fn info(one: &One, output: Output) -> Result<Verdict, Failure> {
         write_text(&mut out, &source, &archive, &summary)?;
         out.flush()?;
     }
-    Ok(Verdict::Fine)
+    Ok(source.report_damage(output))
 }
 
 fn form_name(form: Form) -> &'static str {

@@ -28,7 +28,7 @@ pub(super) fn list(command: &List, output: Output) -> Result<Verdict, Failure> {
         output
             .remark(&format_args!("{name}: {entries} replaced by a later one with the same path"));
     }
-    Ok(Verdict::Fine)
+    Ok(source.report_damage(output))
 }
 
 struct Listing<'l> {

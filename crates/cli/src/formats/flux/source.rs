@@ -9,10 +9,14 @@ use flux_archive::kvs::{DumpTar, JobId, KvsError, StateDir};
 use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, Layered, SqliteStore, StoreError};
 use flux_archive::{Archive, ErrorKind, OpenOptions, repair_commas};
 
+use serde_json::{Value, json};
+
+use crate::Verdict;
 use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt::Spool;
+use crate::output::Output;
 use crate::output::file::is_standard;
 
 /// Size in bytes from which an archive is mapped, since it may not fit in memory.
@@ -105,6 +109,24 @@ impl Source {
 
     pub(super) fn failure(&self, error: flux_archive::Error) -> Failure {
         Failure::flux(&self.name, error)
+    }
+
+    /// Says what the dump lacks that contains the archive, if it is damaged.
+    pub(super) fn report_damage(&self, output: Output) -> Verdict {
+        let Some(damage) = self.damage() else { return Verdict::Fine };
+        output.say(&format_args!("{}: {damage}", self.name.display()));
+        Verdict::Found
+    }
+
+    /// The same as a diagnostic of a report.
+    pub(super) fn damage_json(&self) -> Option<Value> {
+        let damage = self.damage()?;
+        Some(json!({"code": "DamagedDump", "severity": "error", "message": damage}))
+    }
+
+    /// What is missing of the dump that contains the archive.
+    fn damage(&self) -> Option<&str> {
+        self.state.as_ref().and_then(State::damage)
     }
 
     /// The container of the archive. A document can be changed in place only if it is only an archive.

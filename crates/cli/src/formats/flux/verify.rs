@@ -2,8 +2,8 @@
 
 use std::io;
 
-use flux_archive::{Archive, Entry, VerifyOptions, VerifyReport};
-use serde_json::json;
+use flux_archive::{Archive, Diagnostic, Entry, Severity, VerifyOptions, VerifyReport};
+use serde_json::{Value, json};
 
 use super::diff::with_disk;
 use super::source::Source;
@@ -25,13 +25,18 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
     };
     if output.json {
         let name = source.name.display().to_string();
-        let members = json!({"file": name, "format": "flux", "ok": report.is_fine()});
-        print_json(&report_json(&report, members)?)?;
+        let is_ok = report.is_fine() && source.damage_json().is_none();
+        let members = json!({"file": name, "format": "flux", "ok": is_ok});
+        let mut value = report_json(&report, members)?;
+        if let Value::Array(diagnostics) = &mut value["diagnostics"] {
+            diagnostics.extend(source.damage_json());
+        }
+        print_json(&value)?;
     } else {
         print(&source, &report, output)?;
     }
     let found = if report.is_fine() { Verdict::Fine } else { Verdict::Found };
-    Ok(found.max(verdict(&report.failures)))
+    Ok(found.max(verdict(&report.failures)).max(source.report_damage(output)))
 }
 
 /// Verifies the archive, its blobs if there is a store, and files.
@@ -69,7 +74,9 @@ fn check(
 
 fn print(source: &Source, report: &VerifyReport, output: Output) -> io::Result<()> {
     let name = source.name.display();
-    let diagnostics = report.diagnostics.iter().map(ToString::to_string);
+    // What the profile accepts was remarked before.
+    let is_error = |diagnostic: &&Diagnostic| diagnostic.severity == Severity::Error;
+    let diagnostics = report.diagnostics.iter().filter(is_error).map(ToString::to_string);
     let differences = report.differences.iter().map(ToString::to_string);
     let failures = report.failures.iter().map(ToString::to_string);
     for line in diagnostics.chain(differences).chain(failures) {
