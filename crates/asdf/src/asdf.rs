@@ -1,5 +1,6 @@
 //! A file: its layout, its tree, its blocks.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -8,10 +9,13 @@ use bytes::Bytes;
 
 use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::append_only::AppendOnly;
 use crate::file::blocks::{BlockStore, Blocks};
 use crate::file::open::OpenFile;
+#[cfg(any(unix, windows))]
+use crate::file::pool::FilePool;
 use crate::layout::Layout;
-use crate::options::{External, OpenOptions, Strictness};
+use crate::options::{OpenOptions, Strictness};
 use crate::tag;
 use crate::yaml::{Document, ParseOptions};
 
@@ -49,12 +53,15 @@ pub struct Asdf {
     blocks: BlockStore,
     /// Other files that this one, or one of them, names. Slots are filled in order and never
     /// emptied, so that files can be borrowed for as long as this one.
-    other_files: Vec<OnceLock<(FileKey, Box<Asdf>)>>,
-    filling: Mutex<()>,
+    other_files: AppendOnly<(FileKey, Box<Asdf>)>,
+    /// The numbers of the other files. Locked while a file is opened.
+    numbers: Mutex<HashMap<FileKey, usize>>,
+    #[cfg(any(unix, windows))]
+    pool: Arc<FilePool>,
 }
 
 /// What makes another file the same as one that was opened before.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum FileKey {
     /// A path without links.
     Path(PathBuf),
@@ -110,8 +117,10 @@ impl Asdf {
             tree_text,
             document: OnceLock::new(),
             blocks,
-            other_files: (0..External::MAX_FILES).map(|_| OnceLock::new()).collect(),
-            filling: Mutex::new(()),
+            other_files: AppendOnly::default(),
+            numbers: Mutex::default(),
+            #[cfg(any(unix, windows))]
+            pool: Arc::default(),
         }
     }
 
@@ -189,7 +198,7 @@ impl Asdf {
     pub(crate) fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
-        let files = self.other_files.iter().map_while(OnceLock::get);
+        let files = self.other_files.iter();
         files.map(move |(key, file)| match key {
             FileKey::Path(path) => {
                 (path.strip_prefix(&folder).unwrap_or(path).display().to_string(), &**file)
@@ -205,19 +214,27 @@ impl Asdf {
         open: impl FnOnce() -> Result<Self>,
     ) -> Result<&Self> {
         // Opening reads the head of one file; two threads need not do it twice.
-        let _filling = self.filling.lock().unwrap_or_else(PoisonError::into_inner);
-        for slot in &self.other_files {
-            match slot.get() {
-                Some((known, file)) if known == key => return Ok(file),
-                Some(_) => {}
-                None => {
-                    let file = Box::new(open()?);
-                    return Ok(&slot.get_or_init(|| (key.clone(), file)).1);
-                }
-            }
+        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = numbers.get(key).and_then(|&number| self.other_files.get(number)) {
+            return Ok(&known.1);
         }
-        let limit = u64::try_from(External::MAX_FILES).unwrap_or(u64::MAX);
-        Err(Error::limit("external files", limit, limit + 1))
+        let number = numbers.len();
+        let limit = self.options.max_files as u64;
+        let full = || Error::limit("external files", limit, limit.saturating_add(1));
+        if number >= self.options.max_files {
+            return Err(full());
+        }
+        let file = Box::new(open()?);
+        let (_, file) = self.other_files.set(number, (key.clone(), file)).ok_or_else(full)?;
+        numbers.insert(key.clone(), number);
+        Ok(file)
+    }
+
+    /// Opens another file as this one was opened, through its pool of open files.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn open_other(&self, path: &Path) -> Result<Self> {
+        let file = OpenFile::in_pool(path, &self.options, &self.pool)?;
+        Ok(Self::new(file, Some(path.to_owned()), &self.options))
     }
 }
 

@@ -57,8 +57,8 @@ pub enum External {
 }
 
 impl External {
-    /// The number of other files that may be opened from one file.
-    pub const MAX_FILES: usize = 64;
+    /// The default of [`OpenOptions::max_files`].
+    pub const MAX_FILES: usize = 10_000;
 }
 
 impl fmt::Debug for External {
@@ -89,6 +89,7 @@ pub struct OpenOptions {
     pub(crate) verify: Option<Verify>,
     pub(crate) scalars: ScalarRules,
     pub(crate) external: External,
+    pub(crate) max_files: usize,
     pub(crate) limits: Limits,
     pub(crate) cache_size: u64,
     #[cfg_attr(not(any(unix, windows)), allow(dead_code, reason = "this target maps no files"))]
@@ -102,6 +103,7 @@ impl Default for OpenOptions {
             verify: None,
             scalars: ScalarRules::default(),
             external: External::default(),
+            max_files: External::MAX_FILES,
             limits: Limits::default(),
             cache_size: 64 << 20,
             mmap: false,
@@ -144,6 +146,13 @@ impl OpenOptions {
     #[must_use]
     pub fn external(mut self, external: External) -> Self {
         self.external = external;
+        self
+    }
+
+    /// The number of other files that may be read. Only some of them are open at a time.
+    #[must_use]
+    pub fn max_files(mut self, max_files: usize) -> Self {
+        self.max_files = max_files;
         self
     }
 

@@ -438,3 +438,52 @@ fn diagnostics_have_the_pointer_of_their_node() {
     assert_eq!((&found["code"], &found["pointer"]), (&json!("DuplicateKey"), &json!("/x/y/k")));
     assert_eq!(found["len"], 1, "the second key");
 }
+
+#[test]
+fn info_lists_the_largest_arrays_first_and_counts_the_others() {
+    let small: Vec<String> = (0..25).map(|number| format!("c{number}: {}", inline(2))).collect();
+    let tree = format!(
+        "wcs: {{{}}}\nroman: {{meta: {{dq: {}}}, data: {}}}\n",
+        small.join(", "),
+        inline(9),
+        inline(9)
+    );
+    let folder = tree_file(&tree);
+    let text = stdout(&folder.done(&["info", "a.asdf"]));
+    let rows: Vec<&str> = text.lines().skip_while(|line| !line.contains("pointer")).collect();
+    let pointer = |row: usize| rows[row].split_whitespace().next().unwrap_or_default();
+    assert_eq!(
+        [pointer(1), pointer(2), pointer(3)],
+        ["/roman/data", "/roman/meta/dq", "/wcs/c0"],
+        "{text}"
+    );
+    assert_eq!(rows[21].trim(), "... (7 smaller arrays; --json has all)", "{text}");
+}
+
+/// An array of bytes in the tree.
+fn inline(len: usize) -> String {
+    let numbers = vec!["1"; len].join(", ");
+    format!("!core/ndarray-1.1.0 {{data: [{numbers}], datatype: uint8, shape: [{len}]}}")
+}
+
+#[test]
+fn more_external_files_than_may_be_open_are_read() {
+    let count = 90;
+    let array = |source| {
+        format!(
+            "n{source}: !core/ndarray-1.1.0 {{source: {source}, datatype: uint8, shape: [1]}}\n"
+        )
+    };
+    let tree: String = (0..count).map(array).collect();
+    let blocks: Vec<_> = (0..count).map(|_| whole(b"x")).collect();
+    let folder = Folder::new();
+    folder.write("a.asdf", file_of(&tree, &blocks));
+    folder.done(&["asdf", "explode", "a.asdf", "-o", "b.asdf"]);
+    let verify = folder.done(&["verify", "b.asdf"]);
+    assert!(stdout(&verify).contains("90 of them in other files"), "{}", stdout(&verify));
+    folder.done(&["asdf", "diff", "a.asdf", "b.asdf", "--ignore", "/asdf_library"]);
+    folder.done(&["asdf", "implode", "b.asdf", "-o", "c.asdf"]);
+    folder.done(&["asdf", "diff", "a.asdf", "c.asdf", "--ignore", "/asdf_library"]);
+    let few = folder.run(&["asdf", "verify", "b.asdf", "--max-files", "3"]);
+    assert_eq!(status(&few), 1, "{}", stderr(&few));
+}

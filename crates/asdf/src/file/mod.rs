@@ -8,8 +8,11 @@
 //!
 //! The tree is not parsed here: [`Asdf`](crate::Asdf) does so when it is first used.
 
+pub(crate) mod append_only;
 pub(crate) mod blocks;
 #[cfg(any(unix, windows))]
 pub(crate) mod journal;
 pub(crate) mod locate;
 pub(crate) mod open;
+#[cfg(any(unix, windows))]
+pub(crate) mod pool;

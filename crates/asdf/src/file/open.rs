@@ -15,6 +15,8 @@ use bytes::Bytes;
 
 #[cfg(any(unix, windows))]
 use super::journal;
+#[cfg(any(unix, windows))]
+use super::pool::FilePool;
 use crate::diagnostic::{Diagnostic, Reports};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{BlockStore, Blocks};
@@ -41,10 +43,32 @@ impl OpenFile {
     /// Opens the file at a path. A tree is never parsed from a map, which may change.
     #[cfg(any(unix, windows))]
     pub(crate) fn by_path(path: &Path, options: &OpenOptions) -> Result<Self> {
+        Self::by(path, options, || source(path, options))
+    }
+
+    /// Opens a file that is closed while more recently read files of the pool are open.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn in_pool(
+        path: &Path,
+        options: &OpenOptions,
+        pool: &Arc<FilePool>,
+    ) -> Result<Self> {
+        Self::by(path, options, || match journal::before_change(path)? {
+            Some(before) => Ok(Arc::new(before)),
+            None => Ok(Arc::new(pool.add(path)?)),
+        })
+    }
+
+    #[cfg(any(unix, windows))]
+    fn by(
+        path: &Path,
+        options: &OpenOptions,
+        source: impl Fn() -> Result<Arc<dyn ReadAt>>,
+    ) -> Result<Self> {
         let mut attempts = 0;
         loop {
             let before = state(path);
-            let source = source(path, options)?;
+            let source = source()?;
             let opened = Self::locate(Ends::new(source, !options.mmap), options);
             attempts += 1;
             // If the file has changed in the meantime, what was read may be a mixture.

@@ -11,7 +11,8 @@
 //!
 //! Only regular files are opened, once each, and they are kept as long as the file that asked
 //! first. All files that are reached from it, by whatever way, share one list of at most
-//! [`External::MAX_FILES`]; a file that names itself, directly or not, is that same file.
+//! [`OpenOptions::max_files`](crate::OpenOptions::max_files), of which only some are open at a time; a file that
+//! names itself, directly or not, is that same file.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -19,7 +20,7 @@ use binio::pointer::percent_decode_lenient;
 
 use crate::asdf::{Asdf, FileKey};
 use crate::error::{Error, ReferenceError, Result};
-use crate::options::{External, OpenOptions};
+use crate::options::External;
 
 /// Two files: the one that was opened by the user, which has the policy and the list of others,
 /// and the one that a node is in.
@@ -60,7 +61,7 @@ impl<'a> Files<'a> {
         }
         let current = self
             .root
-            .other_file(&FileKey::Path(path.clone()), || open_path(options, &path))
+            .other_file(&FileKey::Path(path.clone()), || open_path(self.root, &path))
             .map_err(|error| fail(ReferenceError::External(error.into())))?;
         Ok(Self { current, ..self })
     }
@@ -146,12 +147,12 @@ fn check_plain(uri: &str, path: &Path) -> Result<(), ReferenceError> {
 }
 
 #[cfg(any(unix, windows))]
-fn open_path(options: &OpenOptions, path: &Path) -> Result<Asdf> {
-    options.open(path)
+fn open_path(root: &Asdf, path: &Path) -> Result<Asdf> {
+    root.open_other(path)
 }
 
 #[cfg(not(any(unix, windows)))]
-fn open_path(_: &OpenOptions, path: &Path) -> Result<Asdf> {
+fn open_path(_: &Asdf, path: &Path) -> Result<Asdf> {
     let message = "this system has no files".to_owned();
     Err(Error::reference(path.display().to_string(), ReferenceError::Forbidden(message)))
 }

@@ -398,11 +398,20 @@ pub(crate) struct Reading {
 }
 
 /// Other files that are read.
-#[derive(Debug, Default, Clone, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct OtherFiles {
     /// Which other files arrays and references may lie in
     #[arg(long, value_enum, value_name = "WHICH", default_value_t = External::SameDir)]
     pub(crate) external: External,
+    /// Read at most this many other files
+    #[arg(long, value_name = "N", default_value_t = asdf::External::MAX_FILES)]
+    pub(crate) max_files: usize,
+}
+
+impl Default for OtherFiles {
+    fn default() -> Self {
+        Self { external: External::default(), max_files: asdf::External::MAX_FILES }
+    }
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, ValueEnum)]

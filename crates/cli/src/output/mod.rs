@@ -9,6 +9,7 @@ use std::fmt;
 use std::io::{self, BufWriter, IsTerminal, Seek, SeekFrom, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use binio::diagnostic::{Code, Diagnostic, Severity};
 use clap::builder::styling::{AnsiColor, Style};
 use serde_json::Value;
 
@@ -55,6 +56,30 @@ impl Output {
         }
         writeln!(io::stdout().lock(), "{}", one_line(&line.to_string()))
     }
+}
+
+/// Diagnostics as lines. Of the notes with one code, the first is a line that counts the others.
+pub(crate) fn diagnostic_lines<C: Code>(diagnostics: &[Diagnostic<C>]) -> Vec<String> {
+    let is_same = |a: &Diagnostic<C>, b: &Diagnostic<C>| {
+        a.severity == Severity::Note && (b.severity, b.code) == (a.severity, a.code)
+    };
+    let mut lines = Vec::new();
+    let mut codes: Vec<C> = Vec::new();
+    for diagnostic in diagnostics {
+        if codes.contains(&diagnostic.code) && is_same(diagnostic, diagnostic) {
+            continue;
+        }
+        let same = diagnostics.iter().filter(|other| is_same(diagnostic, other)).count();
+        lines.push(match same {
+            0 | 1 => diagnostic.to_string(),
+            _ => {
+                codes.push(diagnostic.code);
+                let more = count(same as u64 - 1, "more note");
+                format!("{diagnostic}, and {more} with this code")
+            }
+        });
+    }
+    lines
 }
 
 /// Prints lines on standard error as they are. `render` returns them, with or without colours.
@@ -274,6 +299,28 @@ mod tests {
             ["0 B", "1023 B", "1.0 KiB", "1.5 MiB"]
         );
         assert_eq!(size(u64::MAX), "16.0 EiB");
+    }
+
+    #[test]
+    fn notes_with_one_code_are_one_line_and_errors_are_not() {
+        use asdf::diagnostic::{Code, Diagnostic, Place};
+        let at = |code, message: &str| Diagnostic::new(code, Place::default(), message);
+        let found = [
+            at(Code::DecodedLegacy, "a"),
+            at(Code::BadBlock, "b"),
+            at(Code::DecodedLegacy, "c"),
+            at(Code::BadBlock, "d"),
+            at(Code::FalseMagic, "e"),
+        ];
+        assert_eq!(
+            diagnostic_lines(&found),
+            [
+                "note[DecodedLegacy]: a, and 1 more note with this code",
+                "error[BadBlock]: b",
+                "error[BadBlock]: d",
+                "note[FalseMagic]: e",
+            ]
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The arrays of a file as a table: where each is, what it is, and how it is stored.
 
 use asdf::block::Block;
+use std::cmp::Reverse;
+
 use asdf::ndarray::{Origin, datatype_name};
 use asdf::{Asdf, Node};
 use serde_json::{Value, json};
@@ -11,6 +13,22 @@ use crate::output::one_line;
 /// The nodes that are arrays, in the order of the text.
 pub(super) fn nodes(file: &Asdf) -> impl Iterator<Item = Node<'_>> {
     file.nodes().into_iter().flatten().filter(|node| node.is_ndarray())
+}
+
+/// The nodes that are arrays: the largest first, and of equal ones the one that is nearest to the root.
+/// Arrays that cannot be read come first.
+pub(super) fn by_size(file: &Asdf) -> Vec<Node<'_>> {
+    let rank = |node: &Node<'_>| {
+        let bytes = node
+            .ndarray()
+            .ok()
+            .map_or(u64::MAX, |array| array.len().saturating_mul(array.datatype().itemsize()));
+        let depth = node.to_pointer().map_or(0, |pointer| pointer.matches('/').count());
+        (Reverse(bytes), depth)
+    };
+    let mut nodes: Vec<Node<'_>> = nodes(file).collect();
+    nodes.sort_by_cached_key(rank);
+    nodes
 }
 
 /// The names of the columns of [`row`].

@@ -15,7 +15,7 @@ use super::outline::{Extent, outline};
 use crate::Verdict;
 use crate::arguments::asdf::{Describing, Reading};
 use crate::failure::Failure;
-use crate::output::{Output, one_line, print_json, size, table};
+use crate::output::{Output, diagnostic_lines, one_line, print_json, size, table};
 
 /// Lines of the outline.
 const MAX_LINES: u64 = 40;
@@ -63,8 +63,8 @@ fn write_text(
     write_about(out, file)?;
     writeln!(out, "  blocks    {}", blocks_line(file, blocks))?;
     let tree = file.tree();
-    for diagnostic in file.diagnostics() {
-        writeln!(out, "  found     {}", one_line(&diagnostic.to_string()))?;
+    for line in diagnostic_lines(&file.diagnostics()) {
+        writeln!(out, "  found     {}", one_line(&line))?;
     }
     match tree {
         Ok(root) => {
@@ -122,19 +122,24 @@ fn cut(line: &str) -> String {
 }
 
 fn write_arrays(out: &mut dyn Write, file: &Asdf) -> io::Result<()> {
-    let count = arrays::nodes(file).count();
+    let nodes = arrays::by_size(file);
+    let count = nodes.len();
     if count == 0 {
         return Ok(());
     }
     writeln!(out, "  arrays    {count}")?;
     let heading = arrays::HEADING.map(str::to_owned).to_vec();
-    let rows = arrays::nodes(file).take(MAX_ARRAYS).map(arrays::row);
+    let rows = nodes.into_iter().take(MAX_ARRAYS).map(arrays::row);
     let rows: Vec<_> = std::iter::once(heading).chain(rows).collect();
     for line in table(&rows, &[false, false, false, true, false, true]).lines() {
         writeln!(out, "    {line}")?;
     }
     if count > MAX_ARRAYS {
-        writeln!(out, "    ... ({} more arrays; --json has all)", count - MAX_ARRAYS)?;
+        writeln!(
+            out,
+            "    ... ({}; --json has all)",
+            counted(count - MAX_ARRAYS, "smaller array", "smaller arrays")
+        )?;
     }
     Ok(())
 }

@@ -29,7 +29,7 @@ use crate::arguments::asdf::{self as arguments, AsdfCommand, Reading, Writing};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::file::{self as output_file, is_standard};
-use crate::output::{Output, count, print_json, size};
+use crate::output::{Output, count, diagnostic_lines, print_json, size};
 use crate::{Verdict, each};
 
 pub(crate) use get::get;
@@ -87,7 +87,7 @@ fn options(reading: &Reading) -> OpenOptions {
         arguments::External::Any => External::Any,
     };
     let strictness = if reading.salvage { Strictness::Salvage } else { Strictness::Lenient };
-    OpenOptions::new().strictness(strictness).external(external)
+    OpenOptions::new().strictness(strictness).external(external).max_files(reading.others.max_files)
 }
 
 /// An error about what a pointer leads to, with the pointer as it was typed.
@@ -109,8 +109,8 @@ fn verdict_on(file: &Asdf) -> Verdict {
 
 /// Prints what is irregular about the file to standard error, so that results stay clean.
 fn remark(path: &Path, file: &Asdf, output: Output) {
-    for diagnostic in file.diagnostics() {
-        output.remark(&format_args!("{}: {diagnostic}", path.display()));
+    for line in diagnostic_lines(&file.diagnostics()) {
+        output.remark(&format_args!("{}: {line}", path.display()));
     }
 }
 

@@ -11,7 +11,7 @@ use crate::Verdict;
 use crate::arguments::asdf::Reading;
 use crate::failure::Failure;
 use crate::output::progress::Progress;
-use crate::output::{Output, count, print_found, print_json, size};
+use crate::output::{Output, count, diagnostic_lines, print_found, print_json, size};
 
 pub(crate) fn verify(path: &Path, reading: &Reading, output: Output) -> Result<Verdict, Failure> {
     let file = super::open(path, reading)?;
@@ -47,8 +47,8 @@ fn print(path: &Path, report: &VerifyReport, output: Output) -> io::Result<()> {
         };
         let (path, size) = (path.display(), size(bytes));
         output.result(&format_args!("{path}: fine, {blocks} of {size} checked{external}"))?;
-        for diagnostic in &report.diagnostics {
-            output.remark(&format_args!("{path}: {diagnostic}"));
+        for line in diagnostic_lines(&report.diagnostics) {
+            output.remark(&format_args!("{path}: {line}"));
         }
     }
     Ok(())
