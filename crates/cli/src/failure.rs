@@ -5,9 +5,11 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
+use binio::diagnostic::{is_compressed_kind, kind_by_signature};
 use serde_json::{Value, json};
 
 use crate::Verdict;
+use crate::input::head;
 use crate::output::file::is_standard;
 use crate::output::{Output, show_text};
 
@@ -18,6 +20,8 @@ pub(crate) struct Failure {
     error: Box<dyn Error + Send + Sync>,
     /// The format of the file, if it is known.
     format: Option<&'static str>,
+    /// The kind of the file, if it must be decompressed first.
+    compressed: Option<&'static str>,
     is_bad_data: bool,
 }
 
@@ -34,6 +38,11 @@ impl Failure {
         Self::of_format("dudley", file, error.is_bad_data(), error)
     }
 
+    /// A compressed file where the text of a layout was expected.
+    pub(crate) fn compressed_layout(file: &Path) -> Self {
+        Self::of_format("dudley", file, true, "expected the text of a layout")
+    }
+
     pub(crate) fn flux(file: &Path, error: flux_archive::Error) -> Self {
         Self::of_format("flux", file, error.is_bad_data(), error)
     }
@@ -44,7 +53,8 @@ impl Failure {
         is_bad_data: bool,
         error: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        Self { format: Some(format), is_bad_data, ..Self::other(name(file), error) }
+        let compressed = kind_by_signature(&head(file)).filter(|kind| is_compressed_kind(kind));
+        Self { format: Some(format), compressed, is_bad_data, ..Self::other(name(file), error) }
     }
 
     pub(crate) fn io(file: &Path, error: io::Error) -> Self {
@@ -56,7 +66,7 @@ impl Failure {
         error: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
         let subject = subject.to_string();
-        Self { subject, error: error.into(), format: None, is_bad_data: false }
+        Self { subject, error: error.into(), format: None, compressed: None, is_bad_data: false }
     }
 
     /// The same, about a part of the subject.
@@ -75,6 +85,20 @@ impl Failure {
         match self.layout_errors() {
             Some(errors) => show_text(|color| errors.render(color)),
             None => output.fail(self),
+        }
+    }
+
+    /// What went wrong, without the subject.
+    fn message(&self) -> String {
+        let message = match self.layout_errors() {
+            Some(errors) => errors.first().message.clone(),
+            None => self.error.to_string(),
+        };
+        match self.compressed {
+            Some(kind) if !message.contains(kind) => {
+                format!("{message}; this is {kind}, which has to be decompressed first")
+            }
+            _ => message,
         }
     }
 
@@ -111,7 +135,7 @@ impl Failure {
     /// The failure as a diagnostic.
     pub(crate) fn diagnostic(&self) -> Value {
         let code = if self.is_bad_data { "BadData" } else { "Failed" };
-        json!({"code": code, "severity": "error", "message": self.error.to_string()})
+        json!({"code": code, "severity": "error", "message": self.message()})
     }
 }
 
@@ -128,10 +152,7 @@ impl From<io::Error> for Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let message = match self.layout_errors() {
-            Some(errors) => errors.first().message.clone(),
-            None => self.error.to_string(),
-        };
+        let message = self.message();
         // Errors of opening a file name it themselves.
         let is_named =
             message.strip_prefix(&self.subject).is_some_and(|rest| rest.starts_with(": "));

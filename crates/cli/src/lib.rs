@@ -82,8 +82,8 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
         return Err(Failure::other("--json", "the output of this command cannot be JSON"));
     }
     match command {
-        Command::Info { files, describing } => {
-            each(&files.files, output, |file| match probe::format(file)? {
+        Command::Info { files, describing, stated } => {
+            each(&files.files, output, |file| match probe::format(file, stated.format)? {
                 Format::Asdf => of_asdf::info(file, describing, &asdf::Reading::default(), output),
                 Format::Bloscpack => {
                     of_bloscpack::info(file, bloscpack::Opening::default(), false, output)
@@ -92,25 +92,29 @@ fn run(command: &Command, output: Output) -> Result<Verdict, Failure> {
                 Format::Flux => of_flux::info(&flux::One::of(file), output),
             })
         }
-        Command::Verify(verify) => each(&verify.files, output, |file| match probe::format(file)? {
-            Format::Asdf => of_asdf::verify(file, &asdf::Reading::default(), output),
-            Format::Bloscpack => {
-                of_bloscpack::verify(file, bloscpack::Verifying::default(), output)
+        Command::Verify { files, stated } => {
+            each(&files.files, output, |file| match probe::format(file, stated.format)? {
+                Format::Asdf => of_asdf::verify(file, &asdf::Reading::default(), output),
+                Format::Bloscpack => {
+                    of_bloscpack::verify(file, bloscpack::Verifying::default(), output)
+                }
+                Format::Dudley => of_dudley::verify(file, output),
+                Format::Flux => {
+                    of_flux::verify(&flux::One::of(file), &flux::Verifying::default(), output)
+                }
+            })
+        }
+        &Command::Get { ref request, no_verify, ref stated } => {
+            match probe::format(&request.file, stated.format)? {
+                Format::Asdf => of_asdf::get(request, no_verify, &asdf::Reading::default(), output),
+                Format::Bloscpack => {
+                    let reading = bloscpack::Reading { no_verify, ..Default::default() };
+                    of_bloscpack::get(request, reading, output)
+                }
+                Format::Dudley => of_dudley::get(request, output),
+                Format::Flux => of_flux::get(request, output),
             }
-            Format::Dudley => of_dudley::verify(file, output),
-            Format::Flux => {
-                of_flux::verify(&flux::One::of(file), &flux::Verifying::default(), output)
-            }
-        }),
-        &Command::Get { ref request, no_verify } => match probe::format(&request.file)? {
-            Format::Asdf => of_asdf::get(request, no_verify, &asdf::Reading::default(), output),
-            Format::Bloscpack => {
-                let reading = bloscpack::Reading { no_verify, ..Default::default() };
-                of_bloscpack::get(request, reading, output)
-            }
-            Format::Dudley => of_dudley::get(request, output),
-            Format::Flux => of_flux::get(request, output),
-        },
+        }
         Command::Asdf(command) => of_asdf::run(command, output),
         Command::Bloscpack(command) => of_bloscpack::run(command, output),
         Command::Dudley(command) => of_dudley::run(command, output),

@@ -4,24 +4,33 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+use clap::ValueEnum;
+
 use crate::failure::{Failure, name};
 use crate::input;
 use crate::output::file::is_standard;
 
 /// The formats that `scibin` knows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
+    /// The Advanced Scientific Data Format
     Asdf,
+    /// Bloscpack
     Bloscpack,
+    /// A layout of the Dudley language, or a native file of Dudley
     Dudley,
+    /// An archive of Flux
     Flux,
 }
 
 /// What a format's files begin with. An archive of Flux is JSON: an array, or objects.
 const BEGINNINGS: &[(&[u8], Format)] = &[(b"#ASDF", Format::Asdf), (b"blpk", Format::Bloscpack)];
 
-/// The format of a file, or of standard input for "-".
-pub(crate) fn format(path: &Path) -> Result<Format, Failure> {
+/// The format of a file, or of standard input for "-", unless it is given.
+pub(crate) fn format(path: &Path, given: Option<Format>) -> Result<Format, Failure> {
+    if let Some(given) = given {
+        return Ok(given);
+    }
     let fail = |error| Failure::io(path, error);
     let file = if is_standard(path) {
         input::standard().map_err(fail)?
@@ -45,7 +54,7 @@ fn unknown(head: &[u8]) -> String {
     let kind = binio::diagnostic::kind_by_signature(head).map(|kind| format!("this is {kind}, "));
     format!(
         "{}no format that scibin knows: expected a file that begins with \"#ASDF\", \"blpk\", the signature \
-         of Dudley, or JSON, or a layout whose name ends with .dud",
+         of Dudley, or JSON, or a layout whose name ends with .dud; --format states the format",
         kind.unwrap_or_default()
     )
 }

@@ -11,6 +11,14 @@ const SIGNATURES: &[(&[u8], &str)] = &[
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
 ];
 
+/// The kinds of files that are another file once they are decompressed.
+const COMPRESSED: [&str; 4] = ["a gzip file", "a bzip2 file", "a Zstandard file", "an xz file"];
+
+/// Returns `true` if a kind of [`kind_by_signature`] is a compressed file, which contains another one.
+pub fn is_compressed_kind(kind: &str) -> bool {
+    COMPRESSED.contains(&kind)
+}
+
 /// What a file is by its first bytes, for messages: `a gzip file`.
 ///
 /// ```

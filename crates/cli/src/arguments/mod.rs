@@ -12,6 +12,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use crate::output::Output;
+use crate::probe::Format;
 
 /// Inspect, check, extract, write and repair scientific data containers
 #[derive(Debug, Parser)]
@@ -62,9 +63,16 @@ pub(crate) enum Command {
         files: Files,
         #[command(flatten)]
         describing: asdf::Describing,
+        #[command(flatten)]
+        stated: Stated,
     },
     /// Check files: structure, checksums, that everything decodes
-    Verify(Files),
+    Verify {
+        #[command(flatten)]
+        files: Files,
+        #[command(flatten)]
+        stated: Stated,
+    },
     /// Print or extract one node or array
     Get {
         #[command(flatten)]
@@ -73,6 +81,8 @@ pub(crate) enum Command {
         /// verified; a part of an uncompressed ASDF block is not
         #[arg(long)]
         no_verify: bool,
+        #[command(flatten)]
+        stated: Stated,
     },
     /// Files of the Advanced Scientific Data Format
     Asdf(asdf::Asdf),
@@ -102,6 +112,14 @@ pub(crate) struct Files {
     /// The files, "-" for standard input; the format is detected by content
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
+}
+
+/// The format, if it is not to be detected.
+#[derive(Debug, Args)]
+pub(crate) struct Stated {
+    /// The format, where content and name do not show it, such as a layout of Dudley on standard input
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    pub(crate) format: Option<Format>,
 }
 
 #[derive(Debug, Args)]

@@ -177,3 +177,20 @@ fn json_is_refused_where_the_output_is_the_content_of_a_file() {
         assert!(said.contains("scibin: --json: "), "{said}");
     }
 }
+
+#[test]
+fn a_compressed_file_is_named_as_such_by_every_command() {
+    for (extension, commands) in COMMANDS.iter().chain(COMPARISONS) {
+        // Text of C, and the name of a datatype.
+        if matches!(*extension, "h" | "npy") {
+            continue;
+        }
+        for command in *commands {
+            let folder = files();
+            std::fs::create_dir(folder.path("store")).unwrap();
+            folder.write("packed", b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0");
+            let (status, said) = run(&folder, command, "packed");
+            assert!(status > 0 && said.contains("gzip file"), "status {status}: {said}");
+        }
+    }
+}

@@ -227,3 +227,17 @@ fn pipes_with_a_name_are_read_or_refused() {
         assert_eq!(status(&output), 0, "{command}: {}", stderr(&output));
     }
 }
+
+#[test]
+fn a_stated_format_is_not_detected() {
+    let folder = files();
+    let layout = b"x = f8[3]\n";
+    assert_eq!(status(&folder.feed(&["info", "-"], layout)), 2);
+    for command in ["info", "verify"] {
+        let output = folder.feed(&[command, "--format", "dudley", "-"], layout);
+        assert_eq!(status(&output), 0, "{}", stderr(&output));
+        assert!(stdout(&output).starts_with("standard input: "), "{}", stdout(&output));
+    }
+    let output = folder.run(&["verify", "--format", "flux", "good.asdf"]);
+    assert_eq!(status(&output), 1, "{}", stderr(&output));
+}
