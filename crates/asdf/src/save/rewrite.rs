@@ -174,10 +174,16 @@ impl Draft<'_> {
         if old.is_streamed() || end <= file_len {
             return put(out, old.offset..end.min(file_len), copy);
         }
+        let Some(left) = file_len.checked_sub(old.data_start()) else {
+            return Err(Error::unwritable(format!(
+                "the header of the block at offset {} ends at {}, but the file has only {file_len} bytes",
+                old.offset,
+                old.data_start(),
+            )));
+        };
         let offset = out.position();
         put(out, old.offset..file_len, copy)?;
-        let place = offset + BlockHeader::ALLOCATED_SIZE_OFFSET;
-        out.patch(place, &(file_len - old.data_start()).to_be_bytes())
+        out.patch(offset + BlockHeader::ALLOCATED_SIZE_OFFSET, &left.to_be_bytes())
     }
 }
 

@@ -243,6 +243,21 @@ fn a_file_without_tree_or_without_blocks_is_changed_too() {
 }
 
 #[test]
+fn a_block_whose_header_ends_after_the_file_is_not_copied() {
+    let mut bytes = sample(&WriteOptions::new());
+    let offset = Asdf::from_bytes(bytes.clone()).unwrap().blocks().get(2).unwrap().offset();
+    bytes[usize::try_from(offset).unwrap() + 4] = 0xff; // header_size
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    fs::write(&path, &bytes).unwrap();
+    let mut editor = EditOptions::new().open(&path).unwrap();
+    editor.remove("/a").unwrap();
+    let error = editor.commit().unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Unwritable { .. }), "{error:?}");
+    assert_eq!(fs::read(&path).unwrap(), bytes);
+}
+
+#[test]
 fn a_streamed_block_stays_last() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("rows.asdf");
