@@ -415,6 +415,41 @@ fn a_conversion_that_cannot_be_undone_costs_only_the_block() {
 }
 
 #[test]
+fn a_used_size_that_reaches_into_the_next_block_costs_nothing() {
+    let good = plain();
+    for at in &offsets(&good)[..2] {
+        for wrong in [0x0400_u64, 0x0002_0000] {
+            let mut bytes = good.clone();
+            let used = u64::from_be_bytes(bytes[at + 22..at + 30].try_into().unwrap());
+            bytes[at + 22..at + 30].copy_from_slice(&(used ^ wrong).to_be_bytes());
+            for len in [bytes.len(), index_of(&good)] {
+                let (_, report) = whole(&bytes[..len]);
+                assert_eq!(report.kept, 3);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_array_whose_mask_is_damaged_is_named() {
+    let good = std::fs::read(testdata::path("asdf/science.asdf")).unwrap();
+    let mut named = false;
+    for at in offsets(&good) {
+        let mut bytes = good.clone();
+        bytes[at..at + 20].fill(b'x');
+        let (_, report) = repaired(&bytes);
+        for loss in &report.lost {
+            for mask in loss.pointers.iter().filter(|pointer| pointer.ends_with("/mask")) {
+                let owner = mask.trim_end_matches("/mask").to_owned();
+                assert!(loss.pointers.contains(&owner), "{report:?}");
+                named = true;
+            }
+        }
+    }
+    assert!(named, "the file has a mask in a block");
+}
+
+#[test]
 fn the_bytes_that_are_missing_are_counted() {
     let good = plain();
     let blocks = offsets(&good);

@@ -169,7 +169,8 @@ fn resume_after(entry: &Entry, reading: Reading<'_>) -> Result<u64> {
         return Ok(after_magic);
     }
     let end = header.claimed_range(file_len).end.max(after_magic);
-    match header.next_offset().filter(|&next| next > end && next <= file_len) {
+    // The next block counts, even if the data is longer than what is allocated.
+    match header.next_offset().filter(|&next| next <= file_len) {
         Some(next) if reading.is_boundary(next)? => Ok(next),
         _ => Ok(end),
     }

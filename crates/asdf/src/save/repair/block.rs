@@ -86,7 +86,7 @@ pub(super) fn examine(
     }
     let claimed = header.claimed_range(file_len);
     // A block inside of what it claims shows that its sizes are wrong.
-    let is_over = claimed.end > end && header.used_size <= header.allocated_size;
+    let is_over = claimed.end > end;
     let is_cut = claimed.end > file_len || is_over;
     let stored = start..if is_cut { end.clamp(start, file_len) } else { claimed.end };
     let checked = Checked::of(file, &block, &header, &stored)?;

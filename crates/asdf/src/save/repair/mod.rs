@@ -276,7 +276,7 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
             let index = index.unwrap_or(0);
             let kind = BlockError::NoSuchBlock { count };
             let reason = ErrorKind::Block { index, kind }.into();
-            let pointers = vec![array.pointer.clone()];
+            let pointers = array.pointers().collect();
             let missing = needs.as_ref().map_or(0, |needs| needs.end - needs.start);
             report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
             continue;
@@ -290,7 +290,11 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
                 ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. }
             );
             if is_outside || needs.is_none() || !is_cut {
-                loss.pointers.push(array.pointer.clone());
+                for pointer in array.pointers() {
+                    if !loss.pointers.contains(&pointer) {
+                        loss.pointers.push(pointer);
+                    }
+                }
             }
         } else if is_outside {
             let needs = needs.clone().unwrap_or_default();
@@ -303,7 +307,7 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
                 column: array.column,
                 kind,
             });
-            let pointers = vec![array.pointer.clone()];
+            let pointers = array.pointers().collect();
             report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
         }
     }

@@ -20,9 +20,18 @@ use crate::layout::BLOCK_HEADER_LEN;
 /// An array of the tree that is in a block.
 pub(super) struct ArrayInBlock {
     pub(super) pointer: String,
+    /// Pointers to the arrays whose mask this array is: they cannot be read without it.
+    pub(super) masked: Vec<String>,
     pub(super) line: u32,
     pub(super) column: u32,
     pub(super) used: ArrayUse,
+}
+
+impl ArrayInBlock {
+    /// Returns the pointers to the arrays that cannot be read if this array is damaged.
+    pub(super) fn pointers(&self) -> impl Iterator<Item = String> {
+        std::iter::once(&self.pointer).chain(&self.masked).cloned()
+    }
 }
 
 /// The blocks by their numbers, and where they and the index begin.

@@ -1,5 +1,6 @@
 //! What comes before the blocks: the header line, the comments, the tree, and the padding after it.
 
+use std::collections::HashMap;
 use std::io::{Seek, Write};
 use std::ops::Range;
 
@@ -153,9 +154,21 @@ fn lost(file: &Asdf, from: usize, reason: &Error) -> Loss {
     Loss { block: None, pointers: Vec::new(), bytes, missing, reason: reason.clone() }
 }
 
-/// The arrays that are in blocks of the file.
+/// Lists the arrays that are in blocks of the file, with the arrays that they are masks of.
 fn arrays(document: &Document) -> Vec<ArrayInBlock> {
-    document.nodes().filter(|node| node.is_ndarray()).filter_map(array).collect()
+    let nodes = || document.nodes().filter(|node| node.is_ndarray());
+    let mut masked: HashMap<String, Vec<String>> = HashMap::new();
+    for node in nodes() {
+        let mask = node.get("mask").filter(|mask| mask.is_ndarray());
+        if let Some((mask, pointer)) = mask.and_then(YamlNode::to_pointer).zip(node.to_pointer()) {
+            masked.entry(mask).or_default().push(pointer);
+        }
+    }
+    let mut arrays: Vec<ArrayInBlock> = nodes().filter_map(array).collect();
+    for array in &mut arrays {
+        array.masked = masked.remove(&array.pointer).unwrap_or_default();
+    }
+    arrays
 }
 
 fn array(node: YamlNode<'_>) -> Option<ArrayInBlock> {
@@ -174,7 +187,8 @@ fn array(node: YamlNode<'_>) -> Option<ArrayInBlock> {
     let needs = if shape.streamed { None } else { needs() };
     let (position, pointer) = (node.position(), node.to_pointer().unwrap_or_default());
     let used = ArrayUse { source, needs };
-    Some(ArrayInBlock { pointer, line: position.line, column: position.column, used })
+    let (line, column) = (position.line, position.column);
+    Some(ArrayInBlock { pointer, masked: Vec::new(), line, column, used })
 }
 
 /// Copies the padding between the tree and the first block, if it is nothing else. Returns where in
