@@ -45,6 +45,7 @@ mod numbers;
 mod pieces;
 mod text;
 
+use std::collections::HashSet;
 use std::io::{Seek, Write};
 use std::ops::Range;
 use std::sync::Arc;
@@ -290,11 +291,7 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
                 ErrorKind::Block { kind: BlockError::PastEnd { .. }, .. }
             );
             if is_outside || needs.is_none() || !is_cut {
-                for pointer in array.pointers() {
-                    if !loss.pointers.contains(&pointer) {
-                        loss.pointers.push(pointer);
-                    }
-                }
+                loss.pointers.extend(array.pointers());
             }
         } else if is_outside {
             let needs = needs.clone().unwrap_or_default();
@@ -310,6 +307,11 @@ fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverR
             let pointers = array.pointers().collect();
             report.lost.push(Loss { block: None, pointers, bytes: 0..0, missing, reason });
         }
+    }
+    // An array and its mask may be in the same block.
+    for loss in &mut report.lost {
+        let mut seen = HashSet::new();
+        loss.pointers.retain(|pointer| seen.insert(pointer.clone()));
     }
 }
 
