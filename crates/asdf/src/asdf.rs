@@ -9,7 +9,6 @@ use bytes::Bytes;
 
 use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::append_only::AppendOnly;
 use crate::file::blocks::{BlockStore, Blocks};
 use crate::file::open::OpenFile;
 #[cfg(any(unix, windows))]
@@ -51,11 +50,11 @@ pub struct Asdf {
     tree_text: Bytes,
     document: OnceLock<Result<Document>>,
     blocks: BlockStore,
-    /// Other files that this one, or one of them, names. Slots are filled in order and never
-    /// emptied, so that files can be borrowed for as long as this one.
-    other_files: AppendOnly<(FileKey, Box<Asdf>)>,
-    /// The numbers of the other files. Locked while a file is opened.
-    numbers: Mutex<HashMap<FileKey, usize>>,
+    /// The other files that this one, or one of them, refers to. They are never removed, so they can be
+    /// borrowed for as long as this one.
+    other_files: boxcar::Vec<(FileKey, Box<Asdf>)>,
+    /// The indices of the other files. Locked while a file is opened.
+    other_indices: Mutex<HashMap<FileKey, usize>>,
     #[cfg(any(unix, windows))]
     pool: Arc<FilePool>,
 }
@@ -117,8 +116,8 @@ impl Asdf {
             tree_text,
             document: OnceLock::new(),
             blocks,
-            other_files: AppendOnly::default(),
-            numbers: Mutex::default(),
+            other_files: boxcar::Vec::new(),
+            other_indices: Mutex::default(),
             #[cfg(any(unix, windows))]
             pool: Arc::default(),
         }
@@ -199,7 +198,7 @@ impl Asdf {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
         let files = self.other_files.iter();
-        files.map(move |(key, file)| match key {
+        files.map(move |(_, (key, file))| match key {
             FileKey::Path(path) => {
                 (path.strip_prefix(&folder).unwrap_or(path).display().to_string(), &**file)
             }
@@ -214,20 +213,17 @@ impl Asdf {
         open: impl FnOnce() -> Result<Self>,
     ) -> Result<&Self> {
         // Opening reads the head of one file; two threads need not do it twice.
-        let mut numbers = self.numbers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = numbers.get(key).and_then(|&number| self.other_files.get(number)) {
-            return Ok(&known.1);
+        let mut indices = self.other_indices.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, file)) = indices.get(key).and_then(|&index| self.other_files.get(index)) {
+            return Ok(file);
         }
-        let number = numbers.len();
-        let limit = self.options.max_files as u64;
-        let full = || Error::limit("external files", limit, limit.saturating_add(1));
-        if number >= self.options.max_files {
-            return Err(full());
+        if indices.len() >= self.options.max_files {
+            let limit = self.options.max_files as u64;
+            return Err(Error::limit("external files", limit, limit.saturating_add(1)));
         }
-        let file = Box::new(open()?);
-        let (_, file) = self.other_files.set(number, (key.clone(), file)).ok_or_else(full)?;
-        numbers.insert(key.clone(), number);
-        Ok(file)
+        let index = self.other_files.push((key.clone(), Box::new(open()?)));
+        indices.insert(key.clone(), index);
+        Ok(&self.other_files[index].1)
     }
 
     /// Opens another file as this one was opened, through its pool of open files.

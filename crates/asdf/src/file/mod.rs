@@ -8,7 +8,6 @@
 //!
 //! The tree is not parsed here: [`Asdf`](crate::Asdf) does so when it is first used.
 
-pub(crate) mod append_only;
 pub(crate) mod blocks;
 #[cfg(any(unix, windows))]
 pub(crate) mod journal;
