@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use binio::diagnostic::{is_compressed_kind, kind_by_signature};
+use binio::diagnostic::compression_by_signature;
 use serde_json::{Value, json};
 
 use crate::Verdict;
@@ -53,7 +53,7 @@ impl Failure {
         is_bad_data: bool,
         error: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        let compressed = kind_by_signature(&head(file)).filter(|kind| is_compressed_kind(kind));
+        let compressed = compression_by_signature(&head(file));
         Self { format: Some(format), compressed, is_bad_data, ..Self::other(name(file), error) }
     }
 

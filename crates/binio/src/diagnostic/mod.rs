@@ -11,7 +11,7 @@ use std::fmt;
 use std::ops::Range;
 
 pub use nearest::nearest;
-pub use signature::{is_compressed_kind, kind_by_signature};
+pub use signature::{compression_by_signature, kind_by_signature};
 
 /// How much a diagnostic matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,31 +1,45 @@
-//! What a file is that is not of the format that was expected.
+//! Recognising files of other formats by their first bytes, for messages.
 
-/// Signatures of files that users have beside those that this project reads.
-const SIGNATURES: &[(&[u8], &str)] = &[
+/// Signatures of compressed files, which contain another file.
+const COMPRESSED: &[(&[u8], &str)] = &[
     (b"\x1f\x8b", "a gzip file"),
     (b"BZh", "a bzip2 file"),
     (b"\x28\xb5\x2f\xfd", "a Zstandard file"),
     (b"\xfd7zXZ\0", "an xz file"),
+];
+
+/// Signatures of other files that users often have next to those that this project reads.
+const OTHERS: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a ZIP archive"),
     (b"SIMPLE  =", "a FITS file"),
     (b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
 ];
 
-/// The kinds of files that are another file once they are decompressed.
-const COMPRESSED: [&str; 4] = ["a gzip file", "a bzip2 file", "a Zstandard file", "an xz file"];
-
-/// Returns `true` if a kind of [`kind_by_signature`] is a compressed file, which contains another one.
-pub fn is_compressed_kind(kind: &str) -> bool {
-    COMPRESSED.contains(&kind)
-}
-
-/// What a file is by its first bytes, for messages: `a gzip file`.
+/// Returns the kind of a compressed file that starts with `bytes`: `a gzip file`.
 ///
 /// ```
-/// assert_eq!(binio::diagnostic::kind_by_signature(b"\x1f\x8b\x08"), Some("a gzip file"));
-/// assert_eq!(binio::diagnostic::kind_by_signature(b"plain text"), None);
+/// use binio::diagnostic::compression_by_signature;
+///
+/// assert_eq!(compression_by_signature(b"\x1f\x8b\x08"), Some("a gzip file"));
+/// assert_eq!(compression_by_signature(b"PK\x03\x04"), None, "an archive of several files");
 /// ```
-pub fn kind_by_signature(begin: &[u8]) -> Option<&'static str> {
-    let known = SIGNATURES.iter().find(|(signature, _)| begin.starts_with(signature));
-    known.map(|(_, kind)| *kind)
+pub fn compression_by_signature(bytes: &[u8]) -> Option<&'static str> {
+    find(COMPRESSED, bytes)
+}
+
+/// Returns the kind of a file that starts with `bytes`, whether it is compressed or not: `a FITS file`.
+///
+/// ```
+/// use binio::diagnostic::kind_by_signature;
+///
+/// assert_eq!(kind_by_signature(b"\x1f\x8b\x08"), Some("a gzip file"));
+/// assert_eq!(kind_by_signature(b"SIMPLE  =   T"), Some("a FITS file"));
+/// assert_eq!(kind_by_signature(b"plain text"), None);
+/// ```
+pub fn kind_by_signature(bytes: &[u8]) -> Option<&'static str> {
+    find(COMPRESSED, bytes).or_else(|| find(OTHERS, bytes))
+}
+
+fn find(table: &[(&[u8], &'static str)], bytes: &[u8]) -> Option<&'static str> {
+    table.iter().find(|(signature, _)| bytes.starts_with(signature)).map(|&(_, kind)| kind)
 }

@@ -23,7 +23,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
 
-use binio::diagnostic::{is_compressed_kind, kind_by_signature};
+use binio::diagnostic::compression_by_signature;
 use dudley::{Code, Diagnostic, Layout, ParseOptions, Severity, Source, Values};
 
 use crate::Verdict;
@@ -70,7 +70,7 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let limit = 1 << 31;
     let read = file(path).and_then(|file| file.take(limit).read_to_end(&mut bytes));
     read.map_err(|error| Failure::io(path, error))?;
-    if kind_by_signature(&bytes).is_some_and(is_compressed_kind) {
+    if compression_by_signature(&bytes).is_some() {
         return Err(Failure::compressed_layout(path));
     }
     Ok(bytes)

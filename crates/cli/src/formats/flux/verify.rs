@@ -2,7 +2,7 @@
 
 use std::io;
 
-use binio::diagnostic::{is_compressed_kind, kind_by_signature};
+use binio::diagnostic::compression_by_signature;
 use flux_archive::{Archive, Diagnostic, Entry, Severity, VerifyOptions, VerifyReport};
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ pub(crate) fn verify(one: &One, verifying: &Verifying, output: Output) -> Result
             super::remark(&source.name, &archive, output);
             check(&source, &archive, verifying, output)?
         }
-        Err(error) if kind_by_signature(&source.document).is_some_and(is_compressed_kind) => {
+        Err(error) if compression_by_signature(&source.document).is_some() => {
             return Err(source.failure(error));
         }
         Err(error) => VerifyReport::try_from(error).map_err(|error| source.failure(error))?,
