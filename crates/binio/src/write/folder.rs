@@ -54,38 +54,6 @@ impl Folder {
         ConsistentFile::open(self.path.join(name), suffix)
     }
 
-    /// Reads bytes of a file in it without looking at its length or kind. Returns `false` if the file
-    /// is a link, has a journal or does not have these bytes, and always on systems other than Unix:
-    /// use [`settled`](Self::consistent_file) then.
-    ///
-    /// ```
-    /// # let folder = tempfile::tempdir()?;
-    /// use binio::write::Folder;
-    ///
-    /// std::fs::write(folder.path().join("data"), b"0123")?;
-    /// let folder = Folder::open(folder.path())?;
-    /// let mut bytes = [0; 2];
-    /// if folder.read_exact_at("data".as_ref(), ".undo", &mut bytes, 1) {
-    ///     assert_eq!(bytes, *b"12");
-    /// }
-    /// assert!(!folder.read_exact_at("data".as_ref(), ".undo", &mut bytes, 3));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn read_exact_at(&self, name: &OsStr, suffix: &str, buf: &mut [u8], offset: u64) -> bool {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::FileExt;
-
-            let file = self.without_journal(name, suffix);
-            file.is_some_and(|file| file.read_exact_at(buf, offset).is_ok())
-        }
-        #[cfg(not(unix))]
-        {
-            let _ = (name, suffix, buf, offset);
-            false
-        }
-    }
-
     /// Opens a file; returns `None` if it is a link, has a journal or cannot be opened.
     #[cfg(unix)]
     fn without_journal(&self, name: &OsStr, suffix: &str) -> Option<std::fs::File> {
@@ -123,25 +91,6 @@ mod tests {
         assert_eq!(file.bytes_at(1, 2).unwrap(), b"12"[..]);
         assert!(folder.consistent_file("missing".as_ref(), ".undo").is_err());
         assert!(folder.consistent_file("..".as_ref(), ".undo").is_err(), "a folder is not a file");
-    }
-
-    #[cfg(unix)]
-    #[test]
-    fn bytes_are_read_of_a_file_without_a_journal_only() {
-        let root = tempfile::tempdir().unwrap();
-        std::fs::write(root.path().join("a"), b"0123").unwrap();
-        std::os::unix::fs::symlink("a", root.path().join("link")).unwrap();
-        let folder = Folder::open(root.path()).unwrap();
-        let read = |name: &str, offset| {
-            let mut bytes = [0; 2];
-            folder.read_exact_at(name.as_ref(), ".undo", &mut bytes, offset).then_some(bytes)
-        };
-        assert_eq!(read("a", 2), Some(*b"23"));
-        for (name, offset) in [("a", 3), ("a", u64::MAX), ("link", 0), ("none", 0), (".", 0)] {
-            assert_eq!(read(name, offset), None, "{name} at {offset}");
-        }
-        std::fs::write(root.path().join("a.undo"), b"undo").unwrap();
-        assert_eq!(read("a", 2), None, "what the journal holds is not known");
     }
 
     #[cfg(unix)]
