@@ -8,7 +8,7 @@
 //!
 //! A crash before the file gets its name leaves the old file and nothing else; a crash after it
 //! leaves the new one. Only where a file of that name exists does the new one get a temporary name
-//! first, `.atomic-0123456789abcdef-0.tmp`, for the moment until it is renamed.
+//! first, `.atomic-01234567-0.tmp`, for the moment until it is renamed.
 //!
 //! Systems other than Linux, and some of its file systems, have no unnamed files. There the file has
 //! its temporary name from the beginning, and a crash leaves it; the next

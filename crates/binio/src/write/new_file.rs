@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::TemporaryFile;
+use crate::checksum::Algorithm;
 use crate::{Error, Result};
 
 /// A new file that is written before it gets its name: without a name until then where the system can
@@ -142,11 +143,9 @@ fn with_temporary_name<T>(
     target: &Path,
     create: impl Fn(&Path) -> io::Result<T>,
 ) -> Result<(T, (PathBuf, TemporaryFile))> {
-    // A hash, because the target's own name may already have the maximum length.
-    let hash = name_hash(target);
     let mut number = 0_u64;
     loop {
-        let name = target.with_file_name(format!(".atomic-{hash:016x}-{number}.tmp"));
+        let name = temporary_name(target, number);
         // This process must not register a name that belongs to another writer.
         if fs::symlink_metadata(&name).is_ok() && !stale::remove(&name) {
             number += 1;
@@ -170,9 +169,8 @@ fn with_temporary_name<T>(
 
 /// Removes the temporary files that killed processes left behind for this target.
 pub(super) fn remove_stale(target: &Path) {
-    let hash = name_hash(target);
     for number in 0_u64.. {
-        let name = target.with_file_name(format!(".atomic-{hash:016x}-{number}.tmp"));
+        let name = temporary_name(target, number);
         if fs::symlink_metadata(&name).is_err() {
             return;
         }
@@ -180,11 +178,12 @@ pub(super) fn remove_stale(target: &Path) {
     }
 }
 
-/// FNV-1a hash of a file name, which must not change between versions of the compiler.
-fn name_hash(target: &Path) -> u64 {
+/// Returns a name in the directory of `target`. It contains a checksum of the target's name instead of
+/// the name, which may already have the maximum length.
+fn temporary_name(target: &Path, number: u64) -> PathBuf {
     let name = target.file_name().unwrap_or_default().as_encoded_bytes();
-    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-    name.iter().fold(0xcbf2_9ce4_8422_2325, step)
+    let checksum = Algorithm::Crc32.digest(name);
+    target.with_file_name(format!(".atomic-{checksum}-{number}.tmp"))
 }
 
 #[cfg(unix)]
