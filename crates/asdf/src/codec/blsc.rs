@@ -23,13 +23,11 @@ use binio::number::ByteReader;
 use binio::{Endian, ErrorKind, ReadAt};
 use bytes::Bytes;
 
-use super::Failure;
 use super::chunks::{Chunked, Lengths};
 use super::encode::{Parameters, Sink, Source, encoder_error, pipeline};
+use super::{BLOSC_VERSION, Failure};
 use crate::error::{CodecError, Error, Result};
 
-/// The first byte of a buffer.
-const BUFFER_VERSION: u8 = 2;
 /// Bytes of the length before a buffer.
 const PREFIX_LEN: usize = 4;
 /// The number of bytes of data in a chunk that we write.
@@ -44,7 +42,7 @@ pub(super) enum Blosc {
 
 impl Blosc {
     pub(super) fn of<S: ReadAt + ?Sized>(stored: &S) -> Result<Self, Failure> {
-        let is_buffer = stored.len() > 0 && stored.bytes_at(0, 1)?[0] == BUFFER_VERSION;
+        let is_buffer = stored.len() > 0 && stored.bytes_at(0, 1)?[0] == BLOSC_VERSION;
         Ok(if is_buffer { Self::Single } else { Self::Chunks })
     }
 
@@ -69,7 +67,7 @@ impl Chunked for Blosc {
 
     fn lengths(&self, header: &[u8]) -> Result<Lengths, String> {
         let (prefix, header) = header.split_at(self.prefix_len());
-        if header.first() != Some(&BUFFER_VERSION) {
+        if header.first() != Some(&BLOSC_VERSION) {
             return Err(
                 "not a Blosc-1 buffer: expected 02 in byte 0, or in byte 4 of a chunk".into()
             );

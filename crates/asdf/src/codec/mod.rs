@@ -49,6 +49,9 @@ use decoder::Framed;
 use encode::Encode;
 use stream::{Format, Streams};
 
+/// The version of Blosc-1, which is the first byte of every buffer.
+pub(crate) const BLOSC_VERSION: u8 = 2;
+
 /// What to decode.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DecodeJob {

@@ -14,7 +14,7 @@ use bytes::Bytes;
 #[cfg(feature = "rayon")]
 use rayon::prelude::*;
 
-use crate::codec::{Chunk, DecodeJob, Decoder, Failure, Irregularity};
+use crate::codec::{BLOSC_VERSION, Chunk, DecodeJob, Decoder, Failure, Irregularity};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
 use crate::file::locate::{Ends, Entry, Header};
 use crate::layout::BlockHeader;
@@ -385,13 +385,11 @@ impl Block<'_> {
     /// ([`Compression::BloscChunked`](crate::Compression::BloscChunked)). The header does not distinguish
     /// them from a single buffer, so the first stored byte is read.
     pub fn is_blosc_chunked(&self) -> Result<bool> {
-        /// The first byte of a single buffer, its version.
-        const BUFFER_VERSION: u8 = 2;
         let range = self.data_range()?;
         if self.header()?.compression != *b"blsc" || range.is_empty() {
             return Ok(false);
         }
-        Ok(self.store.source().bytes_at(range.start, 1)?[0] != BUFFER_VERSION)
+        Ok(self.store.source().bytes_at(range.start, 1)?[0] != BLOSC_VERSION)
     }
 
     /// A part of the data for which the whole must be sound: as [`Self::decode_range`] where parts
