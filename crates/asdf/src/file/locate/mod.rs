@@ -34,7 +34,7 @@ use first_block::Candidates;
 pub(crate) use drift::Drift;
 pub(crate) use ends::Ends;
 pub(crate) use entry::{Entry, Header};
-pub(crate) use index::Index;
+pub(crate) use index::{Index, is_padding};
 pub(crate) use reading::Reading;
 
 /// The head ends here at the latest: what is not found before does not exist.

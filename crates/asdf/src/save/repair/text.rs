@@ -12,7 +12,7 @@ use super::{Loss, copy};
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind, Result};
-use crate::file::locate::numbering::ArrayUse;
+use crate::file::locate::{self, numbering::ArrayUse};
 use crate::ndarray::parse::ArrayHeader;
 use crate::ndarray::source::Source;
 use crate::save::blocks::Output;
@@ -209,5 +209,5 @@ pub(super) fn put_padding<W: Write + Seek>(
 
 /// Whether bytes are blanks, line ends and NUL only.
 pub(super) fn is_padding(file: &Asdf, bytes: Range<u64>) -> Result<bool> {
-    super::holds_only(file, bytes, |byte| matches!(byte, 0 | b' ' | b'\n' | b'\r'))
+    super::holds_only(file, bytes, locate::is_padding)
 }
