@@ -267,20 +267,20 @@ fn journal_is_left_alone_if_the_file_was_replaced_by_a_copy_or_an_older_file() {
     fs::write(&backup, &case.old).unwrap();
     {
         let lock = FileLock::acquire(&path).unwrap();
-        let mut storage = FileStorage::open(&lock, ".undo").unwrap();
+        let mut storage = FileStorage::open(&lock).unwrap();
         let mut change = Change::begin(&mut storage, &case.plan()).unwrap();
         case.write(&mut change).unwrap();
         // As if the process were killed.
         std::mem::forget(change);
     }
-    let pending = || journal::pending(&path, ".undo").unwrap();
+    let pending = || journal::pending(&path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
     // The same bytes in another file.
     fs::copy(&path, &copy).unwrap();
     fs::rename(&path, folder.path().join("aside")).unwrap();
     fs::rename(&copy, &path).unwrap();
     assert_eq!(pending(), Some(Pending::Foreign));
-    assert!(journal::roll_back(&path, ".undo").is_err());
+    assert!(journal::roll_back(&path).is_err());
     assert_eq!(fs::read(&path).unwrap(), case.changed());
     fs::rename(folder.path().join("aside"), &path).unwrap();
     assert_eq!(pending(), Some(Pending::Changed));
@@ -352,22 +352,22 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
     let path = folder.path().join("file");
     let case = case();
     fs::write(&path, &case.old).unwrap();
-    let read = |path| match ConsistentFile::open(path, ".undo").unwrap() {
+    let read = |path| match ConsistentFile::open(path).unwrap() {
         ConsistentFile::File(file) => (false, file.bytes_at(0, case.old.len()).unwrap()),
         ConsistentFile::Before(before) => (true, before.bytes_at(0, case.old.len()).unwrap()),
     };
     assert_eq!(read(&path), (false, case.old.clone().into()));
-    assert_eq!(journal::pending(&path, ".undo").unwrap(), None);
-    assert!(Journaled::open(&path, ".undo").unwrap().is_none());
-    assert!(!journal::roll_back(&path, ".undo").unwrap());
+    assert_eq!(journal::pending(&path).unwrap(), None);
+    assert!(Journaled::open(&path).unwrap().is_none());
+    assert!(!journal::roll_back(&path).unwrap());
     {
         let lock = FileLock::acquire(&path).unwrap();
-        let mut storage = FileStorage::open(&lock, ".undo").unwrap();
+        let mut storage = FileStorage::open(&lock).unwrap();
         let mut change = Change::begin(&mut storage, &case.plan()).unwrap();
         case.write(&mut change).unwrap();
         assert_eq!(change.bytes_at(0, 8).unwrap(), &b"header 2"[..]);
-        assert_eq!(journal::pending(&path, ".undo").unwrap(), Some(Pending::Changed));
-        let reader = Journaled::open(&path, ".undo").unwrap().unwrap();
+        assert_eq!(journal::pending(&path).unwrap(), Some(Pending::Changed));
+        let reader = Journaled::open(&path).unwrap().unwrap();
         assert_eq!(reader.bytes_at(0, case.old.len()).unwrap(), case.old);
         assert_eq!(read(&path), (true, case.old.clone().into()));
         #[cfg(unix)]
@@ -379,10 +379,7 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
             fs::remove_file(link).unwrap();
         }
         #[cfg(unix)]
-        assert!(matches!(
-            journal::roll_back(&path, ".undo").unwrap_err().kind(),
-            binio::ErrorKind::Locked
-        ));
+        assert!(matches!(journal::roll_back(&path).unwrap_err().kind(), binio::ErrorKind::Locked));
         change.commit().unwrap();
         // Even now, for whoever has opened it before.
         #[cfg(unix)]
@@ -392,8 +389,8 @@ fn file_on_the_disk_is_read_through_its_journal_and_rolled_back() {
 
     let left = interrupted(&case);
     fs::write(&path, left.file_bytes()).unwrap();
-    fs::write(folder.path().join("file.undo"), left.journal_bytes().unwrap()).unwrap();
-    assert!(journal::roll_back(&path, ".undo").unwrap());
+    fs::write(folder.path().join("file.undo-journal"), left.journal_bytes().unwrap()).unwrap();
+    assert!(journal::roll_back(&path).unwrap());
     assert_eq!(fs::read(&path).unwrap(), case.old);
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
 }
@@ -404,7 +401,7 @@ fn what_is_not_a_regular_file_is_refused_at_once() {
     use binio::write::ConsistentFile;
 
     let folder = tempfile::tempdir().unwrap();
-    let missing = ConsistentFile::open(folder.path().join("missing"), ".undo").unwrap_err();
+    let missing = ConsistentFile::open(folder.path().join("missing")).unwrap_err();
     assert!(
         matches!(missing.kind(), binio::ErrorKind::Io(error) if error.kind() == std::io::ErrorKind::NotFound)
     );
@@ -413,7 +410,7 @@ fn what_is_not_a_regular_file_is_refused_at_once() {
     assert!(made.is_ok_and(|status| status.success()));
     for path in [&pipe, folder.path()] {
         // A pipe without a writer is not waited for.
-        let error = ConsistentFile::open(path, ".undo").unwrap_err();
+        let error = ConsistentFile::open(path).unwrap_err();
         assert!(matches!(error.kind(), binio::ErrorKind::Unsupported(_)), "{error}");
     }
 }

@@ -34,7 +34,7 @@ fn a_file_that_is_being_changed_is_not_changed_by_another() {
     let in_place = AppendOptions::in_place();
     let appender = Appender::open(&path, &in_place).unwrap();
     // That of the other, for whom it is not left over.
-    fs::write(folder.path().join("file.blpk-journal"), "").unwrap();
+    fs::write(folder.path().join("file.undo-journal"), "").unwrap();
     for path in [&path, &link] {
         assert!(is_locked(append(path, &vec![1; 10], &in_place, None)));
         assert!(is_locked(append(path, &vec![1; 10], &AppendOptions::atomic(), None)));

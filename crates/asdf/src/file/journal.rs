@@ -3,35 +3,27 @@
 use std::path::Path;
 
 use binio::FileSource;
+use binio::write::Journaled;
 use binio::write::journal::{self, Pending};
-use binio::write::{FileLock, Journaled};
 
 use crate::error::Result;
 
-/// Suffix of the names of journals.
-pub(crate) const SUFFIX: &str = ".asdf-journal";
-
 /// Returns `true` if there is a journal beside a file, or if that cannot be found out.
 pub(crate) fn exists(path: &Path) -> bool {
-    !matches!(journal::pending(path, SUFFIX), Ok(None))
+    !matches!(journal::pending(path), Ok(None))
 }
 
 /// Opens a file as it was before a change in place that has not finished. Returns `None` if the file
 /// can be read as it is. Fails if the journal belongs to another file.
 pub(crate) fn before_change(path: &Path) -> Result<Option<Journaled<FileSource, FileSource>>> {
-    match journal::pending(path, SUFFIX)? {
+    match journal::pending(path)? {
         None | Some(Pending::Unchanged) => Ok(None),
         Some(Pending::Foreign) => Err(binio::Error::new(binio::ErrorKind::ForeignJournal).into()),
-        Some(_) => Ok(Journaled::open(path, SUFFIX)?),
+        Some(_) => Ok(Journaled::open(path)?),
     }
 }
 
 /// Undoes a change in place that was interrupted, and returns whether there was one.
 pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
-    Ok(journal::roll_back(path, SUFFIX)?)
-}
-
-/// Same as [`roll_back`], for a file that is locked.
-pub(crate) fn roll_back_locked(lock: &FileLock) -> Result<bool> {
-    Ok(lock.roll_back(SUFFIX)?)
+    Ok(journal::roll_back(path)?)
 }

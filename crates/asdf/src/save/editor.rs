@@ -20,7 +20,6 @@ use super::{STANDARDS, WriteOptions};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::file::blocks::BlockRef;
-use crate::file::journal::{self, SUFFIX};
 use crate::options::{OpenOptions, Strictness};
 use crate::tag::Version;
 use crate::value::edit::TreeText;
@@ -87,7 +86,7 @@ impl EditOptions {
         if !can_write && !self.read_only {
             return Err(Error::unwritable(format!("{}: the file is read-only", path.display())));
         }
-        let rolled_back = journal::roll_back_locked(&lock)?;
+        let rolled_back = lock.roll_back()?;
         let handle = File::open(lock.path())?;
         let state = State::of(&handle.metadata()?);
         let source = FileSource::new(handle.try_clone()?)?;
@@ -379,11 +378,11 @@ impl Editor {
         match method {
             Planned::Unchanged => {}
             Planned::Patched(offset, bytes) => {
-                let mut storage = FileStorage::open(&place.lock, SUFFIX)?;
+                let mut storage = FileStorage::open(&place.lock)?;
                 patch(&mut storage, offset, &bytes)?;
             }
             Planned::InPlace(change) => {
-                report.len = change.apply(&mut FileStorage::open(&place.lock, SUFFIX)?)?;
+                report.len = change.apply(&mut FileStorage::open(&place.lock)?)?;
                 report.blocks += self.blocks.len();
             }
             Planned::NewFile => {

@@ -520,7 +520,7 @@ mod tests {
 
         fs::write(path, b"old data, old tail").unwrap();
         let lock = FileLock::acquire(path).unwrap();
-        let mut storage = FileStorage::open(&lock, ".asdf-journal").unwrap();
+        let mut storage = FileStorage::open(&lock).unwrap();
         let plan = ChangePlan::new(0..8).overwrite(10..18);
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(b"new", 10).unwrap();
@@ -554,7 +554,7 @@ mod tests {
         fs::remove_file(&target).unwrap();
         let error = AtomicFile::create(&target).unwrap_err();
         assert!(matches!(error.kind(), ErrorKind::ForeignJournal), "{error}");
-        assert!(error.to_string().contains("target.asdf-journal"), "{error}");
+        assert!(error.to_string().contains("target.undo-journal"), "{error}");
     }
 
     #[cfg(unix)]

@@ -74,8 +74,8 @@ impl ChangePlan {
 /// # let path = folder.path().join("data");
 /// std::fs::write(&path, b"version 1, data")?;
 /// let lock = FileLock::acquire(&path)?;
-/// lock.roll_back(".journal")?;
-/// let mut storage = FileStorage::open(&lock, ".journal")?;
+/// lock.roll_back()?;
+/// let mut storage = FileStorage::open(&lock)?;
 /// let plan = ChangePlan::new(9..15).marker(0, *b"version 2");
 /// let mut change = Change::begin(&mut storage, &plan)?;
 /// change.write_all_at(b", more data", 15)?;

@@ -1,10 +1,9 @@
 //! Files on the disk that are changed in place.
 
-use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::path::{Path, PathBuf};
 
-use super::journal::Identity;
+use super::journal::{self, Identity};
 use super::{FileLock, Storage, WriteAt, sync_directory};
 use crate::{Context, Error, FileSource, ReadAt, Result};
 
@@ -116,8 +115,7 @@ mod system {
     }
 }
 
-/// A locked file on the disk. Its journal lies in the same directory and has the name of the
-/// file with a suffix, such as `data.blp.blpk-journal`.
+/// A locked file on the disk. Its [journal](super::journal) is in the same directory.
 #[derive(Debug)]
 pub struct FileStorage<'lock> {
     lock: &'lock FileLock,
@@ -127,22 +125,14 @@ pub struct FileStorage<'lock> {
 }
 
 impl<'lock> FileStorage<'lock> {
-    /// Opens the file that is locked, and its journal if there is one. The suffix of the journal
-    /// begins with a dot.
-    pub fn open(lock: &'lock FileLock, suffix: &str) -> Result<Self> {
+    /// Opens the file that is locked, and its journal if there is one.
+    pub fn open(lock: &'lock FileLock) -> Result<Self> {
         let file = FileTarget::open(lock.path())?;
-        let journal_path = journal_path(lock.path(), suffix);
+        let journal_path = journal::path_of(lock.path());
         let journal =
             journal_path.try_exists()?.then(|| FileTarget::open(&journal_path)).transpose()?;
         Ok(Self { lock, file, journal_path, journal })
     }
-}
-
-/// The path of the journal of a file.
-pub(super) fn journal_path(path: &Path, suffix: &str) -> PathBuf {
-    let mut path = OsString::from(path);
-    path.push(suffix);
-    path.into()
 }
 
 impl Storage for FileStorage<'_> {

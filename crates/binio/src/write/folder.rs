@@ -43,32 +43,28 @@ impl Folder {
     ///
     /// std::fs::write(folder.path().join("data"), b"0123")?;
     /// let folder = Folder::open(folder.path())?;
-    /// assert!(matches!(folder.consistent_file("data".as_ref(), ".undo")?, ConsistentFile::File(_)));
+    /// assert!(matches!(folder.consistent_file("data".as_ref())?, ConsistentFile::File(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn consistent_file(&self, name: &OsStr, suffix: &str) -> Result<ConsistentFile> {
+    pub fn consistent_file(&self, name: &OsStr) -> Result<ConsistentFile> {
         #[cfg(unix)]
-        if let Some(file) = self.without_journal(name, suffix) {
+        if let Some(file) = self.without_journal(name) {
             return crate::FileSource::regular(file).map(ConsistentFile::File);
         }
-        ConsistentFile::open(self.path.join(name), suffix)
+        ConsistentFile::open(self.path.join(name))
     }
 
     /// Opens a file; returns `None` if it is a link, has a journal or cannot be opened.
     #[cfg(unix)]
-    fn without_journal(&self, name: &OsStr, suffix: &str) -> Option<std::fs::File> {
-        use std::ffi::OsString;
-
+    fn without_journal(&self, name: &OsStr) -> Option<std::fs::File> {
         use rustix::fs::{AtFlags, Mode, OFlags, openat, statat};
         use rustix::io::Errno;
 
         // A pipe is not waited for.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let file = openat(&self.handle, name, flags, Mode::empty()).ok()?;
-        let mut journal = OsString::with_capacity(name.len() + suffix.len());
-        journal.push(name);
-        journal.push(suffix);
-        let found = statat(&self.handle, journal.as_os_str(), AtFlags::SYMLINK_NOFOLLOW);
+        let journal = super::journal::path_of(Path::new(name));
+        let found = statat(&self.handle, &journal, AtFlags::SYMLINK_NOFOLLOW);
         matches!(found, Err(Errno::NOENT)).then(|| file.into())
     }
 }
@@ -84,13 +80,12 @@ mod tests {
         std::fs::write(root.path().join("a"), b"0123").unwrap();
         let folder = Folder::open(root.path()).unwrap();
         assert_eq!(folder.path(), root.path());
-        let ConsistentFile::File(file) = folder.consistent_file("a".as_ref(), ".undo").unwrap()
-        else {
+        let ConsistentFile::File(file) = folder.consistent_file("a".as_ref()).unwrap() else {
             panic!("it has no journal")
         };
         assert_eq!(file.bytes_at(1, 2).unwrap(), b"12"[..]);
-        assert!(folder.consistent_file("missing".as_ref(), ".undo").is_err());
-        assert!(folder.consistent_file("..".as_ref(), ".undo").is_err(), "a folder is not a file");
+        assert!(folder.consistent_file("missing".as_ref()).is_err());
+        assert!(folder.consistent_file("..".as_ref()).is_err(), "a folder is not a file");
     }
 
     #[cfg(unix)]
@@ -103,13 +98,12 @@ mod tests {
         std::os::unix::fs::symlink(inner.join("a"), root.path().join("link")).unwrap();
         let folder = Folder::open(root.path()).unwrap();
         assert!(matches!(
-            folder.consistent_file("link".as_ref(), ".undo").unwrap(),
+            folder.consistent_file("link".as_ref()).unwrap(),
             ConsistentFile::File(_)
         ));
         // A journal that is not complete is looked at, and the file is as it is.
-        std::fs::write(inner.join("a.undo"), b"undo").unwrap();
-        let ConsistentFile::File(file) = folder.consistent_file("link".as_ref(), ".undo").unwrap()
-        else {
+        std::fs::write(inner.join("a.undo-journal"), b"undo").unwrap();
+        let ConsistentFile::File(file) = folder.consistent_file("link".as_ref()).unwrap() else {
             panic!("nothing was changed")
         };
         assert_eq!(file.len(), 4);

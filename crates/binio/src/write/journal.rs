@@ -1,8 +1,8 @@
 //! The journal of a change in place: what the file was, so that a change that was interrupted can be
 //! undone.
 //!
-//! It lies beside the file while the file is being changed. Its name is that of the file and a suffix
-//! that the format chooses:
+//! While `FILE` is being changed, its journal is `FILE.undo-journal` in the same directory, whichever format
+//! the file has:
 //!
 //! | offset | size | field |
 //! |---|---|---|
@@ -49,15 +49,16 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{FileLock, FileStorage, Storage};
 use crate::checksum::{Algorithm, Hasher};
 use crate::number::ByteReader;
 use crate::{Context, Endian, Error, FileSource, ReadAt, Result};
 
-/// Suffixes of the journals of all formats. A file that is replaced may have had another format.
-pub const SUFFIXES: [&str; 3] = [".asdf-journal", ".blpk-journal", ".dudley-journal"];
+/// The name of a journal is the name of its file with this suffix. It is the same for all formats, since
+/// a file that is replaced may have had another format.
+pub const SUFFIX: &str = ".undo-journal";
 
 const MAGIC: &[u8; 8] = b"undolog3";
 /// Bytes of every journal before the content of the marker.
@@ -85,8 +86,8 @@ pub enum Pending {
 
 /// Reports whether there is a journal beside a file: a change in place was interrupted, or is going
 /// on.
-pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option<Pending>> {
-    let Some((file, journal)) = open(path.as_ref(), suffix)? else { return Ok(None) };
+pub fn pending(path: impl AsRef<Path>) -> Result<Option<Pending>> {
+    let Some((file, journal)) = open(path.as_ref())? else { return Ok(None) };
     Ok(Some(match Journal::read(&journal)? {
         None => Pending::Unchanged,
         Some(read) if read.is_of(&file, &journal, Identity::of(&file.file))? => Pending::Changed,
@@ -94,29 +95,36 @@ pub fn pending(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<Option
     }))
 }
 
+/// Returns the path of a file's journal.
+pub(super) fn path_of(file: &Path) -> PathBuf {
+    let mut path = file.as_os_str().to_owned();
+    path.push(SUFFIX);
+    path.into()
+}
+
 /// Opens a file and its journal for reading; returns `None` without a journal.
-pub(super) fn open(path: &Path, suffix: &str) -> Result<Option<(FileSource, FileSource)>> {
+pub(super) fn open(path: &Path) -> Result<Option<(FileSource, FileSource)>> {
     // Beside the file itself, by whatever link it is reached.
     let path = if std::fs::symlink_metadata(path)?.is_symlink() {
         Cow::Owned(std::fs::canonicalize(path)?)
     } else {
         Cow::Borrowed(path)
     };
-    let Some(journal) = open_journal(&path, suffix)? else { return Ok(None) };
+    let Some(journal) = open_journal(&path)? else { return Ok(None) };
     Ok(Some((FileSource::open(&path)?, journal)))
 }
 
 /// Opens a regular file and, if there is one, its journal for reading.
-pub(super) fn open_both(path: &Path, suffix: &str) -> Result<(FileSource, Option<FileSource>)> {
+pub(super) fn open_both(path: &Path) -> Result<(FileSource, Option<FileSource>)> {
     if let Some(file) = open_unlinked(path)? {
-        return Ok((file, open_journal(path, suffix)?));
+        return Ok((file, open_journal(path)?));
     }
     let path = std::fs::canonicalize(path)?;
-    Ok((FileSource::open(&path)?, open_journal(&path, suffix)?))
+    Ok((FileSource::open(&path)?, open_journal(&path)?))
 }
 
-fn open_journal(path: &Path, suffix: &str) -> Result<Option<FileSource>> {
-    let path = super::file::journal_path(path, suffix);
+fn open_journal(path: &Path) -> Result<Option<FileSource>> {
+    let path = path_of(path);
     // Mostly there is none: an error that names it would be made for nothing.
     match std::fs::symlink_metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
@@ -164,10 +172,10 @@ fn is_missing(error: &Error) -> bool {
 ///
 /// Fails with [`ForeignJournal`](crate::ErrorKind::ForeignJournal) if the journal belongs to another file,
 /// and with [`Locked`](crate::ErrorKind::Locked) if the change is still going on.
-pub fn roll_back(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<bool> {
+pub fn roll_back(path: impl AsRef<Path>) -> Result<bool> {
     let path = path.as_ref();
     // A file that cannot be locked is an error only if it must be locked.
-    Ok(open(path, suffix)?.is_some() && FileLock::acquire(path)?.roll_back(suffix)?)
+    Ok(open(path)?.is_some() && FileLock::acquire(path)?.roll_back()?)
 }
 
 /// Undoes an interrupted change of a file that is about to be replaced, so that its journal is not left
@@ -176,44 +184,27 @@ pub fn roll_back(path: impl AsRef<std::path::Path>, suffix: &str) -> Result<bool
 /// Fails if another process is changing the file, or if there is a journal that belongs to no file:
 /// what it holds may be needed elsewhere, so the caller decides.
 pub(super) fn settle(target: &Path) -> Result<()> {
-    for suffix in SUFFIXES {
-        let journal = super::file::journal_path(target, suffix);
-        if std::fs::symlink_metadata(&journal).is_err() {
-            continue;
-        }
-        if std::fs::symlink_metadata(target).is_ok() {
-            roll_back(target, suffix)?;
-        } else {
-            let error = Error::new(crate::ErrorKind::ForeignJournal);
-            return Err(error.context(journal.display().to_string()));
-        }
+    let journal = path_of(target);
+    if std::fs::symlink_metadata(&journal).is_err() {
+        return Ok(());
     }
-    Ok(())
+    if std::fs::symlink_metadata(target).is_ok() {
+        return roll_back(target).map(drop);
+    }
+    let error = Error::new(crate::ErrorKind::ForeignJournal);
+    Err(error.context(journal.display().to_string()))
 }
 
 impl FileLock {
-    /// Undoes an interrupted change of the file, whichever format the file has. Returns whether there
-    /// was one.
-    ///
-    /// # Errors
-    /// Same as [`roll_back`](Self::roll_back).
-    pub fn roll_back_any(&self) -> Result<bool> {
-        let mut was_changed = false;
-        for suffix in SUFFIXES {
-            was_changed |= self.roll_back(suffix)?;
-        }
-        Ok(was_changed)
-    }
-
     /// Undoes a change in place that was interrupted, as [`roll_back`] does, for a file that is
     /// locked.
-    pub fn roll_back(&self, suffix: &str) -> Result<bool> {
+    pub fn roll_back(&self) -> Result<bool> {
         // A file that cannot be written is an error only if it must be written.
-        if open(self.path(), suffix)?.is_none() {
+        if open(self.path())?.is_none() {
             return Ok(false);
         }
-        let undone = undo(&mut FileStorage::open(self, suffix)?);
-        undone.with_context(|| super::file::journal_path(self.path(), suffix).display().to_string())
+        let undone = undo(&mut FileStorage::open(self)?);
+        undone.with_context(|| path_of(self.path()).display().to_string())
     }
 }
 

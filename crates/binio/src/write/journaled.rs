@@ -39,8 +39,8 @@ impl<F: ReadAt, J: ReadAt> Journaled<F, J> {
 impl Journaled<FileSource, FileSource> {
     /// Opens a file with its journal. Returns `None` if no journal has to be applied: the file
     /// can be read as it is.
-    pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Option<Self>> {
-        let Some((file, journal)) = journal::open(path.as_ref(), suffix)? else { return Ok(None) };
+    pub fn open(path: impl AsRef<Path>) -> Result<Option<Self>> {
+        let Some((file, journal)) = journal::open(path.as_ref())? else { return Ok(None) };
         let identity = Identity::of(&file.file);
         Self::identified(file, journal, identity)
     }
@@ -65,11 +65,11 @@ impl ConsistentFile {
     ///
     /// let path = folder.path().join("data");
     /// std::fs::write(&path, b"0123")?;
-    /// assert!(matches!(ConsistentFile::open(&path, ".undo")?, ConsistentFile::File(_)));
+    /// assert!(matches!(ConsistentFile::open(&path)?, ConsistentFile::File(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn open(path: impl AsRef<Path>, suffix: &str) -> Result<Self> {
-        let (file, journal) = journal::open_both(path.as_ref(), suffix)?;
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let (file, journal) = journal::open_both(path.as_ref())?;
         let Some(journal) = journal else { return Ok(Self::File(file)) };
         let identity = Identity::of(&file.file);
         match Journaled::identified(file, journal, identity)? {

@@ -364,7 +364,7 @@ impl OpenOptions {
                 (Arc::new(file), "a change in place was interrupted before it began")
             }
             Pending::Changed => {
-                match Journaled::open(path, journal::SUFFIX)? {
+                match Journaled::open(path)? {
                     Some(journaled) => (
                         Arc::new(journaled),
                         "a change in place is not finished: the file is read as it was before",

@@ -107,7 +107,7 @@ pub(crate) fn lock(path: &Path, replace: bool) -> Result<Option<FileLock>, Failu
         Err(error) if is_denied(&error) => return Ok(None),
         lock => lock.map_err(|error| failure(path, &error))?,
     };
-    lock.roll_back_any().map_err(|error| failure(path, &error))?;
+    lock.roll_back().map_err(|error| failure(path, &error))?;
     Ok(Some(lock))
 }
 

@@ -179,7 +179,7 @@ fn killed_append() -> Folder {
         .expect("a shell");
     assert_eq!(killed.status.code(), None, "{}", stderr(&killed));
     folder.remove("b");
-    assert_eq!(folder.names(), ["a", "a.blp", "a.blp.blpk-journal", "before", "m.json"]);
+    assert_eq!(folder.names(), ["a", "a.blp", "a.blp.undo-journal", "before", "m.json"]);
     assert_ne!(folder.read("a.blp"), folder.read("before"));
     folder
 }
@@ -222,14 +222,14 @@ fn readers_see_the_data_from_before_an_append_that_was_killed() {
         assert!(stdout(&output).contains(remedy), "{}", stdout(&output));
     }
     // A journal that is not of this file, and one that was not written to its end.
-    let journal = folder.read("a.blp.blpk-journal");
+    let journal = folder.read("a.blp.undo-journal");
     folder.write("other.blp", &folder.read("before")[..32]);
     folder.done(&["bloscpack", "pack", "-f", "m.json", "-o", "other.blp"]);
-    folder.write("other.blp.blpk-journal", &journal);
+    folder.write("other.blp.undo-journal", &journal);
     let output = folder.run(&["bloscpack", "cat", "other.blp"]);
     assert_eq!((status(&output), output.stdout.len()), (1, 0));
     assert!(stderr(&output).contains("belongs to another file: remove it"), "{output:?}");
-    folder.write("other.blp.blpk-journal", &journal[..100]);
+    folder.write("other.blp.undo-journal", &journal[..100]);
     let output = folder.done(&["bloscpack", "cat", "other.blp"]);
     assert_eq!(output.stdout, folder.read("m.json"));
     assert!(stderr(&output).contains("was interrupted before it began"), "{output:?}");

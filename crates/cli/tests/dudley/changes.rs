@@ -116,7 +116,7 @@ fn a_file_whose_change_was_interrupted_is_read_as_it_was() {
     let path = folder.path("run.bdud");
     {
         let lock = FileLock::acquire(&path).unwrap();
-        let mut storage = FileStorage::open(&lock, ".dudley-journal").unwrap();
+        let mut storage = FileStorage::open(&lock).unwrap();
         let plan = ChangePlan::new(16..48).overwrite(48..80);
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(&[0xff; 32], 48).unwrap();
@@ -157,7 +157,7 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
         let data = folder.read("run.bdud").windows(4).position(|bytes| bytes == [1, 2, 3, 4]);
         let at = data.expect("the data") as u64;
         let lock = FileLock::acquire(&path).expect("the lock");
-        let mut storage = FileStorage::open(&lock, ".dudley-journal").expect("the file");
+        let mut storage = FileStorage::open(&lock).expect("the file");
         let plan = ChangePlan::new(0..at).overwrite(at..at + 4);
         let mut change = Change::begin(&mut storage, &plan).expect("the journal");
         change.write_all_at(&[9, 9], at).expect("a part of the change");
@@ -168,7 +168,7 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
     // By our command, which undoes the change first.
     new("run.bdud", "new.npy");
     assert_eq!(get(), "5 6 7 8\n");
-    assert!(!folder.path("run.bdud.dudley-journal").exists());
+    assert!(!folder.path("run.bdud.undo-journal").exists());
     // By `mv` and by `cp` of a file that differs only in what the change has overwritten.
     new("other.bdud", "new.npy");
     for by_rename in [true, false] {
@@ -183,7 +183,7 @@ fn a_leftover_journal_is_not_applied_to_a_file_that_was_replaced() {
         let layout = ["dudley", "append", "run.bdud", "--layout", "layout.dud"];
         assert_ne!(status(&folder.run(&layout)), 0);
         assert_eq!(folder.read("run.bdud"), folder.read("other.bdud"));
-        folder.remove("run.bdud.dudley-journal");
+        folder.remove("run.bdud.undo-journal");
     }
 }
 

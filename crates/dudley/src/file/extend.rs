@@ -30,9 +30,6 @@ use crate::syntax::{Lexer, Node, NodeKind, TokenKind, Tree};
 /// Bytes of adjacent rows from which on the next row is written on its own.
 const MAX_JOINED: usize = 1 << 20;
 
-/// The end of the name of a journal.
-pub(crate) const JOURNAL: &str = ".dudley-journal";
-
 /// How a native file is extended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
@@ -218,8 +215,8 @@ impl Extension {
     /// If the file is in use by another writer, or cannot be changed; then it is as it was.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<WriteReport, Error> {
         let lock = FileLock::acquire(path)?;
-        lock.roll_back(JOURNAL)?;
-        let mut storage = FileStorage::open(&lock, JOURNAL)?;
+        lock.roll_back()?;
+        let mut storage = FileStorage::open(&lock)?;
         self.commit(&mut storage)
     }
 

@@ -7,7 +7,6 @@ use binio::write::{Change, ChangePlan, FileLock, FileStorage, Storage, WriteAt};
 use binio::{Bytes, ReadAt};
 
 use super::convert::convert;
-use super::extend::JOURNAL;
 use super::place::put_fields;
 use super::value::File;
 use crate::error::{Error, ErrorKind};
@@ -115,8 +114,8 @@ impl Patch {
     /// If the file is in use by another writer, or cannot be changed; then it is as it was.
     pub fn commit_to(self, path: impl AsRef<Path>) -> Result<(), Error> {
         let lock = FileLock::acquire(path)?;
-        lock.roll_back(JOURNAL)?;
-        self.commit(&mut FileStorage::open(&lock, JOURNAL)?)
+        lock.roll_back()?;
+        self.commit(&mut FileStorage::open(&lock)?)
     }
 
     /// Changes the file.

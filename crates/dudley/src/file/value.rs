@@ -75,16 +75,14 @@ impl FileBytes {
     /// If the file cannot be read.
     #[cfg(feature = "write")]
     pub fn open(path: impl AsRef<Path>) -> binio::Result<Self> {
-        Ok(binio::write::ConsistentFile::open(path, super::extend::JOURNAL)?.into())
+        Ok(binio::write::ConsistentFile::open(path)?.into())
     }
 
     /// Opens a file of the folder that [`enter`] leaves open.
     #[cfg(feature = "write")]
     pub(super) fn open_in(folder: &mut Option<Folder>, path: &Path) -> binio::Result<Self> {
         match enter(folder, path) {
-            Some((folder, name)) => {
-                Ok(folder.consistent_file(name, super::extend::JOURNAL)?.into())
-            }
+            Some((folder, name)) => Ok(folder.consistent_file(name)?.into()),
             None => Self::open(path),
         }
     }
@@ -106,7 +104,7 @@ impl FileBytes {
     /// The bytes of a file before a change that was interrupted.
     #[cfg(all(feature = "write", feature = "mmap", any(unix, windows)))]
     pub(super) fn before_change(path: &Path) -> binio::Result<Option<Self>> {
-        Ok(binio::write::Journaled::open(path, super::extend::JOURNAL)?.map(Self::new))
+        Ok(binio::write::Journaled::open(path)?.map(Self::new))
     }
 
     /// None: nothing can be changed.

@@ -171,7 +171,7 @@ fn files_are_read_as_they_were_before_a_change_that_goes_on() {
 
     let at = families[0].locate(3, "/r").unwrap().address();
     let lock = FileLock::acquire(&files[3]).unwrap();
-    let mut storage = FileStorage::open(&lock, ".dudley-journal").unwrap();
+    let mut storage = FileStorage::open(&lock).unwrap();
     let plan = ChangePlan::new(0..at).overwrite(at..at + 32);
     let mut change = Change::begin(&mut storage, &plan).unwrap();
     change.write_all_at(&[0; 32], at).unwrap();

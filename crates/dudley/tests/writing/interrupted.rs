@@ -190,7 +190,7 @@ fn a_file_whose_change_was_interrupted_is_read_as_it_was_and_can_be_changed() {
     std::fs::write(&path, &old).unwrap();
     {
         let lock = FileLock::acquire(&path).unwrap();
-        let mut storage = FileStorage::open(&lock, ".dudley-journal").unwrap();
+        let mut storage = FileStorage::open(&lock).unwrap();
         let plan = ChangePlan::new(16..48).overwrite(48..80).marker(0, old[..16].to_vec());
         let mut change = Change::begin(&mut storage, &plan).unwrap();
         change.write_all_at(&[0xff; 100], 48).unwrap();

@@ -29,7 +29,7 @@ use crate::change::rewrite::set_metadata_locked;
 use crate::error::Result;
 use crate::parallel;
 use crate::write::options::LEVEL;
-use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle, journal};
+use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle};
 
 /// How to append. Compressor, shuffle and typesize are those of the last chunk unless set; the
 /// level, which no chunk states, is 7.
@@ -174,7 +174,7 @@ impl Appender {
     /// notes: it has to be recovered first.
     pub fn open(path: impl AsRef<Path>, options: &AppendOptions) -> Result<Self> {
         let lock = FileLock::acquire(path)?;
-        let rolled_back = journal::roll_back_locked(&lock)?;
+        let rolled_back = lock.roll_back()?;
         let source: Arc<dyn ReadAt> = Arc::new(FileSource::open(lock.path())?);
         let reader = OpenOptions::new().from_source(source)?;
         plan::check(&reader)?;
@@ -218,7 +218,7 @@ impl Appender {
         appended.in_place = options.in_place && !plan.moves_chunks;
         let job = Job { reader, plan: &plan, recipe, threads: options.threads, source, progress };
         if appended.in_place {
-            job.run_in_place(&mut FileStorage::open(lock, journal::SUFFIX)?)?;
+            job.run_in_place(&mut FileStorage::open(lock)?)?;
         } else {
             job.run_atomically(lock.path())?;
         }

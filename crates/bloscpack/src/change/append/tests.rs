@@ -10,7 +10,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Checksum, Code, ErrorKind, MetadataOptions, Result, StreamWriter, Strictness, Version,
-    WriteOptions, pack_to_vec, verify,
+    WriteOptions, journal, pack_to_vec, verify,
 };
 
 fn data(len: usize) -> Vec<u8> {
@@ -477,7 +477,7 @@ fn interrupted_change_is_rolled_back_when_the_file_is_opened_for_appending() {
     assert!(crash.file_bytes() != old);
     for options in both() {
         let folder = Folder::with(crash.file_bytes());
-        let journal = folder.folder.path().join("file.blp.blpk-journal");
+        let journal = folder.folder.path().join("file.blp.undo-journal");
         fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
         assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Changed));
         // A reader sees the old content, and says why.
@@ -504,7 +504,7 @@ fn journal_of_another_file_is_left_alone() {
     let crash = tape.crashes(tape.operations().len() - 3).remove(0);
     let other = pack_to_vec(&vec![1; 2500], &packing()).unwrap();
     let folder = Folder::with(&other);
-    let journal = folder.folder.path().join("file.blp.blpk-journal");
+    let journal = folder.folder.path().join("file.blp.undo-journal");
     fs::write(&journal, crash.journal_bytes().unwrap()).unwrap();
     assert_eq!(journal::pending(folder.path()).unwrap(), Some(journal::Pending::Foreign));
     let error = folder.append(b"more", &AppendOptions::atomic()).unwrap_err();

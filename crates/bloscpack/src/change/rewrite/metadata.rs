@@ -15,7 +15,6 @@ use serde_json::Value;
 use super::{RewriteOptions, rewrite_locked};
 use crate::error::{ErrorKind, Result};
 use crate::format::metadata::encode::{section, to_text};
-use crate::journal;
 use crate::{Checksum, MetaHeader, MetadataOptions, OpenOptions, Reader};
 
 /// How to change metadata.
@@ -69,11 +68,11 @@ pub(crate) fn set_metadata_locked(
     metadata: &Value,
     edit: MetadataEdit,
 ) -> Result<()> {
-    journal::roll_back_locked(lock)?;
+    lock.roll_back()?;
     let source = Arc::new(FileSource::open(lock.path())?);
     let reader = OpenOptions::new().ignore_metadata(true).from_source(source)?;
     match section_in_place(&reader, metadata, edit) {
-        Ok(section) => replace(&mut FileStorage::open(lock, journal::SUFFIX)?, &reader, &section),
+        Ok(section) => replace(&mut FileStorage::open(lock)?, &reader, &section),
         Err(error) if edit.grow && matches!(error.kind(), ErrorKind::NotEnoughSpace { .. }) => {
             let checksum = edit.checksum.or(reader.meta_header().map(|header| header.checksum));
             let checksum = checksum.unwrap_or_default();

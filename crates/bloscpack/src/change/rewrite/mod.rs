@@ -24,7 +24,6 @@ use crate::write::container::{ContainerWriter, copy};
 use crate::write::options::{COMPRESSOR, LEVEL, TYPESIZE};
 use crate::{
     Checksum, ChunkEntry, Chunking, Header, MetadataOptions, OpenOptions, Reader, Shuffle, Version,
-    journal,
 };
 
 pub use metadata::{MetadataEdit, set_metadata};
@@ -138,7 +137,7 @@ pub fn rewrite_file(
 /// The same for a file that the caller has locked.
 fn rewrite_locked(lock: &FileLock, new: &Path, options: &RewriteOptions) -> Result<()> {
     let path = lock.path();
-    journal::roll_back_locked(lock)?;
+    lock.roll_back()?;
     let old = OpenOptions::new().from_source(FileSource::open(path)?)?;
     let plan = Plan::new(&old, options)?;
     let mut container = plan.begin(AtomicFile::create(new)?)?;
