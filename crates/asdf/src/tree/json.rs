@@ -18,11 +18,9 @@
 //! Keys are strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded,
 //! merge keys applied. Nothing is kept in memory but the path, and nothing recurses.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::iter::Enumerate;
-
-use binio::pointer::push;
 
 use super::array::{self, Described};
 use super::external::Files;
@@ -30,7 +28,10 @@ use super::integer;
 use crate::complex;
 use crate::error::{Error, ReferenceError, Result};
 use crate::tag;
-use crate::yaml::{Content, EntryMentions, Mention, Mentions, NodeId, YamlNode, encode_base64};
+use crate::yaml::{
+    Content, EntryMentions, Mention, Mentions, NodeId, Order, Step, Token, Walk, YamlNode,
+    encode_base64,
+};
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
 /// billions.
@@ -121,42 +122,20 @@ pub(super) fn write_node<'a>(
         options,
         files,
         out: Counted { out, written: 0 },
-        stack: Vec::new(),
-        on_path: HashSet::new(),
+        walk: Walk::new(Order::Depth),
         written: HashMap::new(),
         spent: 0,
         budget: EXPANSION_LIMIT.saturating_add(node.document().node_count() as u64),
         max_bytes: EXPANSION_BYTES.saturating_add(node.document().text_len().saturating_mul(32)),
     };
     writer.value(node.mention())?;
-    while let Some(frame) = writer.stack.last_mut() {
-        let is_first = frame.current.is_none();
-        match frame.children.next() {
-            Some((token, child)) => {
-                frame.current = Some(token);
-                if !is_first {
-                    writer.text(",")?;
-                }
-                if let Token::Key(key) = token {
-                    writer.string(&key.node().to_key()?)?;
-                    writer.text(":")?;
-                }
-                match child {
-                    Child::Node(mention) => writer.value(mention)?,
-                    Child::Pair(mention) => writer.pair(mention)?,
-                }
-            }
-            None => writer.close()?,
+    while let Some(step) = writer.walk.step() {
+        match step {
+            Step::Child(token, child) => writer.child(token, child)?,
+            Step::End(collection) => writer.close(&collection)?,
         }
     }
     Ok(())
-}
-
-/// What leads to a child.
-#[derive(Clone, Copy)]
-enum Token<'a> {
-    Index(usize),
-    Key(Mention<'a>),
 }
 
 /// What to write as one item or value.
@@ -178,31 +157,32 @@ enum Children<'a> {
     Pair(Enumerate<std::array::IntoIter<Mention<'a>, 2>>),
 }
 
-impl<'a> Children<'a> {
-    fn next(&mut self) -> Option<(Token<'a>, Child<'a>)> {
-        let (token, child) = match self {
+impl<'a> Iterator for Children<'a> {
+    type Item = (Token<'a>, Child<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (index, child) = match self {
             Self::Entries(entries) => {
                 let (key, value) = entries.next()?;
-                return Some((Token::Key(key), Child::Node(value)));
+                return Some((Token::Key(key.node()), Child::Node(value)));
             }
             Self::Pairs(items) => {
-                let (at, item) = items.next()?;
-                return Some((Token::Index(at), Child::Pair(item)));
+                let (index, item) = items.next()?;
+                return Some((Token::Index(index), Child::Pair(item)));
             }
             Self::Items(items) => items.next()?,
             Self::Pair(pair) => pair.next()?,
-            Self::Keys(entries) => entries.next().map(|(at, (key, _))| (at, key))?,
+            Self::Keys(entries) => entries.next().map(|(index, (key, _))| (index, key))?,
         };
-        Some((Token::Index(token), Child::Node(child)))
+        Some((Token::Index(index), Child::Node(child)))
     }
 }
 
 /// A collection that is being written.
-struct Frame<'a> {
+struct Collection {
     id: NodeId,
-    children: Children<'a>,
-    /// What leads to the child that is being written.
-    current: Option<Token<'a>>,
+    /// Whether none of its children is written yet.
+    is_empty: bool,
     end: &'static str,
 }
 
@@ -211,9 +191,7 @@ struct Writer<'a, 'w> {
     /// The file of the node, if it has one.
     files: Option<Files<'a>>,
     out: Counted<'w>,
-    stack: Vec<Frame<'a>>,
-    /// The collections of the stack.
-    on_path: HashSet<NodeId>,
+    walk: Walk<'a, NodeId, Children<'a>, Collection>,
     /// Pointers to the anchored nodes written so far, for references to them.
     written: HashMap<NodeId, String>,
     /// Nodes written.
@@ -241,6 +219,23 @@ impl Write for Counted<'_> {
 }
 
 impl<'a> Writer<'a, '_> {
+    /// Writes an item, or a key and its value.
+    fn child(&mut self, token: Token<'a>, child: Child<'a>) -> Result<()> {
+        if let Some(collection) = self.walk.data_mut() {
+            if !std::mem::replace(&mut collection.is_empty, false) {
+                self.text(",")?;
+            }
+        }
+        if let Token::Key(key) = token {
+            self.string(&key.to_key()?)?;
+            self.text(":")?;
+        }
+        match child {
+            Child::Node(mention) => self.value(mention),
+            Child::Pair(mention) => self.pair(mention),
+        }
+    }
+
     /// Writes a scalar, or begins a collection.
     fn value(&mut self, mention: Mention<'a>) -> Result<()> {
         let node = mention.node();
@@ -254,7 +249,7 @@ impl<'a> Writer<'a, '_> {
                     return self.text("}");
                 }
                 None if node.anchor().is_some() => {
-                    let pointer = self.pointer();
+                    let pointer = self.walk.pointer()?;
                     self.written.insert(node.id(), pointer);
                 }
                 _ => {}
@@ -372,28 +367,20 @@ impl<'a> Writer<'a, '_> {
         children: Children<'a>,
         end: &'static str,
     ) -> Result<()> {
-        if !self.on_path.insert(node.id()) {
-            let here = self.pointer();
-            let depth = self.stack.iter().position(|frame| frame.id == node.id()).unwrap_or(0);
-            let there = pointer_of(self.stack.get(..depth).unwrap_or_default());
-            let kind = ReferenceError::Cycle(vec![there, here.clone()]);
+        let id = node.id();
+        if !self.walk.is_new(id) {
+            let outer = self.walk.pointer_to(|collection| collection.id == id)?;
+            let here = self.walk.pointer()?;
+            let kind = ReferenceError::Cycle(vec![outer.unwrap_or_default(), here.clone()]);
             return Err(Error::reference(here, kind));
         }
-        self.stack.push(Frame { id: node.id(), children, current: None, end });
+        self.walk.open(children, Collection { id, is_empty: true, end });
         self.text(start)
     }
 
-    fn close(&mut self) -> Result<()> {
-        if let Some(frame) = self.stack.pop() {
-            self.on_path.remove(&frame.id);
-            self.text(frame.end)?;
-        }
-        Ok(())
-    }
-
-    /// The pointer to the child that is being written.
-    fn pointer(&self) -> String {
-        pointer_of(&self.stack)
+    fn close(&mut self, collection: &Collection) -> Result<()> {
+        self.walk.forget(&collection.id);
+        self.text(collection.end)
     }
 
     fn spend(&mut self, nodes: u64) -> Result<()> {
@@ -431,18 +418,6 @@ impl<'a> Writer<'a, '_> {
     fn text(&mut self, text: &str) -> Result<()> {
         self.out.write_all(text.as_bytes()).map_err(io_error)
     }
-}
-
-/// The pointer to the current child of the last frame.
-fn pointer_of(frames: &[Frame<'_>]) -> String {
-    let mut pointer = String::new();
-    for token in frames.iter().filter_map(|frame| frame.current) {
-        match token {
-            Token::Index(at) => push(&mut pointer, &at.to_string()),
-            Token::Key(key) => push(&mut pointer, &key.node().to_key().unwrap_or_default()),
-        }
-    }
-    pointer
 }
 
 /// Whether a tag is not part of the node's JSON form yet.

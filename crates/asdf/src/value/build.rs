@@ -10,7 +10,10 @@ use crate::value::tree::{Shared, SharedId, Tree};
 use crate::value::walk::Visit;
 use crate::value::{Tagged, Value, scalar};
 use crate::yaml::emit::Place;
-use crate::yaml::{Document, Mention, NodeId, NodeKind, NodeStyle, ParseOptions, YamlNode};
+use crate::yaml::{
+    Document, Mention, NodeId, NodeKind, NodeStyle, Order, ParseOptions, Step, Token, Walk,
+    YamlNode,
+};
 
 /// How deep collections may nest. Values are nested themselves, so that dropping, cloning and
 /// comparing them recurses.
@@ -47,8 +50,12 @@ impl Tree {
         node: YamlNode<'a>,
         replace: &mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
     ) -> Result<(Self, Vec<(SharedId, NodeId)>)> {
-        let mut builder =
-            Builder { shared: Vec::new(), handles: HashMap::new(), stack: Vec::new(), replace };
+        let mut builder = Builder {
+            shared: Vec::new(),
+            handles: HashMap::new(),
+            walk: Walk::new(Order::Depth),
+            replace,
+        };
         let root = builder.run(node)?;
         let handles = builder.handles.into_iter().map(|(node, handle)| (handle, node)).collect();
         Ok((Self::with_shared(root, builder.shared), handles))
@@ -85,7 +92,6 @@ impl Tree {
 struct Open<'a> {
     node: YamlNode<'a>,
     handle: Option<SharedId>,
-    children: Box<dyn Iterator<Item = (Option<Mention<'a>>, Mention<'a>)> + 'a>,
     in_flow: bool,
     key: Option<Value>,
     items: Vec<Value>,
@@ -94,45 +100,53 @@ struct Open<'a> {
     keys: HashMap<(NodeKind, String), usize>,
 }
 
+impl Open<'_> {
+    /// Adds an item, or the value of the last key.
+    fn push(&mut self, value: Value) {
+        match self.key.take() {
+            None => self.items.push(value),
+            Some(key) => self.entries.push((key, value)),
+        }
+    }
+}
+
+type Children<'a> = Box<dyn Iterator<Item = (Token<'a>, Mention<'a>)> + 'a>;
+
 struct Builder<'a, 'r> {
     shared: Vec<Shared>,
     handles: HashMap<NodeId, SharedId>,
-    stack: Vec<Open<'a>>,
+    walk: Walk<'a, NodeId, Children<'a>, Open<'a>>,
     replace: &'r mut dyn FnMut(YamlNode<'a>) -> Result<Option<Value>>,
 }
 
 impl<'a> Builder<'a, '_> {
     fn run(&mut self, root: YamlNode<'a>) -> Result<Value> {
         let mut finished = self.begin(root, false, false)?;
-        loop {
-            if let Some(value) = finished.take() {
-                let Some(open) = self.stack.last_mut() else {
-                    return Ok(value);
-                };
-                match open.key.take() {
-                    None => open.items.push(value),
-                    Some(key) => open.entries.push((key, value)),
-                }
+        while let Some(step) = self.walk.step() {
+            let value = match step {
+                Step::Child(token, child) => self.child(token, child.node())?,
+                Step::End(open) => Some(self.finish(open)),
+            };
+            match (value, self.walk.data_mut()) {
+                (Some(value), Some(open)) => open.push(value),
+                // The root has ended.
+                (Some(value), None) => finished = Some(value),
+                (None, _) => {}
             }
-            let Some(open) = self.stack.last_mut() else {
-                return Ok(Value::Null);
-            };
-            let in_flow = open.in_flow;
-            finished = match open.children.next() {
-                None => {
-                    let open = self.stack.pop();
-                    open.map(|open| self.finish(open))
-                }
-                Some((None, item)) => self.begin(item.node(), in_flow, false)?,
-                Some((Some(key), value)) => {
-                    let key = self.key(key.node(), in_flow)?;
-                    if let Some(open) = self.stack.last_mut() {
-                        open.key = Some(key);
-                    }
-                    self.begin(value.node(), in_flow, false)?
-                }
-            };
         }
+        Ok(finished.unwrap_or_default())
+    }
+
+    /// Begins an item or a value. A key is finished first.
+    fn child(&mut self, token: Token<'a>, node: YamlNode<'a>) -> Result<Option<Value>> {
+        let in_flow = self.walk.data().is_some_and(|open| open.in_flow);
+        if let Token::Key(key) = token {
+            let key = self.key(key, in_flow)?;
+            if let Some(open) = self.walk.data_mut() {
+                open.key = Some(key);
+            }
+        }
+        self.begin(node, in_flow, false)
     }
 
     fn key(&mut self, node: YamlNode<'a>, in_flow: bool) -> Result<Value> {
@@ -165,26 +179,30 @@ impl<'a> Builder<'a, '_> {
         if let Some(value) = (self.replace)(node)? {
             return Ok(Some(self.kept(handle, value)));
         }
-        if self.stack.len() >= MAX_DEPTH {
+        if self.walk.depth() >= MAX_DEPTH {
             let (limit, requested) = (MAX_DEPTH as u64, MAX_DEPTH as u64 + 1);
             return Err(Error::limit("depth of the tree", limit, requested));
         }
-        let children: Box<dyn Iterator<Item = _> + 'a> = match node.kind() {
+        let children: Children<'a> = match node.kind() {
             NodeKind::Mapping => {
-                Box::new(node.written_entries().map(|(key, value)| (Some(key), value)))
+                let entries = node.written_entries();
+                Box::new(entries.map(|(key, value)| (Token::Key(key.node()), value)))
             }
-            _ => Box::new(node.mentions().map(|item| (None, item))),
+            _ => {
+                let items = node.mentions().enumerate();
+                Box::new(items.map(|(index, item)| (Token::Index(index), item)))
+            }
         };
-        self.stack.push(Open {
+        let open = Open {
             node,
             handle,
-            children,
             in_flow: in_flow || node.style() == NodeStyle::Flow,
             key: None,
             items: Vec::new(),
             entries: Vec::new(),
             keys: HashMap::new(),
-        });
+        };
+        self.walk.open(children, open);
         Ok(None)
     }
 

@@ -63,4 +63,4 @@ pub use span::{Comments, NodeComment};
 pub use timestamp::{Date, DateTime};
 
 pub use num_bigint::BigInt;
-pub(crate) use walk::{Order, Token, Walk};
+pub(crate) use walk::{Order, Step, Token, Walk};

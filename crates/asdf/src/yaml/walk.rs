@@ -1,8 +1,8 @@
 //! Walking through a tree without recursion.
 //!
-//! A [`Walk`] returns the children of the collections that its user opens, one by one. It remembers
-//! which collections were opened, so that circles of aliases end, and how it came to each, so that
-//! every child has a pointer.
+//! A [`Walk`] returns the children of the collections that its user opens, one by one, and the end of each
+//! collection. It remembers which collections were opened, so that circles of aliases end, and how it came
+//! to each, so that every child has a pointer.
 
 use std::borrow::Cow;
 use std::collections::{HashSet, VecDeque};
@@ -51,6 +51,14 @@ pub(crate) enum Order {
     Depth,
 }
 
+/// What a walk comes to next.
+pub(crate) enum Step<'a, N, T> {
+    /// A child of an open collection.
+    Child(Token<'a>, N),
+    /// The end of a collection, with its data.
+    End(T),
+}
+
 /// A walk through a tree, or through two trees in step.
 ///
 /// `K` identifies what may be opened only once, `C` are the children of a collection, and `T` is
@@ -83,6 +91,11 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.seen.insert(collection)
     }
 
+    /// Lets a collection be opened again. Called at the end of each, it leaves only circles unopened.
+    pub(crate) fn forget(&mut self, collection: &K) {
+        self.seen.remove(collection);
+    }
+
     /// Goes on at another root.
     #[cfg(feature = "schema")]
     pub(crate) fn restart(&mut self) {
@@ -102,23 +115,73 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Walk<'a, K, C, 
         self.next_open().map(|open| &open.data)
     }
 
+    /// Returns the data of the collection that the last child is in, or around one that has just ended.
+    pub(crate) fn data_mut(&mut self) -> Option<&mut T> {
+        self.next_open_mut().map(|open| &mut open.data)
+    }
+
+    /// Returns the number of collections that are open.
+    pub(crate) fn depth(&self) -> usize {
+        self.open.len()
+    }
+
     /// Returns the pointer from the root to the child that was returned last.
     pub(crate) fn pointer(&self) -> Result<String> {
+        self.pointer_by(self.last)
+    }
+
+    /// Returns the pointer to the first open collection whose data meets a condition.
+    pub(crate) fn pointer_to(&self, is_it: impl Fn(&T) -> bool) -> Result<Option<String>> {
+        let found = self.open.iter().find(|open| is_it(&open.data));
+        found.map(|open| self.pointer_by(self.step_before(open.step))).transpose()
+    }
+
+    fn pointer_by(&self, mut last: Option<(usize, Token<'a>)>) -> Result<String> {
         let mut tokens = Vec::new();
-        let mut last = self.last;
         while let Some((step, token)) = last {
             tokens.push(token.to_text()?);
-            last = step.checked_sub(1).and_then(|step| self.steps.get(step)).copied();
+            last = self.step_before(step);
         }
         let mut pointer = String::new();
         tokens.iter().rev().for_each(|token| binio::pointer::push(&mut pointer, token));
         Ok(pointer)
     }
 
+    /// Returns the step to a collection, by its number from 1; `None` for the root.
+    fn step_before(&self, number: usize) -> Option<(usize, Token<'a>)> {
+        self.steps.get(number.checked_sub(1)?).copied()
+    }
+
+    /// Returns the next child, or the end of a collection.
+    pub(crate) fn step(&mut self) -> Option<Step<'a, N, T>> {
+        let open = self.next_open_mut()?;
+        if let Some((token, child)) = open.children.next() {
+            self.last = Some((open.step, token));
+            return Some(Step::Child(token, child));
+        }
+        let ended = match self.order {
+            Order::Levels => self.open.pop_front()?,
+            Order::Depth => {
+                let ended = self.open.pop_back()?;
+                // No child will be returned whose pointer has this step.
+                self.steps.truncate(ended.step.saturating_sub(1));
+                ended
+            }
+        };
+        Some(Step::End(ended.data))
+    }
+
     fn next_open(&self) -> Option<&Open<C, T>> {
         match self.order {
             Order::Levels => self.open.front(),
             Order::Depth => self.open.back(),
+        }
+    }
+
+    fn next_open_mut(&mut self) -> Option<&mut Open<C, T>> {
+        match self.order {
+            Order::Levels => self.open.front_mut(),
+            Order::Depth => self.open.back_mut(),
         }
     }
 }
@@ -128,22 +191,8 @@ impl<'a, K: Eq + Hash, N, C: Iterator<Item = (Token<'a>, N)>, T> Iterator for Wa
 
     fn next(&mut self) -> Option<(Token<'a>, N)> {
         loop {
-            let open = match self.order {
-                Order::Levels => self.open.front_mut(),
-                Order::Depth => self.open.back_mut(),
-            };
-            let Open { step, children, .. } = open?;
-            if let Some((token, child)) = children.next() {
-                self.last = Some((*step, token));
+            if let Step::Child(token, child) = self.step()? {
                 return Some((token, child));
-            }
-            match self.order {
-                Order::Levels => drop(self.open.pop_front()),
-                Order::Depth => {
-                    // No child will be returned whose pointer has this step.
-                    self.steps.truncate(step.saturating_sub(1));
-                    self.open.pop_back();
-                }
             }
         }
     }
@@ -189,6 +238,40 @@ mod tests {
     fn a_walk_in_depth_returns_what_is_inside_next() {
         let expected = "/a /a/b /a/b/0 /a/b/1 /a/b/1/c /a/d /7 /7/0 /7/0/0 /7/1 /e~1f";
         assert_eq!(pointers(TREE, Order::Depth).join(" "), expected);
+    }
+
+    #[test]
+    fn each_collection_ends_after_what_is_inside_it_and_can_then_be_opened_again() {
+        let text = b"a: &a [1]\nb: {c: *a}\nd: &d [*d]\n";
+        let document = Document::parse(text, &ParseOptions::default(), &mut Vec::new()).unwrap();
+        let root = document.root();
+        let mut walk = Walk::new(Order::Depth);
+        assert!(walk.is_new(root.id()));
+        walk.open(root.children(), root.id());
+        let mut log = Vec::new();
+        while let Some(step) = walk.step() {
+            match step {
+                Step::Child(_, node) => {
+                    let id = node.id();
+                    log.push(walk.pointer().unwrap());
+                    if node.is_empty() {
+                        continue;
+                    }
+                    if walk.is_new(id) {
+                        walk.open(node.children(), id);
+                    } else {
+                        let outer = walk.pointer_to(|open| *open == id).unwrap();
+                        log.push(format!("is {}", outer.unwrap()));
+                    }
+                }
+                Step::End(id) => {
+                    walk.forget(&id);
+                    log.push(format!("end {}", walk.depth()));
+                }
+            }
+        }
+        let expected = "/a|/a/0|end 1|/b|/b/c|/b/c/0|end 2|end 1|/d|/d/0|is /d|end 1|end 0";
+        assert_eq!(log.join("|"), expected);
     }
 
     #[test]
