@@ -20,7 +20,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
-use std::iter::Enumerate;
 
 use super::array::{self, Described};
 use super::external::Files;
@@ -28,10 +27,7 @@ use super::integer;
 use crate::complex;
 use crate::error::{Error, ReferenceError, Result};
 use crate::tag;
-use crate::yaml::{
-    Content, EntryMentions, Mention, Mentions, NodeId, Order, Step, Token, Walk, YamlNode,
-    encode_base64,
-};
+use crate::yaml::{Content, Mention, NodeId, Order, Step, Token, Walk, YamlNode, encode_base64};
 
 /// How many nodes may come out more than the document has: a few lines of aliases can ask for
 /// billions.
@@ -145,38 +141,7 @@ enum Child<'a> {
     Pair(Mention<'a>),
 }
 
-/// Children of a collection that is being written.
-enum Children<'a> {
-    Items(Enumerate<Mentions<'a>>),
-    Entries(EntryMentions<'a>),
-    /// The keys of a set.
-    Keys(Enumerate<EntryMentions<'a>>),
-    /// Items of `!!omap` or `!!pairs`.
-    Pairs(Enumerate<Mentions<'a>>),
-    /// Key and value of one of these.
-    Pair(Enumerate<std::array::IntoIter<Mention<'a>, 2>>),
-}
-
-impl<'a> Iterator for Children<'a> {
-    type Item = (Token<'a>, Child<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (index, child) = match self {
-            Self::Entries(entries) => {
-                let (key, value) = entries.next()?;
-                return Some((Token::Key(key.node()), Child::Node(value)));
-            }
-            Self::Pairs(items) => {
-                let (index, item) = items.next()?;
-                return Some((Token::Index(index), Child::Pair(item)));
-            }
-            Self::Items(items) => items.next()?,
-            Self::Pair(pair) => pair.next()?,
-            Self::Keys(entries) => entries.next().map(|(index, (key, _))| (index, key))?,
-        };
-        Some((Token::Index(index), Child::Node(child)))
-    }
-}
+type Children<'a> = Box<dyn Iterator<Item = (Token<'a>, Child<'a>)> + 'a>;
 
 /// A collection that is being written.
 struct Collection {
@@ -328,20 +293,21 @@ impl<'a> Writer<'a, '_> {
     }
 
     fn begin_sequence(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
-        let items = node.mentions().enumerate();
         let is_pairs = matches!(node.tag(), Some(OMAP | PAIRS));
-        let children = if is_pairs { Children::Pairs(items) } else { Children::Items(items) };
-        self.begin(node, "[", children, if wrapped { "]}" } else { "]" })
+        let form = if is_pairs { Child::Pair } else { Child::Node };
+        self.begin(node, "[", items(node.mentions(), form), if wrapped { "]}" } else { "]" })
     }
 
     fn begin_mapping(&mut self, node: YamlNode<'a>, wrapped: bool) -> Result<()> {
         let entries = node.entry_mentions();
         // Merged entries are held in memory while the mapping is open.
-        self.spend(entries.size_hint().0 as u64)?;
+        self.spend(entries.len() as u64)?;
         if node.tag() == Some(SET) {
-            return self.begin(node, "[", Children::Keys(entries.enumerate()), "]");
+            let keys = entries.map(|(key, _)| key);
+            return self.begin(node, "[", items(keys, Child::Node), "]");
         }
-        self.begin(node, "{", Children::Entries(entries), if wrapped { "}}" } else { "}" })
+        let entries = entries.map(|(key, value)| (Token::Key(key.node()), Child::Node(value)));
+        self.begin(node, "{", Box::new(entries), if wrapped { "}}" } else { "}" })
     }
 
     /// Writes an item of `!!omap` or `!!pairs`.
@@ -350,11 +316,10 @@ impl<'a> Writer<'a, '_> {
         self.spend(1)?;
         let mut entries = node.entry_mentions();
         // Merged entries are found anew for each mention.
-        self.spend(entries.size_hint().0 as u64)?;
+        self.spend(entries.len() as u64)?;
         match (entries.next(), entries.next()) {
             (Some((key, value)), None) => {
-                let pair = [key, value].into_iter().enumerate();
-                self.begin(node, "[", Children::Pair(pair), "]")
+                self.begin(node, "[", items([key, value].into_iter(), Child::Node), "]")
             }
             _ => self.error("InvalidPair"),
         }
@@ -418,6 +383,14 @@ impl<'a> Writer<'a, '_> {
     fn text(&mut self, text: &str) -> Result<()> {
         self.out.write_all(text.as_bytes()).map_err(io_error)
     }
+}
+
+/// The children of a list.
+fn items<'a>(
+    mentions: impl Iterator<Item = Mention<'a>> + 'a,
+    form: fn(Mention<'a>) -> Child<'a>,
+) -> Children<'a> {
+    Box::new(mentions.enumerate().map(move |(index, item)| (Token::Index(index), form(item))))
 }
 
 /// Whether a tag is not part of the node's JSON form yet.

@@ -17,7 +17,6 @@ use binio::Limits;
 use hashbrown::HashTable;
 
 use super::document::{Children, Class, Document};
-use super::node::Mention;
 use super::number;
 use super::scalar::{self, NodeKind, NodeStyle};
 use crate::{Error, Result};
@@ -170,10 +169,10 @@ impl Document {
         pairs.find_map(|pair| is_key(pair[0]).then_some(pair[1]))
     }
 
-    /// All entries of a mapping, those of its merge keys included.
-    pub(super) fn all_entries(&self, mapping: u32) -> Pairs<'_> {
+    /// All entries of a mapping, those of its merge keys included: key and value in turn.
+    pub(super) fn all_entries(&self, mapping: u32) -> Cow<'_, [u32]> {
         if !self.has_merges(mapping) {
-            return Pairs::Own(self.own_entries(mapping).chunks_exact(2));
+            return self.own_entries(mapping).into();
         }
         let mut seen = HashSet::new();
         let mut groups = Vec::new();
@@ -185,14 +184,14 @@ impl Document {
                     seen.insert((kind, text))
                 });
                 if is_new {
-                    group.push((pair[0], pair[1]));
+                    group.extend_from_slice(pair);
                 }
             }
             groups.push(group);
         }
         // What is merged comes first, as in the reference.
-        let merged: Vec<_> = groups.into_iter().rev().flatten().collect();
-        Pairs::Merged(merged.into_iter())
+        groups.reverse();
+        groups.concat().into()
     }
 }
 
@@ -242,66 +241,3 @@ impl Iterator for MergeOrder<'_> {
         None
     }
 }
-
-/// Records of entries, key and value.
-#[derive(Clone, Debug)]
-pub(super) enum Pairs<'a> {
-    Own(std::slice::ChunksExact<'a, u32>),
-    Merged(std::vec::IntoIter<(u32, u32)>),
-}
-
-impl Iterator for Pairs<'_> {
-    type Item = (u32, u32);
-
-    fn next(&mut self) -> Option<(u32, u32)> {
-        match self {
-            Self::Own(pairs) => pairs.next().map(|pair| (pair[0], pair[1])),
-            Self::Merged(pairs) => pairs.next(),
-        }
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        match self {
-            Self::Own(pairs) => pairs.size_hint(),
-            Self::Merged(pairs) => pairs.size_hint(),
-        }
-    }
-}
-
-impl DoubleEndedIterator for Pairs<'_> {
-    fn next_back(&mut self) -> Option<(u32, u32)> {
-        match self {
-            Self::Own(pairs) => pairs.next_back().map(|pair| (pair[0], pair[1])),
-            Self::Merged(pairs) => pairs.next_back(),
-        }
-    }
-}
-
-/// Entries of a mapping, aliases not followed.
-#[derive(Clone, Debug)]
-pub(crate) struct EntryMentions<'a> {
-    pub(super) document: &'a Document,
-    pub(super) pairs: Pairs<'a>,
-}
-
-impl<'a> Iterator for EntryMentions<'a> {
-    type Item = (Mention<'a>, Mention<'a>);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.pairs.next()?;
-        Some((Mention::new(self.document, key), Mention::new(self.document, value)))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.pairs.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for EntryMentions<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        let (key, value) = self.pairs.next_back()?;
-        Some((Mention::new(self.document, key), Mention::new(self.document, value)))
-    }
-}
-
-impl ExactSizeIterator for EntryMentions<'_> {}

@@ -52,9 +52,8 @@ pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 #[cfg(test)]
 pub(crate) use integer::MAX_DECIMAL_DIGITS;
-pub(crate) use mapping::EntryMentions;
 pub use node::{Content, YamlNode};
-pub(crate) use node::{Mention, Mentions, Numbers};
+pub(crate) use node::{Mention, Numbers};
 pub(crate) use number::integer as resolve_integer;
 pub use position::Position;
 pub(crate) use scalar::resolve;

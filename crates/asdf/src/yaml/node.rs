@@ -1,10 +1,10 @@
 //! A node of a document and its value.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use super::document::{Children, Class, Document, NodeId};
 use super::integer::Integer;
-use super::mapping::{EntryMentions, Pairs};
 use super::scalar::{self, NodeKind, NodeStyle};
 use super::timestamp::{self, Date, DateTime, Timestamp};
 use super::{Position, binary, number};
@@ -45,13 +45,6 @@ pub enum Content<'a> {
     Sequence,
     /// Pairs of a key and a value: see [`YamlNode::entries`].
     Mapping,
-}
-
-/// Items of a sequence, aliases not followed.
-#[derive(Clone, Debug)]
-pub(crate) struct Mentions<'a> {
-    document: &'a Document,
-    records: Children<'a>,
 }
 
 /// The numbers of a list that has nothing else.
@@ -333,12 +326,29 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Like [`raw_entries`](Self::raw_entries), aliases not followed.
-    pub(crate) fn written_entries(self) -> EntryMentions<'a> {
-        let pairs = match (self.kind(), self.document.written_children(self.id)) {
+    pub(crate) fn written_entries(
+        self,
+    ) -> impl ExactSizeIterator<Item = (Mention<'a>, Mention<'a>)> + DoubleEndedIterator + Clone
+    {
+        let entries = match (self.kind(), self.document.written_children(self.id)) {
             (NodeKind::Mapping, Children::Records(records)) => records,
             _ => &[],
         };
-        EntryMentions { document: self.document, pairs: Pairs::Own(pairs.chunks_exact(2)) }
+        self.mention_pairs(entries.into())
+    }
+
+    /// The mentions in records of entries, key and value in turn.
+    fn mention_pairs(
+        self,
+        entries: Cow<'a, [u32]>,
+    ) -> impl ExactSizeIterator<Item = (Mention<'a>, Mention<'a>)> + DoubleEndedIterator + Clone
+    {
+        let document = self.document;
+        (0..entries.len() / 2).map(move |pair| {
+            let [key, value] =
+                [2 * pair, 2 * pair + 1].map(|at| Mention::new(document, entries[at]));
+            (key, value)
+        })
     }
 
     /// The node as the file mentions it where it defines it.
@@ -347,22 +357,27 @@ impl<'a> YamlNode<'a> {
     }
 
     /// Like [`items`](Self::items), aliases not followed.
-    pub(crate) fn mentions(self) -> Mentions<'a> {
+    pub(crate) fn mentions(
+        self,
+    ) -> impl ExactSizeIterator<Item = Mention<'a>> + DoubleEndedIterator + Clone {
         let records = match self.kind() {
             NodeKind::Sequence => self.document.written_children(self.id),
             _ => Children::Records(&[]),
         };
-        Mentions { document: self.document, records }
+        records.map(move |record| Mention::new(self.document, record))
     }
 
     /// Like [`entries`](Self::entries), aliases not followed.
-    pub(crate) fn entry_mentions(self) -> EntryMentions<'a> {
-        EntryMentions { document: self.document, pairs: self.document.all_entries(self.id) }
+    pub(crate) fn entry_mentions(
+        self,
+    ) -> impl ExactSizeIterator<Item = (Mention<'a>, Mention<'a>)> + DoubleEndedIterator + Clone
+    {
+        self.mention_pairs(self.document.all_entries(self.id))
     }
 
     /// What the node is called as a key, in JSON and in pointers: `7`, `true`, `null`, or its
     /// text. Fails for a collection, which cannot be a key.
-    pub fn to_key(self) -> Result<std::borrow::Cow<'a, str>> {
+    pub fn to_key(self) -> Result<Cow<'a, str>> {
         self.document
             .key_text(self.id)
             .ok_or_else(|| self.error(format!("a {} cannot be a key", name_of(self.kind()))))
@@ -453,23 +468,3 @@ fn name_of(kind: NodeKind) -> &'static str {
         _ => "scalar",
     }
 }
-
-impl<'a> Iterator for Mentions<'a> {
-    type Item = Mention<'a>;
-
-    fn next(&mut self) -> Option<Mention<'a>> {
-        self.records.next().map(|item| Mention::new(self.document, item))
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.records.size_hint()
-    }
-}
-
-impl DoubleEndedIterator for Mentions<'_> {
-    fn next_back(&mut self) -> Option<Self::Item> {
-        self.records.next_back().map(|item| Mention::new(self.document, item))
-    }
-}
-
-impl ExactSizeIterator for Mentions<'_> {}
