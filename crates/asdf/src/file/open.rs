@@ -20,7 +20,7 @@ use super::pool::FilePool;
 use crate::diagnostic::{Diagnostic, Reports};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{BlockStore, Blocks};
-use crate::file::locate::{self, Ends, Located};
+use crate::file::locate::{self, CachedSource, Located};
 use crate::layout::Layout;
 use crate::options::{OpenOptions, Strictness};
 
@@ -69,7 +69,7 @@ impl OpenFile {
         loop {
             let before = state(path);
             let source = source()?;
-            let opened = Self::locate(Ends::new(source, !options.mmap), options);
+            let opened = Self::locate(CachedSource::new(source, !options.mmap), options);
             attempts += 1;
             // If the file has changed in the meantime, what was read may be a mixture.
             if attempts == MAX_ATTEMPTS || state(path) == before {
@@ -80,13 +80,13 @@ impl OpenFile {
 
     /// Opens a file that is read from a source.
     pub(crate) fn from_source(source: Arc<dyn ReadAt>, options: &OpenOptions) -> Result<Self> {
-        Self::locate(Ends::new(source, true), options)
+        Self::locate(CachedSource::new(source, true), options)
     }
 
-    fn locate(mut ends: Ends, options: &OpenOptions) -> Result<Self> {
+    fn locate(mut source: CachedSource, options: &OpenOptions) -> Result<Self> {
         let reports = Reports::default();
-        let Located { layout, tree_text, chain } = locate::locate(&mut ends, options, &reports)?;
-        let blocks = BlockStore::new(ends, chain, options, reports);
+        let Located { layout, tree_text, chain } = locate::locate(&mut source, options, &reports)?;
+        let blocks = BlockStore::new(source, chain, options, reports);
         if options.strictness == Strictness::Strict {
             for block in Blocks::new(&blocks) {
                 block?;

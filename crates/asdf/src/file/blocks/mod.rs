@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::codec::{BLOSC_VERSION, Chunk, DecodeJob, Decoder, Failure, Irregularity};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
-use crate::file::locate::{Ends, Entry, Header};
+use crate::file::locate::{CachedSource, Entry, Header};
 use crate::layout::BlockHeader;
 
 pub use block_ref::BlockRef;
@@ -254,7 +254,7 @@ impl Block<'_> {
         Ok(self.store.source().bytes_at(range.start, Self::in_memory(len)?)?)
     }
 
-    fn span(&self) -> Result<Span<&Ends>> {
+    fn span(&self) -> Result<Span<&CachedSource>> {
         Ok(Span::new(self.store.source(), self.data_range()?)?)
     }
 

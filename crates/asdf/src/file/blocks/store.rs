@@ -9,12 +9,12 @@ use super::cache::DecodedCache;
 use super::table::BlockTable;
 use crate::diagnostic::Reports;
 use crate::error::{Error, Result};
-use crate::file::locate::{Chain, Ends, Entry, Reading};
+use crate::file::locate::{CachedSource, Chain, Entry, Reading};
 use crate::options::{OpenOptions, Strictness, Verify};
 
 /// The blocks of a file, and the source that they are read from.
 pub(crate) struct BlockStore {
-    source: Ends,
+    source: CachedSource,
     limits: Limits,
     strictness: Strictness,
     verify: Option<Verify>,
@@ -26,8 +26,13 @@ pub(crate) struct BlockStore {
 }
 
 impl BlockStore {
-    pub(crate) fn new(source: Ends, chain: Chain, options: &OpenOptions, reports: Reports) -> Self {
-        let reading = Reading { ends: &source, limits: &options.limits, reports: &reports };
+    pub(crate) fn new(
+        source: CachedSource,
+        chain: Chain,
+        options: &OpenOptions,
+        reports: Reports,
+    ) -> Self {
+        let reading = Reading { source: &source, limits: &options.limits, reports: &reports };
         // What is salvaged is rarely whole.
         let salvage = options.strictness == Strictness::Salvage;
         let verify = options.verify.or(salvage.then_some(Verify::Never));
@@ -44,7 +49,7 @@ impl BlockStore {
         }
     }
 
-    pub(crate) fn source(&self) -> &Ends {
+    pub(crate) fn source(&self) -> &CachedSource {
         &self.source
     }
 
@@ -93,7 +98,7 @@ impl BlockStore {
     }
 
     fn reading(&self) -> Reading<'_> {
-        Reading { ends: &self.source, limits: &self.limits, reports: &self.reports }
+        Reading { source: &self.source, limits: &self.limits, reports: &self.reports }
     }
 }
 

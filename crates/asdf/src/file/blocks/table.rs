@@ -288,7 +288,7 @@ fn trailing_bytes(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Resul
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;
     // Mostly the index follows at once.
-    for piece in reading.ends.pieces(at..look_end, 4096) {
+    for piece in reading.source.pieces(at..look_end, 4096) {
         let piece = piece?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {
             return Ok(None);

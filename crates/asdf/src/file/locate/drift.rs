@@ -99,7 +99,7 @@ fn nearest(expected: u64, reach: u64, after: u64, reading: Reading<'_>) -> Resul
     if start >= end {
         return Ok(None);
     }
-    let bytes = reading.ends.bytes_at(start, len)?;
+    let bytes = reading.source.bytes_at(start, len)?;
     let mut found: Vec<u64> =
         memmem::find_iter(&bytes, &BLOCK_MAGIC).map(|at| start + at as u64).collect();
     found.sort_by_key(|at| at.abs_diff(expected));

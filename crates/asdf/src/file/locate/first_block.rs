@@ -5,7 +5,7 @@ use binio::ReadAt;
 use binio::source::Scanner;
 use memchr::memmem;
 
-use super::ends::FIRST_STEP;
+use super::cached_source::FIRST_STEP;
 use super::entry::{Entry, Header};
 use super::reading::Reading;
 use crate::diagnostic::{Code, Reports};
@@ -29,28 +29,28 @@ impl Candidates {
     /// because a tree may have become shorter. After a magic that begins no plausible block, the
     /// search soon ends: it would otherwise go through the data of a damaged block.
     pub(super) fn search(from: u64, reading: Reading<'_>) -> Result<Self> {
-        let ends = reading.ends;
-        let end = ends.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
+        let source = reading.source;
+        let end = source.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
         let mut candidates = Self::default();
-        for at in memmem::find_iter(&ends.head(from..end), &BLOCK_MAGIC) {
+        for at in memmem::find_iter(&source.head(from..end), &BLOCK_MAGIC) {
             if candidates.add(from + at as u64, reading)? {
                 return Ok(candidates);
             }
         }
         // A magic may begin in the last three bytes of what was read.
-        let resume = ends.head_len().saturating_sub(3).max(from);
-        if resume < end && !ends.is_complete() {
+        let resume = source.head_len().saturating_sub(3).max(from);
+        if resume < end && !source.is_complete() {
             let window = usize::try_from(FIRST_STEP).unwrap_or(usize::MAX);
-            let mut scanner = Scanner::new(ends, &BLOCK_MAGIC, resume..end).window(window);
+            let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..end).window(window);
             while let Some(offset) = scanner.next_match()? {
                 if candidates.add(offset, reading)? {
                     return Ok(candidates);
                 }
             }
         }
-        if candidates.passed.is_empty() && end < ends.len() {
+        if candidates.passed.is_empty() && end < source.len() {
             let resume = end.saturating_sub(3).max(from);
-            let mut scanner = Scanner::new(ends, &BLOCK_MAGIC, resume..ends.len());
+            let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..source.len());
             if let Some(offset) = scanner.next_match()? {
                 candidates.add(offset, reading)?;
             }
@@ -116,7 +116,7 @@ fn ends_at_something(header: &BlockHeader, reading: Reading<'_>) -> Result<bool>
     match header.next_offset() {
         Some(next) if next == reading.file_len() => Ok(true),
         Some(next) if next < reading.file_len() => {
-            Ok(reading.ends.has_magic(next)? || reading.ends.has(INDEX_HEADER, next)?)
+            Ok(reading.source.has_magic(next)? || reading.source.has(INDEX_HEADER, next)?)
         }
         _ => Ok(false),
     }

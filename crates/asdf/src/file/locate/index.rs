@@ -3,7 +3,7 @@
 use binio::{Limits, ReadAt};
 use memchr::memmem;
 
-use super::ends::{Ends, FIRST_STEP};
+use super::cached_source::{CachedSource, FIRST_STEP};
 use super::entry::{Entry, Header};
 use super::reading::Reading;
 use crate::error::Result;
@@ -31,12 +31,16 @@ pub(crate) struct Index {
 impl Index {
     /// Reads the end of the file and finds the last index in it. Nothing before `after` is looked
     /// at.
-    pub(crate) fn find(ends: &mut Ends, after: u64, limits: &Limits) -> Result<Option<Self>> {
-        let file_len = ends.len();
+    pub(crate) fn find(
+        source: &mut CachedSource,
+        after: u64,
+        limits: &Limits,
+    ) -> Result<Option<Self>> {
+        let file_len = source.len();
         let mut len = FIRST_STEP;
         loop {
             let start = file_len.saturating_sub(len).max(after);
-            let tail = ends.tail(start)?;
+            let tail = source.tail(start)?;
             if let Some(at) = memmem::rfind(&tail, INDEX_HEADER) {
                 let entries = index::parse(&tail[at..], limits.max_items);
                 return Ok(Some(Self { offset: start + at as u64, entries }));
@@ -120,7 +124,7 @@ impl Index {
         {
             return Ok(None);
         }
-        let bytes = reading.ends.bytes_at(lost, BLOCK_HEADER_LEN)?;
+        let bytes = reading.source.bytes_at(lost, BLOCK_HEADER_LEN)?;
         let is_padding = bytes.iter().all(|&byte| is_padding(byte));
         Ok((!is_padding).then_some(lost))
     }

@@ -9,8 +9,8 @@
 //! blocks lie between the first and the last is found out when somebody asks, by
 //! [`BlockStore`](crate::file::blocks::BlockStore).
 
+mod cached_source;
 mod drift;
-mod ends;
 mod entry;
 mod first_block;
 mod index;
@@ -31,8 +31,8 @@ use crate::layout::{IndexText, Layout};
 use crate::options::{OpenOptions, Strictness};
 use first_block::Candidates;
 
+pub(crate) use cached_source::CachedSource;
 pub(crate) use drift::Drift;
-pub(crate) use ends::Ends;
 pub(crate) use entry::{Entry, Header};
 pub(crate) use index::{Index, is_padding};
 pub(crate) use reading::Reading;
@@ -80,19 +80,23 @@ impl RejectedIndex {
 }
 
 /// Locates the parts of a file: header and comments, tree, first block, index.
-pub(crate) fn locate(ends: &mut Ends, options: &OpenOptions, reports: &Reports) -> Result<Located> {
+pub(crate) fn locate(
+    source: &mut CachedSource,
+    options: &OpenOptions,
+    reports: &Reports,
+) -> Result<Located> {
     let limits = &options.limits;
-    let head = read_head(ends)?;
+    let head = read_head(source)?;
     reports.extend(head.diagnostics);
     let start = head.len as u64;
     let tree = match head.content {
-        Content::Tree => Some(start..tree::find_end(ends, start, limits, reports)?),
+        Content::Tree => Some(start..tree::find_end(source, start, limits, reports)?),
         Content::Block | Content::Nothing => None,
     };
     let content_end = tree.as_ref().map_or(start, |tree| tree.end);
-    let tree_text = tree.clone().map(|tree| ends.head(tree)).unwrap_or_default();
+    let tree_text = tree.clone().map(|tree| source.head(tree)).unwrap_or_default();
     let mut layout = Layout {
-        file_len: ends.len(),
+        file_len: source.len(),
         format_version: head.format_version,
         standard_version: head.standard_version,
         comments: head.comments,
@@ -103,14 +107,16 @@ pub(crate) fn locate(ends: &mut Ends, options: &OpenOptions, reports: &Reports) 
     };
     let candidates = match head.content {
         Content::Nothing => Candidates::default(),
-        _ => Candidates::search(content_end, Reading { ends, limits, reports })?,
+        _ => Candidates::search(content_end, Reading { source, limits, reports })?,
     };
     let index = match candidates.first_magic() {
-        Some(magic) if !candidates.reaches_the_end(ends.len()) => Index::find(ends, magic, limits)?,
+        Some(magic) if !candidates.reaches_the_end(source.len()) => {
+            Index::find(source, magic, limits)?
+        }
         _ => None,
     };
     let first = candidates.choose(index.as_ref().and_then(Index::first_listed), reports);
-    let reading = Reading { ends, limits, reports };
+    let reading = Reading { source, limits, reports };
     let mut chain = match first {
         None => Chain::All { entries: Vec::new(), certain: 0, rejected: None },
         Some(first) => {
@@ -130,13 +136,13 @@ pub(crate) fn locate(ends: &mut Ends, options: &OpenOptions, reports: &Reports) 
     Ok(Located { layout, tree_text, chain })
 }
 
-fn read_head(ends: &mut Ends) -> Result<Head> {
+fn read_head(source: &mut CachedSource) -> Result<Head> {
     loop {
-        if !ends.is_complete() {
-            ends.grow_head()?;
+        if !source.is_complete() {
+            source.grow_head()?;
         }
-        let capped = ends.head(0..MAX_HEAD);
-        let complete = ends.is_complete() || (capped.len() as u64) < ends.head_len();
+        let capped = source.head(0..MAX_HEAD);
+        let complete = source.is_complete() || (capped.len() as u64) < source.head_len();
         if let Some(head) = head::parse(&capped, complete)? {
             return Ok(head);
         }
@@ -161,14 +167,14 @@ fn chain_from(
         }
         _ => None,
     };
-    let ends = index.check(&first, reading)?;
+    let checked = index.check(&first, reading)?;
     let Index { offset, mut entries } = index;
     if let (Some(lost), Some(entries)) = (&lost, &mut entries) {
         entries.insert(0, lost.offset);
     }
     let listed = entries.as_ref().map(Vec::len);
-    layout.index = Some(IndexText { offset, entries: listed, accepted: ends.is_some() });
-    Ok(match (entries, ends) {
+    layout.index = Some(IndexText { offset, entries: listed, accepted: checked.is_some() });
+    Ok(match (entries, checked) {
         (Some(offsets), Some((first, last))) => {
             let first = match lost {
                 Some(lost) => {

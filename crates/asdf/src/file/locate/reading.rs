@@ -3,7 +3,7 @@
 use binio::source::Scanner;
 use binio::{Limits, ReadAt};
 
-use super::ends::Ends;
+use super::cached_source::CachedSource;
 use super::entry::{Entry, Header};
 use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
@@ -12,19 +12,19 @@ use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FL
 /// What finding blocks needs: the source, the limits, and where to report.
 #[derive(Clone, Copy)]
 pub(crate) struct Reading<'a> {
-    pub(crate) ends: &'a Ends,
+    pub(crate) source: &'a CachedSource,
     pub(crate) limits: &'a Limits,
     pub(crate) reports: &'a Reports,
 }
 
 impl Reading<'_> {
     pub(crate) fn file_len(&self) -> u64 {
-        self.ends.len()
+        self.source.len()
     }
 
     /// Reads the header of the block at `offset`.
     pub(crate) fn entry(&self, offset: u64) -> Result<Entry> {
-        Ok(Entry { offset, header: self.ends.header(offset)? })
+        Ok(Entry { offset, header: self.source.header(offset)? })
     }
 
     /// Compares the header at an entry of an index with the next entry. Returns the header as it is
@@ -49,13 +49,13 @@ impl Reading<'_> {
             return Ok(Some(Header::Good(self.without_streamed(good))));
         }
         let Some(next) = good.next_offset().filter(|&next| next <= self.file_len()) else {
-            let is_damaged = !good.is_streamed() && self.ends.has_magic(listed)?;
+            let is_damaged = !good.is_streamed() && self.source.has_magic(listed)?;
             return Ok(is_damaged.then(|| self.contradicted(good, listed)));
         };
         if self.is_boundary(next)? {
             return Ok(None);
         }
-        if self.ends.has_magic(listed)? {
+        if self.source.has_magic(listed)? {
             return Ok(Some(self.contradicted(good, listed)));
         }
         Ok((next < listed).then(|| header.clone()))
@@ -96,8 +96,8 @@ impl Reading<'_> {
     /// Returns `true` if a block, an index or the end of the file is at an offset.
     pub(crate) fn is_boundary(&self, offset: u64) -> Result<bool> {
         Ok(offset == self.file_len()
-            || self.ends.has_magic(offset)?
-            || self.ends.has_index(offset)?)
+            || self.source.has_magic(offset)?
+            || self.source.has_index(offset)?)
     }
 
     /// Returns the end of a block of which only one byte of the magic is damaged: the rest of its
@@ -108,7 +108,7 @@ impl Reading<'_> {
             return Ok(None);
         }
         let mut bytes = [0; BLOCK_HEADER_LEN];
-        self.ends.read_exact_at(&mut bytes, offset)?;
+        self.source.read_exact_at(&mut bytes, offset)?;
         let damaged = bytes.iter().zip(&BLOCK_MAGIC).filter(|(found, wanted)| found != wanted);
         if damaged.count() > 1 {
             return Ok(None);
@@ -131,7 +131,7 @@ impl Reading<'_> {
         if end >= self.file_len() {
             return Ok(None);
         }
-        let next = self.ends.header(end)?;
+        let next = self.source.header(end)?;
         Ok(next.good().filter(|next| next.is_plausible(self.file_len())).map(|_| end))
     }
 
@@ -139,9 +139,10 @@ impl Reading<'_> {
     /// it.
     pub(crate) fn find_plausible(&self, from: u64) -> Result<Option<u64>> {
         let file_len = self.file_len();
-        let mut scanner = Scanner::new(self.ends, &BLOCK_MAGIC, from.min(file_len)..file_len);
+        let mut scanner = Scanner::new(self.source, &BLOCK_MAGIC, from.min(file_len)..file_len);
         while let Some(offset) = scanner.next_match()? {
-            if matches!(self.ends.header(offset)?, Header::Good(it) if it.is_plausible(file_len)) {
+            if matches!(self.source.header(offset)?, Header::Good(it) if it.is_plausible(file_len))
+            {
                 return Ok(Some(offset));
             }
         }

@@ -16,8 +16,8 @@ use std::collections::HashSet;
 use binio::ReadAt as _;
 use binio::source::Scanner;
 
+use super::cached_source::CachedSource;
 use super::drift::Drift;
-use super::ends::Ends;
 use super::entry::{Entry, Header};
 use super::index::is_padding;
 use super::numbering::{IndexNumbers, Numbered, number};
@@ -54,10 +54,10 @@ pub(super) fn find_blocks(
     let mut leads_nowhere = false;
     let mut certain = None;
     // One for the whole file: what it has read once it does not read again.
-    let mut scanner = Scanner::new(reading.ends, &BLOCK_MAGIC, at..file_len);
+    let mut scanner = Scanner::new(reading.source, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
         let damaged_end = match chained {
-            true if reading.ends.has_magic(at)? => None,
+            true if reading.source.has_magic(at)? => None,
             true => reading.end_without_magic(at)?,
             false => None,
         };
@@ -67,9 +67,9 @@ pub(super) fn find_blocks(
             at = end;
             continue;
         }
-        if !(chained && reading.ends.has_magic(at)?) {
+        if !(chained && reading.source.has_magic(at)?) {
             let Some(found) = next_plausible(&mut scanner, at, reading)? else {
-                leads_nowhere = !reading.ends.has_index(at)?;
+                leads_nowhere = !reading.source.has_index(at)?;
                 break;
             };
             let gap = found - at;
@@ -143,7 +143,7 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reading: Reading<'_>) -> R
     else {
         return Ok(false);
     };
-    let bytes = reading.ends.bytes_at(lost, BLOCK_HEADER_LEN)?;
+    let bytes = reading.source.bytes_at(lost, BLOCK_HEADER_LEN)?;
     Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
@@ -182,14 +182,14 @@ fn is_whole(header: &Header, file_len: u64) -> bool {
 
 /// The next magic from `from` on that begins a plausible block.
 fn next_plausible(
-    scanner: &mut Scanner<'_, Ends>,
+    scanner: &mut Scanner<'_, CachedSource>,
     from: u64,
     reading: Reading<'_>,
 ) -> Result<Option<u64>> {
     let file_len = reading.file_len();
     scanner.skip_to(from);
     while let Some(offset) = scanner.next_match()? {
-        match reading.ends.header(offset)? {
+        match reading.source.header(offset)? {
             Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
             _ => {}
         }

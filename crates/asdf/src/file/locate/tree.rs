@@ -2,7 +2,7 @@
 
 use binio::{Limits, ReadAt};
 
-use super::ends::Ends;
+use super::cached_source::CachedSource;
 use super::entry::Header;
 use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
@@ -13,7 +13,7 @@ const MAX_AFTER_MAGIC: usize = 1 << 20;
 
 /// The end of the tree that begins at `start`. The head grows until the end is in it.
 pub(super) fn find_end(
-    ends: &mut Ends,
+    source: &mut CachedSource,
     start: u64,
     limits: &Limits,
     reports: &Reports,
@@ -22,10 +22,10 @@ pub(super) fn find_end(
     // A magic that begins no plausible block: after it the tree is damaged, or it has no end.
     let mut false_magic: Option<usize> = None;
     loop {
-        let all = ends.head(start..u64::MAX);
+        let all = source.head(start..u64::MAX);
         let bound = false_magic.map(|at| at.saturating_add(MAX_AFTER_MAGIC));
         let text = &all[..bound.unwrap_or(usize::MAX).min(all.len())];
-        let complete = ends.is_complete() && text.len() == all.len();
+        let complete = source.is_complete() && text.len() == all.len();
         let found = match tree_end::search(text, from, complete) {
             TreeEnd::Found { len, unusual } => {
                 let end = start + len as u64;
@@ -35,7 +35,7 @@ pub(super) fn find_end(
                 }
                 return Ok(end);
             }
-            TreeEnd::Magic { at } if is_plausible(ends, start + at as u64)? => Some(at),
+            TreeEnd::Magic { at } if is_plausible(source, start + at as u64)? => Some(at),
             TreeEnd::Magic { at } => {
                 false_magic.get_or_insert(at);
                 from = at + 1;
@@ -54,12 +54,12 @@ pub(super) fn find_end(
         }
         let more = (all.len() as u64).saturating_add(1);
         limits.check_alloc("bytes of the tree", more)?;
-        ends.grow_head()?;
+        source.grow_head()?;
     }
 }
 
 /// Whether the magic at `offset` begins a plausible block.
-fn is_plausible(ends: &Ends, offset: u64) -> Result<bool> {
-    let file_len = ends.len();
-    Ok(matches!(ends.header(offset)?, Header::Good(header) if header.is_plausible(file_len)))
+fn is_plausible(source: &CachedSource, offset: u64) -> Result<bool> {
+    let file_len = source.len();
+    Ok(matches!(source.header(offset)?, Header::Good(header) if header.is_plausible(file_len)))
 }

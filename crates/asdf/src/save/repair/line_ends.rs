@@ -28,7 +28,9 @@ use super::pieces::{Pieces, View, with_cr, without_cr};
 use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
 use crate::file::blocks::{digest_of, has_checksum};
-use crate::file::locate::{self, Chain, Drift, Ends, Header, Located, Reading, RejectedIndex};
+use crate::file::locate::{
+    self, CachedSource, Chain, Drift, Header, Located, Reading, RejectedIndex,
+};
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
 
@@ -50,7 +52,7 @@ pub(super) struct Undone {
 /// Undoes a conversion of line ends, if the index shows one.
 pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     let as_is = |source| Undone { source, note: None, damaged: Vec::new() };
-    let mut ends = Ends::new(Arc::clone(&source), true);
+    let mut ends = CachedSource::new(Arc::clone(&source), true);
     let (options, reports) = (OpenOptions::new().limits(*limits), Reports::default());
     let Located { chain, .. } = locate::locate(&mut ends, &options, &reports)?;
     let Chain::From { first, rejected: Some(RejectedIndex { offset, entries: Some(listed), .. }) } =
@@ -72,7 +74,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
             return Ok(Undone { source: all, note, damaged: Vec::new() });
         }
     }
-    let reading = Reading { ends: &ends, limits, reports: &reports };
+    let reading = Reading { source: &ends, limits, reports: &reports };
     let Some(drift) = Drift::find(&listed, first.offset, reading)? else {
         return Ok(as_is(source));
     };
@@ -81,7 +83,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
 
 /// Whether a block begins at each offset, and the last one ends before an index.
 fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
-    let ends = Ends::new(Arc::clone(source), true);
+    let ends = CachedSource::new(Arc::clone(source), true);
     for &offset in listed {
         if !ends.has_magic(offset)? {
             return Ok(false);
@@ -96,7 +98,7 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
 }
 
 /// Returns `true` if the headers lead from block to block as they are, from the first one to the index.
-fn leads_to(ends: &Ends, first: u64, index: u64) -> Result<bool> {
+fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {
         let Header::Good(header) = ends.header(at)? else { return Ok(false) };
@@ -238,7 +240,7 @@ impl Piece<'_> {
         }
         let views = vec![(self.range.clone(), view)];
         let seen: Arc<dyn ReadAt> = Arc::new(Pieces::new(Arc::clone(self.source), views)?);
-        let Header::Good(header) = Ends::new(Arc::clone(&seen), true).header(0)? else {
+        let Header::Good(header) = CachedSource::new(Arc::clone(&seen), true).header(0)? else {
             return Ok(false);
         };
         if seen.len() != wanted || header.next_offset() != Some(wanted) || !header.fits(wanted) {
@@ -248,7 +250,7 @@ impl Piece<'_> {
             let stored = Span::new(&*seen, header.claimed_range(wanted))?;
             return Ok(digest_of(&stored)?.as_bytes() == header.checksum);
         }
-        let as_is = Ends::new(Arc::clone(self.source), true).header(self.range.start)?;
+        let as_is = CachedSource::new(Arc::clone(self.source), true).header(self.range.start)?;
         Ok(as_is.good().is_none_or(|header| !header.is_plausible(self.source.len())))
     }
 

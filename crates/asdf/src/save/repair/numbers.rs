@@ -14,7 +14,7 @@ use crate::file::blocks::BlockRef;
 use crate::file::locate::numbering::{
     ArrayUse, IndexNumbers, Numbered, gaps, named_blocks, number,
 };
-use crate::file::locate::{Ends, Entry, Header, Index, Reading};
+use crate::file::locate::{CachedSource, Entry, Header, Index, Reading};
 use crate::layout::BLOCK_HEADER_LEN;
 
 /// An array of the tree that is in a block.
@@ -54,7 +54,7 @@ pub(super) fn number_blocks(
     let file_len = file.source().len();
     let start = |block: &Entry| block.header.good().map(|_| block.offset);
     let content_end = super::text::content_end(file);
-    let mut ends = Ends::new(Arc::clone(file.source()), true);
+    let mut ends = CachedSource::new(Arc::clone(file.source()), true);
     let index = Index::find(&mut ends, content_end, limits)?;
     drop_false_magics(&mut blocks, &arrays, index.as_ref(), file, &ends)?;
     let mut starts: Vec<u64> = blocks.iter().filter_map(start).collect();
@@ -84,14 +84,14 @@ fn drop_false_magics(
     arrays: &[ArrayUse],
     index: Option<&Index>,
     file: &Asdf,
-    ends: &Ends,
+    ends: &CachedSource,
 ) -> Result<()> {
     let named = named_blocks(arrays, blocks.len());
     if named == 0 || arrays.iter().any(|array| matches!(array.source, BlockRef::FromEnd(_))) {
         return Ok(());
     }
     let (limits, reports) = (&file.options().limits, &Reports::default());
-    let reading = Reading { ends, limits, reports };
+    let reading = Reading { source: ends, limits, reports };
     let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
     // If the index is right about the other blocks, it is right about this one.

@@ -1,4 +1,4 @@
-//! A source of which both ends are kept in memory, as far as they were read.
+//! A source whose ends are kept in memory once they have been read.
 //!
 //! ```text
 //! |#### head ####|------------- read when asked for -------------|## tail ##|
@@ -22,8 +22,8 @@ pub(super) const FIRST_STEP: u64 = 64 << 10;
 /// Largest step of reading the head.
 const MAX_STEP: u64 = 16 << 20;
 
-/// A source with its ends; reads inside one of them take no read of the source.
-pub(crate) struct Ends {
+/// A source that keeps its ends in memory, so that reads inside them do not read the source again.
+pub(crate) struct CachedSource {
     source: Arc<dyn ReadAt>,
     /// The ends share the source's memory.
     shared: bool,
@@ -32,7 +32,7 @@ pub(crate) struct Ends {
     tail_start: u64,
 }
 
-impl Ends {
+impl CachedSource {
     /// A source of which nothing was read yet. The ends are copied unless `share` is set and the
     /// source is memory.
     pub(crate) fn new(source: Arc<dyn ReadAt>, share: bool) -> Self {
@@ -142,7 +142,7 @@ impl Ends {
     }
 }
 
-impl ReadAt for Ends {
+impl ReadAt for CachedSource {
     fn len(&self) -> u64 {
         self.source.len()
     }
@@ -183,45 +183,45 @@ mod tests {
     use super::*;
 
     /// 200 KiB of which both ends were read.
-    fn ends() -> (Arc<ReadLog<Vec<u8>>>, Ends) {
+    fn cached() -> (Arc<ReadLog<Vec<u8>>>, CachedSource) {
         let bytes: Vec<u8> = (0..200 << 10).map(|i: u32| i.to_le_bytes()[0]).collect();
         let source = Arc::new(ReadLog::new(bytes));
-        let mut ends = Ends::new(Arc::clone(&source) as Arc<dyn ReadAt>, true);
-        ends.grow_head().unwrap();
-        ends.tail(150 << 10).unwrap();
+        let mut cached = CachedSource::new(Arc::clone(&source) as Arc<dyn ReadAt>, true);
+        cached.grow_head().unwrap();
+        cached.tail(150 << 10).unwrap();
         source.clear();
-        (source, ends)
+        (source, cached)
     }
 
     #[test]
     fn a_range_inside_an_end_is_not_read_again() {
-        let (source, ends) = ends();
+        let (source, cached) = cached();
         for offset in [0, 1000, (64 << 10) - 10, 150 << 10, (200 << 10) - 10] {
             let mut buffer = [0; 10];
-            ends.read_exact_at(&mut buffer, offset).unwrap();
+            cached.read_exact_at(&mut buffer, offset).unwrap();
             assert_eq!(buffer[0], offset.to_le_bytes()[0]);
-            assert_eq!(ends.bytes_at(offset, 10).unwrap(), buffer[..]);
+            assert_eq!(cached.bytes_at(offset, 10).unwrap(), buffer[..]);
         }
         assert_eq!(source.ranges(), []);
     }
 
     #[test]
     fn a_range_that_reaches_out_of_an_end_is_read_from_the_source() {
-        let (source, ends) = ends();
+        let (source, cached) = cached();
         for offset in [(64 << 10) - 9, 100 << 10, (150 << 10) - 1] {
-            ends.read_exact_at(&mut [0; 10], offset).unwrap();
+            cached.read_exact_at(&mut [0; 10], offset).unwrap();
         }
         assert_eq!(source.ranges().len(), 3);
-        assert!(ends.read_exact_at(&mut [0; 10], (200 << 10) - 9).is_err());
+        assert!(cached.read_exact_at(&mut [0; 10], (200 << 10) - 9).is_err());
     }
 
     #[test]
     fn the_tail_grows_without_reading_a_byte_twice() {
-        let (source, mut ends) = ends();
-        let tail = ends.tail(140 << 10).unwrap();
+        let (source, mut cached) = cached();
+        let tail = cached.tail(140 << 10).unwrap();
         assert_eq!(tail.len(), 60 << 10);
         let read = source.ranges();
         assert_eq!((read.len(), &read[0]), (1, &(140 << 10..150 << 10)));
-        assert_eq!(ends.tail(199 << 10).unwrap(), tail[59 << 10..]);
+        assert_eq!(cached.tail(199 << 10).unwrap(), tail[59 << 10..]);
     }
 }
