@@ -16,7 +16,7 @@ use rayon::prelude::*;
 
 use crate::codec::{BLOSC_VERSION, Chunk, DecodeJob, Decoder, Failure, Irregularity};
 use crate::error::{BlockError, CodecError, Error, ErrorKind, Result};
-use crate::file::locate::{CachedSource, Entry, Header};
+use crate::file::locate::{CachedSource, FoundBlock, HeaderState};
 use crate::layout::BlockHeader;
 
 pub use block_ref::BlockRef;
@@ -130,17 +130,17 @@ impl<'a> Blocks<'a> {
     }
 
     /// All blocks as they were found, in their order.
-    pub(crate) fn entries(self) -> Result<Vec<Entry>> {
+    pub(crate) fn entries(self) -> Result<Vec<FoundBlock>> {
         (0..self.len()?).filter_map(|index| self.store.entry(index).transpose()).collect()
     }
 
     /// A block that was found, under a number that may differ from the one by which it was found.
-    pub(crate) fn block(self, index: usize, entry: Entry) -> Block<'a> {
-        let Entry { offset, header } = entry;
+    pub(crate) fn block(self, index: usize, entry: FoundBlock) -> Block<'a> {
+        let FoundBlock { offset, header } = entry;
         let header = match header {
-            Header::Good(header) => Ok(header),
-            Header::Bad(error) => Err(*error),
-            Header::Unread => Err(BlockError::Magic { offset }),
+            HeaderState::Good(header) => Ok(header),
+            HeaderState::Bad(error) => Err(*error),
+            HeaderState::Unread => Err(BlockError::Magic { offset }),
         };
         Block { store: self.store, index, offset, header }
     }

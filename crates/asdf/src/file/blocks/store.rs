@@ -9,7 +9,7 @@ use super::cache::DecodedCache;
 use super::table::BlockTable;
 use crate::diagnostic::Reports;
 use crate::error::{Error, Result};
-use crate::file::locate::{CachedSource, Chain, Entry, Reading};
+use crate::file::locate::{CachedSource, Chain, FoundBlock, Reading};
 use crate::options::{OpenOptions, Strictness, Verify};
 
 /// The blocks of a file, and the source that they are read from.
@@ -85,7 +85,7 @@ impl BlockStore {
     }
 
     /// The block of this number; reads the headers up to it, or with an index its own.
-    pub(super) fn entry(&self, index: usize) -> Result<Option<Entry>> {
+    pub(super) fn entry(&self, index: usize) -> Result<Option<FoundBlock>> {
         lock(&self.table).get(index, self.reading())
     }
 

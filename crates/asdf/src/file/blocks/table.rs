@@ -12,7 +12,7 @@ use binio::ReadAt;
 
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::file::locate::{Chain, Drift, Entry, Header, Reading, RejectedIndex};
+use crate::file::locate::{Chain, Drift, FoundBlock, HeaderState, Reading, RejectedIndex};
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
@@ -25,7 +25,7 @@ const MAX_COMPARED: usize = 1000;
 /// The blocks known so far.
 #[derive(Debug)]
 pub(super) struct BlockTable {
-    entries: Vec<Entry>,
+    entries: Vec<FoundBlock>,
     progress: Progress,
     /// The index that was not used, until the walk shows what is wrong with it.
     rejected: Option<RejectedIndex>,
@@ -60,7 +60,7 @@ impl BlockTable {
         };
         match chain {
             Chain::Indexed { offsets, first, last, index_offset } => {
-                let unread = |&offset: &u64| Entry { offset, header: Header::Unread };
+                let unread = |&offset: &u64| FoundBlock { offset, header: HeaderState::Unread };
                 table.entries = offsets.iter().map(unread).collect();
                 if let Some(entry) = table.entries.last_mut() {
                     entry.header = last;
@@ -113,10 +113,10 @@ impl BlockTable {
     }
 
     /// The block of this number, if there is one.
-    pub(super) fn get(&mut self, index: usize, reading: Reading<'_>) -> Result<Option<Entry>> {
+    pub(super) fn get(&mut self, index: usize, reading: Reading<'_>) -> Result<Option<FoundBlock>> {
         loop {
             if let Some(entry) = self.entries.get(index) {
-                if !matches!(entry.header, Header::Unread) {
+                if !matches!(entry.header, HeaderState::Unread) {
                     return Ok(Some(entry.clone()));
                 }
                 self.touch(index, reading)?;
@@ -132,7 +132,7 @@ impl BlockTable {
     /// Reads the header of a block that only the index named. If the index is wrong about it, or
     /// about the one after it, the index is dropped and the table begins again.
     fn touch(&mut self, index: usize, reading: Reading<'_>) -> Result<()> {
-        let entry = reading.entry(self.entries[index].offset)?;
+        let entry = reading.block_at(self.entries[index].offset)?;
         let listed_next = self.entries.get(index + 1).map(|entry| entry.offset);
         let by_index = reading.by_index(&entry.header, listed_next)?;
         // The block before leads here, so that the block is broken, and not the index.
@@ -152,7 +152,7 @@ impl BlockTable {
             }
             return Ok(());
         };
-        let entry = Entry { header, ..entry };
+        let entry = FoundBlock { header, ..entry };
         reading.judge(&entry);
         self.entries[index] = entry;
         Ok(())
@@ -160,11 +160,12 @@ impl BlockTable {
 
     /// Returns `true` if a block ends where the index has the next one.
     fn leads_to(&self, index: usize, reading: Reading<'_>) -> bool {
-        let Some([entry, next]) = self.entries.get(index..).and_then(<[Entry]>::first_chunk) else {
+        let Some([entry, next]) = self.entries.get(index..).and_then(<[FoundBlock]>::first_chunk)
+        else {
             return false;
         };
         let read = match entry.header {
-            Header::Unread => reading.entry(entry.offset).ok(),
+            HeaderState::Unread => reading.block_at(entry.offset).ok(),
             _ => Some(entry.clone()),
         };
         let end = read.and_then(|entry| entry.header.good()?.next_offset());
@@ -174,7 +175,7 @@ impl BlockTable {
     /// Adds the block at `next`, if one begins there.
     fn step(&mut self, next: u64, reading: Reading<'_>) -> Result<()> {
         reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
-        let entry = reading.entry(next)?;
+        let entry = reading.block_at(next)?;
         if entry.header.has_no_magic() {
             if let Some(end) = reading.end_without_magic(next)? {
                 reading.judge(&entry);
@@ -214,13 +215,13 @@ impl BlockTable {
     }
 
     /// Adds a block; the table is complete if none can follow it.
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: FoundBlock) {
         self.progress = match &entry.header {
-            Header::Good(header) if header.is_streamed() => Progress::Complete,
-            Header::Good(header) => {
+            HeaderState::Good(header) if header.is_streamed() => Progress::Complete,
+            HeaderState::Good(header) => {
                 Progress::Walking { next: header.next_offset().unwrap_or(u64::MAX) }
             }
-            Header::Bad(_) | Header::Unread => {
+            HeaderState::Bad(_) | HeaderState::Unread => {
                 self.broken_end = Some(entry.offset.saturating_add(BLOCK_MAGIC.len() as u64));
                 Progress::Complete
             }
@@ -276,11 +277,15 @@ impl BlockTable {
 
 /// The offset of bytes after the last block that are not a block index and not zero. `end` is
 /// where the next block would begin.
-fn trailing_bytes(end: u64, last: Option<&Entry>, reading: Reading<'_>) -> Result<Option<u64>> {
+fn trailing_bytes(
+    end: u64,
+    last: Option<&FoundBlock>,
+    reading: Reading<'_>,
+) -> Result<Option<u64>> {
     let file_len = reading.file_len();
     // Used bytes above the allocated ones are data, not trailing.
     let used_end = match last.map(|entry| &entry.header) {
-        Some(Header::Good(header)) => header.claimed_range(file_len).end,
+        Some(HeaderState::Good(header)) => header.claimed_range(file_len).end,
         _ => end,
     };
     // The last block may be allocated past the end of the file.

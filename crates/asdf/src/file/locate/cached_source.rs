@@ -13,7 +13,7 @@ use std::sync::Arc;
 use binio::ReadAt;
 use bytes::Bytes;
 
-use super::entry::Header;
+use super::found_block::HeaderState;
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 use crate::layout::index::INDEX_HEADER;
 
@@ -99,15 +99,15 @@ impl CachedSource {
     }
 
     /// Reads the header of the block at `offset`.
-    pub(crate) fn header(&self, offset: u64) -> binio::Result<Header> {
+    pub(crate) fn header(&self, offset: u64) -> binio::Result<HeaderState> {
         let file_len = self.len();
         let left = usize::try_from(file_len.saturating_sub(offset)).unwrap_or(usize::MAX);
         let mut bytes = [0; BLOCK_HEADER_LEN];
         let bytes = &mut bytes[..left.min(BLOCK_HEADER_LEN)];
         self.read_exact_at(bytes, offset.min(file_len))?;
         Ok(match BlockHeader::parse(bytes, offset, file_len) {
-            Ok(header) => Header::Good(header),
-            Err(error) => Header::Bad(Box::new(error)),
+            Ok(header) => HeaderState::Good(header),
+            Err(error) => HeaderState::Bad(Box::new(error)),
         })
     }
 

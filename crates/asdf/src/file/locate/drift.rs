@@ -13,7 +13,7 @@
 use binio::ReadAt;
 use memchr::memmem;
 
-use super::entry::{Entry, Header};
+use super::found_block::{FoundBlock, HeaderState};
 use super::reading::Reading;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
@@ -68,7 +68,7 @@ impl Drift {
     }
 
     /// Whether the blocks found begin with these.
-    pub(super) fn begins_with(&self, entries: &[Entry]) -> bool {
+    pub(super) fn begins_with(&self, entries: &[FoundBlock]) -> bool {
         self.blocks.len() >= entries.len()
             && entries.iter().zip(&self.blocks).all(|(entry, (_, at))| Some(entry.offset) == *at)
     }
@@ -106,10 +106,10 @@ fn nearest(expected: u64, reach: u64, after: u64, reading: Reading<'_>) -> Resul
     let file_len = reading.file_len();
     let mut broken = None;
     for at in found {
-        match reading.entry(at)?.header {
-            Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
+        match reading.block_at(at)?.header {
+            HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
             // It may be the block, with a size that is wrong, or a magic by chance.
-            Header::Good(_) => broken = broken.or(Some(at)),
+            HeaderState::Good(_) => broken = broken.or(Some(at)),
             _ => {}
         }
     }

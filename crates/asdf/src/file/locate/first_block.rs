@@ -6,7 +6,7 @@ use binio::source::Scanner;
 use memchr::memmem;
 
 use super::cached_source::FIRST_STEP;
-use super::entry::{Entry, Header};
+use super::found_block::{FoundBlock, HeaderState};
 use super::reading::Reading;
 use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
@@ -20,8 +20,8 @@ const MIN_SEARCHED: u64 = 1 << 20;
 #[derive(Default)]
 pub(super) struct Candidates {
     /// Those that do not.
-    passed: Vec<Entry>,
-    plausible: Option<Entry>,
+    passed: Vec<FoundBlock>,
+    plausible: Option<FoundBlock>,
 }
 
 impl Candidates {
@@ -60,12 +60,12 @@ impl Candidates {
 
     /// Adds a magic; `true` if it begins a plausible block.
     fn add(&mut self, offset: u64, reading: Reading<'_>) -> Result<bool> {
-        let entry = reading.entry(offset)?;
+        let entry = reading.block_at(offset)?;
         let plausible = match &entry.header {
-            Header::Good(header) => {
+            HeaderState::Good(header) => {
                 header.is_plausible(reading.file_len()) || ends_at_something(header, reading)?
             }
-            Header::Bad(_) | Header::Unread => false,
+            HeaderState::Bad(_) | HeaderState::Unread => false,
         };
         if plausible {
             self.plausible = Some(entry);
@@ -84,7 +84,7 @@ impl Candidates {
     /// index is its data, or it ends with the file.
     pub(super) fn reaches_the_end(&self, file_len: u64) -> bool {
         match &self.plausible {
-            Some(Entry { header: Header::Good(header), .. }) => {
+            Some(FoundBlock { header: HeaderState::Good(header), .. }) => {
                 // A block that is marked as STREAMED by mistake has sizes.
                 let is_streamed = header.is_streamed() && header.allocated_size == 0;
                 is_streamed || header.allocated_end() == Some(file_len)
@@ -95,14 +95,18 @@ impl Candidates {
 
     /// Takes the first block. With no plausible one it is the first magic, whatever is wrong with
     /// it; and the index may show that a magic which is not plausible is a block all the same.
-    pub(super) fn choose(mut self, first_listed: Option<u64>, reports: &Reports) -> Option<Entry> {
+    pub(super) fn choose(
+        mut self,
+        first_listed: Option<u64>,
+        reports: &Reports,
+    ) -> Option<FoundBlock> {
         let listed = self.passed.iter().position(|entry| Some(entry.offset) == first_listed);
         let chosen = match (listed, self.plausible) {
             (None, Some(block)) => Some(block),
             (None, None) if self.passed.is_empty() => None,
             (listed, _) => Some(self.passed.drain(listed.unwrap_or(0)..).next()?),
         };
-        for Entry { offset, .. } in self.passed {
+        for FoundBlock { offset, .. } in self.passed {
             let message = "a block magic in the padding that begins no plausible block";
             reports.report(Code::FalseMagic, offset, message);
         }

@@ -4,7 +4,7 @@ use binio::{Limits, ReadAt};
 use memchr::memmem;
 
 use super::cached_source::{CachedSource, FIRST_STEP};
-use super::entry::{Entry, Header};
+use super::found_block::{FoundBlock, HeaderState};
 use super::reading::Reading;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_HEADER_LEN;
@@ -64,9 +64,9 @@ impl Index {
     /// least a header each, and the last one is a block after which the index begins.
     pub(super) fn check(
         &self,
-        first: &Entry,
+        first: &FoundBlock,
         reading: Reading<'_>,
-    ) -> Result<Option<(Header, Header)>> {
+    ) -> Result<Option<(HeaderState, HeaderState)>> {
         let entries = self.entries.as_deref().unwrap_or_default();
         let (Some(&first_listed), Some(&last_listed)) = (entries.first(), entries.last()) else {
             return Ok(None);
@@ -82,8 +82,9 @@ impl Index {
         let Some(first_header) = reading.by_index(&first.header, entries.get(1).copied())? else {
             return Ok(None);
         };
-        let last = if entries.len() == 1 { first.clone() } else { reading.entry(last_listed)? };
-        let Header::Good(header) = &last.header else {
+        let last =
+            if entries.len() == 1 { first.clone() } else { reading.block_at(last_listed)? };
+        let HeaderState::Good(header) = &last.header else {
             let is_block = last.header.has_no_magic()
                 && reading.end_without_magic(last_listed)? == Some(self.offset);
             if is_block {
@@ -99,9 +100,9 @@ impl Index {
         if header.is_streamed() || !(exact || (reaches_over && used_before)) {
             return Ok(None);
         }
-        let last = Header::Good(header);
+        let last = HeaderState::Good(header);
         if entries.len() > 1 {
-            reading.judge(&Entry { offset: last_listed, header: last.clone() });
+            reading.judge(&FoundBlock { offset: last_listed, header: last.clone() });
             return Ok(Some((first_header, last)));
         }
         Ok(Some((last.clone(), last)))

@@ -11,8 +11,8 @@
 
 mod cached_source;
 mod drift;
-mod entry;
 mod first_block;
+mod found_block;
 mod index;
 pub(crate) mod numbering;
 mod reading;
@@ -33,7 +33,7 @@ use first_block::Candidates;
 
 pub(crate) use cached_source::CachedSource;
 pub(crate) use drift::Drift;
-pub(crate) use entry::{Entry, Header};
+pub(crate) use found_block::{FoundBlock, HeaderState};
 pub(crate) use index::{Index, is_padding};
 pub(crate) use reading::Reading;
 
@@ -50,11 +50,11 @@ pub(crate) struct Located {
 /// What is known of the blocks.
 pub(crate) enum Chain {
     /// The index has their offsets.
-    Indexed { offsets: Vec<u64>, first: Header, last: Header, index_offset: u64 },
+    Indexed { offsets: Vec<u64>, first: HeaderState, last: HeaderState, index_offset: u64 },
     /// The first block, to go on from.
-    From { first: Entry, rejected: Option<RejectedIndex> },
+    From { first: FoundBlock, rejected: Option<RejectedIndex> },
     /// These are all. From `certain` on, their numbers may be wrong.
-    All { entries: Vec<Entry>, certain: usize, rejected: Option<RejectedIndex> },
+    All { entries: Vec<FoundBlock>, certain: usize, rejected: Option<RejectedIndex> },
 }
 
 /// An index that did not agree with the blocks.
@@ -153,7 +153,7 @@ fn read_head(source: &mut CachedSource) -> Result<Head> {
 /// block before the first one found, which only the index has.
 fn chain_from(
     lost: Option<u64>,
-    first: Entry,
+    first: FoundBlock,
     index: Option<Index>,
     layout: &mut Layout,
     reading: Reading<'_>,
@@ -163,7 +163,7 @@ fn chain_from(
         (Some(lost), Some(entries)) => {
             entries.remove(0);
             let error = Box::new(BlockError::Magic { offset: lost });
-            Some(Entry { offset: lost, header: Header::Bad(error) })
+            Some(FoundBlock { offset: lost, header: HeaderState::Bad(error) })
         }
         _ => None,
     };
@@ -196,7 +196,7 @@ fn chain_from(
 fn salvage_chain(chain: Chain, from: u64, reading: Reading<'_>) -> Result<Chain> {
     let (first, listed, rejected) = match chain {
         Chain::Indexed { offsets, first, .. } => {
-            let first = offsets.first().map(|&offset| Entry { offset, header: first });
+            let first = offsets.first().map(|&offset| FoundBlock { offset, header: first });
             (first, Some(offsets), None)
         }
         Chain::From { first, rejected } => {

@@ -15,16 +15,16 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::drift::Drift;
-use super::entry::Entry;
+use super::found_block::FoundBlock;
 use crate::file::blocks::BlockRef;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 
 /// A block of a damaged file, by its number.
 pub(crate) enum Numbered {
     /// The block with this number.
-    Certain(Entry),
+    Certain(FoundBlock),
     /// A block whose number is not known.
-    Uncertain(Entry),
+    Uncertain(FoundBlock),
     /// No block with this number was found. It began at about this offset.
     Missing { offset: u64 },
 }
@@ -65,13 +65,13 @@ pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 impl IndexNumbers {
     /// Uses the index although its blocks have drifted, if it agrees with all blocks before the
     /// first of `gaps`.
-    pub(crate) fn of_drift(blocks: &[Entry], gaps: &[usize], drift: &Drift) -> Option<Self> {
+    pub(crate) fn of_drift(blocks: &[FoundBlock], gaps: &[usize], drift: &Drift) -> Option<Self> {
         let certain = gaps.first().and_then(|&gap| blocks.get(..gap)).unwrap_or(blocks);
         if !drift.begins_with(certain) {
             return None;
         }
         let places = drift.blocks();
-        let is_there = |(block, (_, found)): (&Entry, &(u64, Option<u64>))| {
+        let is_there = |(block, (_, found)): (&FoundBlock, &(u64, Option<u64>))| {
             found.is_none_or(|found| found == block.offset)
         };
         if blocks.len() == places.len() && blocks.iter().zip(places).all(is_there) {
@@ -88,7 +88,7 @@ impl IndexNumbers {
     /// Uses the index if at least half of its blocks begin at just the listed offsets, and if
     /// blocks are missing: at the beginning, or in one of `gaps`. Between two such blocks, the index may
     /// be wrong by some bytes, if it lists as many other blocks as there are.
-    pub(crate) fn exact(blocks: &[Entry], gaps: &[usize], listed: &[u64]) -> Option<Self> {
+    pub(crate) fn exact(blocks: &[FoundBlock], gaps: &[usize], listed: &[u64]) -> Option<Self> {
         let first = blocks.first()?.offset;
         let has_room = |&listed: &u64| {
             first.checked_sub(listed).is_some_and(|gap| gap >= BLOCK_HEADER_LEN as u64)
@@ -130,7 +130,7 @@ impl IndexNumbers {
 
 /// Finds the gaps that may have held blocks, and returns the numbers of the blocks after them.
 /// Before `certain` there are none.
-pub(crate) fn gaps(blocks: &[Entry], certain: usize) -> Vec<usize> {
+pub(crate) fn gaps(blocks: &[FoundBlock], certain: usize) -> Vec<usize> {
     let is_gap = |&number: &usize| {
         let before = blocks.get(number - 1).and_then(next_offset);
         let offset = blocks.get(number).map_or(0, |block| block.offset);
@@ -143,7 +143,7 @@ pub(crate) fn gaps(blocks: &[Entry], certain: usize) -> Vec<usize> {
 /// else in the order of the file. `gaps` are the numbers of blocks before which others may be
 /// missing.
 pub(crate) fn number(
-    mut blocks: Vec<Entry>,
+    mut blocks: Vec<FoundBlock>,
     gaps: &[usize],
     index: Option<&IndexNumbers>,
     arrays: &[ArrayUse],
@@ -152,7 +152,7 @@ pub(crate) fn number(
     if let Some(index) = index {
         return by_index(blocks, index);
     }
-    let certain = |block: Entry| match &block.header {
+    let certain = |block: FoundBlock| match &block.header {
         // Only the index has it.
         header if header.has_no_magic() => Numbered::Missing { offset: block.offset },
         _ => Numbered::Certain(block),
@@ -172,7 +172,7 @@ pub(crate) fn number(
 }
 
 /// Numbers blocks by an index. Those that it does not list follow.
-fn by_index(blocks: Vec<Entry>, IndexNumbers(listed): &IndexNumbers) -> Vec<Numbered> {
+fn by_index(blocks: Vec<FoundBlock>, IndexNumbers(listed): &IndexNumbers) -> Vec<Numbered> {
     let numbers: HashMap<u64, usize> = listed
         .iter()
         .enumerate()
@@ -192,7 +192,7 @@ fn by_index(blocks: Vec<Entry>, IndexNumbers(listed): &IndexNumbers) -> Vec<Numb
 /// Finds before which block others are missing, and how many: all in one gap, or at the end, since
 /// the file may be truncated. Returns `None` if the arrays do not determine it.
 fn by_arrays(
-    blocks: &[Entry],
+    blocks: &[FoundBlock],
     gaps: &[usize],
     arrays: &[ArrayUse],
     file_len: u64,
@@ -246,19 +246,19 @@ fn data_len(header: &BlockHeader, file_len: u64) -> u64 {
     range.end - range.start
 }
 
-fn next_offset(block: &Entry) -> Option<u64> {
+fn next_offset(block: &FoundBlock) -> Option<u64> {
     block.header.good()?.next_offset()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Header;
+    use super::super::found_block::HeaderState;
     use super::*;
 
     const FILE_LEN: u64 = 10_000;
 
     /// A block with so many bytes of data.
-    fn block(offset: u64, len: u64) -> Entry {
+    fn block(offset: u64, len: u64) -> FoundBlock {
         let header = BlockHeader {
             offset,
             header_size: 48,
@@ -269,11 +269,11 @@ mod tests {
             data_size: len,
             checksum: [0; 16],
         };
-        Entry { offset, header: Header::Good(header) }
+        FoundBlock { offset, header: HeaderState::Good(header) }
     }
 
     /// Blocks of 100, 200 and 300 bytes, with a gap before the second and the third.
-    fn blocks() -> Vec<Entry> {
+    fn blocks() -> Vec<FoundBlock> {
         vec![block(1000, 100), block(2000, 200), block(3000, 300)]
     }
 

@@ -4,7 +4,7 @@ use binio::source::Scanner;
 use binio::{Limits, ReadAt};
 
 use super::cached_source::CachedSource;
-use super::entry::{Entry, Header};
+use super::found_block::{FoundBlock, HeaderState};
 use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED};
@@ -23,8 +23,8 @@ impl Reading<'_> {
     }
 
     /// Reads the header of the block at `offset`.
-    pub(crate) fn entry(&self, offset: u64) -> Result<Entry> {
-        Ok(Entry { offset, header: self.source.header(offset)? })
+    pub(crate) fn block_at(&self, offset: u64) -> Result<FoundBlock> {
+        Ok(FoundBlock { offset, header: self.source.header(offset)? })
     }
 
     /// Compares the header at an entry of an index with the next entry. Returns the header as it is
@@ -33,10 +33,14 @@ impl Reading<'_> {
     ///
     /// If the header leads nowhere, but a block begins at the next entry, the header is damaged. This
     /// is reported, and later blocks are found all the same.
-    pub(crate) fn by_index(&self, header: &Header, listed: Option<u64>) -> Result<Option<Header>> {
-        let Header::Good(good) = header else {
+    pub(crate) fn by_index(
+        &self,
+        header: &HeaderState,
+        listed: Option<u64>,
+    ) -> Result<Option<HeaderState>> {
+        let HeaderState::Good(good) = header else {
             let is_block = match header {
-                Header::Bad(error) => match **error {
+                HeaderState::Bad(error) => match **error {
                     BlockError::Magic { offset } => self.end_without_magic(offset)?.is_some(),
                     _ => true,
                 },
@@ -46,7 +50,7 @@ impl Reading<'_> {
         };
         let Some(listed) = listed else { return Ok(Some(header.clone())) };
         if good.allocated_end() == Some(listed) {
-            return Ok(Some(Header::Good(self.without_streamed(good))));
+            return Ok(Some(HeaderState::Good(self.without_streamed(good))));
         }
         let Some(next) = good.next_offset().filter(|&next| next <= self.file_len()) else {
             let is_damaged = !good.is_streamed() && self.source.has_magic(listed)?;
@@ -73,14 +77,14 @@ impl Reading<'_> {
 
     /// Reports a header that leads nowhere although a block begins at `next`, and corrects the
     /// allocated size if the data fits.
-    fn contradicted(&self, header: &BlockHeader, next: u64) -> Header {
+    fn contradicted(&self, header: &BlockHeader, next: u64) -> HeaderState {
         self.report_contradicted(header, next);
         let fits = header.claimed_range(self.file_len()).end <= next;
         let allocated_size = match next.checked_sub(header.data_start()) {
             Some(size) if fits => size,
             _ => header.allocated_size,
         };
-        Header::Good(BlockHeader { allocated_size, ..*header })
+        HeaderState::Good(BlockHeader { allocated_size, ..*header })
     }
 
     /// Reports a header by which the block ends elsewhere than at the next block.
@@ -141,7 +145,7 @@ impl Reading<'_> {
         let file_len = self.file_len();
         let mut scanner = Scanner::new(self.source, &BLOCK_MAGIC, from.min(file_len)..file_len);
         while let Some(offset) = scanner.next_match()? {
-            if matches!(self.source.header(offset)?, Header::Good(it) if it.is_plausible(file_len))
+            if matches!(self.source.header(offset)?, HeaderState::Good(it) if it.is_plausible(file_len))
             {
                 return Ok(Some(offset));
             }
@@ -150,13 +154,13 @@ impl Reading<'_> {
     }
 
     /// Reports what is irregular about a block.
-    pub(crate) fn judge(&self, entry: &Entry) {
+    pub(crate) fn judge(&self, entry: &FoundBlock) {
         match &entry.header {
-            Header::Unread => {}
-            Header::Bad(error) => {
+            HeaderState::Unread => {}
+            HeaderState::Bad(error) => {
                 self.reports.report(Code::BadBlock, entry.offset, error.to_string());
             }
-            Header::Good(header) => self.judge_fields(header),
+            HeaderState::Good(header) => self.judge_fields(header),
         }
     }
 

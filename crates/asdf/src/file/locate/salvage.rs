@@ -18,7 +18,7 @@ use binio::source::Scanner;
 
 use super::cached_source::CachedSource;
 use super::drift::Drift;
-use super::entry::{Entry, Header};
+use super::found_block::{FoundBlock, HeaderState};
 use super::index::is_padding;
 use super::numbering::{IndexNumbers, Numbered, number};
 use super::reading::Reading;
@@ -28,7 +28,7 @@ use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
 /// What was found.
 pub(super) struct Found {
-    pub(super) entries: Vec<Entry>,
+    pub(super) entries: Vec<FoundBlock>,
     /// From here on, numbers are those in the file, which may be wrong.
     pub(super) certain: usize,
     /// Whether numbers are those of the index.
@@ -39,7 +39,7 @@ pub(super) struct Found {
 /// begins at `from`. `listed` are the offsets of the index.
 pub(super) fn find_blocks(
     from: u64,
-    first: Option<Entry>,
+    first: Option<FoundBlock>,
     listed: Option<&[u64]>,
     reading: Reading<'_>,
 ) -> Result<Found> {
@@ -49,7 +49,7 @@ pub(super) fn find_blocks(
         None => from,
     };
     let mut chained = first.as_ref().is_some_and(|first| is_whole(&first.header, file_len));
-    let mut entries: Vec<Entry> = first.into_iter().collect();
+    let mut entries: Vec<FoundBlock> = first.into_iter().collect();
     let mut gaps = Vec::new();
     let mut leads_nowhere = false;
     let mut certain = None;
@@ -63,7 +63,7 @@ pub(super) fn find_blocks(
         };
         if let Some(end) = damaged_end {
             reading.limits.check_items("blocks", entries.len() as u64 + 1)?;
-            entries.push(reading.entry(at)?);
+            entries.push(reading.block_at(at)?);
             at = end;
             continue;
         }
@@ -81,7 +81,7 @@ pub(super) fn find_blocks(
         }
         let items = entries.len() as u64 + 1;
         reading.limits.check_items("blocks", items)?;
-        let entry = reading.entry(at)?;
+        let entry = reading.block_at(at)?;
         at = resume_after(&entry, reading)?;
         chained = is_whole(&entry.header, file_len);
         entries.push(entry);
@@ -107,7 +107,7 @@ pub(super) fn find_blocks(
         let known: HashSet<u64> = entries.iter().map(|entry| entry.offset).collect();
         for offset in drift.blocks().iter().filter_map(|&(_, found)| found) {
             if !known.contains(&offset) {
-                entries.push(reading.entry(offset)?);
+                entries.push(reading.block_at(offset)?);
             }
         }
     }
@@ -126,7 +126,8 @@ pub(super) fn find_blocks(
     let numbered = number(entries, certain.as_slice(), index.as_ref(), &[], file_len);
     let is_uncertain = |block: &Numbered| matches!(block, Numbered::Uncertain(_));
     let certain = numbered.iter().position(is_uncertain).unwrap_or(usize::MAX);
-    let entries: Vec<Entry> = numbered.into_iter().map(|block| to_entry(block, file_len)).collect();
+    let entries: Vec<FoundBlock> =
+        numbered.into_iter().map(|block| to_block(block, file_len)).collect();
     for entry in &entries {
         reading.judge(entry);
         report_cut(entry, reading);
@@ -149,22 +150,22 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reading: Reading<'_>) -> R
 
 /// A missing block has an error for a header, at the listed offset or at the end of a file that is
 /// shorter than that.
-fn to_entry(block: Numbered, file_len: u64) -> Entry {
+fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     match block {
         Numbered::Certain(entry) | Numbered::Uncertain(entry) => entry,
         Numbered::Missing { offset } => {
             let offset = offset.min(file_len.saturating_sub(1));
-            Entry { offset, header: Header::Bad(Box::new(BlockError::Magic { offset })) }
+            FoundBlock { offset, header: HeaderState::Bad(Box::new(BlockError::Magic { offset })) }
         }
     }
 }
 
 /// Where to go on after a block: after its allocated bytes if a block, the index or the end of the
 /// file is there, else after its data if it is whole, else inside it.
-fn resume_after(entry: &Entry, reading: Reading<'_>) -> Result<u64> {
+fn resume_after(entry: &FoundBlock, reading: Reading<'_>) -> Result<u64> {
     let file_len = reading.file_len();
     let after_magic = entry.offset.saturating_add(BLOCK_MAGIC.len() as u64);
-    let Header::Good(header) = &entry.header else { return Ok(after_magic) };
+    let HeaderState::Good(header) = &entry.header else { return Ok(after_magic) };
     if !header.fits(file_len) {
         return Ok(after_magic);
     }
@@ -176,8 +177,8 @@ fn resume_after(entry: &Entry, reading: Reading<'_>) -> Result<u64> {
     }
 }
 
-fn is_whole(header: &Header, file_len: u64) -> bool {
-    matches!(header, Header::Good(header) if header.fits(file_len))
+fn is_whole(header: &HeaderState, file_len: u64) -> bool {
+    matches!(header, HeaderState::Good(header) if header.fits(file_len))
 }
 
 /// The next magic from `from` on that begins a plausible block.
@@ -190,7 +191,7 @@ fn next_plausible(
     scanner.skip_to(from);
     while let Some(offset) = scanner.next_match()? {
         match reading.source.header(offset)? {
-            Header::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
+            HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
             _ => {}
         }
     }
@@ -198,9 +199,9 @@ fn next_plausible(
 }
 
 /// Reports a block of which a part is missing.
-fn report_cut(entry: &Entry, reading: Reading<'_>) {
+fn report_cut(entry: &FoundBlock, reading: Reading<'_>) {
     let file_len = reading.file_len();
-    let Header::Good(header) = &entry.header else { return };
+    let HeaderState::Good(header) = &entry.header else { return };
     if !header.fits(file_len) {
         let BlockHeader { offset, used_size, .. } = *header;
         let there = file_len.saturating_sub(header.data_start());

@@ -3,7 +3,7 @@
 use binio::{Limits, ReadAt};
 
 use super::cached_source::CachedSource;
-use super::entry::Header;
+use super::found_block::HeaderState;
 use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
 use crate::layout::tree_end::{self, TreeEnd};
@@ -61,5 +61,5 @@ pub(super) fn find_end(
 /// Whether the magic at `offset` begins a plausible block.
 fn is_plausible(source: &CachedSource, offset: u64) -> Result<bool> {
     let file_len = source.len();
-    Ok(matches!(source.header(offset)?, Header::Good(header) if header.is_plausible(file_len)))
+    Ok(matches!(source.header(offset)?, HeaderState::Good(header) if header.is_plausible(file_len)))
 }

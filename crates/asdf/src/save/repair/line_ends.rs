@@ -29,7 +29,7 @@ use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
 use crate::file::blocks::{digest_of, has_checksum};
 use crate::file::locate::{
-    self, CachedSource, Chain, Drift, Header, Located, Reading, RejectedIndex,
+    self, CachedSource, Chain, Drift, HeaderState, Located, Reading, RejectedIndex,
 };
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
@@ -90,7 +90,7 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
         }
     }
     let Some(&last) = listed.last() else { return Ok(false) };
-    let Header::Good(header) = ends.header(last)? else { return Ok(false) };
+    let HeaderState::Good(header) = ends.header(last)? else { return Ok(false) };
     Ok(match header.next_offset() {
         Some(next) => ends.has_index(next)?,
         None => false,
@@ -101,7 +101,7 @@ fn agrees(source: &Arc<dyn ReadAt>, listed: &[u64]) -> Result<bool> {
 fn leads_to(ends: &CachedSource, first: u64, index: u64) -> Result<bool> {
     let mut at = first;
     while at < index {
-        let Header::Good(header) = ends.header(at)? else { return Ok(false) };
+        let HeaderState::Good(header) = ends.header(at)? else { return Ok(false) };
         let Some(next) = header.next_offset() else { return Ok(false) };
         at = next;
     }
@@ -240,7 +240,8 @@ impl Piece<'_> {
         }
         let views = vec![(self.range.clone(), view)];
         let seen: Arc<dyn ReadAt> = Arc::new(Pieces::new(Arc::clone(self.source), views)?);
-        let Header::Good(header) = CachedSource::new(Arc::clone(&seen), true).header(0)? else {
+        let HeaderState::Good(header) = CachedSource::new(Arc::clone(&seen), true).header(0)?
+        else {
             return Ok(false);
         };
         if seen.len() != wanted || header.next_offset() != Some(wanted) || !header.fits(wanted) {

@@ -14,7 +14,7 @@ use crate::file::blocks::BlockRef;
 use crate::file::locate::numbering::{
     ArrayUse, IndexNumbers, Numbered, gaps, named_blocks, number,
 };
-use crate::file::locate::{CachedSource, Entry, Header, Index, Reading};
+use crate::file::locate::{CachedSource, FoundBlock, HeaderState, Index, Reading};
 use crate::layout::BLOCK_HEADER_LEN;
 
 /// An array of the tree that is in a block.
@@ -52,7 +52,7 @@ pub(super) fn number_blocks(
     let arrays: Vec<ArrayUse> = arrays.iter().map(|array| array.used.clone()).collect();
     let mut blocks = file.blocks().entries()?;
     let file_len = file.source().len();
-    let start = |block: &Entry| block.header.good().map(|_| block.offset);
+    let start = |block: &FoundBlock| block.header.good().map(|_| block.offset);
     let content_end = super::text::content_end(file);
     let mut ends = CachedSource::new(Arc::clone(file.source()), true);
     let index = Index::find(&mut ends, content_end, limits)?;
@@ -80,7 +80,7 @@ pub(super) fn number_blocks(
 /// Removes magics by chance: there are more blocks than arrays name, all arrays count from the start,
 /// the index does not list the block, and its header makes no sense and leads nowhere.
 fn drop_false_magics(
-    blocks: &mut Vec<Entry>,
+    blocks: &mut Vec<FoundBlock>,
     arrays: &[ArrayUse],
     index: Option<&Index>,
     file: &Asdf,
@@ -95,15 +95,16 @@ fn drop_false_magics(
     let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
     // If the index is right about the other blocks, it is right about this one.
-    let plausible =
-        |block: &&Entry| block.header.good().is_some_and(|header| header.is_plausible(ends.len()));
+    let plausible = |block: &&FoundBlock| {
+        block.header.good().is_some_and(|header| header.is_plausible(ends.len()))
+    };
     let is_index_right =
         blocks.iter().filter(plausible).all(|block| listed.contains(&block.offset));
     let mut kept = Vec::with_capacity(blocks.len());
     for block in blocks.iter() {
         let makes_sense = match &block.header {
             _ if is_index_right && listed.contains(&block.offset) => true,
-            Header::Good(header) => {
+            HeaderState::Good(header) => {
                 let file_len = ends.len();
                 let data_end = header.claimed_range(file_len).end;
                 header.is_plausible(file_len)

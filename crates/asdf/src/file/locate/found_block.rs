@@ -5,21 +5,21 @@ use crate::layout::BlockHeader;
 
 /// A block: its place, and its header or why it has none.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub(crate) struct FoundBlock {
     pub(crate) offset: u64,
-    pub(crate) header: Header,
+    pub(crate) header: HeaderState,
 }
 
 /// What is known of a header.
 #[derive(Clone, Debug)]
-pub(crate) enum Header {
+pub(crate) enum HeaderState {
     /// The index names the place; nothing was read there yet.
     Unread,
     Good(BlockHeader),
     Bad(Box<BlockError>),
 }
 
-impl Entry {
+impl FoundBlock {
     /// Returns `true` if a byte of the file is data of this block, which lies inside the file.
     pub(crate) fn has_data_at(&self, offset: u64, file_len: u64) -> bool {
         self.header.good().is_some_and(|header| {
@@ -28,7 +28,7 @@ impl Entry {
     }
 }
 
-impl Header {
+impl HeaderState {
     /// The header, if it was read and is valid.
     pub(crate) fn good(&self) -> Option<&BlockHeader> {
         match self {
