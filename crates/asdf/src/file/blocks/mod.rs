@@ -51,8 +51,8 @@ impl<'a> Blocks<'a> {
     /// The block of this number, counted from 0. A block with a broken header is included; its
     /// [`Block::header`] is an error.
     pub fn get(&self, index: usize) -> Result<Block<'a>> {
-        let entry = self.find(index)?;
-        entry.ok_or_else(|| {
+        let block = self.find(index)?;
+        block.ok_or_else(|| {
             let count = self.len().unwrap_or(index);
             no_such_block(index, count)
         })
@@ -126,17 +126,17 @@ impl<'a> Blocks<'a> {
     }
 
     fn find(self, index: usize) -> Result<Option<Block<'a>>> {
-        Ok(self.store.entry(index)?.map(|entry| self.block(index, entry)))
+        Ok(self.store.block(index)?.map(|block| self.block(index, block)))
     }
 
     /// All blocks as they were found, in their order.
-    pub(crate) fn entries(self) -> Result<Vec<FoundBlock>> {
-        (0..self.len()?).filter_map(|index| self.store.entry(index).transpose()).collect()
+    pub(crate) fn found(self) -> Result<Vec<FoundBlock>> {
+        (0..self.len()?).filter_map(|index| self.store.block(index).transpose()).collect()
     }
 
     /// A block that was found, under a number that may differ from the one by which it was found.
-    pub(crate) fn block(self, index: usize, entry: FoundBlock) -> Block<'a> {
-        let FoundBlock { offset, header } = entry;
+    pub(crate) fn block(self, index: usize, found: FoundBlock) -> Block<'a> {
+        let FoundBlock { offset, header } = found;
         let header = match header {
             HeaderState::Good(header) => Ok(header),
             HeaderState::Bad(error) => Err(*error),

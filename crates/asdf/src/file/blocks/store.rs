@@ -85,7 +85,7 @@ impl BlockStore {
     }
 
     /// The block of this number; reads the headers up to it, or with an index its own.
-    pub(super) fn entry(&self, index: usize) -> Result<Option<FoundBlock>> {
+    pub(super) fn block(&self, index: usize) -> Result<Option<FoundBlock>> {
         lock(&self.table).get(index, self.reading())
     }
 

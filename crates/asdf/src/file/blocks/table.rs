@@ -25,7 +25,7 @@ const MAX_COMPARED: usize = 1000;
 /// The blocks known so far.
 #[derive(Debug)]
 pub(super) struct BlockTable {
-    entries: Vec<FoundBlock>,
+    blocks: Vec<FoundBlock>,
     progress: Progress,
     /// The index that was not used, until the walk shows what is wrong with it.
     rejected: Option<RejectedIndex>,
@@ -51,7 +51,7 @@ impl BlockTable {
     /// The table of the blocks that were located.
     pub(super) fn new(chain: Chain, reading: Reading<'_>) -> Self {
         let mut table = Self {
-            entries: Vec::new(),
+            blocks: Vec::new(),
             progress: Progress::Complete,
             rejected: None,
             first_block: None,
@@ -61,12 +61,12 @@ impl BlockTable {
         match chain {
             Chain::Indexed { offsets, first, last, index_offset } => {
                 let unread = |&offset: &u64| FoundBlock { offset, header: HeaderState::Unread };
-                table.entries = offsets.iter().map(unread).collect();
-                if let Some(entry) = table.entries.last_mut() {
-                    entry.header = last;
+                table.blocks = offsets.iter().map(unread).collect();
+                if let Some(block) = table.blocks.last_mut() {
+                    block.header = last;
                 }
-                if let Some(entry) = table.entries.first_mut() {
-                    entry.header = first;
+                if let Some(block) = table.blocks.first_mut() {
+                    block.header = first;
                 }
                 table.progress = Progress::Indexed { index_offset };
             }
@@ -74,13 +74,13 @@ impl BlockTable {
                 table.rejected = rejected;
                 table.push(first);
             }
-            Chain::All { entries, certain, rejected } => {
-                table.entries = entries;
+            Chain::All { blocks, certain, rejected } => {
+                table.blocks = blocks;
                 table.certain = certain;
                 table.rejected = rejected;
             }
         }
-        table.first_block = table.entries.first().map(|entry| entry.offset);
+        table.first_block = table.blocks.first().map(|block| block.offset);
         if table.progress == Progress::Complete {
             table.judge_index(reading);
         }
@@ -109,15 +109,15 @@ impl BlockTable {
         while let Progress::Walking { next } = self.progress {
             self.step(next, reading)?;
         }
-        Ok(self.entries.len())
+        Ok(self.blocks.len())
     }
 
     /// The block of this number, if there is one.
     pub(super) fn get(&mut self, index: usize, reading: Reading<'_>) -> Result<Option<FoundBlock>> {
         loop {
-            if let Some(entry) = self.entries.get(index) {
-                if !matches!(entry.header, HeaderState::Unread) {
-                    return Ok(Some(entry.clone()));
+            if let Some(block) = self.blocks.get(index) {
+                if !matches!(block.header, HeaderState::Unread) {
+                    return Ok(Some(block.clone()));
                 }
                 self.touch(index, reading)?;
                 continue;
@@ -132,19 +132,19 @@ impl BlockTable {
     /// Reads the header of a block that only the index named. If the index is wrong about it, or
     /// about the one after it, the index is dropped and the table begins again.
     fn touch(&mut self, index: usize, reading: Reading<'_>) -> Result<()> {
-        let entry = reading.block_at(self.entries[index].offset)?;
-        let listed_next = self.entries.get(index + 1).map(|entry| entry.offset);
-        let by_index = reading.by_index(&entry.header, listed_next)?;
+        let block = reading.block_at(self.blocks[index].offset)?;
+        let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
+        let by_index = reading.by_index(&block.header, listed_next)?;
         // The block before leads here, so that the block is broken, and not the index.
         let is_broken = by_index.is_none()
-            && entry.header.has_no_magic()
+            && block.header.has_no_magic()
             && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reading));
-        let header = if is_broken { Some(entry.header) } else { by_index };
+        let header = if is_broken { Some(block.header) } else { by_index };
         let Some(header) = header else {
             if let Progress::Indexed { index_offset } = self.progress {
-                let entries = Some(self.entries.iter().map(|entry| entry.offset).collect());
+                let entries = Some(self.blocks.iter().map(|block| block.offset).collect());
                 self.rejected = Some(RejectedIndex::report(index_offset, entries, reading.reports));
-                self.entries = Vec::new();
+                self.blocks = Vec::new();
                 self.progress = match self.first_block {
                     Some(next) => Progress::Walking { next },
                     None => Progress::Complete,
@@ -152,38 +152,38 @@ impl BlockTable {
             }
             return Ok(());
         };
-        let entry = FoundBlock { header, ..entry };
-        reading.judge(&entry);
-        self.entries[index] = entry;
+        let block = FoundBlock { header, ..block };
+        reading.judge(&block);
+        self.blocks[index] = block;
         Ok(())
     }
 
     /// Returns `true` if a block ends where the index has the next one.
     fn leads_to(&self, index: usize, reading: Reading<'_>) -> bool {
-        let Some([entry, next]) = self.entries.get(index..).and_then(<[FoundBlock]>::first_chunk)
+        let Some([block, next]) = self.blocks.get(index..).and_then(<[FoundBlock]>::first_chunk)
         else {
             return false;
         };
-        let read = match entry.header {
-            HeaderState::Unread => reading.block_at(entry.offset).ok(),
-            _ => Some(entry.clone()),
+        let read = match block.header {
+            HeaderState::Unread => reading.block_at(block.offset).ok(),
+            _ => Some(block.clone()),
         };
-        let end = read.and_then(|entry| entry.header.good()?.next_offset());
+        let end = read.and_then(|block| block.header.good()?.next_offset());
         end == Some(next.offset)
     }
 
     /// Adds the block at `next`, if one begins there.
     fn step(&mut self, next: u64, reading: Reading<'_>) -> Result<()> {
-        reading.limits.check_items("blocks", self.entries.len() as u64 + 1)?;
-        let entry = reading.block_at(next)?;
-        if entry.header.has_no_magic() {
+        reading.limits.check_items("blocks", self.blocks.len() as u64 + 1)?;
+        let block = reading.block_at(next)?;
+        if block.header.has_no_magic() {
             if let Some(end) = reading.end_without_magic(next)? {
-                reading.judge(&entry);
-                self.entries.push(entry);
+                reading.judge(&block);
+                self.blocks.push(block);
                 self.progress = Progress::Walking { next: end };
                 return Ok(());
             }
-            let last = self.entries.last().and_then(|entry| entry.header.good());
+            let last = self.blocks.last().and_then(|block| block.header.good());
             if let (false, Some(last)) = (reading.is_boundary(next)?, last) {
                 if let Some(after_data) = reading.block_after_data(last)? {
                     reading.report_contradicted(last, after_data);
@@ -192,21 +192,21 @@ impl BlockTable {
                 }
             }
             self.progress = Progress::Complete;
-            let trailing = trailing_bytes(next, self.entries.last(), reading)?;
-            let is_cut = self.entries.last().is_some_and(|last| {
+            let trailing = trailing_bytes(next, self.blocks.last(), reading)?;
+            let is_cut = self.blocks.last().is_some_and(|last| {
                 last.header.good().is_some_and(|header| !header.fits(reading.file_len()))
             });
             if is_cut || trailing.is_some() {
                 // Nothing confirms the sizes of the last block, so a block may begin inside it.
-                let last = self.entries.last().map_or(next, |last| last.offset);
+                let last = self.blocks.last().map_or(next, |last| last.offset);
                 self.broken_end = Some(last.saturating_add(BLOCK_MAGIC.len() as u64));
             }
             if let Some(offset) = trailing {
                 self.report_trailing(offset, reading)?;
             }
         } else {
-            reading.judge(&entry);
-            self.push(entry);
+            reading.judge(&block);
+            self.push(block);
         }
         if self.progress == Progress::Complete {
             self.judge_index(reading);
@@ -215,18 +215,18 @@ impl BlockTable {
     }
 
     /// Adds a block; the table is complete if none can follow it.
-    fn push(&mut self, entry: FoundBlock) {
-        self.progress = match &entry.header {
+    fn push(&mut self, block: FoundBlock) {
+        self.progress = match &block.header {
             HeaderState::Good(header) if header.is_streamed() => Progress::Complete,
             HeaderState::Good(header) => {
                 Progress::Walking { next: header.next_offset().unwrap_or(u64::MAX) }
             }
             HeaderState::Bad(_) | HeaderState::Unread => {
-                self.broken_end = Some(entry.offset.saturating_add(BLOCK_MAGIC.len() as u64));
+                self.broken_end = Some(block.offset.saturating_add(BLOCK_MAGIC.len() as u64));
                 Progress::Complete
             }
         };
-        self.entries.push(entry);
+        self.blocks.push(block);
     }
 
     /// Reports what is wrong with the index that was not used, now that all blocks are known.
@@ -237,7 +237,7 @@ impl BlockTable {
             reading.reports.retract(code, offset);
             return;
         }
-        let blocks = self.entries.len();
+        let blocks = self.blocks.len();
         let Some(entries) = entries.map(|entries| entries.len()) else { return };
         let code = match entries.cmp(&blocks) {
             Ordering::Less => Code::IndexShort,
@@ -269,9 +269,9 @@ impl BlockTable {
 
     /// Whether the byte at `offset` is used data of a block.
     fn is_data(&self, offset: u64, file_len: u64) -> bool {
-        let after = self.entries.partition_point(|entry| entry.offset <= offset);
-        let before = after.checked_sub(1).and_then(|index| self.entries.get(index));
-        before.is_some_and(|entry| entry.has_data_at(offset, file_len))
+        let after = self.blocks.partition_point(|block| block.offset <= offset);
+        let before = after.checked_sub(1).and_then(|index| self.blocks.get(index));
+        before.is_some_and(|block| block.has_data_at(offset, file_len))
     }
 }
 
@@ -284,7 +284,7 @@ fn trailing_bytes(
 ) -> Result<Option<u64>> {
     let file_len = reading.file_len();
     // Used bytes above the allocated ones are data, not trailing.
-    let used_end = match last.map(|entry| &entry.header) {
+    let used_end = match last.map(|block| &block.header) {
         Some(HeaderState::Good(header)) => header.claimed_range(file_len).end,
         _ => end,
     };

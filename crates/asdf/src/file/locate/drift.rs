@@ -68,9 +68,9 @@ impl Drift {
     }
 
     /// Whether the blocks found begin with these.
-    pub(super) fn begins_with(&self, entries: &[FoundBlock]) -> bool {
-        self.blocks.len() >= entries.len()
-            && entries.iter().zip(&self.blocks).all(|(entry, (_, at))| Some(entry.offset) == *at)
+    pub(super) fn begins_with(&self, blocks: &[FoundBlock]) -> bool {
+        self.blocks.len() >= blocks.len()
+            && blocks.iter().zip(&self.blocks).all(|(block, (_, at))| Some(block.offset) == *at)
     }
 
     /// What is wrong, with the likely cause; `None` if each block found is in its place.

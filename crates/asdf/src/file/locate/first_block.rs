@@ -60,24 +60,24 @@ impl Candidates {
 
     /// Adds a magic; `true` if it begins a plausible block.
     fn add(&mut self, offset: u64, reading: Reading<'_>) -> Result<bool> {
-        let entry = reading.block_at(offset)?;
-        let plausible = match &entry.header {
+        let block = reading.block_at(offset)?;
+        let plausible = match &block.header {
             HeaderState::Good(header) => {
                 header.is_plausible(reading.file_len()) || ends_at_something(header, reading)?
             }
             HeaderState::Bad(_) | HeaderState::Unread => false,
         };
         if plausible {
-            self.plausible = Some(entry);
+            self.plausible = Some(block);
         } else {
-            self.passed.push(entry);
+            self.passed.push(block);
         }
         Ok(plausible)
     }
 
     /// Offset of the first magic.
     pub(super) fn first_magic(&self) -> Option<u64> {
-        self.passed.first().or(self.plausible.as_ref()).map(|entry| entry.offset)
+        self.passed.first().or(self.plausible.as_ref()).map(|block| block.offset)
     }
 
     /// Whether no index can follow the plausible block: it is streamed, and what looks like an
@@ -100,7 +100,7 @@ impl Candidates {
         first_listed: Option<u64>,
         reports: &Reports,
     ) -> Option<FoundBlock> {
-        let listed = self.passed.iter().position(|entry| Some(entry.offset) == first_listed);
+        let listed = self.passed.iter().position(|block| Some(block.offset) == first_listed);
         let chosen = match (listed, self.plausible) {
             (None, Some(block)) => Some(block),
             (None, None) if self.passed.is_empty() => None,

@@ -54,7 +54,7 @@ pub(crate) enum Chain {
     /// The first block, to go on from.
     From { first: FoundBlock, rejected: Option<RejectedIndex> },
     /// These are all. From `certain` on, their numbers may be wrong.
-    All { entries: Vec<FoundBlock>, certain: usize, rejected: Option<RejectedIndex> },
+    All { blocks: Vec<FoundBlock>, certain: usize, rejected: Option<RejectedIndex> },
 }
 
 /// An index that did not agree with the blocks.
@@ -118,7 +118,7 @@ pub(crate) fn locate(
     let first = candidates.choose(index.as_ref().and_then(Index::first_listed), reports);
     let reading = Reading { source, limits, reports };
     let mut chain = match first {
-        None => Chain::All { entries: Vec::new(), certain: 0, rejected: None },
+        None => Chain::All { blocks: Vec::new(), certain: 0, rejected: None },
         Some(first) => {
             let lost = match &index {
                 Some(index) => index.lost_first(content_end, first.offset, reading)?,
@@ -211,7 +211,7 @@ fn salvage_chain(chain: Chain, from: u64, reading: Reading<'_>) -> Result<Chain>
         }
         !found.by_index
     });
-    Ok(Chain::All { entries: found.entries, certain: found.certain, rejected })
+    Ok(Chain::All { blocks: found.blocks, certain: found.certain, rejected })
 }
 
 #[cfg(test)]

@@ -154,11 +154,11 @@ impl Reading<'_> {
     }
 
     /// Reports what is irregular about a block.
-    pub(crate) fn judge(&self, entry: &FoundBlock) {
-        match &entry.header {
+    pub(crate) fn judge(&self, block: &FoundBlock) {
+        match &block.header {
             HeaderState::Unread => {}
             HeaderState::Bad(error) => {
-                self.reports.report(Code::BadBlock, entry.offset, error.to_string());
+                self.reports.report(Code::BadBlock, block.offset, error.to_string());
             }
             HeaderState::Good(header) => self.judge_fields(header),
         }

@@ -28,7 +28,7 @@ use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
 /// What was found.
 pub(super) struct Found {
-    pub(super) entries: Vec<FoundBlock>,
+    pub(super) blocks: Vec<FoundBlock>,
     /// From here on, numbers are those in the file, which may be wrong.
     pub(super) certain: usize,
     /// Whether numbers are those of the index.
@@ -49,7 +49,7 @@ pub(super) fn find_blocks(
         None => from,
     };
     let mut chained = first.as_ref().is_some_and(|first| is_whole(&first.header, file_len));
-    let mut entries: Vec<FoundBlock> = first.into_iter().collect();
+    let mut blocks: Vec<FoundBlock> = first.into_iter().collect();
     let mut gaps = Vec::new();
     let mut leads_nowhere = false;
     let mut certain = None;
@@ -62,8 +62,8 @@ pub(super) fn find_blocks(
             false => None,
         };
         if let Some(end) = damaged_end {
-            reading.limits.check_items("blocks", entries.len() as u64 + 1)?;
-            entries.push(reading.block_at(at)?);
+            reading.limits.check_items("blocks", blocks.len() as u64 + 1)?;
+            blocks.push(reading.block_at(at)?);
             at = end;
             continue;
         }
@@ -75,45 +75,44 @@ pub(super) fn find_blocks(
             let gap = found - at;
             gaps.push((found, gap));
             if chained && gap >= BLOCK_HEADER_LEN as u64 {
-                certain.get_or_insert(entries.len());
+                certain.get_or_insert(blocks.len());
             }
             at = found;
         }
-        let items = entries.len() as u64 + 1;
+        let items = blocks.len() as u64 + 1;
         reading.limits.check_items("blocks", items)?;
-        let entry = reading.block_at(at)?;
-        at = resume_after(&entry, reading)?;
-        chained = is_whole(&entry.header, file_len);
-        entries.push(entry);
+        let block = reading.block_at(at)?;
+        at = resume_after(&block, reading)?;
+        chained = is_whole(&block.header, file_len);
+        blocks.push(block);
     }
-    let lost = match (entries.first(), listed) {
+    let lost = match (blocks.first(), listed) {
         (Some(first), Some(listed)) => lost_before(from, first.offset, listed, reading)?,
         _ => false,
     };
     let listed = listed.filter(|_| lost || leads_nowhere || !gaps.is_empty());
-    let drift = match (listed, entries.first()) {
+    let drift = match (listed, blocks.first()) {
         (Some(listed), Some(first)) => Drift::find(listed, first.offset, reading)?,
         _ => None,
     };
-    let index = drift
-        .as_ref()
-        .and_then(|drift| IndexNumbers::of_drift(&entries, certain.as_slice(), drift));
+    let index =
+        drift.as_ref().and_then(|drift| IndexNumbers::of_drift(&blocks, certain.as_slice(), drift));
     let drift = drift.filter(|_| index.is_some());
     let exact = listed.filter(|_| lost && index.is_none());
     let index = index
-        .or_else(|| IndexNumbers::exact(&entries, certain.as_slice(), exact.unwrap_or_default()));
+        .or_else(|| IndexNumbers::exact(&blocks, certain.as_slice(), exact.unwrap_or_default()));
     if let Some(drift) = &drift {
         // A block may lie inside what another one claims.
-        let known: HashSet<u64> = entries.iter().map(|entry| entry.offset).collect();
+        let known: HashSet<u64> = blocks.iter().map(|block| block.offset).collect();
         for offset in drift.blocks().iter().filter_map(|&(_, found)| found) {
             if !known.contains(&offset) {
-                entries.push(reading.block_at(offset)?);
+                blocks.push(reading.block_at(offset)?);
             }
         }
     }
     match drift.as_ref().and_then(Drift::message) {
         Some(message) => {
-            let first = entries.first().map_or(from, |first| first.offset);
+            let first = blocks.first().map_or(from, |first| first.offset);
             reading.reports.report(Code::IndexDrift, first, message);
         }
         None => {
@@ -123,16 +122,16 @@ pub(super) fn find_blocks(
             }
         }
     }
-    let numbered = number(entries, certain.as_slice(), index.as_ref(), &[], file_len);
+    let numbered = number(blocks, certain.as_slice(), index.as_ref(), &[], file_len);
     let is_uncertain = |block: &Numbered| matches!(block, Numbered::Uncertain(_));
     let certain = numbered.iter().position(is_uncertain).unwrap_or(usize::MAX);
-    let entries: Vec<FoundBlock> =
+    let blocks: Vec<FoundBlock> =
         numbered.into_iter().map(|block| to_block(block, file_len)).collect();
-    for entry in &entries {
-        reading.judge(entry);
-        report_cut(entry, reading);
+    for block in &blocks {
+        reading.judge(block);
+        report_cut(block, reading);
     }
-    Ok(Found { entries, certain, by_index: index.is_some() })
+    Ok(Found { blocks, certain, by_index: index.is_some() })
 }
 
 /// Returns `true` if the index lists a block before the first one found, and if there is something
@@ -152,7 +151,7 @@ fn lost_before(from: u64, first: u64, listed: &[u64], reading: Reading<'_>) -> R
 /// shorter than that.
 fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
     match block {
-        Numbered::Certain(entry) | Numbered::Uncertain(entry) => entry,
+        Numbered::Certain(block) | Numbered::Uncertain(block) => block,
         Numbered::Missing { offset } => {
             let offset = offset.min(file_len.saturating_sub(1));
             FoundBlock { offset, header: HeaderState::Bad(Box::new(BlockError::Magic { offset })) }
@@ -162,10 +161,10 @@ fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
 
 /// Where to go on after a block: after its allocated bytes if a block, the index or the end of the
 /// file is there, else after its data if it is whole, else inside it.
-fn resume_after(entry: &FoundBlock, reading: Reading<'_>) -> Result<u64> {
+fn resume_after(block: &FoundBlock, reading: Reading<'_>) -> Result<u64> {
     let file_len = reading.file_len();
-    let after_magic = entry.offset.saturating_add(BLOCK_MAGIC.len() as u64);
-    let HeaderState::Good(header) = &entry.header else { return Ok(after_magic) };
+    let after_magic = block.offset.saturating_add(BLOCK_MAGIC.len() as u64);
+    let HeaderState::Good(header) = &block.header else { return Ok(after_magic) };
     if !header.fits(file_len) {
         return Ok(after_magic);
     }
@@ -199,9 +198,9 @@ fn next_plausible(
 }
 
 /// Reports a block of which a part is missing.
-fn report_cut(entry: &FoundBlock, reading: Reading<'_>) {
+fn report_cut(block: &FoundBlock, reading: Reading<'_>) {
     let file_len = reading.file_len();
-    let HeaderState::Good(header) = &entry.header else { return };
+    let HeaderState::Good(header) = &block.header else { return };
     if !header.fits(file_len) {
         let BlockHeader { offset, used_size, .. } = *header;
         let there = file_len.saturating_sub(header.data_start());

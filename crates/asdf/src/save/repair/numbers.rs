@@ -50,7 +50,7 @@ pub(super) fn number_blocks(
     limits: &Limits,
 ) -> Result<NumberedBlocks> {
     let arrays: Vec<ArrayUse> = arrays.iter().map(|array| array.used.clone()).collect();
-    let mut blocks = file.blocks().entries()?;
+    let mut blocks = file.blocks().found()?;
     let file_len = file.source().len();
     let start = |block: &FoundBlock| block.header.good().map(|_| block.offset);
     let content_end = super::text::content_end(file);
