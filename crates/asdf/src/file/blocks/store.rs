@@ -9,7 +9,7 @@ use super::cache::DecodedCache;
 use super::table::BlockTable;
 use crate::diagnostic::Reports;
 use crate::error::{Error, Result};
-use crate::file::locate::{CachedSource, Chain, FoundBlock, Reading};
+use crate::file::locate::{CachedSource, Chain, FoundBlock, HeaderReader};
 use crate::options::{OpenOptions, Strictness, Verify};
 
 /// The blocks of a file, and the source that they are read from.
@@ -32,11 +32,11 @@ impl BlockStore {
         options: &OpenOptions,
         reports: Reports,
     ) -> Self {
-        let reading = Reading { source: &source, limits: &options.limits, reports: &reports };
+        let reader = HeaderReader { source: &source, limits: &options.limits, reports: &reports };
         // What is salvaged is rarely whole.
         let salvage = options.strictness == Strictness::Salvage;
         let verify = options.verify.or(salvage.then_some(Verify::Never));
-        let table = Mutex::new(BlockTable::new(chain, reading));
+        let table = Mutex::new(BlockTable::new(chain, reader));
         Self {
             source,
             limits: options.limits,
@@ -76,17 +76,17 @@ impl BlockStore {
 
     /// Returns `true` unless blocks follow the last one that the headers lead to.
     pub(super) fn is_end_certain(&self) -> Result<bool> {
-        lock(&self.table).is_end_certain(self.reading())
+        lock(&self.table).is_end_certain(self.reader())
     }
 
     /// How many blocks there are; reads the headers that are not known yet.
     pub(super) fn len(&self) -> Result<usize> {
-        lock(&self.table).len(self.reading())
+        lock(&self.table).len(self.reader())
     }
 
     /// The block of this number; reads the headers up to it, or with an index its own.
     pub(super) fn block(&self, index: usize) -> Result<Option<FoundBlock>> {
-        lock(&self.table).get(index, self.reading())
+        lock(&self.table).get(index, self.reader())
     }
 
     pub(super) fn cache(&self) -> MutexGuard<'_, DecodedCache> {
@@ -97,8 +97,8 @@ impl BlockStore {
         lock(&self.verified)
     }
 
-    fn reading(&self) -> Reading<'_> {
-        Reading { source: &self.source, limits: &self.limits, reports: &self.reports }
+    fn reader(&self) -> HeaderReader<'_> {
+        HeaderReader { source: &self.source, limits: &self.limits, reports: &self.reports }
     }
 }
 

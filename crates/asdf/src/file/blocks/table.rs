@@ -12,7 +12,7 @@ use binio::ReadAt;
 
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::file::locate::{Chain, Drift, FoundBlock, HeaderState, Reading, RejectedIndex};
+use crate::file::locate::{Chain, Drift, FoundBlock, HeaderReader, HeaderState, RejectedIndex};
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
@@ -49,7 +49,7 @@ enum Progress {
 
 impl BlockTable {
     /// The table of the blocks that were located.
-    pub(super) fn new(chain: Chain, reading: Reading<'_>) -> Self {
+    pub(super) fn new(chain: Chain, reader: HeaderReader<'_>) -> Self {
         let mut table = Self {
             blocks: Vec::new(),
             progress: Progress::Complete,
@@ -82,7 +82,7 @@ impl BlockTable {
         }
         table.first_block = table.blocks.first().map(|block| block.offset);
         if table.progress == Progress::Complete {
-            table.judge_index(reading);
+            table.judge_index(reader);
         }
         table
     }
@@ -94,10 +94,10 @@ impl BlockTable {
 
     /// Returns `true` unless a plausible block follows the last one that the headers lead to. Reads
     /// the bytes after it if neither the index nor the end of the file follows.
-    pub(super) fn is_end_certain(&mut self, reading: Reading<'_>) -> Result<bool> {
-        self.len(reading)?;
+    pub(super) fn is_end_certain(&mut self, reader: HeaderReader<'_>) -> Result<bool> {
+        self.len(reader)?;
         let Some(from) = self.broken_end else { return Ok(true) };
-        let is_certain = reading.find_plausible(from)?.is_none();
+        let is_certain = reader.find_plausible(from)?.is_none();
         if is_certain {
             self.broken_end = None;
         }
@@ -105,25 +105,29 @@ impl BlockTable {
     }
 
     /// How many blocks there are.
-    pub(super) fn len(&mut self, reading: Reading<'_>) -> Result<usize> {
+    pub(super) fn len(&mut self, reader: HeaderReader<'_>) -> Result<usize> {
         while let Progress::Walking { next } = self.progress {
-            self.step(next, reading)?;
+            self.step(next, reader)?;
         }
         Ok(self.blocks.len())
     }
 
     /// The block of this number, if there is one.
-    pub(super) fn get(&mut self, index: usize, reading: Reading<'_>) -> Result<Option<FoundBlock>> {
+    pub(super) fn get(
+        &mut self,
+        index: usize,
+        reader: HeaderReader<'_>,
+    ) -> Result<Option<FoundBlock>> {
         loop {
             if let Some(block) = self.blocks.get(index) {
                 if !matches!(block.header, HeaderState::Unread) {
                     return Ok(Some(block.clone()));
                 }
-                self.touch(index, reading)?;
+                self.touch(index, reader)?;
                 continue;
             }
             match self.progress {
-                Progress::Walking { next } => self.step(next, reading)?,
+                Progress::Walking { next } => self.step(next, reader)?,
                 Progress::Indexed { .. } | Progress::Complete => return Ok(None),
             }
         }
@@ -131,19 +135,19 @@ impl BlockTable {
 
     /// Reads the header of a block that only the index named. If the index is wrong about it, or
     /// about the one after it, the index is dropped and the table begins again.
-    fn touch(&mut self, index: usize, reading: Reading<'_>) -> Result<()> {
-        let block = reading.block_at(self.blocks[index].offset)?;
+    fn touch(&mut self, index: usize, reader: HeaderReader<'_>) -> Result<()> {
+        let block = reader.block_at(self.blocks[index].offset)?;
         let listed_next = self.blocks.get(index + 1).map(|block| block.offset);
-        let by_index = reading.by_index(&block.header, listed_next)?;
+        let by_index = reader.by_index(&block.header, listed_next)?;
         // The block before leads here, so that the block is broken, and not the index.
         let is_broken = by_index.is_none()
             && block.header.has_no_magic()
-            && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reading));
+            && index.checked_sub(1).is_some_and(|before| self.leads_to(before, reader));
         let header = if is_broken { Some(block.header) } else { by_index };
         let Some(header) = header else {
             if let Progress::Indexed { index_offset } = self.progress {
                 let entries = Some(self.blocks.iter().map(|block| block.offset).collect());
-                self.rejected = Some(RejectedIndex::report(index_offset, entries, reading.reports));
+                self.rejected = Some(RejectedIndex::report(index_offset, entries, reader.reports));
                 self.blocks = Vec::new();
                 self.progress = match self.first_block {
                     Some(next) => Progress::Walking { next },
@@ -153,19 +157,19 @@ impl BlockTable {
             return Ok(());
         };
         let block = FoundBlock { header, ..block };
-        reading.judge(&block);
+        reader.judge(&block);
         self.blocks[index] = block;
         Ok(())
     }
 
     /// Returns `true` if a block ends where the index has the next one.
-    fn leads_to(&self, index: usize, reading: Reading<'_>) -> bool {
+    fn leads_to(&self, index: usize, reader: HeaderReader<'_>) -> bool {
         let Some([block, next]) = self.blocks.get(index..).and_then(<[FoundBlock]>::first_chunk)
         else {
             return false;
         };
         let read = match block.header {
-            HeaderState::Unread => reading.block_at(block.offset).ok(),
+            HeaderState::Unread => reader.block_at(block.offset).ok(),
             _ => Some(block.clone()),
         };
         let end = read.and_then(|block| block.header.good()?.next_offset());
@@ -173,28 +177,28 @@ impl BlockTable {
     }
 
     /// Adds the block at `next`, if one begins there.
-    fn step(&mut self, next: u64, reading: Reading<'_>) -> Result<()> {
-        reading.limits.check_items("blocks", self.blocks.len() as u64 + 1)?;
-        let block = reading.block_at(next)?;
+    fn step(&mut self, next: u64, reader: HeaderReader<'_>) -> Result<()> {
+        reader.limits.check_items("blocks", self.blocks.len() as u64 + 1)?;
+        let block = reader.block_at(next)?;
         if block.header.has_no_magic() {
-            if let Some(end) = reading.end_without_magic(next)? {
-                reading.judge(&block);
+            if let Some(end) = reader.end_without_magic(next)? {
+                reader.judge(&block);
                 self.blocks.push(block);
                 self.progress = Progress::Walking { next: end };
                 return Ok(());
             }
             let last = self.blocks.last().and_then(|block| block.header.good());
-            if let (false, Some(last)) = (reading.is_boundary(next)?, last) {
-                if let Some(after_data) = reading.block_after_data(last)? {
-                    reading.report_contradicted(last, after_data);
+            if let (false, Some(last)) = (reader.is_boundary(next)?, last) {
+                if let Some(after_data) = reader.block_after_data(last)? {
+                    reader.report_contradicted(last, after_data);
                     self.progress = Progress::Walking { next: after_data };
                     return Ok(());
                 }
             }
             self.progress = Progress::Complete;
-            let trailing = trailing_bytes(next, self.blocks.last(), reading)?;
+            let trailing = trailing_bytes(next, self.blocks.last(), reader)?;
             let is_cut = self.blocks.last().is_some_and(|last| {
-                last.header.good().is_some_and(|header| !header.fits(reading.file_len()))
+                last.header.good().is_some_and(|header| !header.fits(reader.file_len()))
             });
             if is_cut || trailing.is_some() {
                 // Nothing confirms the sizes of the last block, so a block may begin inside it.
@@ -202,14 +206,14 @@ impl BlockTable {
                 self.broken_end = Some(last.saturating_add(BLOCK_MAGIC.len() as u64));
             }
             if let Some(offset) = trailing {
-                self.report_trailing(offset, reading)?;
+                self.report_trailing(offset, reader)?;
             }
         } else {
-            reading.judge(&block);
+            reader.judge(&block);
             self.push(block);
         }
         if self.progress == Progress::Complete {
-            self.judge_index(reading);
+            self.judge_index(reader);
         }
         Ok(())
     }
@@ -230,11 +234,11 @@ impl BlockTable {
     }
 
     /// Reports what is wrong with the index that was not used, now that all blocks are known.
-    fn judge_index(&mut self, reading: Reading<'_>) {
+    fn judge_index(&mut self, reader: HeaderReader<'_>) {
         let Some(RejectedIndex { offset, entries, code }) = self.rejected.take() else { return };
-        if self.is_data(offset, reading.file_len()) {
+        if self.is_data(offset, reader.file_len()) {
             // What looked like an index is a part of some block's data.
-            reading.reports.retract(code, offset);
+            reader.reports.retract(code, offset);
             return;
         }
         let blocks = self.blocks.len();
@@ -244,26 +248,26 @@ impl BlockTable {
             Ordering::Equal => return,
             Ordering::Greater => Code::IndexLong,
         };
-        reading.reports.retract(Code::IndexStale, offset);
+        reader.reports.retract(Code::IndexStale, offset);
         let message = format!("the block index lists {entries} blocks, the file has {blocks}");
-        reading.reports.report(code, offset, message);
+        reader.reports.report(code, offset, message);
     }
 
     /// Reports bytes after the last block: the likely cause if the index shows it.
-    fn report_trailing(&mut self, offset: u64, reading: Reading<'_>) -> Result<()> {
+    fn report_trailing(&mut self, offset: u64, reader: HeaderReader<'_>) -> Result<()> {
         if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
             let listed = index.entries.as_deref().unwrap_or_default();
             let listed = listed.get(..MAX_COMPARED).unwrap_or(listed);
-            let drift = Drift::find(listed, first, reading)?;
+            let drift = Drift::find(listed, first, reader)?;
             if let Some(message) = drift.as_ref().and_then(Drift::message) {
-                reading.reports.retract(index.code, index.offset);
+                reader.reports.retract(index.code, index.offset);
                 self.rejected = None;
-                reading.reports.report(Code::IndexDrift, first, message);
+                reader.reports.report(Code::IndexDrift, first, message);
                 return Ok(());
             }
         }
         let message = "bytes after the last block that are neither a block nor the index";
-        reading.reports.report(Code::TrailingBytes, offset, message);
+        reader.reports.report(Code::TrailingBytes, offset, message);
         Ok(())
     }
 
@@ -280,9 +284,9 @@ impl BlockTable {
 fn trailing_bytes(
     end: u64,
     last: Option<&FoundBlock>,
-    reading: Reading<'_>,
+    reader: HeaderReader<'_>,
 ) -> Result<Option<u64>> {
-    let file_len = reading.file_len();
+    let file_len = reader.file_len();
     // Used bytes above the allocated ones are data, not trailing.
     let used_end = match last.map(|block| &block.header) {
         Some(HeaderState::Good(header)) => header.claimed_range(file_len).end,
@@ -293,7 +297,7 @@ fn trailing_bytes(
     let look_end = file_len.min(at.saturating_add(TRAILING_LOOK));
     let mut begin = true;
     // Mostly the index follows at once.
-    for piece in reading.source.pieces(at..look_end, 4096) {
+    for piece in reader.source.pieces(at..look_end, 4096) {
         let piece = piece?;
         if std::mem::take(&mut begin) && piece.starts_with(INDEX_HEADER) {
             return Ok(None);

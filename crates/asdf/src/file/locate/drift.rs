@@ -14,7 +14,7 @@ use binio::ReadAt;
 use memchr::memmem;
 
 use super::found_block::{FoundBlock, HeaderState};
-use super::reading::Reading;
+use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_MAGIC;
 
@@ -33,7 +33,11 @@ pub(crate) struct Drift {
 impl Drift {
     /// Searches the blocks of an index, of which the first is known, near their places. `None` if the
     /// index is out of order, or if fewer than half of them are found: it is about another file.
-    pub(crate) fn find(listed: &[u64], first: u64, reading: Reading<'_>) -> Result<Option<Self>> {
+    pub(crate) fn find(
+        listed: &[u64],
+        first: u64,
+        reader: HeaderReader<'_>,
+    ) -> Result<Option<Self>> {
         if listed.windows(2).any(|pair| pair[0] >= pair[1]) {
             return Ok(None);
         }
@@ -51,7 +55,7 @@ impl Drift {
             } else {
                 // As far from its place as the block before it.
                 let expected = offset.saturating_add(last).saturating_sub(last_listed);
-                nearest(expected, reach, last, reading)?
+                nearest(expected, reach, last, reader)?
             };
             if let Some(found) = found {
                 (last_listed, last) = (offset, found);
@@ -92,21 +96,21 @@ impl Drift {
 }
 
 /// The block magic nearest to an offset, after another offset.
-fn nearest(expected: u64, reach: u64, after: u64, reading: Reading<'_>) -> Result<Option<u64>> {
+fn nearest(expected: u64, reach: u64, after: u64, reader: HeaderReader<'_>) -> Result<Option<u64>> {
     let start = expected.saturating_sub(reach).max(after.saturating_add(1));
-    let end = expected.saturating_add(reach).min(reading.file_len());
+    let end = expected.saturating_add(reach).min(reader.file_len());
     let Ok(len) = usize::try_from(end.saturating_sub(start)) else { return Ok(None) };
     if start >= end {
         return Ok(None);
     }
-    let bytes = reading.source.bytes_at(start, len)?;
+    let bytes = reader.source.bytes_at(start, len)?;
     let mut found: Vec<u64> =
         memmem::find_iter(&bytes, &BLOCK_MAGIC).map(|at| start + at as u64).collect();
     found.sort_by_key(|at| at.abs_diff(expected));
-    let file_len = reading.file_len();
+    let file_len = reader.file_len();
     let mut broken = None;
     for at in found {
-        match reading.block_at(at)?.header {
+        match reader.block_at(at)?.header {
             HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(at)),
             // It may be the block, with a size that is wrong, or a magic by chance.
             HeaderState::Good(_) => broken = broken.or(Some(at)),

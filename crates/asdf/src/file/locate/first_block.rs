@@ -7,7 +7,7 @@ use memchr::memmem;
 
 use super::cached_source::FIRST_STEP;
 use super::found_block::{FoundBlock, HeaderState};
-use super::reading::Reading;
+use super::header_reader::HeaderReader;
 use crate::diagnostic::{Code, Reports};
 use crate::error::Result;
 use crate::layout::block_header::{BLOCK_MAGIC, BlockHeader};
@@ -28,12 +28,12 @@ impl Candidates {
     /// Searches from the end of the tree, or of the comments, on. Padding may have any length,
     /// because a tree may have become shorter. After a magic that begins no plausible block, the
     /// search soon ends: it would otherwise go through the data of a damaged block.
-    pub(super) fn search(from: u64, reading: Reading<'_>) -> Result<Self> {
-        let source = reading.source;
+    pub(super) fn search(from: u64, reader: HeaderReader<'_>) -> Result<Self> {
+        let source = reader.source;
         let end = source.len().min(from.saturating_add(MIN_SEARCHED.max(from)));
         let mut candidates = Self::default();
         for at in memmem::find_iter(&source.head(from..end), &BLOCK_MAGIC) {
-            if candidates.add(from + at as u64, reading)? {
+            if candidates.add(from + at as u64, reader)? {
                 return Ok(candidates);
             }
         }
@@ -43,7 +43,7 @@ impl Candidates {
             let window = usize::try_from(FIRST_STEP).unwrap_or(usize::MAX);
             let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..end).window(window);
             while let Some(offset) = scanner.next_match()? {
-                if candidates.add(offset, reading)? {
+                if candidates.add(offset, reader)? {
                     return Ok(candidates);
                 }
             }
@@ -52,18 +52,18 @@ impl Candidates {
             let resume = end.saturating_sub(3).max(from);
             let mut scanner = Scanner::new(source, &BLOCK_MAGIC, resume..source.len());
             if let Some(offset) = scanner.next_match()? {
-                candidates.add(offset, reading)?;
+                candidates.add(offset, reader)?;
             }
         }
         Ok(candidates)
     }
 
     /// Adds a magic; `true` if it begins a plausible block.
-    fn add(&mut self, offset: u64, reading: Reading<'_>) -> Result<bool> {
-        let block = reading.block_at(offset)?;
+    fn add(&mut self, offset: u64, reader: HeaderReader<'_>) -> Result<bool> {
+        let block = reader.block_at(offset)?;
         let plausible = match &block.header {
             HeaderState::Good(header) => {
-                header.is_plausible(reading.file_len()) || ends_at_something(header, reading)?
+                header.is_plausible(reader.file_len()) || ends_at_something(header, reader)?
             }
             HeaderState::Bad(_) | HeaderState::Unread => false,
         };
@@ -116,11 +116,11 @@ impl Candidates {
 
 /// Whether a block, its index or the end of the file is at the end that the header states: it is
 /// no accident then, whatever its flags are.
-fn ends_at_something(header: &BlockHeader, reading: Reading<'_>) -> Result<bool> {
+fn ends_at_something(header: &BlockHeader, reader: HeaderReader<'_>) -> Result<bool> {
     match header.next_offset() {
-        Some(next) if next == reading.file_len() => Ok(true),
-        Some(next) if next < reading.file_len() => {
-            Ok(reading.source.has_magic(next)? || reading.source.has(INDEX_HEADER, next)?)
+        Some(next) if next == reader.file_len() => Ok(true),
+        Some(next) if next < reader.file_len() => {
+            Ok(reader.source.has_magic(next)? || reader.source.has(INDEX_HEADER, next)?)
         }
         _ => Ok(false),
     }

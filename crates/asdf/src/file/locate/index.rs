@@ -5,7 +5,7 @@ use memchr::memmem;
 
 use super::cached_source::{CachedSource, FIRST_STEP};
 use super::found_block::{FoundBlock, HeaderState};
-use super::reading::Reading;
+use super::header_reader::HeaderReader;
 use crate::error::Result;
 use crate::layout::block_header::BLOCK_HEADER_LEN;
 use crate::layout::index::{self, INDEX_HEADER};
@@ -65,7 +65,7 @@ impl Index {
     pub(super) fn check(
         &self,
         first: &FoundBlock,
-        reading: Reading<'_>,
+        reader: HeaderReader<'_>,
     ) -> Result<Option<(HeaderState, HeaderState)>> {
         let entries = self.entries.as_deref().unwrap_or_default();
         let (Some(&first_listed), Some(&last_listed)) = (entries.first(), entries.last()) else {
@@ -79,21 +79,20 @@ impl Index {
         if !in_order || last_listed >= self.offset {
             return Ok(None);
         }
-        let Some(first_header) = reading.by_index(&first.header, entries.get(1).copied())? else {
+        let Some(first_header) = reader.by_index(&first.header, entries.get(1).copied())? else {
             return Ok(None);
         };
-        let last =
-            if entries.len() == 1 { first.clone() } else { reading.block_at(last_listed)? };
+        let last = if entries.len() == 1 { first.clone() } else { reader.block_at(last_listed)? };
         let HeaderState::Good(header) = &last.header else {
             let is_block = last.header.has_no_magic()
-                && reading.end_without_magic(last_listed)? == Some(self.offset);
+                && reader.end_without_magic(last_listed)? == Some(self.offset);
             if is_block {
-                reading.judge(&last);
+                reader.judge(&last);
             }
             return Ok(is_block.then_some((first_header, last.header)));
         };
         let exact = header.allocated_end() == Some(self.offset);
-        let header = if exact { reading.without_streamed(header) } else { *header };
+        let header = if exact { reader.without_streamed(header) } else { *header };
         // Allocated past the index: the file was cut to its data, or never extended.
         let reaches_over = header.next_offset().is_none_or(|end| end > self.offset);
         let used_before = header.claimed_range(u64::MAX).end <= self.offset;
@@ -102,7 +101,7 @@ impl Index {
         }
         let last = HeaderState::Good(header);
         if entries.len() > 1 {
-            reading.judge(&FoundBlock { offset: last_listed, header: last.clone() });
+            reader.judge(&FoundBlock { offset: last_listed, header: last.clone() });
             return Ok(Some((first_header, last)));
         }
         Ok(Some((last.clone(), last)))
@@ -114,7 +113,7 @@ impl Index {
         &self,
         content_end: u64,
         found: u64,
-        reading: Reading<'_>,
+        reader: HeaderReader<'_>,
     ) -> Result<Option<u64>> {
         let entries = self.entries.as_deref().unwrap_or_default();
         let [lost, second, ..] = *entries else { return Ok(None) };
@@ -125,7 +124,7 @@ impl Index {
         {
             return Ok(None);
         }
-        let bytes = reading.source.bytes_at(lost, BLOCK_HEADER_LEN)?;
+        let bytes = reader.source.bytes_at(lost, BLOCK_HEADER_LEN)?;
         let is_padding = bytes.iter().all(|&byte| is_padding(byte));
         Ok((!is_padding).then_some(lost))
     }

@@ -13,9 +13,9 @@ mod cached_source;
 mod drift;
 mod first_block;
 mod found_block;
+mod header_reader;
 mod index;
 pub(crate) mod numbering;
-mod reading;
 mod salvage;
 #[cfg(test)]
 pub(crate) mod test_file;
@@ -34,8 +34,8 @@ use first_block::Candidates;
 pub(crate) use cached_source::CachedSource;
 pub(crate) use drift::Drift;
 pub(crate) use found_block::{FoundBlock, HeaderState};
+pub(crate) use header_reader::HeaderReader;
 pub(crate) use index::{Index, is_padding};
-pub(crate) use reading::Reading;
 
 /// The head ends here at the latest: what is not found before does not exist.
 const MAX_HEAD: u64 = 16 << 20;
@@ -107,7 +107,7 @@ pub(crate) fn locate(
     };
     let candidates = match head.content {
         Content::Nothing => Candidates::default(),
-        _ => Candidates::search(content_end, Reading { source, limits, reports })?,
+        _ => Candidates::search(content_end, HeaderReader { source, limits, reports })?,
     };
     let index = match candidates.first_magic() {
         Some(magic) if !candidates.reaches_the_end(source.len()) => {
@@ -116,22 +116,22 @@ pub(crate) fn locate(
         _ => None,
     };
     let first = candidates.choose(index.as_ref().and_then(Index::first_listed), reports);
-    let reading = Reading { source, limits, reports };
+    let reader = HeaderReader { source, limits, reports };
     let mut chain = match first {
         None => Chain::All { blocks: Vec::new(), certain: 0, rejected: None },
         Some(first) => {
             let lost = match &index {
-                Some(index) => index.lost_first(content_end, first.offset, reading)?,
+                Some(index) => index.lost_first(content_end, first.offset, reader)?,
                 None => None,
             };
             layout.first_block = Some(lost.unwrap_or(first.offset));
-            reading.judge(&first);
-            chain_from(lost, first, index, &mut layout, reading)?
+            reader.judge(&first);
+            chain_from(lost, first, index, &mut layout, reader)?
         }
     };
     if options.strictness == Strictness::Salvage {
         let from = layout.tree.as_ref().map_or(0, |tree| tree.end);
-        chain = salvage_chain(chain, from, reading)?;
+        chain = salvage_chain(chain, from, reader)?;
     }
     Ok(Located { layout, tree_text, chain })
 }
@@ -156,7 +156,7 @@ fn chain_from(
     first: FoundBlock,
     index: Option<Index>,
     layout: &mut Layout,
-    reading: Reading<'_>,
+    reader: HeaderReader<'_>,
 ) -> Result<Chain> {
     let Some(mut index) = index else { return Ok(Chain::From { first, rejected: None }) };
     let lost = match (lost, &mut index.entries) {
@@ -167,7 +167,7 @@ fn chain_from(
         }
         _ => None,
     };
-    let checked = index.check(&first, reading)?;
+    let checked = index.check(&first, reader)?;
     let Index { offset, mut entries } = index;
     if let (Some(lost), Some(entries)) = (&lost, &mut entries) {
         entries.insert(0, lost.offset);
@@ -178,7 +178,7 @@ fn chain_from(
         (Some(offsets), Some((first, last))) => {
             let first = match lost {
                 Some(lost) => {
-                    reading.judge(&lost);
+                    reader.judge(&lost);
                     lost.header
                 }
                 None => first,
@@ -186,14 +186,14 @@ fn chain_from(
             Chain::Indexed { offsets, first, last, index_offset: offset }
         }
         (entries, _) => {
-            let rejected = Some(RejectedIndex::report(offset, entries, reading.reports));
+            let rejected = Some(RejectedIndex::report(offset, entries, reader.reports));
             Chain::From { first, rejected }
         }
     })
 }
 
 /// The blocks of a damaged file. Of the index only the numbers of blocks after a gap are used.
-fn salvage_chain(chain: Chain, from: u64, reading: Reading<'_>) -> Result<Chain> {
+fn salvage_chain(chain: Chain, from: u64, reader: HeaderReader<'_>) -> Result<Chain> {
     let (first, listed, rejected) = match chain {
         Chain::Indexed { offsets, first, .. } => {
             let first = offsets.first().map(|&offset| FoundBlock { offset, header: first });
@@ -204,10 +204,10 @@ fn salvage_chain(chain: Chain, from: u64, reading: Reading<'_>) -> Result<Chain>
         }
         Chain::All { rejected, .. } => (None, None, rejected),
     };
-    let found = salvage::find_blocks(from, first, listed.as_deref(), reading)?;
+    let found = salvage::find_blocks(from, first, listed.as_deref(), reader)?;
     let rejected = rejected.filter(|index| {
         if found.by_index {
-            reading.reports.retract(index.code, index.offset);
+            reader.reports.retract(index.code, index.offset);
         }
         !found.by_index
     });

@@ -19,9 +19,9 @@ use binio::source::Scanner;
 use super::cached_source::CachedSource;
 use super::drift::Drift;
 use super::found_block::{FoundBlock, HeaderState};
+use super::header_reader::HeaderReader;
 use super::index::is_padding;
 use super::numbering::{IndexNumbers, Numbered, number};
-use super::reading::Reading;
 use crate::diagnostic::Code;
 use crate::error::{BlockError, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
@@ -41,11 +41,11 @@ pub(super) fn find_blocks(
     from: u64,
     first: Option<FoundBlock>,
     listed: Option<&[u64]>,
-    reading: Reading<'_>,
+    reader: HeaderReader<'_>,
 ) -> Result<Found> {
-    let file_len = reading.file_len();
+    let file_len = reader.file_len();
     let mut at = match &first {
-        Some(first) => resume_after(first, reading)?,
+        Some(first) => resume_after(first, reader)?,
         None => from,
     };
     let mut chained = first.as_ref().is_some_and(|first| is_whole(&first.header, file_len));
@@ -54,22 +54,22 @@ pub(super) fn find_blocks(
     let mut leads_nowhere = false;
     let mut certain = None;
     // One for the whole file: what it has read once it does not read again.
-    let mut scanner = Scanner::new(reading.source, &BLOCK_MAGIC, at..file_len);
+    let mut scanner = Scanner::new(reader.source, &BLOCK_MAGIC, at..file_len);
     while at < file_len {
         let damaged_end = match chained {
-            true if reading.source.has_magic(at)? => None,
-            true => reading.end_without_magic(at)?,
+            true if reader.source.has_magic(at)? => None,
+            true => reader.end_without_magic(at)?,
             false => None,
         };
         if let Some(end) = damaged_end {
-            reading.limits.check_items("blocks", blocks.len() as u64 + 1)?;
-            blocks.push(reading.block_at(at)?);
+            reader.limits.check_items("blocks", blocks.len() as u64 + 1)?;
+            blocks.push(reader.block_at(at)?);
             at = end;
             continue;
         }
-        if !(chained && reading.source.has_magic(at)?) {
-            let Some(found) = next_plausible(&mut scanner, at, reading)? else {
-                leads_nowhere = !reading.source.has_index(at)?;
+        if !(chained && reader.source.has_magic(at)?) {
+            let Some(found) = next_plausible(&mut scanner, at, reader)? else {
+                leads_nowhere = !reader.source.has_index(at)?;
                 break;
             };
             let gap = found - at;
@@ -80,19 +80,19 @@ pub(super) fn find_blocks(
             at = found;
         }
         let items = blocks.len() as u64 + 1;
-        reading.limits.check_items("blocks", items)?;
-        let block = reading.block_at(at)?;
-        at = resume_after(&block, reading)?;
+        reader.limits.check_items("blocks", items)?;
+        let block = reader.block_at(at)?;
+        at = resume_after(&block, reader)?;
         chained = is_whole(&block.header, file_len);
         blocks.push(block);
     }
     let lost = match (blocks.first(), listed) {
-        (Some(first), Some(listed)) => lost_before(from, first.offset, listed, reading)?,
+        (Some(first), Some(listed)) => lost_before(from, first.offset, listed, reader)?,
         _ => false,
     };
     let listed = listed.filter(|_| lost || leads_nowhere || !gaps.is_empty());
     let drift = match (listed, blocks.first()) {
-        (Some(listed), Some(first)) => Drift::find(listed, first.offset, reading)?,
+        (Some(listed), Some(first)) => Drift::find(listed, first.offset, reader)?,
         _ => None,
     };
     let index =
@@ -106,19 +106,19 @@ pub(super) fn find_blocks(
         let known: HashSet<u64> = blocks.iter().map(|block| block.offset).collect();
         for offset in drift.blocks().iter().filter_map(|&(_, found)| found) {
             if !known.contains(&offset) {
-                blocks.push(reading.block_at(offset)?);
+                blocks.push(reader.block_at(offset)?);
             }
         }
     }
     match drift.as_ref().and_then(Drift::message) {
         Some(message) => {
             let first = blocks.first().map_or(from, |first| first.offset);
-            reading.reports.report(Code::IndexDrift, first, message);
+            reader.reports.report(Code::IndexDrift, first, message);
         }
         None => {
             for (found, gap) in gaps {
                 let message = format!("a block {gap} bytes after the end of the chain of blocks");
-                reading.reports.report(Code::Salvaged, found, message);
+                reader.reports.report(Code::Salvaged, found, message);
             }
         }
     }
@@ -128,22 +128,22 @@ pub(super) fn find_blocks(
     let blocks: Vec<FoundBlock> =
         numbered.into_iter().map(|block| to_block(block, file_len)).collect();
     for block in &blocks {
-        reading.judge(block);
-        report_cut(block, reading);
+        reader.judge(block);
+        report_cut(block, reader);
     }
     Ok(Found { blocks, certain, by_index: index.is_some() })
 }
 
 /// Returns `true` if the index lists a block before the first one found, and if there is something
 /// other than padding.
-fn lost_before(from: u64, first: u64, listed: &[u64], reading: Reading<'_>) -> Result<bool> {
+fn lost_before(from: u64, first: u64, listed: &[u64], reader: HeaderReader<'_>) -> Result<bool> {
     let len = BLOCK_HEADER_LEN as u64;
     let lost = listed.first().copied().filter(|&lost| lost >= from);
     let Some(lost) = lost.filter(|&lost| first.checked_sub(lost).is_some_and(|gap| gap >= len))
     else {
         return Ok(false);
     };
-    let bytes = reading.source.bytes_at(lost, BLOCK_HEADER_LEN)?;
+    let bytes = reader.source.bytes_at(lost, BLOCK_HEADER_LEN)?;
     Ok(!bytes.iter().all(|&byte| is_padding(byte)))
 }
 
@@ -161,8 +161,8 @@ fn to_block(block: Numbered, file_len: u64) -> FoundBlock {
 
 /// Where to go on after a block: after its allocated bytes if a block, the index or the end of the
 /// file is there, else after its data if it is whole, else inside it.
-fn resume_after(block: &FoundBlock, reading: Reading<'_>) -> Result<u64> {
-    let file_len = reading.file_len();
+fn resume_after(block: &FoundBlock, reader: HeaderReader<'_>) -> Result<u64> {
+    let file_len = reader.file_len();
     let after_magic = block.offset.saturating_add(BLOCK_MAGIC.len() as u64);
     let HeaderState::Good(header) = &block.header else { return Ok(after_magic) };
     if !header.fits(file_len) {
@@ -171,7 +171,7 @@ fn resume_after(block: &FoundBlock, reading: Reading<'_>) -> Result<u64> {
     let end = header.claimed_range(file_len).end.max(after_magic);
     // The next block counts, even if the data is longer than what is allocated.
     match header.next_offset().filter(|&next| next <= file_len) {
-        Some(next) if reading.is_boundary(next)? => Ok(next),
+        Some(next) if reader.is_boundary(next)? => Ok(next),
         _ => Ok(end),
     }
 }
@@ -184,12 +184,12 @@ fn is_whole(header: &HeaderState, file_len: u64) -> bool {
 fn next_plausible(
     scanner: &mut Scanner<'_, CachedSource>,
     from: u64,
-    reading: Reading<'_>,
+    reader: HeaderReader<'_>,
 ) -> Result<Option<u64>> {
-    let file_len = reading.file_len();
+    let file_len = reader.file_len();
     scanner.skip_to(from);
     while let Some(offset) = scanner.next_match()? {
-        match reading.source.header(offset)? {
+        match reader.source.header(offset)? {
             HeaderState::Good(header) if header.is_plausible(file_len) => return Ok(Some(offset)),
             _ => {}
         }
@@ -198,14 +198,14 @@ fn next_plausible(
 }
 
 /// Reports a block of which a part is missing.
-fn report_cut(block: &FoundBlock, reading: Reading<'_>) {
-    let file_len = reading.file_len();
+fn report_cut(block: &FoundBlock, reader: HeaderReader<'_>) {
+    let file_len = reader.file_len();
     let HeaderState::Good(header) = &block.header else { return };
     if !header.fits(file_len) {
         let BlockHeader { offset, used_size, .. } = *header;
         let there = file_len.saturating_sub(header.data_start());
         let message = format!("a block of {used_size} bytes of which {there} are in the file");
-        reading.reports.report(Code::Salvaged, offset, message);
+        reader.reports.report(Code::Salvaged, offset, message);
     }
 }
 

@@ -29,7 +29,7 @@ use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
 use crate::file::blocks::{digest_of, has_checksum};
 use crate::file::locate::{
-    self, CachedSource, Chain, Drift, HeaderState, Located, Reading, RejectedIndex,
+    self, CachedSource, Chain, Drift, HeaderReader, HeaderState, Located, RejectedIndex,
 };
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
@@ -74,8 +74,8 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
             return Ok(Undone { source: all, note, damaged: Vec::new() });
         }
     }
-    let reading = Reading { source: &ends, limits, reports: &reports };
-    let Some(drift) = Drift::find(&listed, first.offset, reading)? else {
+    let reader = HeaderReader { source: &ends, limits, reports: &reports };
+    let Some(drift) = Drift::find(&listed, first.offset, reader)? else {
         return Ok(as_is(source));
     };
     by_pieces(source, &drift, offset)

@@ -14,7 +14,7 @@ use crate::file::blocks::BlockRef;
 use crate::file::locate::numbering::{
     ArrayUse, IndexNumbers, Numbered, gaps, named_blocks, number,
 };
-use crate::file::locate::{CachedSource, FoundBlock, HeaderState, Index, Reading};
+use crate::file::locate::{CachedSource, FoundBlock, HeaderReader, HeaderState, Index};
 use crate::layout::BLOCK_HEADER_LEN;
 
 /// An array of the tree that is in a block.
@@ -91,7 +91,7 @@ fn drop_false_magics(
         return Ok(());
     }
     let (limits, reports) = (&file.options().limits, &Reports::default());
-    let reading = Reading { source: ends, limits, reports };
+    let reader = HeaderReader { source: ends, limits, reports };
     let listed = index.and_then(|index| index.entries.as_deref()).unwrap_or_default();
     let listed: HashSet<u64> = listed.iter().copied().collect();
     // If the index is right about the other blocks, it is right about this one.
@@ -108,7 +108,7 @@ fn drop_false_magics(
                 let file_len = ends.len();
                 let data_end = header.claimed_range(file_len).end;
                 header.is_plausible(file_len)
-                    || (data_end > header.data_start() && reading.is_boundary(data_end)?)
+                    || (data_end > header.data_start() && reader.is_boundary(data_end)?)
             }
             _ => false,
         };

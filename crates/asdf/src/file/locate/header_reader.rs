@@ -9,15 +9,15 @@ use crate::diagnostic::{Code, Reports};
 use crate::error::{BlockError, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader, FLAG_STREAMED};
 
-/// What finding blocks needs: the source, the limits, and where to report.
+/// Reads the headers of blocks, and reports what is irregular about them.
 #[derive(Clone, Copy)]
-pub(crate) struct Reading<'a> {
+pub(crate) struct HeaderReader<'a> {
     pub(crate) source: &'a CachedSource,
     pub(crate) limits: &'a Limits,
     pub(crate) reports: &'a Reports,
 }
 
-impl Reading<'_> {
+impl HeaderReader<'_> {
     pub(crate) fn file_len(&self) -> u64 {
         self.source.len()
     }
