@@ -12,7 +12,9 @@ use binio::ReadAt;
 
 use crate::diagnostic::Code;
 use crate::error::Result;
-use crate::file::locate::{Chain, Drift, FoundBlock, HeaderReader, HeaderState, RejectedIndex};
+use crate::file::locate::{
+    Chain, DriftedBlocks, FoundBlock, HeaderReader, HeaderState, RejectedIndex,
+};
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
 
@@ -258,8 +260,8 @@ impl BlockTable {
         if let (Some(index), Some(first)) = (&self.rejected, self.first_block) {
             let listed = index.entries.as_deref().unwrap_or_default();
             let listed = listed.get(..MAX_COMPARED).unwrap_or(listed);
-            let drift = Drift::find(listed, first, reader)?;
-            if let Some(message) = drift.as_ref().and_then(Drift::message) {
+            let drift = DriftedBlocks::find(listed, first, reader)?;
+            if let Some(message) = drift.as_ref().and_then(DriftedBlocks::message) {
                 reader.reports.retract(index.code, index.offset);
                 self.rejected = None;
                 reader.reports.report(Code::IndexDrift, first, message);

@@ -24,13 +24,13 @@ const BYTES_PER_LINE: u64 = 8;
 const MIN_REACH: u64 = 64;
 const MAX_REACH: u64 = 64 << 10;
 
-/// Where the blocks of an index are.
-pub(crate) struct Drift {
+/// The blocks of an index, each at its listed offset or near it.
+pub(crate) struct DriftedBlocks {
     /// Each listed offset, and the offset of the block that is there or near.
     blocks: Vec<(u64, Option<u64>)>,
 }
 
-impl Drift {
+impl DriftedBlocks {
     /// Searches the blocks of an index, of which the first is known, near their places. `None` if the
     /// index is out of order, or if fewer than half of them are found: it is about another file.
     pub(crate) fn find(

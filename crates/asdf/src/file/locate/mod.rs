@@ -32,7 +32,7 @@ use crate::options::{OpenOptions, Strictness};
 use first_block::Candidates;
 
 pub(crate) use cached_source::CachedSource;
-pub(crate) use drift::Drift;
+pub(crate) use drift::DriftedBlocks;
 pub(crate) use found_block::{FoundBlock, HeaderState};
 pub(crate) use header_reader::HeaderReader;
 pub(crate) use index::{Index, is_padding};

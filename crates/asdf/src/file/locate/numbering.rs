@@ -14,7 +14,7 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::drift::Drift;
+use super::drift::DriftedBlocks;
 use super::found_block::FoundBlock;
 use crate::file::blocks::BlockRef;
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
@@ -65,7 +65,11 @@ pub(crate) struct IndexNumbers(Vec<(u64, Option<u64>)>);
 impl IndexNumbers {
     /// Uses the index although its blocks have drifted, if it agrees with all blocks before the
     /// first of `gaps`.
-    pub(crate) fn of_drift(blocks: &[FoundBlock], gaps: &[usize], drift: &Drift) -> Option<Self> {
+    pub(crate) fn of_drift(
+        blocks: &[FoundBlock],
+        gaps: &[usize],
+        drift: &DriftedBlocks,
+    ) -> Option<Self> {
         let certain = gaps.first().and_then(|&gap| blocks.get(..gap)).unwrap_or(blocks);
         if !drift.begins_with(certain) {
             return None;

@@ -17,7 +17,7 @@ use binio::ReadAt as _;
 use binio::source::Scanner;
 
 use super::cached_source::CachedSource;
-use super::drift::Drift;
+use super::drift::DriftedBlocks;
 use super::found_block::{FoundBlock, HeaderState};
 use super::header_reader::HeaderReader;
 use super::index::is_padding;
@@ -92,7 +92,7 @@ pub(super) fn find_blocks(
     };
     let listed = listed.filter(|_| lost || leads_nowhere || !gaps.is_empty());
     let drift = match (listed, blocks.first()) {
-        (Some(listed), Some(first)) => Drift::find(listed, first.offset, reader)?,
+        (Some(listed), Some(first)) => DriftedBlocks::find(listed, first.offset, reader)?,
         _ => None,
     };
     let index =
@@ -110,7 +110,7 @@ pub(super) fn find_blocks(
             }
         }
     }
-    match drift.as_ref().and_then(Drift::message) {
+    match drift.as_ref().and_then(DriftedBlocks::message) {
         Some(message) => {
             let first = blocks.first().map_or(from, |first| first.offset);
             reader.reports.report(Code::IndexDrift, first, message);

@@ -29,7 +29,7 @@ use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
 use crate::file::blocks::{digest_of, has_checksum};
 use crate::file::locate::{
-    self, CachedSource, Chain, Drift, HeaderReader, HeaderState, Located, RejectedIndex,
+    self, CachedSource, Chain, DriftedBlocks, HeaderReader, HeaderState, Located, RejectedIndex,
 };
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
@@ -75,7 +75,7 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
         }
     }
     let reader = HeaderReader { source: &ends, limits, reports: &reports };
-    let Some(drift) = Drift::find(&listed, first.offset, reader)? else {
+    let Some(drift) = DriftedBlocks::find(&listed, first.offset, reader)? else {
         return Ok(as_is(source));
     };
     by_pieces(source, &drift, offset)
@@ -114,7 +114,7 @@ fn undone(first: u64, bytes: u64, what: &str) -> Diagnostic {
 }
 
 /// Undoes what each piece between two blocks proves.
-fn by_pieces(source: Arc<dyn ReadAt>, drift: &Drift, index: u64) -> Result<Undone> {
+fn by_pieces(source: Arc<dyn ReadAt>, drift: &DriftedBlocks, index: u64) -> Result<Undone> {
     let has_drifted = drift.message().is_some();
     // Where pieces begin in the file, and where they began.
     let mut places = vec![(0, 0)];
