@@ -1,7 +1,7 @@
 //! Opening a file: its source, where its parts are, and its blocks.
 //!
 //! ```text
-//! path --open--> source --locate--> Layout, text of the tree, Chain --blocks--> BlockStore
+//! path --open--> source --locate--> FileParts --blocks--> BlockStore
 //!         |                 |
 //!      journal          numbering, if the file is damaged
 //! ```

@@ -20,7 +20,7 @@ use super::pool::FilePool;
 use crate::diagnostic::{Diagnostic, Reports};
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::blocks::{BlockStore, Blocks};
-use crate::file::locate::{self, CachedSource, Located};
+use crate::file::locate::{self, CachedSource, FileParts};
 use crate::layout::Layout;
 use crate::options::{OpenOptions, Strictness};
 
@@ -85,8 +85,9 @@ impl OpenFile {
 
     fn locate(mut source: CachedSource, options: &OpenOptions) -> Result<Self> {
         let reports = Reports::default();
-        let Located { layout, tree_text, chain } = locate::locate(&mut source, options, &reports)?;
-        let blocks = BlockStore::new(source, chain, options, reports);
+        let FileParts { layout, tree_text, blocks } =
+            locate::locate(&mut source, options, &reports)?;
+        let blocks = BlockStore::new(source, blocks, options, reports);
         if options.strictness == Strictness::Strict {
             for block in Blocks::new(&blocks) {
                 block?;

@@ -9,7 +9,7 @@ use super::cache::DecodedCache;
 use super::table::BlockTable;
 use crate::diagnostic::Reports;
 use crate::error::{Error, Result};
-use crate::file::locate::{CachedSource, Chain, FoundBlock, HeaderReader};
+use crate::file::locate::{CachedSource, FoundBlock, HeaderReader, KnownBlocks};
 use crate::options::{OpenOptions, Strictness, Verify};
 
 /// The blocks of a file, and the source that they are read from.
@@ -28,7 +28,7 @@ pub(crate) struct BlockStore {
 impl BlockStore {
     pub(crate) fn new(
         source: CachedSource,
-        chain: Chain,
+        blocks: KnownBlocks,
         options: &OpenOptions,
         reports: Reports,
     ) -> Self {
@@ -36,7 +36,7 @@ impl BlockStore {
         // What is salvaged is rarely whole.
         let salvage = options.strictness == Strictness::Salvage;
         let verify = options.verify.or(salvage.then_some(Verify::Never));
-        let table = Mutex::new(BlockTable::new(chain, reader));
+        let table = Mutex::new(BlockTable::new(blocks, reader));
         Self {
             source,
             limits: options.limits,

@@ -13,7 +13,7 @@ use binio::ReadAt;
 use crate::diagnostic::Code;
 use crate::error::Result;
 use crate::file::locate::{
-    Chain, DriftedBlocks, FoundBlock, HeaderReader, HeaderState, RejectedIndex,
+    DriftedBlocks, FoundBlock, HeaderReader, HeaderState, KnownBlocks, RejectedIndex,
 };
 use crate::layout::BLOCK_MAGIC;
 use crate::layout::index::INDEX_HEADER;
@@ -51,7 +51,7 @@ enum Progress {
 
 impl BlockTable {
     /// The table of the blocks that were located.
-    pub(super) fn new(chain: Chain, reader: HeaderReader<'_>) -> Self {
+    pub(super) fn new(known: KnownBlocks, reader: HeaderReader<'_>) -> Self {
         let mut table = Self {
             blocks: Vec::new(),
             progress: Progress::Complete,
@@ -60,8 +60,8 @@ impl BlockTable {
             certain: usize::MAX,
             broken_end: None,
         };
-        match chain {
-            Chain::Indexed { offsets, first, last, index_offset } => {
+        match known {
+            KnownBlocks::Indexed { offsets, first, last, index_offset } => {
                 let unread = |&offset: &u64| FoundBlock { offset, header: HeaderState::Unread };
                 table.blocks = offsets.iter().map(unread).collect();
                 if let Some(block) = table.blocks.last_mut() {
@@ -72,11 +72,11 @@ impl BlockTable {
                 }
                 table.progress = Progress::Indexed { index_offset };
             }
-            Chain::From { first, rejected } => {
+            KnownBlocks::From { first, rejected } => {
                 table.rejected = rejected;
                 table.push(first);
             }
-            Chain::All { blocks, certain, rejected } => {
+            KnownBlocks::All { blocks, certain, rejected } => {
                 table.blocks = blocks;
                 table.certain = certain;
                 table.rejected = rejected;

@@ -40,15 +40,15 @@ pub(crate) use index::{Index, is_padding};
 /// The head ends here at the latest: what is not found before does not exist.
 const MAX_HEAD: u64 = 16 << 20;
 
-/// A file whose parts are known.
-pub(crate) struct Located {
+/// The parts of a file.
+pub(crate) struct FileParts {
     pub(crate) layout: Layout,
     pub(crate) tree_text: Bytes,
-    pub(crate) chain: Chain,
+    pub(crate) blocks: KnownBlocks,
 }
 
-/// What is known of the blocks.
-pub(crate) enum Chain {
+/// The blocks of a file, as far as locating its parts has found them.
+pub(crate) enum KnownBlocks {
     /// The index has their offsets.
     Indexed { offsets: Vec<u64>, first: HeaderState, last: HeaderState, index_offset: u64 },
     /// The first block, to go on from.
@@ -84,7 +84,7 @@ pub(crate) fn locate(
     source: &mut CachedSource,
     options: &OpenOptions,
     reports: &Reports,
-) -> Result<Located> {
+) -> Result<FileParts> {
     let limits = &options.limits;
     let head = read_head(source)?;
     reports.extend(head.diagnostics);
@@ -117,8 +117,8 @@ pub(crate) fn locate(
     };
     let first = candidates.choose(index.as_ref().and_then(Index::first_listed), reports);
     let reader = HeaderReader { source, limits, reports };
-    let mut chain = match first {
-        None => Chain::All { blocks: Vec::new(), certain: 0, rejected: None },
+    let mut blocks = match first {
+        None => KnownBlocks::All { blocks: Vec::new(), certain: 0, rejected: None },
         Some(first) => {
             let lost = match &index {
                 Some(index) => index.lost_first(content_end, first.offset, reader)?,
@@ -126,14 +126,14 @@ pub(crate) fn locate(
             };
             layout.first_block = Some(lost.unwrap_or(first.offset));
             reader.judge(&first);
-            chain_from(lost, first, index, &mut layout, reader)?
+            known_blocks(lost, first, index, &mut layout, reader)?
         }
     };
     if options.strictness == Strictness::Salvage {
         let from = layout.tree.as_ref().map_or(0, |tree| tree.end);
-        chain = salvage_chain(chain, from, reader)?;
+        blocks = salvage(blocks, from, reader)?;
     }
-    Ok(Located { layout, tree_text, chain })
+    Ok(FileParts { layout, tree_text, blocks })
 }
 
 fn read_head(source: &mut CachedSource) -> Result<Head> {
@@ -151,14 +151,14 @@ fn read_head(source: &mut CachedSource) -> Result<Head> {
 
 /// The blocks from the first on, by the index if it agrees with them. `lost` is the offset of a
 /// block before the first one found, which only the index has.
-fn chain_from(
+fn known_blocks(
     lost: Option<u64>,
     first: FoundBlock,
     index: Option<Index>,
     layout: &mut Layout,
     reader: HeaderReader<'_>,
-) -> Result<Chain> {
-    let Some(mut index) = index else { return Ok(Chain::From { first, rejected: None }) };
+) -> Result<KnownBlocks> {
+    let Some(mut index) = index else { return Ok(KnownBlocks::From { first, rejected: None }) };
     let lost = match (lost, &mut index.entries) {
         (Some(lost), Some(entries)) => {
             entries.remove(0);
@@ -183,26 +183,26 @@ fn chain_from(
                 }
                 None => first,
             };
-            Chain::Indexed { offsets, first, last, index_offset: offset }
+            KnownBlocks::Indexed { offsets, first, last, index_offset: offset }
         }
         (entries, _) => {
             let rejected = Some(RejectedIndex::report(offset, entries, reader.reports));
-            Chain::From { first, rejected }
+            KnownBlocks::From { first, rejected }
         }
     })
 }
 
 /// The blocks of a damaged file. Of the index only the numbers of blocks after a gap are used.
-fn salvage_chain(chain: Chain, from: u64, reader: HeaderReader<'_>) -> Result<Chain> {
-    let (first, listed, rejected) = match chain {
-        Chain::Indexed { offsets, first, .. } => {
+fn salvage(blocks: KnownBlocks, from: u64, reader: HeaderReader<'_>) -> Result<KnownBlocks> {
+    let (first, listed, rejected) = match blocks {
+        KnownBlocks::Indexed { offsets, first, .. } => {
             let first = offsets.first().map(|&offset| FoundBlock { offset, header: first });
             (first, Some(offsets), None)
         }
-        Chain::From { first, rejected } => {
+        KnownBlocks::From { first, rejected } => {
             (Some(first), rejected.as_ref().and_then(|index| index.entries.clone()), rejected)
         }
-        Chain::All { rejected, .. } => (None, None, rejected),
+        KnownBlocks::All { rejected, .. } => (None, None, rejected),
     };
     let found = salvage::find_blocks(from, first, listed.as_deref(), reader)?;
     let rejected = rejected.filter(|index| {
@@ -211,7 +211,7 @@ fn salvage_chain(chain: Chain, from: u64, reader: HeaderReader<'_>) -> Result<Ch
         }
         !found.by_index
     });
-    Ok(Chain::All { blocks: found.blocks, certain: found.certain, rejected })
+    Ok(KnownBlocks::All { blocks: found.blocks, certain: found.certain, rejected })
 }
 
 #[cfg(test)]

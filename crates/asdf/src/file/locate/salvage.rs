@@ -26,8 +26,8 @@ use crate::diagnostic::Code;
 use crate::error::{BlockError, Result};
 use crate::layout::block_header::{BLOCK_HEADER_LEN, BLOCK_MAGIC, BlockHeader};
 
-/// What was found.
-pub(super) struct Found {
+/// All blocks of a damaged file.
+pub(super) struct SalvagedBlocks {
     pub(super) blocks: Vec<FoundBlock>,
     /// From here on, numbers are those in the file, which may be wrong.
     pub(super) certain: usize,
@@ -42,7 +42,7 @@ pub(super) fn find_blocks(
     first: Option<FoundBlock>,
     listed: Option<&[u64]>,
     reader: HeaderReader<'_>,
-) -> Result<Found> {
+) -> Result<SalvagedBlocks> {
     let file_len = reader.file_len();
     let mut at = match &first {
         Some(first) => resume_after(first, reader)?,
@@ -131,7 +131,7 @@ pub(super) fn find_blocks(
         reader.judge(block);
         report_cut(block, reader);
     }
-    Ok(Found { blocks, certain, by_index: index.is_some() })
+    Ok(SalvagedBlocks { blocks, certain, by_index: index.is_some() })
 }
 
 /// Returns `true` if the index lists a block before the first one found, and if there is something

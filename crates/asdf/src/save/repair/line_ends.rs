@@ -29,7 +29,8 @@ use crate::diagnostic::{Code, Diagnostic, Reports};
 use crate::error::{BlockError, Result};
 use crate::file::blocks::{digest_of, has_checksum};
 use crate::file::locate::{
-    self, CachedSource, Chain, DriftedBlocks, HeaderReader, HeaderState, Located, RejectedIndex,
+    self, CachedSource, DriftedBlocks, FileParts, HeaderReader, HeaderState, KnownBlocks,
+    RejectedIndex,
 };
 use crate::layout::{BLOCK_HEADER_LEN, BlockHeader};
 use crate::options::OpenOptions;
@@ -54,9 +55,11 @@ pub(super) fn undo(source: Arc<dyn ReadAt>, limits: &Limits) -> Result<Undone> {
     let as_is = |source| Undone { source, note: None, damaged: Vec::new() };
     let mut ends = CachedSource::new(Arc::clone(&source), true);
     let (options, reports) = (OpenOptions::new().limits(*limits), Reports::default());
-    let Located { chain, .. } = locate::locate(&mut ends, &options, &reports)?;
-    let Chain::From { first, rejected: Some(RejectedIndex { offset, entries: Some(listed), .. }) } =
-        chain
+    let FileParts { blocks, .. } = locate::locate(&mut ends, &options, &reports)?;
+    let KnownBlocks::From {
+        first,
+        rejected: Some(RejectedIndex { offset, entries: Some(listed), .. }),
+    } = blocks
     else {
         return Ok(as_is(source));
     };
