@@ -85,18 +85,18 @@ pub(crate) trait Source {
 }
 
 /// The bytes of a source, in order.
-pub(crate) struct InOrder<'a> {
+pub(crate) struct UncompressedSource<'a> {
     data: &'a dyn ReadAt,
     offset: u64,
 }
 
-impl<'a> InOrder<'a> {
+impl<'a> UncompressedSource<'a> {
     pub(crate) fn new(data: &'a dyn ReadAt) -> Self {
         Self { data, offset: 0 }
     }
 }
 
-impl Source for InOrder<'_> {
+impl Source for UncompressedSource<'_> {
     fn left(&self) -> u64 {
         self.data.len().saturating_sub(self.offset)
     }
@@ -113,7 +113,7 @@ impl Source for InOrder<'_> {
 }
 
 /// The data of a compressed block, decoded as it is compressed again.
-pub(crate) struct Decoded<'a, 'd, F> {
+pub(crate) struct DecodedSource<'a, 'd, F> {
     decoder: &'a mut Decoder<'d>,
     /// Turns a failure of the decoder into an error that names the block.
     failure: F,
@@ -121,7 +121,7 @@ pub(crate) struct Decoded<'a, 'd, F> {
     rest: Bytes,
 }
 
-impl<'a, 'd, F: Fn(Failure) -> Error + Send> Decoded<'a, 'd, F> {
+impl<'a, 'd, F: Fn(Failure) -> Error + Send> DecodedSource<'a, 'd, F> {
     pub(crate) fn new(decoder: &'a mut Decoder<'d>, failure: F) -> Self {
         Self { decoder, failure, rest: Bytes::new() }
     }
@@ -137,7 +137,7 @@ impl<'a, 'd, F: Fn(Failure) -> Error + Send> Decoded<'a, 'd, F> {
     }
 }
 
-impl<F: Fn(Failure) -> Error + Send> Source for Decoded<'_, '_, F> {
+impl<F: Fn(Failure) -> Error + Send> Source for DecodedSource<'_, '_, F> {
     fn left(&self) -> u64 {
         self.rest.len() as u64 + self.decoder.left()
     }

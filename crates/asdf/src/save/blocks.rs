@@ -9,7 +9,7 @@ use bytes::Bytes;
 
 use super::WriteOptions;
 use crate::codec::Compression;
-use crate::codec::encode::{Decoded, InOrder, Task, encode, with_threads};
+use crate::codec::encode::{DecodedSource, Task, UncompressedSource, encode, with_threads};
 use crate::error::{Error, Result};
 use crate::file::blocks::Block;
 use crate::layout::BlockHeader;
@@ -127,7 +127,7 @@ pub(super) fn encode_small(
         data.bytes_at(0, usize::try_from(data_size).unwrap_or(usize::MAX))?
     } else {
         let mut stored = Vec::new();
-        encode(&mut InOrder::new(*data), *compression, *itemsize, &mut |bytes| {
+        encode(&mut UncompressedSource::new(*data), *compression, *itemsize, &mut |bytes| {
             stored.extend_from_slice(bytes);
             Ok(())
         })?;
@@ -163,7 +163,7 @@ pub(crate) fn write<W: Write + Seek>(
     let mut hasher = options.checksum.then(|| Algorithm::Md5.hasher());
     let data_size = match block {
         BlockData::New { data, compression, itemsize } => {
-            let mut source = InOrder::new(*data);
+            let mut source = UncompressedSource::new(*data);
             let mut sink = |bytes: &[u8]| put(out, hasher.as_mut(), bytes);
             encode(&mut source, *compression, *itemsize, &mut sink)?;
             data.len()
@@ -171,7 +171,7 @@ pub(crate) fn write<W: Write + Seek>(
         BlockData::Decoded { block, compression } => {
             let mut sink = |bytes: &[u8]| put(out, hasher.as_mut(), bytes);
             block.with_decoder(|decoder| {
-                let mut source = Decoded::new(decoder, |failure| block.failure(failure));
+                let mut source = DecodedSource::new(decoder, |failure| block.failure(failure));
                 encode(&mut source, *compression, 1, &mut sink)
             })?;
             block.data_len()?

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use super::super::encode::{Decoded, InOrder, Source, encode};
+use super::super::encode::{DecodedSource, Source, UncompressedSource, encode};
 use super::*;
 use crate::error::{Error, Result};
 
@@ -64,7 +64,7 @@ fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
         // One byte more than a piece of zlib, and some blocks of bzip2 and of Blosc.
         for len in [0, 1, 999, (512 << 10) + 1] {
             let data = sample(len);
-            let stored = encoded(&mut InOrder::new(&&data[..]), compression).unwrap();
+            let stored = encoded(&mut UncompressedSource::new(&&data[..]), compression).unwrap();
             let job = job(compression.code(), len);
             let (whole, notes) = decode(job, &stored).unwrap();
             assert!(whole == data && notes.is_empty(), "{compression} of {len}: {notes:?}");
@@ -84,7 +84,7 @@ fn every_level_of_every_codec_decodes_in_pieces_in_part_and_as_a_whole() {
 fn pieces_and_ranges_that_cross_chunks_are_those_of_the_whole() {
     // Chunks of 4 MiB, of which a piece of 8 MiB holds two.
     let data = sample((10 << 20) + 5);
-    let stored = encoded(&mut InOrder::new(&&data[..]), Compression::Lz4).unwrap();
+    let stored = encoded(&mut UncompressedSource::new(&&data[..]), Compression::Lz4).unwrap();
     let job = job(*b"lz4\0", data.len());
     assert!(in_odd_pieces(job, &&stored[..]).0 == data);
     let mut notes = Vec::new();
@@ -114,11 +114,11 @@ fn a_decoder_as_source_compresses_to_the_same_bytes_as_the_data_itself() {
     let data = sample((1 << 20) + 5);
     let stored: Vec<Vec<u8>> = CODECS.iter().map(|(_, encode)| encode(&data)).collect();
     for to in codecs().into_iter().chain([Compression::None]) {
-        let direct = encoded(&mut InOrder::new(&&data[..]), to).unwrap();
+        let direct = encoded(&mut UncompressedSource::new(&&data[..]), to).unwrap();
         for (&(code, _), stored) in CODECS.iter().zip(&stored) {
             let mut notes = Vec::new();
             let mut decoder = job(code, data.len()).open(stored, &mut notes).unwrap();
-            let mut source = Decoded::new(&mut decoder, |failure| panic!("{failure:?}"));
+            let mut source = DecodedSource::new(&mut decoder, |failure| panic!("{failure:?}"));
             let recoded = encoded(&mut source, to).unwrap();
             assert_eq!(source.left(), 0);
             decoder.finish().unwrap();
@@ -134,7 +134,7 @@ fn pieces_of_a_decoder_have_the_length_that_is_asked_for() {
         let stored = encode(&data);
         let mut notes = Vec::new();
         let mut decoder = job(code, data.len()).open(&stored, &mut notes).unwrap();
-        let mut source = Decoded::new(&mut decoder, |failure| panic!("{failure:?}"));
+        let mut source = DecodedSource::new(&mut decoder, |failure| panic!("{failure:?}"));
         let mut rest = &data[..];
         for len in [1, 1500, 2, 0, 2000, 5000, 5000] {
             let expected = Bytes::copy_from_slice(&rest[..len.min(rest.len())]);
@@ -152,10 +152,11 @@ fn an_error_of_the_sink_is_reported_as_it_is() {
         // Encodes into a sink whose call number `failing` returns an error, and counts the calls.
         let encode_until = |failing: usize| {
             let mut calls = 0;
-            let result = encode(&mut InOrder::new(&&data[..]), compression, 1, &mut |_| {
-                calls += 1;
-                if calls == failing { Err(Error::unwritable("full")) } else { Ok(()) }
-            });
+            let result =
+                encode(&mut UncompressedSource::new(&&data[..]), compression, 1, &mut |_| {
+                    calls += 1;
+                    if calls == failing { Err(Error::unwritable("full")) } else { Ok(()) }
+                });
             (calls, result)
         };
         let (calls, result) = encode_until(usize::MAX);
@@ -204,7 +205,7 @@ fn an_error_of_the_source_is_reported_as_it_is() {
 #[test]
 fn encoding_names_the_feature_that_is_missing() {
     for compression in [Compression::Lz4Frame, Compression::Zstd(3), Compression::Blosc(5)] {
-        let result = encoded(&mut InOrder::new(&&b"data"[..]), compression);
+        let result = encoded(&mut UncompressedSource::new(&&b"data"[..]), compression);
         if Codec::find(compression.code()).is_ok() {
             assert!(result.is_ok(), "{compression}");
         } else {
