@@ -11,7 +11,7 @@ use bytes::{Buf as _, Bytes};
 use rayon::prelude::*;
 
 use super::Failure;
-use super::decoder::{Framed, Progress, zeroed};
+use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
@@ -240,7 +240,7 @@ impl Chunk {
     }
 }
 
-impl<C: Chunked> Framed for ChunkedData<'_, C> {
+impl<C: Chunked> FramedDecoder for ChunkedData<'_, C> {
     fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
         while !out.is_empty() {
             let len = if !self.spare.is_empty() {

@@ -15,12 +15,12 @@ use crate::error::CodecError;
 /// The bytes are right only if [`finish`](Self::finish) succeeds: the end of a stream shows whether
 /// it is whole.
 pub(crate) struct Decoder<'a> {
-    stored: Box<dyn Framed + 'a>,
+    stored: Box<dyn FramedDecoder + 'a>,
     progress: Progress<'a>,
 }
 
 /// Stored bytes of some framing, of which the data is decoded in order.
-pub(super) trait Framed: Send {
+pub(super) trait FramedDecoder: Send {
     /// Decodes the next `out.len()` bytes of the data. The caller asks for no more than are wanted.
     fn fill(&mut self, out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure>;
 
@@ -59,7 +59,7 @@ impl Progress<'_> {
 
 impl<'a> Decoder<'a> {
     pub(super) fn new(
-        stored: Box<dyn Framed + 'a>,
+        stored: Box<dyn FramedDecoder + 'a>,
         wanted: u64,
         notes: &'a mut Vec<Irregularity>,
     ) -> Self {

@@ -7,7 +7,7 @@ use lz4_flex::frame::{BlockSize, FrameDecoder, FrameEncoder, FrameInfo};
 use super::Failure;
 use super::encode::{Parameters, Sink, Source, Writer, write_error};
 use super::lz4::FRAME_MAGIC;
-use super::stream::{Filled, Format, Input, State, Stream};
+use super::stream::{FillOutcome, Format, Input, Stream, StreamState};
 use crate::error::{CodecError, Result};
 
 /// The flag of a frame that ends with a checksum of its content, in the byte after the magic.
@@ -79,7 +79,7 @@ struct Lz4FrameStream<'a> {
 }
 
 impl Stream for Lz4FrameStream<'_> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure> {
+    fn fill(&mut self, output: &mut [u8]) -> Result<FillOutcome, Failure> {
         let result = self.decoder.read(output);
         let source = self.decoder.get_ref();
         let len = match result {
@@ -96,15 +96,15 @@ impl Stream for Lz4FrameStream<'_> {
             }
         };
         let state = if len > 0 {
-            State::Running
+            StreamState::Running
         } else if source.ran_out {
-            State::Truncated
+            StreamState::Truncated
         } else if source.is_after_end_mark() {
-            State::Ended
+            StreamState::Ended
         } else {
-            State::Running // an empty block
+            StreamState::Running // an empty block
         };
-        Ok(Filled { len, state })
+        Ok(FillOutcome { len, state })
     }
 
     fn consumed(&self) -> u64 {

@@ -45,7 +45,7 @@ pub use chunks::Chunk;
 use chunks::ChunkedData;
 pub use compression::{Compression, ParseCompressionError};
 pub(crate) use decoder::Decoder;
-use decoder::Framed;
+use decoder::FramedDecoder;
 use encode::Encode;
 use stream::{Format, Streams};
 
@@ -213,7 +213,7 @@ impl DecodeJob {
         notes: &'a mut Vec<Irregularity>,
     ) -> Result<Decoder<'a>, Failure> {
         let size = self.data_size;
-        let framed: Box<dyn Framed + 'a> = match Codec::find(self.code)?.framing {
+        let framed: Box<dyn FramedDecoder + 'a> = match Codec::find(self.code)?.framing {
             Framing::Stream(format) => {
                 Box::new(Streams::open(format, stored, wanted, self.salvage)?)
             }

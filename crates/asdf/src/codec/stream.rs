@@ -4,7 +4,7 @@ use binio::ReadAt;
 use bytes::Bytes;
 
 use super::Failure;
-use super::decoder::{Framed, Progress, zeroed};
+use super::decoder::{FramedDecoder, Progress, zeroed};
 use crate::diagnostic::Code;
 use crate::error::CodecError;
 
@@ -28,7 +28,7 @@ pub(super) trait Format: Sync {
 /// A stream that is being decoded.
 pub(super) trait Stream: Send {
     /// Decodes into `output`, which is not empty, as much as fits or as there is.
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure>;
+    fn fill(&mut self, output: &mut [u8]) -> Result<FillOutcome, Failure>;
 
     /// Bytes of the input that were used.
     fn consumed(&self) -> u64;
@@ -79,14 +79,14 @@ impl<'a> Input<'a> {
 }
 
 /// What [`Stream::fill`] did.
-pub(super) struct Filled {
+pub(super) struct FillOutcome {
     pub(super) len: usize,
-    pub(super) state: State,
+    pub(super) state: StreamState,
 }
 
 /// How a stream goes on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum StreamState {
     Running,
     /// The stream is whole, its checksum was right.
     Ended,
@@ -103,7 +103,7 @@ pub(super) struct Streams<'a> {
     /// The stream that is being decoded, and where it begins.
     stream: Box<dyn Stream + 'a>,
     start: u64,
-    state: State,
+    state: StreamState,
 }
 
 impl<'a> Streams<'a> {
@@ -117,7 +117,7 @@ impl<'a> Streams<'a> {
         let stream = format.open(&prefix(stored, 0)?, Input::new(stored, 0))?;
         // No bytes are a stream of nothing.
         let is_nothing = stored.is_empty() && wanted == 0;
-        let state = if is_nothing { State::Ended } else { State::Running };
+        let state = if is_nothing { StreamState::Ended } else { StreamState::Running };
         Ok(Self { format, stored, salvage, stream, start: 0, state })
     }
 
@@ -131,7 +131,7 @@ impl<'a> Streams<'a> {
         let before = self.end();
         let filled = self.stream.fill(out).map_err(|failure| failure.moved_by(self.start))?;
         self.state = filled.state;
-        if filled.state == State::Running && filled.len == 0 && self.end() == before {
+        if filled.state == StreamState::Running && filled.len == 0 && self.end() == before {
             let message = "the decoder makes no progress".to_owned();
             return Err(CodecError::Corrupt { message, offset: before }.into());
         }
@@ -149,22 +149,22 @@ impl<'a> Streams<'a> {
         progress.note(Code::SecondStream, at, message);
         let stream = self.format.open(&prefix, Input::new(self.stored, at));
         self.stream = stream.map_err(|failure| failure.moved_by(at))?;
-        (self.start, self.state) = (at, State::Running);
+        (self.start, self.state) = (at, StreamState::Running);
         Ok(())
     }
 }
 
-impl Framed for Streams<'_> {
+impl FramedDecoder for Streams<'_> {
     fn fill(&mut self, mut out: &mut [u8], progress: &mut Progress<'_>) -> Result<(), Failure> {
         while !out.is_empty() {
             match self.state {
-                State::Running => {
+                StreamState::Running => {
                     let len = self.advance(out)?;
                     progress.decoded += len as u64;
                     out = &mut out[len..];
                 }
-                State::Ended => self.open_next(progress)?,
-                State::Truncated => return Err(progress.short().into()),
+                StreamState::Ended => self.open_next(progress)?,
+                StreamState::Truncated => return Err(progress.short().into()),
             }
         }
         Ok(())
@@ -188,7 +188,7 @@ impl Framed for Streams<'_> {
     }
 
     fn finish(&mut self, progress: &mut Progress<'_>) -> Result<(), Failure> {
-        while self.state == State::Running {
+        while self.state == StreamState::Running {
             // One byte more is enough to know that the stream is too long.
             if self.advance(&mut [0])? > 0 {
                 return Err(CodecError::LongStream { want: progress.wanted }.into());
@@ -196,7 +196,7 @@ impl Framed for Streams<'_> {
         }
         let at = self.end();
         let rest = self.stored.len().saturating_sub(at);
-        if self.state == State::Truncated {
+        if self.state == StreamState::Truncated {
             if !self.salvage {
                 let message = "the stream ends after its data but inside its checksum".to_owned();
                 return Err(CodecError::Corrupt { message, offset: at }.into());
@@ -237,7 +237,7 @@ impl<'a, D> SliceStream<'a, D> {
 }
 
 impl<D: SliceDecoder> Stream for SliceStream<'_, D> {
-    fn fill(&mut self, output: &mut [u8]) -> Result<Filled, Failure> {
+    fn fill(&mut self, output: &mut [u8]) -> Result<FillOutcome, Failure> {
         let (read, len, result) = self.decoder.decode(self.input.piece()?, output);
         self.input.advance(read);
         let state = match result {
@@ -245,11 +245,11 @@ impl<D: SliceDecoder> Stream for SliceStream<'_, D> {
                 let offset = self.input.used();
                 return Err(CodecError::Corrupt { message, offset }.into());
             }
-            Ok(true) => State::Ended,
-            Ok(false) if self.input.is_at_end() && len < output.len() => State::Truncated,
-            Ok(false) => State::Running,
+            Ok(true) => StreamState::Ended,
+            Ok(false) if self.input.is_at_end() && len < output.len() => StreamState::Truncated,
+            Ok(false) => StreamState::Running,
         };
-        Ok(Filled { len, state })
+        Ok(FillOutcome { len, state })
     }
 
     fn consumed(&self) -> u64 {
