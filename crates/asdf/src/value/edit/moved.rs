@@ -18,29 +18,29 @@ use crate::yaml::{Mention, NodeId, NodeKind, NodeStyle, YamlNode};
 
 /// How a node is written at its new place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum MovedText {
     /// Its text with comments, where that is possible.
     AsWritten,
     /// Anew.
-    Anew,
+    Rewritten,
 }
 
 /// The text of nodes that are removed, and where they are used.
-pub(super) struct Moved<'a> {
+pub(super) struct MovedNodes<'a> {
     tree: &'a TreeText,
     removed: &'a [Range<usize>],
     /// Nodes that have their new place.
     placed: HashSet<NodeId>,
-    way: Way,
+    way: MovedText,
 }
 
-impl<'a> Moved<'a> {
+impl<'a> MovedNodes<'a> {
     /// Adds the replacements that keep all aliases valid. Returns how many nodes moved; `None` if the
     /// text is not as expected.
     pub(super) fn splices(
         tree: &'a TreeText,
         removed: &'a [Range<usize>],
-        way: Way,
+        way: MovedText,
         splices: &mut Splices,
     ) -> Option<usize> {
         let mut moved = Self { tree, removed, placed: HashSet::new(), way };
@@ -73,8 +73,8 @@ impl<'a> Moved<'a> {
     fn at(&mut self, alias: Mention<'a>, target: YamlNode<'a>) -> Option<Splices> {
         let text = self.tree.text();
         let as_written = match self.way {
-            Way::AsWritten => self.as_written(target),
-            Way::Anew => None,
+            MovedText::AsWritten => self.as_written(target),
+            MovedText::Rewritten => None,
         };
         let Some(slot) = WrittenChild::of(text, alias) else {
             // It is a key, on one line.

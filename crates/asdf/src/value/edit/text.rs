@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::insert;
-use super::moved::{Moved, Way};
+use super::moved::{MovedNodes, MovedText};
 use crate::error::{ErrorKind, Result};
 use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, emit};
 use crate::value::walk::Visit;
@@ -228,9 +228,9 @@ impl TreeText {
         splices: &Splices,
     ) -> Result<Self> {
         let expected = Expectation { container: container.id(), children };
-        for way in [Way::AsWritten, Way::Anew] {
+        for way in [MovedText::AsWritten, MovedText::Rewritten] {
             let mut splices = splices.clone();
-            let moved = Moved::splices(self, removed, way, &mut splices);
+            let moved = MovedNodes::splices(self, removed, way, &mut splices);
             let text = moved.and_then(|_| splices.apply(&self.text));
             let edited = match text.map(|text| self.parse_like(text)) {
                 Some(Err(error)) if matches!(error.kind(), ErrorKind::Limit { .. }) => {
