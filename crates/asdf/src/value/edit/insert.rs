@@ -4,8 +4,8 @@ use super::text::{Emission, TreeText};
 use crate::error::Result;
 use crate::value::{Form, Mapping, Sequence, Tree, Value};
 use crate::yaml::edit::place::{
-    Around, WrittenChild, byte, children, column, comment_after, line_end, line_start, range, rest,
-    skip,
+    Surroundings, WrittenChild, byte, children, column, comment_after, line_end, line_start, range,
+    rest, skip,
 };
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::{NodeStyle, YamlNode};
@@ -34,7 +34,7 @@ pub(super) fn item(
     if let Some(splices) = first(text, container, emission, &wrapped)? {
         return Ok(Some(splices));
     }
-    let in_flow = Around::of(text.text(), container).in_flow;
+    let in_flow = Surroundings::of(text.text(), container).in_flow;
     add(text, container, emission, &|fragment| {
         if in_flow { fragment.item() } else { fragment.dashed_item() }
     })
@@ -64,7 +64,7 @@ fn first(
     }
     let emission = Emission { tree: &tree, arrays: emission.arrays, known: emission.known.clone() };
     if is_root {
-        let around = Around { in_flow: false, indent: None };
+        let around = Surroundings { in_flow: false, indent: None };
         let new = text.with_line_breaks(text.fragment(&emission, &around, 0).value()?);
         let start = text.text().get(..content.start).unwrap_or_default();
         let start = start.trim_end_matches([' ', '\t']).len();
@@ -101,7 +101,7 @@ fn add(
     emission: &Emission<'_>,
     emit: &dyn Fn(&crate::value::emit::Fragment<'_>) -> Result<String>,
 ) -> Result<Option<Splices>> {
-    let around = Around::of(text.text(), container);
+    let around = Surroundings::of(text.text(), container);
     if around.in_flow {
         return in_brackets(text, container, around, emission, emit);
     }
@@ -121,7 +121,7 @@ fn add(
 fn in_brackets(
     text: &TreeText,
     container: YamlNode<'_>,
-    around: Around,
+    around: Surroundings,
     emission: &Emission<'_>,
     emit: &dyn Fn(&crate::value::emit::Fragment<'_>) -> Result<String>,
 ) -> Result<Option<Splices>> {

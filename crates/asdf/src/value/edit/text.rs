@@ -11,7 +11,7 @@ use crate::value::emit::{ASDF_PREFIX, Arrays, Fragment, NoArrays, YAML_PREFIX, e
 use crate::value::walk::Visit;
 use crate::value::{Mapping, Tree, Value};
 use crate::yaml::edit::check::{self, Expectation};
-use crate::yaml::edit::place::{Around, WrittenChild, children, column, range};
+use crate::yaml::edit::place::{Surroundings, WrittenChild, children, column, range};
 use crate::yaml::edit::splices::Splices;
 use crate::yaml::edit::target::{Place, Target, entries_of, fail};
 use crate::yaml::edit::{remove, replace};
@@ -268,7 +268,7 @@ impl TreeText {
     pub(super) fn fragment<'a>(
         &self,
         emission: &Emission<'a>,
-        around: &Around,
+        around: &Surroundings,
         column: usize,
     ) -> Fragment<'a> {
         // Lines inside of brackets are indented more than what is around them.

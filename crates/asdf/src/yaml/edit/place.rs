@@ -23,12 +23,12 @@ pub(crate) struct WrittenChild<'a> {
     pub(crate) is_explicit: bool,
     /// The bytes of the value.
     pub(crate) span: Range<usize>,
-    pub(crate) around: Around,
+    pub(crate) around: Surroundings,
 }
 
 /// What is around the children of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Around {
+pub(crate) struct Surroundings {
     /// They are inside of brackets.
     pub(crate) in_flow: bool,
     /// The column of the innermost collection of lines.
@@ -43,7 +43,7 @@ impl<'a> WrittenChild<'a> {
         let at = if is_mapping { index.checked_mul(2)? } else { index };
         let first = *children.get(at)?;
         let value = if is_mapping { *children.get(at + 1)? } else { first };
-        let around = Around::of(text, container);
+        let around = Surroundings::of(text, container);
         let content = range(container.content_span());
         // One pair in a list in brackets has no brackets of its own.
         let has_bracket = container.style() == NodeStyle::Flow;
@@ -114,7 +114,7 @@ pub(crate) fn is_block(mention: Mention<'_>) -> bool {
         )
 }
 
-impl Around {
+impl Surroundings {
     /// What is around the children of a collection.
     pub(crate) fn of(text: &str, container: YamlNode<'_>) -> Self {
         let mut chain = vec![container];
@@ -208,7 +208,7 @@ pub(crate) fn column(text: &str, at: usize) -> usize {
 /// The end of the content of a collection and of the comment on its last line.
 pub(crate) fn end_of(text: &str, container: YamlNode<'_>) -> usize {
     let end = range(container.content_span()).end;
-    let is_lines = is_block(container.mention()) && !Around::of(text, container).in_flow;
+    let is_lines = is_block(container.mention()) && !Surroundings::of(text, container).in_flow;
     let comment = comment_after(text, end).filter(|_| is_lines);
     comment.map_or(end, |comment| comment.end)
 }
