@@ -213,7 +213,7 @@ fn descend<'a>(
 
 /// What was seen of the items of an array without a datatype.
 #[derive(Default)]
-struct Seen {
+struct ItemSummary {
     /// The widest of the numbers.
     widest: Option<Width>,
     lowest: i128,
@@ -232,7 +232,7 @@ enum Width {
 }
 
 fn infer_datatype(data: YamlNode<'_>, shape: &[u64], limits: &Limits) -> Result<ScalarType> {
-    let mut seen = Seen::default();
+    let mut seen = ItemSummary::default();
     let mut budget = Budget { visited: 0, limits };
     walk(data, shape, &mut |leaf| match leaf {
         Leaf::Node(node) => {
@@ -245,7 +245,7 @@ fn infer_datatype(data: YamlNode<'_>, shape: &[u64], limits: &Limits) -> Result<
             Ok(())
         }
     })?;
-    let Seen { widest, lowest, highest, longest } = seen;
+    let ItemSummary { widest, lowest, highest, longest } = seen;
     let named = |name| {
         from_name(name, Endian::Little).ok_or_else(|| error(data, "no datatype holds these items"))
     };
@@ -271,7 +271,7 @@ fn infer_datatype(data: YamlNode<'_>, shape: &[u64], limits: &Limits) -> Result<
     }
 }
 
-impl Seen {
+impl ItemSummary {
     fn add_numbers(&mut self, numbers: Numbers<'_>) {
         let width = if numbers.has_floats { Width::Float } else { Width::Int };
         self.widest = self.widest.max(Some(width));

@@ -56,7 +56,7 @@ pub(crate) struct ArrayHeader<'a> {
 
 /// The values of the keys of an array.
 #[derive(Default)]
-struct Given<'a> {
+struct ArrayKeys<'a> {
     source: Option<YamlNode<'a>>,
     data: Option<YamlNode<'a>>,
     datatype: Option<YamlNode<'a>>,
@@ -67,7 +67,7 @@ struct Given<'a> {
     mask: Option<YamlNode<'a>>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> ArrayKeys<'a> {
     /// Takes them in one pass: a tree may have very many arrays.
     fn of(node: YamlNode<'a>) -> Self {
         let mut given = Self::default();
@@ -113,7 +113,7 @@ impl<'a> ArrayHeader<'a> {
     }
 
     fn parse_mapping(node: YamlNode<'a>, diagnostics: &mut Vec<Diagnostic>) -> Result<Self> {
-        let given = Given::of(node);
+        let given = ArrayKeys::of(node);
         let present = |value: Option<YamlNode<'a>>| value.filter(|value| !value.is_null());
         let source = match (present(given.source), given.data) {
             (Some(source), None) => Source::parse(source).ok_or_else(|| {
