@@ -152,7 +152,7 @@ fn concrete_shape(
 
 /// Type and shape of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Described {
+pub(super) struct ArrayDescription {
     /// JSON text: `"<f8"` with its quotes, or a list of fields.
     pub(super) dtype: String,
     /// Lengths of the dimensions.
@@ -161,7 +161,7 @@ pub(super) struct Described {
 
 /// Type and shape of an array without its elements: what the tree declares; `'*'` by the size of
 /// the block; of inline data without a datatype, what all its items are.
-pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<Described> {
+pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<ArrayDescription> {
     let mut diagnostics = Vec::new();
     let header = ArrayHeader::parse(node, &mut diagnostics);
     file.reports().extend(diagnostics);
@@ -169,13 +169,13 @@ pub(super) fn describe(file: &crate::Asdf, node: YamlNode<'_>) -> Result<Describ
     if let Source::Inline(data) = header.source {
         let inferred = inline::infer(&header, data, &file.options().limits)?;
         let dtype = inferred.datatype.descr_json().to_string();
-        return Ok(Described { dtype, shape: inferred.shape });
+        return Ok(ArrayDescription { dtype, shape: inferred.shape });
     }
     let (datatype, shape) = header.type_and_shape(node)?;
     // The block matters only where the shape is open.
     let len = if shape.streamed { find_block(Files::of(file), &header.source)?.1 } else { 0 };
     let (shape, _) = concrete_shape(shape, &header, datatype.itemsize(), len, node)?;
-    Ok(Described { dtype: datatype.descr_json().to_string(), shape })
+    Ok(ArrayDescription { dtype: datatype.descr_json().to_string(), shape })
 }
 
 /// What an error is, in one word.

@@ -21,7 +21,7 @@
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use super::array::{self, Described};
+use super::array::{self, ArrayDescription};
 use super::external::Files;
 use super::integer;
 use crate::complex;
@@ -242,7 +242,7 @@ impl<'a> Writer<'a, '_> {
     fn special(&mut self, node: YamlNode<'a>) -> Result<bool> {
         match (node.core_name(), self.files) {
             (Some("ndarray"), Some(files)) => match array::describe(files.current, node) {
-                Ok(Described { dtype, shape }) => {
+                Ok(ArrayDescription { dtype, shape }) => {
                     // Many arrays may share one long list of fields by an alias.
                     self.spend(dtype.len() as u64 / DTYPE_BYTES_PER_NODE)?;
                     let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
