@@ -39,7 +39,7 @@ const KIND_TAGS: [&str; 9] =
 /// ```
 impl PartialEq for YamlNode<'_> {
     fn eq(&self, other: &Self) -> bool {
-        let mut known = Known::default();
+        let mut known = EqualSets::default();
         let one_document = ptr::eq(self.document(), other.document());
         let mut pairs = vec![(*self, *other)];
         while let Some((a, b)) = pairs.pop() {
@@ -124,11 +124,11 @@ type Key = (bool, super::NodeId);
 /// Sets of nodes that are equal unless a difference is found elsewhere. Two nodes of one set need no
 /// look, so that a comparison ends, in about as many steps as there are nodes.
 #[derive(Default)]
-struct Known {
+struct EqualSets {
     parents: HashMap<Key, Key>,
 }
 
-impl Known {
+impl EqualSets {
     /// Joins the sets of two nodes; returns whether they were different sets.
     fn join(&mut self, a: Key, b: Key) -> bool {
         let (a, b) = (self.find(a), self.find(b));

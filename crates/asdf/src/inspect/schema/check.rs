@@ -19,7 +19,7 @@ type Pair = (NodeId, usize, NodeId);
 
 /// What is known of a pair.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Known {
+enum PairState {
     /// It is being checked further out: the node is inside itself.
     Open,
     Valid,
@@ -33,7 +33,7 @@ pub(super) struct Checker<'s> {
     pub(super) schemas: &'s Schemas,
     pub(super) limits: Limits,
     pub(super) found: Vec<Mismatch>,
-    known: HashMap<Pair, Known>,
+    known: HashMap<Pair, PairState>,
     patterns: HashMap<String, Option<Regex>>,
     steps: u64,
     depth: usize,
@@ -77,23 +77,23 @@ impl<'s> Checker<'s> {
         self.limits.check_items("steps of a check against schemas", self.steps)?;
         let pair = (node.id(), schema.number, schema.node.id());
         match self.known.get(&pair) {
-            Some(Known::Open | Known::Valid) => return Ok(true),
-            Some(Known::Reported) => return Ok(false),
-            Some(Known::Invalid) if !self.reporting => return Ok(false),
+            Some(PairState::Open | PairState::Valid) => return Ok(true),
+            Some(PairState::Reported) => return Ok(false),
+            Some(PairState::Invalid) if !self.reporting => return Ok(false),
             _ => {}
         }
         if self.depth >= MAX_DEPTH {
             let limit = MAX_DEPTH as u64;
             return Err(Error::limit("depth of schemas", limit, limit + 1));
         }
-        self.known.insert(pair, Known::Open);
+        self.known.insert(pair, PairState::Open);
         self.depth += 1;
         let result = self.check_keywords(node, schema);
         self.depth -= 1;
         let known = match &result {
-            Ok(true) => Known::Valid,
-            _ if self.reporting => Known::Reported,
-            _ => Known::Invalid,
+            Ok(true) => PairState::Valid,
+            _ if self.reporting => PairState::Reported,
+            _ => PairState::Invalid,
         };
         self.known.insert(pair, known);
         result
