@@ -21,7 +21,7 @@ use crate::yaml::{Mention, NodeId, NodeKind, NodeStyle, YamlNode};
 pub(super) enum MovedText {
     /// Its text with comments, where that is possible.
     AsWritten,
-    /// Anew.
+    /// Emitted again, without its comments.
     Rewritten,
 }
 
