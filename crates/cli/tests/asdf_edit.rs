@@ -154,7 +154,11 @@ fn in_place_changes_the_file_itself() {
     assert_eq!(after[20_000..], before[20_000..]);
     let output = folder.run(&["asdf", "set", "a.asdf", "/text", &long, "--in-place"]);
     assert_eq!(status(&output), 2);
-    assert!(stderr(&output).contains("has room for"), "{}", stderr(&output));
+    assert!(
+        stderr(&output).contains("are available before the first block"),
+        "{}",
+        stderr(&output)
+    );
     let output = folder.done(&["asdf", "rm", "b.asdf", "/y", "--in-place"]);
     assert!(stderr(&output).contains("block 0"), "{}", stderr(&output));
 }

@@ -22,6 +22,7 @@
 use std::ops::Range;
 
 use binio::Endian;
+use binio::checksum::Digest;
 use binio::number::ByteReader;
 
 use crate::error::{BlockError, code_name};
@@ -100,6 +101,21 @@ impl BlockHeader {
             used_size: 0,
             data_size: 0,
             checksum: [0; 16],
+        }
+    }
+
+    /// Returns the header of a streamed block at `offset`, which extends to the end of the file. Its
+    /// length is that of [`Self::aligned`].
+    pub fn streamed(offset: u64, align: u64) -> Self {
+        Self { flags: FLAG_STREAMED, ..Self::aligned(offset, [0; 4], align) }
+    }
+
+    /// Sets the sizes of a block without unused space, and its checksum, if it has one.
+    pub(crate) fn complete(&mut self, stored_size: u64, data_size: u64, checksum: Option<Digest>) {
+        self.set_stored_size(stored_size);
+        self.data_size = data_size;
+        if let Some(checksum) = checksum {
+            self.checksum.copy_from_slice(checksum.as_bytes());
         }
     }
 

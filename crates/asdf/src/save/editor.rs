@@ -2,20 +2,20 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{self, File};
-use std::io::{self, Seek, SeekFrom, Write};
-use std::ops::Range;
+use std::io::{Seek, Write};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
-use binio::write::{AtomicFile, Discard, FileLock, FileStorage, Storage};
-use binio::{FileSource, Limits, ReadAt as _};
+use binio::write::{AtomicFile, Discard, Storage};
 
-use super::draft::{Draft, PAGE, sources};
-use super::in_place::{InPlace, patch};
-use super::plan::{NewBlock, Plan};
-use super::rewrite::copy_pieces;
+use super::block::ArrayData;
+use super::edited::{EditedFile, PAGE, sources};
+use super::in_place::InPlace;
+use super::locked::LockedFile;
+use super::numbered_tree::NumberedTree;
+use super::options::EditOptions;
+use super::output::{Replacement, Stream};
+use super::plan::{FilePlan, Written};
 use super::{STANDARDS, WriteOptions};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
@@ -29,71 +29,14 @@ use crate::yaml::{ParseOptions, YamlNode};
 /// The tree of a file that has none.
 const EMPTY_TREE: &str = "%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n--- !core/asdf-1.1.0\n{}\n...\n";
 
-/// Bytes of a tree that are compared at a time.
-const PIECE: usize = 256 << 10;
-
-/// How a file is changed.
-///
-/// ```
-/// use asdf::save::EditOptions;
-///
-/// let options = EditOptions::new().in_place(true);
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct EditOptions {
-    in_place: bool,
-    read_only: bool,
-    patience: Duration,
-    limits: Limits,
-}
-
-impl Default for EditOptions {
-    fn default() -> Self {
-        Self {
-            in_place: false,
-            read_only: false,
-            patience: Duration::from_secs(10),
-            limits: Limits::default(),
-        }
-    }
-}
-
 impl EditOptions {
-    /// The default: see the methods.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    binio::setters! {
-        /// Sets whether the file itself is changed, under a journal, instead of replaced by a new one:
-        /// for files that are too large to be copied. Other programs may then see a file that is being
-        /// changed. The tree has to fit its room, and removed blocks keep theirs. Default: no.
-        in_place: bool;
-        /// Sets whether a read-only file is changed. Default: no.
-        read_only: bool;
-        /// Sets how long to wait for another process that is changing the file. Default: 10 seconds.
-        patience: Duration;
-        /// Sets the limits for reading the file and for the tree that the edits lead to.
-        limits: Limits;
-    }
-
     /// Opens and locks a file to change it. A change in place that was interrupted is undone first.
     pub fn open(&self, path: impl AsRef<Path>) -> Result<Editor> {
-        let path = path.as_ref();
-        let lock = FileLock::acquire_within(path, self.patience)?;
-        let can_write = !is_read_only(lock.path())?;
-        if !can_write && !self.read_only {
-            return Err(Error::unwritable(format!("{}: the file is read-only", path.display())));
-        }
-        let rolled_back = lock.roll_back()?;
-        let handle = File::open(lock.path())?;
-        let state = State::of(&handle.metadata()?);
-        let source = FileSource::new(handle.try_clone()?)?;
-        let file = OpenOptions::new().limits(self.limits).from_source(Arc::new(source))?;
+        let place = LockedFile::open(path.as_ref(), self)?;
+        let source = Arc::new(place.source()?);
+        let file = OpenOptions::new().limits(self.limits).from_source(source)?;
         let mut editor = self.edit(file);
-        editor.place = Some(Locked { lock, handle, state, can_write });
-        editor.rolled_back = rolled_back;
+        editor.place = Some(place);
         Ok(editor)
     }
 
@@ -104,25 +47,6 @@ impl EditOptions {
         let mut editor = Editor::from_file(file);
         editor.options = self.clone();
         editor
-    }
-}
-
-/// Reports whether a file must not be written.
-pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
-    let path = path.as_ref();
-    let metadata = fs::metadata(path)?;
-    if !metadata.is_file() {
-        // Opening a pipe for writing would wait for its reader.
-        let message = "only regular files can be changed";
-        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
-    }
-    if metadata.permissions().readonly() {
-        return Ok(true);
-    }
-    match File::options().write(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(true),
-        Err(error) => Err(error),
-        Ok(_) => Ok(false),
     }
 }
 
@@ -156,37 +80,6 @@ pub struct EditReport {
     pub rolled_back: bool,
 }
 
-/// A file that is locked.
-#[derive(Debug)]
-struct Locked {
-    lock: FileLock,
-    handle: File,
-    state: State,
-    can_write: bool,
-}
-
-/// What differs if a file was replaced or changed.
-#[derive(Debug, PartialEq, Eq)]
-struct State {
-    len: u64,
-    modified: Option<SystemTime>,
-    /// Device and inode, where the system has them.
-    identity: Option<(u64, u64)>,
-}
-
-impl State {
-    fn of(metadata: &fs::Metadata) -> Self {
-        #[cfg(unix)]
-        let identity = {
-            use std::os::unix::fs::MetadataExt;
-            Some((metadata.dev(), metadata.ino()))
-        };
-        #[cfg(not(unix))]
-        let identity = None;
-        Self { len: metadata.len(), modified: metadata.modified().ok(), identity }
-    }
-}
-
 /// Changes a file: first its tree and arrays in memory, then, with [`commit`](Self::commit), the file.
 ///
 /// The file is locked as long as this value lives, and it is read by position. Dropped without a
@@ -212,20 +105,13 @@ impl State {
 #[derive(Debug)]
 pub struct Editor {
     file: Asdf,
-    place: Option<Locked>,
+    place: Option<LockedFile>,
     options: EditOptions,
     tree: Result<TreeText>,
     before: String,
-    blocks: BTreeMap<usize, NewBlock>,
+    blocks: BTreeMap<usize, ArrayData>,
     /// Blocks of arrays that were replaced or removed.
-    left: BTreeSet<usize>,
-    rolled_back: bool,
-}
-
-impl std::fmt::Debug for NewBlock {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("NewBlock").field("len", &self.data.len()).finish_non_exhaustive()
-    }
+    released: BTreeSet<usize>,
 }
 
 impl Editor {
@@ -257,8 +143,7 @@ impl Editor {
             tree,
             before,
             blocks: BTreeMap::new(),
-            left: BTreeSet::new(),
-            rolled_back: false,
+            released: BTreeSet::new(),
         }
     }
 
@@ -274,13 +159,13 @@ impl Editor {
 
     /// Whether a change in place that had been interrupted was undone when the file was opened.
     pub fn rolled_back(&self) -> bool {
-        self.rolled_back
+        self.place.as_ref().is_some_and(|place| place.rolled_back)
     }
 
     /// Sets the value at a JSON Pointer, with its arrays; see [`TreeText::set`].
     pub fn set(&mut self, pointer: &str, value: &Tree) -> Result<()> {
-        let left = self.blocks_at(pointer)?;
-        self.put(self.with_part(pointer, value, None)?, left);
+        let released = self.blocks_at(pointer)?;
+        self.put(self.with_part(pointer, value, None)?, released);
         Ok(())
     }
 
@@ -289,14 +174,14 @@ impl Editor {
     ///
     /// Fails if a block is needed and the last block is streamed.
     pub fn set_array(&mut self, pointer: &str, array: Array) -> Result<()> {
-        let left = self.blocks_at(pointer)?;
-        let reused = match left.iter().next() {
+        let released = self.blocks_at(pointer)?;
+        let reused = match released.iter().next() {
             Some(&number) if !self.options.in_place && self.is_only_use(pointer, number)? => {
                 Some(number)
             }
             _ => None,
         };
-        self.put(self.with_part(pointer, &Tree::new(array), reused)?, left);
+        self.put(self.with_part(pointer, &Tree::new(array), reused)?, released);
         Ok(())
     }
 
@@ -308,9 +193,9 @@ impl Editor {
     /// Removes an entry or item; see [`TreeText::remove`]. A block that no array uses after that is
     /// left out of a new file.
     pub fn remove(&mut self, pointer: &str) -> Result<()> {
-        let left = self.blocks_at(pointer)?;
+        let released = self.blocks_at(pointer)?;
         self.tree_mut()?.remove(pointer)?;
-        self.left.extend(left);
+        self.released.extend(released);
         Ok(())
     }
 
@@ -368,82 +253,55 @@ impl Editor {
     /// is as it was, with one exception: if only the last step fails, which writes the directory to the
     /// disk, the new file is in place but may not survive a crash.
     pub fn commit(self) -> Result<EditReport> {
-        let draft = self.draft()?;
-        let method = self.method(&draft)?;
+        let edited = self.edited()?;
+        let change = self.change(&edited)?;
         let Some(place) = &self.place else {
             return Err(Error::unwritable("the file was not opened to be changed"));
         };
-        let mut report = self.report(&draft, method.kind())?;
-        self.check_unchanged(place)?;
-        match method {
-            Planned::Unchanged => {}
+        place.check_unchanged(&self.file)?;
+        let written = match &change {
+            Planned::Unchanged => None,
             Planned::Patched(offset, bytes) => {
-                let mut storage = FileStorage::open(&place.lock)?;
-                patch(&mut storage, offset, &bytes)?;
+                patch(&mut place.storage()?, *offset, bytes)?;
+                None
             }
-            Planned::InPlace(change) => {
-                report.len = change.apply(&mut FileStorage::open(&place.lock)?)?;
-                report.blocks += self.blocks.len();
-            }
-            Planned::NewFile => {
-                let mut out = AtomicFile::create(place.lock.path())?;
-                let mut copy =
-                    |out: &mut AtomicFile, range: Range<u64>| copy_file(&place.handle, range, out);
-                (report.len, report.blocks) = draft.write(&mut out, &mut copy)?;
+            Planned::InPlace(change) => Some(change.apply(&mut place.storage()?)?),
+            Planned::NewFile(plan) => {
+                let mut out = AtomicFile::create(place.path())?;
+                let sink = Replacement { out: &mut out, existing: &place.handle };
+                let written = plan.write(sink)?;
                 out.commit()?;
+                Some(written)
             }
-        }
-        Ok(report)
-    }
-
-    /// Fails unless the file is still the one that was opened. Programs that do not lock the file may have
-    /// changed it, such as while a person was editing its text.
-    fn check_unchanged(&self, place: &Locked) -> Result<()> {
-        let is_same = fs::metadata(place.lock.path())
-            .is_ok_and(|metadata| State::of(&metadata) == place.state)
-            && self.has_same_tree(&place.handle)?;
-        if is_same {
-            return Ok(());
-        }
-        Err(Error::unwritable("another program has changed the file since it was opened"))
-    }
-
-    /// Compares the tree in the file with the text that was read. A program may have restored the time of
-    /// the last modification.
-    fn has_same_tree(&self, handle: &File) -> Result<bool> {
-        let Some(range) = &self.file.layout().tree else { return Ok(true) };
-        let source = FileSource::new(handle.try_clone()?)?;
-        let mut same = true;
-        let mut before = &self.file.tree_text()[..];
-        for piece in source.pieces(range.clone(), PIECE) {
-            let piece = piece?;
-            same &= before.starts_with(&piece);
-            before = before.get(piece.len()..).unwrap_or_default();
-        }
-        Ok(same && before.is_empty())
+        };
+        self.report(&edited, change.method(), written)
     }
 
     /// What [`Self::commit`] would do.
     pub fn plan(&self) -> Result<EditReport> {
-        let draft = self.draft()?;
-        let mut report = self.report(&draft, self.method(&draft)?.kind())?;
-        if matches!(report.method, Method::NewFile | Method::InPlace) {
-            let mut skip = |out: &mut Discard, range: Range<u64>| {
-                out.skip(range.end - range.start);
-                Ok(())
-            };
-            (report.len, report.blocks) = draft.write(&mut Discard::default(), &mut skip)?;
-        }
-        Ok(report)
+        let edited = self.edited()?;
+        let change = self.change(&edited)?;
+        let written = match &change {
+            Planned::Unchanged | Planned::Patched(..) => None,
+            Planned::InPlace(_) | Planned::NewFile(_) => {
+                Some(edited.plan()?.write(Discard::default())?)
+            }
+        };
+        self.report(&edited, change.method(), written)
     }
 
     /// Writes the file with the changes to an output that can seek and that is empty.
-    pub fn write_to<W: Write + Seek>(&self, mut out: W) -> Result<EditReport> {
-        let draft = self.draft()?;
-        let mut copy = |out: &mut W, range| copy_pieces(&draft, out, range);
-        let (len, blocks) = draft.write(&mut out, &mut copy)?;
-        let rolled_back = self.rolled_back;
-        Ok(EditReport { method: Method::NewFile, len, blocks, unused: Vec::new(), rolled_back })
+    pub fn write_to(&self, out: impl Write + Seek) -> Result<EditReport> {
+        let edited = self.edited()?;
+        let sink = Stream { out, existing: Some(&**self.file.source()) };
+        let Written { len, blocks } = edited.plan()?.write(sink)?;
+        Ok(EditReport {
+            method: Method::NewFile,
+            len,
+            blocks: blocks.len(),
+            unused: Vec::new(),
+            rolled_back: self.rolled_back(),
+        })
     }
 
     /// Changes the file that a storage holds instead of the one that was opened: for files that do not
@@ -468,73 +326,79 @@ impl Editor {
     /// # Ok::<(), asdf::Error>(())
     /// ```
     pub fn commit_to(&self, storage: &mut dyn Storage) -> Result<Method> {
-        let draft = self.draft()?;
-        let method = self.method(&draft)?;
-        match &method {
+        let edited = self.edited()?;
+        let change = self.change(&edited)?;
+        match &change {
             Planned::Unchanged => {}
             Planned::Patched(offset, bytes) => patch(storage, *offset, bytes)?,
-            Planned::InPlace(change) => {
-                change.apply(storage)?;
-            }
-            Planned::NewFile => {
+            Planned::InPlace(change) => drop(change.apply(storage)?),
+            Planned::NewFile(_) => {
                 return Err(Error::unwritable(
                     "expected a change in place, but it needs a new file",
                 ));
             }
         }
-        Ok(method.kind())
+        Ok(change.method())
     }
 
-    fn draft(&self) -> Result<Draft<'_>> {
-        let edited = self.tree()?;
+    fn edited(&self) -> Result<EditedFile<'_>> {
+        let tree = self.tree()?;
+        let in_place = self.options.in_place;
         let mut dropped = BTreeSet::new();
-        if !self.options.in_place {
-            let used = self.used(edited.document().root())?;
+        if !in_place {
+            let used = self.used(tree.document().root())?;
             let unused =
                 |number: &&usize| !used.contains(*number) && !self.blocks.contains_key(*number);
-            dropped = self.left.iter().filter(unused).copied().collect();
+            dropped = self.released.iter().filter(unused).copied().collect();
         }
-        let mut draft = Draft {
-            file: &self.file,
-            edited,
-            resolved: None,
-            before: &self.before,
-            blocks: &self.blocks,
-            dropped,
-        };
+        let (file, before, blocks) = (&self.file, &*self.before, &self.blocks);
+        let mut edited =
+            EditedFile { file, edited: tree, resolved: None, before, blocks, dropped, in_place };
         let count = self.file.blocks().len()?;
-        if draft.block_count(count) != count {
-            draft.resolved = self.with_positive_sources(edited)?;
+        if edited.block_count(count) != count {
+            edited.resolved = self.with_positive_sources(tree)?;
         }
-        Ok(draft)
+        Ok(edited)
     }
 
-    fn method<'d>(&self, draft: &'d Draft<'d>) -> Result<Planned<'d>> {
-        if !draft.has_changed() {
+    /// Chooses the smallest change that leads to the edited file.
+    fn change<'e>(&self, edited: &'e EditedFile<'e>) -> Result<Planned<'e>> {
+        if !edited.has_changed() {
             return Ok(Planned::Unchanged);
         }
         let can_write = self.place.as_ref().is_none_or(|place| place.can_write);
-        if can_write && !draft.changes_blocks() && self.file.layout().tree.is_some() {
-            if let Some((offset, bytes)) = draft.in_one_page(&draft.room()?)? {
+        if can_write && !edited.changes_blocks() && self.file.layout().tree.is_some() {
+            if let Some((offset, bytes)) = edited.in_one_page(&edited.space()?)? {
                 debug_assert!(bytes.len() as u64 <= PAGE);
                 return Ok(Planned::Patched(offset, bytes));
             }
         }
+        let plan = edited.plan()?;
         if self.options.in_place && can_write {
-            return Ok(Planned::InPlace(Box::new(InPlace::new(draft)?)));
+            return Ok(Planned::InPlace(Box::new(InPlace::new(plan, &**self.file.source())?)));
         }
-        Ok(Planned::NewFile)
+        Ok(Planned::NewFile(plan))
     }
 
-    /// What is known before the file is written: its length and blocks are those of the old one.
-    fn report(&self, draft: &Draft<'_>, method: Method) -> Result<EditReport> {
-        let (len, blocks) = (self.file.layout().file_len, self.file.blocks().len()?);
+    /// The report on a change. If no new file was written, its length and number of blocks are those of the
+    /// old one.
+    fn report(
+        &self,
+        edited: &EditedFile<'_>,
+        method: Method,
+        written: Option<Written>,
+    ) -> Result<EditReport> {
+        let (len, blocks) = match written {
+            Some(Written { len, blocks }) => (len, blocks.len()),
+            None => (self.file.layout().file_len, self.file.blocks().len()?),
+        };
         let mut unused = Vec::new();
         if self.options.in_place {
-            let used = self.used(draft.text().document().root())?;
-            unused = self.left.iter().filter(|number| !used.contains(*number)).copied().collect();
+            let used = self.used(edited.text().document().root())?;
+            unused =
+                self.released.iter().filter(|number| !used.contains(*number)).copied().collect();
         }
-        Ok(EditReport { method, len, blocks, unused, rolled_back: self.rolled_back })
+        Ok(EditReport { method, len, blocks, unused, rolled_back: self.rolled_back() })
     }
 
     fn tree_mut(&mut self) -> Result<&mut TreeText> {
@@ -547,11 +411,12 @@ impl Editor {
         pointer: &str,
         part: &Tree,
         reused: Option<usize>,
-    ) -> Result<(TreeText, Vec<(usize, NewBlock)>)> {
+    ) -> Result<(TreeText, Vec<(usize, ArrayData)>)> {
         let next = self.next_number()?;
-        let plan = Plan::of_part(part, &self.file, &self.write_options(), reused, next)?;
-        let edited = self.tree()?.with_value(pointer, plan.tree(), &plan)?;
-        let blocks = plan.into_arrays();
+        let numbered =
+            NumberedTree::of_part(part, &self.file, &self.write_options(), reused, next)?;
+        let edited = self.tree()?.with_value(pointer, numbered.tree(), &numbered)?;
+        let blocks = numbered.into_arrays();
         let count = self.file.blocks().len()?;
         if blocks.iter().any(|(number, _)| *number >= count) {
             self.check_added(count)?;
@@ -559,10 +424,14 @@ impl Editor {
         Ok((edited, blocks))
     }
 
-    fn put(&mut self, (tree, blocks): (TreeText, Vec<(usize, NewBlock)>), left: BTreeSet<usize>) {
+    fn put(
+        &mut self,
+        (tree, blocks): (TreeText, Vec<(usize, ArrayData)>),
+        released: BTreeSet<usize>,
+    ) {
         self.tree = Ok(tree);
         self.blocks.extend(blocks);
-        self.left.extend(left);
+        self.released.extend(released);
     }
 
     /// Fails if no block can follow the last one.
@@ -651,33 +520,54 @@ fn standard(file: &Asdf) -> Version {
 }
 
 /// How a change will reach the file.
-enum Planned<'d> {
+enum Planned<'e> {
     Unchanged,
     Patched(u64, Vec<u8>),
-    InPlace(Box<InPlace<'d>>),
-    NewFile,
+    InPlace(Box<InPlace<'e>>),
+    NewFile(FilePlan<'e>),
 }
 
 impl Planned<'_> {
-    fn kind(&self) -> Method {
+    fn method(&self) -> Method {
         match self {
             Self::Unchanged => Method::Unchanged,
             Self::Patched(..) => Method::Patched,
             Self::InPlace(_) => Method::InPlace,
-            Self::NewFile => Method::NewFile,
+            Self::NewFile(_) => Method::NewFile,
         }
     }
 }
 
-/// Copies a part of a file, within the system where it can do that.
-fn copy_file(mut source: &File, range: Range<u64>, out: &mut AtomicFile) -> Result<()> {
-    use std::io::Read as _;
+/// Writes bytes within one page.
+fn patch(storage: &mut dyn Storage, offset: u64, bytes: &[u8]) -> Result<()> {
+    storage.file_mut().write_all_at(bytes, offset)?;
+    Ok(storage.file_mut().sync()?)
+}
 
-    source.seek(SeekFrom::Start(range.start))?;
-    let needed = range.end - range.start;
-    let copied = io::copy(&mut source.take(needed), &mut out.file()?)?;
-    if copied != needed {
-        return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::save::writer::Writer;
+    use crate::yaml::PARSED;
+
+    #[test]
+    fn setting_a_value_parses_the_tree_twice_even_if_blanks_make_up_for_its_length() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.asdf");
+        let lines = (0..2000).map(|n| format!("k{n}: {n}\n")).collect::<Vec<_>>().concat();
+        let mut tree = Tree::parse(&lines).unwrap();
+        tree.set("/x", Array::from_slice(&[1_i32, 2], &[2]).unwrap()).unwrap();
+        Writer::new(tree).write(&path).unwrap();
+        for (value, method) in
+            [(9, Method::Patched), (1000, Method::Patched), (123_456, Method::NewFile)]
+        {
+            PARSED.set(0);
+            let mut editor = Editor::open(&path).unwrap();
+            editor.set("/k1000", &Tree::new(value)).unwrap();
+            assert_eq!(editor.commit().unwrap().method, method, "{value}");
+            // The value itself is parsed too.
+            let twice = 2 * lines.len();
+            assert!((twice..twice + 1000).contains(&PARSED.get()), "{value}: {}", PARSED.get());
+        }
     }
-    Ok(())
 }

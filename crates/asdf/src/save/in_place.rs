@@ -1,178 +1,140 @@
-//! A change of the file itself: one write, or several under a journal.
+//! Changing the file itself, under a journal.
 //!
 //! Readers of this crate see the old content through the journal as long as it exists; the next
 //! command that opens the file for writing undoes what was not finished.
 
 use std::io::{self, Seek, SeekFrom, Write};
+use std::ops::Range;
 
-use binio::ReadAt as _;
+use binio::ReadAt;
 use binio::write::{Change, ChangePlan, Storage, WriteAt};
 
-use super::blocks::Output;
-use super::draft::{Draft, differing};
-use super::plan::NewBlock;
-use super::rewrite::new_block;
+use super::one_page::differing;
+use super::options::MAX_PADDING;
+use super::output::Sink;
+use super::plan::{FilePlan, Part, Written};
 use crate::error::{Error, Result};
-use crate::layout::{BlockHeader, index};
 
 /// The longest part of the tree that identifies the file although it changes.
-const MAX_MARKER: usize = 4096;
+const MAX_MARKER: u64 = 4096;
 
-/// What is written where.
+/// A plan for the file itself: ranges that stay where they are, and the bytes between them.
 pub(super) struct InPlace<'a> {
-    /// The bytes of the tree that differ, and their place.
-    tree: Option<(u64, Vec<u8>)>,
-    /// Blocks after the last one.
-    added: Vec<&'a NewBlock>,
-    /// Where they begin.
-    end: u64,
-    align: u64,
-    /// Places of the blocks that stay; with them an index follows the new ones.
-    offsets: Option<Vec<u64>>,
-    /// A header that claims more than the file has: its place, and what it claims then.
-    claim: Option<(u64, u64)>,
-    /// Length of the file if no block follows the tree.
-    len: Option<u64>,
-    plan: ChangePlan,
-}
-
-/// Writes bytes within one page.
-pub(super) fn patch(storage: &mut dyn Storage, offset: u64, bytes: &[u8]) -> Result<()> {
-    storage.file_mut().write_all_at(bytes, offset)?;
-    Ok(storage.file_mut().sync()?)
+    plan: FilePlan<'a>,
+    /// The ranges of the old file that are overwritten, with the new bytes, as far as these are known.
+    overwritten: Vec<(Range<u64>, Vec<u8>)>,
+    /// Everything from here on is overwritten.
+    rest: u64,
 }
 
 impl<'a> InPlace<'a> {
-    /// Plans the change. Fails if the tree does not fit its room.
-    pub(super) fn new(draft: &'a Draft<'a>) -> Result<Self> {
-        let layout = draft.file.layout();
-        let room = draft.room()?;
-        let source = draft.file.source();
-        let chain = if draft.blocks.is_empty() { None } else { Some(draft.chain()?) };
-        let has_blocks = layout.first_block.is_some();
-        let mut len = None;
-        let new = if has_blocks {
-            draft.in_room(&room).ok_or_else(|| {
-                let (has, needs) = (room.end - room.tree.start, draft.text().text().len());
-                let message = format!(
-                    "the tree needs {needs} bytes and has room for {has} before the first block: \
-                     only a new file has room for it"
-                );
-                Error::unwritable(message)
-            })?
-        } else {
-            let mut new = draft.text().text().as_bytes().to_vec();
-            let before = room.tree.start.saturating_sub(1);
-            if layout.tree.is_none() && source.bytes_at(before, 1)?[..] != *b"\n" {
-                // The header line of a file without a tree may have no line end.
-                new.insert(0, b'\n');
-            }
-            if chain.is_some() && room.padding.is_none() {
-                let message = "text follows the tree, where a block would have its place";
-                return Err(Error::unwritable(message));
-            }
-            if chain.is_none() {
-                let rest = usize::try_from(room.end - room.tree.end).unwrap_or(usize::MAX);
-                new.extend_from_slice(&source.bytes_at(room.tree.end, rest)?);
-                len = Some(room.tree.start + new.len() as u64);
-            }
-            new
-        };
-        let old_len = usize::try_from(room.end - room.tree.start).unwrap_or(usize::MAX);
-        let old = source.bytes_at(room.tree.start, old_len)?;
-        let tree = differing(&old, &new).map(|(start, end)| {
-            let end = if old.len() == new.len() { end } else { new.len() };
-            (room.tree.start + start as u64, new[start..end].to_vec())
-        });
-        let first = tree.as_ref().map_or(room.tree.start, |(at, _)| *at);
-        let untouched = match (&chain, has_blocks) {
-            (None, true) => room.end..layout.file_len,
-            (Some(chain), true) => {
-                let last = chain.headers.last();
-                last.map_or(0..first, |last| last.data_start().min(chain.end)..chain.end)
-            }
-            (_, false) => 0..first,
-        };
-        let untouched = if untouched.is_empty() { 0..first } else { untouched };
-        let mut plan = ChangePlan::new(untouched);
-        if let Some((at, bytes)) = &tree {
-            let within = old_len.saturating_sub(usize::try_from(at - room.tree.start).unwrap_or(0));
-            let marker = bytes.get(..bytes.len().min(within).min(MAX_MARKER)).unwrap_or_default();
-            plan = plan.marker(*at, marker).overwrite(*at..*at + bytes.len() as u64);
-        }
-        if len.is_some() {
-            plan = plan.overwrite(first..layout.file_len);
-        }
-        let mut change = Self {
-            tree,
-            added: draft.blocks.values().collect(),
-            end: room.tree.start + new.len() as u64,
-            align: 1,
-            offsets: None,
-            claim: None,
-            len,
-            plan,
-        };
-        if let Some(chain) = chain {
-            change.align = chain.align;
-            if let Some(last) = chain.headers.last() {
-                change.end = chain.end;
-                if last.next_offset() != Some(chain.end) {
-                    let at = last.offset + BlockHeader::ALLOCATED_SIZE_OFFSET;
-                    change.claim = Some((at, chain.end.saturating_sub(last.data_start())));
-                    change.plan = change.plan.overwrite(at..at + 8);
+    /// Compares a plan with the file that exists.
+    pub(super) fn new(file: FilePlan<'a>, source: &dyn ReadAt) -> Result<Self> {
+        let plan = FilePlan::new(file.block_options);
+        let mut in_place = Self { plan, overwritten: Vec::new(), rest: 0 };
+        let mut parts = file.parts.into_iter();
+        for part in parts.by_ref() {
+            match part {
+                Part::Copy { range, blocks } if range.start == in_place.rest => {
+                    in_place.rest = range.end;
+                    in_place.plan.copy_blocks(range, blocks);
+                }
+                Part::Copy { range, blocks } if blocks.is_empty() => {
+                    let len = range.end - range.start;
+                    let len = usize::try_from(len.min(MAX_PADDING + 1)).unwrap_or(usize::MAX);
+                    if len as u64 > MAX_PADDING {
+                        return Err(needs_new_file());
+                    }
+                    in_place.bytes(&source.bytes_at(range.start, len)?, source)?;
+                }
+                Part::Bytes(bytes) => in_place.bytes(&bytes, source)?,
+                encoded => {
+                    in_place.plan.parts.push(encoded);
+                    break;
                 }
             }
-            change.plan = change.plan.overwrite(change.end..layout.file_len);
-            if chain.headers.is_empty() || layout.index.is_some() {
-                change.offsets = Some(chain.headers.iter().map(|header| header.offset).collect());
-            }
         }
-        Ok(change)
+        in_place.plan.parts.extend(parts);
+        Ok(in_place)
     }
 
-    /// Changes the file, and returns its length. A failure undoes what was done.
-    pub(super) fn apply(&self, storage: &mut dyn Storage) -> Result<u64> {
-        let mut change = Change::begin(storage, &self.plan)?;
-        if !self.added.is_empty() {
-            let mut offsets = self.offsets.clone();
-            let at = At { target: &mut change, position: self.end };
-            let mut out = Output::at(at, self.end);
-            for block in &self.added {
-                if let Some(offsets) = &mut offsets {
-                    offsets.push(out.position());
-                }
-                new_block(&mut out, block, self.align, None)?;
-            }
-            if let Some(offsets) = offsets {
-                out.put(index::to_text(&offsets).as_bytes())?;
-            }
-            let end = out.position();
-            out.finish()?;
-            change.set_len(end)?;
+    /// Adds bytes, of which only those are written that differ from the old ones.
+    fn bytes(&mut self, bytes: &[u8], source: &dyn ReadAt) -> Result<()> {
+        let start = self.rest;
+        self.rest += bytes.len() as u64;
+        let old_len = source.len().min(self.rest).saturating_sub(start);
+        let old_len = usize::try_from(old_len).unwrap_or(usize::MAX);
+        let old = source.bytes_at(start.min(source.len()), old_len)?;
+        let (from, to) = match differing(&old, bytes) {
+            None => (bytes.len(), bytes.len()),
+            Some((from, _)) if old.len() < bytes.len() => (from, bytes.len()),
+            Some(differing) => differing,
+        };
+        let changed = start + from as u64..start + to as u64;
+        self.plan.copy(start..changed.start);
+        if !changed.is_empty() {
+            self.plan.bytes(bytes[from..to].to_vec());
+            self.overwritten.push((changed.clone(), bytes[from..to].to_vec()));
         }
-        if let Some((at, size)) = self.claim {
-            change.write_all_at(&size.to_be_bytes(), at)?;
+        self.plan.copy(changed.end..self.rest);
+        Ok(())
+    }
+
+    /// What the journal saves, and the bytes that identify the file: the longest range that is kept, and the
+    /// beginning of the first range that changes.
+    fn change(&self, old_len: u64) -> ChangePlan {
+        let kept = self.plan.parts.iter().filter_map(|part| match part {
+            Part::Copy { range, .. } => Some(range.clone()),
+            _ => None,
+        });
+        let longest = kept.max_by_key(|range| range.end - range.start).unwrap_or_default();
+        let mut change = ChangePlan::new(longest).overwrite(self.rest..old_len);
+        for (range, _) in &self.overwritten {
+            change = change.overwrite(range.clone());
         }
-        if let Some((at, bytes)) = &self.tree {
-            change.write_all_at(bytes, *at)?;
+        if let Some((range, bytes)) = self.overwritten.first() {
+            let len = MAX_MARKER.min(old_len.min(range.end).saturating_sub(range.start));
+            let marker = &bytes[..usize::try_from(len).unwrap_or(0)];
+            change = change.marker(range.start, marker);
         }
-        if let Some(len) = self.len {
-            change.set_len(len)?;
+        change
+    }
+
+    /// Changes the file. A failure undoes what was done.
+    pub(super) fn apply(&self, storage: &mut dyn Storage) -> Result<Written> {
+        let old_len = storage.file().len();
+        let mut change = Change::begin(storage, &self.change(old_len))?;
+        let written = self.plan.write(Cursor { target: &mut change, position: 0 })?;
+        if change.len() != written.len {
+            change.set_len(written.len)?;
         }
-        let len = change.len();
         change.commit()?;
-        Ok(len)
+        Ok(written)
     }
 }
 
+fn needs_new_file() -> Error {
+    Error::unwritable("expected a change in place, but it needs a new file")
+}
+
 /// Writes to a target from a position on.
-struct At<'t> {
+struct Cursor<'t> {
     target: &'t mut dyn WriteAt,
     position: u64,
 }
 
-impl Write for At<'_> {
+impl Sink for Cursor<'_> {
+    /// Skips a range that is already in its place.
+    fn copy(&mut self, range: Range<u64>) -> Result<()> {
+        if range.start != self.position {
+            return Err(needs_new_file());
+        }
+        self.position = range.end;
+        Ok(())
+    }
+}
+
+impl Write for Cursor<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.target.write_all_at(bytes, self.position)?;
         self.position += bytes.len() as u64;
@@ -184,14 +146,14 @@ impl Write for At<'_> {
     }
 }
 
-impl Seek for At<'_> {
+impl Seek for Cursor<'_> {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let place = match to {
-            SeekFrom::Start(place) => Some(place),
+        let position = match to {
+            SeekFrom::Start(position) => Some(position),
             SeekFrom::Current(by) => self.position.checked_add_signed(by),
             SeekFrom::End(by) => self.target.len().checked_add_signed(by),
         };
-        self.position = place.ok_or(io::ErrorKind::InvalidInput)?;
+        self.position = position.ok_or(io::ErrorKind::InvalidInput)?;
         Ok(self.position)
     }
 }

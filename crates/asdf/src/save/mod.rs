@@ -1,14 +1,17 @@
 //! Writing new files and changing existing ones.
 //!
 //! ```text
-//! Tree --plan--> Tree without arrays   versions of tags, history, numbers of blocks
-//!      --emitter--> text               the tree
-//!      --encode--> stored bytes        each block, in pieces, over threads
-//!      --file--> head, tree, blocks, index
+//! Tree --numbered_tree--> tree with block numbers, tags and history --+
+//! Editor --edited--> text, blocks to copy, to add and to replace -----+--> plan --> new file
+//! damaged file --repair--> what is intact ----------------------------+         --> in place
 //! ```
 //!
+//! All of them write a file through one plan, a list of its parts: bytes, ranges to copy from the existing
+//! file, the tree, blocks to encode, the index. The plan is carried out in a new file or, under a journal,
+//! in the existing one.
+//!
 //! The tree names blocks by number and holds no offsets, so it is written first. Sizes and checksum
-//! of a block are written into its header when its data are. No more than some pieces of the data
+//! of a block are written into its header after its data. No more than a few pieces of the data
 //! are in memory at a time.
 //!
 //! ```
@@ -27,20 +30,25 @@
 //! # Ok::<(), asdf::Error>(())
 //! ```
 
-pub(crate) mod blocks;
+mod block;
 #[cfg(any(unix, windows))]
-mod draft;
+mod edited;
 #[cfg(any(unix, windows))]
 mod editor;
 #[cfg(any(unix, windows))]
 mod exploded;
 #[cfg(any(unix, windows))]
 mod in_place;
+#[cfg(any(unix, windows))]
+mod locked;
+mod metadata;
+mod numbered_tree;
+#[cfg(any(unix, windows))]
+mod one_page;
 pub(crate) mod options;
+mod output;
 mod plan;
 pub mod repair;
-#[cfg(any(unix, windows))]
-mod rewrite;
 #[cfg(any(unix, windows))]
 mod rows;
 pub(crate) mod writer;
@@ -48,7 +56,11 @@ pub(crate) mod writer;
 #[cfg(any(unix, windows))]
 pub use crate::file::journal::roll_back;
 #[cfg(any(unix, windows))]
-pub use editor::{EditOptions, EditReport, Editor, Method, is_read_only};
+pub use editor::{EditReport, Editor, Method};
+#[cfg(any(unix, windows))]
+pub use locked::is_read_only;
+#[cfg(any(unix, windows))]
+pub use options::EditOptions;
 pub(crate) use options::WriteOptions;
 #[cfg(any(unix, windows))]
 pub use rows::RowWriter;

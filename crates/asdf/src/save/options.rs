@@ -1,8 +1,17 @@
-//! How a file is written.
+//! How a file is written, and how it is changed.
+
+#[cfg(any(unix, windows))]
+use std::time::Duration;
+
+#[cfg(any(unix, windows))]
+use binio::Limits;
 
 use crate::codec::Compression;
 use crate::tag::Version;
 use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
+
+/// The most bytes of padding after a tree that an edit uses.
+pub(super) const MAX_PADDING: u64 = 64 << 20;
 
 /// What the file says wrote it.
 #[derive(Clone, Debug)]
@@ -100,5 +109,55 @@ impl WriteOptions {
     pub fn extension(mut self, extension: ExtensionMetadata) -> Self {
         self.extensions.push(extension);
         self
+    }
+}
+
+/// How a file is changed.
+///
+/// ```
+/// use asdf::save::EditOptions;
+///
+/// let options = EditOptions::new().in_place(true);
+/// ```
+#[cfg(any(unix, windows))]
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct EditOptions {
+    pub(super) in_place: bool,
+    pub(super) read_only: bool,
+    pub(super) patience: Duration,
+    pub(super) limits: Limits,
+}
+
+#[cfg(any(unix, windows))]
+impl Default for EditOptions {
+    fn default() -> Self {
+        Self {
+            in_place: false,
+            read_only: false,
+            patience: Duration::from_secs(10),
+            limits: Limits::default(),
+        }
+    }
+}
+
+#[cfg(any(unix, windows))]
+impl EditOptions {
+    /// The default: see the methods.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    binio::setters! {
+        /// Sets whether the file itself is changed, under a journal, instead of replaced by a new one:
+        /// for files that are too large to be copied. Other programs may then see a file that is being
+        /// changed. The tree has to fit its room, and removed blocks keep theirs. Default: no.
+        in_place: bool;
+        /// Sets whether a read-only file is changed. Default: no.
+        read_only: bool;
+        /// Sets how long to wait for another process that is changing the file. Default: 10 seconds.
+        patience: Duration;
+        /// Sets the limits for reading the file and for the tree that the edits lead to.
+        limits: Limits;
     }
 }

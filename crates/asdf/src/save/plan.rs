@@ -1,553 +1,243 @@
-//! What will be in the file: a tree with the tags and the history of its standard, and the blocks.
+//! What a file will consist of, part by part, and writing it.
+//!
+//! Every file that this crate writes goes through a [`FilePlan`]:
+//!
+//! ```text
+//! new file    | bytes: header line | tree | padding | block | block | index |
+//! edited      | copy: header line | bytes: tree | copy: padding and blocks | block | index |
+//! repaired    | bytes: header line, tree | header, copy: block 0 | header, copy: block 1 | index |
+//! ```
+//!
+//! A [`Sink`] carries it out: an [output of any kind](super::output), or a [change in
+//! place](super::in_place), for which copying a range to where it already is costs nothing.
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
+use std::borrow::Cow;
+use std::iter;
+use std::ops::Range;
+use std::sync::mpsc::channel;
 
-use binio::ReadAt;
-use num_bigint::Sign;
+use super::block::{ArrayData, BlockOptions, Checksums, Content, Encoded, SMALL};
+use super::numbered_tree::NumberedTree;
+use super::output::{Output, Sink};
+use crate::codec::encode::{beside, map, threads, with_threads};
+use crate::error::Result;
+use crate::layout::{BlockHeader, index};
 
-use super::WriteOptions;
-use super::options::Library;
-use crate::asdf::Asdf;
-use crate::codec::Compression;
-use crate::error::{Error, Result};
-use crate::file::blocks::{Block, BlockRef};
-use crate::ndarray::source::Source;
-use crate::tag::{CORE_PREFIX, TagUri, Version};
-use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
-use crate::tree::open_external;
-use crate::value::emit::{ArrayNode, Arrays, LITERALS};
-use crate::value::walk::Visit;
-use crate::value::{Array, Mapping, Mask, Sequence, Storage, Tree, Value};
-use crate::yaml::{Integer, YamlNode};
+/// Data of small blocks that is encoded at a time, for each thread and at most.
+const BATCH_OF_THREAD: u64 = 1 << 20;
+const MAX_BATCH: u64 = 16 << 20;
 
-/// The first standard whose history has extensions.
-const EXTENSIONS: Version = Version::new(1, 2, 0);
-/// The first standard with `float16`, and with few types of keys.
-const FLOAT16: Version = Version::new(1, 6, 0);
-
-/// A block that will be written.
-pub(super) enum Planned<'a> {
-    /// The data of an array.
-    New { data: Arc<dyn ReadAt>, compression: Compression, itemsize: u64 },
-    /// A block of another file with its own compression.
-    Stored(Block<'a>),
-    /// A block of another file with another compression.
-    Decoded(Block<'a>, Compression),
+/// A part of a file.
+pub(super) enum Part<'a> {
+    Bytes(Cow<'a, [u8]>),
+    /// A range of the existing file, with the offsets there of the blocks that begin in it.
+    Copy {
+        range: Range<u64>,
+        blocks: Vec<u64>,
+    },
+    Tree(&'a NumberedTree<'a>),
+    /// This many bytes: blanks, and a line end.
+    Padding(u64),
+    /// The complete header of a block.
+    Header(Vec<u8>),
+    /// A block, to be encoded. If `next` is given, zeros follow it until the offset is congruent to
+    /// `next` modulo the alignment, so that blocks that are copied after it stay aligned.
+    Block {
+        content: Content<'a>,
+        next: Option<u64>,
+    },
+    /// The index of all blocks before it, if there are any.
+    Index,
 }
 
-/// The data of an array, to become a block.
-#[cfg(any(unix, windows))]
-#[derive(Clone)]
-pub(crate) struct NewBlock {
-    pub(crate) data: Arc<dyn ReadAt>,
-    pub(crate) compression: Compression,
-    pub(crate) itemsize: u64,
+/// The parts of a file in their order.
+pub(super) struct FilePlan<'a> {
+    pub(super) parts: Vec<Part<'a>>,
+    pub(super) block_options: BlockOptions,
 }
 
-/// All that will be written.
-pub(crate) struct Plan<'a> {
-    pub(super) tree: Tree,
-    pub(super) blocks: Vec<Planned<'a>>,
-    /// Numbers of blocks by the address of their data.
-    numbers: HashMap<usize, usize>,
-    /// The names of files that have the blocks, if the file itself has none.
-    names: Option<Vec<String>>,
-    /// The numbers of the blocks in the file, if they are not those of the plan.
-    numbering: Option<Vec<usize>>,
-    ndarray_tag: String,
-    inline_below: u64,
+/// A file that was written.
+pub(super) struct Written {
+    pub(super) len: u64,
+    /// Offsets of all blocks.
+    pub(super) blocks: Vec<u64>,
 }
 
-/// Where the blocks come from that the tree names by number.
-#[derive(Clone, Copy)]
-pub(super) struct Origin<'a> {
-    pub(super) file: &'a Asdf,
-    /// Whether blocks of other files are copied, too.
-    pub(super) implode: bool,
-}
-
-impl<'a> Plan<'a> {
-    /// `streamed` says that one more block follows, which the tree calls -1.
-    pub(super) fn new(
-        tree: &Tree,
-        origin: Option<Origin<'a>>,
-        options: &WriteOptions,
-        streamed: bool,
-    ) -> Result<Self> {
-        let mut tree = tree.clone();
-        if *tree.root() == Value::Null {
-            *tree.root_mut() = Mapping::new().into();
-        }
-        let Some(root) = tree.root_mut().as_mapping_mut() else {
-            return Err(Error::unwritable("the root of the tree is not a mapping"));
-        };
-        add_metadata(root, options);
-        let root = std::mem::take(tree.root_mut());
-        *tree.root_mut() = root.tagged(core_tag("asdf", options.standard)?);
-        let kept = origin.map(|origin| kept_blocks(&tree, origin, streamed)).transpose()?;
-        let kept = kept.unwrap_or_default();
-        let mut plan = Self::empty(options)?;
-        let mut sources = HashMap::new();
-        if let Some(origin) = origin {
-            for (number, old) in kept.iter().enumerate() {
-                sources.insert(*old, number);
-                plan.blocks.push(copied(origin.file.blocks().get(*old)?, options)?);
-            }
-        }
-        let external = Vec::new();
-        let mut places = Places { plan: &mut plan, origin, sources, options, external, streamed };
-        places.prepare(&mut tree)?;
-        plan.tree = tree;
-        Ok(plan)
+impl<'a> FilePlan<'a> {
+    pub(super) fn new(block_options: BlockOptions) -> Self {
+        Self { parts: Vec::new(), block_options }
     }
 
-    fn empty(options: &WriteOptions) -> Result<Self> {
-        Ok(Self {
-            tree: Tree::default(),
-            blocks: Vec::new(),
-            numbers: HashMap::new(),
-            names: None,
-            numbering: None,
-            ndarray_tag: core_tag("ndarray", options.standard)?,
-            inline_below: options.inline_below,
+    pub(super) fn bytes(&mut self, bytes: impl Into<Cow<'a, [u8]>>) {
+        self.parts.push(Part::Bytes(bytes.into()));
+    }
+
+    /// Adds a range of the existing file in which no block begins.
+    pub(super) fn copy(&mut self, range: Range<u64>) {
+        self.copy_blocks(range, Vec::new());
+    }
+
+    /// Adds a range of the existing file in which blocks begin at these offsets. If it continues the
+    /// range before, both become one.
+    pub(super) fn copy_blocks(&mut self, range: Range<u64>, blocks: Vec<u64>) {
+        match self.parts.last_mut() {
+            Some(Part::Copy { range: last, blocks: known }) if last.end == range.start => {
+                last.end = range.end;
+                known.extend(blocks);
+            }
+            _ if range.is_empty() => {}
+            _ => self.parts.push(Part::Copy { range, blocks }),
+        }
+    }
+
+    pub(super) fn block(&mut self, content: Content<'a>) {
+        self.parts.push(Part::Block { content, next: None });
+    }
+
+    /// Returns the length of the parts so far, as far as it is known before they are written: trees
+    /// and blocks do not count.
+    pub(super) fn known_len(&self) -> u64 {
+        self.parts.iter().filter_map(Part::len).sum()
+    }
+
+    /// Writes the file at the current position of the sink.
+    ///
+    /// While a batch of parts is written, the small blocks of the next batch are encoded on other threads.
+    pub(super) fn write(&self, sink: impl Sink) -> Result<Written> {
+        let mut file = Writing { out: Output::new(sink), blocks: Vec::new() };
+        let is_before_blocks = |part: &&Part<'_>| !matches!(part, Part::Block { .. });
+        let head = self.parts.iter().take_while(is_before_blocks).count();
+        let (mut batch, mut rest) = self.parts.split_at(head);
+        let mut encoded: Vec<Option<Encoded>> = iter::repeat_with(|| None).take(head).collect();
+        let (computed, digests) = channel();
+        with_threads(|spawn| -> Result<()> {
+            let checksums = spawn.map(|spawn| Checksums { spawn, computed });
+            loop {
+                let (next, after) = rest.split_at(batch_len(rest));
+                let mut encoded_next = Ok(Vec::new());
+                beside(
+                    || encoded_next = self.encode_small(next),
+                    || {
+                        let mut parts = batch.iter().zip(encoded);
+                        parts.try_for_each(|(part, encoded)| {
+                            file.part(part, self.block_options, encoded, checksums.as_ref())
+                        })
+                    },
+                )?;
+                if next.is_empty() {
+                    return Ok(());
+                }
+                (batch, rest, encoded) = (next, after, encoded_next?);
+            }
+        })?;
+        for (offset, digest) in digests {
+            file.out.patch(offset, digest.as_bytes())?;
+        }
+        let len = file.out.position();
+        file.out.finish()?;
+        Ok(Written { len, blocks: file.blocks })
+    }
+
+    /// Encodes the small blocks of a batch, over threads.
+    fn encode_small(&self, batch: &[Part<'_>]) -> Result<Vec<Option<Encoded>>> {
+        map(batch.iter().collect(), |part| match part {
+            Part::Block { content, .. } => content.encode_small(self.block_options),
+            _ => Ok(None),
         })
     }
+}
 
-    /// A plan of a part of the tree of a file: what it names by number is in the file, and the blocks of
-    /// its arrays get the numbers from `next` on, the first of them `reused` if there is such a number.
-    #[cfg(any(unix, windows))]
-    pub(crate) fn of_part(
-        part: &Tree,
-        file: &'a Asdf,
-        options: &WriteOptions,
-        reused: Option<usize>,
-        next: usize,
-    ) -> Result<Self> {
-        let mut tree = part.clone();
-        let has_sources = tree.values().any(|value| value.source().is_some());
-        let count = if has_sources { file.blocks().len()? } else { 0 };
-        let sources = (0..count).map(|number| (number, number)).collect();
-        let mut plan = Self::empty(options)?;
-        let origin = Some(Origin { file, implode: false });
-        let external = Vec::new();
-        let mut places =
-            Places { plan: &mut plan, origin, sources, options, external, streamed: false };
-        places.prepare(&mut tree)?;
-        plan.tree = tree;
-        let numbers = reused.into_iter().chain(next..);
-        plan.numbering = Some(numbers.take(plan.blocks.len()).collect());
-        Ok(plan)
+impl Part<'_> {
+    /// The length of the part, if it is known before the part is written.
+    pub(super) fn len(&self) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::Header(bytes) => Some(bytes.len() as u64),
+            Self::Copy { range, .. } => Some(range.end - range.start),
+            Self::Padding(len) => Some(*len),
+            Self::Tree(_) | Self::Block { .. } | Self::Index => None,
+        }
     }
 
-    /// The arrays that need blocks, with the numbers of these.
-    #[cfg(any(unix, windows))]
-    pub(crate) fn into_arrays(self) -> Vec<(usize, NewBlock)> {
-        let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
-        let arrays = numbers.into_iter().zip(self.blocks);
-        let arrays = arrays.filter_map(|(number, block)| match block {
-            Planned::New { data, compression, itemsize } => {
-                Some((number, NewBlock { data, compression, itemsize }))
+    /// The length of the data of a block that is small enough to be encoded in memory.
+    fn small_len(&self) -> u64 {
+        match self {
+            Self::Block { content: Content::Array(ArrayData { data, .. }), .. } => {
+                Some(data.len()).filter(|len| *len <= SMALL).unwrap_or(0)
             }
-            _ => None,
-        });
-        arrays.collect()
-    }
-
-    /// The tree, with the tags of the standard.
-    #[cfg(any(unix, windows))]
-    pub(crate) fn tree(&self) -> &Tree {
-        &self.tree
-    }
-
-    /// The other files that the tree names for its arrays.
-    #[cfg(any(unix, windows))]
-    pub(super) fn external_sources(&self) -> BTreeSet<String> {
-        let uri = |value: &Value| match value.source() {
-            Some(Source::File(uri)) => Some(uri.to_owned()),
-            _ => None,
-        };
-        self.tree.values().filter_map(uri).collect()
-    }
-
-    /// Puts the blocks into files of these names.
-    #[cfg(any(unix, windows))]
-    pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
-        self.tree.walk_mut(Visit::WithoutElements, &mut |value| {
-            let Some(Source::Block(BlockRef::Index(index))) = value.source() else {
-                return Ok(());
-            };
-            if let Some((name, source)) = names.get(index).zip(source_of(value)) {
-                *source = name.as_str().into();
-            }
-            Ok(())
-        })?;
-        self.names = Some(names);
-        Ok(())
-    }
-
-    fn is_inline(&self, array: &Array) -> bool {
-        match array.storage {
-            Storage::Inline => true,
-            Storage::Block => false,
-            // What cannot stand in the tree gets a block.
-            Storage::Automatic => {
-                array.layout.len() < self.inline_below && crate::value::emit::is_inline(array)
-            }
+            _ => 0,
         }
     }
 }
 
-impl Arrays for Plan<'_> {
-    fn node(&self, array: &Array) -> Result<ArrayNode> {
-        let tag = self.ndarray_tag.clone();
-        let Some(&number) = self.numbers.get(&address(array)) else {
-            return ArrayNode::inline(array, tag);
-        };
-        if self.is_inline(array) {
-            return ArrayNode::inline(array, tag);
-        }
-        let in_file =
-            |number| self.numbering.as_ref().map_or(Some(number), |all| all.get(number).copied());
-        let source = match self.names.as_ref().and_then(|names| names.get(number)) {
-            Some(name) => name.as_str().into(),
-            None => Value::from(in_file(number).unwrap_or(number) as u64),
-        };
-        Ok(ArrayNode::in_block(array, source, tag))
-    }
-}
-
-fn address(array: &Array) -> usize {
-    Arc::as_ptr(&array.data).cast::<u8>().addr()
-}
-
-/// How a block of another file is copied. A header does not name the level, so that a block is
-/// compressed again for one.
-fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Planned<'a>> {
-    let code = block.header()?.compression;
-    Ok(match options.compression {
-        Some(compression) if compression.code() != code || compression.level().is_some() => {
-            Planned::Decoded(block, compression)
-        }
-        _ => Planned::Stored(block),
-    })
-}
-
-/// The tag of a name in the version of a standard. Fails if that has none.
-fn core_tag(name: &str, standard: Version) -> Result<String> {
-    let uri = format!("{CORE_PREFIX}{name}");
-    let versions = TagUri { version: None, ..TagUri::new(&uri) };
-    let known = versions.known_versions().filter(|(_, since)| *since <= standard);
-    match known.map(|(version, _)| version).max() {
-        Some(version) => Ok(format!("{uri}-{version}")),
-        None => Err(Error::unwritable(format!("standard {standard} has no tag `{name}`"))),
-    }
-}
-
-/// The source of an array that is in a file already.
-fn source_of(value: &mut Value) -> Option<&mut Value> {
-    let is_array = value.is_ndarray();
-    value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
-}
-
-/// The numbers of the blocks of a file that will be in the new one: all but those of arrays that
-/// are no longer in the tree. What else a file means by a number cannot be known.
-fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
-    let blocks = origin.file.blocks();
-    let mut used = BTreeSet::new();
-    for value in tree.values() {
-        match value.source() {
-            // The block that follows.
-            Some(Source::Block(BlockRef::LAST)) if streamed => {}
-            Some(Source::Block(block)) => {
-                used.insert(blocks.by_source(block)?.index());
-            }
-            Some(Source::File("")) => {
-                used.insert(0);
-            }
-            _ => {}
-        }
-    }
-    let named = origin.file.document()?.nodes().filter_map(YamlNode::block_ref);
-    let known = named.filter_map(|block| Some(blocks.by_source(block).ok()?.index()));
-    let known: BTreeSet<usize> = known.collect();
-    Ok((0..blocks.len()?).filter(|at| used.contains(at) || !known.contains(at)).collect())
-}
-
-/// Prepares the values of a tree, and finds the blocks that they need.
-struct Places<'p, 'a> {
-    plan: &'p mut Plan<'a>,
-    origin: Option<Origin<'a>>,
-    /// New numbers of the blocks of the other file by their old ones.
-    sources: HashMap<usize, usize>,
-    /// Other files, and the numbers of their blocks.
-    external: Vec<(*const Asdf, usize)>,
-    options: &'p WriteOptions,
-    /// Whether the last block, -1, is one that follows those of the plan.
-    streamed: bool,
-}
-
-impl Places<'_, '_> {
-    fn prepare(&mut self, tree: &mut Tree) -> Result<()> {
-        tree.walk_mut(Visit::WithoutElements, &mut |value| self.value(value))
-    }
-
-    fn value(&mut self, value: &mut Value) -> Result<()> {
-        let standard = self.options.standard;
-        if let Value::Tagged(tagged) = value {
-            let uri = TagUri::new(&tagged.tag);
-            if uri.is_known_core() {
-                tagged.tag = core_tag(uri.name, standard)?;
-            }
-        }
-        let integer = match &*value {
-            Value::Int(integer) => Some(integer.clone()),
-            Value::ScalarText(written) => written.integer(),
-            _ => None,
-        };
-        if let Some(integer) = integer.filter(is_beyond_literals) {
-            *value = big_integer(&integer, standard)?;
-        }
-        if let Value::Mapping(mapping) = value.untagged() {
-            if standard >= FLOAT16 {
-                mapping.iter().try_for_each(|(key, _)| check_key(key))?;
-            }
-        }
-        let number = value.source().map(|source| self.source(source)).transpose()?.flatten();
-        if let Some(source) = source_of(value) {
-            if let Some(number) = number {
-                *source = Value::from(number as u64);
-            }
-            self.check_datatype(value)?;
-        }
-        match value.untagged() {
-            Value::Array(array) => self.array(array),
-            _ => Ok(()),
-        }
-    }
-
-    /// Fails for the half floats of an array of another file in a standard without them.
-    fn check_datatype(&self, value: &Value) -> Result<()> {
-        let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
-        if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
-            return Err(no_float16(self.options.standard));
-        }
-        Ok(())
-    }
-
-    /// The number in the new file of the block that the source of an array names.
-    fn source(&mut self, source: Source<'_>) -> Result<Option<usize>> {
-        match (source, self.origin) {
-            (Source::Block(BlockRef::LAST), _) if self.streamed => Ok(None),
-            (Source::Block(block), Some(origin)) => {
-                let old = origin.file.blocks().by_source(block)?.index();
-                Ok(self.sources.get(&old).copied())
-            }
-            (Source::Block(block), None) => {
-                let message = format!("`source: {block}` is a block, and no file has it");
-                Err(Error::unwritable(message))
-            }
-            (Source::File(uri), Some(origin)) => self.external(uri, origin),
-            (Source::File(_), None) | (Source::Inline(_), _) => Ok(None),
-        }
-    }
-
-    /// The number of the first block of another file, if it is to be copied.
-    fn external(&mut self, uri: &str, origin: Origin<'_>) -> Result<Option<usize>> {
-        if uri.is_empty() {
-            return Ok(self.sources.get(&0).copied());
-        }
-        if !origin.implode {
-            return Ok(None);
-        }
-        // The file is that of the plan, with its lifetime.
-        let Some(origin) = self.origin else { return Ok(None) };
-        let file = open_external(origin.file, uri)?;
-        let known = self.external.iter().find(|(known, _)| std::ptr::eq(*known, file));
-        if let Some((_, number)) = known {
-            return Ok(Some(*number));
-        }
-        let number = self.plan.blocks.len();
-        self.plan.blocks.push(copied(file.blocks().get(0)?, self.options)?);
-        self.external.push((file, number));
-        Ok(Some(number))
-    }
-
-    /// Plans a block for an array, unless its data have one.
-    fn array(&mut self, array: &Array) -> Result<()> {
-        let mut next = Some(array);
-        while let Some(array) = next {
-            if self.options.standard < FLOAT16 && has_float16(&array.datatype) {
-                return Err(no_float16(self.options.standard));
-            }
-            if !self.plan.is_inline(array) {
-                let compression = array.compression.or(self.options.compression);
-                let blocks = &mut self.plan.blocks;
-                self.plan.numbers.entry(address(array)).or_insert_with(|| {
-                    blocks.push(Planned::New {
-                        data: Arc::clone(&array.data),
-                        compression: compression.unwrap_or_default(),
-                        itemsize: array.datatype.itemsize(),
-                    });
-                    blocks.len() - 1
-                });
-            }
-            next = match &array.mask {
-                Some(Mask::Array(mask)) => Some(mask),
-                _ => None,
-            };
-        }
-        Ok(())
-    }
-}
-
-fn no_float16(standard: Version) -> Error {
-    Error::unwritable(format!("standard {standard} has no datatype float16, which came with 1.6.0"))
-}
-
-fn has_float16(datatype: &binio::array::Datatype) -> bool {
-    use binio::array::{Datatype, ScalarKind};
-    match datatype {
-        Datatype::Scalar(scalar) => scalar.kind() == ScalarKind::Float && scalar.size() == 2,
-        Datatype::Record(record) => {
-            record.fields().iter().any(|field| has_float16(field.datatype()))
-        }
-    }
-}
-
-fn is_beyond_literals(integer: &Integer<'_>) -> bool {
-    integer.as_i128().is_none_or(|value| !LITERALS.contains(&value))
-}
-
-/// An integer as words.
-fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
-    let Ok(big) = integer.to_big_int() else {
-        return Err(Error::unwritable("an integer has too many digits"));
+/// The number of parts whose small blocks are encoded at a time.
+fn batch_len(parts: &[Part<'_>]) -> usize {
+    let limit = MAX_BATCH.min(BATCH_OF_THREAD * threads() as u64);
+    let mut sum = 0;
+    let fits = |part: &&Part<'_>| {
+        sum += part.small_len();
+        sum <= limit
     };
-    let (sign, words) = big.to_u32_digits();
-    let words = Array::from_slice(&words, &[words.len() as u64])?;
-    let entries: [(&str, Value); 3] = [
-        ("sign", if sign == Sign::Minus { "-" } else { "+" }.into()),
-        ("string", big.to_string().into()),
-        ("words", words.storage(Storage::Inline).into()),
-    ];
-    Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
+    parts.iter().take_while(fits).count()
 }
 
-/// Since 1.6.0 keys are strings, integers and booleans.
-fn check_key(key: &Value) -> Result<()> {
-    match key.untagged() {
-        Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {
-            let message = "standard 1.6.0 requires keys that are strings, integers or booleans";
-            Err(Error::unwritable(message))
-        }
-        _ => Ok(()),
-    }
+/// A file that is being written.
+struct Writing<S> {
+    out: Output<S>,
+    blocks: Vec<u64>,
 }
 
-/// Puts `asdf_library` and `history` first.
-fn add_metadata(root: &mut Mapping, options: &WriteOptions) {
-    let history = history(root.remove("history"), options);
-    if let Some(history) = history {
-        root.insert_first("history", history);
-    }
-    let ours = Software::new("scibin", env!("CARGO_PKG_VERSION"));
-    let library = match &options.library {
-        Library::Ours => Some(software(&ours)),
-        Library::Other(library) => Some(software(library)),
-        Library::AsInTheTree => root.remove("asdf_library"),
-    };
-    if let Some(library) = library {
-        root.insert_first("asdf_library", library);
-    }
-}
-
-/// The history in the form of the standard, with what is to be added.
-fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
-    let take = |mapping: &mut Mapping, key: &str| mapping.remove(key).unwrap_or_default();
-    let (mut extensions, mut entries, mut others) = match old {
-        Some(mut old) => match old.as_mapping_mut() {
-            Some(mapping) => {
-                let lists = (take(mapping, "extensions"), take(mapping, "entries"));
-                (lists.0, lists.1, Some(std::mem::take(mapping)))
+impl<S: Sink> Writing<S> {
+    fn part(
+        &mut self,
+        part: &Part<'_>,
+        options: BlockOptions,
+        encoded: Option<Encoded>,
+        checksums: Option<&Checksums<'_>>,
+    ) -> Result<()> {
+        let offset = self.out.position();
+        match part {
+            Part::Bytes(bytes) => self.out.put(bytes),
+            Part::Copy { range, blocks } => {
+                self.blocks.extend(blocks.iter().map(|block| block - range.start + offset));
+                self.out.copy(range.clone())
             }
-            None => (Value::Null, old, None),
-        },
-        None => (Value::Null, Value::Null, None),
-    };
-    append(&mut entries, options.entries.iter().map(history_entry));
-    if options.standard < EXTENSIONS {
-        return (entries != Value::Null).then_some(entries);
-    }
-    append(&mut extensions, options.extensions.iter().map(extension));
-    let mut history = others.take().unwrap_or_default();
-    for (key, list) in [("entries", entries), ("extensions", extensions)] {
-        if list != Value::Null {
-            history.insert_first(key, list);
+            Part::Tree(tree) => tree.emit(&mut self.out),
+            Part::Padding(len) => self.pad(*len),
+            Part::Header(bytes) => {
+                self.blocks.push(offset);
+                self.out.put(bytes)
+            }
+            Part::Block { content, next } => {
+                self.blocks.push(offset);
+                let header = content.write(&mut self.out, options, encoded, checksums)?;
+                next.map_or(Ok(()), |next| self.fill_up(&header, next, options.align))
+            }
+            Part::Index if self.blocks.is_empty() => Ok(()),
+            Part::Index => self.out.put(index::to_text(&self.blocks).as_bytes()),
         }
     }
-    (!history.is_empty()).then(|| history.into())
-}
 
-/// Adds to a list, which may be missing.
-fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
-    if more.len() == 0 {
-        return;
-    }
-    if *list == Value::Null {
-        *list = Sequence::new().into();
-    }
-    if let Some(list) = list.as_sequence_mut() {
-        list.items_mut().extend(more);
-    }
-}
-
-/// The newest tag of a name: the walk gives it the version of the standard.
-fn tagged(mapping: Mapping, name: &str) -> Value {
-    Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))
-}
-
-fn software(software: &Software) -> Value {
-    let mut entries = Mapping::new();
-    for (key, value) in [("author", &software.author), ("homepage", &software.homepage)] {
-        if let Some(value) = value {
-            entries.insert(key, value.as_str());
+    fn pad(&mut self, len: u64) -> Result<()> {
+        const BLANKS: [u8; 4096] = [b' '; 4096];
+        let Some(mut left) = len.checked_sub(1) else { return Ok(()) };
+        while left > 0 {
+            let part = left.min(BLANKS.len() as u64);
+            self.out.put(&BLANKS[..usize::try_from(part).unwrap_or(0)])?;
+            left -= part;
         }
+        self.out.put(b"\n")
     }
-    entries.insert("name", software.name.as_str());
-    entries.insert("version", software.version.as_str());
-    tagged(entries, "software")
-}
 
-fn history_entry(entry: &HistoryEntry) -> Value {
-    let mut entries = Mapping::new();
-    entries.insert("description", entry.description.as_str());
-    if let Some(time) = &entry.time {
-        entries.insert("time", crate::value::emit::time_value(time));
-    }
-    match &entry.software[..] {
-        [] => {}
-        [one] => drop(entries.insert("software", software(one))),
-        several => {
-            let list: Sequence = several.iter().map(software).collect();
-            entries.insert("software", list);
+    /// Adds unused space to a block, until the offset is congruent to `next` modulo `align`.
+    fn fill_up(&mut self, header: &BlockHeader, next: u64, align: u64) -> Result<()> {
+        let missing = next.wrapping_sub(self.out.position()) & (align - 1);
+        if missing == 0 {
+            return Ok(());
         }
+        self.out.put(&vec![0; usize::try_from(missing).unwrap_or(0)])?;
+        let allocated = self.out.position() - header.data_start();
+        let field = header.offset + BlockHeader::ALLOCATED_SIZE_OFFSET;
+        self.out.patch(field, &allocated.to_be_bytes())
     }
-    tagged(entries, "history_entry")
-}
-
-fn extension(extension: &ExtensionMetadata) -> Value {
-    let mut entries = Mapping::new();
-    entries.insert("extension_class", extension.extension_class.as_str());
-    if let Some(uri) = &extension.extension_uri {
-        entries.insert("extension_uri", uri.as_str());
-    }
-    for (key, value) in
-        [("manifest_software", &extension.manifest_software), ("software", &extension.software)]
-    {
-        if let Some(value) = value {
-            entries.insert(key, software(value));
-        }
-    }
-    tagged(entries, "extension_metadata")
 }

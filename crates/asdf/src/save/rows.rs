@@ -10,20 +10,19 @@
 //! one write, then follows the index, so that the file is whole at any time. The shape stays `'*'`,
 //! which is valid in ordinary blocks too; a copy by [`Tree::from_file`] has the number of rows.
 
-use std::io::Write as _;
 use std::path::Path;
 
 use binio::ReadAt as _;
 use binio::array::{Datatype, Element, byte_size, to_bytes};
 use binio::checksum::Algorithm;
-use binio::write::{FileLock, FileTarget, WriteAt as _};
+use binio::write::{AtomicFile, FileLock, FileTarget, WriteAt as _};
 
-use super::blocks;
-use super::plan::Plan;
+use super::block::Content;
+use super::output::Stream;
 use super::writer::Writer;
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
-use crate::layout::{BlockHeader, FLAG_STREAMED, index};
+use crate::layout::{BlockHeader, index};
 use crate::tag::CORE_PREFIX;
 use crate::tree::Node;
 use crate::value::emit::elements;
@@ -86,17 +85,16 @@ impl Writer<'_> {
         .into_iter()
         .collect();
         tree.set(pointer, Value::from(node).tagged(format!("{CORE_PREFIX}ndarray-1.0.0")))?;
-        let options = self.options.clone().index(false);
-        let mut writer = self.clone();
-        (writer.tree, writer.options) = (tree, options);
-        writer.check()?;
-        let plan = Plan::new(&writer.tree, writer.origin(), &writer.options, true)?;
-        let mut file = binio::write::AtomicFile::create(path)?;
-        let offset = writer.file_of(&plan, &plan.blocks, &mut file)?.len;
-        let mut header = BlockHeader::aligned(offset, [0; 4], writer.options.align);
-        header.flags = FLAG_STREAMED;
-        file.write_all(&header.to_bytes())?;
+        let mut writer = self.clone().options(self.options.clone().index(false));
+        writer.tree = tree;
+        let tree = writer.numbered_tree(true)?;
+        let mut plan = writer.file_plan(&tree);
+        plan.block(Content::Streamed);
+        let mut file = AtomicFile::create(path)?;
+        let blocks = plan.write(Stream { out: &mut file, existing: None })?.blocks;
         file.commit()?;
+        let offset = blocks.last().copied().unwrap_or_default();
+        let header = BlockHeader::streamed(offset, self.options.align);
         RowWriter::open(path, header, datatype.clone(), row_size)
     }
 }
@@ -196,7 +194,7 @@ impl RowWriter {
         }
         let mut header = BlockHeader { flags: 0, ..self.header };
         let len = end - start;
-        blocks::fill(&mut header, len, len, Some(hasher.finish()));
+        header.complete(len, len, Some(hasher.finish()));
         self.file.sync()?;
         self.file.write_all_at(&header.fields(), header.offset)?;
         self.file.sync()?;

@@ -6,31 +6,26 @@ use std::path::Path;
 use std::path::PathBuf;
 
 #[cfg(any(unix, windows))]
-use binio::write::AtomicFile;
+use binio::write::{AtomicFile, Discard};
 
 use super::WriteOptions;
-use super::blocks::{self, BlockData, Checksums, Encoded, Output};
+use super::block::{BlockOptions, Content};
 #[cfg(any(unix, windows))]
 use super::exploded;
-use super::plan::{Origin, Plan, Planned};
+use super::numbered_tree::{NumberedTree, Origin};
+use super::output::Stream;
+use super::plan::{FilePlan, Part, Written};
 use crate::asdf::Asdf;
-use crate::codec::Compression;
-use crate::codec::encode::{beside, map, threads};
 use crate::error::{Error, Result};
-use crate::layout::{head, index};
+use crate::layout::{BlockHeader, head};
 use crate::tag::Version;
 use crate::value::Tree;
-use crate::value::emit::emit;
 
 /// The versions of the standard that can be written: all that are stable.
 pub const STANDARDS: &[Version] = {
     let (stable, _) = crate::tag::KNOWN_STANDARDS.split_at(7);
     stable
 };
-
-/// Data of small blocks that are encoded at a time, for each thread and at most.
-const BATCH_OF_THREAD: u64 = 1 << 20;
-const MAX_BATCH: u64 = 16 << 20;
 
 /// Files of an exploded one that are written before they get their names.
 #[cfg(any(unix, windows))]
@@ -95,8 +90,9 @@ impl<'a> Writer<'a> {
 
     /// Writes the file to an output that can seek, from where that is.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
-        let plan = self.plan()?;
-        self.file_of(&plan, &plan.blocks, out)
+        let tree = self.numbered_tree(false)?;
+        let plan = self.file_plan(&tree);
+        Ok(plan.write(Stream { out, existing: None })?.into())
     }
 
     /// Writes the tree under a name, and each block into a file of its own next to it:
@@ -109,19 +105,18 @@ impl<'a> Writer<'a> {
     #[cfg(any(unix, windows))]
     pub fn explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let path = path.as_ref();
-        let mut tree = AtomicFile::create(path)?;
-        let (plan, files) = self.exploded(path)?;
-        let report = self.file_of(&plan, &[], &mut tree)?;
-        let unused = exploded::only_old(path, &plan.external_sources());
+        let mut out = AtomicFile::create(path)?;
+        let (tree, blocks, files) = self.exploded(path)?;
+        let written = self.file_plan(&tree).write(Stream { out: &mut out, existing: None })?;
+        let unused = exploded::only_old(path, &tree.external_sources());
         let mut new = exploded::NewFiles::default();
-        for (blocks, files) in plan.blocks.chunks(OPEN_FILES).zip(files.chunks(OPEN_FILES)) {
+        for (blocks, files) in blocks.chunks(OPEN_FILES).zip(files.chunks(OPEN_FILES)) {
             let mut parts = Vec::with_capacity(files.len());
             for (block, path) in blocks.iter().zip(files) {
                 let mut file = AtomicFile::create(path)?;
-                let mut out = Output::new(&mut file);
-                out.put(head::to_text(self.options.standard).as_bytes())?;
-                self.block(&mut out, block, None, None)?;
-                out.finish()?;
+                let mut plan = self.head();
+                plan.block(block.clone());
+                plan.write(Stream { out: &mut file, existing: None })?;
                 parts.push((file, path));
             }
             for (file, path) in parts {
@@ -129,188 +124,97 @@ impl<'a> Writer<'a> {
             }
         }
         // From here on the tree may be in place even if its commit fails.
-        tree.flush()?;
+        out.flush()?;
         new.keep();
-        tree.commit()?;
+        out.commit()?;
         exploded::remove(&unused);
-        Ok(WriteReport { files, ..report })
+        Ok(WriteReport { files, ..written.into() })
     }
 
     /// What [`Self::explode`] would write: the length of the file of the tree, and the names of the
     /// others.
     #[cfg(any(unix, windows))]
     pub fn plan_explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
-        let (plan, files) = self.exploded(path.as_ref())?;
-        let report = self.file_of(&plan, &[], std::io::Cursor::new(Vec::new()))?;
-        Ok(WriteReport { files, ..report })
+        let (tree, _, files) = self.exploded(path.as_ref())?;
+        Ok(WriteReport { files, ..self.file_plan(&tree).write(Discard::default())?.into() })
     }
 
+    /// The tree with the names of the files that get its blocks, and these blocks.
     #[cfg(any(unix, windows))]
-    fn exploded(&self, path: &Path) -> Result<(Plan<'a>, Vec<PathBuf>)> {
-        let mut plan = self.plan()?;
+    fn exploded(&self, path: &Path) -> Result<(NumberedTree<'a>, Vec<Content<'a>>, Vec<PathBuf>)> {
+        let mut tree = self.numbered_tree(false)?;
+        let blocks = std::mem::take(&mut tree.blocks);
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let mut taken = plan.external_sources();
+        let mut taken = tree.external_sources();
         taken.extend(exploded::sources(path));
         let names = (0_usize..).map(|number| format!("{stem}{number:04}.asdf"));
         let is_free = |name: &String| {
             !taken.contains(&exploded::to_uri(name))
                 && !exploded::is_special(&path.with_file_name(name))
         };
-        let names = names.filter(is_free);
-        let names: Vec<String> = names.take(plan.blocks.len()).collect();
-        plan.explode(names.iter().map(|name| exploded::to_uri(name)).collect())?;
-        Ok((plan, names.iter().map(|name| path.with_file_name(name)).collect()))
+        let names: Vec<String> = names.filter(is_free).take(blocks.len()).collect();
+        tree.explode(names.iter().map(|name| exploded::to_uri(name)).collect())?;
+        Ok((tree, blocks, names.iter().map(|name| path.with_file_name(name)).collect()))
     }
 
     /// Writes the lines before the tree and the tree, without blocks, to an output that cannot
     /// seek. Fails if an array is in a block.
     pub fn write_text(&self, out: &mut dyn Write) -> Result<()> {
-        let plan = self.plan()?;
-        if !plan.blocks.is_empty() {
+        let tree = self.numbered_tree(false)?;
+        if !tree.blocks.is_empty() {
             return Err(Error::unwritable("an array has a block, which text cannot hold"));
         }
         out.write_all(head::to_text(self.options.standard).as_bytes())?;
-        emit(&plan.tree, &plan, out)
+        tree.emit(out)
     }
 
-    fn plan(&self) -> Result<Plan<'a>> {
+    /// Prepares the tree. `streamed` says that one more block follows, which the tree calls -1.
+    pub(super) fn numbered_tree(&self, streamed: bool) -> Result<NumberedTree<'a>> {
         self.check()?;
-        Plan::new(&self.tree, self.origin(), &self.options, false)
-    }
-
-    pub(super) fn origin(&self) -> Option<Origin<'a>> {
-        self.file.map(|file| Origin { file, implode: self.implode })
+        let origin = self.file.map(|file| Origin { file, implode: self.implode });
+        NumberedTree::new(&self.tree, origin, &self.options, streamed)
     }
 
     /// Fails for options that no file can have.
-    pub(super) fn check(&self) -> Result<()> {
-        blocks::check_align(self.options.align)?;
-        let standard = self.options.standard;
+    fn check(&self) -> Result<()> {
+        let WriteOptions { align, standard, .. } = self.options;
+        let max = BlockHeader::MAX_ALIGN;
+        if !(align.is_power_of_two() && align <= max) {
+            let message = format!("alignment {align}: expected a power of two up to {max}");
+            return Err(Error::unwritable(message));
+        }
         if !STANDARDS.contains(&standard) {
             return Err(Error::unwritable(format!("standard {standard}: expected 1.0.0 to 1.6.0")));
         }
         Ok(())
     }
 
-    pub(super) fn file_of(
-        &self,
-        plan: &Plan<'_>,
-        blocks: &[Planned<'_>],
-        out: impl Write + Seek,
-    ) -> Result<WriteReport> {
-        let mut out = Output::new(out);
-        let mut offsets = Vec::with_capacity(blocks.len());
-        let (mut batch, mut left) = blocks.split_at(batch_len(blocks));
-        let mut encoded = self.encode_beside(batch, || {
-            out.put(head::to_text(self.options.standard).as_bytes())?;
-            emit(&plan.tree, plan, &mut out)?;
-            pad(&mut out, self.options.pad_tree)
-        })?;
-        blocks::with_checksums(&mut out, |out, checksums| {
-            while !batch.is_empty() {
-                let (next, rest) = left.split_at(batch_len(left));
-                encoded = self.encode_beside(next, || {
-                    for (block, encoded) in batch.iter().zip(encoded) {
-                        offsets.push(self.block(out, block, encoded, checksums)?);
-                    }
-                    Ok(())
-                })?;
-                (batch, left) = (next, rest);
-            }
-            Ok(())
-        })?;
-        if self.options.index && !offsets.is_empty() {
-            out.put(index::to_text(&offsets).as_bytes())?;
+    /// The plan of a file that so far has only the lines before the tree.
+    fn head(&self) -> FilePlan<'a> {
+        let WriteOptions { align, checksum, standard, .. } = self.options;
+        let mut plan = FilePlan::new(BlockOptions { align, checksum });
+        plan.bytes(head::to_text(standard).into_bytes());
+        plan
+    }
+
+    /// The plan of the file with a tree and its blocks.
+    pub(super) fn file_plan<'p>(&self, tree: &'p NumberedTree<'a>) -> FilePlan<'p>
+    where
+        'a: 'p,
+    {
+        let mut plan: FilePlan<'p> = self.head();
+        plan.parts.push(Part::Tree(tree));
+        plan.parts.push(Part::Padding(self.options.pad_tree));
+        tree.blocks.iter().for_each(|block| plan.block(block.clone()));
+        if self.options.index {
+            plan.parts.push(Part::Index);
         }
-        let len = out.position();
-        out.finish()?;
-        Ok(WriteReport { len, blocks: offsets.len(), files: Vec::new() })
-    }
-
-    /// Encodes the small blocks among these over threads, while a function writes what comes before
-    /// them.
-    fn encode_beside(
-        &self,
-        blocks: &[Planned<'_>],
-        write: impl FnOnce() -> Result<()>,
-    ) -> Result<Vec<Option<Encoded>>> {
-        let mut encoded = Ok(Vec::new());
-        let blocks = blocks.iter().collect();
-        beside(|| encoded = map(blocks, |block| self.encode_small(block)), write)?;
-        encoded
-    }
-
-    fn encode_small(&self, block: &Planned<'_>) -> Result<Option<Encoded>> {
-        let Planned::New { data, compression, itemsize } = block else { return Ok(None) };
-        let (compression, itemsize) = (*compression, *itemsize);
-        blocks::encode_small(&BlockData::New { data, compression, itemsize }, &self.options)
-    }
-
-    fn block<W: Write + Seek>(
-        &self,
-        out: &mut Output<W>,
-        block: &Planned<'_>,
-        encoded: Option<Encoded>,
-        checksums: Option<&Checksums<'_>>,
-    ) -> Result<u64> {
-        match block {
-            Planned::New { data, compression, itemsize } => {
-                let (compression, itemsize) = (*compression, *itemsize);
-                let is_stored = compression == Compression::None && data.is_memory();
-                let is_late = self.options.checksum && is_stored && encoded.is_none();
-                if let Some(checksums) = checksums.filter(|_| is_late) {
-                    return checksums.write(out, data, &self.options);
-                }
-                let data = BlockData::New { data, compression, itemsize };
-                blocks::write(out, &data, encoded, &self.options)
-            }
-            Planned::Stored(block) => {
-                blocks::write(out, &BlockData::Stored(block.clone()), None, &self.options)
-            }
-            Planned::Decoded(block, compression) => self.decoded(out, block, *compression),
-        }
-    }
-
-    /// Writes a block of another file with another compression. Its data are read, and decoded, in
-    /// pieces.
-    fn decoded<W: Write + Seek>(
-        &self,
-        out: &mut Output<W>,
-        block: &crate::file::blocks::Block<'_>,
-        compression: Compression,
-    ) -> Result<u64> {
-        block.check_stored(None)?;
-        if block.is_compressed() {
-            let data = BlockData::Decoded { block: block.clone(), compression };
-            return blocks::write(out, &data, None, &self.options);
-        }
-        let data = &binio::Span::new(block.source(), block.data_range()?)?;
-        let data = BlockData::New { data, compression, itemsize: 1 };
-        blocks::write(out, &data, None, &self.options)
+        plan
     }
 }
 
-/// How many of these blocks are encoded at a time.
-fn batch_len(blocks: &[Planned<'_>]) -> usize {
-    let limit = MAX_BATCH.min(BATCH_OF_THREAD * threads() as u64);
-    let mut sum = 0;
-    let fits = |block: &&Planned<'_>| {
-        if let Planned::New { data, .. } = block {
-            sum += Some(data.len()).filter(|len| *len <= blocks::SMALL).unwrap_or(0);
-        }
-        sum <= limit
-    };
-    blocks.iter().take_while(fits).count()
-}
-
-/// Writes blanks, the last a line end.
-fn pad<W: Write + Seek>(out: &mut Output<W>, len: u64) -> Result<()> {
-    const BLANKS: [u8; 4096] = [b' '; 4096];
-    let Some(mut left) = len.checked_sub(1) else { return Ok(()) };
-    while left > 0 {
-        let part = left.min(BLANKS.len() as u64);
-        out.put(&BLANKS[..usize::try_from(part).unwrap_or(0)])?;
-        left -= part;
+impl From<Written> for WriteReport {
+    fn from(written: Written) -> Self {
+        Self { len: written.len, blocks: written.blocks.len(), files: Vec::new() }
     }
-    out.put(b"\n")
 }

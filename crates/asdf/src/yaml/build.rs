@@ -38,6 +38,8 @@ pub(super) fn parse(
     options: &ParseOptions,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Result<Document> {
+    #[cfg(test)]
+    PARSED.set(PARSED.get() + text.len());
     if text.len() > MAX_TEXT {
         let (limit, requested) = (MAX_TEXT as u64, text.len() as u64);
         return Err(Error::limit("bytes of the tree", limit, requested));
@@ -53,6 +55,12 @@ pub(super) fn parse(
     };
     let parser = Parser::new(checked);
     build(checked, parser, options, diagnostics)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// The number of bytes that this thread has parsed.
+    pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Builds the document of a text from its events.

@@ -48,6 +48,8 @@ mod walk;
 
 pub(crate) use binary::encode as encode_base64;
 pub(crate) use build::CONSTANT_TAG;
+#[cfg(test)]
+pub(crate) use build::PARSED;
 pub use document::{Document, NodeId, ParseOptions};
 pub use integer::Integer;
 #[cfg(test)]

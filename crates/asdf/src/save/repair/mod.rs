@@ -52,12 +52,13 @@ use std::sync::Arc;
 
 use binio::{Limits, ReadAt};
 
-use super::blocks::Output;
+use super::block::BlockOptions;
+use super::output::Stream;
+use super::plan::{FilePlan, Part};
 use crate::asdf::Asdf;
 use crate::diagnostic::{Code, Diagnostic, Place, Severity};
 use crate::error::{ArrayError, BlockError, Error, ErrorKind, Result};
 use crate::file::locate::numbering::ArrayUse;
-use crate::layout::index;
 use crate::options::{External, OpenOptions, Strictness, Verify};
 use block::{Examined, State};
 use numbers::ArrayInBlock;
@@ -143,20 +144,23 @@ pub fn recover<W: Write + Seek>(
         .cache_size(0);
     let file = opening.from_source(undone.source)?;
     let mut report = RecoverReport::default();
-    let mut out = Output::new(sink);
     let text = text::recover(&file)?;
-    out.put(&text.bytes)?;
     report.lost.extend(text.lost);
     let numbered = numbers::number_blocks(&file, &text.arrays, &options.limits)?;
-    let content_end = text::put_padding(&file, numbered.first_offset(), &mut out)?;
-    let mut written = Written::new(content_end);
+    let mut plan = FilePlan::new(BlockOptions { align: 1, checksum: true });
+    plan.bytes(text.bytes);
+    let content_end = text::content_end(&file);
+    let padding = text::padding(&file, numbered.first_offset())?;
+    let mut kept = Kept::new(padding.as_ref().map_or(content_end, |padding| padding.end));
+    plan.copy(padding.unwrap_or_default());
     for (number, block) in numbered.blocks.iter().enumerate() {
         let offset = block.offset();
         let Examined { state, reason, note, bytes, missing, is_proved } =
             block::examine(&file, number, block, numbered.end_of(offset))?;
         let converted = undone.damaged.iter().find(|(at, _)| *at == offset && !is_proved);
         let reason = converted.map(|(_, error)| Reason::Block(error.clone())).or(reason);
-        written.put(&file, &state, reason.is_some(), &mut out)?;
+        plan.parts.push(Part::Header(state.header(&file)?));
+        plan.copy(kept.add(&state, reason.is_some()));
         match state {
             State::Kept { .. } if reason.is_none() => report.kept += 1,
             State::Kept { .. } => report.damaged += 1,
@@ -164,21 +168,20 @@ pub fn recover<W: Write + Seek>(
         }
         report.diagnostics.extend(note);
         if let Some(reason) = reason {
-            written.known.push(offset..bytes.end);
+            kept.known.push(offset..bytes.end);
             let (pointers, reason) = (Vec::new(), reason.into_error(number));
             report.lost.push(Loss { block: Some(number), pointers, bytes, missing, reason });
         }
     }
-    if !written.is_streamed && !written.offsets.is_empty() {
-        out.put(index::to_text(&written.offsets).as_bytes())?;
+    if !kept.is_streamed {
+        plan.parts.push(Part::Index);
     }
-    name_arrays(&text.arrays, &written, &mut report);
-    report.removed = numbered.removed(written.known, &file)?;
+    name_arrays(&text.arrays, &kept, &mut report);
+    report.removed = numbered.removed(kept.known, &file)?;
     report.diagnostics.extend(file.diagnostics());
     report.diagnostics.extend(undone.note);
     report.diagnostics.sort_by_key(|diagnostic| (diagnostic.place.offset, diagnostic.code));
-    report.len = out.position();
-    out.finish()?;
+    report.len = plan.write(Stream { out: sink, existing: Some(&**file.source()) })?.len;
     Ok(report)
 }
 
@@ -204,31 +207,23 @@ impl Reason {
 }
 
 /// The blocks of the new file.
-struct Written {
-    offsets: Vec<u64>,
+struct Kept {
     is_streamed: bool,
-    /// Length of the data of each, as far as they are known to be there.
+    /// Length of the data of each, as far as it is known to be there.
     lens: Vec<u64>,
-    /// The bytes of the old file that were written or reported as lost.
+    /// The bytes of the old file that are kept or reported as lost.
     known: Vec<Range<u64>>,
 }
 
-impl Written {
-    /// The part before the blocks was written, up to this byte of the old file.
+impl Kept {
+    /// The part before the blocks is known, up to this byte of the old file.
     fn new(content_end: u64) -> Self {
         let known = std::iter::once(0..content_end).collect();
-        Self { offsets: Vec::new(), is_streamed: false, lens: Vec::new(), known }
+        Self { is_streamed: false, lens: Vec::new(), known }
     }
 
-    fn put<W: Write + Seek>(
-        &mut self,
-        file: &Asdf,
-        state: &State,
-        is_damaged: bool,
-        out: &mut Output<W>,
-    ) -> Result<()> {
-        self.offsets.push(out.position());
-        out.put(&state.header(file)?)?;
+    /// Adds a block, and returns the bytes of the old file that follow its header.
+    fn add(&mut self, state: &State, is_damaged: bool) -> Range<u64> {
         let (copied, len) = match state {
             State::Missing => (0..0, 0),
             State::Kept { header, copied } => {
@@ -246,14 +241,8 @@ impl Written {
             }
         };
         self.lens.push(len);
-        copy(file, copied, out)
+        copied
     }
-}
-
-/// Copies bytes of the old file.
-fn copy<W: Write + Seek>(file: &Asdf, bytes: Range<u64>, out: &mut Output<W>) -> Result<()> {
-    let source = file.source();
-    source.pieces(bytes, source.preferred_piece()).try_for_each(|piece| out.put(&piece?))
 }
 
 /// Returns `true` if a range of the old file holds no other bytes.
@@ -268,12 +257,12 @@ fn holds_only(file: &Asdf, bytes: Range<u64>, is_allowed: impl Fn(u8) -> bool) -
 }
 
 /// Adds the arrays to the losses of their blocks, and those that have no block.
-fn name_arrays(arrays: &[ArrayInBlock], written: &Written, report: &mut RecoverReport) {
-    let count = written.lens.len();
+fn name_arrays(arrays: &[ArrayInBlock], kept: &Kept, report: &mut RecoverReport) {
+    let count = kept.lens.len();
     for array in arrays {
         let ArrayUse { source, needs } = &array.used;
         let index = source.resolve(count);
-        let Some(&len) = index.and_then(|index| written.lens.get(index)) else {
+        let Some(&len) = index.and_then(|index| kept.lens.get(index)) else {
             let index = index.unwrap_or(0);
             let kind = BlockError::NoSuchBlock { count };
             let reason = ErrorKind::Block { index, kind }.into();

@@ -1,21 +1,19 @@
 //! What comes before the blocks: the header line, the comments, the tree, and the padding after it.
 
 use std::collections::HashMap;
-use std::io::{Seek, Write};
 use std::ops::Range;
 
 use binio::ReadAt as _;
 use binio::array::{Order, Strided};
 
+use super::Loss;
 use super::numbers::ArrayInBlock;
-use super::{Loss, copy};
 use crate::asdf::Asdf;
 use crate::diagnostic::Code;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::locate::{self, numbering::ArrayUse};
 use crate::ndarray::parse::ArrayHeader;
 use crate::ndarray::source::Source;
-use crate::save::blocks::Output;
 use crate::yaml::{Document, ParseOptions, YamlNode};
 
 /// How often a tree that is cut is tried with a line less, and how many bytes that takes in all.
@@ -191,20 +189,10 @@ fn array(node: YamlNode<'_>) -> Option<ArrayInBlock> {
     Some(ArrayInBlock { pointer, masked: Vec::new(), line, column, used })
 }
 
-/// Copies the padding between the tree and the first block, if it is nothing else. Returns where in
-/// the old file the part ends that was written.
-pub(super) fn put_padding<W: Write + Seek>(
-    file: &Asdf,
-    first: Option<u64>,
-    out: &mut Output<W>,
-) -> Result<u64> {
-    let start = content_end(file);
-    let end = first.unwrap_or(start);
-    if start >= end || !is_padding(file, start..end)? {
-        return Ok(start);
-    }
-    copy(file, start..end, out)?;
-    Ok(end)
+/// Returns the bytes between the tree and the first block, if they are only padding.
+pub(super) fn padding(file: &Asdf, first: Option<u64>) -> Result<Option<Range<u64>>> {
+    let bytes = content_end(file)..first.unwrap_or(0);
+    Ok(if !bytes.is_empty() && is_padding(file, bytes.clone())? { Some(bytes) } else { None })
 }
 
 /// Whether bytes are blanks, line ends and NUL only.

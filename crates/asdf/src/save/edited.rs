@@ -1,0 +1,290 @@
+//! An edited file: its text, its blocks, and the plan that makes it of the existing file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use binio::ReadAt as _;
+
+use super::block::{ArrayData, BlockOptions, Content};
+use super::options::MAX_PADDING;
+use super::plan::{FilePlan, Part};
+use crate::asdf::Asdf;
+use crate::error::{Error, Result};
+use crate::file::blocks::BlockRef;
+use crate::layout::BlockHeader;
+use crate::value::edit::TreeText;
+use crate::yaml::YamlNode;
+
+/// Bytes that a file system usually writes as a whole.
+pub(super) const PAGE: u64 = 4096;
+/// The largest unit to which the data of blocks stays aligned.
+const MAX_ALIGN: u64 = 4096;
+/// The unit for the first block of a file.
+const ALIGN: u64 = 64;
+
+/// What the edits of a file lead to.
+pub(super) struct EditedFile<'a> {
+    pub(super) file: &'a Asdf,
+    /// The tree as it was edited.
+    pub(super) edited: &'a TreeText,
+    /// The edited tree with other sources, if these have to change because the number of blocks does.
+    pub(super) resolved: Option<TreeText>,
+    /// The text of the tree in the file.
+    pub(super) before: &'a str,
+    /// New blocks by their numbers.
+    pub(super) blocks: &'a BTreeMap<usize, ArrayData>,
+    /// Blocks whose arrays were removed.
+    pub(super) dropped: BTreeSet<usize>,
+    /// Whether the blocks keep their offsets because the file itself is changed.
+    pub(super) in_place: bool,
+}
+
+/// The tree in the file, and the space up to the first block or the end of the file.
+pub(super) struct TreeSpace {
+    pub(super) tree: Range<u64>,
+    pub(super) end: u64,
+    /// The bytes after the tree, if they are only blanks, line ends and zeros.
+    padding: Option<Vec<u8>>,
+}
+
+/// The blocks of a file in which nothing lies between them.
+struct ContiguousBlocks {
+    headers: Vec<BlockHeader>,
+    /// The unit to which all data is aligned.
+    align: u64,
+}
+
+impl EditedFile<'_> {
+    /// The tree as it will be.
+    pub(super) fn text(&self) -> &TreeText {
+        self.resolved.as_ref().unwrap_or(self.edited)
+    }
+
+    pub(super) fn has_changed(&self) -> bool {
+        self.text().text() != self.before || self.changes_blocks()
+    }
+
+    /// Returns `true` if blocks are added, replaced or removed.
+    pub(super) fn changes_blocks(&self) -> bool {
+        !self.blocks.is_empty() || !self.dropped.is_empty()
+    }
+
+    /// The number of blocks that the file will have if it has `count` now. Dropped blocks at the end are
+    /// left out; an empty block takes the place of any other.
+    pub(super) fn block_count(&self, count: usize) -> usize {
+        let after_new = self.blocks.keys().next_back().map_or(0, |last| last + 1);
+        let is_kept = |number: &usize| !self.dropped.contains(number);
+        let after_kept = (0..count).rev().find(is_kept).map_or(0, |last| last + 1);
+        after_kept.max(after_new)
+    }
+
+    pub(super) fn space(&self) -> Result<TreeSpace> {
+        let layout = self.file.layout();
+        let end = layout.first_block.unwrap_or(layout.file_len);
+        let tree = layout.tree.clone().unwrap_or(end..end);
+        let len = end.saturating_sub(tree.end);
+        let padding = match usize::try_from(len) {
+            Ok(count) if len <= MAX_PADDING => {
+                let bytes = self.file.source().bytes_at(tree.end, count)?;
+                let is_blank = bytes.iter().all(|byte| b" \t\r\n\0".contains(byte));
+                is_blank.then(|| bytes.to_vec())
+            }
+            _ => None,
+        };
+        Ok(TreeSpace { tree, end, padding })
+    }
+
+    /// Plans the edited file. Fails for a change in place if the tree does not fit before the first block.
+    pub(super) fn plan(&self) -> Result<FilePlan<'_>> {
+        let space = self.space()?;
+        if self.changes_blocks() {
+            self.with_new_blocks(&space)
+        } else {
+            self.with_same_blocks(&space)
+        }
+    }
+
+    /// Adds what comes before the first block. The offset of the block after it stays the same modulo
+    /// `align`.
+    fn head<'p>(&'p self, plan: &mut FilePlan<'p>, space: &TreeSpace, align: u64) -> Result<()> {
+        let layout = self.file.layout();
+        plan.copy(0..space.tree.start);
+        if layout.tree.is_none() && space.tree.start > 0 {
+            // The header line of a file without a tree may have no line end.
+            let last = self.file.source().bytes_at(space.tree.start - 1, 1)?;
+            if *last != *b"\n" {
+                plan.bytes(&b"\n"[..]);
+            }
+        }
+        let text = self.text().text();
+        let has_blocks = layout.first_block.is_some();
+        if has_blocks {
+            if let Some(filled) = space.fill(text) {
+                plan.bytes(filled);
+                return Ok(());
+            }
+            if self.in_place {
+                let (has, needs) = (space.end - space.tree.start, text.len());
+                return Err(Error::unwritable(format!(
+                    "the tree needs {needs} bytes, but only {has} are available before the first \
+                     block: write a new file instead of changing this one in place"
+                )));
+            }
+        }
+        plan.bytes(text.as_bytes());
+        let is_last = !has_blocks && self.blocks.is_empty();
+        if is_last || space.padding.is_none() {
+            plan.copy(space.tree.end..space.end);
+        }
+        if is_last {
+            return Ok(());
+        }
+        if !text.ends_with('\n') {
+            plan.bytes(&b"\n"[..]);
+        }
+        let missing = space.end.wrapping_sub(plan.known_len()) & (align - 1);
+        if missing > 0 && has_blocks {
+            plan.parts.push(Part::Padding(missing));
+        }
+        Ok(())
+    }
+
+    /// Everything after the tree is copied; only the offsets in the index change.
+    fn with_same_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
+        let layout = self.file.layout();
+        let align = self.alignment();
+        let mut plan = FilePlan::new(BlockOptions { align, checksum: true });
+        self.head(&mut plan, space, align)?;
+        let Some(first) = layout.first_block else { return Ok(plan) };
+        let offsets = self.file.blocks().iter().map(|block| Ok(block?.offset()));
+        let offsets = offsets.collect::<Result<Vec<u64>>>()?;
+        let has_moved = plan.known_len() != first;
+        match layout.index.as_ref().filter(|index| index.accepted && has_moved) {
+            Some(index) => {
+                plan.copy_blocks(first..index.offset, offsets);
+                plan.parts.push(Part::Index);
+            }
+            None => plan.copy_blocks(first..layout.file_len, offsets),
+        }
+        Ok(plan)
+    }
+
+    /// The unit to which the data of all blocks with readable headers is aligned.
+    fn alignment(&self) -> u64 {
+        let headers =
+            self.file.blocks().iter().filter_map(|block| Some(*block.ok()?.header().ok()?));
+        headers.map(|header| alignment_of(&header)).min().unwrap_or(1)
+    }
+
+    /// The blocks are copied, added, replaced or removed one by one.
+    fn with_new_blocks(&self, space: &TreeSpace) -> Result<FilePlan<'_>> {
+        let ContiguousBlocks { headers, align } = self.contiguous_blocks()?;
+        let mut plan = FilePlan::new(BlockOptions { align, checksum: true });
+        self.head(&mut plan, space, align)?;
+        for number in 0..self.block_count(headers.len()) {
+            let next = headers.get(number + 1).map(|next| next.offset);
+            match (self.blocks.get(&number), headers.get(number)) {
+                (Some(array), _) => {
+                    plan.parts.push(Part::Block { content: Content::Array(array.clone()), next });
+                }
+                (None, Some(_)) if self.dropped.contains(&number) => {
+                    plan.parts.push(Part::Block { content: Content::Empty, next });
+                }
+                (None, Some(old)) => self.copy_block(&mut plan, old)?,
+                (None, None) => return Err(Error::unwritable("a block has no data")),
+            }
+        }
+        let had_index = headers.is_empty() || self.file.layout().index.is_some();
+        let is_last_kept =
+            headers.len().checked_sub(1).is_some_and(|last| !self.dropped.contains(&last));
+        let is_streamed = is_last_kept && headers.last().is_some_and(BlockHeader::is_streamed);
+        if had_index && !is_streamed {
+            plan.parts.push(Part::Index);
+        }
+        Ok(plan)
+    }
+
+    /// Copies a block. If it claims more space than the file has, the copy claims the space that exists.
+    fn copy_block(&self, plan: &mut FilePlan<'_>, old: &BlockHeader) -> Result<()> {
+        let file_len = self.file.layout().file_len;
+        let end = old.next_offset().unwrap_or(file_len);
+        if old.is_streamed() || end <= file_len {
+            plan.copy_blocks(old.offset..end.min(file_len), vec![old.offset]);
+            return Ok(());
+        }
+        let Some(allocated) = file_len.checked_sub(old.data_start()) else {
+            return Err(Error::unwritable(format!(
+                "the header of the block at offset {} ends at {}, but the file has only {file_len} bytes",
+                old.offset,
+                old.data_start(),
+            )));
+        };
+        let field = old.offset + BlockHeader::ALLOCATED_SIZE_OFFSET;
+        let allocated = allocated.to_be_bytes();
+        plan.copy_blocks(old.offset..field, vec![old.offset]);
+        plan.bytes(allocated.to_vec());
+        plan.copy(field + allocated.len() as u64..file_len);
+        Ok(())
+    }
+
+    /// The headers of all blocks. Fails if anything but blocks, zeros and an index follows the tree.
+    fn contiguous_blocks(&self) -> Result<ContiguousBlocks> {
+        let layout = self.file.layout();
+        let headers = self.file.blocks().iter().map(|block| Ok(*block?.header()?));
+        let headers = headers.collect::<Result<Vec<BlockHeader>>>()?;
+        let tree_end = layout.first_block.unwrap_or(layout.file_len);
+        let end = headers.last().map_or(tree_end, |last| {
+            last.next_offset().unwrap_or(layout.file_len).min(layout.file_len)
+        });
+        let is_index = layout.index.as_ref().is_some_and(|index| index.offset == end);
+        if !is_index && self.has_content(end)? {
+            let message = "what follows the last block is not a block: repair the file first";
+            return Err(Error::unwritable(format!("offset {end}: {message}")));
+        }
+        let align = headers.iter().map(alignment_of).min().unwrap_or(ALIGN);
+        Ok(ContiguousBlocks { headers, align })
+    }
+
+    /// Returns `true` if the file has a nonzero byte at or after `from`.
+    fn has_content(&self, from: u64) -> Result<bool> {
+        let source = self.file.source();
+        for piece in source.pieces(from..source.len(), source.preferred_piece()) {
+            if piece?.iter().any(|byte| *byte != 0) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl TreeSpace {
+    /// The text of a tree, followed by padding up to the end of the space, if it fits.
+    pub(super) fn fill(&self, text: &str) -> Option<Vec<u8>> {
+        let padding = self.padding.as_ref()?;
+        let len = usize::try_from(self.end - self.tree.start).ok()?;
+        let missing = len.checked_sub(text.len())?;
+        let mut out = text.as_bytes().to_vec();
+        if let Some(unused) = padding.len().checked_sub(missing) {
+            out.extend_from_slice(&padding[unused..]);
+        } else {
+            let blank = if padding.first() == Some(&0) { 0 } else { b' ' };
+            out.resize(len - padding.len(), blank);
+            if let Some(last) = out.last_mut().filter(|_| padding.is_empty()) {
+                *last = b'\n';
+            }
+            out.extend_from_slice(padding);
+        }
+        Some(out)
+    }
+}
+
+/// The largest unit up to a page to which the data of a block is aligned.
+fn alignment_of(header: &BlockHeader) -> u64 {
+    const { assert!(MAX_ALIGN.is_power_of_two()) };
+    1 << header.data_start().trailing_zeros().min(MAX_ALIGN.trailing_zeros())
+}
+
+/// The arrays of a tree that are in blocks, with the blocks that they name.
+pub(super) fn sources(root: YamlNode<'_>) -> impl Iterator<Item = (YamlNode<'_>, BlockRef)> {
+    root.document().nodes().filter_map(|node| Some((node, node.block_ref()?)))
+}

@@ -1,0 +1,129 @@
+//! A file that is locked while it is edited, and the check that nobody else has changed it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::time::SystemTime;
+
+use binio::write::{FileLock, FileStorage};
+use binio::{FileSource, ReadAt as _};
+
+use super::options::EditOptions;
+use crate::asdf::Asdf;
+use crate::error::{Error, Result};
+
+/// Bytes of a tree that are compared at a time.
+const PIECE: usize = 256 << 10;
+
+/// A locked file.
+#[derive(Debug)]
+pub(super) struct LockedFile {
+    lock: FileLock,
+    pub(super) handle: File,
+    state: State,
+    pub(super) can_write: bool,
+    /// Whether an interrupted change in place was undone when the file was locked.
+    pub(super) rolled_back: bool,
+}
+
+/// What differs if a file was replaced or changed.
+#[derive(Debug, PartialEq, Eq)]
+struct State {
+    len: u64,
+    modified: Option<SystemTime>,
+    /// Device and inode, on systems that have them.
+    identity: Option<(u64, u64)>,
+}
+
+impl LockedFile {
+    /// Locks a file and undoes an interrupted change in place. Fails if the file is read-only, unless the
+    /// options allow that.
+    pub(super) fn open(path: &Path, options: &EditOptions) -> Result<Self> {
+        let lock = FileLock::acquire_within(path, options.patience)?;
+        let can_write = !is_read_only(lock.path())?;
+        if !can_write && !options.read_only {
+            return Err(Error::unwritable(format!("{}: the file is read-only", path.display())));
+        }
+        let rolled_back = lock.roll_back()?;
+        let handle = File::open(lock.path())?;
+        let state = State::of(&handle.metadata()?);
+        Ok(Self { lock, handle, state, can_write, rolled_back })
+    }
+
+    /// The path of the file, with symbolic links resolved.
+    pub(super) fn path(&self) -> &Path {
+        self.lock.path()
+    }
+
+    pub(super) fn source(&self) -> Result<FileSource> {
+        Ok(FileSource::new(self.handle.try_clone()?)?)
+    }
+
+    /// The file and its journal, for a change in place.
+    pub(super) fn storage(&self) -> Result<FileStorage<'_>> {
+        Ok(FileStorage::open(&self.lock)?)
+    }
+
+    /// Fails unless the file is still the one that was opened as `file`. Programs that do not lock the file
+    /// may have changed it, such as while a person was editing its text.
+    pub(super) fn check_unchanged(&self, file: &Asdf) -> Result<()> {
+        let is_same = fs::metadata(self.path())
+            .is_ok_and(|metadata| State::of(&metadata) == self.state)
+            && self.has_same_tree(file)?;
+        if is_same {
+            return Ok(());
+        }
+        Err(Error::unwritable("another program has changed the file since it was opened"))
+    }
+
+    /// Compares the tree in the file with the text that was read. A program may have restored the time of
+    /// the last modification.
+    fn has_same_tree(&self, file: &Asdf) -> Result<bool> {
+        let Some(range) = &file.layout().tree else { return Ok(true) };
+        let mut same = true;
+        let mut before = &file.tree_text()[..];
+        for piece in self.source()?.pieces(range.clone(), PIECE) {
+            let piece = piece?;
+            same &= before.starts_with(&piece);
+            before = before.get(piece.len()..).unwrap_or_default();
+        }
+        Ok(same && before.is_empty())
+    }
+}
+
+impl State {
+    fn of(metadata: &fs::Metadata) -> Self {
+        #[cfg(unix)]
+        let identity = {
+            use std::os::unix::fs::MetadataExt;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        #[cfg(not(unix))]
+        let identity = None;
+        Self { len: metadata.len(), modified: metadata.modified().ok(), identity }
+    }
+}
+
+/// Returns `true` if a file must not be written.
+///
+/// # Errors
+///
+/// Fails if the path is not a regular file, or if the file cannot be opened for another reason than its
+/// permissions.
+pub fn is_read_only(path: impl AsRef<Path>) -> io::Result<bool> {
+    let path = path.as_ref();
+    let metadata = fs::metadata(path)?;
+    if !metadata.is_file() {
+        // Opening a pipe for writing would wait for its reader.
+        let message = "only regular files can be changed";
+        return Err(io::Error::new(io::ErrorKind::Unsupported, message));
+    }
+    if metadata.permissions().readonly() {
+        return Ok(true);
+    }
+    match File::options().write(true).open(path) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Ok(true),
+        Err(error) => Err(error),
+        Ok(_) => Ok(false),
+    }
+}

@@ -1,0 +1,117 @@
+//! What a file says about itself: the software that wrote it, its extensions and its history.
+
+use super::WriteOptions;
+use super::options::Library;
+use crate::tag::{CORE_PREFIX, Version};
+use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
+use crate::value::{Mapping, Sequence, Value};
+
+/// The first standard whose history has extensions.
+const EXTENSIONS: Version = Version::new(1, 2, 0);
+
+/// Puts `asdf_library` and `history` first.
+pub(super) fn add(root: &mut Mapping, options: &WriteOptions) {
+    let history = history(root.remove("history"), options);
+    if let Some(history) = history {
+        root.insert_first("history", history);
+    }
+    let ours = Software::new("scibin", env!("CARGO_PKG_VERSION"));
+    let library = match &options.library {
+        Library::Ours => Some(software(&ours)),
+        Library::Other(library) => Some(software(library)),
+        Library::AsInTheTree => root.remove("asdf_library"),
+    };
+    if let Some(library) = library {
+        root.insert_first("asdf_library", library);
+    }
+}
+
+/// The history in the form of the standard, with what is to be added.
+fn history(old: Option<Value>, options: &WriteOptions) -> Option<Value> {
+    let take = |mapping: &mut Mapping, key: &str| mapping.remove(key).unwrap_or_default();
+    let (mut extensions, mut entries, mut others) = match old {
+        Some(mut old) => match old.as_mapping_mut() {
+            Some(mapping) => {
+                let lists = (take(mapping, "extensions"), take(mapping, "entries"));
+                (lists.0, lists.1, Some(std::mem::take(mapping)))
+            }
+            None => (Value::Null, old, None),
+        },
+        None => (Value::Null, Value::Null, None),
+    };
+    append(&mut entries, options.entries.iter().map(history_entry));
+    if options.standard < EXTENSIONS {
+        return (entries != Value::Null).then_some(entries);
+    }
+    append(&mut extensions, options.extensions.iter().map(extension));
+    let mut history = others.take().unwrap_or_default();
+    for (key, list) in [("entries", entries), ("extensions", extensions)] {
+        if list != Value::Null {
+            history.insert_first(key, list);
+        }
+    }
+    (!history.is_empty()).then(|| history.into())
+}
+
+/// Adds to a list, which may be missing.
+fn append(list: &mut Value, more: impl ExactSizeIterator<Item = Value>) {
+    if more.len() == 0 {
+        return;
+    }
+    if *list == Value::Null {
+        *list = Sequence::new().into();
+    }
+    if let Some(list) = list.as_sequence_mut() {
+        list.items_mut().extend(more);
+    }
+}
+
+/// The newest tag of a name: the walk gives it the version of the standard.
+fn tagged(mapping: Mapping, name: &str) -> Value {
+    Value::from(mapping).tagged(format!("{CORE_PREFIX}{name}-1.0.0"))
+}
+
+fn software(software: &Software) -> Value {
+    let mut entries = Mapping::new();
+    for (key, value) in [("author", &software.author), ("homepage", &software.homepage)] {
+        if let Some(value) = value {
+            entries.insert(key, value.as_str());
+        }
+    }
+    entries.insert("name", software.name.as_str());
+    entries.insert("version", software.version.as_str());
+    tagged(entries, "software")
+}
+
+fn history_entry(entry: &HistoryEntry) -> Value {
+    let mut entries = Mapping::new();
+    entries.insert("description", entry.description.as_str());
+    if let Some(time) = &entry.time {
+        entries.insert("time", crate::value::emit::time_value(time));
+    }
+    match &entry.software[..] {
+        [] => {}
+        [one] => drop(entries.insert("software", software(one))),
+        several => {
+            let list: Sequence = several.iter().map(software).collect();
+            entries.insert("software", list);
+        }
+    }
+    tagged(entries, "history_entry")
+}
+
+fn extension(extension: &ExtensionMetadata) -> Value {
+    let mut entries = Mapping::new();
+    entries.insert("extension_class", extension.extension_class.as_str());
+    if let Some(uri) = &extension.extension_uri {
+        entries.insert("extension_uri", uri.as_str());
+    }
+    for (key, value) in
+        [("manifest_software", &extension.manifest_software), ("software", &extension.software)]
+    {
+        if let Some(value) = value {
+            entries.insert(key, software(value));
+        }
+    }
+    tagged(entries, "extension_metadata")
+}

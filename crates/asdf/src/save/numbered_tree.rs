@@ -1,0 +1,428 @@
+//! A tree prepared for a file: with the tags and the history of its standard, and with a number for the
+//! block of each array.
+
+use std::collections::{BTreeSet, HashMap};
+use std::io::Write;
+use std::sync::Arc;
+
+use num_bigint::Sign;
+
+use super::block::{ArrayData, Content};
+use super::{WriteOptions, metadata};
+use crate::asdf::Asdf;
+use crate::error::{Error, Result};
+use crate::file::blocks::{Block, BlockRef};
+use crate::ndarray::source::Source;
+use crate::tag::{CORE_PREFIX, TagUri, Version};
+use crate::tree::open_external;
+use crate::value::emit::{ArrayNode, Arrays, LITERALS, emit};
+use crate::value::walk::Visit;
+use crate::value::{Array, Mapping, Mask, Storage, Tree, Value};
+use crate::yaml::{Integer, YamlNode};
+
+/// The first standard with `float16`, and with few types of keys.
+const FLOAT16: Version = Version::new(1, 6, 0);
+
+/// A tree whose arrays have block numbers, and the blocks.
+pub(crate) struct NumberedTree<'a> {
+    tree: Tree,
+    pub(super) blocks: Vec<Content<'a>>,
+    /// Block numbers by the address of the data.
+    numbers: HashMap<usize, usize>,
+    /// Names of the files that hold the blocks, if the file is exploded.
+    names: Option<Vec<String>>,
+    /// The number in the file of each block, if it is not the position in `blocks`.
+    numbering: Option<Vec<usize>>,
+    ndarray_tag: String,
+    inline_below: u64,
+}
+
+/// The file that holds the blocks that the tree names by number.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) file: &'a Asdf,
+    /// Whether blocks of external files are copied too.
+    pub(super) implode: bool,
+}
+
+impl<'a> NumberedTree<'a> {
+    /// Prepares a whole tree. `streamed` says that one more block follows, which the tree calls -1.
+    pub(super) fn new(
+        tree: &Tree,
+        origin: Option<Origin<'a>>,
+        options: &WriteOptions,
+        streamed: bool,
+    ) -> Result<Self> {
+        let mut tree = tree.clone();
+        if *tree.root() == Value::Null {
+            *tree.root_mut() = Mapping::new().into();
+        }
+        let Some(root) = tree.root_mut().as_mapping_mut() else {
+            return Err(Error::unwritable("the root of the tree is not a mapping"));
+        };
+        metadata::add(root, options);
+        let root = std::mem::take(tree.root_mut());
+        *tree.root_mut() = root.tagged(core_tag("asdf", options.standard)?);
+        let kept = origin.map(|origin| kept_blocks(&tree, origin, streamed)).transpose()?;
+        let kept = kept.unwrap_or_default();
+        let mut numbered = Self::empty(options)?;
+        let mut sources = HashMap::new();
+        if let Some(origin) = origin {
+            for (number, old) in kept.iter().enumerate() {
+                sources.insert(*old, number);
+                numbered.blocks.push(copied(origin.file.blocks().get(*old)?, options)?);
+            }
+        }
+        let external = Vec::new();
+        let mut places =
+            Places { numbered: &mut numbered, origin, sources, options, external, streamed };
+        places.prepare(&mut tree)?;
+        numbered.tree = tree;
+        Ok(numbered)
+    }
+
+    fn empty(options: &WriteOptions) -> Result<Self> {
+        Ok(Self {
+            tree: Tree::default(),
+            blocks: Vec::new(),
+            numbers: HashMap::new(),
+            names: None,
+            numbering: None,
+            ndarray_tag: core_tag("ndarray", options.standard)?,
+            inline_below: options.inline_below,
+        })
+    }
+
+    /// Prepares a part of the tree of a file. Blocks that it names by number are in the file, and the blocks
+    /// of its arrays get the numbers from `next` on; the first of them gets `reused` instead, if given.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn of_part(
+        part: &Tree,
+        file: &'a Asdf,
+        options: &WriteOptions,
+        reused: Option<usize>,
+        next: usize,
+    ) -> Result<Self> {
+        let mut tree = part.clone();
+        let has_sources = tree.values().any(|value| value.source().is_some());
+        let count = if has_sources { file.blocks().len()? } else { 0 };
+        let sources = (0..count).map(|number| (number, number)).collect();
+        let mut numbered = Self::empty(options)?;
+        let origin = Some(Origin { file, implode: false });
+        let external = Vec::new();
+        let mut places =
+            Places { numbered: &mut numbered, origin, sources, options, external, streamed: false };
+        places.prepare(&mut tree)?;
+        numbered.tree = tree;
+        let numbers = reused.into_iter().chain(next..);
+        numbered.numbering = Some(numbers.take(numbered.blocks.len()).collect());
+        Ok(numbered)
+    }
+
+    /// The arrays that need blocks, with the numbers of these.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn into_arrays(self) -> Vec<(usize, ArrayData)> {
+        let numbers = self.numbering.unwrap_or_else(|| (0..self.blocks.len()).collect());
+        let arrays = numbers.into_iter().zip(self.blocks);
+        let arrays = arrays.filter_map(|(number, block)| match block {
+            Content::Array(array) => Some((number, array)),
+            _ => None,
+        });
+        arrays.collect()
+    }
+
+    /// The tree, with the tags of the standard.
+    #[cfg(any(unix, windows))]
+    pub(crate) fn tree(&self) -> &Tree {
+        &self.tree
+    }
+
+    /// Writes the tree as YAML text.
+    pub(super) fn emit(&self, out: &mut dyn Write) -> Result<()> {
+        emit(&self.tree, self, out)
+    }
+
+    /// The other files that the tree names for its arrays.
+    #[cfg(any(unix, windows))]
+    pub(super) fn external_sources(&self) -> BTreeSet<String> {
+        let uri = |value: &Value| match value.source() {
+            Some(Source::File(uri)) => Some(uri.to_owned()),
+            _ => None,
+        };
+        self.tree.values().filter_map(uri).collect()
+    }
+
+    /// Puts the blocks into files of these names.
+    #[cfg(any(unix, windows))]
+    pub(super) fn explode(&mut self, names: Vec<String>) -> Result<()> {
+        self.tree.walk_mut(Visit::WithoutElements, &mut |value| {
+            let Some(Source::Block(BlockRef::Index(index))) = value.source() else {
+                return Ok(());
+            };
+            if let Some((name, source)) = names.get(index).zip(source_of(value)) {
+                *source = name.as_str().into();
+            }
+            Ok(())
+        })?;
+        self.names = Some(names);
+        Ok(())
+    }
+
+    fn is_inline(&self, array: &Array) -> bool {
+        match array.storage {
+            Storage::Inline => true,
+            Storage::Block => false,
+            // What cannot stand in the tree gets a block.
+            Storage::Automatic => {
+                array.layout.len() < self.inline_below && crate::value::emit::is_inline(array)
+            }
+        }
+    }
+}
+
+impl Arrays for NumberedTree<'_> {
+    fn node(&self, array: &Array) -> Result<ArrayNode> {
+        let tag = self.ndarray_tag.clone();
+        let Some(&number) = self.numbers.get(&address(array)) else {
+            return ArrayNode::inline(array, tag);
+        };
+        if self.is_inline(array) {
+            return ArrayNode::inline(array, tag);
+        }
+        let in_file =
+            |number| self.numbering.as_ref().map_or(Some(number), |all| all.get(number).copied());
+        let source = match self.names.as_ref().and_then(|names| names.get(number)) {
+            Some(name) => name.as_str().into(),
+            None => Value::from(in_file(number).unwrap_or(number) as u64),
+        };
+        Ok(ArrayNode::in_block(array, source, tag))
+    }
+}
+
+fn address(array: &Array) -> usize {
+    Arc::as_ptr(&array.data).cast::<u8>().addr()
+}
+
+/// How a block of another file is copied. A header does not name the level, so that a block is
+/// compressed again for one.
+fn copied<'a>(block: Block<'a>, options: &WriteOptions) -> Result<Content<'a>> {
+    let code = block.header()?.compression;
+    Ok(match options.compression {
+        Some(compression) if compression.code() != code || compression.level().is_some() => {
+            Content::Decoded(block, compression)
+        }
+        _ => Content::Stored(block),
+    })
+}
+
+/// The tag of a name in the version of a standard. Fails if that has none.
+fn core_tag(name: &str, standard: Version) -> Result<String> {
+    let uri = format!("{CORE_PREFIX}{name}");
+    let versions = TagUri { version: None, ..TagUri::new(&uri) };
+    let known = versions.known_versions().filter(|(_, since)| *since <= standard);
+    match known.map(|(version, _)| version).max() {
+        Some(version) => Ok(format!("{uri}-{version}")),
+        None => Err(Error::unwritable(format!("standard {standard} has no tag `{name}`"))),
+    }
+}
+
+/// The source of an array that is in a file already.
+fn source_of(value: &mut Value) -> Option<&mut Value> {
+    let is_array = value.is_ndarray();
+    value.as_mapping_mut().filter(|_| is_array)?.get_mut("source")
+}
+
+/// The numbers of the blocks of a file that will be in the new one: all but those of arrays that
+/// are no longer in the tree. What else a file means by a number cannot be known.
+fn kept_blocks(tree: &Tree, origin: Origin<'_>, streamed: bool) -> Result<Vec<usize>> {
+    let blocks = origin.file.blocks();
+    let mut used = BTreeSet::new();
+    for value in tree.values() {
+        match value.source() {
+            // The block that follows.
+            Some(Source::Block(BlockRef::LAST)) if streamed => {}
+            Some(Source::Block(block)) => {
+                used.insert(blocks.by_source(block)?.index());
+            }
+            Some(Source::File("")) => {
+                used.insert(0);
+            }
+            _ => {}
+        }
+    }
+    let named = origin.file.document()?.nodes().filter_map(YamlNode::block_ref);
+    let known = named.filter_map(|block| Some(blocks.by_source(block).ok()?.index()));
+    let known: BTreeSet<usize> = known.collect();
+    Ok((0..blocks.len()?).filter(|at| used.contains(at) || !known.contains(at)).collect())
+}
+
+/// Prepares the values of a tree, and finds the blocks that they need.
+struct Places<'p, 'a> {
+    numbered: &'p mut NumberedTree<'a>,
+    origin: Option<Origin<'a>>,
+    /// New numbers of the blocks of the other file by their old ones.
+    sources: HashMap<usize, usize>,
+    /// Other files, and the numbers of their blocks.
+    external: Vec<(*const Asdf, usize)>,
+    options: &'p WriteOptions,
+    /// Whether the last block, -1, is one that follows those of the tree.
+    streamed: bool,
+}
+
+impl Places<'_, '_> {
+    fn prepare(&mut self, tree: &mut Tree) -> Result<()> {
+        tree.walk_mut(Visit::WithoutElements, &mut |value| self.value(value))
+    }
+
+    fn value(&mut self, value: &mut Value) -> Result<()> {
+        let standard = self.options.standard;
+        if let Value::Tagged(tagged) = value {
+            let uri = TagUri::new(&tagged.tag);
+            if uri.is_known_core() {
+                tagged.tag = core_tag(uri.name, standard)?;
+            }
+        }
+        let integer = match &*value {
+            Value::Int(integer) => Some(integer.clone()),
+            Value::ScalarText(written) => written.integer(),
+            _ => None,
+        };
+        if let Some(integer) = integer.filter(is_beyond_literals) {
+            *value = big_integer(&integer, standard)?;
+        }
+        if let Value::Mapping(mapping) = value.untagged() {
+            if standard >= FLOAT16 {
+                mapping.iter().try_for_each(|(key, _)| check_key(key))?;
+            }
+        }
+        let number = value.source().map(|source| self.source(source)).transpose()?.flatten();
+        if let Some(source) = source_of(value) {
+            if let Some(number) = number {
+                *source = Value::from(number as u64);
+            }
+            self.check_datatype(value)?;
+        }
+        match value.untagged() {
+            Value::Array(array) => self.array(array),
+            _ => Ok(()),
+        }
+    }
+
+    /// Fails for the half floats of an array of another file in a standard without them.
+    fn check_datatype(&self, value: &Value) -> Result<()> {
+        let datatype = value.as_mapping().and_then(|mapping| mapping.get("datatype"));
+        if datatype.and_then(Value::as_str) == Some("float16") && self.options.standard < FLOAT16 {
+            return Err(no_float16(self.options.standard));
+        }
+        Ok(())
+    }
+
+    /// The number in the new file of the block that the source of an array names.
+    fn source(&mut self, source: Source<'_>) -> Result<Option<usize>> {
+        match (source, self.origin) {
+            (Source::Block(BlockRef::LAST), _) if self.streamed => Ok(None),
+            (Source::Block(block), Some(origin)) => {
+                let old = origin.file.blocks().by_source(block)?.index();
+                Ok(self.sources.get(&old).copied())
+            }
+            (Source::Block(block), None) => {
+                let message = format!("`source: {block}` is a block, and no file has it");
+                Err(Error::unwritable(message))
+            }
+            (Source::File(uri), Some(origin)) => self.external(uri, origin),
+            (Source::File(_), None) | (Source::Inline(_), _) => Ok(None),
+        }
+    }
+
+    /// The number of the first block of another file, if it is to be copied.
+    fn external(&mut self, uri: &str, origin: Origin<'_>) -> Result<Option<usize>> {
+        if uri.is_empty() {
+            return Ok(self.sources.get(&0).copied());
+        }
+        if !origin.implode {
+            return Ok(None);
+        }
+        // The same file, with its lifetime.
+        let Some(origin) = self.origin else { return Ok(None) };
+        let file = open_external(origin.file, uri)?;
+        let known = self.external.iter().find(|(known, _)| std::ptr::eq(*known, file));
+        if let Some((_, number)) = known {
+            return Ok(Some(*number));
+        }
+        let number = self.numbered.blocks.len();
+        self.numbered.blocks.push(copied(file.blocks().get(0)?, self.options)?);
+        self.external.push((file, number));
+        Ok(Some(number))
+    }
+
+    /// Adds a block for an array, unless its data already has one.
+    fn array(&mut self, array: &Array) -> Result<()> {
+        let mut next = Some(array);
+        while let Some(array) = next {
+            if self.options.standard < FLOAT16 && has_float16(&array.datatype) {
+                return Err(no_float16(self.options.standard));
+            }
+            if !self.numbered.is_inline(array) {
+                let compression = array.compression.or(self.options.compression);
+                let blocks = &mut self.numbered.blocks;
+                self.numbered.numbers.entry(address(array)).or_insert_with(|| {
+                    blocks.push(Content::Array(ArrayData {
+                        data: Arc::clone(&array.data),
+                        compression: compression.unwrap_or_default(),
+                        itemsize: array.datatype.itemsize(),
+                    }));
+                    blocks.len() - 1
+                });
+            }
+            next = match &array.mask {
+                Some(Mask::Array(mask)) => Some(mask),
+                _ => None,
+            };
+        }
+        Ok(())
+    }
+}
+
+fn no_float16(standard: Version) -> Error {
+    Error::unwritable(format!("standard {standard} has no datatype float16, which came with 1.6.0"))
+}
+
+fn has_float16(datatype: &binio::array::Datatype) -> bool {
+    use binio::array::{Datatype, ScalarKind};
+    match datatype {
+        Datatype::Scalar(scalar) => scalar.kind() == ScalarKind::Float && scalar.size() == 2,
+        Datatype::Record(record) => {
+            record.fields().iter().any(|field| has_float16(field.datatype()))
+        }
+    }
+}
+
+fn is_beyond_literals(integer: &Integer<'_>) -> bool {
+    integer.as_i128().is_none_or(|value| !LITERALS.contains(&value))
+}
+
+/// An integer as words.
+fn big_integer(integer: &Integer<'_>, standard: Version) -> Result<Value> {
+    let Ok(big) = integer.to_big_int() else {
+        return Err(Error::unwritable("an integer has too many digits"));
+    };
+    let (sign, words) = big.to_u32_digits();
+    let words = Array::from_slice(&words, &[words.len() as u64])?;
+    let entries: [(&str, Value); 3] = [
+        ("sign", if sign == Sign::Minus { "-" } else { "+" }.into()),
+        ("string", big.to_string().into()),
+        ("words", words.storage(Storage::Inline).into()),
+    ];
+    Ok(Value::from(Mapping::from_iter(entries)).tagged(core_tag("integer", standard)?))
+}
+
+/// Since 1.6.0 keys are strings, integers and booleans.
+fn check_key(key: &Value) -> Result<()> {
+    match key.untagged() {
+        Value::Null | Value::Float(_) | Value::Date(_) | Value::DateTime(_) | Value::Binary(_) => {
+            let message = "standard 1.6.0 requires keys that are strings, integers or booleans";
+            Err(Error::unwritable(message))
+        }
+        _ => Ok(()),
+    }
+}

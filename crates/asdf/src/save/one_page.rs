@@ -1,0 +1,95 @@
+//! Edits for which one write is enough, because all bytes that differ lie in one page.
+
+use std::ops::Range;
+
+use binio::ReadAt as _;
+
+use super::edited::{EditedFile, PAGE, TreeSpace};
+use crate::error::Result;
+use crate::yaml::NodeStyle;
+
+impl EditedFile<'_> {
+    /// Returns the bytes that differ, with their offset, if all of them lie in one page and nothing moves.
+    /// Blanks make up for a text that is shorter or longer: after the document, or at the end of the line.
+    pub(super) fn in_one_page(&self, space: &TreeSpace) -> Result<Option<(u64, Vec<u8>)>> {
+        let len = usize::try_from(space.end - space.tree.start).unwrap_or(usize::MAX);
+        let old = self.file.source().bytes_at(space.tree.start, len)?;
+        let fits = |text: &str| {
+            let new = if self.file.layout().first_block.is_some() {
+                space.fill(text)?
+            } else {
+                // Nothing holds the end of the file in its place.
+                let rest = old.get(self.before.len()..)?;
+                (text.len() == self.before.len()).then(|| [text.as_bytes(), rest].concat())?
+            };
+            let (start, end) = differing(&old, &new)?;
+            let offset = space.tree.start + start as u64;
+            let last = space.tree.start + end as u64 - 1;
+            (offset / PAGE == last / PAGE).then(|| (offset, new[start..end].to_vec()))
+        };
+        if let Some(found) = fits(self.text().text()) {
+            return Ok(Some(found));
+        }
+        Ok(self.of_the_same_length().and_then(|text| fits(&text)))
+    }
+
+    /// The text with more or fewer blanks at the end of the line where it differs from the old one, or
+    /// before its comment, so that it has the length of the old text. `None` if lines were added or removed,
+    /// so that no line of blanks is left in their place, and if the blanks could belong to a scalar.
+    fn of_the_same_length(&self) -> Option<String> {
+        let (old, new) = (self.before, self.text().text());
+        let (start, end) = differing(old.as_bytes(), new.as_bytes())?;
+        let old_end = (old.len() + end).checked_sub(new.len())?;
+        let breaks = |text: &str, end| Some(text.get(start..end)?.matches('\n').count());
+        if breaks(old, old_end)? != breaks(new, end)? {
+            return None;
+        }
+        // The line ends, or has a comment.
+        let rest = new.get(end..)?;
+        let rest = rest.get(..rest.find(['\n', '\r'])?)?;
+        let at = end + rest.find(" #").unwrap_or(rest.len());
+        if !self.is_between_scalars(at) {
+            return None;
+        }
+        let (line, after) = new.split_at_checked(at)?;
+        let mut text = line.to_owned();
+        if let Some(more) = new.len().checked_sub(old.len()) {
+            let blanks = line.len() - line.trim_end_matches(' ').len();
+            if blanks < more || at - more < end {
+                return None;
+            }
+            text.truncate(at - more);
+        } else {
+            text.push_str(&" ".repeat(old.len() - new.len()));
+        }
+        text.push_str(after);
+        Some(text)
+    }
+
+    /// Returns `true` if blanks before `at`, at the end of a line or before its comment, mean nothing: the
+    /// line has content, and `at` is in no scalar.
+    fn is_between_scalars(&self, at: usize) -> bool {
+        let text = self.text();
+        let line = text.text().get(..at).and_then(|before| before.rsplit('\n').next());
+        let is_inside = |span: Range<u64>, style: NodeStyle| match style {
+            NodeStyle::Literal | NodeStyle::Folded => {
+                span.start <= at as u64 && at as u64 <= span.end
+            }
+            NodeStyle::Block | NodeStyle::Flow => false,
+            _ => span.start < at as u64 && (at as u64) < span.end,
+        };
+        let mut nodes = text.document().nodes();
+        line.is_some_and(|line| !line.trim().is_empty())
+            && !nodes.any(|node| is_inside(node.span(), node.style()))
+    }
+}
+
+/// Returns the start and the end of the bytes of `new` that differ from `old`, apart from a common prefix
+/// and a common suffix.
+pub(super) fn differing(old: &[u8], new: &[u8]) -> Option<(usize, usize)> {
+    let start = old.iter().zip(new).position(|(old, new)| old != new);
+    let start = start.or_else(|| (old.len() != new.len()).then(|| old.len().min(new.len())))?;
+    let (old, rest) = (&old[start..], &new[start..]);
+    let same = old.iter().rev().zip(rest.iter().rev()).take_while(|(old, new)| old == new);
+    Some((start, new.len() - same.count()))
+}
