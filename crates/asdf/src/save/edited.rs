@@ -119,7 +119,7 @@ impl EditedFile<'_> {
         let text = self.text().text();
         let has_blocks = layout.first_block.is_some();
         if has_blocks {
-            if let Some(filled) = space.fill(text) {
+            if let Some(filled) = self.fits(space).then(|| space.fill(text)).flatten() {
                 plan.bytes(filled);
                 return Ok(());
             }
@@ -147,6 +147,13 @@ impl EditedFile<'_> {
             plan.parts.push(Part::Padding(missing));
         }
         Ok(())
+    }
+
+    /// Whether the blocks keep their offsets if the tree fits before them. In a new file they move if the
+    /// tree would leave more than a page of padding more than it has now.
+    fn fits(&self, space: &TreeSpace) -> bool {
+        let old_len = space.tree.end - space.tree.start;
+        self.in_place || old_len.saturating_sub(self.text().text().len() as u64) <= PAGE
     }
 
     /// Everything after the tree is copied; only the offsets in the index change.

@@ -127,6 +127,58 @@ fn a_tree_that_fits_its_padding_leaves_the_blocks_where_they_are() {
 }
 
 #[test]
+fn a_tree_that_shrinks_by_more_than_a_page_leaves_its_space_to_the_blocks_of_a_new_file() {
+    let long = format!("text: '{}'\n", "q".repeat(1_500_000));
+    let mut tree = yaml(&long);
+    tree.set("/a", Array::from_slice(&[1_i32, 2, 3], &[3]).unwrap()).unwrap();
+    let mut bytes = Cursor::new(Vec::new());
+    Writer::new(tree).write_to(&mut bytes).unwrap();
+    let bytes = bytes.into_inner();
+    for (in_place, most) in [(false, 2000), (true, bytes.len())] {
+        let options = EditOptions::new().in_place(in_place);
+        let (report, now, folder) =
+            change(&bytes, &options, |editor| editor.set("/text", &yaml("short")));
+        assert_ne!(report.method, Method::Patched);
+        assert!(now.len() <= most, "{}", now.len());
+        let file = open(&folder.path().join("a.asdf"));
+        assert_eq!(array(&file, "/a"), [1, 2, 3]);
+        assert_eq!(file.blocks().get(0).unwrap().header().unwrap().data_start() % 64, 0);
+    }
+}
+
+#[test]
+fn padding_that_was_there_is_kept_when_a_tree_shrinks_by_less_than_a_page() {
+    let bytes = sample(&WriteOptions::new().pad_tree(20_000));
+    let (_, now, _) = change(&bytes, &EditOptions::new(), |editor| editor.remove("/meta"));
+    assert_eq!(now.len(), bytes.len());
+}
+
+#[test]
+fn blanks_never_make_up_for_a_length_inside_a_scalar() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.asdf");
+    let head = "#ASDF 1.0.0\n#ASDF_STANDARD 1.6.0\n%YAML 1.1\n%TAG ! tag:stsci.edu:asdf/\n";
+    let file = |tree: &str| format!("{head}--- !core/asdf-1.1.0\n{tree}...\n").into_bytes();
+    for (before, edited) in [
+        ("a: |\n  text\nb: 1\n", "a: |\n  tex\nb: 1\n"),
+        ("a: >-\n  one\n  two\nb: 1\n", "a: >-\n  on\n  two\nb: 1\n"),
+        ("a: 'one\n  two'\nb: 1\n", "a: 'on\n  two'\nb: 1\n"),
+        ("a: \"x #y\"\nb: 1\n", "a: \"x #\"\nb: 1\n"),
+        ("a: one\n  two\nb: 1\n", "a: on\n  two\nb: 1\n"),
+    ] {
+        fs::write(&path, file(before)).unwrap();
+        let mut editor = Editor::open(&path).unwrap();
+        let text = String::from_utf8(file(edited)).unwrap().split_off(head.find("%YAML").unwrap());
+        editor.set_text(&text).unwrap();
+        let expected = yaml(edited);
+        editor.commit().unwrap();
+        let found = Asdf::open(&path).unwrap();
+        let found = Tree::from_file(&found, 0).unwrap();
+        assert_eq!(found.pointer("/a"), expected.pointer("/a"), "{edited}");
+    }
+}
+
+#[test]
 fn in_place_needs_room() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.asdf");
