@@ -10,7 +10,7 @@ use crate::codec::Compression;
 use crate::tag::Version;
 use crate::tree::metadata::{ExtensionMetadata, HistoryEntry, Software};
 
-/// The most bytes of padding after a tree that an edit uses.
+/// The most bytes of padding after a tree that are written, and that an edit uses.
 pub(super) const MAX_PADDING: u64 = 64 << 20;
 
 /// What the file says wrote it.
@@ -84,7 +84,7 @@ impl WriteOptions {
         /// Sets how many elements an array must have to get a block, unless it says
         /// [where](crate::value::Array::storage) it is to be. Default: 0.
         inline_below: u64;
-        /// Sets how many blanks follow the tree, so that it may grow in place. Default: 0.
+        /// Sets how many blanks follow the tree, so that it may grow in place: at most 64 MiB. Default: 0.
         pad_tree: u64;
         /// Sets what the file says wrote it, `asdf_library`. Default: this crate.
         library: Software => Library::Other(library);

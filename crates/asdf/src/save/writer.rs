@@ -13,6 +13,7 @@ use super::block::{BlockOptions, Content};
 #[cfg(any(unix, windows))]
 use super::exploded;
 use super::numbered_tree::{NumberedTree, Origin};
+use super::options::MAX_PADDING;
 use super::output::Stream;
 use super::plan::{FilePlan, Part, Written};
 use crate::asdf::Asdf;
@@ -177,10 +178,14 @@ impl<'a> Writer<'a> {
 
     /// Fails for options that no file can have.
     fn check(&self) -> Result<()> {
-        let WriteOptions { align, standard, .. } = self.options;
+        let WriteOptions { align, pad_tree, standard, .. } = self.options;
         let max = BlockHeader::MAX_ALIGN;
         if !(align.is_power_of_two() && align <= max) {
             let message = format!("alignment {align}: expected a power of two up to {max}");
+            return Err(Error::unwritable(message));
+        }
+        if pad_tree > MAX_PADDING {
+            let message = format!("{pad_tree} bytes of padding: expected at most {MAX_PADDING}");
             return Err(Error::unwritable(message));
         }
         if !STANDARDS.contains(&standard) {

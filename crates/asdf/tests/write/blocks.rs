@@ -19,6 +19,13 @@ fn three_arrays() -> Tree {
 }
 
 #[test]
+fn more_padding_than_is_read_as_such_is_an_error_before_anything_is_written() {
+    let writer = Writer::new(three_arrays()).options(WriteOptions::new().pad_tree(100_000_000_000));
+    let error = writer.write_to(&mut std::io::Cursor::new(Vec::new())).unwrap_err().to_string();
+    assert!(error.contains("expected at most 67108864"), "{error}");
+}
+
+#[test]
 fn data_begins_at_multiples_of_the_alignment() {
     for align in [1, 8, 64, 4096, 32_768] {
         let file = written(three_arrays(), WriteOptions::new().align(align));
