@@ -194,7 +194,7 @@ impl Asdf {
     }
 
     /// The other files that were opened so far, by their paths from the folder of this one.
-    pub(crate) fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
+    pub fn other_files(&self) -> impl Iterator<Item = (String, &Self)> {
         let folder = self.path.as_ref().and_then(|path| path.canonicalize().ok());
         let folder = folder.and_then(|path| path.parent().map(Path::to_owned)).unwrap_or_default();
         let files = self.other_files.iter();

@@ -33,6 +33,9 @@ pub enum Verify {
     /// Before the data of a block is returned for the first time. Costs a pass over all its stored
     /// bytes, also when only a range is read.
     OnRead,
+    /// Like [`OnRead`](Self::OnRead), but data that does not match is returned too, and the file has a diagnostic
+    /// [`ChecksumMismatch`](crate::diagnostic::Code::ChecksumMismatch) for each such block.
+    Report,
 }
 
 /// A function that opens the file of a URI.

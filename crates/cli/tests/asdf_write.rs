@@ -287,3 +287,39 @@ fn implode_opens_other_files_as_the_policy_allows() {
     assert!(stderr(&output).contains("policy"), "{}", stderr(&output));
     assert!(!folder.names().contains(&"i.asdf".to_owned()));
 }
+
+#[test]
+fn data_that_does_not_match_its_checksum_is_copied_only_if_told_to_and_then_named() {
+    let folder = folder();
+    folder.done(&["asdf", "explode", "a.asdf", "-q", "-o", "parts.asdf"]);
+    let flip = |name: &str, from_end: usize| {
+        let mut bytes = folder.read(name);
+        let at = bytes.len() - from_end;
+        bytes[at] ^= 1;
+        folder.write(name, bytes);
+    };
+    let index = folder.read("a.asdf").windows(6).rposition(|six| six == b"#ASDF ").unwrap();
+    flip("a.asdf", folder.read("a.asdf").len() - index + 1);
+    flip("parts0001.asdf", 1);
+    let commands: [(&[&str], &str); 6] = [
+        (&["convert", "a.asdf", "-o"], "1.asdf"),
+        (&["convert", "a.asdf", "--compress", "zlib", "-o"], "2.asdf"),
+        (&["convert", "a.asdf", "--inline-below", "6000", "-o"], "3.asdf"),
+        (&["explode", "a.asdf", "-o"], "4.asdf"),
+        (&["implode", "parts.asdf", "-o"], "5.asdf"),
+        (&["to-yaml", "a.asdf", "-o"], "6.yaml"),
+    ];
+    for (command, target) in commands {
+        let run = |more: &[&str]| folder.run(&[&["asdf"], command, &[target], more].concat());
+        let output = run(&[]);
+        assert_eq!(status(&output), 1, "{command:?}: {}", stderr(&output));
+        assert!(!folder.path(target).exists(), "{command:?}");
+        let output = run(&["--ignore-checksums"]);
+        assert_eq!(status(&output), 1, "{command:?}: {}", stderr(&output));
+        let named = stderr(&output).matches("checksum of the header").count();
+        assert_eq!(named, 1, "{command:?}: {}", stderr(&output));
+        if target.ends_with(".asdf") {
+            folder.done(&["verify", target]);
+        }
+    }
+}

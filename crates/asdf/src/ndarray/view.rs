@@ -135,6 +135,14 @@ impl<'a> NdArray<'a> {
         self.read_by(Array::view)
     }
 
+    /// Compares the block with its checksum, unless that has been done or the elements are in the tree.
+    pub(crate) fn check_block(&self) -> Result<()> {
+        match self.array.data() {
+            ArrayData::Block { block, .. } => block.check_once(),
+            ArrayData::Memory(_) => Ok(()),
+        }
+    }
+
     /// The elements in C order. The mask is ignored.
     pub fn read<T: Element>(&self) -> Result<Vec<T>> {
         self.read_by(Array::read)

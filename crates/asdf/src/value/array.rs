@@ -122,8 +122,14 @@ impl Array {
         Self::from_bytes(bytes, array.datatype().clone(), array.shape())
     }
 
-    /// An array of a copy of the elements of one of a file. Its mask is left out.
+    /// Copies the elements of an array in a file. Its mask is left out.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the elements cannot be read, or if the block does not match its checksum, unless the file was
+    /// opened with [`Verify::Report`](crate::Verify::Report): the copy would have a checksum that matches.
     pub fn from_file(array: &NdArray<'_>) -> Result<Self> {
+        array.check_block()?;
         let bytes = array.read_bytes(Order::C, ByteOrder::Stored)?;
         Self::from_bytes(bytes, array.datatype().clone(), array.shape())
     }

@@ -293,6 +293,9 @@ pub(crate) struct CopyRequest {
     pub(crate) output: PathBuf,
     #[command(flatten)]
     pub(crate) writing: Writing,
+    /// Copy data that does not match its checksum too, with a checksum that matches; the status is 1
+    #[arg(long)]
+    pub(crate) ignore_checksums: bool,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
 }
@@ -343,6 +346,9 @@ pub(crate) struct ToYaml {
     /// Write nothing, and report what would be written
     #[arg(long, requires = "output")]
     pub(crate) dry_run: bool,
+    /// Copy data that does not match its checksum too, with a checksum that matches; the status is 1
+    #[arg(long)]
+    pub(crate) ignore_checksums: bool,
     #[command(flatten)]
     pub(crate) others: OtherFiles,
 }

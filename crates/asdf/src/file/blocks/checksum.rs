@@ -123,7 +123,7 @@ impl Block<'_> {
     pub(super) fn must_verify(&self, whole: bool) -> Result<bool> {
         let wanted = match self.store.verify() {
             Some(Verify::Never) => false,
-            Some(Verify::OnRead) => true,
+            Some(Verify::OnRead | Verify::Report) => true,
             None => whole && self.is_compressed(),
         };
         if !wanted || !has_checksum(self.header()?) {
@@ -148,8 +148,18 @@ impl Block<'_> {
         self.data_range()
     }
 
-    /// Fails if the checksum is wrong, whatever the options ask for. `stored` is the MD5 of the
-    /// stored bytes; they are read if it is not known.
+    /// Compares the checksum unless that has been done. Fails if it is wrong, unless the options ask only for
+    /// a report: for data that is copied to where it gets a checksum of its own, or none.
+    pub(crate) fn check_once(&self) -> Result<()> {
+        let known = self.store.verified().get(&self.offset).cloned();
+        match known {
+            Some(verdict) => verdict.map_or(Ok(()), Err),
+            None => self.check_stored(None),
+        }
+    }
+
+    /// Compares the checksum like [`Self::check_once`], even if that has been done. `stored` is the MD5 of
+    /// the stored bytes; they are read if it is not known.
     pub(crate) fn check_stored(&self, stored: Option<Digest>) -> Result<()> {
         let verdict = match stored {
             Some(stored) => self.verify_by(stored)?,
@@ -164,9 +174,16 @@ impl Block<'_> {
         self.settle(verdict)
     }
 
-    /// Remembers a verdict, so that the next read does not check again. Fails if it is a mismatch.
+    /// Remembers a verdict, so that the next read does not check again. A mismatch is an error, or a
+    /// diagnostic if the options say so.
     fn settle(&self, verdict: ChecksumVerdict) -> Result<()> {
-        let error = verdict.error(self.header()?).map(|kind| self.error(kind));
+        let mut error = verdict.error(self.header()?).map(|kind| self.error(kind));
+        if self.store.verify() == Some(Verify::Report) {
+            if let Some(error) = error.take() {
+                let reports = self.store.reports();
+                reports.report(Code::ChecksumMismatch, self.offset, error.to_string());
+            }
+        }
         self.store.verified().insert(self.offset, error.clone());
         error.map_or(Ok(()), Err)
     }

@@ -3,7 +3,8 @@
 use std::io::{self, BufWriter, Seek as _};
 use std::path::Path;
 
-use asdf::{Asdf, Tree, WriteOptions, Writer};
+use asdf::diagnostic::Code;
+use asdf::{Asdf, Tree, Verify, WriteOptions, Writer};
 use binio::write::Discard;
 
 use crate::Verdict;
@@ -13,9 +14,9 @@ use crate::output::file as output_file;
 use crate::output::{Output, Sink, size};
 
 pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Failure> {
-    let CopyRequest { file: path, output: target, writing, others } = &request.copy;
+    let CopyRequest { file: path, output: target, writing, .. } = &request.copy;
     let _lock = super::lock(target, writing)?;
-    let file = open(path, others)?;
+    let file = open(&request.copy)?;
     let tree = tree(path, &file, request.inline_below)?;
     let mut options = WriteOptions::new().align(request.align.align).pad_tree(request.pad_tree);
     if let Some(compression) = request.compress {
@@ -23,30 +24,30 @@ pub(crate) fn convert(request: &Convert, output: Output) -> Result<Verdict, Fail
     }
     let writer = writer(tree, &file, options);
     let report = super::write(&writer, target, writing, path)?;
-    super::remark(path, &file, output);
+    let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
-    Ok(Verdict::Fine)
+    Ok(verdict)
 }
 
 pub(crate) fn implode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
-    let CopyRequest { file: path, output: target, writing, others } = request;
+    let CopyRequest { file: path, output: target, writing, .. } = request;
     let _lock = super::lock(target, writing)?;
-    let file = open(path, others)?;
+    let file = open(request)?;
     let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new()).implode(true);
     let report = super::write(&writer, target, writing, path)?;
-    super::remark(path, &file, output);
+    let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
-    Ok(Verdict::Fine)
+    Ok(verdict)
 }
 
 pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, Failure> {
-    let CopyRequest { file: path, output: target, writing, others } = request;
+    let CopyRequest { file: path, output: target, writing, .. } = request;
     if output_file::is_standard(target) {
         let message = "several files cannot be written to standard output";
         return Err(Failure::other(target.display(), message));
     }
     let _lock = super::lock(target, writing)?;
-    let file = open(path, others)?;
+    let file = open(request)?;
     let writer = writer(tree(path, &file, 0)?, &file, WriteOptions::new());
     let fail = |error| Failure::asdf(path, error);
     let planned = writer.plan_explode(target).map_err(fail)?;
@@ -54,9 +55,9 @@ pub(crate) fn explode(request: &CopyRequest, output: Output) -> Result<Verdict, 
         output_file::check(path, writing.force)?;
     }
     let report = if writing.dry_run { planned } else { writer.explode(target).map_err(fail)? };
-    super::remark(path, &file, output);
+    let verdict = remark(path, &file, output);
     super::report(&report, Some(path), target, writing, output)?;
-    Ok(Verdict::Fine)
+    Ok(verdict)
 }
 
 pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failure> {
@@ -65,7 +66,7 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
         Some(target) if !request.dry_run => output_file::lock(target, request.force)?,
         _ => None,
     };
-    let file = open(path, &request.others)?;
+    let file = open_by(path, &request.others, request.ignore_checksums)?;
     let tree = Tree::from_file_inline(&file).map_err(|error| Failure::asdf(path, error))?;
     let mut options = WriteOptions::new().keep_library();
     if let Some(standard) = standard(&file) {
@@ -87,12 +88,30 @@ pub(crate) fn to_yaml(request: &ToYaml, output: Output) -> Result<Verdict, Failu
         let written = writer.write_text(&mut out);
         out.finish(written, fail, Failure::from)?;
     }
-    super::remark(path, &file, output);
-    Ok(Verdict::Fine)
+    Ok(remark(path, &file, output))
 }
 
-fn open(path: &Path, others: &OtherFiles) -> Result<Asdf, Failure> {
-    super::open(path, &Reading { others: others.clone(), ..Reading::default() })
+fn open(request: &CopyRequest) -> Result<Asdf, Failure> {
+    open_by(&request.file, &request.others, request.ignore_checksums)
+}
+
+fn open_by(path: &Path, others: &OtherFiles, ignore_checksums: bool) -> Result<Asdf, Failure> {
+    let options = super::options(&Reading { others: others.clone(), ..Reading::default() });
+    let verify = if ignore_checksums { Verify::Report } else { Verify::OnRead };
+    super::open_by(&options.verify(verify), path)
+}
+
+/// Prints what is irregular about the file and those that it names. Blocks whose data did not match their
+/// checksum, and now do, are a finding.
+fn remark(path: &Path, file: &Asdf, output: Output) -> Verdict {
+    super::remark(path, file, output);
+    let mut all = file.diagnostics();
+    for (name, other) in file.other_files() {
+        super::remark(Path::new(&name), other, output);
+        all.extend(other.diagnostics());
+    }
+    let has_mismatch = all.iter().any(|found| found.code == Code::ChecksumMismatch);
+    if has_mismatch { Verdict::Found } else { Verdict::Fine }
 }
 
 fn tree(path: &Path, file: &Asdf, inline_below: u64) -> Result<Tree, Failure> {
