@@ -9,20 +9,29 @@ use crate::value::{Mapping, Sequence, Value};
 /// The first standard whose history has extensions.
 const EXTENSIONS: Version = Version::new(1, 2, 0);
 
-/// Puts `asdf_library` and `history` first.
-pub(super) fn add(root: &mut Mapping, options: &WriteOptions) {
-    let history = history(root.remove("history"), options);
-    if let Some(history) = history {
-        root.insert_first("history", history);
-    }
-    let ours = Software::new("scibin", env!("CARGO_PKG_VERSION"));
+/// Sets `asdf_library` and `history`: before all other entries, or, in a copy of a file, where that has them.
+pub(super) fn add(root: &mut Mapping, options: &WriteOptions, is_copy: bool) {
+    let old = root.get("history").cloned();
+    put(root, "history", history(old, options), is_copy);
     let library = match &options.library {
-        Library::Ours => Some(software(&ours)),
-        Library::Other(library) => Some(software(library)),
-        Library::AsInTheTree => root.remove("asdf_library"),
+        Library::Ours => software(&Software::new("scibin", env!("CARGO_PKG_VERSION"))),
+        Library::Other(library) => software(library),
+        Library::AsInTheTree => match root.get("asdf_library") {
+            Some(library) => library.clone(),
+            None => return,
+        },
     };
-    if let Some(library) = library {
-        root.insert_first("asdf_library", library);
+    put(root, "asdf_library", Some(library), is_copy);
+}
+
+fn put(root: &mut Mapping, key: &str, value: Option<Value>, is_copy: bool) {
+    let Some(value) = value else { return drop(root.remove(key)) };
+    match root.get_mut(key).filter(|_| is_copy) {
+        Some(old) => *old = value,
+        None => {
+            root.remove(key);
+            root.insert_first(key, value);
+        }
     }
 }
 

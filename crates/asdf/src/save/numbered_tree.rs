@@ -15,6 +15,7 @@ use crate::file::blocks::{Block, BlockRef};
 use crate::ndarray::source::Source;
 use crate::tag::{CORE_PREFIX, TagUri, Version};
 use crate::tree::open_external;
+use crate::value::edit::TreeText;
 use crate::value::emit::{ArrayNode, Arrays, LITERALS, emit};
 use crate::value::walk::Visit;
 use crate::value::{Array, Mapping, Mask, Storage, Tree, Value};
@@ -60,7 +61,7 @@ impl<'a> NumberedTree<'a> {
         let Some(root) = tree.root_mut().as_mapping_mut() else {
             return Err(Error::unwritable("the root of the tree is not a mapping"));
         };
-        metadata::add(root, options);
+        metadata::add(root, options, origin.is_some());
         let root = std::mem::take(tree.root_mut());
         *tree.root_mut() = root.tagged(core_tag("asdf", options.standard)?);
         let kept = origin.map(|origin| kept_blocks(&tree, origin, streamed)).transpose()?;
@@ -135,6 +136,12 @@ impl<'a> NumberedTree<'a> {
     #[cfg(any(unix, windows))]
     pub(crate) fn tree(&self) -> &Tree {
         &self.tree
+    }
+
+    /// Returns the text of the tree in the words of an old text, if that can be had: see
+    /// [`TreeText::merged`].
+    pub(super) fn merged_into(&self, old: &TreeText) -> Result<Option<TreeText>> {
+        old.merged(&self.tree, self)
     }
 
     /// Writes the tree as YAML text.

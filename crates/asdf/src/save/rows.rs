@@ -88,7 +88,7 @@ impl Writer<'_> {
         let mut writer = self.clone().options(self.options.clone().index(false));
         writer.tree = tree;
         let tree = writer.numbered_tree(true)?;
-        let mut plan = writer.file_plan(&tree);
+        let mut plan = writer.file_plan(&tree)?;
         plan.block(Content::Streamed);
         let mut file = AtomicFile::create(path)?;
         let blocks = plan.write(Stream { out: &mut file, existing: None })?.blocks;

@@ -19,8 +19,11 @@ use super::plan::{FilePlan, Part, Written};
 use crate::asdf::Asdf;
 use crate::error::{Error, Result};
 use crate::layout::{BlockHeader, head};
+use crate::options::Strictness;
 use crate::tag::Version;
 use crate::value::Tree;
+use crate::value::edit::TreeText;
+use crate::yaml::ParseOptions;
 
 /// The versions of the standard that can be written: all that are stable.
 pub const STANDARDS: &[Version] = {
@@ -92,7 +95,7 @@ impl<'a> Writer<'a> {
     /// Writes the file to an output that can seek, from where that is.
     pub fn write_to(&self, out: impl Write + Seek) -> Result<WriteReport> {
         let tree = self.numbered_tree(false)?;
-        let plan = self.file_plan(&tree);
+        let plan = self.file_plan(&tree)?;
         Ok(plan.write(Stream { out, existing: None })?.into())
     }
 
@@ -108,7 +111,7 @@ impl<'a> Writer<'a> {
         let path = path.as_ref();
         let mut out = AtomicFile::create(path)?;
         let (tree, blocks, files) = self.exploded(path)?;
-        let written = self.file_plan(&tree).write(Stream { out: &mut out, existing: None })?;
+        let written = self.file_plan(&tree)?.write(Stream { out: &mut out, existing: None })?;
         let unused = exploded::only_old(path, &tree.external_sources());
         let mut new = exploded::NewFiles::default();
         for (blocks, files) in blocks.chunks(OPEN_FILES).zip(files.chunks(OPEN_FILES)) {
@@ -137,7 +140,7 @@ impl<'a> Writer<'a> {
     #[cfg(any(unix, windows))]
     pub fn plan_explode(&self, path: impl AsRef<Path>) -> Result<WriteReport> {
         let (tree, _, files) = self.exploded(path.as_ref())?;
-        Ok(WriteReport { files, ..self.file_plan(&tree).write(Discard::default())?.into() })
+        Ok(WriteReport { files, ..self.file_plan(&tree)?.write(Discard::default())?.into() })
     }
 
     /// The tree with the names of the files that get its blocks, and these blocks.
@@ -194,6 +197,25 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
+    /// The text of the tree of the file whose blocks are copied, with the nodes replaced that are
+    /// different in `tree`. `None` if there is no such file, or if its tree is too different or irregular.
+    fn kept_text(&self, tree: &NumberedTree<'_>) -> Result<Option<Vec<u8>>> {
+        let Some(file) = self.file.filter(|file| file.layout().tree.is_some()) else {
+            return Ok(None);
+        };
+        let Ok(text) = std::str::from_utf8(file.tree_text()) else { return Ok(None) };
+        let has_marks = text.starts_with("%YAML") && text.trim_end().ends_with("\n...");
+        if !has_marks || file.options().strictness == Strictness::Salvage {
+            return Ok(None);
+        }
+        let options = ParseOptions::default().limits(file.options().limits);
+        let Ok(old) = TreeText::parse_with(text.to_owned(), &options) else { return Ok(None) };
+        let Some(merged) = tree.merged_into(&old)? else { return Ok(None) };
+        let mut text = merged.text().trim_end().to_owned();
+        text.push('\n');
+        Ok(Some(text.into_bytes()))
+    }
+
     /// The plan of a file that so far has only the lines before the tree.
     fn head(&self) -> FilePlan<'a> {
         let WriteOptions { align, checksum, standard, .. } = self.options;
@@ -203,18 +225,24 @@ impl<'a> Writer<'a> {
     }
 
     /// The plan of the file with a tree and its blocks.
-    pub(super) fn file_plan<'p>(&self, tree: &'p NumberedTree<'a>) -> FilePlan<'p>
+    pub(super) fn file_plan<'p>(&self, tree: &'p NumberedTree<'a>) -> Result<FilePlan<'p>>
     where
         'a: 'p,
     {
         let mut plan: FilePlan<'p> = self.head();
-        plan.parts.push(Part::Tree(tree));
+        for comment in self.file.iter().flat_map(|file| &file.layout().comments) {
+            plan.bytes(format!("#{}\n", comment.text).into_bytes());
+        }
+        match self.kept_text(tree)? {
+            Some(text) => plan.bytes(text),
+            None => plan.parts.push(Part::Tree(tree)),
+        }
         plan.parts.push(Part::Padding(self.options.pad_tree));
         tree.blocks.iter().for_each(|block| plan.block(block.clone()));
         if self.options.index {
             plan.parts.push(Part::Index);
         }
-        plan
+        Ok(plan)
     }
 }
 

@@ -8,6 +8,7 @@ mod codecs;
 mod damage;
 mod files;
 mod interop;
+mod kept_text;
 mod metadata;
 mod properties;
 mod references;

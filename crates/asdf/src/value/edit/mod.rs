@@ -5,6 +5,7 @@
 //! names is an error.
 
 mod insert;
+mod merged;
 mod moved;
 mod text;
 

@@ -72,6 +72,11 @@ impl TreeText {
         Self::parse_with(text, &self.options)
     }
 
+    /// How the text was parsed.
+    pub(super) fn options(&self) -> &ParseOptions {
+        &self.options
+    }
+
     /// The text as it is now.
     pub fn text(&self) -> &str {
         &self.text
@@ -303,7 +308,7 @@ impl TreeText {
     }
 
     /// Whether `!` and `!!` stand for the tags of ASDF and of YAML.
-    fn handles(&self) -> (bool, bool) {
+    pub(super) fn handles(&self) -> (bool, bool) {
         let (mut asdf, mut yaml) = (false, true);
         let directives = self.text.lines().take_while(|line| !line.starts_with("---"));
         for line in directives {
@@ -340,7 +345,7 @@ impl TreeText {
 }
 
 /// Forgets how collections were laid out, so that their new place decides between brackets and lines.
-fn forget_forms(tree: &mut Tree) -> Result<()> {
+pub(super) fn forget_forms(tree: &mut Tree) -> Result<()> {
     tree.walk_mut(Visit::All, &mut |value| {
         match value.untagged_mut() {
             Value::Sequence(sequence) => sequence.form = None,

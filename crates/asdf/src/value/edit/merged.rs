@@ -1,0 +1,201 @@
+//! Writing a tree in the words of an old text: only the nodes that differ get a new text.
+
+use std::collections::HashMap;
+
+use super::text::{Emission, TreeText, forget_forms};
+use crate::error::Result;
+use crate::value::Tree;
+use crate::value::emit::{ASDF_PREFIX, Arrays, NoArrays, emit};
+use crate::yaml::edit::check;
+use crate::yaml::edit::place::{Surroundings, WrittenChild, children, is_block, line_start, range};
+use crate::yaml::edit::splices::Splices;
+use crate::yaml::{Document, NodeId, NodeKind, ParseOptions, YamlNode};
+
+/// The comparison of an old text with the tree that it is to become.
+struct Merge<'a> {
+    old: &'a TreeText,
+    splices: Splices,
+    /// Nodes with anchors in the old tree, and what became of them.
+    shared: HashMap<NodeId, NodeId>,
+    /// Pairs of collections whose children are still to be compared.
+    pairs: Vec<(YamlNode<'a>, YamlNode<'a>)>,
+}
+
+/// The result of comparing two nodes without their children.
+enum Comparison {
+    Same,
+    /// The nodes are equal if their children are.
+    Children,
+    Different,
+}
+
+impl TreeText {
+    /// Returns the text with the nodes replaced in which a tree differs from it. Comments, quotes, order and
+    /// blanks of all other nodes stay byte for byte.
+    ///
+    /// Returns `None` if the tree cannot be had by replacing nodes and adding entries before the first one of
+    /// the root: it is written without regard to the old text then.
+    pub(crate) fn merged(&self, tree: &Tree, arrays: &dyn Arrays) -> Result<Option<Self>> {
+        let mut text = Vec::new();
+        emit(tree, arrays, &mut text)?;
+        let options = ParseOptions::default().limits(self.options().limits);
+        let Ok(new) = Document::parse(&text, &options, &mut Vec::new()) else { return Ok(None) };
+        let mut merge = Merge {
+            old: self,
+            splices: Splices::default(),
+            shared: HashMap::new(),
+            pairs: Vec::new(),
+        };
+        if !merge.root(new.root())? {
+            return Ok(None);
+        }
+        while let Some((old, new)) = merge.pairs.pop() {
+            if !merge.children(old, new, 0)? {
+                return Ok(None);
+            }
+        }
+        let Some(text) = merge.splices.apply(self.text()) else { return Ok(None) };
+        let Ok(merged) = Self::parse_with(text, &options) else { return Ok(None) };
+        let is_right = check::is_equal(new.root(), merged.document().root());
+        Ok(is_right.then_some(merged))
+    }
+}
+
+impl<'a> Merge<'a> {
+    /// Compares the roots, which are mappings. The new one may have more entries before those of the old one.
+    fn root(&mut self, new: YamlNode<'a>) -> Result<bool> {
+        let old = self.old.document().root();
+        let is_mapping = |root: YamlNode<'_>| root.kind() == NodeKind::Mapping;
+        let Some(added) = new.len().checked_sub(old.len()) else { return Ok(false) };
+        let can_add = added == 0 || (is_block(old.mention()) && !old.is_empty());
+        if !(is_mapping(old) && is_mapping(new) && can_add && self.tag(old, new)) {
+            return Ok(false);
+        }
+        if added > 0 && !self.add_first(old, new, added)? {
+            return Ok(false);
+        }
+        self.children(old, new, added)
+    }
+
+    /// Compares the children of two collections and replaces those that differ. The first `skipped` entries
+    /// of the new collection have no counterpart.
+    fn children(&mut self, old: YamlNode<'a>, new: YamlNode<'a>, skipped: usize) -> Result<bool> {
+        let is_mapping = old.kind() == NodeKind::Mapping;
+        let width = if is_mapping { 2 } else { 1 };
+        let (mentions, new) = (children(old), check::nodes(new));
+        let Some(new) = new.get(skipped * width..) else { return Ok(false) };
+        if mentions.len() != new.len() {
+            return Ok(false);
+        }
+        for (index, (mention, new)) in mentions.into_iter().zip(new).enumerate() {
+            let is_key = is_mapping && index % 2 == 0;
+            let (node, new) = (mention.node(), *new);
+            if let Some(known) = self.shared.get(&node.id()) {
+                if *known != new.id() {
+                    return Ok(false);
+                }
+                continue;
+            }
+            if mention.is_alias() {
+                return Ok(false);
+            }
+            if node.anchor().is_some() {
+                self.shared.insert(node.id(), new.id());
+            }
+            match self.compare(node, new) {
+                Comparison::Same => {}
+                Comparison::Different if is_key => return Ok(false),
+                Comparison::Children if is_key => return Ok(false),
+                Comparison::Children => self.pairs.push((node, new)),
+                Comparison::Different => {
+                    if !self.replace(old, index / width, new)? {
+                        return Ok(false);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    fn compare(&mut self, old: YamlNode<'a>, new: YamlNode<'a>) -> Comparison {
+        if old.kind() != new.kind() {
+            return Comparison::Different;
+        }
+        if old.text().is_some() {
+            let is_same = check::is_same_tag(old, new) && check::is_same_text(old, new);
+            return if is_same { Comparison::Same } else { Comparison::Different };
+        }
+        if old.len() != new.len() || (old.tag().is_some() != new.tag().is_some()) {
+            return Comparison::Different;
+        }
+        let has_same_keys = old.keys().zip(new.keys()).all(|(old, new)| {
+            old.text().is_some() && old.text() == new.text() && old.kind() == new.kind()
+        });
+        let has_same_numbers = match (old.numbers(), new.numbers()) {
+            (Some(old), Some(new)) => Some(old.texts().eq(new.texts())),
+            _ => None,
+        };
+        if !has_same_keys || has_same_numbers == Some(false) || !self.tag(old, new) {
+            return Comparison::Different;
+        }
+        if has_same_numbers.is_some() { Comparison::Same } else { Comparison::Children }
+    }
+
+    /// Gives a collection another tag if it needs one. Returns `false` if it has none in the text.
+    fn tag(&mut self, old: YamlNode<'a>, new: YamlNode<'a>) -> bool {
+        if old.tag() == new.tag() {
+            return true;
+        }
+        let Some((span, tag)) = old.tag_span().zip(new.tag()) else { return false };
+        let text = match tag.strip_prefix(ASDF_PREFIX).filter(|_| self.old.handles().0) {
+            Some(name) => format!("!{name}"),
+            None => format!("!<{tag}>"),
+        };
+        self.splices.add(range(span), text);
+        true
+    }
+
+    /// Replaces a child of a collection.
+    fn replace(
+        &mut self,
+        container: YamlNode<'a>,
+        index: usize,
+        new: YamlNode<'_>,
+    ) -> Result<bool> {
+        let Some(slot) = WrittenChild::new(self.old.text(), container, index) else {
+            return Ok(false);
+        };
+        let mut tree = Tree::from_node(new)?;
+        forget_forms(&mut tree)?;
+        let text = self.old.emitted_in(&slot, &Emission::new(&tree, &NoArrays))?;
+        self.splices.extend(self.old.replace(&slot, &text));
+        Ok(true)
+    }
+
+    /// Adds the first entries of the new root before the comments of the first entry of the old one.
+    fn add_first(&mut self, old: YamlNode<'a>, new: YamlNode<'a>, count: usize) -> Result<bool> {
+        let Some(first) = old.keys().next() else { return Ok(false) };
+        let (text, comments) = (self.old.text(), first.comments().before);
+        let start = comments.first().map_or(first.span(), |comment| comment.span.clone());
+        let start = range(start).start;
+        let at = line_start(text, start);
+        let indent: &str = text.get(at..start).unwrap_or_default();
+        if !indent.bytes().all(|byte| byte == b' ') {
+            return Ok(false);
+        }
+        let around = Surroundings::of(text, old);
+        let mut added = String::new();
+        for (key, value) in new.entries().take(count) {
+            let mut tree = Tree::from_node(value)?;
+            forget_forms(&mut tree)?;
+            let emission = Emission::new(&tree, &NoArrays);
+            let mut fragment = self.old.fragment(&emission, &around, indent.len());
+            fragment.begins_line = true;
+            added.push_str(&fragment.entry(&key.to_key()?)?);
+            added.push('\n');
+            added.push_str(indent);
+        }
+        self.splices.add(start..start, self.old.with_line_breaks(added));
+        Ok(true)
+    }
+}
