@@ -2,7 +2,8 @@
 //!
 //! A new buffer of a gigabyte costs a page fault for every 4 KiB that is written to, which can take
 //! longer than decoding into it. On Linux the kernel uses pages of 2 MiB for memory that asks for
-//! them; numpy asks for its arrays too.
+//! them; numpy asks for its arrays too. Copying 256 MiB to a new vector takes 0.3 times as long with them
+//! (`--example array_speed`, row `plain`, column `vector`).
 
 use crate::{Error, ErrorKind, Result};
 

@@ -205,7 +205,7 @@ impl<'a, C: Chunked> ChunkedData<'a, C> {
     }
 
     /// Decodes the data of a chunk from an offset in the data on. From a file the chunks are read
-    /// one by one: a buffer for all of them costs as much as decoding.
+    /// one by one, so that the stored bytes of a block need no buffer.
     fn decode_part(
         &self,
         chunk: &Chunk,

@@ -25,7 +25,8 @@ pub(super) fn copy_literals(literals: &[u8], out: &mut [u8], len: usize) {
     copy_long_literals(literals, out, len);
 }
 
-/// A function of its own, so that the compiler does not make one call of both ways.
+/// Separate, because the compiler would otherwise turn short copies into calls too: buffers of lz4 then take
+/// 1.05 times as long to decode (example `blosc_speed`).
 #[inline(never)]
 fn copy_long_literals(literals: &[u8], out: &mut [u8], len: usize) {
     out[..len].copy_from_slice(&literals[..len]);
