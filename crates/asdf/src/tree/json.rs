@@ -16,7 +16,7 @@
 //! | other tags | the content; with [`Options::tags`] `{"$tag": uri, "$value": content}` |
 //!
 //! Keys are strings: `7`, `true`, `null`, and the text of floats and dates. Aliases are expanded,
-//! merge keys applied. Nothing is kept in memory but the path, and nothing recurses.
+//! merge keys applied. Only the path is kept in memory, and the walk is a loop.
 
 use std::collections::HashMap;
 use std::io::{self, Write};

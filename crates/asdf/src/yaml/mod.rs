@@ -18,8 +18,7 @@
 //! [`Document::parse`] takes the bytes of the tree and knows nothing of files or blocks. What it
 //! returns keeps each node's tag, anchor, style, text and position, and resolves a scalar only when
 //! its [`value`](YamlNode::value) is asked for. Aliases are edges of the arena, so a document may hold
-//! cycles. Nothing in this module recurses: a walk through a tree is a loop that knows which nodes it
-//! has visited.
+//! cycles. A walk through a tree is therefore a loop that knows which nodes it has visited.
 //!
 //! What real files do differently from YAML's own resolver is in [`ScalarRules`]: `1e3` is a
 //! string to the writer that most files come from, and `1:30` is ninety.

@@ -2,7 +2,7 @@
 //! implementation: lines of about 80 characters, collections without collections inside in
 //! brackets, others as lines, lists not indented below their key.
 //!
-//! Nothing recurses: open collections are on a stack.
+//! A tree is written without recursion: open collections are on a stack.
 
 mod anchor;
 pub(crate) mod elements;
