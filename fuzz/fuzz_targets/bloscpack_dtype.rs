@@ -4,7 +4,8 @@
 #![no_main]
 
 use binio::array::ElementsError;
-use bloscpack::{ArrayInfo, Datatype, Reader};
+use bloscpack::array::{ArrayInfo, Datatype};
+use bloscpack::Reader;
 use libfuzzer_sys::fuzz_target;
 use serde_json::{Value, json};
 

@@ -7,10 +7,8 @@ use std::io::Cursor;
 use std::sync::Arc;
 
 use binio::Limits;
-use bloscpack::{
-    ChunkOrder, OpenOptions, Reader, RecoverOptions, Strictness, UnpackOptions, Verify,
-    VerifyOptions, recover, verify, verify_source,
-};
+use bloscpack::repair::{RecoverOptions, recover};
+use bloscpack::{ChunkOrder, OpenOptions, Reader, Strictness, UnpackOptions, Verify, VerifyOptions, verify, verify_source};
 use libfuzzer_sys::fuzz_target;
 
 const LIMIT: u64 = 4 << 20;

@@ -91,7 +91,8 @@ impl VerifyReport {
 /// file is in the report.
 ///
 /// ```
-/// use bloscpack::{Code, Reader, VerifyOptions, verify};
+/// use bloscpack::diagnostic::Code;
+/// use bloscpack::{Reader, VerifyOptions, verify};
 ///
 /// # let mut bytes = b"blpk\x03\x00\x00\x01\x04\0\0\0\x04\0\0\0\x01\0\0\0\0\0\0\0".to_vec();
 /// # bytes.extend([0; 8]);

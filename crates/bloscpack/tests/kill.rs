@@ -8,9 +8,11 @@ use std::time::Duration;
 use std::{env, fs, thread};
 
 use binio::write::fault::{Fault, FaultyWriter};
+use bloscpack::change::{AppendOptions, append};
+use bloscpack::repair::{RecoverOptions, recover};
 use bloscpack::{
-    AppendOptions, ChunkSize, Reader, RecoverOptions, Result, StreamWriter, VerifyOptions,
-    WriteOptions, Writer, append, journal, pack_slice, pack_to_vec, recover, verify,
+    ChunkSize, Reader, Result, StreamWriter, VerifyOptions, WriteOptions, Writer, journal,
+    pack_slice, pack_to_vec, verify,
 };
 
 const FILE: &str = "BLOSCPACK_KILL_TEST_FILE";

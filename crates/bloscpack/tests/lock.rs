@@ -5,9 +5,11 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{fs, thread};
 
+use bloscpack::change::{
+    AppendOptions, Appender, MetadataEdit, RewriteOptions, append, rewrite_file, set_metadata,
+};
 use bloscpack::{
-    AppendOptions, Appender, ChunkSize, Error, ErrorKind, MetadataEdit, Reader, RewriteOptions,
-    VerifyOptions, WriteOptions, append, journal, pack_to_vec, rewrite_file, set_metadata, verify,
+    ChunkSize, Error, ErrorKind, Reader, VerifyOptions, WriteOptions, journal, pack_to_vec, verify,
 };
 use serde_json::json;
 

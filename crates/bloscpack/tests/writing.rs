@@ -4,9 +4,11 @@
 use std::fs;
 use std::io::{Cursor, Write};
 
+use bloscpack::change::{AppendOptions, append};
+use bloscpack::format::Version;
 use bloscpack::{
-    AppendOptions, Checksum, ChunkSize, Compressor, Reader, Shuffle, StreamWriter, Strictness,
-    VerifyOptions, Version, WriteOptions, Writer, append, pack_reader, pack_to_vec, verify,
+    Checksum, ChunkSize, Compressor, Reader, Shuffle, StreamWriter, Strictness, VerifyOptions,
+    WriteOptions, Writer, pack_reader, pack_to_vec, verify,
 };
 use proptest::prelude::*;
 

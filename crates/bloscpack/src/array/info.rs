@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorKind, Result};
 /// | `container` | `"numpy"` |
 ///
 /// ```
-/// use bloscpack::{ArrayInfo, Datatype, Order};
+/// use bloscpack::array::{ArrayInfo, Datatype, Order};
 ///
 /// let info = ArrayInfo::new(Datatype::parse("<f8")?, vec![2, 3], Order::C)?;
 /// let json = info.to_json();

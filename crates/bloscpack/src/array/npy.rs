@@ -17,7 +17,7 @@ impl ArrayInfo {
     /// what follows an array would be lost.
     ///
     /// ```
-    /// use bloscpack::{ArrayInfo, Datatype, Order};
+    /// use bloscpack::array::{ArrayInfo, Datatype, Order};
     ///
     /// let mut file = ArrayInfo::new(Datatype::parse("<i2")?, vec![2, 3], Order::F)?.npy_header();
     /// let header = file.len() as u64;

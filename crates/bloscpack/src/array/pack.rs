@@ -25,7 +25,8 @@ impl WriteOptions {
     /// element does not fit into a chunk.
     ///
     /// ```
-    /// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriteOptions, pack_to_vec};
+    /// use bloscpack::array::{ArrayInfo, Datatype, Order};
+    /// use bloscpack::{Reader, WriteOptions, pack_to_vec};
     ///
     /// let info = ArrayInfo::new(Datatype::of::<f64>(), vec![2, 3], Order::F)?;
     /// let options = WriteOptions::new().metadata(&serde_json::json!({"unit": "K"}));
@@ -68,7 +69,8 @@ fn typesize(itemsize: u64) -> u32 {
 ///
 /// ```
 /// use std::io::Cursor;
-/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, WriteOptions, pack_array};
+/// use bloscpack::array::{ArrayInfo, Datatype, Order, pack_array};
+/// use bloscpack::{Reader, WriteOptions};
 ///
 /// let info = ArrayInfo::new(Datatype::of::<u8>(), vec![2, 2], Order::C)?;
 /// let file = pack_array(&info, b"data", Cursor::new(vec![]), &WriteOptions::new(), None)?;
@@ -106,7 +108,9 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::{ChunkSize, Datatype, Order, Reader, Version};
+    use crate::array::{Datatype, Order};
+    use crate::format::Version;
+    use crate::{ChunkSize, Reader};
 
     fn info(dtype: &str, shape: &[u64]) -> ArrayInfo {
         ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), Order::C).unwrap()

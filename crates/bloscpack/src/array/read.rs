@@ -20,7 +20,8 @@ const PIECE: u64 = 1 << 20;
 /// that have elements, once each; long runs are decoded over threads.
 ///
 /// ```
-/// use bloscpack::{ArrayInfo, Datatype, Order, Reader, Slice, WriteOptions, pack_array};
+/// use bloscpack::array::{ArrayInfo, Datatype, Order, Slice, pack_array};
+/// use bloscpack::{Reader, WriteOptions};
 /// use std::io::Cursor;
 ///
 /// let info = ArrayInfo::new(Datatype::parse("<i2")?, vec![2, 3], Order::C)?;
@@ -195,9 +196,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::diagnostic::Code;
+    use crate::format::MetadataOptions;
     use crate::format::metadata::encode::section;
     use crate::format::test_file::TestFile;
-    use crate::{Checksum, Code, MetadataOptions, OpenOptions, VerifyOptions, verify};
+    use crate::{Checksum, OpenOptions, VerifyOptions, verify};
 
     fn info(dtype: &str, shape: &[u64], order: Order) -> ArrayInfo {
         ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()

@@ -113,7 +113,8 @@ fn parse_size(text: &str) -> Option<u64> {
 /// How data of a known length are cut into chunks.
 ///
 /// ```
-/// use bloscpack::{ChunkSize, Chunking};
+/// use bloscpack::format::Chunking;
+/// use bloscpack::ChunkSize;
 ///
 /// let chunking = Chunking::of(2500, ChunkSize::Bytes(1000))?;
 /// assert_eq!((chunking.nchunks, chunking.chunk_size, chunking.last_chunk), (3, 1000, 500));

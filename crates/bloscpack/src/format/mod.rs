@@ -3,6 +3,9 @@
 //! ```text
 //! header | metadata section, optional | offset table, optional | chunk digest | chunk digest ...
 //! ```
+//!
+//! [`Header`], [`MetaHeader`] and [`Metadata`] are parts of a file as plain values. A [`Layout`] has the offset of
+//! each part, and a [`ChunkEntry`] for each chunk. [`Chunking`] divides data into chunks.
 
 pub(crate) mod checksum;
 pub(crate) mod chunking;
@@ -12,3 +15,12 @@ pub(crate) mod metadata;
 pub(crate) mod offset_table;
 #[cfg(test)]
 pub(crate) mod test_file;
+
+pub use crate::error::{MetadataError, Part};
+pub use chunking::Chunking;
+pub use header::{Header, Version};
+pub use layout::{ChunkEntry, Layout};
+pub use metadata::encode::MetadataOptions;
+pub use metadata::{MetaHeader, Metadata, exact_json};
+
+pub use binio::checksum::Digest;

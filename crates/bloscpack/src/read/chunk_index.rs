@@ -284,8 +284,9 @@ pub(crate) fn scan(reader: ChunkSource<'_>, start: u64, nchunks: u64) -> Result<
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reader;
+    use crate::diagnostic::Code;
     use crate::format::test_file::TestFile;
-    use crate::{Code, Reader};
 
     fn file() -> TestFile {
         TestFile::of(&[&[1; 100], &[2; 100], &[3; 40]])

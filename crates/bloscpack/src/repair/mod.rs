@@ -1,4 +1,6 @@
-//! Saving the whole chunks of a file that is damaged.
+//! Copying the intact chunks of a damaged file to a new one.
 
 pub(crate) mod recover;
 mod survey;
+
+pub use recover::{Loss, RecoverOptions, RecoverReport, recover};

@@ -96,7 +96,8 @@ pub struct RecoverReport {
 ///
 /// ```
 /// use std::io::Cursor;
-/// use bloscpack::{ChunkSize, Reader, RecoverOptions, WriteOptions, pack_to_vec, recover};
+/// use bloscpack::repair::{RecoverOptions, recover};
+/// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
 ///
 /// let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(1000));
 /// let mut bytes = pack_to_vec(&[7; 3500], &options)?;

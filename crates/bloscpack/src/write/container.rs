@@ -16,8 +16,8 @@ use std::ops::Range;
 
 use binio::write::AtomicFile;
 
-use crate::Header;
 use crate::error::{ErrorKind, Result};
+use crate::format::Header;
 
 /// An offset that is not known, and each of the spare ones.
 const UNSET: [u8; 8] = (-1_i64).to_le_bytes();

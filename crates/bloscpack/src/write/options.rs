@@ -6,9 +6,10 @@ use serde_json::Value;
 
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::metadata::encode::{section, to_text};
+use crate::format::{Chunking, Header, MetadataOptions, Version};
 use crate::parallel;
 use crate::write::chunk_encoder::Recipe;
-use crate::{Checksum, ChunkSize, Chunking, Header, MetadataOptions, Version};
+use crate::{Checksum, ChunkSize};
 
 /// The original's, where the build has it.
 pub(crate) const COMPRESSOR: Compressor =

@@ -8,11 +8,12 @@ use binio::write::AtomicFile;
 use binio::{FileSource, ReadAt};
 
 use crate::error::Result;
+use crate::format::Chunking;
 use crate::parallel::in_order;
 use crate::write::batch::Filling;
 use crate::write::chunk_encoder::Recipe;
 use crate::write::container::ContainerWriter;
-use crate::{Chunking, Progress, WriteOptions};
+use crate::{Progress, WriteOptions};
 
 /// Bytes that are taken from a reader at once.
 const PIECE: usize = 1 << 20;
@@ -194,7 +195,8 @@ mod tests {
     use std::sync::atomic::{AtomicU64, Ordering};
 
     use super::*;
-    use crate::{ChunkSize, StreamWriter, Version};
+    use crate::format::Version;
+    use crate::{ChunkSize, StreamWriter};
 
     fn options() -> WriteOptions {
         WriteOptions::new().chunk_size(ChunkSize::Bytes(1000)).threads(2)

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io::{self, Write};
 
+use crate::WriteOptions;
 use crate::error::Result;
+use crate::format::Chunking;
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
-use crate::{Chunking, WriteOptions};
 
 /// Writes data that come piece by piece to a sink that cannot go back, such as a pipe.
 ///

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::io::{self, Seek, Write};
 
+use crate::WriteOptions;
 use crate::error::{ErrorKind, Result};
+use crate::format::{Chunking, Header, Version};
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
-use crate::{Chunking, Header, Version, WriteOptions};
 
 /// Stored bytes that wait in memory for the number of chunks.
 const MAX_KEPT: usize = 16 << 20;

@@ -3,9 +3,8 @@
 use std::io::Cursor;
 
 use bloscpack::array::Field;
-use bloscpack::{
-    Array, ArrayInfo, Datatype, Order, Reader, Result, Slice, UnpackOptions, WriteOptions, pack_npy,
-};
+use bloscpack::array::{Array, ArrayInfo, Datatype, Order, Slice, pack_npy};
+use bloscpack::{Reader, Result, UnpackOptions, WriteOptions};
 use serde_json::{Value, json};
 
 /// What is recorded about an array, in the words of the lists.

@@ -2,10 +2,9 @@
 
 use std::io::Cursor;
 
-use bloscpack::{
-    AppendOptions, OpenOptions, Reader, Result, RewriteOptions, Strictness, Version, append,
-    rewrite,
-};
+use bloscpack::change::{AppendOptions, RewriteOptions, append, rewrite};
+use bloscpack::format::Version;
+use bloscpack::{OpenOptions, Reader, Result, Strictness};
 
 /// As version 3 and, without metadata, as version 2; and with more bytes appended.
 pub(crate) fn every_rewrite_gives(file: &Reader, data: &[u8]) -> Result<Result<(), String>> {

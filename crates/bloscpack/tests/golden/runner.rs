@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 
 use binio::FileSource;
 use binio::checksum::Algorithm;
+use bloscpack::format::Part;
+use bloscpack::repair::{RecoverOptions, recover};
 use bloscpack::{
-    ChunkOrder, Error, ErrorKind, OpenOptions, Part, Reader, RecoverOptions, Result, Strictness,
-    UnpackOptions, VerifyOptions, recover, verify_source,
+    ChunkOrder, Error, ErrorKind, OpenOptions, Reader, Result, Strictness, UnpackOptions,
+    VerifyOptions, verify_source,
 };
 use serde_json::{Value, json};
 

@@ -4,10 +4,14 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::Path;
 
+use bloscpack::array::{ArrayInfo, Datatype, Order, pack_array};
+use bloscpack::change::{
+    AppendOptions, MetadataEdit, RewriteOptions, append, rewrite_file, set_metadata,
+};
+use bloscpack::format::Version;
+use bloscpack::repair::{RecoverOptions, recover};
 use bloscpack::{
-    AppendOptions, ArrayInfo, Checksum, ChunkSize, Datatype, MetadataEdit, OpenOptions, Order,
-    Reader, RecoverOptions, RewriteOptions, Version, WriteOptions, Writer, append, pack_array,
-    pack_reader, pack_to_vec, recover, rewrite_file, set_metadata,
+    Checksum, ChunkSize, OpenOptions, Reader, WriteOptions, Writer, pack_reader, pack_to_vec,
 };
 use bytes::Bytes;
 use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! Data and options at random, the same in every run.
 
-use bloscpack::{Checksum, MetadataOptions};
+use bloscpack::Checksum;
+use bloscpack::format::MetadataOptions;
 use serde_json::{Value, json};
 
 /// A small generator (xorshift).

@@ -8,9 +8,10 @@ use std::fs;
 use std::io::{Cursor, Write};
 use std::path::{Path, PathBuf};
 
+use bloscpack::array::{ArrayInfo, Datatype, Order, pack_array};
+use bloscpack::change::{AppendOptions, append};
 use bloscpack::{
-    AppendOptions, ArrayInfo, Checksum, ChunkSize, Compressor, Datatype, Order, Shuffle,
-    StreamWriter, WriteOptions, append, pack_array, pack_to_vec,
+    Checksum, ChunkSize, Compressor, Shuffle, StreamWriter, WriteOptions, pack_to_vec,
 };
 use data::Random;
 use serde_json::{Value, json};

@@ -3,9 +3,10 @@
 use std::io::Cursor;
 
 use binio::Limits;
+use bloscpack::repair::{RecoverOptions, recover};
 use bloscpack::{
-    Checksum, ChunkSize, Compressor, OpenOptions, Reader, RecoverOptions, Strictness,
-    UnpackOptions, Verify, VerifyOptions, WriteOptions, pack_to_vec, recover, verify,
+    Checksum, ChunkSize, Compressor, OpenOptions, Reader, Strictness, UnpackOptions, Verify,
+    VerifyOptions, WriteOptions, pack_to_vec, verify,
 };
 use proptest::prelude::*;
 use serde_json::json;

@@ -107,10 +107,10 @@ fn a_remote_file_verifies_and_is_recovered_though_reads_fail_meanwhile() {
     assert_eq!(report.diagnostics, []);
     let (kept, ..) = fetched(&bytes, |file| {
         let mut sink = Cursor::new(Vec::new());
-        bloscpack::recover(
+        bloscpack::repair::recover(
             file.source(),
             &mut sink,
-            &bloscpack::RecoverOptions::new().skip_bad(true),
+            &bloscpack::repair::RecoverOptions::new().skip_bad(true),
         )
         .map(|report| report.kept)
     });

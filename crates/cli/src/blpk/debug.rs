@@ -4,7 +4,8 @@
 use std::path::Path;
 
 use binio::ReadAt;
-use bloscpack::{Header, OpenOptions, Reader};
+use bloscpack::format::Header;
+use bloscpack::{OpenOptions, Reader};
 
 use super::original::{blosc_header, double_pretty, fields, header, meta_header, truth};
 use super::python::bytes_repr;
@@ -82,7 +83,7 @@ fn raw(file: &Reader, start: u64, len: u64) -> String {
 }
 
 /// The digest of a chunk.
-fn digest(file: &Reader, chunk: &bloscpack::ChunkEntry) -> String {
+fn digest(file: &Reader, chunk: &bloscpack::format::ChunkEntry) -> String {
     raw(file, chunk.stored_range().end, file.header().checksum.len() as u64)
 }
 

@@ -16,7 +16,8 @@ use std::num::NonZero;
 use std::path::Path;
 use std::process::ExitCode;
 
-use ::bloscpack::{ChunkSize, Chunking};
+use ::bloscpack::ChunkSize;
+use ::bloscpack::format::Chunking;
 use clap::Parser;
 use serde_json::Value;
 

@@ -3,7 +3,8 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use ::bloscpack::{Header, MetaHeader, OpenOptions, Reader};
+use ::bloscpack::format::{Header, MetaHeader};
+use ::bloscpack::{OpenOptions, Reader};
 use binio::blosc;
 use serde_json::Value;
 

@@ -25,17 +25,19 @@ use serde_json::Value;
 
 use self::plan::Plan;
 use self::write::Job;
+use crate::change::MetadataEdit;
 use crate::change::rewrite::set_metadata_locked;
 use crate::error::Result;
 use crate::parallel;
 use crate::write::options::LEVEL;
-use crate::{ChunkSize, Compressor, MetadataEdit, OpenOptions, Progress, Reader, Shuffle};
+use crate::{ChunkSize, Compressor, OpenOptions, Progress, Reader, Shuffle};
 
 /// How to append. Compressor, shuffle and typesize are those of the last chunk unless set; the
 /// level, which no chunk states, is 7.
 ///
 /// ```
-/// use bloscpack::{AppendOptions, Compressor};
+/// use bloscpack::change::AppendOptions;
+/// use bloscpack::Compressor;
 ///
 /// let options = AppendOptions::in_place().compressor(Compressor::Zstd).level(3);
 /// ```
@@ -134,7 +136,8 @@ pub struct Appended {
 /// one, which was made for less data than a chunk, that is the size of all.
 ///
 /// ```
-/// use bloscpack::{AppendOptions, ChunkSize, Reader, WriteOptions, append, pack_to_vec};
+/// use bloscpack::change::{AppendOptions, append};
+/// use bloscpack::{ChunkSize, Reader, WriteOptions, pack_to_vec};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// # let path = folder.path().join("data.blp");

@@ -4,16 +4,15 @@ use serde_json::Value;
 
 use super::AppendOptions;
 use crate::array::{ArrayInfo, Order};
+use crate::change::MetadataEdit;
 use crate::change::rewrite::section_in_place;
 use crate::diagnostic::Severity;
 use crate::error::{Error, ErrorKind, Result};
 use crate::format::metadata::encode::{section, to_text};
+use crate::format::{Chunking, Header, MetadataOptions, Version};
 use crate::write::chunk_encoder::Recipe;
 use crate::write::options::{COMPRESSOR, TYPESIZE};
-use crate::{
-    ChunkSize, Chunking, Compressor, Header, MetadataEdit, MetadataOptions, Reader, Shuffle,
-    Version,
-};
+use crate::{ChunkSize, Compressor, Reader, Shuffle};
 
 /// The file to be.
 #[derive(Debug)]

@@ -4,13 +4,14 @@ use std::path::PathBuf;
 
 use binio::write::MemoryStorage;
 use binio::write::fault::{Fault, FaultyWriter};
-use binio::write::journal::undo;
+use binio::write::journal::{self, undo};
 use serde_json::json;
 
 use super::*;
+use crate::diagnostic::Code;
+use crate::format::{MetadataOptions, Version};
 use crate::{
-    Checksum, Code, ErrorKind, MetadataOptions, Result, StreamWriter, Strictness, Version,
-    WriteOptions, journal, pack_to_vec, verify,
+    Checksum, ErrorKind, Result, StreamWriter, Strictness, WriteOptions, pack_to_vec, verify,
 };
 
 fn data(len: usize) -> Vec<u8> {

@@ -15,7 +15,8 @@ use serde_json::Value;
 use super::{RewriteOptions, rewrite_locked};
 use crate::error::{ErrorKind, Result};
 use crate::format::metadata::encode::{section, to_text};
-use crate::{Checksum, MetaHeader, MetadataOptions, OpenOptions, Reader};
+use crate::format::{MetaHeader, MetadataOptions};
+use crate::{Checksum, OpenOptions, Reader};
 
 /// How to change metadata.
 #[derive(Clone, Copy, Debug, Default)]
@@ -46,7 +47,8 @@ impl MetadataEdit {
 /// undone first; one that is going on is [`Locked`](ErrorKind::Locked).
 ///
 /// ```
-/// use bloscpack::{MetadataEdit, Reader, WriteOptions, pack_to_vec, set_metadata};
+/// use bloscpack::change::{MetadataEdit, set_metadata};
+/// use bloscpack::{Reader, WriteOptions, pack_to_vec};
 /// use serde_json::json;
 ///
 /// # let folder = tempfile::tempdir().unwrap();

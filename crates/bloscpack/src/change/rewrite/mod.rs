@@ -18,13 +18,12 @@ use serde_json::Value;
 use crate::error::Result;
 use crate::format::chunking::sizes_of;
 use crate::format::metadata::encode::{section, to_text};
+use crate::format::{ChunkEntry, Chunking, Header, MetadataOptions, Version};
 use crate::parallel::in_order;
 use crate::write::chunk_encoder::Recipe;
 use crate::write::container::{ContainerWriter, copy};
 use crate::write::options::{COMPRESSOR, LEVEL, TYPESIZE};
-use crate::{
-    Checksum, ChunkEntry, Chunking, Header, MetadataOptions, OpenOptions, Reader, Shuffle, Version,
-};
+use crate::{Checksum, OpenOptions, Reader, Shuffle};
 
 pub use metadata::{MetadataEdit, set_metadata};
 pub(crate) use metadata::{section_in_place, set_metadata_locked};
@@ -36,7 +35,9 @@ pub(crate) use metadata::{section_in_place, set_metadata_locked};
 ///
 /// ```
 /// use std::io::Cursor;
-/// use bloscpack::{Checksum, Reader, RewriteOptions, Version, WriteOptions, pack_to_vec, rewrite};
+/// use bloscpack::change::{RewriteOptions, rewrite};
+/// use bloscpack::format::Version;
+/// use bloscpack::{Checksum, Reader, WriteOptions, pack_to_vec};
 ///
 /// let old = Reader::from_bytes(pack_to_vec(b"data", &WriteOptions::new())?)?;
 /// let options = RewriteOptions::new().version(Version::V2).checksum(Checksum::Sha256);

@@ -21,7 +21,7 @@ const MAX_TEXT: u64 = 16 << 20;
 /// How metadata are stored.
 ///
 /// ```
-/// use bloscpack::MetadataOptions;
+/// use bloscpack::format::MetadataOptions;
 ///
 /// let options = MetadataOptions::new().max_size(4096);
 /// assert_eq!((options.compress, options.level), (true, 6));

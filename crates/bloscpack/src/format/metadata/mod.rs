@@ -252,8 +252,8 @@ impl Metadata {
 /// rounds silently.
 ///
 /// ```
-/// assert_eq!(bloscpack::exact_json(b"[18446744073709551615]")?, serde_json::json!([u64::MAX]));
-/// assert!(bloscpack::exact_json(b"[18446744073709551616]").is_err());
+/// assert_eq!(bloscpack::format::exact_json(b"[18446744073709551615]")?, serde_json::json!([u64::MAX]));
+/// assert!(bloscpack::format::exact_json(b"[18446744073709551616]").is_err());
 /// # Ok::<(), bloscpack::Error>(())
 /// ```
 pub fn exact_json(text: &[u8]) -> Result<Value> {

@@ -5,7 +5,9 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use binio::{FileSource, ReadAt, Span};
-use bloscpack::{AppendOptions, Appended, Appender, ArrayInfo, ErrorKind, Order};
+use bloscpack::ErrorKind;
+use bloscpack::array::{ArrayInfo, Order};
+use bloscpack::change::{AppendOptions, Appended, Appender};
 use serde_json::json;
 
 use super::pack::read_json;

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use binio::blosc;
-use bloscpack::{ChunkEntry, Reader};
+use bloscpack::Reader;
+use bloscpack::format::ChunkEntry;
 use serde_json::{Value, json};
 
 use crate::output::{one_line, table};

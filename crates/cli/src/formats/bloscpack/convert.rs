@@ -1,6 +1,7 @@
 //! `scibin bloscpack convert`: the same chunks in another version of the format.
 
-use bloscpack::{RewriteOptions, Version, rewrite};
+use bloscpack::change::{RewriteOptions, rewrite};
+use bloscpack::format::Version;
 use serde_json::json;
 
 use crate::Verdict;

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use binio::ReadAt;
-use bloscpack::{ChunkSize, Chunking, Compressor, Shuffle, pack_to_vec};
+use bloscpack::format::Chunking;
+use bloscpack::{ChunkSize, Compressor, Shuffle, pack_to_vec};
 use serde_json::{Value, json};
 
 use super::chunks::ratio;

@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use bloscpack::{Array, ErrorKind, MetadataError, Reader, Slice};
+use bloscpack::array::{Array, Slice};
+use bloscpack::format::MetadataError;
+use bloscpack::{ErrorKind, Reader};
 use serde_json::Value;
 
 use super::info::dtype_json;

@@ -4,7 +4,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use bloscpack::array::Field;
-use bloscpack::{Array, Datatype, ErrorKind, Header, MetaHeader, Reader, Version};
+use bloscpack::array::{Array, Datatype};
+use bloscpack::format::{Header, MetaHeader, Version};
+use bloscpack::{ErrorKind, Reader};
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, ratio};

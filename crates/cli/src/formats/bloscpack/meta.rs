@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use bloscpack::{
-    ErrorKind, Metadata, MetadataEdit, MetadataError, OpenOptions, RewriteOptions, rewrite_file,
-    set_metadata,
-};
+use bloscpack::change::{MetadataEdit, RewriteOptions, rewrite_file, set_metadata};
+use bloscpack::format::{Metadata, MetadataError};
+use bloscpack::{ErrorKind, OpenOptions};
 use serde_json::{Value, json};
 
 use super::get::{metadata, print_value};

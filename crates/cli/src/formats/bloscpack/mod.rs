@@ -19,9 +19,8 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use binio::{FileSource, ReadAt};
-use bloscpack::{
-    ChunkOrder, Code, Diagnostic, OpenOptions, Reader, Severity, Strictness, Verify, journal,
-};
+use bloscpack::diagnostic::{Code, Diagnostic, Severity};
+use bloscpack::{ChunkOrder, OpenOptions, Reader, Strictness, Verify, journal};
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
 use crate::failure::Failure;

@@ -6,10 +6,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use binio::{FileSource, ReadAt, Span};
-use bloscpack::{
-    ArrayInfo, ChunkSize, ErrorKind, MetadataOptions, StreamWriter, Version, WriteOptions,
-    exact_json, pack_reader, pack_source,
-};
+use bloscpack::array::ArrayInfo;
+use bloscpack::format::{MetadataOptions, Version, exact_json};
+use bloscpack::{ChunkSize, ErrorKind, StreamWriter, WriteOptions, pack_reader, pack_source};
 use serde_json::{Value, json};
 
 use super::chunks::ratio;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use binio::FileSource;
 use bloscpack::journal::{self, Pending};
-use bloscpack::{Loss, RecoverOptions, recover as recover_to};
+use bloscpack::repair::{Loss, RecoverOptions, recover as recover_to};
 use serde_json::{Value, json};
 
 use super::{remark, undo_interrupted};

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::path::Path;
 
-use bloscpack::{ErrorKind, MetadataError, Reader, UnpackOptions};
+use bloscpack::format::MetadataError;
+use bloscpack::{ErrorKind, Reader, UnpackOptions};
 use bytes::Bytes;
 use serde_json::{Value, json};
 

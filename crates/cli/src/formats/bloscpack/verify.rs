@@ -3,7 +3,8 @@
 use std::io;
 use std::path::Path;
 
-use bloscpack::{Diagnostic, Severity, VerifyOptions, VerifyReport};
+use bloscpack::diagnostic::{Diagnostic, Severity};
+use bloscpack::{VerifyOptions, VerifyReport};
 use serde_json::json;
 
 use crate::Verdict;
