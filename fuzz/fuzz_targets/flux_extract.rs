@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use flux_archive::store::{BlobStoreMut, MemoryStore};
-use flux_archive::{
-    Existing, Extractor, HashType, Limits, LinkPolicy, OpenOptions, Profile, VerifyOptions,
-};
+use flux_archive::disk::{Existing, Extractor, LinkPolicy};
+use flux_archive::inspect::VerifyOptions;
+use flux_archive::{HashType, Limits, OpenOptions, Profile};
 use libfuzzer_sys::fuzz_target;
 
 /// The sandbox of this process: `out` is the target; `esc` must not be touched.

@@ -5,10 +5,11 @@
 
 use std::io::sink;
 
-use flux_archive::{
-    Archive, Content, Entry, ErrorKind, FileType, Form, Limits, LongLine, OpenOptions, Profile,
-    Severity, Writer, convert, diff, fix, fnmatch, repair_commas,
-};
+use flux_archive::diagnostic::Severity;
+use flux_archive::edit::{convert, fix};
+use flux_archive::inspect::{LongLine, diff, fnmatch};
+use flux_archive::json::repair_commas;
+use flux_archive::{Archive, Content, Entry, ErrorKind, FileType, Form, Limits, OpenOptions, Profile, Writer};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {

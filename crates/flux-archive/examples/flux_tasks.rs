@@ -17,8 +17,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use binio::checksum::Algorithm;
+use flux_archive::disk::{Creator, Extractor};
 use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore, StoreError};
-use flux_archive::{BlobRef, Creator, Extractor, Form, HashType, OpenOptions, Writer};
+use flux_archive::{BlobRef, Form, HashType, OpenOptions, Writer};
 
 type Outcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 

@@ -1,6 +1,7 @@
 //! Lists an archive as Flux does, with its diagnostics: `list_archive FILE [PATTERN]`.
 
-use flux_archive::{INVALID_ENTRY, LongLine, OpenOptions, Profile, fnmatch};
+use flux_archive::inspect::{INVALID_ENTRY, LongLine, fnmatch};
+use flux_archive::{OpenOptions, Profile};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);

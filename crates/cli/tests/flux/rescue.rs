@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use flux_archive::json::Base64;
 use flux_archive::kvs::JobId;
 use flux_archive::store::{BlobStoreMut, DirStore};
-use flux_archive::{Base64, BlobRef, HashType};
+use flux_archive::{BlobRef, HashType};
 use serde_json::{Value, json};
 
 use crate::program::{Folder, json_of, status, stderr, stdout};

@@ -17,7 +17,7 @@ use crate::store::BlobStore;
 /// The files that an archive was created of, as a store of its blobs.
 ///
 /// ```no_run
-/// use flux_archive::RegionStore;
+/// use flux_archive::disk::RegionStore;
 /// use flux_archive::store::BlobStore;
 /// # fn f(archive: &flux_archive::Archive<'_>, blobref: flux_archive::BlobRef)
 /// # -> Result<(), Box<dyn std::error::Error>> {

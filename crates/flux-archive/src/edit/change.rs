@@ -15,7 +15,9 @@ use crate::write::Writer;
 /// without a path is an error.
 ///
 /// ```
-/// use flux_archive::{Form, OpenOptions, Writer, delete, fnmatch};
+/// use flux_archive::edit::delete;
+/// use flux_archive::inspect::fnmatch;
+/// use flux_archive::{Form, OpenOptions, Writer};
 ///
 /// let document = br#"[{"path":"a.log","mode":33188,"size":0},{"path":"b","mode":16877,"x":1.0}]"#;
 /// let mut writer = Writer::new(Vec::new(), Form::Array);
@@ -49,7 +51,8 @@ pub fn delete<W: Write>(
 /// same path is a directory.
 ///
 /// ```
-/// use flux_archive::{Form, OpenOptions, Writer, append};
+/// use flux_archive::edit::append;
+/// use flux_archive::{Form, OpenOptions, Writer};
 ///
 /// let document = br#"{"a":{"mode":16877},"b":{"mode":16877}}"#;
 /// let mut writer = Writer::new(Vec::new(), Form::Dict);

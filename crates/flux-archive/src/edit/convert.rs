@@ -13,7 +13,8 @@ use crate::write::Writer;
 /// Returns the diagnostics that the profile reports.
 ///
 /// ```
-/// use flux_archive::{Form, OpenOptions, Writer, convert};
+/// use flux_archive::edit::convert;
+/// use flux_archive::{Form, OpenOptions, Writer};
 ///
 /// let array = br#"[{"path":"a","mode":16877,"note":1.50}]"#;
 /// let mut writer = Writer::new(Vec::new(), Form::Dict);

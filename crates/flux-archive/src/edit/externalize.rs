@@ -14,7 +14,8 @@ use crate::write::Writer;
 ///
 /// ```
 /// use flux_archive::store::{Chunking, MemoryStore};
-/// use flux_archive::{Externalizer, Form, OpenOptions, Writer};
+/// use flux_archive::edit::Externalizer;
+/// use flux_archive::{Form, OpenOptions, Writer};
 ///
 /// let json = br#"[{"path":"f","encoding":"utf-8","data":"data","size":4,"mode":33188}]"#;
 /// let store = MemoryStore::new();

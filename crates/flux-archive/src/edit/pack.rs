@@ -16,7 +16,8 @@ use binio::check_limit;
 ///
 /// ```
 /// use flux_archive::store::{BlobStoreMut, MemoryStore};
-/// use flux_archive::{Form, HashType, OpenOptions, Writer, pack};
+/// use flux_archive::edit::pack;
+/// use flux_archive::{Form, HashType, OpenOptions, Writer};
 ///
 /// let store = MemoryStore::new();
 /// let blobref = store.put(HashType::Sha1, b"data")?;

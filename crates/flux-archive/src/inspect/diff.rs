@@ -83,7 +83,8 @@ impl Serialize for Change {
 /// Returns the paths at which two archives differ, sorted. The encoding of content and `ctime` are ignored.
 ///
 /// ```
-/// use flux_archive::{Archive, Change, Profile, diff};
+/// use flux_archive::inspect::{Change, diff};
+/// use flux_archive::{Archive, Profile};
 ///
 /// let a = Archive::parse(br#"{"f":{"mode":33188,"encoding":"utf-8","data":"x"}}"#, Profile::Flux)?;
 /// let b = Archive::parse(br#"{"f":{"mode":33152,"encoding":"base64","data":"eA=="}}"#, Profile::Flux)?;

@@ -16,7 +16,8 @@ pub const INVALID_ENTRY: &str = "invalid fileref";
 /// path is printed as it is: escape it before you print to a terminal.
 ///
 /// ```
-/// use flux_archive::{LongLine, OpenOptions};
+/// use flux_archive::inspect::LongLine;
+/// use flux_archive::OpenOptions;
 ///
 /// let document = br#"[{"path":"testfile2","mode":33188,"size":2048},{"path":"p","mode":4516},{}]"#;
 /// let lines: Vec<String> = OpenOptions::new()
@@ -73,8 +74,8 @@ impl fmt::Display for LongLine<'_> {
 /// for `extract`.
 ///
 /// ```
-/// assert_eq!(flux_archive::cut_line("abcdef", 6), "abcdef");
-/// assert_eq!(flux_archive::cut_line("abcdefg", 6), "abcde+");
+/// assert_eq!(flux_archive::inspect::cut_line("abcdef", 6), "abcdef");
+/// assert_eq!(flux_archive::inspect::cut_line("abcdefg", 6), "abcde+");
 /// ```
 pub fn cut_line(line: &str, columns: usize) -> Cow<'_, str> {
     if line.chars().count() <= columns {

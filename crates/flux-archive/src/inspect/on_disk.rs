@@ -26,7 +26,8 @@ impl VerifyOptions<'_> {
     /// in the archive are ignored.
     ///
     /// ```
-    /// use flux_archive::{Archive, Change, Profile, VerifyOptions};
+    /// use flux_archive::inspect::{Change, VerifyOptions};
+    /// use flux_archive::{Archive, Profile};
     ///
     /// # let folder = tempfile::tempdir().unwrap();
     /// std::fs::write(folder.path().join("f"), "new")?;

@@ -17,7 +17,7 @@ use crate::model::ArchivePath;
 /// The time is proportional to the product of both lengths at worst, whatever the pattern.
 ///
 /// ```
-/// use flux_archive::fnmatch;
+/// use flux_archive::inspect::fnmatch;
 ///
 /// assert!(fnmatch("*.csv", "data/a.csv"));
 /// assert!(fnmatch("data/[a-c]?csv", "data/a.csv"));
@@ -58,7 +58,7 @@ pub fn fnmatch(pattern: &str, path: &str) -> bool {
 /// or path and a `/` at the end do not matter.
 ///
 /// ```
-/// use flux_archive::selects;
+/// use flux_archive::inspect::selects;
 ///
 /// assert!(selects("data", "data/a.csv") && selects("./data/", "data"));
 /// assert!(selects("*.csv", "./data/a.csv") && !selects("a.csv", "data/a.csv"));

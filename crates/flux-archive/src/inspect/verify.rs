@@ -129,7 +129,9 @@ impl Archive<'_> {
     ///
     /// ```
     /// use flux_archive::store::MemoryStore;
-    /// use flux_archive::{Archive, Code, Profile, VerifyOptions};
+    /// use flux_archive::diagnostic::Code;
+    /// use flux_archive::inspect::VerifyOptions;
+    /// use flux_archive::{Archive, Profile};
     ///
     /// let json = br#"[{"path":"f","mode":33188,"encoding":"blobvec","size":3,
     ///     "data":[[0,3,"sha1-a9993e364706816aba3e25717850c26c9cd0d89d"]]}]"#;

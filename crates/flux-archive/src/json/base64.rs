@@ -21,7 +21,7 @@ const PIECE: usize = 256 << 10;
 /// Text in base64, known to be valid.
 ///
 /// ```
-/// use flux_archive::Base64;
+/// use flux_archive::json::Base64;
 ///
 /// let data = Base64::encode(b"\x00\x01\x02\x03");
 /// assert_eq!(data.as_str(), "AAECAw==");

@@ -9,11 +9,11 @@ use super::escape::{self, Measure};
 /// A JSON value as it is written, known to be valid.
 ///
 /// ```
-/// use flux_archive::Json;
+/// use flux_archive::json::Json;
 ///
 /// let value = Json::parse(r#" {"k": 2.50} "#)?;
 /// assert_eq!(value.get(), r#"{"k": 2.50}"#);
-/// # Ok::<(), flux_archive::JsonError>(())
+/// # Ok::<(), flux_archive::json::JsonError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Json<'a> {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 ///
 /// ```
 /// let document = br#"[{"path":"src","mode":41471,"data":"a,]",},]"#;
-/// let repaired = flux_archive::repair_commas(document);
+/// let repaired = flux_archive::json::repair_commas(document);
 /// assert_eq!(&*repaired, br#"[{"path":"src","mode":41471,"data":"a,]" } ]"#);
 /// ```
 pub fn repair_commas(document: &[u8]) -> Cow<'_, [u8]> {

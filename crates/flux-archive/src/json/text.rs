@@ -22,7 +22,7 @@ const PIECE: usize = 1 << 20;
 /// A string in the escaped form of JSON, known to be valid.
 ///
 /// ```
-/// use flux_archive::Text;
+/// use flux_archive::json::Text;
 ///
 /// let text = Text::new("two\nlines");
 /// assert_eq!(text.escaped(), r"two\nlines");

@@ -27,7 +27,8 @@ const JOB_GROUPS: usize = 4;
 ///
 /// ```no_run
 /// use flux_archive::kvs::StateDir;
-/// use flux_archive::{Archive, Extractor, Profile};
+/// use flux_archive::disk::Extractor;
+/// use flux_archive::{Archive, Profile};
 ///
 /// let state = StateDir::open("/var/lib/flux")?;
 /// let json = state.archive("main")?;

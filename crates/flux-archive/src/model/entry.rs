@@ -10,7 +10,8 @@ use crate::json::{Base64, Json, Text};
 /// A file system object of an archive.
 ///
 /// ```
-/// use flux_archive::{ArchivePath, Content, Entry, Text};
+/// use flux_archive::json::Text;
+/// use flux_archive::{ArchivePath, Content, Entry};
 ///
 /// let path = ArchivePath::parse("hello.txt").unwrap();
 /// let entry = Entry::new(path, 0o644, Content::Text(Text::new("hello\n"))).with_mtime(1_677_604_007);

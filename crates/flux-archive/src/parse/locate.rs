@@ -64,8 +64,8 @@ pub(super) fn locate<'a>(text: &'a str, pointer: Option<&str>) -> Result<Place<'
 ///
 /// ```
 /// let document = br#"[{"path":"f","mode":33188,"data":{"k":1.50}}]"#;
-/// assert_eq!(flux_archive::value_at(document, "/0/data")?, r#"{"k":1.50}"#);
-/// assert!(flux_archive::value_at(document, "/1").is_err());
+/// assert_eq!(flux_archive::parse::value_at(document, "/0/data")?, r#"{"k":1.50}"#);
+/// assert!(flux_archive::parse::value_at(document, "/1").is_err());
 /// # Ok::<(), flux_archive::Error>(())
 /// ```
 pub fn value_at<'a>(document: &'a [u8], pointer: &str) -> Result<&'a str> {

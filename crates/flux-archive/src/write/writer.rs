@@ -19,7 +19,8 @@ use crate::parse::RawEntry;
 /// is incomplete.
 ///
 /// ```
-/// use flux_archive::{ArchivePath, Content, Entry, Form, Text, Writer};
+/// use flux_archive::json::Text;
+/// use flux_archive::{ArchivePath, Content, Entry, Form, Writer};
 ///
 /// let mut writer = Writer::new(Vec::new(), Form::Array);
 /// let path = ArchivePath::parse("hello.txt").unwrap();

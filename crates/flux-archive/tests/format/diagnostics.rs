@@ -1,6 +1,7 @@
 //! Each code, with its severity in the three profiles.
 
-use flux_archive::{Archive, Code, Content, Diagnostic, OpenOptions, Profile, Severity};
+use flux_archive::diagnostic::{Code, Diagnostic, Severity};
+use flux_archive::{Archive, Content, OpenOptions, Profile};
 
 const ERROR: Option<Severity> = Some(Severity::Error);
 const WARNING: Option<Severity> = Some(Severity::Warning);

@@ -1,8 +1,11 @@
 //! Any archive: what is written is strict, and reads as the same archive.
 
+use flux_archive::edit::{convert, fix};
+use flux_archive::inspect::diff;
+use flux_archive::json::{Base64, Json, Text};
 use flux_archive::{
-    Archive, ArchivePath, Base64, BlobRef, Content, Entry, Form, HashType, Json, OpenOptions,
-    Profile, Region, Text, Writer, convert, diff, fix,
+    Archive, ArchivePath, BlobRef, Content, Entry, Form, HashType, OpenOptions, Profile, Region,
+    Writer,
 };
 use proptest::collection::{btree_map, vec};
 use proptest::prelude::*;

@@ -2,9 +2,11 @@
 
 use std::io::Write;
 
+use flux_archive::diagnostic::Code;
+use flux_archive::json::{Base64, Text, repair_commas};
 use flux_archive::{
-    Archive, ArchivePath, Base64, BlobRef, Code, Content, Encoding, Entry, ErrorKind, Form,
-    HashType, OpenOptions, Profile, Region, Text, Writer, repair_commas,
+    Archive, ArchivePath, BlobRef, Content, Encoding, Entry, ErrorKind, Form, HashType,
+    OpenOptions, Profile, Region, Writer,
 };
 
 fn path(text: &str) -> ArchivePath {

@@ -5,10 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use base64_simd::STANDARD;
+use flux_archive::disk::{Creator, Extractor, Times};
 use flux_archive::store::{BlobStoreMut, Chunking, MemoryStore};
-use flux_archive::{
-    BlobRef, Creator, Extractor, Form, HashType, OpenOptions, Profile, Times, Writer,
-};
+use flux_archive::{BlobRef, Form, HashType, OpenOptions, Profile, Writer};
 use rustix::fs::Mode;
 use serde_json::{Map, Value, json};
 

@@ -1,6 +1,8 @@
 //! The golden files: one of each form, and one that is fixed.
 
-use flux_archive::{Archive, Form, OpenOptions, Profile, Writer, convert, diff, fix};
+use flux_archive::edit::{convert, fix};
+use flux_archive::inspect::diff;
+use flux_archive::{Archive, Form, OpenOptions, Profile, Writer};
 
 fn read(name: &str) -> Vec<u8> {
     std::fs::read(testdata::path(&format!("flux/{name}"))).unwrap()

@@ -6,7 +6,8 @@
 mod disk;
 mod forms;
 
-use flux_archive::{LongLine, OpenOptions, Profile};
+use flux_archive::inspect::LongLine;
+use flux_archive::{OpenOptions, Profile};
 use serde_json::{Value, json};
 
 fn cases() -> Vec<testdata::Case> {

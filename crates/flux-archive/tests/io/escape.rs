@@ -7,8 +7,9 @@ use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
+use flux_archive::disk::{Existing, Extractor, LinkPolicy};
 use flux_archive::store::MemoryStore;
-use flux_archive::{Archive, Existing, Extractor, Limits, LinkPolicy, Profile};
+use flux_archive::{Archive, Limits, Profile};
 
 use crate::support::{Node, Sandbox, tree};
 

@@ -5,10 +5,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
+use flux_archive::disk::{Existing, Extractor, LinkPolicy};
+use flux_archive::inspect::{Change, VerifyOptions};
 use flux_archive::store::{BlobStoreMut, MemoryStore};
-use flux_archive::{
-    Archive, Change, Existing, Extractor, HashType, LinkPolicy, Profile, VerifyOptions,
-};
+use flux_archive::{Archive, HashType, Profile};
 
 use crate::support::{Node, Sandbox, Umask, tree};
 

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Command;
 
 use base64_simd::STANDARD;
+use flux_archive::disk::{Creator, Existing, Extractor};
 use flux_archive::store::{BlobStoreMut, Chunking, DirStore};
-use flux_archive::{Archive, Creator, Existing, Extractor, Form, Profile, Writer};
+use flux_archive::{Archive, Form, Profile, Writer};
 use serde_json::Value;
 
 use crate::support::{Node, Sandbox, Umask, tree};

@@ -5,11 +5,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, PermissionsExt, symlink};
 use std::path::Path;
 
+use flux_archive::disk::{CreateReport, Creator, Extractor, Holes, RegionStore, Times};
+use flux_archive::inspect::VerifyOptions;
+use flux_archive::json::Text;
 use flux_archive::store::{BlobStore, BlobStoreMut, Chunking, DirStore, MemoryStore};
-use flux_archive::{
-    Archive, Content, CreateReport, Creator, Extractor, Form, HashType, Holes, Profile,
-    RegionStore, Text, Times, VerifyOptions, Writer,
-};
+use flux_archive::{Archive, Content, Form, HashType, Profile, Writer};
 use proptest::prelude::*;
 
 use crate::support::{Umask, tree};

@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use flux_archive::disk::Extractor;
+use flux_archive::json::Base64;
 use flux_archive::kvs::DumpTar;
 use flux_archive::kvs::{JobId, KvsError, StateDir};
-use flux_archive::{Archive, Base64, BlobRef, Extractor, HashType, OpenOptions, Profile};
+use flux_archive::{Archive, BlobRef, HashType, OpenOptions, Profile};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
 use serde_json::{Value, json};

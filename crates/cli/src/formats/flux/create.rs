@@ -4,7 +4,9 @@ use std::fs::File;
 use std::io::{self, BufWriter, Seek, Write};
 use std::path::Path;
 
-use flux_archive::{CreateReport, Creator, Form, Holes, Times, Writer, fnmatch};
+use flux_archive::disk::{CreateReport, Creator, Holes, Times};
+use flux_archive::inspect::fnmatch;
+use flux_archive::{Form, Writer};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
@@ -122,7 +124,7 @@ fn add(
         let body = |out: &mut dyn Write| {
             buffered(out, form, |writer| {
                 let (document, addition) = (&source.document, &addition.document);
-                flux_archive::append(document, addition, &source.options, writer)
+                flux_archive::edit::append(document, addition, &source.options, writer)
             })
         };
         output_file::write(path, true, body, |error| source.failure(error))?;

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
+use flux_archive::inspect::{Change, Difference, VerifyOptions, same_content};
 use flux_archive::store::BlobStore;
-use flux_archive::{Archive, Change, Difference, Failure as Failed, VerifyOptions, same_content};
+use flux_archive::{Archive, Failure as Failed};
 use serde_json::json;
 
 use super::source::Source;
@@ -67,7 +68,7 @@ fn of_archives(
     store: Option<&dyn BlobStore>,
 ) -> (Vec<Difference>, Vec<Failed>) {
     let (mut differences, mut failures) = (Vec::new(), Vec::new());
-    for mut difference in flux_archive::diff(first, second) {
+    for mut difference in flux_archive::inspect::diff(first, second) {
         let (path, changes) = (&difference.path, &mut difference.changes);
         changes.retain(|change| match change {
             Change::Mtime(..) => !disk.no_mtime,

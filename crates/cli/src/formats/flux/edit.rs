@@ -36,7 +36,7 @@ pub(super) fn delete(command: &Delete, output: Output) -> Result<Verdict, Failur
     if !dry_run && (!deleted.is_empty() || is_standard(path)) {
         let body = |out: &mut dyn Write| {
             buffered(out, form, |writer| {
-                flux_archive::delete(&source.document, &source.options, &unwanted, writer)
+                flux_archive::edit::delete(&source.document, &source.options, &unwanted, writer)
             })
         };
         output_file::write(path, true, body, |error| source.failure(error))?;

@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 
-use flux_archive::{
-    Entry, Existing, ExtractReport, Extractor, Limits, LinkPolicy, LongLine, cut_line,
-};
+use flux_archive::disk::{Existing, ExtractReport, Extractor, LinkPolicy};
+use flux_archive::inspect::{LongLine, cut_line};
+use flux_archive::{Entry, Limits};
 use serde_json::json;
 
 use super::patterns::Patterns;

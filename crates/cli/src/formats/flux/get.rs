@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use flux_archive::value_at;
+use flux_archive::parse::value_at;
 
 use super::source::Source;
 use crate::Verdict;

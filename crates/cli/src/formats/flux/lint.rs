@@ -2,7 +2,8 @@
 
 use std::io::{self, BufWriter, Write};
 
-use flux_archive::{Form, Limits, Profile, Writer, fix};
+use flux_archive::edit::fix;
+use flux_archive::{Form, Limits, Profile, Writer};
 use serde_json::json;
 
 use super::source::Source;

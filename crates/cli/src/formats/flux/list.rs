@@ -2,7 +2,9 @@
 
 use std::io::{self, BufWriter, IsTerminal, Write};
 
-use flux_archive::{FileType, INVALID_ENTRY, LongLine, Mode, RawEntry, cut_line};
+use flux_archive::inspect::{INVALID_ENTRY, LongLine, cut_line};
+use flux_archive::parse::RawEntry;
+use flux_archive::{FileType, Mode};
 use serde_json::{Value, json};
 
 use super::patterns::Patterns;

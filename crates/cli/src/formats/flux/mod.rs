@@ -24,8 +24,9 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use binio::write::FileLock;
+use flux_archive::diagnostic::{Code, Diagnostic};
 use flux_archive::store::Chunking;
-use flux_archive::{Archive, Code, Diagnostic, ErrorKind, Failure as Failed, Writer};
+use flux_archive::{Archive, ErrorKind, Failure as Failed, Writer};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use flux_archive::{Externalizer, Form, Limits, MoveReport};
+use flux_archive::edit::{Externalizer, MoveReport};
+use flux_archive::{Form, Limits};
 use serde_json::json;
 
 use super::source::{Source, open_store_mut};
@@ -30,7 +31,8 @@ pub(super) fn convert(command: &Convert, output: Output) -> Result<Verdict, Fail
         let out = std::io::BufWriter::new(out);
         let writer = flux_archive::Writer::new(out, form);
         let mut writer = if command.pretty { writer.pretty() } else { writer };
-        let diagnostics = flux_archive::convert(&source.document, &source.options, &mut writer)?;
+        let diagnostics =
+            flux_archive::edit::convert(&source.document, &source.options, &mut writer)?;
         writer.finish()?;
         Ok(diagnostics)
     };
@@ -63,7 +65,7 @@ pub(super) fn pack(command: &Pack, output: Output) -> Result<Verdict, Failure> {
     let Target { output: target, replacing } = &command.target;
     let body = |out: &mut dyn Write| {
         buffered(out, form, |writer| {
-            flux_archive::pack(&source.document, &source.options, &store, Some(&add), writer)
+            flux_archive::edit::pack(&source.document, &source.options, &store, Some(&add), writer)
         })
     };
     let report = output_file::write(target, replacing.force, body, |error| source.failure(error))?;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use flux_archive::selects;
+use flux_archive::inspect::selects;
 
 use crate::output::Output;
 

@@ -70,7 +70,7 @@ pub(super) fn put(command: &Put, output: Output) -> Result<Verdict, Failure> {
     drop(progress);
     let mut json = Vec::new();
     let converted = buffered(&mut json, Form::Array, |writer| {
-        flux_archive::convert(&source.document, &source.options, writer)
+        flux_archive::edit::convert(&source.document, &source.options, writer)
     });
     converted.map_err(|error| source.failure(error))?;
     run(command, &["kvs", "put", "--raw", &format!("{key}=-")], &json)?

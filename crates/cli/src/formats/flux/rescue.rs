@@ -3,9 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use flux_archive::disk::Extractor;
 use flux_archive::kvs::JobId;
+use flux_archive::parse::JOBSPEC_FILES;
 use flux_archive::store::{BlobStore, Layered};
-use flux_archive::{Archive, ArchivePath, Extractor, JOBSPEC_FILES, OpenOptions, Profile};
+use flux_archive::{Archive, ArchivePath, OpenOptions, Profile};
 use serde_json::{Value, json};
 
 use super::extract;
@@ -174,5 +176,5 @@ impl Rescuer<'_> {
 
 /// Whether a job has files; most have none.
 fn has_files(jobspec: &[u8]) -> bool {
-    flux_archive::value_at(jobspec, JOBSPEC_FILES).is_ok()
+    flux_archive::parse::value_at(jobspec, JOBSPEC_FILES).is_ok()
 }

@@ -5,9 +5,10 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
+use flux_archive::json::repair_commas;
 use flux_archive::kvs::{DumpTar, JobId, KvsError, StateDir};
 use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, Layered, SqliteStore, StoreError};
-use flux_archive::{Archive, ErrorKind, OpenOptions, repair_commas};
+use flux_archive::{Archive, ErrorKind, OpenOptions};
 
 use serde_json::{Value, json};
 

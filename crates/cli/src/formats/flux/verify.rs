@@ -3,7 +3,9 @@
 use std::io;
 
 use binio::diagnostic::compression_by_signature;
-use flux_archive::{Archive, Diagnostic, Entry, Severity, VerifyOptions, VerifyReport};
+use flux_archive::diagnostic::{Diagnostic, Severity};
+use flux_archive::inspect::{VerifyOptions, VerifyReport};
+use flux_archive::{Archive, Entry};
 use serde_json::{Value, json};
 
 use super::diff::with_disk;

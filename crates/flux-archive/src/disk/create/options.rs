@@ -40,7 +40,8 @@ pub type Filter<'f> = &'f (dyn Fn(&str) -> bool + Sync);
 /// Creates archives of files below a directory.
 ///
 /// ```
-/// use flux_archive::{Creator, Form, Times, Writer};
+/// use flux_archive::disk::{Creator, Times};
+/// use flux_archive::{Form, Writer};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// std::fs::write(folder.path().join("hello"), "hello\n")?;

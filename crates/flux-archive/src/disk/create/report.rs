@@ -14,7 +14,7 @@ pub struct CreateReport {
     pub changed: Vec<String>,
     /// Arguments with a `/` at the start, which was dropped.
     pub absolute: Vec<String>,
-    /// Paths that were found and are [left out](crate::Creator::leave_out).
+    /// Paths that were found and are [left out](crate::disk::Creator::leave_out).
     pub left_out: Vec<String>,
     /// Bytes of holes that were written as zeros, since only blobs can have holes between them.
     pub holes: u64,

@@ -47,7 +47,8 @@ impl LinkPolicy {
 /// Extracts archives into a directory.
 ///
 /// ```
-/// use flux_archive::{Archive, Extractor, Profile};
+/// use flux_archive::disk::Extractor;
+/// use flux_archive::{Archive, Profile};
 ///
 /// # let folder = tempfile::tempdir().unwrap();
 /// let json = br#"[{"path":"a/b","mode":33188,"encoding":"utf-8","data":"hello","size":5}]"#;
