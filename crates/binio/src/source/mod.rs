@@ -11,6 +11,7 @@
 //! | [`FileSource`] | one `pread` | of the system |
 //! | [`Stream`] | seek and read under a lock | of the reader |
 //! | [`Span`] | as its source | as its source |
+//! | [`Concat`] | copies | as its sources |
 //! | [`Window`] | shares what was fetched | `NeedsData` |
 //!
 //! Each source also states what a read costs, so that a reader suits files and networks alike: see
@@ -23,6 +24,7 @@
 //! [`ReadAt`]: crate::ReadAt
 //! [`Span`]: crate::Span
 
+mod concat;
 pub(crate) mod file;
 #[cfg(any(test, feature = "testing"))]
 mod log;
@@ -40,6 +42,7 @@ mod window;
 
 use crate::{Error, Result};
 
+pub use concat::Concat;
 #[cfg(any(test, feature = "testing"))]
 pub use log::ReadLog;
 pub use pieces::Pieces;
