@@ -116,6 +116,38 @@ impl ArrayInfo {
         }
         Err(bad_shape(format!("{shape:?} of {dtype} takes {byte_size} bytes, the data have {len}")))
     }
+
+    /// Checks that the data of another array can be appended to that of this one, as further rows.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::ShapeMismatch`] if the datatypes differ, if any length but the first differs, or if the
+    /// rows of the other array are not contiguous: it is a single element, or has several dimensions in Fortran
+    /// order.
+    ///
+    /// ```
+    /// use bloscpack::array::{ArrayInfo, Datatype, Order};
+    ///
+    /// let info = |shape: &[u64]| ArrayInfo::new(Datatype::of::<f64>(), shape.to_vec(), Order::C);
+    /// let array = info(&[10, 3])?;
+    /// assert!(array.check_rows(&info(&[2, 3])?).is_ok());
+    /// assert!(array.check_rows(&info(&[2, 4])?).is_err());
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    pub fn check_rows(&self, rows: &Self) -> Result<()> {
+        let row_shape = |info: &Self| info.shape().get(1..).map(<[u64]>::to_vec);
+        // With one dimension both orders are the same.
+        let is_contiguous = rows.order() == Order::C || rows.shape().len() == 1;
+        let is_alike = rows.datatype() == self.datatype() && row_shape(rows) == row_shape(self);
+        if is_contiguous && is_alike && !rows.shape().is_empty() {
+            return Ok(());
+        }
+        let describe = |info: &Self| {
+            format!("{} {:?} in order {}", info.datatype(), info.shape(), info.order().name())
+        };
+        let (found, expected) = (describe(rows), describe(self));
+        Err(bad_shape(format!("found {found}, but expected rows of {expected}")))
+    }
 }
 
 /// The beginning of a value that may be long, for messages.
@@ -204,6 +236,39 @@ mod tests {
         }
         let long = with("shape", json!("x".repeat(100_000)));
         assert!(ArrayInfo::from_json(&long).unwrap_err().to_string().len() < 200);
+    }
+
+    #[test]
+    fn rows_match_an_array_in_type_and_row_shape() {
+        let info = |dtype, shape: &[u64], order| {
+            ArrayInfo::new(Datatype::parse(dtype).unwrap(), shape.to_vec(), order).unwrap()
+        };
+        let matrix = info("<i2", &[10, 3], Order::C);
+        let list = info("<i2", &[10], Order::C);
+        for (array, rows) in [
+            (&matrix, info("<i2", &[2, 3], Order::C)),
+            (&matrix, info("<i2", &[0, 3], Order::C)),
+            (&list, info("<i2", &[5], Order::F)),
+        ] {
+            assert!(array.check_rows(&rows).is_ok(), "{rows:?}");
+        }
+        for rows in [
+            info("<i4", &[2, 3], Order::C),
+            info(">i2", &[2, 3], Order::C),
+            info("<i2", &[2, 4], Order::C),
+            info("<i2", &[3], Order::C),
+            info("<i2", &[], Order::C),
+            info("<i2", &[2, 3], Order::F),
+        ] {
+            let error = matrix.check_rows(&rows).unwrap_err();
+            assert!(matches!(error.kind(), ErrorKind::ShapeMismatch(_)), "{error}");
+        }
+        let single = info("<i2", &[], Order::C);
+        assert!(single.check_rows(&single).is_err());
+        assert_eq!(
+            list.check_rows(&matrix).unwrap_err().to_string(),
+            "shape: found <i2 [10, 3] in order C, but expected rows of <i2 [10] in order C"
+        );
     }
 
     #[test]

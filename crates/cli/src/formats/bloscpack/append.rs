@@ -1,12 +1,12 @@
 //! `scibin bloscpack append`: more data after those of a file.
 
 use std::io;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use binio::source::Concat;
 use binio::{FileSource, ReadAt, Span};
 use bloscpack::ErrorKind;
-use bloscpack::array::{ArrayInfo, Order};
+use bloscpack::array::ArrayInfo;
 use bloscpack::change::{AppendOptions, Appended, Appender};
 use serde_json::json;
 
@@ -61,14 +61,10 @@ pub(crate) fn append(command: &Append, output: Output) -> Result<Appended, Failu
         None
     };
     let inputs = command.inputs.iter().map(|input| open(input, array.as_ref()));
-    let data = Joined::of(inputs.collect::<Result<_, _>>()?);
+    let data = Concat::new(inputs.collect::<Result<Vec<_>, _>>()?);
     let progress = Progress::new(data.len(), output.quiet);
     let add = |bytes| progress.add(bytes);
-    let appended = appender.append(&data, Some(&add)).map_err(|error| match error.kind() {
-        // The file is right, and what is to be appended is not.
-        ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),
-        _ => fail(error),
-    })?;
+    let appended = appender.append(&data, Some(&add)).map_err(|error| mismatch(path, error))?;
     if appended.rolled_back {
         output.remark(&format_args!(
             "{}: a change that had been interrupted was undone",
@@ -109,78 +105,26 @@ fn options(command: &Append) -> AppendOptions {
     options
 }
 
-/// The bytes of an input; those of the rows, if it is a `.npy` file for an array.
+/// The bytes to append from an input: the rows of a `.npy` file if there is an array, or else the whole input.
 fn open(path: &Path, array: Option<&ArrayInfo>) -> Result<Span<FileSource>, Failure> {
-    let fail = |error: binio::Error| Failure::bloscpack(path, error.into());
+    let fail = |error| Failure::bloscpack(path, error);
     let source = plain_source(path)?;
     let is_named = path.extension().is_some_and(|extension| extension == "npy");
     let range = match array {
         Some(array) if is_named || is_standard(path) && is_npy(&source) => {
-            rows(path, &source, array)?
+            let (rows, range) = ArrayInfo::from_npy(&source).map_err(fail)?;
+            array.check_rows(&rows).map_err(|error| mismatch(path, error))?;
+            range
         }
         _ => 0..source.len(),
     };
-    Span::new(source, range).map_err(fail)
+    Span::new(source, range).map_err(|error| fail(error.into()))
 }
 
-/// Where the data of a `.npy` file are, whose rows must be those of the array.
-fn rows(path: &Path, source: &FileSource, array: &ArrayInfo) -> Result<Range<u64>, Failure> {
-    let (info, data) =
-        ArrayInfo::from_npy(source).map_err(|error| Failure::bloscpack(path, error))?;
-    let row =
-        |info: &ArrayInfo| (info.datatype().clone(), info.shape().get(1..).map(<[u64]>::to_vec));
-    // With one axis the orders are the same.
-    let is_in_order = info.order() == Order::C || info.shape().len() < 2;
-    if row(&info) == row(array) && !info.shape().is_empty() && is_in_order {
-        return Ok(data);
-    }
-    let what = |info: &ArrayInfo| {
-        format!("{} {:?} in order {}", info.datatype(), info.shape(), info.order().name())
-    };
-    let message = format!("{}, expected rows of {}", what(&info), what(array));
-    Err(Failure::other(path.display(), message))
-}
-
-/// Sources one after the other.
-struct Joined {
-    /// Each with its place.
-    parts: Vec<(u64, Span<FileSource>)>,
-    len: u64,
-}
-
-impl Joined {
-    fn of(sources: Vec<Span<FileSource>>) -> Self {
-        let mut len = 0;
-        let mut place = |source: Span<FileSource>| {
-            let start = len;
-            len += source.len();
-            (start, source)
-        };
-        let parts = sources.into_iter().map(&mut place).collect();
-        Self { parts, len }
-    }
-}
-
-impl ReadAt for Joined {
-    fn len(&self) -> u64 {
-        self.len
-    }
-
-    fn read_exact_at(&self, buf: &mut [u8], offset: u64) -> binio::Result<()> {
-        let (mut rest, mut position) = (buf, offset);
-        for (start, source) in &self.parts {
-            let end = start + source.len();
-            if rest.is_empty() || position < *start || position >= end {
-                continue;
-            }
-            let here = usize::try_from(end - position).unwrap_or(usize::MAX).min(rest.len());
-            let (part, after) = rest.split_at_mut(here);
-            source.read_exact_at(part, position - start)?;
-            (rest, position) = (after, position + here as u64);
-        }
-        if rest.is_empty() {
-            return Ok(());
-        }
-        Err(binio::Error::invalid("the end of what is appended"))
+/// An error about a file. If data does not match the array, the command is wrong, not the file.
+fn mismatch(path: &Path, error: bloscpack::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::ShapeMismatch(_) => Failure::other(path.display(), error.to_string()),
+        _ => Failure::bloscpack(path, error),
     }
 }
