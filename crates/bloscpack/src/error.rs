@@ -18,9 +18,12 @@ binio::error_type! {
 #[derive(Clone, Debug, ThisError)]
 #[non_exhaustive]
 pub enum ErrorKind {
-    /// Reading or writing failed.
+    /// Reading failed, or changing a file.
     #[error("{0:#}")]
     Io(binio::Error),
+    /// Writing a new file or another output failed.
+    #[error("{0:#}")]
+    Output(binio::Error),
     /// The file ends too early.
     #[error("{what}: needs {needed} bytes, {available} are left")]
     Truncated {
@@ -254,6 +257,15 @@ impl Error {
         self.is_io() || matches!(self.kind(), ErrorKind::Limit { .. })
     }
 
+    /// Marks a failed write, so that a caller does not take it for a failure of the input.
+    pub(crate) fn of_output(error: impl Into<Self>) -> Self {
+        let error = error.into();
+        match error.kind() {
+            ErrorKind::Io(inner) => Self::new(ErrorKind::Output(inner.clone())),
+            _ => error,
+        }
+    }
+
     pub(crate) fn header(field: &'static str, offset: u64, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidHeader { field, message: message.into() }).at(offset)
     }
@@ -263,7 +275,7 @@ impl Error {
 impl From<Error> for binio::Error {
     fn from(error: Error) -> Self {
         match error.kind() {
-            ErrorKind::Io(inner) => inner.clone(),
+            ErrorKind::Io(inner) | ErrorKind::Output(inner) => inner.clone(),
             ErrorKind::Limit { what, limit, requested } => {
                 let (what, limit, requested) = (*what, *limit, *requested);
                 Self::new(binio::ErrorKind::Limit { what, limit, requested })
@@ -310,14 +322,14 @@ impl FormatErrorKind for ErrorKind {
 
     fn io_error(&self) -> Option<&io::Error> {
         match self {
-            Self::Io(error) => error.io_error(),
+            Self::Io(error) | Self::Output(error) => error.io_error(),
             _ => None,
         }
     }
 
     fn io_kind(&self) -> io::ErrorKind {
         match self {
-            Self::Io(error) => io::Error::from(error.clone()).kind(),
+            Self::Io(error) | Self::Output(error) => io::Error::from(error.clone()).kind(),
             Self::InvalidOption { .. } => io::ErrorKind::InvalidInput,
             Self::Locked => io::ErrorKind::WouldBlock,
             _ if self.is_bad_data() => io::ErrorKind::InvalidData,

@@ -135,5 +135,6 @@ fn killed_process_leaves_whole_pieces() {
             return;
         }
     }
+    assert!(rolled_back > 0, "no kill interrupted an append in 100 rounds");
     assert!(pieces > 2, "the process appended {pieces} pieces in 100 rounds");
 }

@@ -7,7 +7,7 @@ use binio::array::{self, ByteOrder, Datatype, Element, Order, PrintStyle, Slice,
 
 use crate::array::ArrayInfo;
 use crate::array::blocks::Blocks;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::{Reader, UnpackOptions};
 
 /// Parts of an array are written in pieces of at most this many bytes.
@@ -165,13 +165,13 @@ impl<'r> Array<'r> {
     /// Writes the array as a `.npy` file, in the order and the byte order of the file. Memory is
     /// that of some chunks, however large the array.
     pub fn write_npy(&self, sink: &mut dyn Write, options: &UnpackOptions<'_>) -> Result<()> {
-        sink.write_all(&self.info.npy_header())?;
+        sink.write_all(&self.info.npy_header()).map_err(Error::of_output)?;
         let layout = self.view.layout();
         if layout.is_contiguous(self.order()) {
             return self.view.data().unpack_range_to(layout.extent(), sink, options);
         }
         self.decoding().for_each_piece(self.order(), PIECE, false, |bytes| {
-            sink.write_all(bytes)?;
+            sink.write_all(bytes).map_err(Error::of_output)?;
             options.done(bytes.len());
             Ok(())
         })

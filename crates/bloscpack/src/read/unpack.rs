@@ -12,7 +12,7 @@ use std::ops::Range;
 use binio::write::write_all_at;
 
 use crate::Reader;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parallel::{self, for_each, in_order};
 use crate::read::chunk::Scratch;
 use crate::read::reader::Piece;
@@ -93,7 +93,7 @@ impl Reader {
             Scratch::default,
             |scratch, piece, data| self.decode_piece(piece, data, scratch),
             |data: &mut Vec<u8>| {
-                sink.write_all(data)?;
+                sink.write_all(data).map_err(Error::of_output)?;
                 options.done(data.len());
                 Ok(())
             },
@@ -121,7 +121,7 @@ impl Reader {
             |(data, scratch), piece| {
                 let place = piece.position - start;
                 self.decode_piece(piece, data, scratch)?;
-                write_all_at(file, data, place)?;
+                write_all_at(file, data, place).map_err(Error::of_output)?;
                 options.done(data.len());
                 Ok(())
             },

@@ -238,8 +238,8 @@ fn write<W: Write + Seek>(
                 let (buffer, digest) = reader.stored(chunk, &mut stored)?;
                 let len = (buffer.len() + digest.len()) as u64;
                 writer.put_with(&[len], |sink| {
-                    sink.write_all(buffer)?;
-                    Ok(sink.write_all(digest)?)
+                    let written = sink.write_all(buffer).and_then(|()| sink.write_all(digest));
+                    written.map_err(Error::of_output)
                 })?;
             }
             Piece::Zeros { count, size } => {

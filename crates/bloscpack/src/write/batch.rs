@@ -81,6 +81,20 @@ impl Filling {
         Ok(taken)
     }
 
+    /// Takes all of `data`, as [`take`](Self::take) does.
+    pub(crate) fn take_all(
+        &mut self,
+        data: &[u8],
+        mut commit: impl FnMut(&mut Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        let mut rest = data;
+        while !rest.is_empty() {
+            let taken = self.take(rest, &mut commit)?;
+            rest = &rest[taken..];
+        }
+        Ok(())
+    }
+
     /// Passes all that is left to `commit`; nothing if there were no data. Fails if they are not as
     /// long as was promised.
     pub(crate) fn end(&mut self, commit: impl FnMut(&mut Vec<u8>) -> Result<()>) -> Result<()> {

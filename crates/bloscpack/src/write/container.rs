@@ -16,7 +16,7 @@ use std::ops::Range;
 
 use binio::write::AtomicFile;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::Header;
 
 /// An offset that is not known, and each of the spare ones.
@@ -46,8 +46,8 @@ impl<W: Write> ContainerWriter<W> {
     pub(crate) fn new(mut sink: W, mut header: Header, section: &[u8]) -> Result<Self> {
         header.metadata = !section.is_empty();
         let encoded = header.encode()?;
-        sink.write_all(&encoded)?;
-        sink.write_all(section)?;
+        sink.write_all(&encoded).map_err(Error::of_output)?;
+        sink.write_all(section).map_err(Error::of_output)?;
         let table = (encoded.len() + section.len()) as u64;
         let position = header.offsets_len().checked_mul(8).and_then(|len| table.checked_add(len));
         let position = position.ok_or_else(|| ErrorKind::InvalidOption {
@@ -58,7 +58,7 @@ impl<W: Write> ContainerWriter<W> {
         let mut missing = position - table;
         while missing > 0 {
             let len = usize::try_from(missing).unwrap_or(usize::MAX).min(unset.len());
-            sink.write_all(&unset[..len])?;
+            sink.write_all(&unset[..len]).map_err(Error::of_output)?;
             missing -= len as u64;
         }
         Ok(Self { sink, header, encoded, table, position, offsets: Vec::new() })
@@ -66,7 +66,9 @@ impl<W: Write> ContainerWriter<W> {
 
     /// Writes the next chunk: its Blosc buffer and its digest.
     pub(crate) fn put(&mut self, stored: &[u8]) -> Result<()> {
-        self.put_with(&[stored.len() as u64], |sink| Ok(sink.write_all(stored)?))
+        self.put_with(&[stored.len() as u64], |sink| {
+            sink.write_all(stored).map_err(Error::of_output)
+        })
     }
 
     /// Has the next chunks written, of these stored lengths.
@@ -96,7 +98,7 @@ impl<W: Write> ContainerWriter<W> {
 
     /// Ends a file whose numbers stay as they are, unknown ones too. The offsets are not written.
     pub(crate) fn end(mut self) -> Result<W> {
-        self.sink.flush()?;
+        self.sink.flush().map_err(Error::of_output)?;
         Ok(self.sink)
     }
 }
@@ -150,11 +152,13 @@ impl<W: Write + Seek> ContainerWriter<W> {
     /// Writes over what was written, and goes back to the end.
     fn write_at(&mut self, position: u64, bytes: &[u8]) -> Result<()> {
         let distance = i64::try_from(self.position - position).unwrap_or(i64::MAX);
-        let end = self.sink.stream_position()?;
-        self.sink.seek(SeekFrom::Current(-distance))?;
-        self.sink.write_all(bytes)?;
-        self.sink.seek(SeekFrom::Start(end))?;
-        Ok(())
+        let mut write = || {
+            let end = self.sink.stream_position()?;
+            self.sink.seek(SeekFrom::Current(-distance))?;
+            self.sink.write_all(bytes)?;
+            self.sink.seek(SeekFrom::Start(end))
+        };
+        write().map(drop).map_err(Error::of_output)
     }
 }
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use binio::write::AtomicFile;
 use binio::{FileSource, ReadAt};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::format::Chunking;
 use crate::parallel::in_order;
 use crate::write::batch::Filling;
@@ -16,7 +16,7 @@ use crate::write::container::ContainerWriter;
 use crate::{Progress, WriteOptions};
 
 /// Bytes that are taken from a reader at once.
-const PIECE: usize = 1 << 20;
+pub(crate) const PIECE: usize = 1 << 20;
 
 /// Packs bytes to a sink, without copying them. Hands back the sink, which stands at the end of the
 /// file. `progress` is called for each chunk
@@ -74,7 +74,7 @@ pub fn pack_to_file(
     options: &WriteOptions,
     progress: Option<Progress<'_>>,
 ) -> Result<()> {
-    Ok(pack_slice(data, AtomicFile::create(output)?, options, progress)?.commit()?)
+    commit(pack_slice(data, create(output.as_ref())?, options, progress)?)
 }
 
 /// Packs a source to a sink, as [`pack_slice`] does. Memory is not copied; anything else is read
@@ -99,8 +99,7 @@ pub fn pack_file(
     progress: Option<Progress<'_>>,
 ) -> Result<()> {
     let source = FileSource::open(input)?;
-    let file = pack_source(&source, AtomicFile::create(output)?, options, progress)?;
-    Ok(file.commit()?)
+    commit(pack_source(&source, create(output.as_ref())?, options, progress)?)
 }
 
 /// Packs everything that a reader, such as a pipe, delivers to a file, which appears under its name when it is
@@ -117,39 +116,58 @@ pub fn pack_reader(
     let output = output.as_ref();
     let (mut filling, section) = Filling::new(options, None)?;
     let section_here = if options.offsets { &[][..] } else { &section };
-    let spool = AtomicFile::create(output)?;
+    let spool = create(output)?;
     let mut spool = ContainerWriter::new(spool, options.stream_header()?, section_here)?;
-    let mut piece = vec![0; PIECE];
-    loop {
-        let read = match reader.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        };
-        let mut rest = &piece[..read];
-        while !rest.is_empty() {
-            let taken = filling.take(rest, |stored| spool.put(stored))?;
-            rest = &rest[taken..];
-        }
-        if let Some(progress) = progress {
-            progress(read as u64);
-        }
-    }
+    read_pieces(reader, |piece| {
+        filling.take_all(piece, |stored| spool.put(stored))?;
+        report(progress, piece.len() as u64);
+        Ok(())
+    })?;
     filling.end(|stored| spool.put(stored))?;
     let chunking = Chunking::of(filling.len(), options.chunk_size)?;
     if filling.len() == 0 {
         spool.put(&filling.empty_chunk()?)?;
     }
     let file = if options.offsets {
-        let file = AtomicFile::create(output)?;
+        let file = create(output)?;
         let mut file = ContainerWriter::new(file, options.header(chunking)?, &section)?;
-        file.put_all_of(spool)?;
+        file.put_all_of(spool).map_err(Error::of_output)?;
         file
     } else {
         spool
     };
-    Ok(file.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))?.commit()?)
+    commit(file.finish(Some(chunking.chunk_size), Some(chunking.last_chunk))?)
+}
+
+fn create(output: &Path) -> Result<AtomicFile> {
+    AtomicFile::create(output).map_err(Error::of_output)
+}
+
+fn commit(file: AtomicFile) -> Result<()> {
+    file.commit().map_err(Error::of_output)
+}
+
+/// Passes everything that `reader` returns to `take`, in pieces.
+pub(crate) fn read_pieces(
+    reader: &mut dyn Read,
+    mut take: impl FnMut(&[u8]) -> Result<()>,
+) -> Result<()> {
+    let mut piece = vec![0; PIECE];
+    loop {
+        match reader.read(&mut piece) {
+            Ok(0) => return Ok(()),
+            Ok(read) => take(&piece[..read])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Calls `progress`, if there is one, with a number of bytes.
+pub(crate) fn report(progress: Option<Progress<'_>>, bytes: u64) {
+    if let Some(progress) = progress {
+        progress(bytes);
+    }
 }
 
 fn pack<W: Write + Seek>(
@@ -165,9 +183,7 @@ fn pack<W: Write + Seek>(
     let store = |range: Range<u64>, read: &mut Vec<u8>, stored: &mut Vec<u8>| {
         let len = range.end - range.start;
         store(&recipe, range, read, stored)?;
-        if let Some(progress) = progress {
-            progress(len);
-        }
+        report(progress, len);
         Ok(())
     };
     store_chunks(chunking, options.threads, store, |stored| container.put(stored))?;

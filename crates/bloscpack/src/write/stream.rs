@@ -1,13 +1,16 @@
 //! Writing to a pipe.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 
-use crate::WriteOptions;
+use binio::ReadAt;
+
 use crate::error::Result;
 use crate::format::Chunking;
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
+use crate::write::pack::{PIECE, read_pieces, report};
+use crate::{Progress, WriteOptions};
 
 /// Writes data that come piece by piece to a sink that cannot go back, such as a pipe.
 ///
@@ -57,6 +60,51 @@ impl<W: Write> StreamWriter<W> {
         Ok(Self { filling, container, knows_len: expected.is_some() })
     }
 
+    /// Writes everything that a reader, such as a pipe, returns until its end. `progress` is called with the number
+    /// of bytes read.
+    ///
+    /// # Errors
+    ///
+    /// Fails with [`ErrorKind::Io`](crate::ErrorKind::Io) if reading fails. Also fails if the data is longer than the
+    /// length passed to [`with_len`](Self::with_len), if a chunk cannot be compressed, or, with
+    /// [`ErrorKind::Output`](crate::ErrorKind::Output), if the sink cannot be written.
+    ///
+    /// ```
+    /// use bloscpack::{Reader, StreamWriter, WriteOptions};
+    ///
+    /// let mut writer = StreamWriter::new(Vec::new(), &WriteOptions::new())?;
+    /// writer.write_reader(&mut b"piped".as_slice(), None)?;
+    /// assert_eq!(Reader::from_bytes(writer.finish()?)?.read_all()?, b"piped");
+    /// # Ok::<(), bloscpack::Error>(())
+    /// ```
+    pub fn write_reader(
+        &mut self,
+        reader: &mut dyn Read,
+        progress: Option<Progress<'_>>,
+    ) -> Result<()> {
+        read_pieces(reader, |piece| self.put(piece, progress))
+    }
+
+    /// Writes all bytes of a source. `progress` is called with the number of bytes read.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`write_reader`](Self::write_reader).
+    pub fn write_source(
+        &mut self,
+        source: &dyn ReadAt,
+        progress: Option<Progress<'_>>,
+    ) -> Result<()> {
+        source.pieces(0..source.len(), PIECE).try_for_each(|piece| self.put(&piece?, progress))
+    }
+
+    fn put(&mut self, data: &[u8], progress: Option<Progress<'_>>) -> Result<()> {
+        let container = &mut self.container;
+        self.filling.take_all(data, |stored| container.put(stored))?;
+        report(progress, data.len() as u64);
+        Ok(())
+    }
+
     /// Writes what is left, and hands back the sink.
     pub fn finish(mut self) -> Result<W> {
         let container = &mut self.container;
@@ -88,8 +136,10 @@ impl<W> fmt::Debug for StreamWriter<W> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use super::*;
-    use crate::{ChunkSize, pack_to_vec};
+    use crate::{ChunkSize, ErrorKind, pack_to_vec};
 
     #[test]
     fn data_of_known_length_make_the_same_file_as_one_that_is_packed_without_offsets() {
@@ -101,6 +151,31 @@ mod tests {
             let packed = pack_to_vec(&data, &options.clone().offsets(false)).unwrap();
             assert!(writer.finish().unwrap() == packed, "{len}");
         }
+    }
+
+    #[test]
+    fn readers_and_sources_make_the_same_file_as_pieces() {
+        let options = WriteOptions::new().chunk_size(ChunkSize::Bytes(100_000));
+        let data: Vec<u8> = (0..2_500_000_u32).map(|n| (n / 3).to_le_bytes()[0]).collect();
+        let len = data.len() as u64;
+        let done = AtomicU64::new(0);
+        let progress = |bytes| {
+            done.fetch_add(bytes, Ordering::Relaxed);
+        };
+        let writer = || StreamWriter::with_len(Vec::new(), &options, len).unwrap();
+        let (mut pieces, mut reader, mut source) = (writer(), writer(), writer());
+        pieces.write_all(&data).unwrap();
+        reader.write_reader(&mut data.as_slice(), Some(&progress)).unwrap();
+        source.write_source(&data, Some(&progress)).unwrap();
+        assert_eq!(done.into_inner(), 2 * len);
+        let expected = pieces.finish().unwrap();
+        assert!(reader.finish().unwrap() == expected);
+        assert!(source.finish().unwrap() == expected);
+        let error = StreamWriter::with_len(Vec::new(), &options, len - 1)
+            .unwrap()
+            .write_source(&data, None)
+            .unwrap_err();
+        assert!(matches!(error.kind(), ErrorKind::InvalidOption { option: "len", .. }), "{error}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, Seek, Write};
 
 use crate::WriteOptions;
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::format::{Chunking, Header, Version};
 use crate::write::batch::Filling;
 use crate::write::container::ContainerWriter;
@@ -99,7 +99,8 @@ impl<W: Write + Seek> Output<W> {
         if let Some((sink, section)) = self.waiting.take() {
             let mut container = ContainerWriter::new(sink, header, &section)?;
             let kept = std::mem::take(&mut self.kept);
-            container.put_with(&self.lens, |sink| Ok(sink.write_all(&kept)?))?;
+            container
+                .put_with(&self.lens, |sink| sink.write_all(&kept).map_err(Error::of_output))?;
             self.container = Some(container);
         }
         Ok(())

@@ -1,12 +1,16 @@
 //! The same file from every kind of source.
 
-use std::io::Cursor;
+use std::fs::File;
+use std::io::{self, Cursor};
 use std::ops::Range;
 use std::sync::Arc;
 
 use binio::source::{Stream, Window, parse_with_fetch};
+use binio::write::fault::{Fault, FaultyWriter};
 use binio::{Bytes, FileSource, ReadAt};
-use bloscpack::{Error, OpenOptions, Reader, Result, UnpackOptions, Verify, VerifyOptions, verify};
+use bloscpack::{
+    Error, ErrorKind, OpenOptions, Reader, Result, UnpackOptions, Verify, VerifyOptions, verify,
+};
 use serde_json::json;
 
 const LEN: usize = 100_000;
@@ -126,14 +130,42 @@ fn a_source_that_fails_is_no_damage() {
     let last = usize::try_from(file.chunks()[9].offset).unwrap() + 16;
     window.insert(0, bytes.slice(..last)).unwrap();
     let file = Reader::from_source(Arc::clone(&window) as Arc<dyn ReadAt>).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let output = File::create(folder.path().join("data")).unwrap();
     for error in [
         verify(&file, &VerifyOptions::new()).unwrap_err(),
+        file.unpack_to_file(&output, &UnpackOptions::new()).unwrap_err(),
         file.read_all().unwrap_err(),
         file.unpack_to(&mut Vec::new(), &UnpackOptions::new()).unwrap_err(),
     ] {
-        let bloscpack::ErrorKind::Io(source) = error.kind() else { panic!("{error}") };
+        let ErrorKind::Io(source) = error.kind() else { panic!("{error}") };
         assert!(matches!(source.kind(), binio::ErrorKind::NeedsData(_)), "{error}");
     }
+}
+
+#[test]
+fn failed_write_is_an_error_of_the_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("data");
+    std::fs::write(&path, "").unwrap();
+    let file = Reader::from_bytes(bytes()).unwrap();
+    let options = UnpackOptions::new().threads(2);
+    let read_only = File::open(&path).unwrap();
+    let missing = folder.path().join("missing/file.blp");
+    let mut full = FaultyWriter::new(Cursor::new(Vec::new()), Fault::FailAtByte(10_000));
+    for error in [
+        file.unpack_to_file(&read_only, &options).unwrap_err(),
+        file.unpack_to(&mut full, &options).unwrap_err(),
+        bloscpack::pack_file(&path, &missing, &super::options(1000), None).unwrap_err(),
+        bloscpack::pack_reader(&mut io::empty(), &missing, &super::options(1000), None)
+            .unwrap_err(),
+    ] {
+        assert!(matches!(error.kind(), ErrorKind::Output(_)), "{error}");
+        assert!(error.io_error().is_some() && !error.is_bad_data());
+    }
+    // The input is missing, not the output.
+    let error = bloscpack::pack_file(&missing, &path, &super::options(1000), None).unwrap_err();
+    assert!(matches!(error.kind(), ErrorKind::Io(_)), "{error}");
 }
 
 #[test]

@@ -36,6 +36,29 @@ fn parts_of_the_data_are_unpacked() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_named() {
+    use std::fs::File;
+    use std::process::Command;
+
+    let folder = packed();
+    // The shell ignores the signal of the limit, so that the write fails instead.
+    let script = "trap '' XFSZ; ulimit -f 8; exec \"$0\" bloscpack \"$@\"";
+    for arguments in [&["unpack", "a.blp", "-o", "b"][..], &["pack", "-", "-o", "b", "-l", "0"]] {
+        let output = Command::new("sh")
+            .args(["-c", script, env!("CARGO_BIN_EXE_scibin")])
+            .args(arguments)
+            .current_dir(folder.path(""))
+            .stdin(File::open(folder.path("a")).unwrap())
+            .output()
+            .unwrap();
+        assert_eq!(status(&output), 2, "{arguments:?}");
+        assert_eq!(stderr(&output), "scibin: b: File too large (os error 27)\n");
+        assert_eq!(folder.names(), ["a", "a.blp"]);
+    }
+}
+
+#[test]
 fn npy_files_are_arrays_on_both_ways() {
     let folder = Folder::new();
     folder.write("x.npy", npy());

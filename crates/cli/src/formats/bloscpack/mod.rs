@@ -20,7 +20,7 @@ use std::path::Path;
 
 use binio::{FileSource, ReadAt};
 use bloscpack::diagnostic::{Code, Diagnostic, Severity};
-use bloscpack::{ChunkOrder, OpenOptions, Reader, Strictness, Verify, journal};
+use bloscpack::{ChunkOrder, ErrorKind, OpenOptions, Reader, Strictness, Verify, journal};
 
 use crate::arguments::bloscpack::{self as arguments, BloscpackCommand, Opening, Order, Reading};
 use crate::failure::Failure;
@@ -121,6 +121,14 @@ fn is_npy(source: &dyn ReadAt) -> bool {
     source.bytes_at(0, NPY_MAGIC.len()).is_ok_and(|head| head == NPY_MAGIC)
 }
 
+/// An error of a call that reads one file and writes another: names the file that the error is about.
+fn failure(input: &Path, output: &Path, error: ::bloscpack::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::Output(error) => Failure::other(output.display(), error.to_string()),
+        _ => Failure::bloscpack(input, error),
+    }
+}
+
 /// Undoes a change in place that was interrupted, and says so.
 fn undo_interrupted(path: &Path, output: Output) -> Result<(), Failure> {
     if journal::roll_back(path).map_err(|error| Failure::bloscpack(path, error))? {
@@ -154,5 +162,20 @@ fn damage(file: &Reader) -> impl Iterator<Item = &Diagnostic> {
 fn remark(path: &Path, diagnostics: &[Diagnostic], output: Output) {
     for diagnostic in diagnostics {
         output.remark(&format_args!("{}: {diagnostic}", path.display()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn error_names_the_file_that_it_is_about() {
+        let message = |kind: fn(binio::Error) -> ErrorKind| {
+            let error = io::Error::other("the disk is broken");
+            failure(Path::new("in"), Path::new("out"), kind(error.into()).into()).to_string()
+        };
+        assert_eq!(message(ErrorKind::Io), "in: the disk is broken");
+        assert_eq!(message(ErrorKind::Output), "out: the disk is broken");
     }
 }

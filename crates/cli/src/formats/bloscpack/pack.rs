@@ -12,7 +12,7 @@ use bloscpack::{ChunkSize, ErrorKind, StreamWriter, WriteOptions, pack_reader, p
 use serde_json::{Value, json};
 
 use super::chunks::ratio;
-use super::{NPY_MAGIC, names, plain_source, spool};
+use super::{NPY_MAGIC, failure, names, plain_source, spool};
 use crate::Verdict;
 use crate::arguments::bloscpack::{Compression, Pack, Threads};
 use crate::failure::Failure;
@@ -80,24 +80,27 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
         }
         (Input::Pipe(mut pipe), false) => {
             output_file::check(target, replace)?;
-            // Files fail more often than pipes do.
-            let fail = |error| Failure::bloscpack(target, error);
-            pack_reader(&mut pipe, target, &options, Some(&add)).map_err(fail)?;
+            pack_reader(&mut pipe, target, &options, Some(&add))
+                .map_err(|error| failure(&command.input, target, error))?;
         }
         (Input::File(source), true) => {
-            let len = source.len();
             let body = |out: &mut dyn Write| {
-                let writer = StreamWriter::with_len(out, &options, len)?;
-                stream(SourceReader { source, position: 0 }, writer, &add)
+                let mut writer = StreamWriter::with_len(out, &options, source.len())?;
+                writer.write_source(&source, Some(&add))?;
+                writer.finish().map(drop)
             };
             output_file::write(target, replace, body, fail)?;
         }
-        (Input::Pipe(pipe), true) => {
+        (Input::Pipe(mut pipe), true) => {
             output.remark(
                 &"the length of standard input is not known and standard output cannot go back: \
                   the original program will take the packed file for an empty one",
             );
-            let body = |out: &mut dyn Write| stream(pipe, StreamWriter::new(out, &options)?, &add);
+            let body = |out: &mut dyn Write| {
+                let mut writer = StreamWriter::new(out, &options)?;
+                writer.write_reader(&mut pipe, Some(&add))?;
+                writer.finish().map(drop)
+            };
             output_file::write(target, replace, body, fail)?;
         }
     }
@@ -107,42 +110,6 @@ pub(crate) fn pack(command: &Pack, target: &Path, output: Output) -> Result<Pack
 
 fn len_of(path: &Path) -> Result<u64, Failure> {
     fs::metadata(path).map(|metadata| metadata.len()).map_err(|error| Failure::io(path, error))
-}
-
-/// Packs everything that a reader delivers.
-fn stream(
-    mut reader: impl Read,
-    mut writer: StreamWriter<&mut dyn Write>,
-    add: &dyn Fn(u64),
-) -> bloscpack::Result<()> {
-    let mut piece = vec![0; 1 << 20];
-    loop {
-        let read = match reader.read(&mut piece) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.into()),
-        };
-        writer.write_all(&piece[..read])?;
-        add(read as u64);
-    }
-    writer.finish().map(drop)
-}
-
-/// Reads a source from its beginning to its end.
-struct SourceReader<S> {
-    source: S,
-    position: u64,
-}
-
-impl<S: ReadAt> Read for SourceReader<S> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let left = self.source.len() - self.position;
-        let len = usize::try_from(left).unwrap_or(usize::MAX).min(out.len());
-        self.source.read_exact_at(&mut out[..len], self.position)?;
-        self.position += len as u64;
-        Ok(len)
-    }
 }
 
 /// What is packed.

@@ -228,12 +228,7 @@ fn write_bytes(
         );
     }
     let mut out = OutputFile::create(target, command.replacing.force)?;
-    file.unpack_range_to_file(range, out.file()?, &options).map_err(|error| {
-        match error.kind() {
-            // The file is mapped to memory, so it is the writing that failed.
-            ErrorKind::Io(error) => Failure::other(target.display(), error.to_string()),
-            _ => fail(error),
-        }
-    })?;
+    file.unpack_range_to_file(range, out.file()?, &options)
+        .map_err(|error| super::failure(&command.input, target, error))?;
     out.commit()
 }
