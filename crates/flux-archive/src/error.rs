@@ -216,6 +216,14 @@ pub enum StoreError {
     /// What should be a store is not one, or is damaged.
     #[error("the store is damaged: {0}")]
     Damaged(String),
+    /// This build cannot read the store.
+    #[error("{store} needs the feature \"{feature}\"")]
+    NoFeature {
+        /// The kind of the store.
+        store: &'static str,
+        /// The feature of this crate that adds it.
+        feature: &'static str,
+    },
     /// The system or the database failed.
     #[error("{0}")]
     Io(Arc<io::Error>),
@@ -228,6 +236,14 @@ impl From<io::Error> for StoreError {
 }
 
 impl StoreError {
+    #[cfg(not(feature = "sqlite"))]
+    pub(crate) const NO_SQLITE: Self =
+        Self::NoFeature { store: "content.sqlite", feature: "sqlite" };
+
+    #[cfg(not(feature = "dump-tar"))]
+    pub(crate) const NO_DUMP_TAR: Self =
+        Self::NoFeature { store: "a file of flux dump", feature: "dump-tar" };
+
     /// Fails for a blob that does not have the expected length.
     pub(crate) fn check_length(expected: u64, found: u64) -> Result<(), Self> {
         if found == expected { Ok(()) } else { Err(Self::Length { found }) }
@@ -260,9 +276,6 @@ pub enum KvsError {
     /// The directory is not a state directory.
     #[error("expected content.sqlite or content.files, found neither")]
     NoState,
-    /// This build does not read the store.
-    #[error("content.sqlite needs the feature \"sqlite\"")]
-    NoSqlite,
     /// No checkpoint was ever written.
     #[error("the store has no checkpoint, which names the root of the keys")]
     NoCheckpoint,
@@ -306,7 +319,7 @@ impl KvsError {
         match self {
             Self::Type { .. } | Self::Invalid { .. } => true,
             Self::Blob { error, .. } | Self::Store(error) => error.is_bad_data(),
-            Self::NoState | Self::NoSqlite | Self::NoCheckpoint | Self::NotFound(_) => false,
+            Self::NoState | Self::NoCheckpoint | Self::NotFound(_) => false,
         }
     }
 }

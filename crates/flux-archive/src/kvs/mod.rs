@@ -1,5 +1,7 @@
 //! The state of a Flux broker on disk, read without a broker: the key-value store in a content store.
 //!
+//! [`BrokerState`] reads a state directory or a file of `flux dump`.
+//!
 //! ```text
 //! checkpoint    {"version":1,"rootref":"sha1-..","sequence":N,"timestamp":T}
 //! rootref       names a blob: {"ver":1,"type":"dir","data":{name: object, ..}}
@@ -16,17 +18,15 @@
 //! `archive.NAME` is an archive; its blobs are in the same store. `job.<id>.jobspec` is the jobspec of a
 //! job, with its files. Every blob on the path to a key is verified.
 
+mod broker;
 mod checkpoint;
-#[cfg(feature = "dump-tar")]
-mod dump;
 mod job;
 mod object;
 mod state;
 
 pub use crate::error::KvsError;
+pub use broker::BrokerState;
 pub use checkpoint::Checkpoint;
-#[cfg(feature = "dump-tar")]
-pub use dump::DumpTar;
 pub use job::JobId;
 pub use state::StateDir;
 

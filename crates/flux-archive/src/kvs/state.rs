@@ -74,7 +74,7 @@ impl StateDir {
 
     #[cfg(not(feature = "sqlite"))]
     fn open_database(_: &Path) -> Result<Self, KvsError> {
-        Err(KvsError::NoSqlite)
+        Err(StoreError::NO_SQLITE.into())
     }
 
     /// Reads keys from any store, at the first valid one of the checkpoints.

@@ -5,15 +5,20 @@
 //! | [`MemoryStore`] | memory | this crate |
 //! | [`DirStore`] | files named by their blobrefs | this crate; Flux's `content-files` |
 //! | `SqliteStore` (feature `sqlite`) | the table `objects` of `content.sqlite` | Flux's `content-sqlite` |
-//! | [`kvs::DumpTar`](crate::kvs) (feature `dump-tar`) | members of a tar file | `flux dump` |
+//! | `DumpTar` (feature `dump-tar`) | members of a tar file | `flux dump` |
 //! | `RegionStore` (on Unix) | parts of ordinary files | nothing is written |
 //! | [`Layered`] | other stores, searched in turn | - |
+//!
+//! [`open`] and [`create`] detect the kind of a store from its content.
 //!
 //! A store returns the bytes that it has under a name, and need not check them. The caller must, and this
 //! crate always does: a store may be damaged or malicious.
 
 mod chunking;
+mod detect;
 mod directory;
+#[cfg(feature = "dump-tar")]
+mod dump;
 mod gc;
 mod layered;
 mod memory;
@@ -30,7 +35,10 @@ use crate::model::{BlobRef, HashType, Region};
 
 pub use crate::error::{MAX_BLOB_SIZE, StoreError};
 pub use chunking::Chunking;
+pub use detect::{create, open};
 pub use directory::DirStore;
+#[cfg(feature = "dump-tar")]
+pub use dump::DumpTar;
 pub use gc::{GcReport, collect_garbage};
 pub use layered::Layered;
 pub use memory::MemoryStore;

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use flux_archive::disk::Extractor;
 use flux_archive::json::Base64;
-use flux_archive::kvs::DumpTar;
-use flux_archive::kvs::{JobId, KvsError, StateDir};
+use flux_archive::kvs::{BrokerState, JobId, KvsError, StateDir};
+use flux_archive::store::StoreError;
 use flux_archive::{Archive, BlobRef, HashType, OpenOptions, Profile};
 use rusqlite::types::{ToSqlOutput, ValueRef};
 use rusqlite::{Connection, ToSql, params};
@@ -145,27 +145,63 @@ fn damaged_database_loses_only_what_is_damaged() {
     assert_eq!(extractor.run(&archive).unwrap().failures.len(), 1);
 }
 
+fn write_dump(path: &Path, members: &[(&str, &[u8])]) {
+    let mut builder = tar::Builder::new(fs::File::create(path).unwrap());
+    for (name, bytes) in members {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, name, *bytes).unwrap();
+    }
+    builder.finish().unwrap();
+}
+
 #[test]
 fn archive_is_rescued_from_a_dump() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("dump.tar");
     let content = vec![7; 5000];
     let json = archive(&content, &BlobRef::of(HashType::Sha1, &content).to_string());
-    let mut builder = tar::Builder::new(fs::File::create(&path).unwrap());
-    let members = [("archive/main", json.as_bytes()), ("archive/main_blobs/0", &content)];
-    for (name, bytes) in members {
-        let mut header = tar::Header::new_ustar();
-        header.set_size(bytes.len() as u64);
-        header.set_mode(0o644);
-        builder.append_data(&mut header, name, bytes).unwrap();
-    }
-    builder.finish().unwrap();
+    write_dump(&path, &[("archive/main", json.as_bytes()), ("archive/main_blobs/0", &content)]);
 
-    let store = DumpTar::open(&path).unwrap();
-    let json = store.value("archive.main").unwrap();
+    let state = BrokerState::open(&path).unwrap();
+    assert_eq!((state.archives().unwrap(), state.damage()), (vec!["main".to_owned()], None));
+    let json = state.archive("main").unwrap();
     let archive = Archive::parse(&json, Profile::Strict).unwrap();
     let target = tempfile::tempdir().unwrap();
-    let extractor = Extractor::new(target.path()).unwrap().store(&store);
+    let extractor = Extractor::new(target.path()).unwrap().store(state.store());
     assert!(extractor.run(&archive).unwrap().failures.is_empty());
     assert_eq!(fs::read(target.path().join("a/big")).unwrap(), content);
+    assert!(matches!(state.archive("other"), Err(KvsError::NotFound(_))));
+
+    // What a truncated dump lacks may have been in it.
+    let dump = fs::read(&path).unwrap();
+    fs::write(&path, &dump[..1536]).unwrap();
+    let state = BrokerState::open(&path).unwrap();
+    assert_eq!(state.archive("main").unwrap(), json);
+    assert!(state.damage().is_some());
+    let error = state.archive("other").unwrap_err();
+    assert!(matches!(error, KvsError::Store(StoreError::Damaged(_))), "{error}");
+}
+
+#[test]
+fn jobs_of_a_dump_are_those_with_a_jobspec() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("dump.tar");
+    let job = "job/0000/0004/b200/0000";
+    write_dump(&path, &[(&format!("{job}/jobspec"), b"{}"), (&format!("{job}/R"), b"{}")]);
+    let state = BrokerState::open(&path).unwrap();
+    let id = JobId::parse("0000.0004.b200.0000").unwrap();
+    let (jobs, failures) = state.jobs();
+    assert_eq!((jobs, failures.len()), (vec![id], 0));
+    assert_eq!(state.jobspec(id).unwrap(), b"{}");
+}
+
+#[test]
+fn state_is_opened_by_what_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    make_state(folder.path(), NEW, b"content");
+    assert_eq!(BrokerState::open(folder.path()).unwrap().archives().unwrap(), ["main"]);
+    let error = BrokerState::open(folder.path().join("missing")).unwrap_err();
+    assert!(matches!(error, KvsError::Store(StoreError::Io(_))), "{error}");
 }

@@ -4,14 +4,14 @@ use std::fs;
 use std::path::Path;
 
 use flux_archive::disk::Extractor;
-use flux_archive::kvs::JobId;
+use flux_archive::kvs::{BrokerState, JobId, KvsError};
 use flux_archive::parse::JOBSPEC_FILES;
 use flux_archive::store::{BlobStore, Layered};
 use flux_archive::{Archive, ArchivePath, OpenOptions, Profile};
 use serde_json::{Value, json};
 
 use super::extract;
-use super::source::{State, open_store};
+use super::source::{failure, open_state, open_store};
 use crate::Verdict;
 use crate::arguments::flux::Rescue;
 use crate::failure::Failure;
@@ -33,7 +33,7 @@ impl Find {
         }
     }
 
-    fn document(&self, state: &State) -> Result<Vec<u8>, Failure> {
+    fn document(&self, state: &BrokerState) -> Result<Vec<u8>, KvsError> {
         match self {
             Self::Archive(name) => state.archive(name),
             Self::Job(job) => state.jobspec(*job),
@@ -43,7 +43,7 @@ impl Find {
 
 pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failure> {
     let path = &command.statedir;
-    let state = State::open(path)?;
+    let state = open_state(path)?;
     let named = command.name.is_some() || command.job.is_some();
     let (finds, failures) = match (&command.name, command.job) {
         (Some(name), _) => (vec![Find::Archive(name.clone())], Vec::new()),
@@ -61,14 +61,15 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
         output.say(&format_args!("{}: {damage}", path.display()));
         worst = Verdict::Found;
     }
-    for failure in failures {
+    for error in failures {
+        let failure = failure(path, error);
         output.say(&failure);
         worst = worst.max(failure.verdict());
     }
     for find in finds {
         // A failure does not stop the others.
-        let verdict =
-            find.document(&state).and_then(|document| rescuer.take(&find, &document, named));
+        let document = find.document(&state).map_err(|error| failure(path, error));
+        let verdict = document.and_then(|document| rescuer.take(&find, &document, named));
         let verdict = verdict.or_else(|failure| {
             if failure.is_closed_pipe() {
                 return Err(failure);
@@ -82,13 +83,13 @@ pub(super) fn rescue(command: &Rescue, output: Output) -> Result<Verdict, Failur
 }
 
 /// All archives and jobs, and what could not be read.
-fn find_all(state: &State) -> (Vec<Find>, Vec<Failure>) {
-    let (archives, failure) = match state.archives() {
+fn find_all(state: &BrokerState) -> (Vec<Find>, Vec<KvsError>) {
+    let (archives, error) = match state.archives() {
         Ok(archives) => (archives, None),
-        Err(failure) => (Vec::new(), Some(failure)),
+        Err(error) => (Vec::new(), Some(error)),
     };
     let (jobs, mut failures) = state.jobs();
-    failures.extend(failure);
+    failures.extend(error);
     let finds = archives.into_iter().map(Find::Archive).chain(jobs.into_iter().map(Find::Job));
     (finds.collect(), failures)
 }

@@ -1,19 +1,17 @@
 //! Where archives and blobs come from: files, standard input, and the state of a broker.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use flux_archive::json::repair_commas;
-use flux_archive::kvs::{DumpTar, JobId, KvsError, StateDir};
-use flux_archive::store::{BlobStore, BlobStoreMut, DirStore, Layered, SqliteStore, StoreError};
+use flux_archive::kvs::BrokerState;
+use flux_archive::store::{self, BlobStore, BlobStoreMut, Layered};
 use flux_archive::{Archive, ErrorKind, OpenOptions};
-
 use serde_json::{Value, json};
 
 use crate::Verdict;
-use crate::arguments::flux::{One, Reading, Selection, State as Place, Stores};
+use crate::arguments::flux::{One, Reading, Selection, State, Stores};
 use crate::failure::Failure;
 use crate::input;
 use crate::interrupt::Spool;
@@ -23,9 +21,6 @@ use crate::output::file::is_standard;
 /// Size in bytes from which an archive is mapped, since it may not fit in memory.
 const MAP_FROM: u64 = 1 << 30;
 
-/// What every database of `SQLite` begins with.
-const SQLITE: &[u8] = b"SQLite format 3\0";
-
 /// An archive, and how to read it.
 pub(super) struct Source {
     /// Its name in messages.
@@ -33,7 +28,7 @@ pub(super) struct Source {
     pub(super) document: Bytes,
     pub(super) options: OpenOptions,
     /// The state that contains it, whose blobs are used too.
-    state: Option<State>,
+    state: Option<BrokerState>,
 }
 
 impl Source {
@@ -51,12 +46,13 @@ impl Source {
     }
 
     /// Reads an archive, or the files of a job, from a state.
-    fn of_state(path: &Path, place: &Place, reading: &Reading) -> Result<Self, Failure> {
-        let state = State::open(path)?;
+    fn of_state(path: &Path, place: &State, reading: &Reading) -> Result<Self, Failure> {
+        let state = open_state(path)?;
         let (document, name) = match place.job {
-            Some(job) => (state.jobspec(job)?, format!("job {}", job.0)),
-            None => (state.archive(&place.name)?, place.name.clone()),
+            Some(job) => (state.jobspec(job), format!("job {}", job.0)),
+            None => (state.archive(&place.name), place.name.clone()),
         };
+        let document = document.map_err(|error| failure(path, error))?;
         let name = format!("{}: {name}", path.display()).into();
         Ok(Self::new(name, document.into(), reading, Some(state)))
     }
@@ -88,7 +84,7 @@ impl Source {
         name: PathBuf,
         document: Bytes,
         reading: &Reading,
-        state: Option<State>,
+        state: Option<BrokerState>,
     ) -> Self {
         let document = match repair(&document, reading) {
             Some(repaired) => repaired.into(),
@@ -127,7 +123,7 @@ impl Source {
 
     /// What is missing of the dump that contains the archive.
     fn damage(&self) -> Option<&str> {
-        self.state.as_ref().and_then(State::damage)
+        self.state.as_ref().and_then(BrokerState::damage)
     }
 
     /// The container of the archive. A document can be changed in place only if it is only an archive.
@@ -180,120 +176,22 @@ fn spool() -> flux_archive::Result<Bytes> {
     OpenOptions::new().mmap(true).read(file.path())
 }
 
-/// The state of a broker: its directory, or a dump.
-pub(super) enum State {
-    Directory(PathBuf, StateDir),
-    Dump(PathBuf, DumpTar),
+/// Opens the state of a broker.
+pub(super) fn open_state(path: &Path) -> Result<BrokerState, Failure> {
+    BrokerState::open(path).map_err(|error| failure(path, error))
 }
 
-impl State {
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let owned = path.to_owned();
-        if path.is_dir() {
-            let state = StateDir::open(path).map_err(|error| fail(path, error))?;
-            return Ok(Self::Directory(owned, state));
-        }
-        let dump = DumpTar::open(path).map_err(|error| fail(path, error))?;
-        Ok(Self::Dump(owned, dump))
-    }
-
-    /// What is missing of a dump that is cut.
-    pub(super) fn damage(&self) -> Option<&str> {
-        match self {
-            Self::Directory(..) => None,
-            Self::Dump(_, dump) => dump.damage(),
-        }
-    }
-
-    pub(super) fn archive(&self, name: &str) -> Result<Vec<u8>, Failure> {
-        match self {
-            Self::Directory(path, state) => state.archive(name).map_err(|error| fail(path, error)),
-            Self::Dump(path, dump) => dump
-                .archive(name)
-                .map_err(|error| lacks(path, dump, &format!("archive.{name}"), error)),
-        }
-    }
-
-    pub(super) fn jobspec(&self, job: JobId) -> Result<Vec<u8>, Failure> {
-        match self {
-            Self::Directory(path, state) => state.jobspec(job).map_err(|error| fail(path, error)),
-            Self::Dump(path, dump) => dump
-                .jobspec(job)
-                .map_err(|error| lacks(path, dump, &format!("job.{}.jobspec", job.key()), error)),
-        }
-    }
-
-    pub(super) fn archives(&self) -> Result<Vec<String>, Failure> {
-        match self {
-            Self::Directory(path, state) => state.archives().map_err(|error| fail(path, error)),
-            Self::Dump(_, dump) => Ok(dump.archives()),
-        }
-    }
-
-    /// The jobs, and what could not be read.
-    pub(super) fn jobs(&self) -> (Vec<JobId>, Vec<Failure>) {
-        match self {
-            Self::Directory(path, state) => {
-                let (jobs, failures) = state.jobs();
-                (jobs, failures.into_iter().map(|error| fail(path, error)).collect())
-            }
-            Self::Dump(_, dump) => (dump.jobs(), Vec::new()),
-        }
-    }
-
-    pub(super) fn store(&self) -> &dyn BlobStore {
-        match self {
-            Self::Directory(_, state) => state.store(),
-            Self::Dump(_, dump) => dump,
-        }
-    }
-}
-
-fn fail(path: &Path, error: impl Into<ErrorKind>) -> Failure {
-    Failure::flux(path, flux_archive::Error::new(error.into()))
-}
-
-/// Why a dump has no value of a key.
-fn lacks(path: &Path, dump: &DumpTar, key: &str, error: StoreError) -> Failure {
-    match (error, dump.damage()) {
-        (StoreError::NotFound, None) => fail(path, KvsError::NotFound(key.to_owned())),
-        (StoreError::NotFound, Some(damage)) => {
-            fail(path, StoreError::Damaged(format!("{key} is not in it: {damage}")))
-        }
-        (error, _) => fail(path, error),
-    }
-}
-
-/// Opens a store for reading. Its content decides what it is.
+/// Opens a store for reading.
 pub(super) fn open_store(path: &Path) -> Result<Box<dyn BlobStore>, Failure> {
-    if path.is_dir() {
-        let store = DirStore::open(path).map_err(|error| Failure::io(path, error))?;
-        return Ok(Box::new(store));
-    }
-    if is_sqlite(path).map_err(|error| Failure::io(path, error))? {
-        return Ok(Box::new(SqliteStore::open(path).map_err(|error| fail(path, error))?));
-    }
-    Ok(Box::new(DumpTar::open(path).map_err(|error| fail(path, error))?))
+    store::open(path).map_err(|error| failure(path, error))
 }
 
 /// Opens a store for writing, and creates it if it does not exist.
 pub(super) fn open_store_mut(path: &Path) -> Result<Box<dyn BlobStoreMut>, Failure> {
-    let is_database = match is_sqlite(path) {
-        Ok(is_sqlite) => is_sqlite,
-        Err(_) => !path.exists() && path.extension().is_some_and(|name| name == "sqlite"),
-    };
-    if is_database {
-        return Ok(Box::new(SqliteStore::create(path).map_err(|error| fail(path, error))?));
-    }
-    Ok(Box::new(DirStore::create(path).map_err(|error| Failure::io(path, error))?))
+    store::create(path).map_err(|error| failure(path, error))
 }
 
-fn is_sqlite(path: &Path) -> io::Result<bool> {
-    let mut head = Vec::new();
-    // To open a FIFO would wait for its writer.
-    if !path.metadata()?.is_file() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
-    }
-    File::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut head)?;
-    Ok(head == SQLITE)
+/// A failure of a store or a state.
+pub(super) fn failure(path: &Path, error: impl Into<ErrorKind>) -> Failure {
+    Failure::flux(path, flux_archive::Error::new(error.into()))
 }

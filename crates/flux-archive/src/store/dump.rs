@@ -16,10 +16,8 @@ use std::path::Path;
 
 use binio::{FileSource, ReadAt};
 
-use super::job::JobId;
-use crate::error::StoreError;
+use super::{BlobStore, StoreError};
 use crate::model::{BlobRef, HashType};
-use crate::store::BlobStore;
 
 /// Size of a block of a tar file in bytes.
 const BLOCK: u64 = 512;
@@ -107,40 +105,9 @@ impl DumpTar {
         Ok(value)
     }
 
-    /// The JSON text of an archive.
-    pub fn archive(&self, name: &str) -> Result<Vec<u8>, StoreError> {
-        self.value(&format!("archive.{name}"))
-    }
-
-    /// The names of all archives, sorted.
-    pub fn archives(&self) -> Vec<String> {
-        let mut names: Vec<_> = self
-            .names()
-            .filter_map(|name| name.strip_prefix("archive/"))
-            .filter(|name| !name.contains('/'))
-            .map(str::to_owned)
-            .collect();
-        names.sort_unstable();
-        names
-    }
-
-    /// The jobspec of a job: JSON text, with the job's files.
-    pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, StoreError> {
-        self.value(&format!("job.{}.jobspec", job.key()))
-    }
-
-    /// The jobs that have a jobspec, sorted.
-    pub fn jobs(&self) -> Vec<JobId> {
-        let id = |name: &str| {
-            let groups = name.strip_prefix("job/")?.strip_suffix("/jobspec")?;
-            JobId::parse(&groups.replace('/', "."))
-        };
-        let mut jobs: Vec<_> = self.names().filter_map(id).collect();
-        jobs.sort_unstable();
-        jobs
-    }
-
-    fn names(&self) -> impl Iterator<Item = &str> {
+    /// Returns the names of all regular members, such as `archive/main`, in no order. Names that are not UTF-8 are
+    /// left out.
+    pub fn members(&self) -> impl Iterator<Item = &str> {
         self.keys.keys().filter_map(|name| std::str::from_utf8(name).ok())
     }
 
@@ -258,7 +225,7 @@ mod tests {
         ] {
             std::fs::write(&path, &whole[..len]).unwrap();
             let store = DumpTar::open(&path).unwrap();
-            assert_eq!((store.archives().len(), store.damage()), (keys, Some(damage)));
+            assert_eq!((store.members().count(), store.damage()), (keys, Some(damage)));
             assert_eq!(store.value("archive.a").unwrap(), [7; 300]);
         }
         std::fs::write(&path, &whole[..300]).unwrap();

@@ -1,0 +1,153 @@
+//! The state of a broker, wherever it is stored.
+
+use std::path::Path;
+
+use super::job::JobId;
+use super::state::StateDir;
+use crate::error::{KvsError, StoreError};
+use crate::store::BlobStore;
+#[cfg(feature = "dump-tar")]
+use crate::store::DumpTar;
+
+/// The state of a broker that is not running: its state directory, or a file of `flux dump`.
+///
+/// ```no_run
+/// use flux_archive::kvs::BrokerState;
+/// use flux_archive::{Archive, Profile};
+///
+/// let state = BrokerState::open("flux.dump.tar")?;
+/// for name in state.archives()? {
+///     let json = state.archive(&name)?;
+///     println!("{name}: {} entries", Archive::parse(&json, Profile::Flux)?.entries().len());
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum BrokerState {
+    /// A state directory.
+    Directory(StateDir),
+    /// A file of `flux dump`.
+    #[cfg(feature = "dump-tar")]
+    Dump(DumpTar),
+}
+
+impl BrokerState {
+    /// Opens a directory as a state directory, and anything else as a file of `flux dump`.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`StateDir::open`] for a directory and [`DumpTar::open`](crate::store) for a file. Also fails with
+    /// [`StoreError::NoFeature`] for a file if this build cannot read dumps.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, KvsError> {
+        let path = path.as_ref();
+        if path.metadata()?.is_dir() {
+            return StateDir::open(path).map(Self::Directory);
+        }
+        Self::open_dump(path)
+    }
+
+    #[cfg(feature = "dump-tar")]
+    fn open_dump(path: &Path) -> Result<Self, KvsError> {
+        Ok(Self::Dump(DumpTar::open(path)?))
+    }
+
+    #[cfg(not(feature = "dump-tar"))]
+    fn open_dump(_: &Path) -> Result<Self, KvsError> {
+        Err(StoreError::NO_DUMP_TAR.into())
+    }
+
+    /// Returns what is wrong with a truncated or damaged dump, and what is missing.
+    pub fn damage(&self) -> Option<&str> {
+        match self {
+            Self::Directory(_) => None,
+            #[cfg(feature = "dump-tar")]
+            Self::Dump(dump) => dump.damage(),
+        }
+    }
+
+    /// Returns the store, which contains the blobs of archives as well.
+    pub fn store(&self) -> &dyn BlobStore {
+        match self {
+            Self::Directory(state) => state.store(),
+            #[cfg(feature = "dump-tar")]
+            Self::Dump(dump) => dump,
+        }
+    }
+
+    /// Reads the value of a key such as `archive.main`.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`StateDir::value`]. A key that a damaged dump does not have fails with [`StoreError::Damaged`],
+    /// because it may be among the missing parts.
+    pub fn value(&self, key: &str) -> Result<Vec<u8>, KvsError> {
+        match self {
+            Self::Directory(state) => state.value(key),
+            #[cfg(feature = "dump-tar")]
+            Self::Dump(dump) => dump.value(key).map_err(|error| match (error, dump.damage()) {
+                (StoreError::NotFound, None) => KvsError::NotFound(key.to_owned()),
+                (StoreError::NotFound, Some(damage)) => {
+                    StoreError::Damaged(format!("{key} is not in it: {damage}")).into()
+                }
+                (error, _) => error.into(),
+            }),
+        }
+    }
+
+    /// Reads the JSON text of an archive, as `flux archive create --name` stored it.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`value`](Self::value).
+    pub fn archive(&self, name: &str) -> Result<Vec<u8>, KvsError> {
+        self.value(&format!("archive.{name}"))
+    }
+
+    /// Reads the jobspec of a job: JSON text, which contains the files of the job.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`value`](Self::value).
+    pub fn jobspec(&self, job: JobId) -> Result<Vec<u8>, KvsError> {
+        self.value(&format!("job.{}.jobspec", job.key()))
+    }
+
+    /// Returns the names of all archives; those of a dump are sorted.
+    ///
+    /// # Errors
+    ///
+    /// Same as [`StateDir::archives`].
+    pub fn archives(&self) -> Result<Vec<String>, KvsError> {
+        match self {
+            Self::Directory(state) => state.archives(),
+            #[cfg(feature = "dump-tar")]
+            Self::Dump(dump) => {
+                let names = dump.members().filter_map(|name| name.strip_prefix("archive/"));
+                // Preserved blobs are one level deeper.
+                let mut names: Vec<_> =
+                    names.filter(|name| !name.contains('/')).map(str::to_owned).collect();
+                names.sort_unstable();
+                Ok(names)
+            }
+        }
+    }
+
+    /// Returns the jobs in order, and the errors of directories that could not be read. Of a dump, the jobs that have
+    /// a jobspec.
+    pub fn jobs(&self) -> (Vec<JobId>, Vec<KvsError>) {
+        match self {
+            Self::Directory(state) => state.jobs(),
+            #[cfg(feature = "dump-tar")]
+            Self::Dump(dump) => {
+                let job = |name: &str| {
+                    let groups = name.strip_prefix("job/")?.strip_suffix("/jobspec")?;
+                    JobId::parse(&groups.replace('/', "."))
+                };
+                let mut jobs: Vec<_> = dump.members().filter_map(job).collect();
+                jobs.sort_unstable();
+                (jobs, Vec::new())
+            }
+        }
+    }
+}

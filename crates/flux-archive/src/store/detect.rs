@@ -1,0 +1,129 @@
+//! Stores by their content: a directory, a database, or a dump.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::{BlobStore, BlobStoreMut, DirStore, StoreError};
+
+/// The first bytes of every `SQLite` database.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+
+/// Opens a store for reading: a directory of blobs, a `content.sqlite` or a file of `flux dump`. The content of the
+/// file decides which, not its name.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Io`] if the path cannot be read or is neither a directory nor a regular file, with
+/// [`StoreError::Damaged`] if a file is neither a database nor a tar file, and with [`StoreError::NoFeature`] if this
+/// build cannot read it.
+///
+/// ```
+/// use flux_archive::HashType;
+/// use flux_archive::store::{self, BlobStore, BlobStoreMut};
+///
+/// # let folder = tempfile::tempdir().unwrap();
+/// let path = folder.path().join("blobs");
+/// let blobref = store::create(&path)?.put(HashType::Sha1, b"abc")?;
+/// assert!(store::open(&path)?.contains(&blobref)?);
+/// # Ok::<(), flux_archive::store::StoreError>(())
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Box<dyn BlobStore>, StoreError> {
+    let path = path.as_ref();
+    if path.is_dir() {
+        return Ok(Box::new(DirStore::open(path)?));
+    }
+    if is_sqlite(path)? {
+        return open_database(path);
+    }
+    open_dump(path)
+}
+
+/// Opens a store for writing, and creates it if it does not exist: a `content.sqlite` if the existing file is a
+/// database or the name of the new one ends in `.sqlite`, or else a directory of blobs.
+///
+/// # Errors
+///
+/// Fails with [`StoreError::Io`] if the store cannot be opened or created, with [`StoreError::Damaged`] if a database
+/// is not a content store of Flux, and with [`StoreError::NoFeature`] if this build cannot write it.
+pub fn create(path: impl AsRef<Path>) -> Result<Box<dyn BlobStoreMut>, StoreError> {
+    let path = path.as_ref();
+    let is_database = match is_sqlite(path) {
+        Ok(is_sqlite) => is_sqlite,
+        Err(_) => !path.exists() && path.extension().is_some_and(|name| name == "sqlite"),
+    };
+    if is_database { create_database(path) } else { Ok(Box::new(DirStore::create(path)?)) }
+}
+
+/// Returns `true` if a file is a database.
+fn is_sqlite(path: &Path) -> io::Result<bool> {
+    // Opening a FIFO would wait for its writer.
+    if !path.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+    }
+    let mut head = Vec::new();
+    File::open(path)?.take(SQLITE.len() as u64).read_to_end(&mut head)?;
+    Ok(head == SQLITE)
+}
+
+#[cfg(feature = "sqlite")]
+fn open_database(path: &Path) -> Result<Box<dyn BlobStore>, StoreError> {
+    Ok(Box::new(super::SqliteStore::open(path)?))
+}
+
+#[cfg(feature = "sqlite")]
+fn create_database(path: &Path) -> Result<Box<dyn BlobStoreMut>, StoreError> {
+    Ok(Box::new(super::SqliteStore::create(path)?))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn open_database(_: &Path) -> Result<Box<dyn BlobStore>, StoreError> {
+    Err(StoreError::NO_SQLITE)
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn create_database(_: &Path) -> Result<Box<dyn BlobStoreMut>, StoreError> {
+    Err(StoreError::NO_SQLITE)
+}
+
+#[cfg(feature = "dump-tar")]
+fn open_dump(path: &Path) -> Result<Box<dyn BlobStore>, StoreError> {
+    Ok(Box::new(super::DumpTar::open(path)?))
+}
+
+#[cfg(not(feature = "dump-tar"))]
+fn open_dump(_: &Path) -> Result<Box<dyn BlobStore>, StoreError> {
+    Err(StoreError::NO_DUMP_TAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::HashType;
+
+    #[test]
+    fn content_decides_how_a_store_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        let mut names = vec!["blobs"];
+        names.extend(cfg!(feature = "sqlite").then_some("content.sqlite"));
+        for name in names {
+            let blobref = create(path(name)).unwrap().put(HashType::Sha1, b"abc").unwrap();
+            assert_eq!(path(name).is_dir(), name == "blobs");
+            // Under a name that says otherwise.
+            std::fs::rename(path(name), path("other.tar")).unwrap();
+            assert!(open(path("other.tar")).unwrap().contains(&blobref).unwrap());
+            assert!(create(path("other.tar")).unwrap().contains(&blobref).unwrap());
+            std::fs::rename(path("other.tar"), path(name)).unwrap();
+        }
+        assert!(matches!(open(path("missing")).err(), Some(StoreError::Io(_))));
+        std::fs::write(path("text"), "no store").unwrap();
+        assert!(matches!(create(path("text")).err(), Some(StoreError::Io(_))));
+        let error = open(path("text")).err().unwrap();
+        if cfg!(feature = "dump-tar") {
+            assert!(matches!(error, StoreError::Damaged(_)), "{error}");
+        } else {
+            assert_eq!(error.to_string(), "a file of flux dump needs the feature \"dump-tar\"");
+        }
+    }
+}
