@@ -13,7 +13,7 @@ pub(crate) struct Blpk {
     /// Say what is done
     #[arg(long, short, conflicts_with = "debug")]
     pub(crate) verbose: bool,
-    /// Say more than that
+    /// Say what is done, as with --verbose
     #[arg(long, short)]
     pub(crate) debug: bool,
     /// Replace existing files

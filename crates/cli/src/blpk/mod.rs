@@ -4,10 +4,10 @@
 //! Other than there, messages go to standard error, so that standard output has results only: what
 //! `info` prints, and the metadata that `decompress` finds.
 
-mod debug;
 mod original;
 mod python;
 mod usage;
+mod verbose;
 
 use std::fmt;
 use std::fs::File;
@@ -17,7 +17,6 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use ::bloscpack::ChunkSize;
-use ::bloscpack::format::Chunking;
 use clap::Parser;
 use serde_json::Value;
 
@@ -97,9 +96,6 @@ struct Program<'a> {
 impl Program<'_> {
     fn run(&self) -> Result<(), Wrong> {
         let threads = self.arguments.nthreads.unwrap_or_else(available_threads);
-        if self.arguments.debug {
-            self.verbose_lines(debug::arguments(self.arguments, threads));
-        }
         self.verbose(&format_args!("using {threads} thread{}", if threads > 1 { "s" } else { "" }));
         let threads = Threads { threads: self.arguments.nthreads.and_then(|n| n.try_into().ok()) };
         match &self.arguments.command {
@@ -132,10 +128,7 @@ impl Program<'_> {
                     return Err(Wrong::Usage(format!("file '{}' does not exist!", file.display())));
                 }
                 check_header(file)?;
-                self.tell_beginning(file)?;
-                if self.arguments.debug {
-                    self.verbose(&debug::chunk(file, false)?);
-                }
+                self.tell_metadata(file)?;
                 if self.output.json {
                     bloscpack::info(file, Opening::default(), false, self.output)?;
                 } else {
@@ -147,23 +140,27 @@ impl Program<'_> {
         Ok(())
     }
 
-    /// Prints a line with `--verbose`, or more.
+    /// Prints a line with `--verbose` or `--debug`.
     fn verbose(&self, line: &impl fmt::Display) {
-        if self.arguments.verbose || self.arguments.debug {
+        if self.is_verbose() {
             self.output.say(line);
         }
     }
 
-    fn verbose_lines(&self, lines: Vec<String>) {
+    fn is_verbose(&self) -> bool {
+        self.arguments.verbose || self.arguments.debug
+    }
+
+    fn verbose_lines(&self, lines: impl IntoIterator<Item = String>) {
         for line in lines {
             self.verbose(&line);
         }
     }
 
-    /// Prints what is read of a packed file before its chunks.
-    fn tell_beginning(&self, path: &Path) -> Result<(), Failure> {
-        if self.arguments.verbose || self.arguments.debug {
-            self.verbose_lines(debug::beginning(path, self.arguments.debug)?);
+    /// Prints the line about the metadata of a packed file.
+    fn tell_metadata(&self, path: &Path) -> Result<(), Failure> {
+        if self.is_verbose() {
+            self.verbose_lines(verbose::metadata(path)?);
         }
         Ok(())
     }
@@ -194,18 +191,7 @@ impl Program<'_> {
         }
         let Packed { plain, stored } = packed;
         self.verbose(&format_args!("input file size: {}", double_pretty(plain)));
-        let asked = pack.chunk_size.unwrap_or_default();
-        let smaller = asked.bytes().ok().and_then(|asked| debug::smaller(asked.into(), plain));
-        self.verbose_lines(smaller.into_iter().collect());
-        if let Some(chunking) = Chunking::of(plain, asked).ok().filter(|_| plain > 0) {
-            let Chunking { nchunks, chunk_size, last_chunk, .. } = chunking;
-            self.verbose(&format_args!("nchunks: {nchunks}"));
-            self.verbose(&format_args!("chunk_size: {}", double_pretty(chunk_size.into())));
-            self.verbose(&format_args!("last_chunk_size: {}", double_pretty(last_chunk.into())));
-        }
-        if self.arguments.debug {
-            self.verbose_lines(debug::packed(&out_file, &command.blosc)?);
-        }
+        self.verbose_lines(verbose::chunking(pack.chunk_size.unwrap_or_default(), plain));
         self.verbose(&format_args!("output file size: {}", double_pretty(stored)));
         self.verbose(&format_args!("compression ratio: {:.6}", ratio(plain, stored)));
         Ok(())
@@ -242,10 +228,7 @@ impl Program<'_> {
         }
         let Unpacked { plain, stored, metadata, .. } = unpacked;
         self.verbose(&format_args!("input file size: {}", pretty(stored)));
-        self.tell_beginning(in_file)?;
-        if self.arguments.debug {
-            self.verbose_lines(debug::unpacked(in_file)?);
-        }
+        self.tell_metadata(in_file)?;
         self.verbose(&format_args!("output file size: {}", pretty(plain)));
         self.verbose(&format_args!("decompression ratio: {:.6}", ratio(plain, stored)));
         if let Some(metadata) = metadata.filter(|value| !self.output.json && is_true(value)) {
@@ -271,17 +254,13 @@ impl Program<'_> {
         let new = len_of(&command.inputs[0])?;
         self.verbose(&format_args!("orig file size before append: {}", double_pretty(before)));
         self.verbose(&format_args!("new file size: {}", double_pretty(new)));
-        self.tell_beginning(&command.file)?;
-        if self.arguments.debug {
-            self.verbose(&debug::chunk(&command.file, true)?);
-        }
+        self.tell_metadata(&command.file)?;
         let appended = bloscpack::append(command, self.output)?;
         if self.output.json {
             bloscpack::report_appended(&command.file, &appended, self.output)?;
         }
-        if self.arguments.verbose || self.arguments.debug {
-            let (new, is_debug) = (appended.new_chunks, self.arguments.debug);
-            self.verbose_lines(debug::appended(&command.file, new, is_debug)?);
+        if self.is_verbose() {
+            self.verbose_lines(verbose::appended(&command.file, appended.new_chunks)?);
         }
         let after = len_of(&command.file)?;
         self.verbose(&format_args!("orig file size after append: {}", double_pretty(after)));

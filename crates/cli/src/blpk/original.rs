@@ -63,7 +63,7 @@ pub(super) fn metadata(value: ::bloscpack::Result<Value>) -> Vec<String> {
     std::iter::once("Metadata:".to_owned()).chain(lines).collect()
 }
 
-pub(super) fn blosc_header(first: &blosc::Header) -> String {
+fn blosc_header(first: &blosc::Header) -> String {
     ordered(&[
         ("version", first.version().to_string()),
         ("versionlz", first.versionlz().to_string()),
@@ -77,7 +77,7 @@ pub(super) fn blosc_header(first: &blosc::Header) -> String {
 
 type Field = (&'static str, String);
 
-pub(super) fn header(header: &Header) -> Vec<Field> {
+fn header(header: &Header) -> Vec<Field> {
     let size = |size: Option<u32>| size.map_or("-1".to_owned(), |size| double_pretty(size.into()));
     vec![
         ("format_version", header.version.number().to_string()),
@@ -92,7 +92,7 @@ pub(super) fn header(header: &Header) -> Vec<Field> {
     ]
 }
 
-pub(super) fn meta_header(header: &MetaHeader) -> Vec<Field> {
+fn meta_header(header: &MetaHeader) -> Vec<Field> {
     let bytes = |bytes: &[u8]| {
         let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         bytes_repr(&bytes[..end])
@@ -111,7 +111,7 @@ pub(super) fn meta_header(header: &MetaHeader) -> Vec<Field> {
     ]
 }
 
-pub(super) fn fields(fields: &[Field]) -> impl Iterator<Item = String> {
+fn fields(fields: &[Field]) -> impl Iterator<Item = String> {
     fields.iter().map(|(name, value)| format!("    {name}: {value}"))
 }
 
@@ -122,7 +122,7 @@ fn ordered(fields: &[Field]) -> String {
     format!("OrderedDict([{}])", pairs.join(", "))
 }
 
-pub(super) fn truth(value: bool) -> String {
+fn truth(value: bool) -> String {
     if value { "True" } else { "False" }.to_owned()
 }
 

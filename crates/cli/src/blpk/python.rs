@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::{Map, Number, Value};
 
 /// A value as Python's `repr` prints it; the keys of objects are sorted, as `pprint` has them.
-pub(crate) fn repr(value: &Value) -> String {
+fn repr(value: &Value) -> String {
     match value {
         Value::Null => "None".to_owned(),
         Value::Bool(true) => "True".to_owned(),
@@ -48,7 +48,7 @@ fn number_repr(number: &Number) -> String {
 }
 
 /// A text in the quotes that need fewer escapes, single ones if both do.
-pub(crate) fn text_repr(text: &str) -> String {
+fn text_repr(text: &str) -> String {
     let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
     let mut out = String::from(quote);
     for c in text.chars() {
@@ -69,7 +69,7 @@ pub(crate) fn text_repr(text: &str) -> String {
 }
 
 /// Bytes as Python's `repr` prints them.
-pub(crate) fn bytes_repr(bytes: &[u8]) -> String {
+pub(super) fn bytes_repr(bytes: &[u8]) -> String {
     let quote = if bytes.contains(&b'\'') && !bytes.contains(&b'"') { '"' } else { '\'' };
     let mut out = format!("b{quote}");
     for &byte in bytes {
@@ -89,7 +89,7 @@ pub(crate) fn bytes_repr(bytes: &[u8]) -> String {
 
 /// A value as `pprint.pformat` prints it: on one line if it is not wider than `width`, else with an item
 /// of it on a line.
-pub(crate) fn pformat(value: &Value, width: usize) -> String {
+pub(super) fn pformat(value: &Value, width: usize) -> String {
     let mut out = String::new();
     Printer { out: &mut out, width }.value(value, 0, 0, 1);
     out

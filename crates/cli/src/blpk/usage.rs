@@ -189,7 +189,7 @@ impl Subcommand {
 }
 
 /// The command that the arguments name, and the name.
-pub(super) fn named() -> Option<(&'static str, usize)> {
+fn named() -> Option<(&'static str, usize)> {
     let words = || std::env::args_os().skip(1);
     let find = |name: &&'static str| words().position(|word| word == OsStr::new(name));
     let names = SUBCOMMANDS.iter().enumerate().flat_map(|(at, command)| {

@@ -1,0 +1,64 @@
+//! What the original prints with `--verbose` about chunks and metadata. `--debug` prints the same lines: those that
+//! the original adds show its own variables and the bytes that it reads.
+
+use std::path::Path;
+
+use bloscpack::format::Chunking;
+use bloscpack::{ChunkSize, OpenOptions, Reader};
+
+use super::original::double_pretty;
+use crate::failure::Failure;
+
+fn open(path: &Path) -> Result<Reader, Failure> {
+    let opened = OpenOptions::new().ignore_metadata(true).open(path);
+    opened.map_err(|error| Failure::bloscpack(path, error))
+}
+
+/// The line about the metadata of a file, if it has any.
+pub(super) fn metadata(path: &Path) -> Result<Option<String>, Failure> {
+    let line = |meta: &bloscpack::format::MetaHeader| {
+        let how = if meta.codec_name() == Some("None") { "uncompressed" } else { "compressed" };
+        format!("read {how} metadata of size: '{}'", meta.meta_comp_size)
+    };
+    Ok(open(path)?.meta_header().map(line))
+}
+
+/// The lines about `len` bytes of data that are divided into chunks. No data have none.
+pub(super) fn chunking(chunk_size: ChunkSize, len: u64) -> Vec<String> {
+    let chunking = Chunking::of(len, chunk_size).ok().filter(|_| len > 0);
+    let Some(Chunking { nchunks, chunk_size: used, last_chunk, .. }) = chunking else {
+        return Vec::new();
+    };
+    let asked = chunk_size.bytes().unwrap_or(used);
+    [smaller(asked, len)].into_iter().flatten().chain(chunks(nchunks, used, last_chunk)).collect()
+}
+
+/// The lines about the `new` chunks at the end of a file.
+pub(super) fn appended(path: &Path, new: u64) -> Result<Vec<String>, Failure> {
+    let file = open(path)?;
+    let start = file.chunks().len().saturating_sub(usize::try_from(new).unwrap_or(usize::MAX));
+    let chunks_of_file = file.chunks().get(start..).unwrap_or_default();
+    let (Some(first), Some(last)) = (chunks_of_file.first(), chunks_of_file.last()) else {
+        return Ok(Vec::new());
+    };
+    let asked = file.header().chunk_size.unwrap_or(first.nbytes);
+    let len = chunks_of_file.iter().map(|chunk| u64::from(chunk.nbytes)).sum();
+    let lines = chunks(new, first.nbytes, last.nbytes);
+    Ok([smaller(asked, len)].into_iter().flatten().chain(lines).collect())
+}
+
+fn chunks(nchunks: u64, chunk_size: u32, last_chunk: u32) -> [String; 3] {
+    [
+        format!("nchunks: {nchunks}"),
+        format!("chunk_size: {}", double_pretty(chunk_size.into())),
+        format!("last_chunk_size: {}", double_pretty(last_chunk.into())),
+    ]
+}
+
+/// The remark about data that are smaller than a chunk.
+fn smaller(asked: u32, len: u64) -> Option<String> {
+    let is_smaller = u64::from(asked) > len && len > 0;
+    let (asked, used) = (double_pretty(asked.into()), double_pretty(len));
+    is_smaller
+        .then(|| format!("Input was smaller than the given 'chunk_size': {asked} using: {used}"))
+}
